@@ -1,8 +1,8 @@
-//! The documents of the repository that say how the library works, what it promises and why: to be read here, nothing
-//! to be called. Pictures are in the repository alone.
+//! The repository's documents on how the library works, what it guarantees, and why. This module has text only. The
+//! pictures are only in the repository.
 
-/// A page for each document, whose links lead to the other pages. Of two definitions of a link the first counts: those
-/// here do on these pages, those at the end of a document where it is read as a file.
+/// A page for each document, whose links lead to the other pages. Of two definitions of a link the first counts: on
+/// these pages the ones here, and in a document read as a file the ones at its end.
 macro_rules! documents {
     ($($name:ident: $file:literal,)*) => {$(
         #[doc = "\

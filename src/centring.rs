@@ -13,7 +13,7 @@
 //! ```
 //!
 //! and the covariance is `S - mu mu^T`. Under unit norm the record is normalised first: S and mu are then those of the
-//! directions, which is allowed and means just that. A record without a direction (all values 0 or missing) has x = 0:
+//! directions, which is allowed. A record without a direction (all values 0 or missing) has x = 0:
 //! both averages count it with 0. Under unit norm its y is 0 too.
 //!
 //! # Privacy
@@ -69,7 +69,7 @@ use crate::record::BoundedRecord;
 /// records to integers, and its estimate in noise.
 const WEIGHTS: core::ops::RangeInclusive<f64> = 0.01..=0.99;
 
-/// What share of a record's energy is the public constant: the weight w.
+/// The public constant's share of a record's energy: the weight w.
 ///
 /// ```
 /// use ldp_pca::centring::Centring;
@@ -98,20 +98,20 @@ impl Centring {
         self.weight
     }
 
-    /// By how much centring magnifies the noise of an entry of the second-moment matrix: `1 / (1 - w)`.
+    /// The factor by which centring magnifies the noise of an entry of the second-moment matrix: `1 / (1 - w)`.
     #[must_use]
     pub fn covariance_factor(self) -> f64 {
         1.0 / (1.0 - self.weight)
     }
 
-    /// What the noise of an entry of `E[y y^T]` becomes in an entry of the mean: `1 / sqrt(w (1 - w))` times as much.
+    /// The factor from the noise of an entry of `E[y y^T]` to that of an entry of the mean: `1 / sqrt(w (1 - w))`.
     #[must_use]
     pub fn mean_factor(self) -> f64 {
         1.0 / (self.weight * (1.0 - self.weight)).sqrt()
     }
 
-    /// By how much centring magnifies the edge of the noise's spectrum when the mean of the bounded records has the
-    /// squared length `mean_norm_squared`.
+    /// The factor by which centring magnifies the edge of the noise's spectrum when the mean of the bounded records has
+    /// the squared length `mean_norm_squared`.
     pub(crate) fn edge_factor(self, mean_norm_squared: f64) -> f64 {
         // r^2 - 1 of the module's formula.
         let excess = mean_norm_squared * (1.0 - self.weight) / self.weight;
@@ -120,18 +120,18 @@ impl Centring {
     }
 
     /// The record y with d + 1 coordinates, in the unit ball as x is (up to rounding). A record without direction under
-    /// unit norm stays the zero vector: the constant beside it would have to be a direction of its own.
+    /// unit norm stays the zero vector: the constant beside it would otherwise become its direction.
     pub(crate) fn augment(self, record: &BoundedRecord) -> BoundedRecord {
         let share = (1.0 - self.weight).sqrt();
-        // Nothing tells the time which it was: the constant is multiplied by 0 or 1.
+        // The time does not reveal which it was: the constant is multiplied by 0 or 1.
         let constant = self.weight.sqrt() * f64::from(u8::from(record.has_direction()));
         let coordinates = record.coordinates().iter().map(|&x| share * without_dust(x)).chain([constant]);
         BoundedRecord::from_parts(coordinates.collect(), record.bounding())
     }
 }
 
-/// The number, or zero in place of one below 2^-900: mechanisms round it to zero anyway, and where the factor or the
-/// product is subnormal some processors multiply more slowly, which the time would tell. No branch tells it either.
+/// The number, or zero in place of one below 2^-900. Mechanisms round it to zero anyway. If the factor or the product
+/// is subnormal, some processors multiply more slowly, which the time would reveal. No branch reveals it either.
 fn without_dust(number: f64) -> f64 {
     let bits = number.to_bits();
     let exponent = bits << 1 >> 53;
@@ -226,8 +226,8 @@ mod tests {
         }
     }
 
-    /// What is randomized for a row of a table: offset and scale first, then the bound, then the constant. Done in
-    /// another order, or twice, each step would give other numbers.
+    /// The randomized vector for a row of a table: offset and scale first, then the bound, then the constant. In
+    /// another order, or done twice, each step would give other numbers.
     #[test]
     fn a_row_is_shifted_scaled_bounded_and_then_centred() {
         let numeric = |name: &str, offset, scale| Column::new(name, ColumnKind::Numeric { offset, scale });
@@ -247,7 +247,7 @@ mod tests {
         close(augmented(&[70.0, 19.0], clip), [0.8 * 0.6, 0.8 * 0.8, 0.6]);
         close(augmented(&[16.0, 1.0], Bounding::UnitNorm), [0.8 * 0.6, 0.8 * 0.8, 0.6]);
         close(augmented(&[4.0, -3.0], Bounding::UnitNorm), [0.8 * -0.6, 0.8 * -0.8, 0.6]);
-        // A row at its offsets is the zero vector; a missing value stands where the offset does.
+        // A row at its offsets is the zero vector; a missing value counts as the offset.
         close(augmented(&[10.0, -1.0], clip), [0.0, 0.0, 0.6]);
         close(augmented(&[f64::NAN, 1.0], clip), [0.0, 0.8 * 0.4, 0.6]);
         assert_eq!(augmented(&[10.0, -1.0], Bounding::UnitNorm), [0.0; 3]);

@@ -1,4 +1,4 @@
-//! From sums of reports to a covariance estimate whose noise level is known.
+//! The covariance estimate from sums of reports, with its known noise level.
 
 use nalgebra::DMatrix;
 use serde::Serialize;
@@ -12,17 +12,17 @@ use crate::report::Report;
 use crate::task::Task;
 
 /// An unbiased estimate of the second-moment matrix `E[x x^T]` (d × d) of the bounded records, in the units of the
-/// encoded features; of a task with [centring](crate::centring), an estimate of their covariance
+/// encoded features. For a task with [centring](crate::centring), an estimate of their covariance
 /// `E[x x^T] - E[x] E[x]^T`, and of their mean.
 ///
 /// The expectations are averages over the records that were reported (divided by n, not n - 1). The noise in the mean
 /// would make `mean mean^T` too large by its variance, which is known and added back. That makes the centred covariance
-/// unbiased with Gaussian noise. With double-cap, whose noise depends on the record, a bias of the order of `E[x x^T] /
-/// (gain w n)` stays, where the noise is of the order of `1 / (gain sqrt(n))`.
+/// unbiased with Gaussian noise. With double-cap, whose noise depends on the record, a bias of the order of
+/// `E[x x^T] / (gain w n)` remains, while the noise is of the order of `1 / (gain sqrt(n))`.
 ///
-/// Of double-cap reports "unbiased" is meant to 1e-3: the expectation is off by a matrix of spectral norm below that,
-/// where a record (with its lift, under clip) has length one ([`double_cap`](crate::mechanism::double_cap)). With
-/// centring that is so of the extended records, and the mean may be off by `1e-3 / sqrt(w (1 - w))`.
+/// For double-cap reports "unbiased" means up to 1e-3: the expectation is off by a matrix of spectral norm below that,
+/// for records of length one (with their lift, under clip) ([`double_cap`](crate::mechanism::double_cap)). With
+/// centring that holds for the extended records, and the mean may be off by `1e-3 / sqrt(w (1 - w))`.
 ///
 /// It is symmetric but, being debiased, not positive semidefinite: small eigenvalues may be negative.
 ///
@@ -113,7 +113,7 @@ impl Covariance {
         Self::of_sum(sum, aggregate, task)
     }
 
-    /// Debiases all folds but one: what is found in it owes nothing to the reports of the fold left out.
+    /// Debiases all folds but one: the result does not depend on the reports of the fold left out.
     ///
     /// # Errors
     /// [`CovarianceError`] for another task, a fold that does not exist, or when no other fold has reports.
@@ -129,7 +129,7 @@ impl Covariance {
         Self::of_sum(&sum, aggregate, task)
     }
 
-    /// Debiases one report: what an aggregator reads out of it alone. The mean over many reports of their
+    /// Debiases one report: what an aggregator reads from it alone. The mean over many reports of their
     /// [second moments](Covariance::second_moment) is that of the estimate.
     ///
     /// # Errors
@@ -179,8 +179,8 @@ impl Covariance {
         let mut matrix = self.matrix.remove_row(dimension).remove_column(dimension) * centring.covariance_factor();
         add_mean(&mut matrix, &mean, -1.0);
 
-        // Noise makes the square of the mean's length too large rather than too small. Bounded records have no longer
-        // mean than 1.
+        // Noise makes the square of the mean's length too large rather than too small. The mean of bounded records is
+        // no longer than 1.
         let squared_length = mean.values.iter().map(|value| value * value).sum::<f64>().min(1.0);
         let from_moment = centring.covariance_factor() * self.noise_deviation;
         let from_mean = centring.mean_factor() * self.noise_deviation;
@@ -218,7 +218,7 @@ impl Covariance {
         &self.matrix
     }
 
-    /// The unbiased estimate of `E[x x^T]` (d × d), of a task with centring too.
+    /// The unbiased estimate of `E[x x^T]` (d × d), also for a task with centring.
     #[must_use]
     pub fn second_moment(&self) -> DMatrix<f64> {
         let mut moment = self.matrix.clone();
@@ -248,23 +248,23 @@ impl Covariance {
         self.noise_deviation
     }
 
-    /// The largest eigenvalue that noise alone would give. A component whose variance is not above it cannot be told
-    /// from noise: more reports, or a larger epsilon, are needed. With centring it holds to first order in the noise,
-    /// for many more reports than features.
+    /// The largest eigenvalue that noise alone would give. A component whose variance is not above it cannot be
+    /// distinguished from noise: more reports, or a larger epsilon, are needed. With centring it holds to first order
+    /// in the noise, for many more reports than features.
     #[must_use]
     pub fn noise_edge(&self) -> f64 {
         self.noise_edge
     }
 
-    /// What centring costs: [`Covariance::noise_deviation`] as a multiple of what it would be without, 1 where there is
-    /// none. As many times its square are the reports that bring back the old deviation.
+    /// The cost of centring: [`Covariance::noise_deviation`] as a multiple of its value without centring, 1 where there
+    /// is none. The square of this factor times the reports restores the old deviation.
     #[must_use]
     pub fn noise_factor(&self) -> f64 {
         self.noise_factor
     }
 
-    /// How far `hostile` of the reports of `task` can have moved an eigenvalue of [`Covariance::matrix`], by the
-    /// statement of [`Pull`], whatever they are.
+    /// How far any `hostile` of the reports of `task` can have moved an eigenvalue of [`Covariance::matrix`], by the
+    /// statement of [`Pull`].
     ///
     /// With centring, the matrix is `c M - mean mean^T` and a multiple of the identity, M being the block of the second
     /// moments that the statement is about. Where those move by a matrix of norm p, the mean moves by a vector of
@@ -286,8 +286,8 @@ impl Covariance {
         })
     }
 
-    /// How the estimate scatters about the truth: to predict its error, denoise it, or draw it again. `None` with
-    /// centring, where the noise of the mean comes on top.
+    /// The law of the estimate's scatter about the truth: to predict its error, denoise it, or draw it again. `None`
+    /// with centring, which adds the noise of the mean.
     #[must_use]
     #[doc(hidden)]
     pub fn noise_law(&self) -> Option<NoiseLaw> {
@@ -350,7 +350,7 @@ mod tests {
         .unwrap()
     }
 
-    /// What so many reports could have summed to in the one fold of a task.
+    /// Possible sums of this many reports in the one fold of a task.
     fn made_up(task: &Task, records: u64, mut sum: impl FnMut(usize, usize) -> i64) -> Aggregate {
         let mut bytes = Aggregate::empty(task).to_bytes();
         let (rows, end) = (task.mechanism().state_dimension(), bytes.len() - 4);
@@ -426,8 +426,8 @@ mod tests {
         }
     }
 
-    /// Normal noise on the entries of the second moments, many times over, beside what is printed. Root mean squares of
-    /// 12,000 entries are known to 0.7 %, and means to a 110th of a deviation: five of either.
+    /// Normal noise on the entries of the second moments, many times over, compared with what is stated. Root mean
+    /// squares of 12,000 entries are known to 0.7 %, and means to a 110th of a deviation: five of either.
     #[test]
     fn printed_noise_is_that_of_drawn_estimates_and_these_are_unbiased() {
         const DRAWS: usize = 4000;

@@ -79,7 +79,7 @@ pub enum Error {
     /// A report's payload.
     #[error(transparent)]
     Payload(#[from] PayloadError),
-    /// A report beyond what honest noise makes.
+    /// A report outside the range of honest noise.
     #[error(transparent)]
     Range(#[from] RangeError),
     /// An aggregate.
@@ -140,7 +140,7 @@ mod tests {
         }};
     }
 
-    /// What is declared as an error under `folder`, but for the bindings.
+    /// The error types declared under `folder`, except in the bindings.
     fn declared(folder: &Path, found: &mut Vec<String>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

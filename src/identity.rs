@@ -1,4 +1,4 @@
-//! The names of a collection and of a report in it: what every stage, from randomizing on, knows both by.
+//! The identifiers of a collection and of a report in it, which every stage from randomizing on uses.
 
 use core::fmt;
 use core::str::FromStr;
@@ -91,7 +91,7 @@ impl ReportId {
     }
 }
 
-/// What is not the name of a task or a report.
+/// A text that is not the name of a task or a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// Not a [`TaskDigest`].
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!((&digest.prefix()[..], &digest.key()[..]), (&bytes[..8], &bytes[..16]));
     }
 
-    /// Unlike an id, a digest is a name of files and rows: it has one spelling.
+    /// Unlike an id, a digest names files and rows, so it has one spelling.
     #[test]
     fn a_digest_has_one_spelling() {
         let digits = DIGITS.repeat(2);

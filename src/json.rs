@@ -1,15 +1,15 @@
-//! JSON as strictly as a public contract needs it, and no larger: every field known, there once, and of its type.
+//! A strict, small JSON reader and writer for a public contract: every field is known, occurs once, and has its type.
 //!
-//! A task means the same to every party, or reports of one would be read as another's. So one reader and one writer
-//! serve the browser, the command line and the server. The reader goes through the text once, asks for what it wants
-//! next, and keeps nothing else: what it holds is never longer than the text. Every visitor downloads
-//! the client, whose size is a promise: it does without `serde_json`.
+//! A task must mean the same to every party, or reports of one would be read as another's. So one reader and one writer
+//! serve the browser, the command line and the server. The reader goes through the text once, asks for the next thing
+//! it wants, and keeps nothing else: it never holds more than the text. Every visitor downloads the client, whose size
+//! is limited, so it does without `serde_json`.
 
 use core::fmt;
 
 use crate::decimal;
 
-/// How deep arrays and objects may be nested.
+/// The deepest nesting of arrays and objects.
 const MOST_NESTED: usize = 16;
 
 /// Why a text was refused, and where.
@@ -28,7 +28,7 @@ impl fmt::Display for JsonError {
 
 impl core::error::Error for JsonError {}
 
-/// What a reading step gives.
+/// The result of a reading step.
 pub(crate) type Read<T> = Result<T, JsonError>;
 
 /// A text that is being read.
@@ -48,7 +48,7 @@ pub(crate) fn read<'a, T>(text: &'a str, value: impl FnOnce(&mut Reader<'a>) -> 
     }
 }
 
-/// What has a JSON text of its own is that JSON for serde as well, read by the same reader.
+/// Types with their own JSON text use it for serde as well, through the same reader.
 macro_rules! deserialize_as_json {
     ($type:ty) => {
         impl<'de> serde::Deserialize<'de> for $type {
@@ -157,22 +157,22 @@ impl<'a> Reader<'a> {
         slot.ok_or_else(|| self.error(&format!("missing field '{name}'")))
     }
 
-    /// A field that has no place here.
+    /// The error for an unknown field.
     pub(crate) fn unknown_field(&self, name: &str, known: &str) -> JsonError {
         self.error(&format!("unknown field '{}': {known}", excerpt(name)))
     }
 
-    /// A value that no field takes, where `known` are those it does.
+    /// The error for a value that the field does not accept; `known` lists those it does.
     pub(crate) fn unknown_value(&self, value: &str, known: &str) -> JsonError {
         self.error(&format!("unknown value '{}': {known}", excerpt(value)))
     }
 
-    /// That there is nothing in a field which does not go with the others.
+    /// Checks that a field is empty which does not go with the others.
     pub(crate) fn absent<T>(&self, name: &str, slot: &Option<T>, known: &str) -> Read<()> {
         if slot.is_some() { Err(self.unknown_field(name, known)) } else { Ok(()) }
     }
 
-    /// What somebody else finds wrong with what was read last.
+    /// A caller's error about the value that was read last.
     pub(crate) fn refused(&self, error: &dyn fmt::Display) -> JsonError {
         self.error(&error.to_string())
     }
@@ -254,7 +254,7 @@ impl<'a> Reader<'a> {
         self.position - start
     }
 
-    /// A text behind its first quote.
+    /// A text after its opening quote.
     fn rest_of_text(&mut self) -> Read<String> {
         let mut text = String::new();
         loop {
@@ -298,7 +298,7 @@ impl<'a> Reader<'a> {
                     }
                     _ => first,
                 };
-                char::from_u32(code).ok_or_else(|| self.error("half of a surrogate pair, which is no character"))?
+                char::from_u32(code).ok_or_else(|| self.error("half of a surrogate pair, not a character"))?
             }
             _ => return Err(self.error("an unknown escape after a backslash")),
         })
@@ -392,7 +392,7 @@ pub(crate) fn write_array<T>(values: impl IntoIterator<Item = T>, out: &mut Stri
 mod tests {
     use super::*;
 
-    /// What the reader makes of a text that holds any value, and what serde_json does.
+    /// The results of the reader and of serde_json for a text with any value.
     fn accepted(text: &str) -> (bool, bool) {
         (read(text, Reader::skip).is_ok(), serde_json::from_str::<serde_json::Value>(text).is_ok())
     }

@@ -1,6 +1,7 @@
-//! What one person (in practice: one device) has promised and sent so far, and whether another report fits.
+//! The ledger of one person (in practice: one device): what it has promised and sent, and whether another report fits.
 //!
-//! Pure logic: where the ledger is kept, and that there is one of it, is up to the caller. Four rules make it sound:
+//! This is pure logic: the caller decides where the ledger is kept, and ensures that there is only one. Four rules make
+//! it sound:
 //! 1. A task is booked, and the ledger saved, *before* a value of the record is looked at. Nothing gives it back: no
 //!    error, no crash, no report that was never sent. Otherwise whether a report came could depend on a value, at no
 //!    cost. (Booking pays for the report, not for its absence: that a report comes for every record is the mechanisms'
@@ -8,8 +9,9 @@
 //! 2. One report per task. A retry sends the very same bytes again, which is post-processing and costs nothing; a fresh
 //!    randomization would cost again, so there is none. A task that is booked and has no report is spent.
 //! 3. A report is recorded, and the ledger saved, before the report is sent.
-//! 4. All booked tasks together stay within the budget by a [`Filter`] that was fixed beforehand, since whoever chooses
-//!    the tasks may know the earlier reports. What a ledger of version 1 granted was not: see [`Ledger::from_json`].
+//! 4. All booked tasks together stay within the budget by a [`Filter`] that was fixed beforehand, since those who
+//!    choose the tasks may know the earlier reports. A ledger of version 1 granted reports without such a filter: see
+//!    [`Ledger::from_json`].
 
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +49,7 @@ pub const MAX_LEDGER_BYTES: usize = 256 << 20;
 pub enum Decision {
     /// The task is booked. Save the ledger; then randomize, [`record`](Ledger::record), save again, and send.
     Grant {
-        /// What records the report.
+        /// The right to record the report.
         booking: Booking,
         /// The epsilon left.
         remaining: f64,
@@ -60,12 +62,12 @@ pub enum Decision {
     Refuse {
         /// The epsilon left.
         remaining: f64,
-        /// The epsilon by which what is spent would grow; infinite where it never fits.
+        /// The growth of the spent epsilon; infinite where the report never fits.
         needed: f64,
     },
 }
 
-/// The right to record one report for a task that was just booked. It cannot be copied, saved or had a second time, so
+/// The right to record one report for a task that was just booked. It cannot be copied, saved or obtained again, so
 /// there is one randomization for each booking.
 ///
 /// ```
@@ -131,7 +133,7 @@ impl Entry {
         TaskDigest::new(self.task)
     }
 
-    /// What its report promises on its own.
+    /// The guarantee of its report alone.
     #[must_use]
     pub fn guarantee(&self) -> Guarantee {
         self.guarantee
@@ -184,7 +186,7 @@ impl Ledger {
         &self.entries
     }
 
-    /// How much of the budget's epsilon all booked tasks take up ([`Filter::spent`]); 0 without any.
+    /// The part of the budget's epsilon that all booked tasks use ([`Filter::spent`]); 0 without tasks.
     #[must_use]
     pub fn spent(&self) -> f64 {
         self.total(None)
@@ -206,7 +208,7 @@ impl Ledger {
         let (guarantee, loss) = (task.guarantee(), task.mechanism().privacy_loss());
         let total = self.total(Some((guarantee, loss)));
         if total > self.budget.epsilon.value() {
-            // Where the total is infinite, so is what is needed, whatever was spent.
+            // If the total is infinite, so is what is needed, whatever was spent.
             let needed = if total.is_finite() { total - self.spent() } else { f64::INFINITY };
             return Decision::Refuse { remaining: self.remaining(), needed };
         }
@@ -218,8 +220,9 @@ impl Ledger {
     /// Records the report that is about to be sent for the task of `booking`.
     ///
     /// # Errors
-    /// [`LedgerError::ReportLength`] when `report` has not the length of the task's reports, [`LedgerError::NotBooked`]
-    /// for a booking of another ledger. The booking is used up, and the task stays booked without a report.
+    /// [`LedgerError::ReportLength`] when `report` does not have the length of the task's reports,
+    /// [`LedgerError::NotBooked`] for a booking of another ledger. The booking is used up, and the task stays booked
+    /// without a report.
     #[expect(clippy::needless_pass_by_value, reason = "a booking is used up")]
     pub fn record(&mut self, booking: Booking, report: Vec<u8>) -> Result<(), LedgerError> {
         let Booking { task, report_bytes } = booking;
@@ -235,7 +238,7 @@ impl Ledger {
     #[must_use]
     pub fn to_json(&self) -> String {
         let (budget, filter, entries) = (self.budget, Some(self.filter), self.entries.clone());
-        // Numbers, names and hexadecimal digits: there is nothing that could fail.
+        // Numbers, names and hexadecimal digits: nothing can fail.
         serde_json::to_string(&Document { version: LEDGER_VERSION, budget, filter, entries }).unwrap_or_default()
     }
 
@@ -243,9 +246,9 @@ impl Ledger {
     ///
     /// One of version 1 has no filter. It becomes a ledger with [`Filter::Renyi`], in which every report counts in
     /// full; where they exceed the budget by that filter, nothing more fits. But the filter was not fixed before its
-    /// first report: version 1 took the least of several methods, so for tasks that were chosen with a look at earlier
-    /// reports nothing is proved of the sequence as a whole. Whoever needs that begins a new ledger with what is left
-    /// of the budget.
+    /// first report: version 1 took the least of several methods. So nothing is proved about the sequence as a whole if
+    /// its tasks were chosen after seeing earlier reports. If you need that, start a new ledger with the rest of the
+    /// budget.
     ///
     /// # Errors
     /// [`LedgerError`].
@@ -272,7 +275,7 @@ impl Ledger {
         Ok(Self { budget, filter, entries })
     }
 
-    /// What all booked reports and `further` take up.
+    /// The epsilon that all booked reports and `further` use.
     fn total(&self, further: Option<(Guarantee, PrivacyLoss)>) -> f64 {
         let booked = self.entries.iter().map(|entry| (entry.guarantee, entry.loss));
         self.filter.spent(self.budget, &booked.chain(further).collect::<Vec<_>>())
@@ -419,8 +422,8 @@ mod tests {
         assert!(matches!(ledger.book(&cap(5, 0.5)), Decision::Grant { remaining: 0.0, .. }));
     }
 
-    /// Whatever happens after the booking (here: nothing, and a report that is none) the task is spent, in the document
-    /// too.
+    /// Whatever happens after the booking (here: nothing, and an invalid report), the task is spent, also in the
+    /// document.
     #[test]
     fn a_task_is_spent_from_the_moment_it_is_booked() {
         for fails in [false, true] {
@@ -520,8 +523,8 @@ mod tests {
         }
     }
 
-    /// What a booked task took stays taken, whether its report was recorded, lost or never made, and through every
-    /// document.
+    /// The spent budget of a booked task stays spent, whether its report was recorded, lost or never made, and through
+    /// every document.
     #[test]
     fn two_tasks_cost_the_same_whatever_became_of_their_reports() {
         let (first, second) = (cap(3, 1.25), cap(4, 0.5));
@@ -602,7 +605,7 @@ mod tests {
         assert!(Ledger::from_json("").is_err());
     }
 
-    /// A booking is recorded where it was made, whatever else waits.
+    /// A booking is recorded in the ledger that made it, whatever else waits.
     #[test]
     fn a_report_is_recorded_with_its_own_task() {
         let mut ledger = ledger(4.0, None, Filter::Sums);

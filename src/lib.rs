@@ -1,9 +1,8 @@
 //! Principal components of data that never leaves its owner's device.
 //!
-//! A record enters a browser (or any other device), is bounded, is randomized there, and leaves as a report that is
+//! A browser (or any other device) bounds a record and randomizes it. What leaves the device is a report that is
 //! private on its own. An aggregator sums reports without ever seeing a record. The sum is debiased into a covariance
-//! estimate whose noise level is known, and principal components, sparse or not, are
-//! recovered from it.
+//! estimate with a known noise level, and principal components, sparse or not, are recovered from it.
 //!
 //! # The story in code
 //!
@@ -39,17 +38,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Three reports recover nothing, of course: [`Covariance::noise_deviation`](covariance::Covariance::noise_deviation)
+//! Three reports recover nothing, of course. [`Covariance::noise_deviation`](covariance::Covariance::noise_deviation)
 //! says how much noise is left, and [`prediction`] says beforehand how many reports it takes.
 //!
 //! # What is guaranteed
 //!
 //! The *local* model: every report satisfies its guarantee against everybody, the aggregator included, whatever other
-//! reports there are. The neighbouring relation is "any two records", the unit is one record in one report; a person
-//! who answers several tasks, or one task several times, spends the sum. [`mechanism`] has the two randomizers, each
-//! with its statement and proof in its own file. What the code cannot ensure: that a modified
-//! client randomizes at all, that a person sends one report, and that schema, offsets and scales were chosen without
-//! looking at the protected records.
+//! reports there are. The neighbouring relation is "any two records", and the unit is one record in one report. A
+//! person who answers several tasks, or one task several times, spends the sum. [`mechanism`] has the two randomizers,
+//! each with its statement and proof in its own file. The code cannot ensure that a modified client randomizes at all,
+//! that a person sends one report, or that schema, offsets and scales were chosen without looking at the protected
+//! records.
 //!
 //! # Architecture
 //!
@@ -70,17 +69,16 @@
 //! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, shuffling), [`ledger`] (what
 //! one person's reports have spent), [`sampling`] (noise primitives), [`noise_law`] (the law of the estimate) and
 //! [`prediction`] (the error that follows from it), [`linalg`] and [`subspace`] (numerics), [`simulation`] and
-//! [`second_moment`] (what to expect, and the non-private answer to compare with), [`audit`] (a statistical test of the
-//! guarantee), [`json`] and [`decimal`] (the text that a task's digest is of, read and written by one code everywhere,
-//! small enough for a browser), and `js`, the face for browsers. The aggregator (`server/`), the command line (`cli/`),
-//! the page's lab (`lab/`) and the Python package (`python/`) are crates on this one: they translate, and never
-//! compute. The methods of the literature are another (`literature/`).
+//! [`second_moment`] (the error to expect, and the non-private answer to compare with), [`audit`] (a statistical test
+//! of the guarantee), [`json`] and [`decimal`] (the text of which a task's digest is taken, read and written by the
+//! same code everywhere, small enough for a browser), and `js`, the interface for browsers. The aggregator (`server/`),
+//! the command line (`cli/`), the page's lab (`lab/`) and the Python package (`python/`) are crates on this one: they
+//! translate, and never compute. The methods of the literature are another (`literature/`).
 //!
-//! Invariants: `aggregate` and everything after it never name a record. Only the faces do IO or read a clock.
-//! Randomness enters as an argument; the doors that open the system's source are one line each. `linalg` imports
-//! nothing of ours. `cfg(target…)` appears only here, in `js` and
-//! [`mechanism::double_cap::kernel`], which alone has `unsafe` code. Every stage has its own error, and
-//! [`error::Error`] holds them all.
+//! Invariants: `aggregate` and everything after it never name a record. Only the interfaces do IO or read a clock.
+//! Randomness is an argument; each function that opens the system's source is one line. `linalg` imports nothing of
+//! ours. `cfg(target…)` appears only here, in `js` and [`mechanism::double_cap::kernel`], which alone has `unsafe`
+//! code. Every stage has its own error, and [`error::Error`] holds them all.
 //!
 //! # Documents
 //!
@@ -89,15 +87,15 @@
 //! # Versions
 //!
 //! Matrices are those of [`nalgebra`] 0.35, and sources of randomness those of [`rand_core`] 0.10 (`rand` 0.10). Both
-//! stand at the root: whoever takes them from there has the version that fits.
+//! are re-exported at the root; use them from there to get the matching version.
 //!
 //! # Features
 //!
-//! None by default. `js` has the bindings for web pages, and does nothing off wasm32. On wasm32-unknown-unknown it also
-//! takes random bytes from `crypto.getRandomValues`. A host without JavaScript leaves it out and gives `getrandom` a
-//! custom source (`tests/hosts/no-js`). `client` is `js` with an
-//! allocator of its own: the module that a page loads to randomize records. Every byte of it counts, so it reaches
-//! nothing of recovery, `serde_json` or the standard library's numbers as text.
+//! None by default. `js` has the bindings for web pages, and does nothing outside wasm32. On wasm32-unknown-unknown it
+//! also takes random bytes from `crypto.getRandomValues`. A host without JavaScript leaves it out and gives `getrandom`
+//! a custom source (`tests/hosts/no-js`). `client` is `js` with its own allocator: the module that a page loads to
+//! randomize records. Every byte counts, so it uses no recovery, no `serde_json` and none of the standard library's
+//! number formatting.
 
 #[cfg(doc)]
 pub mod _documentation;

@@ -4,8 +4,8 @@ use core::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Works through `parts` on up to `threads` threads, the calling one among them. Where no more threads can be had, as
-/// in WebAssembly, the calling one does it all.
+/// Works through `parts` on up to `threads` threads, including the calling one. Where there are no further threads, as
+/// in WebAssembly, the calling one does everything.
 pub(crate) fn for_each<T>(
     parts: impl IntoIterator<IntoIter: ExactSizeIterator<Item = T> + Send>,
     threads: NonZeroUsize,
@@ -14,7 +14,7 @@ pub(crate) fn for_each<T>(
     for_each_with(parts, threads, || (), |(), part| work(part), |()| ());
 }
 
-/// [`for_each`] with something of each thread's own: what `start` makes goes along with its parts and ends in `finish`.
+/// [`for_each`] with a state per thread: `start` makes it, it accompanies the thread's parts, and it ends in `finish`.
 pub(crate) fn for_each_with<T, S>(
     parts: impl IntoIterator<IntoIter: ExactSizeIterator<Item = T> + Send>,
     threads: NonZeroUsize,
@@ -25,7 +25,7 @@ pub(crate) fn for_each_with<T, S>(
     let parts = parts.into_iter();
     let threads = threads.get().min(parts.len());
     let parts = Mutex::new(parts);
-    // Taking a part leaves nothing half-made behind, so a panic in another thread does not matter here.
+    // Taking a part leaves nothing incomplete behind, so a panic in another thread does not matter here.
     let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
     let run = || {
         let Some(first) = next() else { return };

@@ -1,4 +1,4 @@
-//! From a row of numbers to a record that is inside the unit ball: the bound every privacy proof starts from.
+//! Bounded records: a row of numbers brought into the unit ball, the bound that every privacy proof starts from.
 
 use core::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::decimal::{self, Decimal};
 use crate::json::{Read, Reader};
 
-/// How a record is brought into the unit ball. Public, part of the task, the same for everybody.
+/// The rule that brings a record into the unit ball. It is public, part of the task, and the same for everybody.
 ///
 /// ```
 /// use ldp_pca::{BoundedRecord, Bounding, Radius};
@@ -16,7 +16,7 @@ use crate::json::{Read, Reader};
 /// // A short record keeps its length, a long one is shortened.
 /// assert_eq!(BoundedRecord::new(vec![3.0, 4.0], clip)?.coordinates(), [0.3, 0.4]);
 /// assert_eq!(BoundedRecord::new(vec![30.0, 40.0], clip)?.coordinates(), [0.6, 0.8]);
-/// // Of a direction only.
+/// // Only the direction.
 /// assert_eq!(BoundedRecord::new(vec![3.0, 4.0], Bounding::UnitNorm)?.coordinates(), [0.6, 0.8]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -28,13 +28,13 @@ pub enum Bounding {
     UnitNorm,
     /// The record divided by `radius`, and scaled back to the unit sphere if it is longer than `radius`.
     Clip {
-        /// The largest norm that is kept as it is: finite, greater than zero, in the units of the encoded features.
+        /// The largest norm that is kept: finite, greater than zero, in the units of the encoded features.
         radius: Radius,
     },
 }
 
 impl Bounding {
-    /// What one unit of the bounded covariance is worth in the units of the encoded features: `radius^2`, or 1.
+    /// One unit of the bounded covariance in the units of the encoded features: `radius^2`, or 1.
     #[must_use]
     #[doc(hidden)]
     pub fn covariance_scale(self) -> f64 {
@@ -44,7 +44,7 @@ impl Bounding {
         }
     }
 
-    /// What one unit of the bounded record is worth in the units of the encoded features: `radius`, or 1.
+    /// One unit of the bounded record in the units of the encoded features: `radius`, or 1.
     #[must_use]
     #[doc(hidden)]
     pub fn length_scale(self) -> f64 {
@@ -154,7 +154,7 @@ pub struct BoundedRecord {
     bounding: Bounding,
 }
 
-/// Without the coordinates, which are private: what is printed ends in logs.
+/// Without the coordinates, which are private: printed text ends up in logs.
 impl fmt::Debug for BoundedRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("BoundedRecord");
@@ -164,8 +164,8 @@ impl fmt::Debug for BoundedRecord {
 
 impl BoundedRecord {
     /// Bounds `values` (d numbers, in the order of the encoded features) as the task says. Every vector has a bounded
-    /// record, since a refusal would tell something about it: NaN and infinities stand for a value that is missing, and
-    /// count as 0.
+    /// record, since a refusal would reveal something about it: NaN and infinities mean a missing value, and count as
+    /// 0.
     ///
     /// # Errors
     /// [`RecordError::Empty`] for a vector without coordinates.
@@ -176,7 +176,7 @@ impl BoundedRecord {
         let mut coordinates = values;
         coordinates.iter_mut().for_each(|value| *value = present_or_zero(*value));
         // Dividing by the largest magnitude first keeps the squares inside the range of f64. Neither divisor is 0, so
-        // that the zero vector takes the same way as any other.
+        // the zero vector takes the same path as any other.
         let largest = coordinates.iter().fold(f64::MIN_POSITIVE, |largest, value| largest.max(value.abs()));
         let relative_norm =
             coordinates.iter().map(|value| (value / largest).powi(2)).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
@@ -199,9 +199,9 @@ impl BoundedRecord {
         &self.coordinates
     }
 
-    /// What the record itself adds to the second-moment matrix (d × d), in the units of
+    /// The record's own contribution to the second-moment matrix (d × d), in the units of
     /// [`Covariance`](crate::covariance::Covariance): `x x^T`, times [`Bounding::covariance_scale`]. It is as private
-    /// as the record: for the owner's eyes, and for tests.
+    /// as the record: only for the owner, and for tests.
     #[must_use]
     #[doc(hidden)]
     pub fn contribution(&self) -> DMatrix<f64> {
@@ -209,8 +209,8 @@ impl BoundedRecord {
         &column * column.transpose() * self.bounding.covariance_scale()
     }
 
-    /// Whether the record is one to its mechanism: not the zero vector under unit norm, which has no direction. Found
-    /// without a branch that would tell.
+    /// Whether the record has a direction for its mechanism: the zero vector under unit norm has none. Found without a
+    /// branch that would reveal it.
     pub(crate) fn has_direction(&self) -> bool {
         let magnitudes = self.coordinates.iter().fold(0, |all, x| all | (x.to_bits() << 1));
         (magnitudes != 0) | (self.bounding != Bounding::UnitNorm)
@@ -222,7 +222,7 @@ impl BoundedRecord {
         self.coordinates.len()
     }
 
-    /// Accepts the record where it has so many coordinates.
+    /// Accepts the record if it has this many coordinates.
     ///
     /// # Errors
     /// [`RecordError::Dimension`] otherwise.
@@ -243,27 +243,27 @@ pub(crate) fn present_or_zero(value: f64) -> f64 {
     if value.is_finite() { value } else { 0.0 }
 }
 
-/// Why a row of numbers cannot become a record. It depends on how many there are, never on what they are.
+/// Reasons why a row of numbers cannot become a record. They depend on how many there are, never on the values.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
     /// No values at all.
     #[error("the record is empty: give one number per feature")]
     Empty,
-    /// The record has another length than the task.
+    /// The record's length is not the task's.
     #[error("the record has {found} values but the task has {expected} features")]
     Dimension {
-        /// What the task has.
+        /// The number of features of the task.
         expected: usize,
-        /// What the record has.
+        /// The number of values of the record.
         found: usize,
     },
     /// The record was bounded in another way than the task says.
     #[error("the record was bounded by {found} but the task says {expected}: bound it with the task's own rule")]
     OtherBounding {
-        /// What the task says.
+        /// The task's rule.
         expected: Bounding,
-        /// What the record was made with.
+        /// The rule that the record was made with.
         found: Bounding,
     },
     /// A clipping radius that is not usable.
@@ -286,7 +286,7 @@ mod tests {
         Bounding::Clip { radius: Radius::new(radius).unwrap() }
     }
 
-    /// `{:?}` of whatever holds a record has none of its digits: 7.25 bounded by 1000 is 0.00725.
+    /// `{:?}` of anything that holds a record shows none of its digits: 7.25 bounded by 1000 is 0.00725.
     #[test]
     fn what_is_printed_of_a_record_tells_nothing_of_it() {
         let record = BoundedRecord::new(vec![7.25, 0.0], clip(1000.0)).unwrap();
@@ -394,7 +394,7 @@ mod tests {
     }
 
     /// A short record keeps its length, in the unit of the radius, digit by digit; a long one has length one, whatever
-    /// the radius. Whether it is long is its length's matter: that of its largest entry may be less.
+    /// the radius. Its length decides whether it is long: its largest entry may be less.
     #[test]
     fn clipping_divides_by_the_radius_or_by_the_length() {
         let (mut short, mut long, mut between) = (0, 0, 0);

@@ -1,5 +1,5 @@
-//! What the answer would be without privacy, to compare with. Unlike the pipeline, this reads records: use it on
-//! public or synthetic ones, or where their owner may see them.
+//! The answer without privacy, to compare with. Unlike the pipeline, this reads records: use it on public or synthetic
+//! ones, or where their owner may see them.
 
 use core::fmt;
 
@@ -19,7 +19,7 @@ pub struct SecondMoment {
     scale: f64,
 }
 
-/// Without the sums: those of one record are the record.
+/// Without the sums, since those of one record are the record.
 impl fmt::Debug for SecondMoment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("SecondMoment");
@@ -94,8 +94,8 @@ impl SecondMoment {
         self.matrix() - &mean * mean.transpose()
     }
 
-    /// What [`Covariance::matrix`](crate::covariance::Covariance::matrix) of `task` estimates: the covariance where the
-    /// task has centring, otherwise the second moments.
+    /// The quantity that [`Covariance::matrix`](crate::covariance::Covariance::matrix) of `task` estimates: the
+    /// covariance where the task has centring, otherwise the second moments.
     #[must_use]
     pub fn reference(self, task: &Task) -> DMatrix<f64> {
         if task.centring().is_some() { self.covariance() } else { self.matrix() }

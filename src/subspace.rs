@@ -1,4 +1,4 @@
-//! A `k`-dimensional subspace of `d`-dimensional space, and how far two of them are apart.
+//! A `k`-dimensional subspace of `d`-dimensional space, and the distance between two of them.
 //!
 //! ```
 //! use ldp_pca::subspace::{Subspace, sin_theta_squared};
@@ -21,13 +21,13 @@ const SIGN_TIE_TOLERANCE: f64 = 1e-9;
 
 /// A subspace, held as an orthonormal `d × k` basis (column-major, `1 ≤ k ≤ d`).
 ///
-/// Orthonormality is guaranteed to rounding by the constructor; which basis of the subspace it is, is not.
+/// The constructor guarantees orthonormality up to rounding, but not which basis of the subspace it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subspace {
     basis: DMatrix<f64>,
 }
 
-/// Why a matrix spans no subspace of its width, or two subspaces cannot be compared.
+/// Reasons why a matrix spans no subspace of its width, or two subspaces cannot be compared.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum SubspaceError {
@@ -107,7 +107,7 @@ impl Subspace {
         &self.basis
     }
 
-    /// Gives up the orthonormal basis, `d × k`, column-major.
+    /// Returns the orthonormal basis, `d × k`, column-major, and consumes the subspace.
     pub fn into_basis(self) -> DMatrix<f64> {
         self.basis
     }

@@ -1,5 +1,5 @@
-//! The public parameters of a collection: what is asked, how it is bounded and randomized. Fixed before the first
-//! report.
+//! The public parameters of a collection: what is asked, and how records are bounded and randomized. They are fixed
+//! before the first report.
 
 use core::str::FromStr;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub struct Task {
     mechanism: Mechanism,
 }
 
-/// The parameters as they are written, in canonical order.
+/// The serialized parameters, in canonical order.
 #[derive(Clone, Debug, PartialEq)]
 struct TaskDocument {
     schema: Schema,
@@ -81,7 +81,7 @@ impl Task {
         Self::from_document(TaskDocument { schema, bounding, centring: None, mechanism, folds })
     }
 
-    /// The task that also estimates the mean, with everything else as it is. It is another task, with another digest.
+    /// The task that also estimates the mean, and is otherwise the same. It is another task, with another digest.
     ///
     /// # Errors
     /// [`TaskError::Centring`] when there is no room for one more coordinate, and [`TaskError::Mechanism`] when the
@@ -98,7 +98,7 @@ impl Task {
         if text.len() > MAX_TASK_BYTES {
             return Err(TaskError::TooLong(text.len()));
         }
-        // The version first: a task of another version is told so, not that its fields are unknown.
+        // The version first, so that a task of another version is refused for that, not for unknown fields.
         let version = json::read(text, read_version).map_err(TaskError::Json)?;
         match version {
             TASK_VERSION => {}
@@ -123,7 +123,7 @@ impl Task {
         Ok(Self { document: Arc::new(document), digest, mechanism })
     }
 
-    /// The canonical JSON, the text that the digest is of.
+    /// The canonical JSON, of which the digest is taken.
     #[must_use]
     pub fn to_json(&self) -> String {
         self.document.to_json()
@@ -141,13 +141,13 @@ impl Task {
         &self.document.schema
     }
 
-    /// How records are bounded.
+    /// The bounding of records.
     #[must_use]
     pub fn bounding(&self) -> Bounding {
         self.document.bounding
     }
 
-    /// How the mean is estimated too, if it is.
+    /// The centring, if the task also estimates the mean.
     #[must_use]
     pub fn centring(&self) -> Option<Centring> {
         self.document.centring
@@ -165,7 +165,7 @@ impl Task {
         &self.mechanism
     }
 
-    /// Into how many independent sums the reports are split.
+    /// The number of independent sums that the reports are split into.
     #[must_use]
     pub fn folds(&self) -> Folds {
         self.document.folds
@@ -177,7 +177,7 @@ impl Task {
         self.document.schema.dimension()
     }
 
-    /// What one report promises.
+    /// The guarantee of one report.
     #[must_use]
     pub fn guarantee(&self) -> Guarantee {
         self.mechanism.guarantee()
@@ -221,7 +221,8 @@ impl PartialEq for Task {
 
 impl Eq for Task {}
 
-/// Into how many independent sums (by report id) the reports of a task are split, for cross-validation: 1 to 64.
+/// The number of independent sums (by report id) that the reports of a task are split into, for cross-validation: 1 to
+/// 64.
 ///
 /// ```
 /// use ldp_pca::Folds;
@@ -311,7 +312,7 @@ impl TaskDocument {
     }
 }
 
-/// Why a task was refused.
+/// Reasons why a task was refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TaskError {
@@ -320,8 +321,8 @@ pub enum TaskError {
     Json(JsonError),
     /// The version whose randomizer refused some records.
     #[error(
-        "the task has version 1, whose clients refused records for their values, which told them: make it again, with \
-         version {TASK_VERSION}"
+        "the task has version 1, whose clients refused records for their values, and leaked them: make it again, \
+         with version {TASK_VERSION}"
     )]
     Refusing,
     /// Another version.
@@ -558,7 +559,7 @@ mod tests {
         assert!(one == task() && one != other);
     }
 
-    /// Whoever sums reports must know what noise they have: another calibration is another task, and is read back as it
+    /// The aggregator must know the noise of the reports: another calibration is another task, and is read back as it
     /// was.
     #[test]
     fn every_parameter_of_a_mechanism_is_in_the_digest() {

@@ -1,4 +1,4 @@
-//! Reports one at a time, summed many at a time.
+//! A sum that takes reports one at a time and adds them many at a time.
 
 use core::mem;
 
@@ -6,8 +6,8 @@ use super::{Aggregate, AggregateError};
 use crate::report::Report;
 use crate::task::Task;
 
-/// An [`Aggregate`] that reports reach one by one, as requests bring them. It holds some of them back and adds them
-/// together, which is some fifty times faster (`cargo bench --bench pipeline -- "one by one"`).
+/// An [`Aggregate`] for reports that arrive one by one, as in requests. It holds some of them back and adds them
+/// together, which is about fifty times faster (`cargo bench --bench pipeline -- "one by one"`).
 ///
 /// Like an aggregate it does not remember ids: keep duplicates out.
 ///
@@ -32,10 +32,10 @@ pub struct Accumulator {
     held_bytes: usize,
 }
 
-/// Reports that are added together. More would be hardly faster.
+/// Reports that are added together. More would hardly be faster.
 const MOST_HELD: usize = 1024;
 
-/// Bytes of payloads from which on they are added, however few reports they are.
+/// Bytes of payloads at which they are added, however few the reports.
 const MOST_HELD_BYTES: usize = 4 << 20;
 
 impl Accumulator {
@@ -45,10 +45,10 @@ impl Accumulator {
         Self { task: task.clone(), aggregate: Aggregate::empty(task), held: vec![], held_bytes: 0 }
     }
 
-    /// Goes on with the reports of `aggregate`.
+    /// Continues with the reports of `aggregate`.
     ///
     /// # Errors
-    /// [`AggregateError::OtherTask`] when it is not one of `task`.
+    /// [`AggregateError::OtherTask`] when it is not an aggregate of `task`.
     pub fn resume(task: &Task, aggregate: Aggregate) -> Result<Self, AggregateError> {
         aggregate.check_task(task.digest())?;
         Ok(Self { aggregate, ..Self::new(task) })
@@ -57,7 +57,7 @@ impl Accumulator {
     /// Adds a report.
     ///
     /// # Errors
-    /// [`AggregateError`] when it is of another task or there are too many. Then it was not added.
+    /// [`AggregateError`] when it is of another task or there are too many reports. Then it was not added.
     pub fn push(&mut self, report: Report) -> Result<(), AggregateError> {
         self.aggregate.check_reports(core::slice::from_ref(&report))?;
         self.aggregate.check_records(self.held.len() as u64 + 1)?;
@@ -74,7 +74,7 @@ impl Accumulator {
         reports.into_iter().try_for_each(|report| self.push(report))
     }
 
-    /// The number of reports, those that are held back included.
+    /// The number of reports, including those held back.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.aggregate.records() + self.held.len() as u64
@@ -83,7 +83,7 @@ impl Accumulator {
     /// The sums of all reports so far.
     ///
     /// # Errors
-    /// None that [`push`](Self::push) has not given before.
+    /// Only those that [`push`](Self::push) has already returned.
     pub fn aggregate(&mut self) -> Result<&Aggregate, AggregateError> {
         self.add_held()?;
         Ok(&self.aggregate)

@@ -18,8 +18,8 @@ use crate::task::{Task, TaskDigest};
 
 /// The summed reports of one task: per fold their number and the upper triangle of the summed matrix.
 ///
-/// `accumulate` and `merge` are commutative and associative. An aggregate does not remember ids: whoever feeds it
-/// keeps duplicates out ([`SeenIds`]).
+/// `accumulate` and `merge` are commutative and associative. An aggregate does not remember ids: the caller keeps
+/// duplicates out ([`SeenIds`]).
 ///
 /// ```
 /// # use ldp_pca::{Aggregate, Bounding, Epsilon, Folds, MechanismSpec, Schema, Task};
@@ -51,8 +51,8 @@ pub struct FoldSum {
     sums: Vec<i64>,
 }
 
-/// The most reports an aggregate can hold, of all folds together. No sum of so many leaves an `i64`, folds added up or
-/// not.
+/// The most reports an aggregate can hold, in all folds together. No sum of that many leaves an `i64`, in one fold or
+/// in all.
 #[doc(hidden)]
 pub const MAX_RECORDS: u64 = 1 << 40;
 
@@ -75,7 +75,7 @@ impl FoldSum {
         self.sums.iter_mut().zip(&other.sums).for_each(|(ours, theirs)| *ours += *theirs);
     }
 
-    /// Whether as many reports can have this sum, each adding at most `largest` to an entry.
+    /// Whether that many reports can have this sum, if each adds at most `largest` to an entry.
     fn is_possible(&self, largest: u32) -> bool {
         let most = self.records.checked_mul(largest.into());
         most.is_some_and(|most| self.sums.iter().all(|sum| sum.unsigned_abs() <= most))
@@ -94,15 +94,15 @@ impl Aggregate {
     /// them one by one.
     ///
     /// # Errors
-    /// [`AggregateError`] when the task, or a report, is not this aggregate's, or there are too many reports. Then
+    /// [`AggregateError`] when the task or a report is not this aggregate's, or there are too many reports. Then
     /// nothing was added.
     pub fn accumulate(&mut self, task: &Task, reports: &[Report]) -> Result<(), AggregateError> {
         self.accumulate_with_threads(task, reports, NonZeroUsize::MIN)
     }
 
-    /// [`accumulate`](Self::accumulate) on up to `threads` threads: the same state, sooner. A small state is summed by
-    /// each thread on its own; a large one is held once and its rows are shared out. WebAssembly has one thread,
-    /// whatever is asked for.
+    /// [`accumulate`](Self::accumulate) on up to `threads` threads: the same state, sooner. For a small state each
+    /// thread has its own sums; a large one is held once, and the threads share its rows. WebAssembly always uses one
+    /// thread.
     ///
     /// # Errors
     /// As [`accumulate`](Self::accumulate).
@@ -131,7 +131,7 @@ impl Aggregate {
             self.add(task, reports, threads);
             return Ok(());
         }
-        // More parts than threads, so that one that is held up leaves its share to the others.
+        // More parts than threads, so that a delayed thread leaves its share to the others.
         let parts = reports.chunks(reports.len().div_ceil(4 * threads.get()).max(sharing.worth_a_thread / entries));
         let total = Mutex::new(self);
         parallel::for_each_with(
@@ -212,12 +212,12 @@ impl Aggregate {
     }
 }
 
-/// From where on threads share the work, and how.
+/// When threads share the work, and how.
 #[derive(Clone, Copy, Debug)]
 struct Sharing {
-    /// Reports × entries that take much longer than to start a thread.
+    /// Reports × entries that take much longer than starting a thread.
     worth_a_thread: usize,
-    /// Entries of a state that each thread may have to itself: adding them up takes little beside the reports.
+    /// Entries of a state that each thread may hold on its own: adding them up is cheap compared with the reports.
     copied_entries: usize,
 }
 
@@ -238,7 +238,7 @@ const CHECKSUM: usize = 4;
 /// Sums that are turned into bytes together.
 const WORDS_AT_ONCE: usize = 2048;
 
-/// The state's bytes: the same for the same reports, whoever summed them.
+/// The state's bytes: the same for the same reports, however they were summed.
 ///
 /// ```text
 /// offset  bytes  what
@@ -263,11 +263,11 @@ impl Aggregate {
         bytes
     }
 
-    /// Hands on the bytes of the state in parts of a few kilobytes, for whoever has no room for them all beside the
-    /// state.
+    /// Passes the bytes of the state to `visit` in parts of a few kilobytes, for callers without room for all of them
+    /// beside the state.
     ///
     /// # Errors
-    /// The first that `visit` gives; nothing is handed on after it.
+    /// The first error of `visit`; nothing is passed after it.
     #[doc(hidden)]
     pub fn visit_bytes<E>(&self, mut visit: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let mut checksum = crc32fast::Hasher::new();
@@ -516,7 +516,7 @@ mod tests {
 
     #[test]
     fn the_bytes_are_laid_out_as_documented_and_come_in_parts_of_a_few_kilobytes() {
-        // 2485 sums, more than are handed on together.
+        // 2485 sums, more than are passed together.
         let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 };
         let task = Task::new(Schema::numeric(70).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(3).unwrap());
         let task = task.unwrap();
@@ -640,7 +640,7 @@ mod tests {
         }
     }
 
-    /// A checksum is no signature: whoever writes the file writes that too.
+    /// A checksum is not a signature: the writer of a file also writes its checksum.
     #[test]
     fn sums_that_no_reports_can_have_are_refused() {
         for task in tasks() {

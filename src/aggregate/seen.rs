@@ -1,4 +1,4 @@
-//! Which reports were there before: what keeps a second delivery out of a sum.
+//! The set of reports already counted, which keeps a second delivery out of a sum.
 
 use core::num::NonZeroUsize;
 use std::collections::HashSet;
@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use crate::parallel;
 use crate::report::{Report, ReportId};
 
-/// The ids of all reports so far. An [`Aggregate`](super::Aggregate) does not remember ids; whoever feeds it asks here.
+/// The ids of all reports so far. An [`Aggregate`](super::Aggregate) does not remember ids; its caller asks here.
 ///
 /// ```
 /// # use ldp_pca::{Bounding, Epsilon, Folds, MechanismSpec, Schema, Task, aggregate::SeenIds};
@@ -26,7 +26,7 @@ pub struct SeenIds {
 }
 
 impl SeenIds {
-    /// None yet, for work on so many threads: 256 at the most.
+    /// An empty set, for work on this many threads, at most 256.
     #[must_use]
     pub fn new(threads: NonZeroUsize) -> Self {
         Self { sets: vec![HashSet::new(); threads.get().min(MOST_SETS)] }
@@ -53,7 +53,7 @@ impl SeenIds {
         reports.retain(|_| positions.next().is_none_or(|position| !repeated.contains(&position)));
     }
 
-    /// Takes an id back, of a report that was not summed after all.
+    /// Removes the id of a report that was not summed after all.
     pub fn forget(&mut self, id: ReportId) {
         let count = self.sets.len();
         self.sets[set_of(id, count)].remove(&id);
@@ -65,7 +65,7 @@ impl SeenIds {
         self.sets.iter().map(HashSet::len).sum()
     }
 
-    /// Whether there was no report yet.
+    /// Whether there are no reports yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -134,7 +134,7 @@ mod tests {
             let mut delivered = all.clone();
             at_once.retain_new(&mut delivered);
             assert_eq!((delivered.len(), at_once.len()), (all.len(), all.len()), "{threads} threads");
-            // To start threads for each takes long.
+            // Starting threads for each takes long.
             for (count, report) in all.iter().take(if threads.get() == 1 { all.len() } else { 20 }).enumerate() {
                 let mut twice = vec![report.clone(), report.clone()];
                 one_by_one.retain_new(&mut twice);

@@ -32,7 +32,7 @@ pub fn upper(count: u64, trials: u64, alpha: f64) -> f64 {
     bisect(count as f64 / trials as f64, 1.0, reached)
 }
 
-/// The point between `inside` and `outside` where `reached` begins to hold, on the outer side.
+/// The point between `inside` and `outside` where `reached` starts to hold, on the outer side.
 fn bisect(mut inside: f64, mut outside: f64, reached: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..100 {
         let middle = 0.5 * (inside + outside);

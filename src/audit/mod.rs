@@ -1,4 +1,4 @@
-//! A black-box test of a randomizer: how large epsilon is at least, with stated confidence.
+//! A black-box test of a randomizer: a lower bound on epsilon, with stated confidence.
 //!
 //! # Statement
 //! Let a randomizer be (epsilon, delta)-private for any two records, and each of its calls independent of all others:
@@ -8,8 +8,8 @@
 //! with probability at most `1 - confidence`. A bound below the claim proves nothing: it says how much of the claim
 //! this test can see.
 //!
-//! Who looks, and then adds trials or takes other seeds because of what was seen, looks twice: each look needs a share
-//! of `1 - confidence`. A randomizer with state (one that refuses every second call, or repeats what it once drew) is
+//! If you look, and then add trials or change seeds because of what you saw, you look twice: each look needs a share of
+//! `1 - confidence`. A randomizer with state (one that refuses every second call, or repeats an earlier draw) is
 //! outside the statement.
 //!
 //! # Argument
@@ -38,8 +38,8 @@
 //! - Gaussian: a threshold on the log-likelihood ratio. The whole claim is seen where the ratio is e^epsilon, which
 //!   for a small delta is so rare an event that a few million trials see a fraction of it.
 //! - payloads that are malformed, by a hash of their bytes, and refusals. A randomizer that has one does not pass,
-//!   whatever the bound is: it is not the mechanism that it claims to be, and what is in such bytes is beyond any list
-//!   of kinds.
+//!   whatever the bound is: it is not the mechanism that it claims to be, and no list of kinds covers what such bytes
+//!   may hold.
 //!
 //! # What is not shown
 //! A randomizer that passes may still leak: see [`NOT_SHOWN`]. An audit in which no observation could have refuted the
@@ -83,8 +83,8 @@ use crate::report::ReportId;
 /// Anything that turns a record into a payload, correct or not: a [`Mechanism`], or a closure. Calls are independent:
 /// there is no state, and all randomness is new, from `rng` or elsewhere.
 pub trait Randomizer {
-    /// The payload of `record` under a task and a report id; `None` where it refuses the record, which others see. (An
-    /// error ends the audit. It is not a way to refuse.)
+    /// The payload of `record` under a task and a report id; `None` where it refuses the record, which others can see.
+    /// (An error ends the audit; it is not a refusal.)
     ///
     /// # Errors
     /// [`RandomizeError`] for a record of another dimension, and when `rng` fails.
@@ -129,7 +129,7 @@ where
 pub struct Audit {
     mechanism: Mechanism,
     comparisons: Vec<Comparison>,
-    /// What jobs and tallies of this audit have in common with those of no other.
+    /// Identifies the jobs and tallies of this audit.
     fingerprint: u64,
 }
 
@@ -140,8 +140,8 @@ struct Comparison {
     observers: Vec<Observer>,
 }
 
-/// Some trials of one comparison, with a random stream of their own: their outcome does not depend on which jobs run
-/// when and where.
+/// Some trials of one comparison, with their own random stream: their outcome does not depend on when and where other
+/// jobs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
     audit: u64,
@@ -158,16 +158,16 @@ impl Job {
     }
 }
 
-/// Trials of a job at the most.
+/// The most trials of a job.
 const TRIALS_PER_JOB: u64 = 2_000;
 
-/// Trials of an audit at the most: its jobs still fit a small memory.
+/// The most trials of an audit, whose jobs still fit a small memory.
 const MOST_TRIALS: u64 = 1 << 32;
 
 /// Kinds of malformed payloads, by a hash of all their bytes.
 const MALFORMED_KINDS: usize = 64;
 
-/// What a randomizer that passed may still do.
+/// What may still be wrong with a randomizer that passed.
 pub const NOT_SHOWN: [&str; 3] = [
     "what leaves a device beside the payload: time, memory, logs, other requests",
     "records other than the pairs that were tried",
@@ -186,7 +186,7 @@ impl Audit {
         let d = mechanism.dimension();
         let mut pairs = vec![];
         if d >= 2 {
-            // As long as the radius, or longer: bounded to the unit sphere.
+            // At least as long as the radius, so bounded to the unit sphere.
             let length = bounding.covariance_scale().sqrt() * 2.0;
             let record = |coordinate: &dyn Fn(usize) -> f64| {
                 BoundedRecord::new((0..d).map(|i| length * coordinate(i)).collect(), bounding)
@@ -313,7 +313,7 @@ impl Audit {
     ///
     /// # Errors
     /// [`AuditError::Foreign`] for a tally of another audit, [`AuditError::Delta`] outside [0, 1), and
-    /// [`AuditError::TooFew`] where no observation in so many trials could have refuted the claim.
+    /// [`AuditError::TooFew`] where no observation in this many trials could have refuted the claim.
     pub fn conclude(&self, tally: &Tally, delta: f64, confidence: Confidence) -> Result<Finding, AuditError> {
         if tally.audit != self.fingerprint {
             return Err(AuditError::Foreign);
@@ -344,7 +344,7 @@ impl Audit {
                     let event = counts.choose(likelier, observer.ordered(), delta, alpha);
                     counts.judge(likelier, &event, delta, alpha)
                 });
-                // Every observer has a share of alpha: the one that sees most may speak.
+                // Every observer has a share of alpha, so the one with the largest bound decides.
                 let Some(judged) = judgements.max_by(|a, b| a.bound.total_cmp(&b.bound)) else { continue };
                 let [count, count_other] = judged.counts;
                 let [trials, trials_other] = judged.trials;
@@ -380,11 +380,11 @@ impl Audit {
     }
 }
 
-/// What an audit found.
+/// The result of an audit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// Whether (`epsilon_claimed`, `delta`) stands: no malformed payload, no refusal, and no bound above it. What that
-    /// does not show is in `not_shown`.
+    /// Whether (`epsilon_claimed`, `delta`) stands: no malformed payload, no refusal, and no bound above it.
+    /// `not_shown` lists what this does not show.
     pub passed: bool,
     /// The epsilon that the randomizer claims.
     pub epsilon_claimed: f64,
@@ -394,15 +394,15 @@ pub struct Finding {
     pub delta: f64,
     /// The confidence over all pairs, directions and probabilities.
     pub confidence: Confidence,
-    /// The records that had malformed payloads, or none.
+    /// The records that had malformed payloads, or no payload.
     pub malformed: Vec<Malformed>,
     /// Every pair in both directions.
     pub events: Vec<Event>,
-    /// What a randomizer that passed may still do.
+    /// What may still be wrong with a randomizer that passed.
     pub not_shown: [&'static str; 3],
 }
 
-/// What was seen of one record that the mechanism never makes.
+/// Outputs for one record that the mechanism never makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Malformed {
     /// The pair of records.
@@ -413,24 +413,24 @@ pub struct Malformed {
     pub of_another_length: u64,
     /// Payloads that are as long, and that the mechanism cannot make.
     pub of_right_length: u64,
-    /// Times that there was no payload.
+    /// How often there was no payload.
     pub refused: u64,
 }
 
-/// One event: how often the judging trials saw it for the record it speaks for, and for the other.
+/// One event: how often the judging trials saw it for the record it indicates, and for the other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Event {
     /// The pair of records.
     pub pair: &'static str,
-    /// Whether the event speaks for the second record of the pair.
+    /// Whether the event indicates the second record of the pair.
     pub reversed: bool,
-    /// Reports of the record it speaks for that were in the event …
+    /// Reports of the indicated record that were in the event …
     pub count: u64,
-    /// … out of so many.
+    /// … out of this many.
     pub trials: u64,
     /// Reports of the other record that were in the event …
     pub count_other: u64,
-    /// … out of so many.
+    /// … out of this many.
     pub trials_other: u64,
     /// The bound on epsilon from this event.
     pub epsilon_lower_bound: f64,
@@ -482,17 +482,17 @@ pub enum AuditError {
     /// The same trials twice.
     #[error("the tally has this job: count every job once, or run it with another seed")]
     Repeated,
-    /// Trials that could not have refuted the claim, whatever they had shown.
+    /// Trials that could not have refuted the claim, whatever they showed.
     #[error(
         "{trials} trials of each record cannot refute epsilon = {epsilon_claimed}, whatever they show: {}",
         needed.map_or("no audit can".to_owned(), |needed| format!("use {needed} or more"))
     )]
     TooFew {
-        /// The trials that were made of the record that has the fewest.
+        /// The trials of the record with the fewest.
         trials: u64,
         /// The claim.
         epsilon_claimed: f64,
-        /// How many would do.
+        /// How many are enough.
         needed: Option<u64>,
     },
     /// A record of a pair.

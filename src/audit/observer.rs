@@ -1,4 +1,4 @@
-//! What an adversary who suspects two records looks at in a report: a finite summary, made from public things alone.
+//! The view of an adversary who suspects two records: a finite summary of a report, made only from public things.
 
 use nalgebra::DMatrix;
 
@@ -16,11 +16,11 @@ pub(super) enum Observer {
     Bytes,
 }
 
-/// Two bytes' values, but for the numbers of candidates that nobody recommends.
+/// The values of two bytes, enough for all recommended numbers of candidates.
 const BYTE_KINDS: usize = 1 << 12;
 
 impl Observer {
-    /// All that look at the reports of `mechanism`. The exact bytes are looked at where they are few: two of them.
+    /// All observers for the reports of `mechanism`. The exact bytes are observed where there are few: two.
     pub(super) fn all(mechanism: &Mechanism, pair: &[BoundedRecord; 2]) -> Vec<Self> {
         let own = match mechanism.perturbation() {
             Perturbation::Additive { diagonal, off_diagonal } => {
@@ -43,7 +43,7 @@ impl Observer {
         }
     }
 
-    /// How many of the kinds are in an order: later ones speak for the first record of the pair.
+    /// How many of the kinds are ordered: later ones indicate the first record of the pair.
     pub(super) fn ordered(&self) -> usize {
         if matches!(self, Self::Projection(_)) { PROJECTION_KINDS } else { 0 }
     }
@@ -58,9 +58,9 @@ impl Observer {
     }
 }
 
-/// Directions: where the reported candidate stands among all candidates of the id by its score for the one record and
-/// for the other, and for which of the two the id has more large scores than usual (which a correct cap, having
-/// always the same size, makes no difference to).
+/// Directions: the rank of the reported candidate among all candidates of the id by its score for each of the two
+/// records, and for which of the two the id has more large scores than usual (which does not matter to a correct cap,
+/// since its size is always the same).
 #[derive(Debug)]
 pub(super) struct Ranks {
     directions: [Vec<f64>; 2],
@@ -72,7 +72,7 @@ pub(super) struct Ranks {
     spread: f64,
 }
 
-/// Upper half of the cap, lower half of it, as many again below it, and the rest.
+/// Upper half of the cap, its lower half, as many again below it, and the rest.
 const RANK_KINDS: usize = 4;
 const BALANCE_KINDS: usize = 5;
 

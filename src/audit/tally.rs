@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::observer::two_sided_quantile;
 use super::{AuditError, binomial};
 
-/// What was observed in the trials of an [`Audit`](super::Audit).
+/// The observations in the trials of an [`Audit`](super::Audit).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     /// The audit's fingerprint.
@@ -15,13 +15,13 @@ pub struct Tally {
     pub(super) comparisons: Vec<Observed>,
 }
 
-/// What was observed of one pair of records.
+/// The observations of one pair of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Observed {
-    /// The same trials, as each of the observers sorts them.
+    /// The same trials, sorted by each of the observers.
     pub(super) counts: Vec<Counts>,
-    /// What no mechanism makes of each record: payloads of another length, malformed ones of the right length, and no
-    /// payload at all.
+    /// Outputs for each record that no mechanism makes: payloads of another length, malformed ones of the right length,
+    /// and missing payloads.
     pub(super) malformed: [[u64; 3]; 2],
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Counts {
 }
 
 impl Tally {
-    /// Adds what was observed in other jobs. The order does not matter.
+    /// Adds the observations of other jobs. The order does not matter.
     ///
     /// # Errors
     /// [`AuditError::Foreign`] for a tally of another audit, [`AuditError::Repeated`] where both have the same job.
@@ -69,10 +69,10 @@ impl Counts {
         }
     }
 
-    /// The event (a set of kinds) that separates record `likelier` from the other best, as far as the choosing trials
-    /// tell: kinds are taken in the order of their likelihood ratio (the first `ordered` in their own order, from
-    /// the last down if `likelier` is 0) up to where a normal approximation of the bound is largest. The choice needs
-    /// no rigour: whatever is chosen, other trials judge it.
+    /// The event (a set of kinds) that best separates record `likelier` from the other, according to the choosing
+    /// trials: kinds are taken in the order of their likelihood ratio (the first `ordered` in their own order, from the
+    /// last down if `likelier` is 0) up to where a normal approximation of the bound is largest. The choice needs no
+    /// rigour, because other trials judge it.
     pub(super) fn choose(&self, likelier: usize, ordered: usize, delta: f64, alpha: f64) -> Vec<usize> {
         let [more, less] = [&self.choosing[likelier], &self.choosing[1 - likelier]];
         let mut order: Vec<usize> = (0..more.len()).collect();
@@ -82,7 +82,7 @@ impl Counts {
         if likelier == 0 {
             order.reverse();
         }
-        // Those that speak for the likelier record before the ordered ones, the rest behind them.
+        // Those that indicate the likelier record before the ordered ones, the rest after them.
         let speaking = others.iter().take_while(|&&kind| ratio(kind) > 1.0).count();
         let behind = others.split_off(speaking);
         let order = [others, order, behind].concat();
@@ -101,8 +101,8 @@ impl Counts {
         order[..best.1].to_vec()
     }
 
-    /// What the judging trials say about an event: a lower bound on epsilon that is too high with probability at
-    /// most 2 `alpha`.
+    /// The judging trials' result for an event: a lower bound on epsilon that is too high with probability at most 2
+    /// `alpha`.
     pub(super) fn judge(&self, likelier: usize, event: &[usize], delta: f64, alpha: f64) -> Judgement {
         let count = |record: usize| event.iter().map(|&kind| self.judging[record][kind]).sum::<u64>();
         let trials = |record: usize| self.judging[record].iter().sum::<u64>();
@@ -114,8 +114,8 @@ impl Counts {
     }
 }
 
-/// The largest bound on epsilon that `trials` judging trials of each record can give: of a record that always shows in
-/// an event in which the other never is.
+/// The largest bound on epsilon that `trials` judging trials of each record can give: the event always occurs for one
+/// record and never for the other.
 pub(super) fn visible(trials: u64, delta: f64, alpha: f64) -> f64 {
     quotient_bound(binomial::lower(trials, trials, alpha) - delta, binomial::upper(0, trials, alpha))
 }

@@ -1,4 +1,4 @@
-//! Numbers as decimal text and back, exactly, on every platform the same and without tables.
+//! Exact conversion of numbers to decimal text and back, the same on every platform and without tables.
 //!
 //! The digest of a task is of its canonical text, so the text of a number is part of the format. The shortest digits
 //! are those of Steele & White (1990) as Burger & Dybvig (1996) compute them; reading is by comparison with the exact
@@ -14,15 +14,15 @@ use core::fmt::{self, Write};
 use self::natural::Natural;
 
 /// The shortest decimal that reads back as the number, without an exponent, for messages: `0.25`, `180`, `inf`, `NaN`.
-/// It is what the standard library shows (but for exact ties in the last digit), at a fraction of its size.
+/// Equal to the standard library's form (except for exact ties in the last digit), at a fraction of its size.
 #[derive(Clone, Copy, Debug)]
 pub struct Decimal(pub f64);
 
-/// A number in scientific notation with so many digits after the point, for messages: `5.0e-4`.
+/// A number in scientific notation with this many digits after the point, for messages: `5.0e-4`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scientific(pub f64, pub usize);
 
-/// Decimal digits and where the point is: `0.d1d2d3… × 10^point`.
+/// Decimal digits and the place of the point: `0.d1d2d3… × 10^point`.
 struct Digits {
     digits: Vec<u8>,
     point: i32,
@@ -104,7 +104,7 @@ fn put(out: &mut String, digits: &[u8]) {
 }
 
 impl Digits {
-    /// Of a finite number, without its sign.
+    /// The digits of a finite number, without its sign.
     fn of(value: f64) -> Self {
         if value == 0.0 { Self { digits: vec![b'0'], point: 1 } } else { shortest(value.abs()) }
     }
@@ -126,7 +126,7 @@ impl Digits {
     }
 }
 
-/// The fewest digits that lie nearer to `value` (finite, positive) than to any other number.
+/// The fewest digits that are nearer to `value` (finite, positive) than to any other number.
 fn shortest(value: f64) -> Digits {
     let (mantissa, exponent) = decompose(value);
     // value = rest / unit × 10^point, and its neighbours are (rest - below) / unit and (rest + above) / unit away, all
@@ -188,11 +188,11 @@ fn shortest(value: f64) -> Digits {
     }
 }
 
-/// Digits beyond these cannot matter, other than by being there: the exact midpoint of two numbers has fewer.
+/// Digits beyond these matter only by being present: the exact midpoint of two numbers has fewer.
 const MOST_DIGITS: usize = 800;
 
 /// The number nearest to a decimal `[-] digits [. digits] [e [+-] digits]`, ties to the even one; `None` when it is too
-/// large to be finite, or when the text is none.
+/// large to be finite, or the text is not a decimal.
 pub(crate) fn parse(text: &str) -> Option<f64> {
     let (negative, text) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -219,7 +219,7 @@ pub(crate) fn parse(text: &str) -> Option<f64> {
             digits.push(byte - b'0');
         }
         dropped |= !kept && byte != b'0';
-        // What is left out after the point changes nothing, and before it the exponent.
+        // Digits left out after the point change nothing; those before it change the exponent.
         exponent += i64::from(!kept) - i64::from(fraction);
     }
     if !seen {
@@ -309,7 +309,7 @@ fn nearest(digits: &[u8], exponent: i64) -> Option<f64> {
     }
 }
 
-/// How `numerator / scale` compares with the midpoint of `value` (not negative) and the next number above it.
+/// The comparison of `numerator / scale` with the midpoint of `value` (not negative) and the next number above it.
 fn against_midpoint(numerator: &Natural, scale: &Natural, value: f64) -> Ordering {
     let (mantissa, exponent) = decompose(value);
     // The midpoint is (2 mantissa + 1) 2^(exponent - 1).
@@ -373,7 +373,7 @@ mod tests {
         numbers
     }
 
-    /// Against an independent implementation: the digest of every task rests on it.
+    /// Against an independent implementation, since the digest of every task depends on it.
     #[test]
     fn numbers_are_written_as_serde_json_writes_them() {
         for number in numbers() {

@@ -1,4 +1,4 @@
-//! Natural numbers of any size: as little arithmetic as exact conversion to and from decimals needs.
+//! Natural numbers of any size, with just the arithmetic that exact conversion to and from decimals needs.
 
 use core::cmp::Ordering;
 

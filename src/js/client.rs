@@ -1,4 +1,4 @@
-//! What a client needs: read a task, say what it asks, randomize records.
+//! The client's functions: read a task, say what it asks, randomize records.
 
 use getrandom::SysRng;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -51,7 +51,7 @@ impl Task {
         Ok(Self { task: task::Task::from_json(json).map_err(thrown)? })
     }
 
-    /// The canonical JSON text, which the digest is of.
+    /// The canonical JSON text, of which the digest is taken.
     #[wasm_bindgen(js_name = canonicalJSON)]
     #[must_use]
     pub fn canonical_json(&self) -> String {
@@ -82,22 +82,22 @@ impl Task {
 
     /// Randomizes a record into the bytes of a report.
     ///
-    /// The record is `numbers`, one for each column in their order, NaN for a value that is missing. Of a host that has
-    /// types there are `texts`, too: the JSON of an array with a text for each column that holds one, and null for the
-    /// others. (Which name is of which column the package finds, which has to tell of all problems at once.)
+    /// The record is `numbers`, one for each column in order, NaN for a missing value. A host with types also gives
+    /// `texts`: the JSON of an array with a text for each column that holds one, and null for the others. (The package
+    /// matches names to columns, because it reports all problems at once.)
     ///
     /// All randomness comes from `crypto.getRandomValues`, in blocks: no seed is kept in the module's memory. With an
-    /// `id` (16 bytes) the report has that one instead of one of its own.
+    /// `id` (16 bytes) the report uses that one instead of its own.
     pub fn randomize(&self, texts: Option<Vec<u8>>, numbers: &[f64], id: Option<Vec<u8>>) -> Result<Vec<u8>, JsValue> {
         let features = self.features(texts.as_deref(), numbers)?;
         let record = self.task.bound(features).map_err(thrown)?;
-        // What calls this gives 16 bytes or none.
+        // The caller gives 16 bytes or none.
         let id = id.and_then(|id| id.try_into().ok()).map(ReportId::new);
         Ok(self.task.randomize_as(&record, id, &mut SysRng).map_err(thrown)?.to_bytes())
     }
 }
 
-/// What the lab's bindings have of it.
+/// The parts that the lab's bindings use.
 impl Task {
     /// The task itself.
     #[doc(hidden)]
@@ -106,12 +106,12 @@ impl Task {
         &self.task
     }
 
-    /// The d features of a record, which is given as to [`randomize`](Self::randomize).
+    /// The d features of a record, given as for [`randomize`](Self::randomize).
     #[doc(hidden)]
     pub fn features(&self, texts: Option<&[u8]>, numbers: &[f64]) -> Result<Vec<f64>, JsValue> {
         let schema = self.task.schema();
         let Some(texts) = texts else { return schema.encode_numbers(numbers).map_err(thrown) };
-        // No detail: it would have some of the text.
+        // No detail: it would contain part of the text.
         let refused = || failure("schema", &"the record's texts are not valid");
         let texts = str::from_utf8(texts).map_err(|_| refused())?;
         let texts = json::read(texts, read_texts).map_err(|_| refused())?;

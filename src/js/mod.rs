@@ -1,9 +1,9 @@
 //! Bindings for browsers and other JavaScript hosts: they translate, and never compute.
 //!
-//! This is the *client*: what a page loads to randomize records, so every byte of it counts. What follows on the
-//! aggregator's side is a crate of its own, `lab/`. The npm package (`pkg/`) wraps both and is what applications use.
-//! What crosses the boundary is text, bytes and numbers: objects would cost more glue than the work behind them. Texts
-//! come as their bytes, whose glue is the smallest.
+//! This is the *client*: a page loads it to randomize records, so every byte counts. The aggregator's side is a crate
+//! of its own, `lab/`. The npm package (`pkg/`) wraps both and is what applications use. Only text, bytes and numbers
+//! cross the boundary: objects would cost more glue than the work behind them. Texts cross as their bytes, whose glue
+//! is the smallest.
 //!
 //! Everything here throws a text, `code: message`, with the crate's own message and a stable code:
 //!
@@ -27,7 +27,7 @@ use wasm_bindgen::JsValue;
 
 pub use client::{Task, version};
 
-/// Small rather than fast at sizes that a client does not meet.
+/// Small, rather than fast at sizes that a client never meets.
 #[cfg(feature = "client")]
 #[global_allocator]
 static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();
@@ -37,7 +37,7 @@ trait Coded: Display {
     fn code(&self) -> &'static str;
 }
 
-/// Codes of errors that have one each.
+/// The code of each error.
 macro_rules! coded {
     ($($error:ty => $code:literal),* $(,)?) => {
         $(impl $crate::js::Coded for $error {
@@ -49,7 +49,7 @@ macro_rules! coded {
 }
 use coded;
 
-/// A crate's error as it is thrown into JavaScript.
+/// The JavaScript exception for an error of the crate.
 fn thrown(error: impl Coded) -> JsValue {
     failure(error.code(), &error)
 }

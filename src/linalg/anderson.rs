@@ -4,9 +4,9 @@ use nalgebra::{DMatrix, DVector};
 
 /// Extrapolates the fixed point of `t ↦ G(t)` from the last few pairs of residual `G(t) − t` and image `G(t)`.
 ///
-/// Of all affine combinations of the last images it takes the one whose residuals, combined alike, are smallest (type
-/// II: Anderson 1965; Walker & Ni 2011). It is exact for a linear map once it remembers as many steps as the map has
-/// dimensions, and needs no derivative. Whether the result is better is for the caller to check.
+/// Of all affine combinations of the last images it takes the one whose residuals, combined in the same way, are
+/// smallest (type II: Anderson 1965; Walker & Ni 2011). It is exact for a linear map once it remembers as many steps as
+/// the map has dimensions, and needs no derivative. The caller checks whether the result is better.
 pub(crate) struct Anderson {
     memory: usize,
     /// Differences of successive residuals and images, newest overwriting the oldest. In single precision: passing over
@@ -40,7 +40,7 @@ impl Anderson {
         }
     }
 
-    /// Forgets everything: the map has changed, or led astray.
+    /// Forgets everything, because the map has changed or the extrapolation diverged.
     pub(crate) fn reset(&mut self) {
         self.residual_steps.clear();
         self.image_steps.clear();

@@ -26,7 +26,7 @@ pub struct SymmetricEigen {
     pub vectors: DMatrix<f64>,
 }
 
-/// Why a matrix has no symmetric eigendecomposition here.
+/// Reasons why a matrix has no symmetric eigendecomposition here.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum EigenError {
@@ -78,7 +78,7 @@ pub enum EigenError {
 
 /// Decomposes a symmetric `d × d` matrix, eigenvalues in descending order.
 ///
-/// Mirrored entries may differ by [`SYMMETRY_TOLERANCE`] times the largest entry; their mean is what is decomposed.
+/// Mirrored entries may differ by [`SYMMETRY_TOLERANCE`] times the largest entry; their mean is decomposed.
 /// The matrix is first scaled by a power of two, so neither tiny nor huge entries under- or overflow, and the answer
 /// is verified in `O(d²)`: it must reproduce the trace, the Frobenius norm, and the matrix's action on one fixed
 /// vector.
@@ -90,8 +90,8 @@ pub fn symmetric_eigen(matrix: &DMatrix<f64>) -> Result<SymmetricEigen, EigenErr
     ScaledMatrix::new(matrix)?.eigen()
 }
 
-/// [`symmetric_eigen`] of a matrix that is symmetric to the last bit already: where it is small, making sure of that
-/// costs a tenth of the decomposition.
+/// [`symmetric_eigen`] of a matrix that is already symmetric to the last bit: for a small matrix, checking that costs a
+/// tenth of the decomposition.
 ///
 /// # Errors
 ///
@@ -131,7 +131,7 @@ impl ScaledMatrix {
         Ok(Self { entries, scale })
     }
 
-    /// Of a matrix that needs no check of its symmetry.
+    /// For a matrix whose symmetry needs no check.
     fn of_symmetric(matrix: &DMatrix<f64>) -> Result<Self, EigenError> {
         let scale = power_of_two_below(largest_entry(matrix)?);
         Ok(Self { entries: matrix * (1.0 / scale), scale })
@@ -152,8 +152,8 @@ impl ScaledMatrix {
 
     /// Eigenvalues in ascending order; fills `vectors` in the same order when given.
     ///
-    /// Divide and conquer gives up on a few matrices that nothing is wrong with (met on iterates of the sparse solver
-    /// at d = 400); the slower QR iteration has them then.
+    /// Divide and conquer fails on a few valid matrices (seen on iterates of the sparse solver at d = 400); then the
+    /// slower QR iteration takes over.
     fn decompose(&self, mut vectors: Option<&mut DMatrix<f64>>) -> Result<DVector<f64>, EigenError> {
         match self.divide_and_conquer(vectors.as_deref_mut()) {
             Some(values) => Ok(values),
@@ -221,7 +221,8 @@ impl ScaledMatrix {
     }
 
     fn accept(&self, defect: f64, size: f64) -> Result<(), EigenError> {
-        // Backward error grows like d times the unit roundoff; a thousandfold margin still tells rounding from failure.
+        // Backward error grows like d times the unit roundoff; a thousandfold margin still separates rounding from
+        // failure.
         let limit = 1e3 * f64::EPSILON * self.entries.nrows() as f64 * size;
         // Written so that a NaN is refused too.
         if defect <= limit { Ok(()) } else { Err(self.not_converged(defect / size)) }

@@ -1,4 +1,4 @@
-//! Extreme eigenvalues of a symmetric matrix that is known by its action alone.
+//! Extreme eigenvalues of a symmetric matrix that is known only by its action.
 //!
 //! Libraries hide the random start and the steps. The failure probability of a certificate is proved for just these, so
 //! the iteration is our own.
@@ -7,23 +7,23 @@ use nalgebra::{DMatrix, DVector};
 
 use super::{EigenError, symmetric_eigen};
 
-/// An orthonormal basis of a Krylov space and the matrix seen in it.
+/// An orthonormal basis of a Krylov space, and the matrix in that basis.
 #[derive(Clone, Debug)]
 pub struct Krylov {
-    /// `d × m`, orthonormal: the start, and what the matrix makes of it.
+    /// `d × m`, orthonormal: the start and its successive images.
     pub basis: DMatrix<f64>,
-    /// The `m` Ritz values, descending: eigenvalues of the matrix seen in the basis.
+    /// The `m` Ritz values, descending: eigenvalues of the matrix in the basis.
     pub values: DVector<f64>,
     /// Their vectors in the coordinates of the basis, `m × m`.
     pub coordinates: DMatrix<f64>,
-    /// Norm of what the next step would add: `‖A y − θ y‖` of a Ritz pair is this times its last coordinate.
+    /// Norm of the next step's addition: `‖A y − θ y‖` of a Ritz pair is this times its last coordinate.
     pub remainder: f64,
 }
 
 /// Runs `steps` steps of the Lanczos iteration on the symmetric `d × d` matrix `A`, whose product `apply(x, y)` writes
 /// `A x` over `y`.
 ///
-/// The basis is orthogonalised in full, twice, so that the theory of exact arithmetic applies up to rounding. It ends
+/// The basis is fully orthogonalised, twice, so that the theory of exact arithmetic applies up to rounding. It ends
 /// early when the space is invariant.
 ///
 /// # Errors
@@ -89,7 +89,7 @@ impl Krylov {
     ///
     /// Kuczyński & Woźniakowski (1992, Theorem 4.2): after `m` steps the relative error of the largest Ritz value,
     /// relative to the spread `λ_1 − λ_d`, exceeds `ε` with probability at most `1.648 √d exp(−√ε (2m − 1))`. The
-    /// spread is bounded alike, from both ends of one run.
+    /// spread is bounded in the same way, from both ends of one run.
     #[must_use]
     pub fn upper_bound(&self, failure: f64) -> f64 {
         let (dimension, steps) = (self.basis.nrows() as f64, self.values.len());
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_bound_holds_for_every_start_and_tightens_with_steps() {
-        // A largest eigenvalue that stands out little from 400 others: Ritz values fall short of it.
+        // A largest eigenvalue only a little above 400 others: Ritz values fall short of it.
         let mut diagonal = DVector::from_fn(401, |row, _| -1.0 + row as f64 / 200.0);
         diagonal[400] = 1.02;
         let mut short = 0;

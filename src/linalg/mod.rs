@@ -1,4 +1,4 @@
-//! Numerical kernels on plain matrices, free of every notion of this crate.
+//! Numerical kernels on plain matrices, independent of the rest of this crate.
 //!
 //! [`symmetric_eigen`] and [`symmetric_eigenvalues`] decompose a symmetric matrix with its eigenvalues in descending
 //! order, on one thread, natively and in WebAssembly alike. [`lanczos`] finds the extreme eigenvalues of a matrix that

@@ -1,5 +1,5 @@
-//! Sorting by numbers, largest first, in one place: every other comparison is some kilobytes of sorting code of its
-//! own, which is a tenth of what a page would load.
+//! Sorting by numbers, largest first, in one place: every further comparison would add some kilobytes of sorting code,
+//! a tenth of what a page loads.
 
 /// Sorts numbers, largest first.
 #[inline(never)]

@@ -10,8 +10,8 @@ use super::{EigenError, SymmetricEigen, symmetric_eigen};
 /// the best vectors in the span of the guess and of its image, with their Ritz values: `wanted` of them, or all `2m` if
 /// that is fewer.
 ///
-/// It is one step of block Lanczos, which is what a sequence of slowly changing matrices needs: each step squares down
-/// the part of the error that the last change brought in.
+/// It is one step of block Lanczos, which suits a sequence of slowly changing matrices: each step squares the error
+/// that the last change added.
 pub(crate) fn improve_leading_pairs(
     matrix: &DMatrix<f64>,
     guess: &DMatrix<f64>,
@@ -33,7 +33,7 @@ pub(crate) fn improve_leading_pairs(
     Ok(SymmetricEigen { values: eigen.values.rows(0, wanted).into_owned(), vectors: product(&basis, &coordinates) })
 }
 
-/// The guess, and beside it an orthonormal basis of what the image adds to it.
+/// The guess, and an orthonormal basis of what the image adds to it.
 fn orthonormal(guess: &DMatrix<f64>, image: &DMatrix<f64>) -> DMatrix<f64> {
     let (dimension, count) = guess.shape();
     let mut rest = image - product(guess, &transposed_product(guess, image));

@@ -23,7 +23,7 @@ enum Entries {
     Single(DMatrix<f32>),
 }
 
-/// What is stored: a number that a double holds exactly.
+/// A stored entry: a number that a double holds exactly.
 pub(crate) trait Stored: Copy + Into<f64> {}
 impl Stored for f64 {}
 impl Stored for f32 {}
@@ -35,7 +35,7 @@ pub(crate) trait ColumnVisitor {
 }
 
 impl SymmetricMatrix {
-    /// Checks a matrix and makes it its symmetric part `(A + Aᵀ) / 2`, in place.
+    /// Checks a matrix and replaces it with its symmetric part `(A + Aᵀ) / 2`, in place.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl SymmetricMatrix {
         (0..self.dimension()).map(|index| self.entry(index, index) / count).sum()
     }
 
-    /// Shows every column to the visitor.
+    /// Passes every column to the visitor.
     pub(crate) fn visit_columns(&self, visitor: &mut impl ColumnVisitor) {
         let dimension = self.dimension();
         match &self.entries {

@@ -1,18 +1,18 @@
-//! Why a mechanism is not built, a record not randomized, a payload not taken.
+//! Errors of mechanisms: parameters, records and payloads that are refused.
 
 use crate::decimal::{Decimal, Scientific};
 use crate::privacy::PrivacyError;
 use crate::record::RecordError;
 use crate::sampling::EntropyError;
 
-/// Why a mechanism cannot be built from its parameters.
+/// Reasons why a mechanism cannot be built from its parameters.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MechanismError {
     /// A privacy parameter is out of range or unreachable.
     #[error(transparent)]
     Privacy(#[from] PrivacyError),
-    /// The scale of the paper above the range of the theorem it rests on.
+    /// The paper's scale above the range of its theorem.
     #[error(
         "calibration 'paper' is for epsilon <= 1: with epsilon {} its scale really gives delta {} where {} is claimed; \
          use calibration 'analytic', which holds for every epsilon",
@@ -33,7 +33,7 @@ pub enum MechanismError {
     Grid {
         /// The standard deviation.
         sigma: f64,
-        /// What to change.
+        /// The remedy.
         remedy: &'static str,
     },
     /// Delta is too small for the error of the sampler, summed over all entries.
@@ -47,7 +47,7 @@ pub enum MechanismError {
         /// The sampler's total variation, weighted as it enters delta.
         error: f64,
     },
-    /// The numbers of candidates and of likelier ones do not fit.
+    /// The numbers of candidates and of likelier candidates do not fit.
     #[error(
         "double-cap with {candidates} candidates and a cap of {cap}: it needs 2 to {most} candidates, and a cap of at \
             most a half \
@@ -68,7 +68,7 @@ pub enum MechanismError {
         /// L.
         cap: u32,
     },
-    /// The integer weights cannot tell so small an epsilon from none.
+    /// Epsilon is too small for the integer weights.
     #[error(
         "epsilon {} is too small for double-cap, whose weights are multiples of 2^-32: use epsilon at least 1e-6",
         Decimal(*epsilon)
@@ -77,7 +77,7 @@ pub enum MechanismError {
         /// Epsilon.
         epsilon: f64,
     },
-    /// `2^32 e^epsilon` is so near an integer that the arithmetic cannot tell on which side.
+    /// `2^32 e^epsilon` is so near an integer that the arithmetic cannot decide on which side.
     #[error(
         "epsilon {} has a weight that is too near an integer to be computed exactly: change its last \
             digit", Decimal(*epsilon)
@@ -86,12 +86,12 @@ pub enum MechanismError {
         /// Epsilon.
         epsilon: f64,
     },
-    /// No dimension to work in.
+    /// A dimension out of range.
     #[error("the dimension is {0}: it must be between 1 and {max}", max = crate::schema::MAX_DIMENSION)]
     Dimension(usize),
 }
 
-/// Why a record was not randomized.
+/// Reasons why a record was not randomized.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RandomizeError {
@@ -110,9 +110,9 @@ pub enum PayloadError {
     /// Too short or too long.
     #[error("the payload has {found} bytes where those of the mechanism have {expected}: it is of another one")]
     Length {
-        /// What payloads of the mechanism have.
+        /// The length of the mechanism's payloads.
         expected: usize,
-        /// What this has.
+        /// The length of this one.
         found: usize,
     },
     /// A candidate index that does not exist.

@@ -1,5 +1,4 @@
-//! What a mechanism does at the aggregator: from payloads to integer sums, and from sums to an estimate with known
-//! noise.
+//! A mechanism's part at the aggregator: from payloads to integer sums, and from sums to an estimate with known noise.
 
 use core::num::NonZeroUsize;
 
@@ -16,7 +15,7 @@ use crate::identity::ReportId;
 ///
 /// [`LocalRandomizer`]: super::LocalRandomizer
 pub trait Estimator: Sealed {
-    /// Whether `payload` is one this mechanism can produce; if not, why.
+    /// Checks that this mechanism can produce `payload`.
     ///
     /// # Errors
     /// [`PayloadError`] otherwise.
@@ -31,14 +30,14 @@ pub trait Estimator: Sealed {
     /// Adds payloads to `sums`, the upper triangle (row by row, with the diagonal) of the summed matrix.
     ///
     /// # Panics
-    /// For a payload that [`check`](Self::check) refuses, and `sums` of another length than the triangle: what came out
-    /// would be no sum.
+    /// For a payload that [`check`](Self::check) refuses, and `sums` of another length than the triangle: the result
+    /// would not be a sum.
     fn accumulate(&self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]) {
         self.accumulate_with_threads(task_key, payloads, sums, NonZeroUsize::MIN);
     }
 
-    /// [`accumulate`](Self::accumulate) on up to `threads` threads, each at parts of `sums` of its own: the integers
-    /// are the same and the state is held once. WebAssembly has one thread, whatever is asked for.
+    /// [`accumulate`](Self::accumulate) on up to `threads` threads, each on its own parts of `sums`: the integers are
+    /// the same and the state is held once. WebAssembly always uses one thread.
     ///
     /// # Panics
     /// As [`accumulate`](Self::accumulate).
@@ -51,8 +50,8 @@ pub trait Estimator: Sealed {
     );
 
     /// The unbiased estimate (d × d) of the second-moment matrix of bounded records from the sums of `records` reports.
-    /// (With [`double_cap`](super::double_cap) it is so to 1e-3, in spectral norm, of records of length one.) Without
-    /// records it is not finite.
+    /// (With [`double_cap`](super::double_cap) that means up to 1e-3, in spectral norm, for records of length one.)
+    /// Without records it is not finite.
     ///
     /// # Panics
     /// For sums of another length than the triangle.
@@ -62,7 +61,7 @@ pub trait Estimator: Sealed {
     /// or of `z z^T`, as [`perturbation`](Self::perturbation) says. What a lift adds is 0: no estimate looks at it.
     fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64>;
 
-    /// What a report makes of its record.
+    /// How a report represents its record.
     fn perturbation(&self) -> Perturbation;
 
     /// Standard deviation that the mechanism gives to one off-diagonal entry of one debiased report: to every one with
@@ -73,18 +72,18 @@ pub trait Estimator: Sealed {
     /// `x_i^2 = energy` (0 to 1) and `x_j = 0`: [`entry_deviation`](Self::entry_deviation) is that at energy 0.
     fn deviation_beside(&self, energy: f64) -> f64;
 
-    /// The largest eigenvalue that the debiased estimate of `records` reports would have if there were nothing but
-    /// noise, in the limit of many features. What does not rise above it cannot be told from noise.
+    /// The largest eigenvalue that the debiased estimate of `records` reports would have if there were only noise, in
+    /// the limit of many features. Eigenvalues that are not above it cannot be distinguished from noise.
     fn noise_edge(&self, records: u64) -> f64;
 
-    /// The check of reports for what honest noise hardly ever makes; `None` for a mechanism whose reports are bounded
-    /// by their form.
+    /// The check for reports that honest noise hardly ever makes; `None` for a mechanism whose reports are bounded by
+    /// their form.
     fn range_check(&self) -> Option<RangeCheck> {
         None
     }
 
-    /// How far one hostile report can move an eigenvalue of the debiased estimate from where the mean of an honest one
-    /// would put it, times the number of reports. [`Pull`] has the statement.
+    /// How far one hostile report can move an eigenvalue of the debiased estimate from the place that the mean of an
+    /// honest report gives it, times the number of reports. [`Pull`] has the statement.
     fn pull(&self) -> Pull;
 
     /// Panics where [`accumulate`](Self::accumulate) says so.
@@ -99,7 +98,7 @@ pub trait Estimator: Sealed {
     }
 }
 
-/// What one report makes of `x x^T`, in the unit ball. Laws, simulations and audits follow from it.
+/// How one report represents `x x^T`, in the unit ball. Laws, simulations and audits follow from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Perturbation {
     /// It adds independent normal entries with these standard deviations.
@@ -109,11 +108,11 @@ pub enum Perturbation {
         /// Off it.
         off_diagonal: f64,
     },
-    /// A candidate z with second moment `I + gain x x^T` stands in place of x.
+    /// It replaces x with a candidate z with second moment `I + gain x x^T`.
     Directions {
         /// The factor.
         gain: f64,
-        /// Which of the candidates it is, by the rank of their scores.
+        /// The choice among the candidates, by the rank of their scores.
         weights: Weights,
     },
 }
@@ -166,8 +165,8 @@ mod tests {
         }
     }
 
-    /// Gaussian noise looks at the coordinates alone: whatever is in the unit ball has the guarantee. (Double-cap's
-    /// tests have the same of its law.)
+    /// Gaussian noise looks only at the coordinates: everything in the unit ball has the guarantee. (Double-cap's tests
+    /// show the same for its law.)
     #[test]
     fn gaussian_noise_is_the_same_however_a_record_was_bounded() {
         for (mechanism, bounding) in mechanisms().into_iter().skip(2) {

@@ -48,7 +48,7 @@ use crate::sampling::bits::Bits;
 use crate::sampling::gaussian::{self, Deviate, STEPS_PER_SIGMA, TOTAL_VARIATION, WORDS_PER_DEVIATE};
 use crate::schema::MAX_DIMENSION;
 
-/// How the noise scale follows from epsilon and delta.
+/// The rule for the noise scale, given epsilon and delta.
 ///
 /// ```
 /// use ldp_pca::mechanism::{Calibration, Gaussian, LocalRandomizer};
@@ -67,8 +67,8 @@ pub enum Calibration {
     /// The smallest scale that is private, for every epsilon (Balle & Wang 2018), isotropic in Frobenius geometry.
     Analytic,
     /// The scale and the shape printed by Wang & Xu (2019), who take the sensitivity as 1 where it is sqrt(2). Its
-    /// [`Guarantee`] states the delta that it really has, which is more than the one it is computed from but for small
-    /// epsilons: nine times as much at epsilon = 1 and 1e-6. A task may use it up to epsilon = 1.
+    /// [`Guarantee`] states its true delta, which exceeds the one it is computed from except for small epsilons: nine
+    /// times as much at epsilon = 1 and 1e-6. A task may use it up to epsilon = 1.
     Paper,
 }
 
@@ -115,7 +115,7 @@ impl Gaussian {
         Self::with_deviations(dimension, Guarantee::local(epsilon, Some(delta)), sigma, off_diagonal_deviation(sigma))
     }
 
-    /// The paper's mechanism at any epsilon, to compare with. Its guarantee is the (epsilon, delta) that it really
+    /// The paper's mechanism at any epsilon, to compare with. Its guarantee is the (epsilon, delta) that it truly
     /// gives.
     ///
     /// # Errors
@@ -144,7 +144,7 @@ impl Gaussian {
         Ok(Self { dimension, guarantee, loss: loss(dimension, diagonal_deviation)?, diagonal, off_diagonal, width })
     }
 
-    /// What honest payloads keep to.
+    /// The range of honest payloads.
     fn range(&self) -> RangeCheck {
         RangeCheck::new(triangle(self.dimension), self.width, self.largest_share())
     }
@@ -176,7 +176,7 @@ fn loss(dimension: usize, sigma: f64) -> Result<PrivacyLoss, MechanismError> {
     })
 }
 
-/// What the sampler's total variation over all entries adds to delta: (1 + e^epsilon) × entries × its bound.
+/// The sampler's total variation over all entries, as it adds to delta: (1 + e^epsilon) × entries × its bound.
 fn sampler_slack(dimension: usize, epsilon: Epsilon) -> Result<f64, MechanismError> {
     if dimension == 0 || dimension > MAX_DIMENSION {
         return Err(MechanismError::Dimension(dimension));
@@ -230,11 +230,11 @@ impl Lattice {
     }
 }
 
-/// Rounds towards zero to integers at 2^-20 and makes sure that the integer vector is in the ball of radius 2^20.
+/// Rounds towards zero to integers at 2^-20 and ensures that the integer vector is in the ball of radius 2^20.
 fn quantise(coordinates: &[f64]) -> Vec<i64> {
     let mut quantised: Vec<i64> =
         coordinates.iter().map(|&coordinate| (coordinate * f64::from(1 << RECORD_BITS)) as i64).collect();
-    // A norm that rounding left a hair above one: step by step back into the ball. It takes a handful of steps at the
+    // Rounding left the norm slightly above one: go back into the ball step by step. That takes a handful of steps at
     // most.
     while quantised.iter().map(|x| x * x).sum::<i64>() > 1 << (2 * RECORD_BITS) {
         if let Some(largest) = quantised.iter_mut().max_by_key(|x| x.abs()) {
@@ -247,7 +247,7 @@ fn quantise(coordinates: &[f64]) -> Vec<i64> {
 /// Entries that are summed over all payloads before the next ones: their sums stay in the first-level cache.
 const PART: usize = 8192;
 
-/// Adds what `add` makes of the bytes at `range` of each payload: first to narrow integers, which hold the sum of
+/// Adds the result of `add` for the bytes at `range` of each payload: first to narrow integers, which hold the sum of
 /// `at_once` payloads, then to `sums`.
 fn add_in_parts<T: Copy + Default + Into<i64>>(
     payloads: &[(ReportId, &[u8])],
@@ -410,7 +410,7 @@ impl Estimator for Gaussian {
     }
 
     fn pull(&self) -> Pull {
-        // The proof is in `pull`. Both ends of the range are equally far from what stands for nothing.
+        // The proof is in `pull`. Both ends of the range are equally far from the value for zero.
         let (on, off) = (self.diagonal.step, self.off_diagonal.step);
         let end = f64::from(self.largest_entry()) - 0.5;
         let any = end * (on + (self.dimension - 1) as f64 * off);

@@ -78,7 +78,7 @@ mod sealed {
     impl Sealed for super::Mechanism {}
 }
 
-/// Calls the same method of whichever mechanism it is.
+/// Calls the same method on either mechanism.
 macro_rules! delegate {
     ($self:ident, $mechanism:ident => $call:expr) => {
         match $self {

@@ -1,4 +1,4 @@
-//! How far hostile reports can pull an estimate: a number for what a modified client can do to the result.
+//! The pull of hostile reports on an estimate: a bound on what a modified client can do to the result.
 //!
 //! # Statement
 //! Let S be the debiased mean of n reports, m of which are hostile: any bytes that the aggregator takes, chosen with
@@ -20,7 +20,7 @@
 //! `-1 / gain - 1`. So `max(|z|^2 / (scale^2 gain), 1 + 1 / gain)` is a bound. It also bounds the difference of any two
 //! reports, `(y y^T - z z^T) / (scale^2 gain)`, whose eigenvalues lie between `-|z|^2` and `|y|^2` over the same
 //! number. Hence, for double-cap, S' may as well have any other reports, that pass the check too, in place of the
-//! hostile ones. (A Gaussian report's own noise comes on top there.) What is left is the length of candidates
+//! hostile ones. (A Gaussian report's own noise comes on top there.) It remains to bound the length of candidates
 //! ([`length`](super::double_cap)): the longest vector that the table can make if clients choose their ids, and, for an
 //! id that the aggregator drew, what the longest of its J candidates exceeds with probability at most 2^-40.
 //!
@@ -31,38 +31,39 @@
 //! of the diagonal step and sqrt(2) times the other. `||x x^T|| <= 1` comes on top.
 //!
 //! # What it does not say
-//! Anything about components under a penalty: their support may jump at the smallest change. How many reports are
-//! hostile: one person may send many. And it bounds eigenvalues, not directions: components whose eigenvalues are
-//! nearer to each other than twice the pull of all hostile reports may be turned anywhere in their span.
+//! It says nothing about components under a penalty, whose support may jump at the smallest change, nor how many
+//! reports are hostile: one person may send many. And it bounds eigenvalues, not directions: components whose
+//! eigenvalues are nearer to each other than twice the pull of all hostile reports may be turned anywhere in their
+//! span.
 
 use serde::Serialize;
 
-/// What one hostile report moves an eigenvalue of the second moments by, times the number of reports; in the units of
+/// How far one hostile report moves an eigenvalue of the second moments, times the number of reports; in the units of
 /// bounded records.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Pull {
-    /// Whatever the report's bytes are, as long as they decode.
+    /// For any bytes that decode as a report.
     pub unchecked: f64,
-    /// Of a report that passes the check.
+    /// For a report that passes the check.
     pub checked: f64,
-    /// What the aggregator checks.
+    /// The aggregator's check.
     pub check: Check,
 }
 
-/// What bounds hostile reports beyond strict decoding. `ldp-pca serve` makes both checks unless it is told otherwise;
-/// `ldp-pca aggregate` takes reports as they come.
+/// A check that bounds hostile reports beyond strict decoding. `ldp-pca serve` makes both checks unless configured
+/// otherwise; `ldp-pca aggregate` makes none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Check {
-    /// It takes only ids that it drew itself. [`Pull::checked`] then holds but for one id in [`UNLUCKY_IDS`].
+    /// It accepts only ids that it drew itself. [`Pull::checked`] then holds except for one id in [`UNLUCKY_IDS`].
     IssuedIds,
     /// It refuses entries that honest noise hardly ever makes ([`RangeCheck`](super::RangeCheck)).
     RangeCheck,
 }
 
-/// One issued id in so many may have a longer candidate than [`Pull::checked`] is made of.
+/// One issued id in this many may have a longer candidate than [`Pull::checked`] assumes.
 pub const UNLUCKY_IDS: f64 = (1u64 << 40) as f64;
 
 impl Pull {
@@ -72,7 +73,7 @@ impl Pull {
         Self { unchecked: MARGIN * unchecked, checked: MARGIN * checked.min(unchecked), check }
     }
 
-    /// What `hostile` of `records` reports move an eigenvalue by at most. No more than all reports are hostile.
+    /// The most that `hostile` of `records` reports can move an eigenvalue. At most all reports are hostile.
     #[must_use]
     #[doc(hidden)]
     pub fn of(self, hostile: u64, records: u64) -> Self {
@@ -80,28 +81,28 @@ impl Pull {
         self.map(|pull| (share * pull).next_up())
     }
 
-    /// In units of which one of these is `factor`.
+    /// Converts to units in which one of these is `factor`.
     #[must_use]
     #[doc(hidden)]
     pub fn scaled(self, factor: f64) -> Self {
         self.map(|pull| (factor * pull).next_up())
     }
 
-    /// Both numbers put through a function that does not fall.
+    /// Applies a non-decreasing function to both numbers.
     pub(crate) fn map(self, function: impl Fn(f64) -> f64) -> Self {
         Self { unchecked: function(self.unchecked), checked: function(self.checked), check: self.check }
     }
 }
 
-/// What one report, and all suspected ones, move an eigenvalue of a covariance estimate by at most, in its units, by
+/// The most that one report, and all suspected ones, can move an eigenvalue of a covariance estimate, in its units, by
 /// the statement of this file.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct HostilePull {
-    /// How many reports are suspected, no more than there are.
+    /// The number of suspected reports, at most all.
     pub reports: u64,
-    /// How many there are.
+    /// The number of reports.
     pub records: u64,
-    /// What the aggregator checks.
+    /// The aggregator's check.
     pub check: Check,
     /// Of one hostile report.
     pub one: PullBounds,
@@ -126,7 +127,7 @@ impl From<Pull> for PullBounds {
 }
 
 impl HostilePull {
-    /// What `pull` says of one and of `hostile` of `records` reports.
+    /// The values of `pull` for one and for `hostile` of `records` reports.
     pub fn new(hostile: u64, records: u64, pull: impl Fn(u64) -> Pull) -> Self {
         let reports = hostile.min(records);
         let one = pull(1);
@@ -135,7 +136,7 @@ impl HostilePull {
 }
 
 impl Check {
-    /// What holds for a report where the check is made.
+    /// The condition on a report that the check ensures.
     #[must_use]
     #[doc(hidden)]
     pub fn condition(self) -> &'static str {
@@ -176,7 +177,7 @@ mod tests {
         sums
     }
 
-    /// What one report debiases to.
+    /// The debiased value of one report.
     fn debiased(mechanism: &Mechanism, id: ReportId, payload: &[u8]) -> DMatrix<f64> {
         mechanism.debias(&sums(mechanism, &[(id, payload)]), 1)
     }
@@ -210,7 +211,8 @@ mod tests {
         value.to_le_bytes()[..width].repeat(entries)
     }
 
-    /// The attack of a client that puts every entry at an end of its range reaches the bound, but for the record's 1.
+    /// The attack of a client that puts every entry at an end of its range reaches the bound, except for the record's
+    /// 1.
     #[test]
     fn entries_at_the_end_of_the_range_reach_the_unchecked_bound() {
         for (dimension, e, calibration, width) in [
@@ -268,7 +270,8 @@ mod tests {
         }
     }
 
-    /// Grinding few features finds the longest vector that the table can make; with more, what is found stays below.
+    /// Grinding few features finds the longest vector that the table can make; with more, the longest found stays
+    /// below.
     #[test]
     fn a_ground_id_reaches_the_unchecked_bound_of_double_cap() {
         for (dimension, bounding, ids, nearly) in [
@@ -385,7 +388,7 @@ mod tests {
         assert_eq!(pull.of(0, 0).unchecked.total_cmp(&1e-300), core::cmp::Ordering::Less);
     }
 
-    /// Fractions tell the exact share: what is said is no less, and more by a few roundings only.
+    /// Fractions give the exact share: the result is no less, and more only by a few roundings.
     #[test]
     fn shares_are_rounded_up() {
         for (inputs, truth) in known("share") {
@@ -400,7 +403,7 @@ mod tests {
         }
     }
 
-    /// The margin covers thousands of roundings of whatever a bound was computed from, in both numbers.
+    /// The margin covers thousands of roundings in the computation of a bound, in both numbers.
     #[test]
     fn bounds_have_their_margin() {
         for (unchecked, checked) in [(10.0, 3.0), (0.7, 0.3), (1e4, 1e4)] {

@@ -1,4 +1,4 @@
-//! What a mechanism does on a device, and what that promises.
+//! A mechanism's part on a device, and its guarantee.
 
 use rand::rand_core::TryCryptoRng;
 
@@ -9,11 +9,11 @@ use crate::privacy::Guarantee;
 use crate::privacy::composition::PrivacyLoss;
 use crate::record::BoundedRecord;
 
-/// The half of a mechanism that a device runs: it alone sees a record.
+/// The half of a mechanism that a device runs. Only this half sees a record.
 ///
-/// The trait is sealed. A task names one of the crate's mechanisms, and whoever answers it relies on the proof that is
-/// in the mechanism's file; there is no name, and no proof, for one that a program brings along. To test a mechanism of
-/// your own, give it to the audit: `ldp_pca::audit::Randomizer` takes any closure.
+/// The trait is sealed. A task names one of the crate's mechanisms, and people who answer it rely on the proof in the
+/// mechanism's file. A program's own mechanism has no name in a task, and no proof. To test your own mechanism, give it
+/// to the audit: `ldp_pca::audit::Randomizer` takes any closure.
 ///
 /// ```
 /// use ldp_pca::LocalRandomizer;
@@ -28,10 +28,10 @@ use crate::record::BoundedRecord;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait LocalRandomizer: Sealed {
-    /// What one report promises.
+    /// The guarantee of one report.
     fn guarantee(&self) -> Guarantee;
 
-    /// What one report loses, in the form that composes best with other reports.
+    /// The privacy loss of one report, in the form that composes best with other reports.
     fn privacy_loss(&self) -> PrivacyLoss;
 
     /// The number of coordinates of a record, d.
@@ -40,16 +40,15 @@ pub trait LocalRandomizer: Sealed {
     /// The length of a payload in bytes, the same for every record.
     fn payload_bytes(&self) -> usize;
 
-    /// How many random numbers one report takes, public ones included: what it costs in time, the same for every
-    /// record.
+    /// The number of random numbers in one report, including public ones: its cost in time, the same for every record.
     fn draws(&self) -> u64;
 
-    /// Randomizes a record of the right dimension into a payload: every record, since whether there is a report is part
-    /// of what others see, and no guarantee covers a refusal that depends on the record. `task_key` (the first 16 bytes
-    /// of the task's digest) and `id` are public; all secrecy comes from `rng`.
+    /// Randomizes a record of the right dimension into a payload. It never refuses a record: others see whether there
+    /// is a report, and no guarantee covers a refusal that depends on the record. `task_key` (the first 16 bytes of the
+    /// task's digest) and `id` are public; all secrecy comes from `rng`.
     ///
-    /// The guarantee is that of every record in the unit ball, however it was bounded. The estimate is only that of
-    /// records bounded as the mechanism was made for: others count with another length or in other units.
+    /// The guarantee holds for every record in the unit ball, however it was bounded. The estimate is right only for
+    /// records bounded in the way the mechanism was made for: others count with another length or in other units.
     /// [`Task::randomize`](crate::task::Task::randomize) refuses them.
     ///
     /// # Errors

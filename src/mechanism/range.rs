@@ -1,4 +1,5 @@
-//! Whether a dense report can have been made by a randomizer, for aggregators that want to bound what one report does.
+//! The range check of dense reports: whether a randomizer can have made one, for aggregators that limit the effect of
+//! one report.
 //!
 //! Every payload of the right length is one that Gaussian noise *can* produce, so strict decoding bounds nothing: a
 //! modified client may put every entry at the end of its range. Noise hardly ever does, and this check refuses what it
@@ -31,11 +32,11 @@ const DEVIATION: f64 = crate::sampling::gaussian::STEPS_PER_SIGMA as f64;
 pub struct RangeCheck {
     /// Bytes per entry.
     width: usize,
-    /// The most that the sum of `(2 m + 1)^2` may be.
+    /// The largest permitted sum of `(2 m + 1)^2`.
     most: u64,
 }
 
-/// A payload that honest noise makes once in 2^40.
+/// A payload that honest noise makes at most once in 2^40.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the report's entries have a square sum of {found}, and an honest one has at most {most}: randomize with the \
@@ -44,12 +45,12 @@ pub struct RangeCheck {
 pub struct RangeError {
     /// The sum of `(2 m + 1)^2` over the entries m.
     pub found: u64,
-    /// The most that it may be.
+    /// The largest permitted sum.
     pub most: u64,
 }
 
 impl RangeCheck {
-    /// The bound for payloads of so many entries of `width` bytes, to which a record adds at most `largest_share`
+    /// The bound for payloads of this many entries of `width` bytes, to which a record adds at most `largest_share`
     /// steps.
     pub(super) fn new(entries: usize, width: usize, largest_share: f64) -> Self {
         let p = entries as f64;
@@ -67,7 +68,7 @@ impl RangeCheck {
     /// Looks at the payload of a report of this mechanism.
     ///
     /// # Errors
-    /// [`RangeError`] when it is none that honest noise makes.
+    /// [`RangeError`] when honest noise hardly ever makes it.
     pub fn check(&self, payload: &[u8]) -> Result<(), RangeError> {
         // With both ends at 2^width the square is at most 2^32; a sum of 2^31 entries fits.
         let square = |entry: i64| ((2 * entry + 1) * (2 * entry + 1)) as u64;

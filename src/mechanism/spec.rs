@@ -1,4 +1,4 @@
-//! Mechanisms as tasks state them and as people ask for them: their names, their parameters, their JSON.
+//! Mechanisms in tasks and in options: their names, their parameters, their JSON.
 
 use core::fmt;
 
@@ -14,7 +14,7 @@ use crate::record::Bounding;
 const FIELDS: &str = "a mechanism has 'type' and 'epsilon', and 'delta' and 'calibration' where it is 'gaussian', \
                       'candidates' and 'cap' where it is 'double-cap'";
 
-/// A mechanism and its parameters, as a task states them.
+/// A mechanism and its parameters, in the form of a task.
 ///
 /// ```
 /// use ldp_pca::{Delta, Epsilon, MechanismSpec};
@@ -33,7 +33,7 @@ pub enum MechanismSpec {
         epsilon: Epsilon,
         /// Privacy parameter delta.
         delta: Delta,
-        /// How the noise scale follows from them.
+        /// The rule for the noise scale.
         calibration: Calibration,
     },
     /// One of `candidates` public directions, `cap` of which are likelier.
@@ -75,7 +75,7 @@ impl MechanismSpec {
         })
     }
 
-    /// Which mechanism it is.
+    /// The mechanism.
     #[must_use]
     #[doc(hidden)]
     pub fn name(&self) -> MechanismName {
@@ -152,7 +152,7 @@ impl MechanismSpec {
     }
 }
 
-/// The parameters but for epsilon, in words.
+/// The parameters without epsilon, in words.
 impl fmt::Display for MechanismSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -168,8 +168,8 @@ impl fmt::Display for MechanismSpec {
     }
 }
 
-/// A mechanism with its parameters. (One struct for all: an enum tagged by its `type` would be some ten kilobytes of a
-/// browser's lab.)
+/// A mechanism with its parameters. (One struct for all: an enum tagged by its `type` would add about ten kilobytes to
+/// a browser's lab.)
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct MechanismOptions {
@@ -177,15 +177,15 @@ pub struct MechanismOptions {
     pub r#type: MechanismName,
     /// Its privacy parameter epsilon.
     pub epsilon: Epsilon,
-    /// J of double-cap, the recommended number for epsilon where it is left out.
+    /// J of double-cap; by default the recommended number for epsilon.
     pub candidates: Option<u32>,
-    /// L of double-cap, the best for epsilon and J where it is left out.
+    /// L of double-cap; by default the best for epsilon and J.
     pub cap: Option<u32>,
-    /// The delta of the others, [`Delta::USUAL`] where it is left out.
+    /// The delta of the others; by default [`Delta::USUAL`].
     pub delta: Option<Delta>,
 }
 
-/// The mechanisms that there are to choose from.
+/// The available mechanisms.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MechanismName {
@@ -211,7 +211,7 @@ impl MechanismName {
         }
     }
 
-    /// What it is, in one line.
+    /// A description in one line.
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {
@@ -221,7 +221,7 @@ impl MechanismName {
         }
     }
 
-    /// The mechanism that [`as_str`](Self::as_str) calls `name`, if one does.
+    /// The mechanism whose [`as_str`](Self::as_str) is `name`, if any.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mechanism| mechanism.as_str() == name)
@@ -232,7 +232,7 @@ impl MechanismName {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum MechanismFamily {
-    /// [`DoubleCap`] with J and L, the recommended ones for every epsilon where they are left out.
+    /// [`DoubleCap`] with J and L; by default the recommended ones for every epsilon.
     DoubleCap {
         /// The number of candidates, J.
         candidates: Option<u32>,
@@ -244,8 +244,8 @@ pub enum MechanismFamily {
         /// Its delta.
         delta: Delta,
     },
-    /// [`Gaussian::paper_as_printed`]: the scale that Wang & Xu (2019) compute from epsilon and delta. Its real delta
-    /// is more than this one but for small epsilons.
+    /// [`Gaussian::paper_as_printed`]: the scale that Wang & Xu (2019) compute from epsilon and delta. Its true delta
+    /// exceeds this one except for small epsilons.
     WangXu {
         /// The delta that the scale is computed from.
         delta: Delta,
@@ -253,7 +253,7 @@ pub enum MechanismFamily {
 }
 
 impl MechanismOptions {
-    /// The mechanism but for epsilon.
+    /// The mechanism without its epsilon.
     ///
     /// # Errors
     /// As [`MechanismFamily::new`].
@@ -295,15 +295,14 @@ impl MechanismFamily {
         }
     }
 
-    /// What a task with this epsilon states. (A task takes the paper's scale up to epsilon = 1 alone, where its delta
-    /// is real.)
+    /// The form of a task with this epsilon. (A task takes the paper's scale only up to epsilon = 1, the range of its
+    /// theorem.)
     #[must_use]
     pub fn spec(self, epsilon: Epsilon) -> MechanismSpec {
         match self {
             Self::DoubleCap { candidates, cap } => {
                 let candidates = candidates.unwrap_or_else(|| DoubleCap::recommended_candidates(epsilon));
-                // The search for the best cap is for numbers that a mechanism may have; others are refused when it is
-                // built.
+                // The search for the best cap needs permitted numbers; others are refused when the mechanism is built.
                 let cap = cap.unwrap_or_else(|| DoubleCap::best_cap(candidates.min(MAX_CANDIDATES), epsilon));
                 MechanismSpec::DoubleCap { epsilon, candidates, cap }
             }
@@ -314,7 +313,7 @@ impl MechanismFamily {
 }
 
 impl MechanismFamily {
-    /// The delta that the scale is computed from where that is not the delta that the mechanism has.
+    /// The delta that the scale is computed from, where the mechanism has another.
     #[must_use]
     #[doc(hidden)]
     pub fn printed_delta(self) -> Option<Delta> {

@@ -1,11 +1,11 @@
-//! What becomes of a component among noise: the spiked model of random-matrix theory.
+//! The fate of a component among noise: the spiked model of random-matrix theory.
 
 use super::{NoiseLaw, Perturbation};
 
 /// The 95 % quantile of the Tracy-Widom law of order 1 (Johnstone 2001, table of section 2; Bejan 2005).
 const TRACY_WIDOM_95: f64 = 0.9793;
 
-/// Noise on an isotropic bulk of `dimension` directions, and what it makes of components that stand above it.
+/// Noise on an isotropic bulk of `dimension` directions, and its effect on components above the bulk.
 ///
 /// Eigenvalues are in the units of the encoded features; *true* ones belong to the second-moment matrix, *observed*
 /// ones to the estimate. All formulas are limits of many directions and many records; with b the bulk's variance:
@@ -22,7 +22,7 @@ const TRACY_WIDOM_95: f64 = 0.9793;
 /// ```
 ///
 /// Below these thresholds the leading observed eigenvalue is the edge of the noise, whatever the true one, and the
-/// observed direction knows nothing of the true one.
+/// observed direction carries no information about the true one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoiseBulk {
     pub(super) law: NoiseLaw,
@@ -57,8 +57,8 @@ impl NoiseBulk {
     }
 
     /// The number of reports, not rounded, at which `eigenvalue` is the threshold: with more it leaves a trace. The
-    /// inverse of [`NoiseBulk::threshold`], whatever number of reports the law is for; infinite for an eigenvalue that
-    /// is not above the bulk.
+    /// inverse of [`NoiseBulk::threshold`], independent of the law's own number of reports; infinite for an eigenvalue
+    /// that is not above the bulk.
     ///
     /// ```text
     /// double-cap   dimension / (l - 1)^2
@@ -85,8 +85,8 @@ impl NoiseBulk {
         self.observed(self.threshold())
     }
 
-    /// What the largest observed eigenvalue of the bulk exceeds in 5 % of all collections (Johnstone 2001, theorem
-    /// 1.1). An observed eigenvalue above it is a component's.
+    /// The value that the largest observed eigenvalue of the bulk exceeds in 5 % of all collections (Johnstone 2001,
+    /// theorem 1.1). An observed eigenvalue above it is a component's.
     #[must_use]
     pub fn edge_95(&self) -> f64 {
         let dimension = self.dimension.max(1) as f64;

@@ -1,4 +1,4 @@
-//! What is left of a component in finitely many directions, and on either side of the threshold.
+//! The captured part of a component in finitely many directions, on either side of the threshold.
 //!
 //! Orthogonal transformations of the bulk leave the law of the noise as it is and bring the estimate, seen from one
 //! component, into tridiagonal form (Dumitriu & Edelman 2002; with a component, Bloemendal & Virág 2013):
@@ -35,9 +35,9 @@ struct Chain {
     coupling: Vec<f64>,
 }
 
-/// What the matrix says of a number.
+/// The matrix evaluated at a number.
 struct Probe {
-    /// How many eigenvalues are above it.
+    /// The number of eigenvalues above it.
     above: usize,
     /// The last pivot of `number - T`, which is 0 at an eigenvalue, and its derivative, which there is one over the
     /// squared first coordinate.
@@ -47,14 +47,14 @@ struct Probe {
 
 impl NoiseBulk {
     /// Sum of the squared cosines between a component and the `count` leading eigenvectors of the estimate, a fraction
-    /// of the last one if `count` is no whole number.
+    /// of the last one if `count` is not a whole number.
     ///
     /// `eigenvalue` is the component's with the noise that it has along itself; `levels` the number of directions in
     /// the bulk that it meets (not [`NoiseBulk`]'s own number, which sets the scale).
     #[must_use]
     pub(crate) fn captured(&self, eigenvalue: f64, levels: f64, count: f64) -> f64 {
         let chain = self.chain(eigenvalue, levels);
-        // Reports in directions span no more directions than they are: the others are one eigenspace.
+        // Reports in directions span at most as many directions as reports: the others are one eigenspace.
         let spanned = match self.law.perturbation {
             Perturbation::Additive { .. } => f64::INFINITY,
             Perturbation::Directions { .. } => self.law.records as f64,

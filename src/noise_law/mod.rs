@@ -1,8 +1,8 @@
-//! The law of the estimate: how it scatters about the true second-moment matrix, and how to draw it again.
+//! The law of the estimate: its scatter about the true second-moment matrix, and fresh draws of it.
 //!
 //! The aggregator knows the mechanism, so it knows the noise. [`NoiseLaw`] states the variances, draws the estimate
-//! that another collection of as many records would have given ([`NoiseLaw::draw_with_rng`]), and says what becomes
-//! of a component in it ([`NoiseLaw::bulk`]): which eigenvalue and how much of its direction are left.
+//! that another collection of as many records would have given ([`NoiseLaw::draw_with_rng`]), and says what becomes of
+//! a component in it ([`NoiseLaw::bulk`]): which eigenvalue and how much of its direction remain.
 //!
 //! ```
 //! use chacha20::ChaCha12Rng;
@@ -71,12 +71,12 @@ use crate::linalg::EigenError;
 use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, Perturbation};
 use crate::record::Bounding;
 
-/// How the mean of n debiased reports scatters about the truth, in the units of the encoded features.
+/// The scatter of the mean of n debiased reports about the truth, in the units of the encoded features.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoiseLaw {
     dimension: usize,
     records: u64,
-    /// What one unit of the bounded covariance is worth.
+    /// One unit of the bounded covariance in these units.
     scale: f64,
     perturbation: Perturbation,
 }
@@ -241,7 +241,7 @@ fn chi<R: Rng + ?Sized>(degrees: u64, rng: &mut R) -> f64 {
     ChiSquared::new(degrees as f64).map_or(0.0, |law| law.sample(rng)).sqrt()
 }
 
-/// Why there is no law, or nothing can be drawn from it.
+/// Reasons why there is no law, or nothing can be drawn from it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoiseError {
@@ -251,9 +251,9 @@ pub enum NoiseError {
     /// The truth has another dimension than the law.
     #[error("the matrix has dimension {found} but the collection has {expected} features: pass one of that dimension")]
     Dimension {
-        /// What the law is for.
+        /// The dimension of the law.
         expected: usize,
-        /// What was passed.
+        /// The dimension passed.
         found: usize,
     },
     /// A variance is negative or not finite.

@@ -1,4 +1,4 @@
-//! All answers about one collection at once: what `plan` says on the command line, in Python and in JavaScript.
+//! All predictions about one collection at once, for `plan` on the command line, in Python and in JavaScript.
 
 use serde::Serialize;
 
@@ -6,24 +6,24 @@ use super::{Planner, Prediction, PredictionError, Published, alone, published};
 use crate::mechanism::{Estimator, HostilePull, LocalRandomizer, Pull};
 use crate::privacy::{Delta, Epsilon, Guarantee};
 
-/// What is asked about a collection, beside what its [`Planner`] knows. Nothing has to be: thresholds are always told.
+/// The questions about a collection, beyond what its [`Planner`] knows. All are optional: thresholds are always given.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Question {
-    /// A number of reports: what will they give?
+    /// A number of reports, to predict their error.
     pub records: Option<u64>,
-    /// An error `||sin Theta||_F^2`: how many reports does it take? And with `records`: which epsilon?
+    /// An error `||sin Theta||_F^2`, to find the number of reports it takes, and with `records` the epsilon.
     pub target: Option<f64>,
     /// The same for reports that are shuffled before anybody sees them: epsilon is then that of the batch, with this
     /// delta.
     pub shuffled: Option<Delta>,
-    /// The number of features that the components live on, for the published rates on sparse components.
+    /// The number of features that the components use, for the published rates on sparse components.
     pub sparsity: Option<usize>,
-    /// So many reports are supposed to mislead: how far can they move an eigenvalue?
+    /// A number of hostile reports, to bound how far they can move an eigenvalue.
     pub hostile: Option<u64>,
 }
 
-/// The answers to a [`Question`]. What was not asked for is `None`, and left out where it is serialized; what nothing
-/// finite answers is `Some(None)`.
+/// The answers to a [`Question`]. An answer that was not asked for is `None`, and left out of the serialized form; one
+/// without a finite value is `Some(None)`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Plan {
@@ -35,13 +35,13 @@ pub struct Plan {
     pub signals: Vec<f64>,
     /// Every other eigenvalue.
     pub bulk: f64,
-    /// What is planned for: of one report, or of a shuffled batch.
+    /// The planned epsilon: of one report, or of a shuffled batch.
     pub epsilon: Epsilon,
-    /// What one report at that epsilon promises.
+    /// The guarantee of one report at that epsilon.
     pub guarantee: Guarantee,
     /// [`Planner::uninformed`].
     pub uninformed: f64,
-    /// Of the strongest component.
+    /// The threshold of the strongest component.
     pub threshold_records: Option<u64>,
     /// [`Planner::threshold_records`], for each of the leading components.
     pub threshold_records_per_component: Vec<Option<u64>>,
@@ -63,13 +63,13 @@ pub struct Plan {
     /// The same for an anonymised batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shuffled: Option<ShuffledPlan>,
-    /// What one hostile report moves an eigenvalue of the covariance estimate by at most, times the number of reports.
+    /// The most that one hostile report can move an eigenvalue of the covariance estimate, times the number of reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pull: Option<Pull>,
     /// The same for the `records`, or for as many as the `target` takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostile: Option<HostilePull>,
-    /// What the literature states: beside the prediction, never part of it.
+    /// Statements of the literature: beside the prediction, never part of it.
     pub bounds: Vec<Published>,
 }
 
@@ -91,7 +91,7 @@ pub struct ShuffledPlan {
     /// [`Planner::shuffled_records_for`], for the `target`: the number of reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records_for_target: Option<Option<u64>>,
-    /// And the local epsilon of each of them.
+    /// The local epsilon of each of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub local_epsilon_for_target: Option<Option<Epsilon>>,
     /// [`Planner::shuffled_epsilon_for`], for the `records` and the `target`: the epsilon of the batch.

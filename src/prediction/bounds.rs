@@ -1,13 +1,13 @@
-//! What the literature states about the same questions: theorems with their constants, and rates without.
+//! The literature's answers to the same questions: theorems with their constants, and rates without.
 //!
 //! They are shown beside the prediction and never mixed with it, nor with each other: a *bound* holds as it stands, in
-//! its own trust model and its own measure of error; a *rate* leaves a constant open, so that its number is no number
-//! of records and no error, and only tells how one setting compares with another.
+//! its own trust model and its own measure of error; a *rate* leaves a constant open, so its number is neither a number
+//! of records nor an error: it only compares one setting with another.
 //!
 //! | name | source | model | says |
 //! |---|---|---|---|
-//! | `ppca` | Chaudhuri, Sarwate & Sinha 2013, Theorem 7 | central, pure | so many records suffice, k = 1 |
-//! | `any-central` | the same, Theorem 8 | central, pure, hence local too | so few do not, on some data, k = 1 |
+//! | `ppca` | Chaudhuri, Sarwate & Sinha 2013, Theorem 7 | central, pure | this many records suffice, k = 1 |
+//! | `any-central` | the same, Theorem 8 | central, pure, hence local too | this few do not, on some data, k = 1 |
 //! | `mod-sulq` | the same, Theorem 15 | central, (epsilon, delta) | its correlation on some data is at most this |
 //! | `wang-xu-1` | Wang & Xu 2019, Theorem 1 | local, pure | minimax lower rate |
 //! | `wang-xu-2` | the same, Theorem 2 | local, (epsilon, delta) | upper rate of their Algorithm 1 |
@@ -17,8 +17,8 @@
 //!
 //! A target t of `||sin Theta||_F^2` is a correlation `|<v1_hat, v1>|^2 = 1 - t` for k = 1. Theorem 7 is asked for the
 //! correlation sqrt(1 - t) with probability 0.95. Theorems 8 and 15 speak of the mean correlation, which is at least
-//! the mean of its square, so that whoever reaches t on average has a mean correlation of at least 1 - t: that is what
-//! they are asked for.
+//! the mean of its square, so a method that reaches t on average has a mean correlation of at least 1 - t. They are
+//! asked for that one.
 
 use serde::{Serialize, Serializer};
 
@@ -36,16 +36,16 @@ pub struct Published {
     pub name: &'static str,
     /// Paper and theorem.
     pub source: &'static str,
-    /// Whether it holds as it stands (a bound); otherwise a constant is open (a rate).
+    /// Whether it holds as stated (a bound); otherwise a constant is open (a rate).
     #[serde(rename = "kind", serialize_with = "kind")]
     pub is_bound: bool,
     /// Who is trusted.
     pub model: Model,
-    /// What the number is of.
+    /// The quantity.
     pub quantity: Quantity,
-    /// On which side of the truth it is.
+    /// Its side of the truth.
     pub direction: Direction,
-    /// The number; `None` where the theorem's conditions do not hold, or it would need to know more.
+    /// The number; `None` where the theorem's conditions do not hold, or it needs more information.
     pub value: Option<f64>,
 }
 
@@ -82,7 +82,7 @@ impl Model {
     }
 }
 
-/// What a statement is about.
+/// The quantity of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -106,13 +106,13 @@ impl Quantity {
     }
 }
 
-/// On which side of the truth a statement is.
+/// A statement's side of the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// With more records, or at an error of this much, the method succeeds.
     Upper,
-    /// With fewer records, or below this error, nobody does on all data.
+    /// With fewer records, or below this error, no method succeeds on all data.
     Lower,
 }
 
@@ -167,9 +167,9 @@ pub fn published(
     all
 }
 
-/// What Chaudhuri, Sarwate & Sinha state.
+/// The theorems of Chaudhuri, Sarwate & Sinha.
 const BOUND: (Model, bool) = (Model::Central, true);
-/// What Wang & Xu state.
+/// The theorems of Wang & Xu.
 const RATE: (Model, bool) = (Model::Local, false);
 
 const THEOREM_7: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 7";
@@ -181,7 +181,7 @@ const WANG_XU_3: &str = "Wang & Xu 2019, Theorem 3";
 const WANG_XU_4: &str = "Wang & Xu 2019, Theorem 4";
 const WANG_XU_5: &str = "Wang & Xu 2019, Theorem 5";
 
-/// The letters of the theorems.
+/// The quantities in the theorems.
 struct Setting {
     d: f64,
     k: f64,

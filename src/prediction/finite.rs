@@ -38,7 +38,7 @@ use crate::recovery::RecoveryError;
 /// Blocks up to this size have the full design of signs; larger ones that many pairs of scrambled signs.
 const FULL_DESIGN: usize = 10;
 const PAIRS: u64 = 32;
-/// Larger still, each matrix takes long and there is more of everything to average over.
+/// Beyond this size each matrix takes long, and there is more to average over anyway.
 const LARGE: usize = 40;
 const FEW_PAIRS: u64 = 4;
 
@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    /// The cubature beside 20,000 drawn blocks, where the noise is large. These tell a share to 0.0012 at most.
+    /// The cubature beside 20,000 drawn blocks, where the noise is large. These give a share to 0.0012 at best.
     #[test]
     fn the_mean_over_the_noise_is_that_of_drawn_noise() {
         let law = double_cap_law(40, 2.0, 200);

@@ -1,6 +1,7 @@
-//! How good the recovered components will be, before or after the reports are in, and how many reports it takes.
+//! Predictions of the error of the recovered components, before or after the reports are in, and of the reports it
+//! takes.
 //!
-//! The noise is known, so the answer is sharp and not an order of magnitude. With many features a component with true
+//! The noise is known, so the answer is precise, not an order of magnitude. With many features a component with true
 //! eigenvalue `lambda_i` above a bulk b has
 //!
 //! ```text
@@ -59,7 +60,7 @@ use crate::recovery::{Rank, RecoveryError, split_spectrum};
 /// // Twelve features: two components hold half of the variation, the other ten share the rest.
 /// let spectrum = Spectrum::new(12, vec![0.2, 0.3], 0.05)?;
 /// assert_eq!(spectrum.signals(), [0.3, 0.2]);
-/// assert!(Spectrum::new(12, vec![0.04], 0.05).is_err(), "a component stands above the bulk");
+/// assert!(Spectrum::new(12, vec![0.04], 0.05).is_err(), "a component is above the bulk");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -93,11 +94,11 @@ impl Spectrum {
         Ok(Self { dimension, signals, bulk })
     }
 
-    /// The spectrum of unit-norm records: what the `signals` leave of 1 is spread evenly over the other directions.
+    /// The spectrum of unit-norm records: the rest of 1 after the `signals` is spread evenly over the other directions.
     ///
     /// # Errors
     /// [`PredictionError::Sum`] for signals that sum to more than 1 (by more than rounding), and as
-    /// [`Spectrum::new`]: signals that do not stand above what they leave to the others, above all.
+    /// [`Spectrum::new`]: above all for signals that are not above the rest.
     #[doc(hidden)]
     pub fn of_unit_trace(dimension: usize, signals: Vec<f64>) -> Result<Self, PredictionError> {
         let sum: f64 = signals.iter().sum();
@@ -108,7 +109,7 @@ impl Spectrum {
         Self::new(dimension, signals, if bulk.is_finite() { bulk } else { 0.0 })
     }
 
-    /// Reads the spectrum out of an estimate: eigenvalues above the noise edge, freed of the noise's push.
+    /// Reads the spectrum from an estimate: eigenvalues above the noise edge, corrected for the noise.
     ///
     /// # Errors
     /// [`PredictionError::Recovery`] when the eigendecomposition fails.
@@ -138,7 +139,7 @@ impl Spectrum {
     }
 }
 
-/// What to expect of the leading k components.
+/// The prediction for the leading k components.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(into = "PredictionDocument")]
 #[non_exhaustive]
@@ -147,7 +148,7 @@ pub struct Prediction {
     pub components: Vec<ComponentPrediction>,
     /// Expected `||sin Theta||_F^2` of the whole subspace, 0 to `uninformed`: the sum over the components.
     pub sin_theta_squared: f64,
-    /// `k (1 - k/d)`: what a random subspace has.
+    /// `k (1 - k/d)`: the error of a random subspace.
     pub uninformed: f64,
     /// The true eigenvalue above which a component can be recovered at all.
     pub threshold: f64,
@@ -176,13 +177,13 @@ impl From<Prediction> for PredictionDocument {
     }
 }
 
-/// Serializes a prediction of a plan, which says itself what a random subspace has.
+/// Serializes a prediction of a plan, which itself has the error of a random subspace.
 fn alone<S: Serializer>(prediction: &Option<Prediction>, serializer: S) -> Result<S::Ok, S::Error> {
     let document = |found| PredictionDocument { uninformed: None, ..PredictionDocument::from(found) };
     prediction.clone().map(document).serialize(serializer)
 }
 
-/// What to expect of one component.
+/// The prediction for one component.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ComponentPrediction {
@@ -191,12 +192,12 @@ pub struct ComponentPrediction {
     /// Expected `1 - ||V^T v||^2`: the part of the true component that the recovered subspace misses.
     pub sin_squared: f64,
     /// Whether its eigenvalue is above the threshold. If not, an eigendecomposition finds nothing of it: more reports,
-    /// a larger epsilon, or sparse recovery with a small support, are needed.
+    /// a larger epsilon, or sparse recovery with a small support are needed.
     pub recoverable: bool,
 }
 
-/// Predicts the error of the leading `rank` components of an estimate, about the population that the records are a
-/// sample of.
+/// Predicts the error of the leading `rank` components of an estimate, relative to the population from which the
+/// records are a sample.
 ///
 /// Over the grid of docs/prediction.md simulated errors are within some 10 % of it, on both sides of the threshold. It
 /// costs some hundred small eigenvalue problems: about a millisecond for up to five components.
@@ -231,7 +232,7 @@ pub fn predict(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> Result<Predic
     })
 }
 
-/// Predicts the error of the leading components of the estimate itself, with the spectrum read out of it.
+/// Predicts the error of the leading components of the estimate itself, with its own spectrum.
 ///
 /// ```
 /// use ldp_pca::{Covariance, Rank, predict_from_estimate};
@@ -257,12 +258,12 @@ pub fn predict_from_estimate(covariance: &Covariance, rank: Rank) -> Result<Pred
     predict(&Spectrum::of_estimate(covariance)?, rank, &law)
 }
 
-/// The bulk that the leading components stand above. Those of the components without a signal are not part of it.
+/// The bulk below the leading components. Those of the components without a signal are not part of it.
 fn bulk_of(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> NoiseBulk {
     law.bulk(spectrum.bulk, spectrum.dimension - spectrum.signals.len().max(rank.value()))
 }
 
-/// Why there is no prediction.
+/// Reasons why there is no prediction.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PredictionError {
@@ -285,13 +286,13 @@ pub enum PredictionError {
         /// The number of features.
         dimension: usize,
     },
-    /// A target that is no question.
+    /// A target out of range.
     #[error(
         "the target error is {target}: it must be above 0 and below {uninformed}, which a random subspace has without \
             a single report"
     )]
     Target {
-        /// What was asked for.
+        /// The target.
         target: f64,
         /// k (1 - k/d).
         uninformed: f64,
@@ -354,7 +355,7 @@ mod tests {
         let both = predict(&near, rank(2), &law).unwrap();
         let turned = first.sin_theta_squared - both.components[0].sin_squared;
         assert!((turned / pair - 1.0).abs() < 0.01, "{turned} {pair}");
-        // Nothing tells tied components apart: half of either is found.
+        // Tied components cannot be distinguished: half of either is found.
         let tied = Spectrum::new(20, vec![0.4, 0.4], 0.01).unwrap();
         let half = predict(&tied, rank(1), &law).unwrap().sin_theta_squared;
         assert!((half - 0.5).abs() < 1e-3, "{half}");
@@ -412,7 +413,7 @@ mod tests {
         let [first, second, third] = [0, 1, 2].map(|index| prediction.components[index]);
         assert_eq!([first.eigenvalue, second.eigenvalue], [0.5, 0.5 / 39.0]);
         assert_eq!(second, third);
-        // What three random directions miss is as much as anything is missed.
+        // Three random directions miss as much as is possible.
         assert_eq!(second.sin_squared, 1.0 - 3.0 / 40.0);
         let sum: f64 = prediction.components.iter().map(|component| component.sin_squared).sum();
         assert_eq!(prediction.sin_theta_squared, sum);

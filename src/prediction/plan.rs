@@ -8,17 +8,17 @@ use crate::record::Bounding;
 use crate::recovery::Rank;
 use crate::task::Task;
 
-/// More reports than this are no answer (2^53, the largest number that every language counts to).
+/// The largest number of reports in an answer (2^53, up to which every language counts exactly).
 const MOST_RECORDS: u64 = 1 << 53;
 
-/// Epsilons that are searched. Below, a mechanism's arithmetic ends; above, nothing deserves the name of privacy.
+/// The searched range of epsilon. Below it a mechanism's arithmetic ends; above it there is no meaningful privacy.
 const LEAST_EPSILON: f64 = 1e-3;
 const MOST_EPSILON: f64 = 16.0;
 
-/// How far the epsilon found may be above the least that reaches the target, relative to it.
+/// The relative excess of the epsilon found over the least that reaches the target.
 const EPSILON_TOLERANCE: f64 = 1e-6;
 
-/// Who is asked and how, with the number of reports and epsilon left open.
+/// A population and its mechanism, with the number of reports and epsilon left open.
 ///
 /// ```
 /// use ldp_pca::prediction::{Planner, Spectrum};
@@ -28,12 +28,12 @@ const EPSILON_TOLERANCE: f64 = 1e-6;
 /// let family = MechanismFamily::DoubleCap { candidates: None, cap: None };
 /// let planner = Planner::new(spectrum, Rank::new(3)?, family, Bounding::UnitNorm)?;
 /// let epsilon = Epsilon::new(2.0)?;
-/// // Below so many reports nothing is recovered.
+/// // Below this many reports nothing is recovered.
 /// assert!((400..600).contains(&planner.threshold_records(epsilon)?[0].unwrap()));
 /// let records = planner.records_for(epsilon, 0.05)?.unwrap();
 /// assert!((30_000..42_000).contains(&records));
 /// assert!(planner.predict(epsilon, records)?.sin_theta_squared <= 0.05);
-/// // And back: the epsilon that so many reports need.
+/// // And back: the epsilon that this many reports need.
 /// let back = planner.epsilon_for(records, 0.05)?.unwrap();
 /// assert!((back.value() - 2.0).abs() < 1e-3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -78,7 +78,7 @@ impl Planner {
         Ok(Self { own: Some(task.mechanism().clone()), ..planner })
     }
 
-    /// What is planned for.
+    /// The spectrum that is planned for.
     #[must_use]
     pub fn spectrum(&self) -> &Spectrum {
         &self.spectrum
@@ -109,7 +109,7 @@ impl Planner {
         }
     }
 
-    /// What `records` reports at `epsilon` give.
+    /// The prediction for `records` reports at `epsilon`.
     ///
     /// # Errors
     /// [`PredictionError::Mechanism`], [`PredictionError::Noise`] without records.
@@ -117,8 +117,8 @@ impl Planner {
         predict(&self.spectrum, self.rank, &self.law(epsilon, records)?)
     }
 
-    /// For each of the leading k components the number of reports from which on it can be recovered at all; `None` for
-    /// one that does not stand above the bulk, or needs more than 2^53.
+    /// For each of the leading k components, the number of reports from which it can be recovered at all; `None` for
+    /// one that is not above the bulk, or needs more than 2^53.
     ///
     /// # Errors
     /// [`PredictionError::Mechanism`].
@@ -146,7 +146,7 @@ impl Planner {
     }
 
     /// The least epsilon (between 0.001 and 16, to a millionth, rounded up) at which `records` reports reach `target`;
-    /// `None` when 16 is not enough. The mechanism is built anew for every epsilon, with the best parameters there.
+    /// `None` when 16 is not enough. The mechanism is rebuilt for every epsilon, with the best parameters there.
     ///
     /// # Errors
     /// [`PredictionError::Target`], [`PredictionError::Noise`] without records; [`PredictionError::Mechanism`] when the
@@ -257,7 +257,7 @@ mod tests {
                 let records = 1.2f64.powi(step).ceil() as u64;
                 let law = law.with_records(records).unwrap();
                 let error = predict(&planner.spectrum, planner.rank, &law).unwrap().sin_theta_squared;
-                // By less than a hundredth it may rise, where the edge of the noise gives way to a component.
+                // It may rise by less than a hundredth, where a component replaces the edge of the noise.
                 assert!(error < 1.01 * last, "{family:?} {records}: {error} after {last}");
                 last = error;
             }
@@ -320,7 +320,7 @@ mod tests {
             assert_eq!(search(most, &|_| Ok(false)), Ok(None));
             assert_eq!(search(most, &|records| Ok(records > most)), Ok(None));
             assert_eq!(search(most, &|_| Err(PredictionError::Centred)), Err(PredictionError::Centred));
-            // What rises and falls has an answer, too, beyond which one fewer is not enough.
+            // A function that rises and falls also has an answer, below which one fewer is not enough.
             let found = search(most, &|records| Ok(records.is_multiple_of(2))).unwrap();
             assert!(found.is_none_or(|records| records.is_multiple_of(2)), "{most} {found:?}");
         }
@@ -406,7 +406,8 @@ mod tests {
             assert_eq!(planner.shuffled_epsilon_for(1000, delta(1e-6), target), Err(error));
         }
         assert!(matches!(planner.records_for(epsilon(2.0), f64::NAN), Err(PredictionError::Target { .. })));
-        // A target next to what a random subspace has is one, and the least there is needs more than anybody counts.
+        // A target just below the error of a random subspace is valid, and the smallest one needs more reports than are
+        // counted.
         assert!(planner.records_for(epsilon(2.0), 0.95f64.next_down()).unwrap().is_some());
         assert_eq!(planner.records_for(epsilon(2.0), f64::MIN_POSITIVE), Ok(None));
         assert_eq!(planner.epsilon_for(MOST_RECORDS, f64::MIN_POSITIVE), Ok(None));

@@ -3,7 +3,7 @@
 //!
 //! A *central* (epsilon, delta) is fixed. If reports are shuffled (see [`amplification`](crate::privacy::amplification)
 //! for who must be trusted with that), each may be randomized with a local epsilon0 above it: the largest for which the
-//! batch of n reports still has the central guarantee. It rises with n, and the error falls with both, so that n and
+//! batch of n reports still has the central guarantee. It rises with n, and the error falls with both, so n and
 //! epsilon0 are found together.
 
 use super::plan::epsilon;
@@ -12,28 +12,28 @@ use crate::mechanism::{LocalRandomizer, MechanismError};
 use crate::privacy::amplification::{BatchGuarantee, amplify, keeps};
 use crate::privacy::{Delta, Epsilon};
 
-/// The largest local epsilon that is considered: from it on double-cap's weights do not fit.
+/// The largest local epsilon that is considered: beyond it double-cap's weights do not fit.
 const MOST_LOCAL: f64 = 16.0;
 
-/// How far a local epsilon may be below the largest possible one, relative to it.
+/// The relative shortfall of a local epsilon from the largest possible one.
 const TOLERANCE: f64 = 1e-4;
 
-/// More reports than the amplification is computed for are no answer.
+/// The largest number of reports in an answer, for which the amplification is computed.
 const MOST_RECORDS: u64 = 100_000_000_000;
 
-/// Reports of a shuffled collection, and what each of them may promise.
+/// Reports of a shuffled collection, and the epsilon that each may have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ShuffledRecords {
     /// The number of reports.
     pub records: u64,
-    /// The local epsilon of every report in so large a batch.
+    /// The local epsilon of every report in a batch of that size.
     pub local_epsilon: Epsilon,
 }
 
 impl Planner {
     /// The largest local epsilon found (to a ten-thousandth, rounded down) at which a shuffled batch of `records`
-    /// reports keeps the `central` epsilon with `delta`; at least `central` itself where a report may promise that.
+    /// reports keeps the `central` epsilon with `delta`; at least `central` itself where a report may have that.
     /// `None` when even a report at `central` does not keep it, as with a delta of its own that is above `delta`.
     ///
     /// # Errors
@@ -133,8 +133,8 @@ fn most_allowed(
     Ok(Some(low))
 }
 
-/// From a number of reports that reaches the target down to the fewest, within a hundredth: fewer reports hide less, so
-/// that their local epsilon is `between` the `least` and that of more.
+/// Searches down from a number of reports that reaches the target to the fewest, within a hundredth. Fewer reports hide
+/// less, so their local epsilon is `between` the `least` and that of more.
 fn fewest_records(
     mut found: ShuffledRecords,
     mut least: f64,
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(most_allowed((1.0, 2.0), late), Err(PredictionError::Centred));
     }
 
-    /// With so many reports anything is allowed that fits: what does not is no local epsilon.
+    /// With this many reports, every local epsilon that fits is allowed.
     #[test]
     fn a_mechanism_that_does_not_fit_is_not_allowed() {
         let wide = planner(double_cap(16_384, 8192));

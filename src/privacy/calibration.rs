@@ -1,4 +1,5 @@
-//! How much Gaussian noise a guarantee needs, and which guarantee a noise scale gives.
+//! Analytic calibration of the Gaussian mechanism: the noise that a guarantee needs, and the guarantee that a noise
+//! scale gives.
 //!
 //! For the Gaussian mechanism with noise standard deviation sigma in every direction and l2-sensitivity Delta,
 //! the smallest delta at a given epsilon is (Balle & Wang 2018, Theorem 8)
@@ -30,7 +31,8 @@ pub const COVARIANCE_SENSITIVITY: f64 = core::f64::consts::SQRT_2;
 /// Relative error allowed to each term of the formula: arguments up to 40 squared amplify half an ulp to about 2e-13.
 const TERM_ERROR: f64 = 1e-12;
 
-/// Where a + b is larger, the roundings of a and b change their difference by so much that no term is known relatively.
+/// Where a + b is larger, the roundings of a and b change their difference so much that no term has a known relative
+/// accuracy.
 const LARGE: f64 = 1e8;
 
 /// More than what numbers below the normal ones lose, and what is too small for any.
@@ -55,7 +57,7 @@ pub fn gaussian_epsilon(sigma: f64, sensitivity: f64, delta: Delta) -> Result<Ep
         .ok_or(PrivacyError::NoFiniteEpsilon { delta: delta.value() })
 }
 
-/// [`gaussian_epsilon`] of the Gaussian mechanism whose concentrated-privacy parameter is `rho`, which determines it.
+/// [`gaussian_epsilon`] of the Gaussian mechanism with concentrated-privacy parameter `rho`, which determines it.
 ///
 /// # Errors
 /// [`PrivacyError::NoFiniteEpsilon`] when no representable epsilon is enough.
@@ -75,7 +77,7 @@ pub fn gaussian_rho(sigma: f64, sensitivity: f64) -> Result<Rho, PrivacyError> {
     }
     let quotient = sensitivity / sigma;
     let rho = 0.5 * quotient * quotient * (1.0 + ROUNDINGS);
-    // A relative margin is none for a subnormal number.
+    // A relative margin has no effect on a subnormal number.
     if rho.is_normal() { Rho::new(rho) } else { Err(PrivacyError::Rho(rho)) }
 }
 
@@ -89,18 +91,18 @@ pub fn sigma_of_rho(rho: Rho, sensitivity: f64) -> Result<f64, PrivacyError> {
     // The square root is taken of each factor, so that neither over- nor underflows before its time; that of two last,
     // so that nothing on the way is smaller than what is checked.
     let sigma = sensitivity / rho.value().sqrt() / core::f64::consts::SQRT_2 * (1.0 + ROUNDINGS);
-    // A relative margin is none for a subnormal number.
+    // A relative margin has no effect on a subnormal number.
     if sigma.is_normal() { Ok(sigma) } else { Err(PrivacyError::Scale { name: "sigma", value: sigma }) }
 }
 
-/// More than eight roundings to nearest can change a number, relatively.
+/// Exceeds the relative change of a number by eight roundings to nearest.
 const ROUNDINGS: f64 = 8.0 * f64::EPSILON;
 
 fn positive(name: &'static str, value: f64) -> Result<f64, PrivacyError> {
     if value.is_finite() && value > 0.0 { Ok(value) } else { Err(PrivacyError::Scale { name, value }) }
 }
 
-/// sigma / sensitivity, which is all that matters.
+/// sigma / sensitivity, the only quantity that matters.
 fn noise_ratio(sigma: f64, sensitivity: f64) -> Result<f64, PrivacyError> {
     positive("sigma / sensitivity", positive("sigma", sigma)? / positive("sensitivity", sensitivity)?)
 }
@@ -193,15 +195,15 @@ pub fn analytic_gaussian_sigma(epsilon: Epsilon, delta: Delta, sensitivity: f64)
     // The margin keeps a later query of `gaussian_delta` at this scale below the target, unless the error term is all
     // there is of it (a delta of 1e-272): the scale is private all the same, being above one that was checked.
     let sigma = high * sensitivity * (1.0 + TERM_ERROR);
-    // A relative margin is none for a subnormal number, which rounding may even turn into zero.
+    // A relative margin has no effect on a subnormal number, which rounding may even turn into zero.
     if sigma.is_normal() { Ok(sigma) } else { Err(unreachable) }
 }
 
 /// The scale printed by Wang & Xu (2019, Algorithm 1), `sqrt(2 ln(1.25/delta)) / epsilon`, which takes the
 /// sensitivity as 1.
 ///
-/// It does not give the (epsilon, delta) it is computed from; [`gaussian_delta`] with [`COVARIANCE_SENSITIVITY`]
-/// tells what it does give.
+/// It does not give the (epsilon, delta) it is computed from; [`gaussian_delta`] with [`COVARIANCE_SENSITIVITY`] gives
+/// its true delta.
 #[must_use]
 pub fn paper_sigma(epsilon: Epsilon, delta: Delta) -> f64 {
     (2.0 * libm::log(1.25 / delta.value())).sqrt() / epsilon.value()
@@ -359,7 +361,7 @@ mod tests {
         }
     }
 
-    /// Below the normal numbers a relative margin is none.
+    /// Below the normal numbers a relative margin has no effect.
     #[test]
     fn a_rho_too_small_to_round_up_is_refused() {
         assert!(gaussian_rho(1e155, 1.0).is_err() && gaussian_rho(1e170, 1.0).is_err());

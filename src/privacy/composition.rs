@@ -1,10 +1,10 @@
-//! What several reports about one person promise together.
+//! Composition: the guarantee of several reports about one person together.
 //!
 //! A person who answers several tasks, or one task several times, loses more than one report's epsilon. [`Composition`]
 //! adds up reports of any mix of mechanisms and gives, for a target delta, the smallest epsilon that any of the methods
 //! below proves; each is a theorem of its own, so the smallest of them holds too. Later reports may depend on earlier
-//! ones, but the losses are fixed beforehand. Where whoever chooses the tasks chooses their losses, too, with a look at
-//! earlier reports, the smallest of several methods proves nothing: [`filter`](super::filter) has what does.
+//! ones, but the losses are fixed beforehand. If those who choose the tasks also choose their losses after seeing
+//! earlier reports, the smallest of several methods proves nothing: use [`filter`](super::filter) then.
 //!
 //! | method | theorem |
 //! |---|---|
@@ -58,7 +58,7 @@ impl TryFrom<f64> for TotalVariation {
     }
 }
 
-/// What one report loses: as much of its law as the accounting needs.
+/// The privacy loss of one report: as much of its law as the accounting needs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
@@ -81,7 +81,7 @@ pub enum PrivacyLoss {
     Approximate {
         /// The bound.
         epsilon: Epsilon,
-        /// What is added to every probability.
+        /// The addition to every probability.
         delta: Delta,
     },
 }
@@ -97,7 +97,7 @@ impl PrivacyLoss {
     }
 }
 
-/// By which theorem an epsilon is proved.
+/// The theorem that proves an epsilon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -139,7 +139,7 @@ impl fmt::Display for Method {
 pub struct Composed {
     /// The bound on the privacy loss of all reports together.
     pub epsilon: Epsilon,
-    /// The theorem it rests on.
+    /// The theorem that proves it.
     pub method: Method,
 }
 
@@ -159,7 +159,7 @@ pub struct Composition {
     parts: Vec<(PrivacyLoss, u64)>,
 }
 
-/// Sums over all reports are rounded up by this, relatively: more than the roundings of 1e6 different losses.
+/// Sums over all reports are rounded up by this relative margin: more than the roundings of 1e6 different losses.
 const SUM_ERROR: f64 = 1e-9;
 
 impl Composition {
@@ -222,7 +222,7 @@ impl Composition {
         };
         // If the sampled laws are within v of the accounted ones, both ways, then
         //     P[E] <= P'[E] + v <= e^epsilon Q'[E] + delta' + v <= e^epsilon Q[E] + delta' + (1 + e^epsilon) v.
-        // The slack is booked at half of delta, where epsilon is larger, so it is enough at what is left of delta.
+        // The slack is booked at half of delta, where epsilon is larger, so it is enough for the rest of delta.
         let variation = self.sum(|loss| match loss {
             PrivacyLoss::Gaussian { total_variation, .. } => total_variation.value(),
             _ => 0.0,
@@ -259,7 +259,7 @@ impl Composition {
         self.sum(|loss| f64::from(matches!(loss, PrivacyLoss::Gaussian { .. })))
     }
 
-    /// The deltas that reports bring along, Gaussians apart.
+    /// The reports' own deltas, except those of Gaussians.
     fn own_delta(&self) -> f64 {
         self.sum(|loss| match loss {
             PrivacyLoss::Approximate { delta, .. } => delta.value(),
@@ -303,7 +303,7 @@ impl Composition {
     /// `s + sum delta_i`, and epsilon the smaller of the two square-root forms (the plain sum is [`Method::Basic`]).
     fn advanced(&self, delta: Delta) -> Option<Epsilon> {
         let left = delta.value() - self.own_delta();
-        // Half of what is left goes to the Gaussians, if there are any.
+        // Half of the rest goes to the Gaussians, if there are any.
         let for_gaussians = if self.gaussians() > 0.0 { 0.5 * left } else { 0.0 };
         let slack = left - for_gaussians;
         if slack <= 0.0 {
@@ -443,7 +443,7 @@ mod tests {
         composition(&case.parts.iter().map(|part| (part.loss, part.reports)).collect::<Vec<_>>())
     }
 
-    /// What every method says, and the best of them, against the theorems computed elsewhere.
+    /// The result of every method, and the best of them, against the theorems computed elsewhere.
     #[test]
     fn every_method_costs_what_its_theorem_says() {
         let mut proved = 0;
@@ -465,7 +465,7 @@ mod tests {
             let (truth, method) = truths.min_by(|left, right| left.0.total_cmp(&right.0)).unwrap();
             let best = reports.epsilon(target).unwrap();
             is_just_above(&case.name, best.epsilon.value(), truth);
-            // Where two methods say the same, either is the best.
+            // If two methods give the same, either is the best.
             let same = case.methods[&best.method.to_string()].unwrap();
             assert!(best.method == method || same <= truth * (1.0 + 1e-8), "{}: {}", case.name, best.method);
             match (case.pure, reports.epsilon(None)) {
@@ -592,7 +592,7 @@ mod tests {
         numbers.chunks_exact(2).map(part).collect()
     }
 
-    /// The exact sums are fractions; what is proved is above by what a million roundings may be.
+    /// The exact sums are fractions; the proved value exceeds them by the margin for a million roundings.
     #[test]
     fn sums_of_epsilons_are_the_exact_ones_or_a_little_more() {
         for (inputs, truth) in known("pure_sum") {

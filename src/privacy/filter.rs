@@ -1,4 +1,5 @@
-//! Whether another report fits a budget, when tasks are chosen by someone who has seen the earlier reports.
+//! Privacy filters: whether another report fits a budget, when someone who has seen the earlier reports chooses the
+//! tasks.
 //!
 //! [`Composition`](super::composition::Composition) takes the best of several methods. That is proved for losses which
 //! are fixed beforehand. An aggregator may choose the next task, its epsilon included, from the reports so far. It can
@@ -22,12 +23,12 @@
 //! more).
 //!
 //! # Proof for sums
-//! Basic composition is a filter (Rogers et al. 2016). An (eps_i, delta_i)-private report has laws
-//! `(1 - delta_i) P' + delta_i P''` and `(1 - delta_i) Q' + delta_i Q''`, where P' and Q' differ by factors of at most
-//! `e^eps_i` (Kairouz, Oh & Viswanath 2015, Theorem 3.4). Replace in every step the laws by `(1 - delta_i) P'` and
-//! `(1 - delta_i) Q'`. Of a sequence's probability under x at most `sum delta_i` is lost, the largest sum there is on
-//! any path; what remains is at most `e^(sum eps_i)` times what remains under y, on every path. Both sums are bounded
-//! on every path, whoever chose it. ∎
+//! Basic composition is a filter (Rogers et al. 2016). An (eps_i, delta_i)-private report has laws `(1 - delta_i) P' +
+//! delta_i P''` and `(1 - delta_i) Q' + delta_i Q''`, where P' and Q' differ by factors of at most `e^eps_i` (Kairouz,
+//! Oh & Viswanath 2015, Theorem 3.4). Replace in every step the laws by `(1 - delta_i) P'` and `(1 - delta_i) Q'`. Of a
+//! sequence's probability under x at most `sum delta_i` is lost, the largest sum there is on any path; what remains is
+//! at most `e^(sum eps_i)` times what remains under y, on every path. Both sums are bounded on every path, however it
+//! was chosen. ∎
 //!
 //! # Proof for Renyi divergences
 //! Let alpha be fixed by the budget alone (`order`). A sequence fits when *either* all its reports are pure and their
@@ -60,7 +61,7 @@ use super::composition::PrivacyLoss;
 use super::renyi::epsilon_at;
 use super::{Delta, Epsilon, Guarantee};
 
-/// What all reports of one person together may lose: epsilon, and delta (`None`: pure reports only).
+/// The largest loss of all reports of one person together: epsilon, and delta (`None`: pure reports only).
 ///
 /// ```
 /// use ldp_pca::{Budget, Delta, Epsilon};
@@ -72,9 +73,9 @@ use super::{Delta, Epsilon, Guarantee};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
-    /// How much likelier anything may become by all reports together: by a factor of `e^epsilon`, and by delta besides.
+    /// How much likelier all reports together may make anything: by a factor of `e^epsilon`, plus delta.
     pub epsilon: Epsilon,
-    /// What is added; `None` (written 0) for nothing.
+    /// The additional probability; `None` (written 0) for none.
     #[serde(with = "super::delta_or_zero")]
     pub delta: Option<Delta>,
 }
@@ -96,11 +97,11 @@ pub struct Budget {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Filter {
-    /// The epsilons and deltas of all reports add up. For a few reports, and the only one that lets a single Gaussian
-    /// report have the whole budget.
+    /// The epsilons and deltas of all reports add up. Suited to a few reports, and the only rule under which a single
+    /// Gaussian report may use the whole budget.
     Sums,
-    /// Pure reports as before; or Renyi divergences of one order add up, whatever the reports are. For many small ones,
-    /// and for several Gaussian ones. Without a delta there is nothing but the sums.
+    /// Pure reports as before; or Renyi divergences of one order add up, for any reports. Suited to many small reports,
+    /// and to several Gaussian ones. Without a delta only the sums apply.
     Renyi,
 }
 
@@ -109,8 +110,8 @@ pub enum Filter {
 const TAIL: f64 = 0.875;
 
 impl Filter {
-    /// How much of the budget's epsilon reports take up, rounded up: they fit when it is at most that epsilon. 0 for
-    /// none, infinite where they do not fit whatever epsilon is.
+    /// The part of the budget's epsilon that reports use, rounded up: they fit when it is at most that epsilon. 0 for
+    /// none, infinite where they do not fit at any epsilon.
     #[must_use]
     pub fn spent(self, budget: Budget, reports: &[(Guarantee, PrivacyLoss)]) -> f64 {
         if reports.is_empty() {
@@ -138,7 +139,7 @@ fn sums(budget: Budget, reports: &[(Guarantee, PrivacyLoss)]) -> f64 {
 }
 
 fn renyi(epsilon: Epsilon, delta: Delta, reports: &[(Guarantee, PrivacyLoss)]) -> f64 {
-    // e^epsilon may be infinite, and times 0 it is no number.
+    // e^epsilon may be infinite, and its product with 0 is not a number.
     let both_sides = 1.0 + libm::exp(epsilon.value()).next_up();
     let beside_tail = sum_up(reports.iter().map(|(_, loss)| match *loss {
         PrivacyLoss::Gaussian { total_variation, .. } if total_variation.value() > 0.0 => {
@@ -156,8 +157,8 @@ fn renyi(epsilon: Epsilon, delta: Delta, reports: &[(Guarantee, PrivacyLoss)]) -
     epsilon_at(order, divergence, tail)
 }
 
-/// The order of the Renyi filter: `1 + 2 log(1 / delta) / epsilon`, which is best for many small losses. Any order
-/// would do that is fixed by the budget.
+/// The order of the Renyi filter: `1 + 2 log(1 / delta) / epsilon`, which is best for many small losses. Any order that
+/// the budget fixes is valid.
 fn order(epsilon: Epsilon, delta: Delta) -> f64 {
     1.0 + (-2.0 * libm::log(delta.value()) / epsilon.value()).clamp(1e-6, 1e9)
 }
@@ -205,7 +206,7 @@ mod tests {
         PrivacyLoss::Gaussian { rho: Rho::new(rho).unwrap(), total_variation: TotalVariation::ZERO }
     }
 
-    /// A report that somebody may ask for, with the loss of its outcomes in whole units: probability under x, and the
+    /// A possible report, with the loss of its outcomes in whole units: probability under x, and the
     /// logarithm of its ratio to that under y, where there is one.
     struct Choice {
         loss: PrivacyLoss,
@@ -233,7 +234,7 @@ mod tests {
         Choice { loss, outcomes }
     }
 
-    /// The same as `binary`, but for an outcome with probability `d` that tells everything.
+    /// The same as `binary`, except for an outcome with probability `d` that reveals everything.
     fn approximate(units: i32, unit: f64, d: f64) -> Choice {
         let mut outcomes = binary(units, unit).outcomes;
         outcomes.iter_mut().for_each(|(probability, _)| *probability *= 1.0 - d);
@@ -344,7 +345,7 @@ mod tests {
         let of = |e: f64, d: f64| game(Filter::Sums, budget(e, d), &menu, unit, 1.0, true);
         let delta = 3.0 / 128.0;
         let found = of(1.0, delta);
-        // Three outcomes that tell everything are all that somebody gets.
+        // There are at most three outcomes that reveal everything.
         assert!(found <= delta && found > 0.99 * delta, "{found}");
         assert_eq!(game(Filter::Sums, Budget { delta: None, ..budget(1.0, delta) }, &menu, unit, 1.0, true), 0.0);
         // The enumeration notices a filter that lets more through, of either kind.
@@ -359,7 +360,7 @@ mod tests {
         let of = |e: f64, adaptive| game(Filter::Renyi, budget(e, 0.1), &menu, unit, 2.0, adaptive);
         let (fixed, adaptive) = (of(2.0, false), of(2.0, true));
         assert!(adaptive <= 0.1, "{adaptive}");
-        // Choosing by outcomes pays, and more than sums let through is told.
+        // Choosing by outcomes pays, and more gets through than by sums.
         assert!(adaptive > fixed && fixed > 0.02, "{adaptive} {fixed}");
         let sixteen = vec![report(menu[0].loss); 16];
         assert!(Filter::Renyi.spent(budget(2.0, 0.1), &sixteen) <= 2.0);
@@ -368,10 +369,10 @@ mod tests {
         assert!(of(4.0, true) > 0.1);
     }
 
-    /// What the best method of all says is no rule by which reports may be let through. After a Gaussian report of
-    /// little loss l, either of two second reports fits by [`Composition`]: a Gaussian one (several Gaussians are one)
-    /// and a binary one (sums). Who takes the binary one where l is so large that it can pass epsilon, and the Gaussian
-    /// one elsewhere, has nearly twice the delta of the budget. The total is an integral over the normal law of l.
+    /// The best of all methods is not a rule by which reports may be let through. After a Gaussian report of little
+    /// loss l, either of two second reports fits by [`Composition`]: a Gaussian one (several Gaussians are one) and a
+    /// binary one (sums). Choosing the binary one where l is so large that it can pass epsilon, and the Gaussian one
+    /// elsewhere, gives nearly twice the delta of the budget. The total is an integral over the normal law of l.
     #[test]
     fn the_least_of_several_methods_is_no_filter() {
         let (e, d, steps) = (4.0, 1e-6, 4000);
@@ -409,7 +410,7 @@ mod tests {
         assert!(of_gaussian <= d && of_binary <= d, "each alone is as promised: {of_gaussian} {of_binary}");
         assert!(of_choice > 1.9 * d, "{of_choice}");
 
-        // The filter lets neither through, and of what it does let through no choice exceeds delta.
+        // The filter lets neither through, and no choice among those that it lets through exceeds delta.
         let fits = |loss| Filter::Renyi.spent(budget(e, d), &[report(gaussian(rho(first))), report(loss)]) <= e;
         assert!(!fits(gaussian(rho(second))) && !fits(binary(units)));
         let largest =
@@ -540,7 +541,7 @@ mod tests {
         }
     }
 
-    /// An eighth of delta, rounded down, is for deltas of the reports' own and for samplers.
+    /// An eighth of delta, rounded down, is for the reports' own deltas and for samplers.
     #[test]
     fn beside_the_tail_an_eighth_of_delta_fits_and_not_one_ulp_more() {
         let d = 2f64.powi(-20);

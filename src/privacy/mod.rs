@@ -1,4 +1,4 @@
-//! Privacy parameters and guarantees: what is promised, about whom, and against which change.
+//! Privacy parameters and guarantees: what is guaranteed, about whom, and against which change.
 //!
 //! Values that make no sense cannot be constructed, through serde included. Arithmetic on them rounds against us:
 //! a computed noise scale is never smaller, and a reported epsilon or delta never lower, than the real number.
@@ -60,14 +60,14 @@ impl From<Epsilon> for f64 {
     }
 }
 
-/// With a precision, as in `{:.6}`, rounded up: no text promises more than the number.
+/// With a precision, as in `{:.6}`, rounded up: no text claims more privacy than the number.
 impl fmt::Display for Epsilon {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         shown_up(self.0, f)
     }
 }
 
-/// What a guarantee adds to every probability, delta: `P[x in E] <= e^epsilon P[y in E] + delta`. Inside (0, 1).
+/// Delta, which a guarantee adds to every probability: `P[x in E] <= e^epsilon P[y in E] + delta`. Inside (0, 1).
 ///
 /// It is not the probability that the privacy loss exceeds epsilon, which may be larger: see [`tradeoff`].
 ///
@@ -83,7 +83,7 @@ impl fmt::Display for Epsilon {
 pub struct Delta(f64);
 
 impl Delta {
-    /// What is taken where a mechanism has a delta and none is given: 1e-6.
+    /// The default for a mechanism with a delta: 1e-6.
     pub const USUAL: Self = Self(1e-6);
 
     /// Checks that `value` is inside (0, 1).
@@ -180,7 +180,7 @@ fn shown_up(value: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     fmt::Display::fmt(&up, f)
 }
 
-/// Which change of the input the guarantee speaks of.
+/// The change of the input that the guarantee is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -189,7 +189,7 @@ pub enum Neighbouring {
     AnyTwoRecords,
 }
 
-/// What one application of the guarantee covers.
+/// The unit that one application of the guarantee covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -198,7 +198,7 @@ pub enum Unit {
     OneReport,
 }
 
-/// A differential-privacy guarantee with the two things without which it means nothing: relation and unit.
+/// A differential-privacy guarantee with its relation and its unit, without which it means nothing.
 ///
 /// For any two records x, y and every set E of reports, `P[x in E] <= e^epsilon P[y in E] + delta`. `delta` is `None`
 /// for pure differential privacy (delta = 0).
@@ -216,9 +216,9 @@ pub enum Unit {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Guarantee {
-    /// How much likelier an event may become: by a factor of `e^epsilon` at most, and by delta besides.
+    /// How much likelier an event may become: by a factor of at most `e^epsilon`, plus delta.
     pub epsilon: Epsilon,
-    /// What is added; `None` (written 0) for nothing.
+    /// The additional probability; `None` (written 0) for none.
     #[serde(with = "delta_or_zero")]
     pub delta: Option<Delta>,
     /// The change of the input that is hidden.
@@ -285,7 +285,7 @@ mod delta_or_zero {
     }
 }
 
-/// What can be wrong with a privacy parameter.
+/// Errors of privacy parameters.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrivacyError {
@@ -309,7 +309,7 @@ pub enum PrivacyError {
     /// A total variation is not inside [0, 1).
     #[error("the total variation is {}: it must be at least 0 and less than 1", Decimal(*.0))]
     TotalVariation(f64),
-    /// The numbers of candidates and of likelier ones of a cap mechanism do not fit.
+    /// The numbers of candidates and of likelier candidates of a cap mechanism do not fit.
     #[error("{cap} likelier ones of {candidates} candidates: there must be at least 1, and fewer than candidates")]
     Cap {
         /// J.
@@ -369,7 +369,7 @@ pub(crate) mod tests {
         /// Epsilon with delta 0.
         pub(crate) pure: Option<f64>,
         pub(crate) methods: HashMap<String, Option<f64>>,
-        /// What all guarantees sum up to, rounded up.
+        /// The sum of all guarantees, rounded up.
         pub(crate) sums: Stated,
         pub(crate) filter: Filtered,
     }
@@ -423,7 +423,7 @@ pub(crate) mod tests {
         cases(section).iter().map(split).collect()
     }
 
-    /// That a number which is rounded up is not below the true one, and at most `above` above it.
+    /// Checks that a number that was rounded up is not below the true one, and at most `above` above it.
     #[track_caller]
     pub(crate) fn assert_rounded_up(found: f64, [_, truth]: [f64; 2], above: f64, inputs: &[f64]) {
         assert!(found >= truth, "{inputs:?}: {found:e} is below {truth:e} by {:e}", 1.0 - found / truth);

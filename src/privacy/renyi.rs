@@ -1,4 +1,4 @@
-//! Renyi divergence of the mechanisms, as a function of the order, and what it says about epsilon and delta.
+//! Renyi divergence of the mechanisms, as a function of the order, and what it implies for epsilon and delta.
 //!
 //! `D_alpha(P || Q) = log(sum p^alpha q^(1-alpha)) / (alpha - 1)` for alpha > 1. Divergences of independent reports add
 //! up (Mironov 2017, Proposition 1), data processing only lowers them, and every order gives a valid epsilon for every
@@ -17,7 +17,7 @@ pub fn gaussian_divergence(rho: Rho, order: f64) -> f64 {
 
 /// Upper bound on the divergence of order `order` > 1 of every mechanism that is `epsilon`-differentially private.
 ///
-/// Any two of its output laws are what one channel makes of those of binary randomized response (Kairouz, Oh &
+/// Any two of its output laws are the images, under one channel, of those of binary randomized response (Kairouz, Oh &
 /// Viswanath 2015, Theorem 3.3), and data processing lowers the divergence: the worst case is one likelier of two
 /// candidates. It is never above `order epsilon^2 / 2` (Bun & Steinke 2016, Proposition 3.3).
 #[must_use]
@@ -256,7 +256,7 @@ mod tests {
         assert!(epsilon_of_divergence(|_| f64::NAN, delta).is_none());
     }
 
-    /// To a hundred roundings.
+    /// Within a hundred roundings.
     #[test]
     fn divergences_of_caps_are_those_of_a_hundred_digits_or_a_little_more() {
         for (inputs, truth) in known("cap_divergence") {
@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    /// To thirty roundings of the largest of what is added.
+    /// Within thirty roundings of the largest summand.
     #[test]
     fn the_epsilon_of_one_order_is_that_of_a_hundred_digits_or_a_little_more() {
         for (inputs, truth) in known("epsilon_at") {

@@ -1,9 +1,9 @@
-//! What one report lets anybody tell, as a test: how often a right accusation succeeds where few are false.
+//! The trade-off curve of one report: how often a test accuses correctly when few of its accusations are false.
 //!
 //! Someone sees a report and accuses its sender of the record x, or does not. Of senders with another record y a share
 //! alpha is accused falsely. [`power`] is the largest share of senders with x who are then accused, over all pairs of
 //! records: the trade-off curve of the mechanism (Dong, Roth & Su 2022, with 1 - power for their type II error). It
-//! says all that there is to say of two records (Blackwell 1953). An (epsilon, delta) says less: delta is not the
+//! says everything there is to say about two records (Blackwell 1953). An (epsilon, delta) says less: delta is not the
 //! probability that the privacy loss exceeds epsilon. For Gaussian noise calibrated to (1, 1e-6) that is 2.0e-5 (tested
 //! below).
 //!
@@ -11,9 +11,9 @@
 //! For any two records x, y of a task, every id, and every test of the report, randomized or not, with P\[accuse |
 //! y\] <= alpha: P\[accuse | x\] <= `power(loss, alpha)`.
 //!
-//! It is reached, but for roundings, by double-cap where two records have caps as disjoint as there can be, and by
-//! Gaussian noise where the records' `x x^T` can be orthogonal (from two features on; with centring for weights of at
-//! most 1/2). Elsewhere it is an upper bound.
+//! Up to rounding, double-cap attains it where two records have caps as disjoint as possible, and Gaussian noise
+//! attains it where the records' `x x^T` can be orthogonal (from two features on; with centring for weights of at most
+//! 1/2). Elsewhere it is an upper bound.
 //!
 //! *Many records.* The curves below are concave. So the statement holds as well with "a sender drawn from any
 //! population of records" in place of x and of y (Jensen's inequality). What is known beside the report must be the
@@ -71,7 +71,7 @@ pub const FALSE_ALARMS: f64 = 0.01;
 /// More than the rounding errors of a power, and of a probability relatively.
 const ERROR: f64 = 1e-13;
 
-/// How well the best test of one report does that accuses [`FALSE_ALARMS`] falsely.
+/// The power of the best test of one report that accuses [`FALSE_ALARMS`] falsely.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Detection {
@@ -82,7 +82,7 @@ pub struct Detection {
 }
 
 impl Detection {
-    /// Of one report with this loss.
+    /// The detection of one report with this loss.
     #[must_use]
     pub fn of(loss: PrivacyLoss) -> Self {
         Self { false_alarms: FALSE_ALARMS, power: power(loss, FALSE_ALARMS) }
@@ -128,10 +128,10 @@ fn normal_below(z: f64) -> f64 {
     0.5 * libm::erfc(-z * core::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// Not below the normal law's quantile of `probability`: the upper end of a bisection, which was checked, or one beyond
-/// which there is nothing to tell from 1.
+/// A number not below the normal law's quantile of `probability`: the checked upper end of a bisection, or one beyond
+/// which the law cannot be distinguished from 1.
 fn normal_quantile(probability: f64) -> f64 {
-    // Beyond 38 deviations there is nothing that a double could tell from 0 or from 1.
+    // Beyond 38 deviations a double cannot distinguish the law from 0 or 1.
     let (mut low, mut high) = (-38.0, if probability < 1.0 { 38.0 } else { f64::INFINITY });
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
@@ -187,8 +187,7 @@ mod tests {
         laws
     }
 
-    /// By how much the best test of any pair of laws exceeds a curve, at the most, and whether it reaches it at every
-    /// alpha.
+    /// The most by which the best test of any pair of laws exceeds a curve, and whether it reaches it at every alpha.
     fn excess(laws: &[Vec<f64>], curve: impl Fn(f64) -> f64) -> (f64, bool) {
         let at = |alpha: f64| {
             let pairs = laws.iter().flat_map(|p| laws.iter().map(move |q| neyman_pearson(p, q, alpha)));
@@ -207,7 +206,7 @@ mod tests {
                     let loss = PrivacyLoss::Cap(Cap::new(epsilon(e), candidates, cap).unwrap());
                     let (most, reached) = excess(&laws, |alpha| power(loss, alpha));
                     assert!(most <= 1e-14 && reached, "eps {e} J {candidates} L {cap}: {most} {reached}");
-                    // What every pure mechanism keeps is never less, and for two candidates the same.
+                    // The curve of every pure mechanism is never less, and for two candidates the same.
                     let (most, reached) =
                         excess(&laws, |alpha| power(PrivacyLoss::Pure { epsilon: epsilon(e) }, alpha));
                     assert!(most <= 1e-14 && (reached || candidates > 2), "eps {e} J {candidates} L {cap}: {most}");

@@ -1,4 +1,4 @@
-//! The alternating direction method for the sparse problem, with a certificate of how close it came.
+//! The alternating direction method for the sparse problem, with a certificate of its distance from the optimum.
 
 use std::ops::ControlFlow;
 
@@ -179,7 +179,7 @@ impl<'a> Iterate<'a> {
 
     /// `Y ← S_{penalty/ρ}(X̂ + U)`, `U ← U + X̂ − Y`, where `X̂` is the over-relaxed `X`.
     ///
-    /// What soft-thresholding takes away is exactly the new `U`, so both come from one clip.
+    /// Soft-thresholding removes exactly the new `U`, so both come from one clip.
     fn threshold(&mut self) {
         let limit = self.scaled.penalty / self.rho;
         let (mut primal, mut step) = (0.0, 0.0);
@@ -217,7 +217,7 @@ impl<'a> Iterate<'a> {
         }
     }
 
-    /// Whether both residuals have sunk into the rounding of the projection.
+    /// Whether both residuals are within the rounding of the projection.
     fn stands_still(&self) -> bool {
         let rounding = 16.0 * f64::EPSILON * (self.matrix.norm() / self.rho + self.x.matrix.norm());
         self.primal_residual <= rounding && self.step <= rounding

@@ -1,4 +1,4 @@
-//! The sparse problem where no iteration is needed.
+//! Closed-form solutions of the sparse problem, where no iteration is needed.
 
 use nalgebra::{DMatrix, DVector};
 

@@ -1,4 +1,4 @@
-//! Shrinking the eigenvalues of a noisy estimate, and making it positive semidefinite.
+//! Denoising of an estimate: it shrinks the eigenvalues, or makes the matrix positive semidefinite.
 
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
@@ -8,10 +8,10 @@ use crate::covariance::Covariance;
 use crate::linalg::symmetric_eigen;
 use crate::noise_law::{NoiseBulk, NoiseLaw, SpikedCovariance};
 
-/// Rounds in which bulk level and number of components are made to agree at the most.
+/// The most rounds in which bulk level and number of components are made to agree.
 const ROUNDS: usize = 50;
 
-/// What becomes of the noise in a covariance. The eigenvectors stay.
+/// The treatment of the noise in a covariance. The eigenvectors stay.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Denoising {
@@ -28,9 +28,9 @@ pub enum Denoising {
 /// A covariance after its [`Denoising`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Denoised {
-    /// What was done.
+    /// The treatment.
     pub denoising: Denoising,
-    /// What the eigenvalues that stand out of the noise became, descending, where they were shrunk.
+    /// The new values of the eigenvalues above the noise, descending, where they were shrunk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eigenvalues: Option<Vec<f64>>,
     /// The level that all others were set to, where the first were shrunk.
@@ -63,7 +63,7 @@ impl Denoising {
     }
 }
 
-/// What a shrunken eigenvalue is best for.
+/// The loss that shrinking minimises.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Loss {
@@ -80,13 +80,13 @@ pub enum Loss {
 ///
 /// The noise pushes the eigenvalues of components up and gives the rest a spread that is not the population's. An
 /// eigenvalue above the noise edge is mapped back by [`NoiseBulk::eigenvalue`] and, for `Loss::Frobenius`, weighted
-/// with what is left of its direction; all others are replaced by one bulk level, such that the trace is kept. The
-/// eigenvectors stay. What comes out is positive semidefinite.
+/// with the remaining part of its direction; all others are replaced by one bulk level, so that the trace is kept. The
+/// eigenvectors stay. The result is positive semidefinite.
 ///
-/// *Assumption*: the population is isotropic but for a few components, and there are many features. A population whose
-/// eigenvalues decline without a step has those below the edge flattened to their mean. *Effect*: where the assumption
-/// holds, no other choice of eigenvalues for the observed eigenvectors has a smaller expected loss in the limit of many
-/// features. The principal subspace is the same as without.
+/// *Assumption*: the population is isotropic except for a few components, and there are many features. A population
+/// whose eigenvalues decline without a step has those below the edge flattened to their mean. *Effect*: where the
+/// assumption holds, no other choice of eigenvalues for the observed eigenvectors has a smaller expected loss in the
+/// limit of many features. The principal subspace is the same as without.
 ///
 /// # Errors
 /// [`RecoveryError::ShapeMismatch`] when the law is for another dimension, [`RecoveryError::Eigen`] when the matrix is

@@ -1,4 +1,4 @@
-//! The Fantope, the sparse problem over it, and what certifies a solution.
+//! The Fantope, the sparse problem over it, and the certificate of a solution.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -151,9 +151,9 @@ impl FantopeProblem {
 /// The first step holds whenever every `|Z_ij| ≤ penalty`, which the caller ensures (or lets
 /// [`FantopeProblem::dual_bound`] check); the second is Ky Fan's theorem.
 ///
-/// A rounding margin is added, for without it the computed sum could fall below the true optimum and certify too much.
-/// (`eigenvalue_rounding` has it). The mean diagonal of `S` is taken out first and put back, so that a large multiple
-/// of the identity does not inflate the margin.
+/// A rounding margin (`eigenvalue_rounding`) is added, because without it the computed sum could fall below the true
+/// optimum and certify too much. The mean diagonal of `S` is taken out first and put back, so that a large multiple of
+/// the identity does not inflate the margin.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
-//! From a noisy covariance estimate to principal components, dense or sparse.
+//! Principal components, dense or sparse, from a noisy covariance estimate.
 //!
 //! [`principal_components`] takes the leading eigenvectors. [`FantopeSolver`] solves the sparse problem of Vu, Cho, Lei
-//! & Rohe (2013) over the Fantope, and certifies how close it came; [`solve_admm`] is Algorithm 2 of Wang & Xu (2019),
-//! the reference:
+//! & Rohe (2013) over the Fantope, and certifies how close it came to the optimum. [`solve_admm`] is Algorithm 2 of
+//! Wang & Xu (2019), the reference:
 //!
 //! ```
 //! use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings};
@@ -18,11 +18,11 @@
 //! # Ok::<(), ldp_pca::recovery::RecoveryError>(())
 //! ```
 //!
-//! How strong the penalty should be, [`PenaltyChoice`] decides: from the known noise level, by cross-validation over
-//! the folds of an aggregate, or as given; [`PenaltyPath`] shows what every penalty gives.
+//! [`PenaltyChoice`] sets the penalty: from the known noise level, by cross-validation over the folds of an aggregate,
+//! or as given; [`PenaltyPath`] shows what every penalty gives.
 //!
-//! [`answer()`] has all of it in one call, as every face shows it: components by either method, with a path of
-//! penalties, simpler methods beside them, and what is known of their error.
+//! [`answer()`] gives everything in one call, for every interface: components by either method, a path of penalties,
+//! simpler methods to compare with, and what is known about their error.
 //!
 //! A rank or penalty that makes no sense cannot be built: `Rank::new(0)`, `Penalty::new(-1.0)` and their serialized
 //! forms are errors.
@@ -107,7 +107,7 @@ impl Rank {
         self.0
     }
 
-    /// Accepts the rank when a space of this dimension has so many components.
+    /// Accepts the rank when a space of this dimension has that many components.
     ///
     /// # Errors
     ///
@@ -183,7 +183,7 @@ impl From<Penalty> for f64 {
     }
 }
 
-/// Why no components could be recovered.
+/// Reasons why no components could be recovered.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum RecoveryError {
@@ -234,7 +234,7 @@ pub enum RecoveryError {
         dimension: usize,
     },
     /// The solution to start from is not one of such a problem.
-    #[error("the start is no solution of dimension {dimension} and rank {rank}: pass one as a solver returned it")]
+    #[error("the start is not a solution of dimension {dimension} and rank {rank}: pass one as a solver returned it")]
     OtherStart {
         /// The dimension of the problem.
         dimension: usize,

@@ -1,4 +1,4 @@
-//! What the sparse solvers hand back, on the way and at the end.
+//! Results of the sparse solvers: progress, and the solution.
 
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
@@ -17,14 +17,14 @@ pub enum SolverStatus {
     Optimal,
     /// The gap stopped shrinking before it reached the tolerance. The solution is feasible and its gap is certified.
     Stalled,
-    /// The iterations ran out. The solution is feasible and its gap is certified, only wider than asked for.
+    /// The iterations ran out. The solution is feasible and its gap is certified, but wider than asked for.
     BudgetExhausted,
     /// The progress callback asked to stop. The solution is feasible and its gap is certified.
     Cancelled,
 }
 
 impl SolverStatus {
-    /// As programs see it, on every face.
+    /// The key for programs, on every interface.
     #[must_use]
     #[doc(hidden)]
     pub fn name(self) -> &'static str {
@@ -37,7 +37,7 @@ impl SolverStatus {
     }
 }
 
-/// What the dual bound rests on.
+/// The basis of the dual bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Certificate {
@@ -62,13 +62,13 @@ impl Certificate {
     }
 }
 
-/// What the solver reports at every certificate.
+/// The solver's report at every certificate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
     /// Iterations done.
     pub iterations: usize,
-    /// Most iterations allowed.
+    /// The largest number of iterations.
     pub max_iterations: usize,
     /// Rows in the working set.
     pub working_set: usize,
@@ -80,7 +80,7 @@ pub struct Progress {
     pub tolerance: f64,
 }
 
-/// One certificate of the whole problem, as it was found.
+/// One certificate of the whole problem.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct HistoryEntry {
@@ -115,18 +115,19 @@ pub struct FantopeSolution {
     /// (dual_bound − objective) / max(|objective − k c|, k penalty),   c = tr S / d
     /// ```
     ///
-    /// Adding a multiple of `I` to `S` moves every feasible objective alike and changes no solution, so the objective
-    /// is taken above that of the uninformative `X = (k/d) I` without penalty, `k c`. Since that difference can be 0,
-    /// it is not let below `k penalty`, the least penalty any feasible point pays. When both are 0, so is the gap.
+    /// Adding a multiple of `I` to `S` moves every feasible objective by the same amount and changes no solution, so
+    /// the objective is taken above that of the uninformative `X = (k/d) I` without penalty, `k c`. Since that
+    /// difference can be 0, it is not let below `k penalty`, the least penalty any feasible point pays. When both are
+    /// 0, so is the gap.
     pub relative_gap: f64,
-    /// What the bound rests on.
+    /// The basis of the bound.
     pub certificate: Certificate,
     /// Iterations done; 0 when the solution was known in closed form.
     pub iterations: usize,
     /// Every certificate of the whole problem, in order.
     pub history: Vec<HistoryEntry>,
-    /// The certificates behind it, with those of the solution it was started from: each has used a random vector, and
-    /// what is started from this one uses none of them again.
+    /// The certificates so far, including those of the solution it was started from: each has used a random vector, and
+    /// a run that starts from this solution uses none of them again.
     pub certificates: u64,
     /// The dimension, `d`.
     pub dimension: usize,
@@ -141,8 +142,8 @@ pub struct FantopeSolution {
     pub sparse_block: DMatrix<f64>,
     /// The dual matrix that proves the bound.
     pub dual: DualMatrix,
-    /// Rows on which `X` lives, ascending from 0 (Theorem 5 of Wang & Xu 2019): those with a nonzero entry of `Y` off
-    /// the diagonal, or with more than 1e-4 on it.
+    /// Rows on which `X` is nonzero, ascending from 0 (Theorem 5 of Wang & Xu 2019): those with a nonzero entry of `Y`
+    /// off the diagonal, or with more than 1e-4 on it.
     pub support: Vec<usize>,
     /// Diagonal entries of `X` on the support, each in `[0, 1]`: the share of the row's unit vector that the components
     /// explain.
@@ -165,7 +166,7 @@ pub struct DualMatrix {
     pub(super) cross: Vec<(usize, DVector<f64>)>,
 }
 
-/// A diagonal entry of `Y` above this counts as support even when nothing is beside it.
+/// A diagonal entry of `Y` above this counts as support even without other entries in its row.
 const ISOLATED: f64 = 1e-4;
 
 /// A primal and dual pair.
@@ -183,7 +184,7 @@ pub(super) struct Found {
 }
 
 impl FantopeSolution {
-    /// Works out components and support of what was found exactly and without an iteration.
+    /// Computes components and support of a solution that was found exactly and without an iteration.
     pub(super) fn new(
         problem: &FantopeProblem,
         scaled: &ScaledProblem<'_>,
@@ -233,7 +234,7 @@ impl FantopeSolution {
     }
 
     /// The dual matrix `Z`, `d × d`, in the units of the estimate, for the problem that was solved.
-    /// [`FantopeProblem::dual_bound`] of it is the bound, decomposed anew, and refuses what is none of its problem.
+    /// [`FantopeProblem::dual_bound`] decomposes it again and gives the bound; it refuses a matrix of another problem.
     ///
     /// # Errors
     ///

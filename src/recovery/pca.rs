@@ -9,8 +9,8 @@ use crate::subspace::orient_columns_in_place;
 
 /// Leading eigenpairs of a covariance estimate, and its whole spectrum.
 ///
-/// Serialized, `vectors` is a list of `d` rows of `k` numbers. What is read back has the shapes of the fields, and its
-/// values are finite and in order; nobody checks that its vectors are orthonormal.
+/// Serialized, `vectors` is a list of `d` rows of `k` numbers. Reading checks the shapes of the fields, and that values
+/// are finite and in order; it does not check that the vectors are orthonormal.
 ///
 /// ```
 /// use ldp_pca::{Rank, principal_components};
@@ -47,7 +47,7 @@ impl Components {
     }
 }
 
-/// [`Components`] as they are written.
+/// The serialized form of [`Components`].
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct ComponentsDocument {
@@ -95,7 +95,7 @@ impl TryFrom<ComponentsDocument> for Components {
 /// Takes the `k` leading eigenvectors of a symmetric `d × d` covariance estimate.
 ///
 /// Signs follow [`orient_columns_in_place`]. Where eigenvalues tie, the vectors are some orthonormal basis of the tied
-/// directions; [`Components::gap`] tells whether the tie crosses rank `k`.
+/// directions; [`Components::gap`] shows whether the tie crosses rank `k`.
 ///
 /// ```
 /// use ldp_pca::{Rank, principal_components};

@@ -1,4 +1,4 @@
-//! The problem in its own units: centred, scaled, and with the part of the penalty that is constant taken out.
+//! The problem in its own units: centred, scaled, and without the constant part of the penalty.
 
 use nalgebra::DMatrix;
 
@@ -62,7 +62,7 @@ impl<'a> ScaledProblem<'a> {
         self.rank as f64 * eigenvalue_rounding(dimension, norm, ENTRIES)
     }
 
-    /// `k penalty`: what every feasible point pays for its diagonal.
+    /// `k penalty`: the cost of the diagonal for every feasible point.
     pub(super) fn constant(&self) -> f64 {
         self.rank as f64 * self.penalty
     }
@@ -86,7 +86,7 @@ pub(super) fn largest_magnitudes(estimate: &SymmetricMatrix) -> Magnitudes {
     magnitudes
 }
 
-/// What [`largest_magnitudes`] finds.
+/// The result of [`largest_magnitudes`].
 pub(super) struct Magnitudes {
     /// Largest `|S_ij|`, `i ≠ j`.
     pub(super) off_diagonal: f64,

@@ -155,7 +155,7 @@ fn eigenvalues_tied_at_the_rank_still_get_a_certificate() {
 }
 
 /// From the largest off-diagonal entry up, and not below it, the solution is on the diagonal and its bound is its
-/// value, but for rounding. What is shown for it is a dual matrix that cancels all it may.
+/// value, but for rounding. Its proof is a dual matrix that cancels all it may.
 #[test]
 fn the_closed_form_begins_at_the_largest_off_diagonal_entry() {
     let matrix = spiked(6);

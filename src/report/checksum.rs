@@ -1,9 +1,9 @@
-//! CRC-32 (IEEE) for whoever makes a report. The aggregator, which checks many, has the faster one of `crc32fast`,
-//! whose tables weigh as much as a fifth of the client in a browser; these are made when they are first needed.
+//! CRC-32 (IEEE) for making a report. The aggregator, which checks many, uses the faster `crc32fast`, whose tables are
+//! as large as a fifth of the client in a browser; the tables here are made when they are first needed.
 
 use std::sync::LazyLock;
 
-/// `TABLES[k][byte]`: what a byte becomes after k more bytes of zeros.
+/// `TABLES[k][byte]`: the checksum of a byte after k more bytes of zeros.
 static TABLES: LazyLock<[[u32; 256]; 4]> = LazyLock::new(|| {
     let mut tables = [[0; 256]; 4];
     for byte in 0..=255u8 {

@@ -23,7 +23,7 @@ const VERSION: u8 = 1;
 const HEADER: usize = 29;
 const CHECKSUM: usize = 4;
 
-/// Bytes of reports whose decoding takes much longer than to start a thread.
+/// Bytes of reports whose decoding takes much longer than starting a thread.
 const WORTH_A_THREAD: usize = 1 << 17;
 
 /// The length of every report of `task` in bytes.
@@ -85,7 +85,7 @@ impl Report {
         Ok(Self { task_prefix, id: ReportId::new(id), payload })
     }
 
-    /// [`from_bytes`](Self::from_bytes) of many on up to `threads` threads: one outcome per row, in their order, in
+    /// [`from_bytes`](Self::from_bytes) for many reports on up to `threads` threads: one outcome per row, in order, in
     /// parts.
     #[must_use]
     #[doc(hidden)]
@@ -93,7 +93,7 @@ impl Report {
         Self::many_in_parts(rows, task, threads, WORTH_A_THREAD)
     }
 
-    /// Where fewer than `worth_a_thread` bytes have no thread of their own.
+    /// The same with a limit: fewer than `worth_a_thread` bytes get no thread of their own.
     fn many_in_parts(
         rows: &[&[u8]],
         task: &Task,
@@ -114,7 +114,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Why bytes are not a report of the task.
+/// Reasons why bytes are not a report of the task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
@@ -135,12 +135,12 @@ pub enum ReportError {
     /// Too short or too long.
     #[error("the report has {found} bytes where reports of this task have {expected}: it was cut or is not one report")]
     Length {
-        /// What reports of the task have.
+        /// The length of the task's reports.
         expected: usize,
-        /// What this has.
+        /// The length of this one.
         found: usize,
     },
-    /// Altered on its way.
+    /// Altered in transit.
     #[error("the report's checksum does not match: it was altered on its way; send the original bytes again")]
     Checksum,
     /// A payload that the mechanism cannot produce.
@@ -248,8 +248,7 @@ mod tests {
         let mut magic = bytes.clone();
         magic[0] = b'X';
         assert_eq!(Report::from_bytes(&magic, &task), Err(ReportError::Magic));
-        // Only a payload can be wrong under a checksum that is right: the last of 64 candidates is one, the next is
-        // none.
+        // Only a payload can be wrong under a right checksum: the last of 64 candidates is valid, the next is not.
         let with_index = |index: u16| {
             let content = [&bytes[..29], &index.to_le_bytes()].concat();
             Report::from_bytes(&[&content[..], &crc32fast::hash(&content).to_le_bytes()].concat(), &task)

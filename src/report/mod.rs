@@ -1,4 +1,4 @@
-//! What leaves the device: a report that is private on its own, and its bytes on the wire.
+//! Reports: a report is private on its own, and its bytes are all that leaves the device.
 
 mod checksum;
 mod codec;

@@ -1,4 +1,4 @@
-//! From a bounded record to a report, on the device: the one place where a record becomes something to send.
+//! Randomization of a bounded record on the device: the one place where a record becomes something to send.
 
 use rand::rand_core::TryCryptoRng;
 
@@ -17,7 +17,7 @@ impl Task {
         self.randomize_with_rng(record, &mut system_rng()?)
     }
 
-    /// Randomizes a record with randomness from `rng`: 16 bytes of report id, then what the mechanism draws. The
+    /// Randomizes a record with randomness from `rng`: 16 bytes of report id, then the mechanism's draws. The
     /// guarantee assumes that `rng` is cryptographically strong and unknown to others; use a seeded one in tests
     /// only.
     ///
@@ -31,12 +31,12 @@ impl Task {
         self.randomize_as(record, None, rng)
     }
 
-    /// Randomizes a record into a report with an id that somebody else chose, as an aggregator that issues ids asks
-    /// for; otherwise as [`randomize`](Self::randomize). An id is for one report: two reports of an id count once.
+    /// Randomizes a record into a report with an id that somebody else chose, as an aggregator that issues ids
+    /// requires; otherwise like [`randomize`](Self::randomize). An id is for one report: two reports with one id count
+    /// once.
     ///
-    /// The guarantee is the same. Both mechanisms' proofs hold for every fixed id, so they hold whoever chose it and
-    /// whatever for, as long as the noise is drawn afterwards and by this device. Whoever issued the id can recognize
-    /// the report that has it.
+    /// The guarantee is the same. Both mechanisms' proofs hold for every fixed id, whoever chose it and why, as long as
+    /// this device draws the noise afterwards. The issuer of the id can recognize the report that has it.
     ///
     /// # Errors
     /// [`RandomizeError`] for a record that does not fit the task, and when the system gives no randomness.
@@ -44,7 +44,7 @@ impl Task {
         self.randomize_with_id_and_rng(record, id, &mut system_rng()?)
     }
 
-    /// The same with randomness from `rng`: what the mechanism draws. See
+    /// The same with randomness from `rng` for the mechanism's draws. See
     /// [`randomize_with_rng`](Self::randomize_with_rng).
     ///
     /// # Errors

@@ -16,8 +16,8 @@ pub(crate) trait Words<const WIDTH: u32> {
 
 /// Uniform 64-bit words over a fallible generator: one call to the source per block, words in little-endian order.
 ///
-/// The block is sized by the caller's estimate, so that a short report does not pay for a long block. What is left in
-/// the buffer is dropped, never reused.
+/// The block is sized by the caller's estimate, so that a short report does not pay for a long block. The rest of the
+/// buffer is dropped, never reused.
 #[derive(Debug)]
 pub struct Bits<'a, R: ?Sized> {
     rng: &'a mut R,
@@ -67,7 +67,7 @@ pub(crate) mod tests {
     use super::*;
     use rand::rand_core::{TryCryptoRng, TryRng, utils::next_word_via_fill};
 
-    /// The words that are listed, and then none: what wants more of them has an error.
+    /// The listed words, and then none: asking for more is an error.
     pub(crate) struct Script<'a> {
         words: &'a [u64],
     }
@@ -77,7 +77,7 @@ pub(crate) mod tests {
             Self { words }
         }
 
-        /// How many words were not taken.
+        /// The number of words not taken.
         pub(crate) fn left(&self) -> usize {
             self.words.len()
         }
@@ -92,8 +92,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// A system that gives the bytes that are listed, once, then ones, which no sampler draws again. It notes how many
-    /// it is asked for, request by request.
+    /// A system that gives the listed bytes once, then ones, which no sampler draws again. It records the size of every
+    /// request.
     pub(crate) struct ScriptedSource {
         bytes: std::vec::IntoIter<u8>,
         pub(crate) requests: Vec<usize>,

@@ -1,10 +1,9 @@
 //! Exact Gaussian deviates on a lattice, in integer arithmetic.
 //!
 //! A deviate is `16 G = cell + U` with an integer `cell` and a fraction `U` in [0, 1) known to 64 bits, where G is a
-//! standard normal. Adding a real number and rounding down is then a carry, and the result is the rounding of a
-//! *real* Gaussian mechanism: post-processing, so its analytic calibration holds without a term for the lattice
-//! (unlike noise drawn in floating point: Mironov 2012; and unlike noise that is discrete itself, it costs no
-//! sensitivity).
+//! standard normal. Adding a real number and rounding down is then a carry, and the result is the rounding of a *real*
+//! Gaussian mechanism: post-processing, so its analytic calibration holds without a term for the lattice (unlike noise
+//! drawn in floating point: Mironov 2012; and unlike noise that is itself discrete, it costs no sensitivity).
 //!
 //! *Law.* The magnitude's integer part comes from an alias table of exact 127-bit probabilities (scripts/tables.py),
 //! the sign from one bit. Given the integer part m, the fraction has density proportional to exp(-(2 m u + u^2) /
@@ -32,7 +31,7 @@ pub const STEPS_PER_SIGMA: u32 = 16;
 /// Bound on the total variation distance between one deviate and the real law: 2^-59.
 pub const TOTAL_VARIATION: f64 = 1.0 / (1u64 << 59) as f64;
 
-/// The 64-bit words that one deviate takes, mostly.
+/// The 64-bit words that one deviate usually takes.
 pub const WORDS_PER_DEVIATE: usize = 3;
 
 /// `cell + U`, a normal deviate of standard deviation [`STEPS_PER_SIGMA`].
@@ -74,7 +73,7 @@ pub fn deviate<R: TryCryptoRng + ?Sized>(bits: &mut Bits<'_, R>) -> Result<Devia
 /// Fills `deviates`. The time this takes does not depend on any record: none is read.
 ///
 /// # Errors
-/// [`EntropyError`] when the source fails; what was filled by then must not be used.
+/// [`EntropyError`] when the source fails; the part filled by then must not be used.
 pub fn fill<R: TryCryptoRng + ?Sized>(deviates: &mut [Deviate], bits: &mut Bits<'_, R>) -> Result<(), EntropyError> {
     let table = &*ALIAS;
     for deviate in deviates {
@@ -334,7 +333,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// What the sampler does with these words: it accepts the fraction or rejects it, or wants more words.
+    /// The sampler's result for these words: it accepts the fraction, rejects it, or needs more words.
     fn outcome<const WIDTH: u32>(magnitude: u8, words: &[u64]) -> Option<bool> {
         let mut script = Script::new(words);
         let fraction = proposal::<WIDTH>(magnitude, &mut script).ok()?;
@@ -343,8 +342,9 @@ pub(crate) mod tests {
         Some(fraction.is_some())
     }
 
-    /// How many words make the sampler go on after `words`. They are the smallest ones, and all others have the same
-    /// outcome: accepted after an odd number of comparisons, rejected after an even one. All words of `each` are tried.
+    /// The number of words that make the sampler continue after `words`. They are the smallest ones, and all others
+    /// have the same outcome: accepted after an odd number of comparisons, rejected after an even one. All words of
+    /// `each` are tried.
     fn going_on<const WIDTH: u32>(magnitude: u8, words: &[u64], each: bool) -> u64 {
         let mut words = words.to_vec();
         let comparison = words.len();
@@ -468,7 +468,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// What the booked bound rests on. A word is open in the n-th comparison where its interval has a part below x/n
+    /// The basis of the booked bound. A word is open in the n-th comparison where its interval has a part below x/n
     /// and one above, for some u in the interval of the fraction.
     #[test]
     fn at_most_two_words_are_open_in_a_comparison_and_there_are_few_comparisons() {

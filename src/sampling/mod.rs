@@ -1,4 +1,4 @@
-//! Noise primitives, one law per file. Every one takes its randomness as an argument.
+//! Noise primitives, one law per file. Each takes its randomness as an argument.
 
 pub mod bits;
 pub mod gaussian;
@@ -25,8 +25,8 @@ fn seeded<S: TryRng + ?Sized>(source: &mut S) -> Result<ChaCha12Rng, EntropyErro
     Ok(ChaCha12Rng::from_seed(seed))
 }
 
-/// What the record at `position` is randomized with in tests: a stream of its own, so that reports do not depend on who
-/// makes which of them. Whoever knows the seed can undo the noise.
+/// The random stream of the record at `position` in tests: each has its own, so that reports do not depend on which
+/// thread makes them. Anyone who knows the seed can undo the noise.
 #[must_use]
 pub fn insecure_rng(seed: u64, position: u64) -> ChaCha20Rng {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);

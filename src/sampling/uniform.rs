@@ -52,7 +52,7 @@ mod tests {
             }
             assert!(counts.iter().all(|&count| count == 256 / bound), "{bound}: {counts:?}");
             assert_eq!(refused.len() as u64, 256 % bound);
-            // What follows a refused word is a word like the first.
+            // The word after a refused one is a word like the first.
             for word in refused {
                 for next in 0..256 {
                     let alone = below::<8>(&mut Script::new(&[next]), bound);

@@ -20,7 +20,7 @@ impl Schema {
         json::read(text, Self::read).map_err(SchemaError::Json)
     }
 
-    /// The JSON without spaces, as it stands in a task's canonical JSON.
+    /// The JSON without spaces, as in a task's canonical JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut text = String::new();
@@ -120,7 +120,7 @@ impl Column {
     }
 }
 
-/// For serde, beside whose writing ours is tested.
+/// For serde, against whose output ours is tested.
 impl Serialize for Column {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_map(None)?;

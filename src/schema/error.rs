@@ -2,8 +2,8 @@ use super::{MAX_DIMENSION, OTHER};
 use crate::decimal::Decimal;
 use crate::json::JsonError;
 
-/// What can be wrong with a schema, or with the shape of a record under a schema: its names and types. No error depends
-/// on a value of a record, or holds one, or a name that the schema does not have: that can be an answer, too. Errors of
+/// Errors of a schema, or of a record's shape under a schema: its names and types. No error depends on a value of a
+/// record, contains one, or contains a name that the schema does not have, which can be an answer, too. Errors of
 /// inference have positions in place of names: the first line of a file need not be a header.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -14,13 +14,13 @@ pub enum SchemaError {
     /// A column without a name.
     #[error("a column has an empty name: name every column")]
     EmptyName,
-    /// A column with a label in which nothing stands.
-    #[error("the label of column '{0}' is empty: leave it out, or say what people are told that the column is")]
+    /// A column with an empty label.
+    #[error("the label of column '{0}' is empty: leave it out, or write the name that people should see")]
     EmptyLabel(String),
-    /// A column is there twice.
+    /// A column occurs twice.
     #[error("column '{0}' is there twice: give every column its own name and value")]
     RepeatedColumn(String),
-    /// A category is there twice.
+    /// A category occurs twice.
     #[error("column '{column}' lists the value '{value}' twice: list it once")]
     RepeatedValue {
         /// The column.
@@ -45,9 +45,9 @@ pub enum SchemaError {
     /// A row with another number of fields than the schema has columns.
     #[error("found {found} fields where the schema has {expected} columns (ignored ones included)")]
     FieldCount {
-        /// What the schema has.
+        /// The number of the schema's columns.
         expected: usize,
-        /// What the row has.
+        /// The number of the row's fields.
         found: usize,
     },
     /// Names that the schema does not have.
@@ -64,7 +64,7 @@ pub enum SchemaError {
     /// A numeric column with a text in it.
     #[error("column '{0}' is numeric but holds a text: give a number, or nothing where there is none")]
     NotANumber(String),
-    /// A categorical column with a number in it, from a host that has types.
+    /// A categorical column with a number in it, from a host with types.
     #[error("column '{0}' is categorical but holds a number: give a text, or nothing where there is none")]
     NotAText(String),
     /// A column that counts unseen values as `other` without listing it.
@@ -83,7 +83,7 @@ pub enum SchemaError {
         /// How many columns the sample has.
         columns: usize,
     },
-    /// A name of the sample is there twice.
+    /// A name occurs twice in the sample.
     #[error("columns {first} and {second} of the sample have the same name: give every column its own")]
     RepeatedInSample {
         /// The first of them, from 1.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Column, ColumnKind, OTHER, Schema, SchemaError, Unseen, stands_for_missing};
 
-/// How numeric columns are brought to a common size.
+/// A scaling of numeric columns to a common size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scaling {
@@ -24,9 +24,9 @@ pub enum Scaling {
 /// Rules of the inference.
 #[derive(Clone, Debug)]
 pub struct InferenceOptions {
-    /// How numeric columns are scaled.
+    /// The scaling of numeric columns.
     pub scaling: Scaling,
-    /// What later records with a new category get. With [`Unseen::Other`] the value [`OTHER`] is listed too.
+    /// The rule for new categories in later records. With [`Unseen::Other`] the value [`OTHER`] is listed too.
     pub unseen: Unseen,
     /// Columns (by name) to leave out.
     pub ignore: Vec<String>,
@@ -56,7 +56,7 @@ pub struct Inference {
 pub struct Inferred {
     /// The schema.
     pub schema: Schema,
-    /// The columns that were zero or missing throughout: they carry nothing, and are ignored.
+    /// The columns that were zero or missing throughout: they carry no information, and are ignored.
     pub always_zero: Vec<String>,
     /// Each column that has missing values, and how many.
     pub missing: Vec<(String, u64)>,
@@ -64,13 +64,13 @@ pub struct Inferred {
     pub rows: u64,
 }
 
-/// What is known of one column so far.
+/// The facts about one column so far.
 #[derive(Debug)]
 struct Observed {
     name: String,
     ignored: bool,
     numeric: bool,
-    /// How many values were there, and how many were missing.
+    /// The numbers of present and of missing values.
     present: u64,
     missing: u64,
     minimum: f64,
@@ -85,8 +85,8 @@ impl Inference {
     /// Starts for columns of these names.
     ///
     /// # Errors
-    /// [`SchemaError::NotInSample`] when the options name a column that is not there, and
-    /// [`SchemaError::RepeatedInSample`] for a name that is there twice.
+    /// [`SchemaError::NotInSample`] when the options name a column that does not exist, and
+    /// [`SchemaError::RepeatedInSample`] for a name that occurs twice.
     pub fn new(names: &[String], options: InferenceOptions) -> Result<Self, SchemaError> {
         for name in options.ignore.iter().chain(&options.categorical) {
             if !names.contains(name) {
@@ -134,10 +134,10 @@ impl Inference {
         Ok(())
     }
 
-    /// The schema of what was read.
+    /// The schema of the rows read.
     ///
     /// # Errors
-    /// [`SchemaError::EmptySample`] when nothing was read; what [`Schema::new`] refuses.
+    /// [`SchemaError::EmptySample`] when nothing was read, and the errors of [`Schema::new`].
     pub fn finish(self) -> Result<Inferred, SchemaError> {
         if self.rows == 0 {
             return Err(SchemaError::EmptySample);

@@ -1,7 +1,7 @@
-//! From a record with names to a vector of numbers: the public description of the columns of a collection.
+//! The public description of a collection's columns, which turns a record with names into a vector of numbers.
 //!
 //! Offsets, scales and category lists are part of the public task. They must come from public knowledge or a public
-//! sample, never from the records that are to be protected.
+//! sample, never from the records to be protected.
 
 mod document;
 mod error;
@@ -19,8 +19,8 @@ pub use error::SchemaError;
 /// The largest number of encoded features.
 pub const MAX_DIMENSION: usize = 32_768;
 
-/// The largest magnitude of an offset or a scale, and one over the smallest of a scale. Beyond it arithmetic would hide
-/// all but a few values of a column, and no unit needs it.
+/// The largest magnitude of an offset or a scale, and the inverse of the smallest of a scale. Beyond it arithmetic
+/// would hide all but a few values of a column, and no unit needs it.
 #[doc(hidden)]
 pub const MAX_SCALING: f64 = 1e100;
 
@@ -61,14 +61,13 @@ pub struct Schema {
 pub struct Column {
     /// The column's name; unique. Columns of files without header are called c1, c2, …
     pub name: String,
-    /// What people are told that the column is, where that is more than its name: in a statement of what leaves a
-    /// device.
+    /// The name of the column for people, where that is more than its name: in a statement of what leaves a device.
     pub label: Option<String>,
-    /// What becomes of its values.
+    /// The treatment of its values.
     pub kind: ColumnKind,
 }
 
-/// What becomes of a column's values.
+/// The treatment of a column's values.
 ///
 /// ```
 /// use ldp_pca::schema::{Column, ColumnKind, Schema, Unseen};
@@ -81,27 +80,26 @@ pub struct Column {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnKind {
-    /// One feature: `(value - offset) / scale`, brought to the nearest finite number where that would overflow, and 0
-    /// for a value that is missing.
+    /// One feature: `(value - offset) / scale`, replaced by the nearest finite number if that would overflow, and 0 for
+    /// a missing value.
     Numeric {
         /// Subtracted from the value: at most [`MAX_SCALING`] in magnitude.
         offset: f64,
         /// Divides the difference: between 1 / [`MAX_SCALING`] and [`MAX_SCALING`] in magnitude.
         scale: f64,
     },
-    /// One feature per listed value: 1 for the value that is there, 0 for the others. All are 0 for a value that is
-    /// missing.
+    /// One feature per listed value: 1 for the record's value, 0 for the others. All are 0 for a missing value.
     Categorical {
         /// The values that have a feature, each once.
         values: Vec<String>,
-        /// What to do with any other value.
+        /// The rule for any other value.
         unseen: Unseen,
     },
     /// No feature: the column may be present and is not read.
     Ignored,
 }
 
-/// What to do with a categorical value that the schema does not list.
+/// The rule for a categorical value that the schema does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unseen {
@@ -115,7 +113,7 @@ pub enum Unseen {
 #[doc(hidden)]
 pub const OTHER: &str = "other";
 
-/// A value as it arrives from a host that has types.
+/// A value from a host with types.
 ///
 /// ```
 /// use ldp_pca::{Schema, Value};
@@ -128,8 +126,8 @@ pub const OTHER: &str = "other";
 #[derive(Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Value<'a> {
-    /// No value: a question that was skipped, an empty cell, a null. All features of the column are 0. So they are for
-    /// a number that is NaN or infinite.
+    /// No value: a skipped question, an empty cell, a null. All features of the column are 0. The same holds for a
+    /// number that is NaN or infinite.
     Missing,
     /// A number.
     Number(f64),
@@ -155,7 +153,7 @@ impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
     }
 }
 
-/// Without the value, which is private: what is printed ends in logs.
+/// Without the value, which is private: printed text ends up in logs.
 impl fmt::Debug for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -191,7 +189,7 @@ impl Schema {
         Ok(Self { columns, by_name, dimension })
     }
 
-    /// `dimension` numeric columns c1, c2, … that are taken as they are.
+    /// `dimension` numeric columns c1, c2, … without scaling.
     ///
     /// # Errors
     /// [`SchemaError::Dimension`] when `dimension` is 0 or above [`MAX_DIMENSION`].
@@ -231,7 +229,7 @@ impl Schema {
         names
     }
 
-    /// Brings d encoded features, of a mean for instance, back into the units of their columns: `offset + scale ×
+    /// Converts d encoded features, of a mean for instance, back to the units of their columns: `offset + scale ×
     /// feature` for a numeric one. Features of a categorical column stay as they are (in a mean: the share of a value).
     ///
     /// ```
@@ -257,7 +255,8 @@ impl Schema {
     }
 
     /// Encodes one text field per column, in the order of the columns, ignored ones included: a row of a file. An empty
-    /// field, and what files write for a missing value ([`stands_for_missing`]), is one unless the column lists it.
+    /// field, or a common mark of a missing value ([`stands_for_missing`]), counts as missing unless the column lists
+    /// it.
     ///
     /// # Errors
     /// [`SchemaError`] for a wrong number of fields, and a numeric field that is not a number.
@@ -266,7 +265,7 @@ impl Schema {
         self.encode(values.len(), &mut |index| Ok(values[index]))
     }
 
-    /// The values that text fields stand for, one per column in the order of the columns: what
+    /// The values of text fields, one per column in the order of the columns, which
     /// [`encode_fields`](Self::encode_fields) encodes.
     ///
     /// # Errors
@@ -277,8 +276,8 @@ impl Schema {
         self.columns.iter().zip(fields).map(|(column, field)| column.parse(field.as_ref().trim())).collect()
     }
 
-    /// How many of these values, one per column, are missing and leave a feature without contribution: for owners of
-    /// records. Who may not see the records must not see the number.
+    /// How many of these values, one per column, are missing and leave a feature without contribution. This is for
+    /// owners of records: show the number to nobody who may not see the records.
     #[must_use]
     #[doc(hidden)]
     pub fn missing_among(&self, values: &[Value<'_>]) -> usize {
@@ -301,7 +300,7 @@ impl Schema {
     }
 
     /// Encodes a record given by name. Every column that is not ignored must be there, and no others. The host has
-    /// types, so a numeric column takes numbers only, and a categorical one texts only.
+    /// types, so a numeric column takes only numbers, and a categorical one only texts.
     ///
     /// # Errors
     /// [`SchemaError`] for an unknown, repeated or missing column, or a value of the wrong type. No value is looked at.
@@ -357,7 +356,7 @@ impl Schema {
         Ok(positions)
     }
 
-    /// Encodes the `value` of every column, of so many `found`.
+    /// Encodes the `value` of every column, out of this many `found`.
     fn encode<'a>(
         &self,
         found: usize,
@@ -423,7 +422,7 @@ impl Column {
         }
     }
 
-    /// Whether a typed host may give `value` for this column: by its type alone.
+    /// Whether a typed host may give `value` for this column, judged only by its type.
     fn check_type(&self, value: Value<'_>) -> Result<(), SchemaError> {
         match (&self.kind, value) {
             (ColumnKind::Numeric { .. }, Value::Text(_)) => Err(SchemaError::NotANumber(self.name.clone())),
@@ -434,7 +433,7 @@ impl Column {
         }
     }
 
-    /// The value that a text of a file stands for.
+    /// The value of a text in a file.
     fn parse<'a>(&self, text: &'a str) -> Result<Value<'a>, SchemaError> {
         match &self.kind {
             ColumnKind::Ignored => Ok(Value::Text(text)),
@@ -476,8 +475,8 @@ impl Column {
     }
 }
 
-/// Whether a field of a file is what programs write for a missing value: nothing, or one of the names that data frames
-/// know. (A number that is not finite, `inf` for instance, is missing too.)
+/// Whether a field of a file marks a missing value: nothing, or one of the names that data frames know. (A number that
+/// is not finite, `inf` for instance, is missing too.)
 #[must_use]
 #[doc(hidden)]
 pub fn stands_for_missing(field: &str) -> bool {
@@ -492,7 +491,7 @@ pub fn positional_name(position: usize) -> String {
     format!("c{}", position + 1)
 }
 
-/// The positions of `texts` in their order, or the first text that is there twice.
+/// The positions of `texts` in their order, or the first text that occurs twice.
 fn sorted<'a>(texts: &[&'a str]) -> Result<Vec<usize>, &'a str> {
     // A heap's sort is as fast here as any, and a twentieth of the code.
     let sorted = texts.iter().zip(0..).collect::<BinaryHeap<(&&str, usize)>>().into_sorted_vec();
@@ -553,7 +552,7 @@ mod tests {
         assert_eq!(schema.encode_numbers(&[7.0; 5]).unwrap(), [7.0, 4.0, 1.75, -24.0, -999_993_000.0]);
         assert_eq!(schema.encode_numbers(&[-7.0; 5]).unwrap(), [-7.0, -10.0, -1.75, 4.0, -1_000_007_000.0]);
         assert_eq!(schema.encode_numbers(&[0.0, 3.0, 0.0, -5.0, 1e6]).unwrap(), [0.0; 5]);
-        // What is as it is stays so in every bit.
+        // Unscaled values stay the same in every bit.
         for number in [0.1, -1e300, 5e-324, -0.0, f64::MAX] {
             assert_eq!(schema.encode_numbers(&[number; 5]).unwrap()[0].to_bits(), number.to_bits(), "{number}");
         }
@@ -582,7 +581,7 @@ mod tests {
         let encode = |text| other.encode_fields(&[text]).unwrap();
         assert_eq!([encode("free"), encode("gold"), encode("other")], [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]);
         assert_eq!([encode(""), encode("NA")], [[0.0, 0.0]; 2], "missing is not unseen");
-        // What a column lists is a value, whatever else it might stand for.
+        // A listed value is a value, even if it is also a mark of a missing one.
         let listed = column(&["NA", ""], Unseen::Zero).unwrap();
         assert_eq!(listed.encode_fields(&["NA"]).unwrap(), [1.0, 0.0]);
         assert_eq!(listed.encode_named([("plan", Value::Text(""))]).unwrap(), [0.0, 1.0]);

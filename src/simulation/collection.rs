@@ -1,8 +1,8 @@
-//! What comes out of a simulated collection, however its reports came about.
+//! The result of a simulated collection, however its reports were generated.
 
 use nalgebra::DMatrix;
 
-/// What an aggregator would have, and what nobody has.
+/// The estimates that an aggregator would have, and the truth that nobody has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collection {
     /// The mean of `x x^T` over the records themselves, d × d.

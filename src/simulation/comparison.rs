@@ -1,4 +1,4 @@
-//! Ways of recovering sparse components from one estimate, side by side.
+//! Comparison of methods that recover sparse components from one estimate.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use super::trial::{SimulationError, sparse_components};
 use crate::recovery::{Penalty, Rank, principal_components, soft_threshold};
 use crate::subspace::{Subspace, sin_theta_squared};
 
-/// The share of a feature in the components from which on it counts as taking part, as in the sparse solver.
+/// The share of a feature in the components above which it counts as taking part, as in the sparse solver.
 const TAKES_PART: f64 = 1e-4;
 
-/// What orthonormalising may leave in the rows off a subspace's support.
+/// The residue of orthonormalising in the rows off a subspace's support.
 const ROUNDING: f64 = 1e-12;
 
 /// The components of one estimate by three methods, beside the true ones.
@@ -30,7 +30,7 @@ pub struct ProjectionComparison {
     pub relative_gap: f64,
 }
 
-/// A subspace as its orthogonal projection, and what it has to do with the true one.
+/// A subspace as its orthogonal projection, compared with the true one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Projection {
     /// `V V^T`, d × d. Its diagonal are the leverages: each feature's share in the components, 0 to 1.
@@ -40,11 +40,11 @@ pub struct Projection {
     /// The features that take part, ascending from 0: for the truth those that are not zero, for the Fantope the
     /// solver's support, else those with a leverage of more than 1e-4.
     pub support: Vec<usize>,
-    /// How the support compares with the true one.
+    /// The comparison of the support with the true one.
     pub counts: SupportCounts,
 }
 
-/// A support against the true one.
+/// A support compared with the true one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SupportCounts {
@@ -57,7 +57,7 @@ pub struct SupportCounts {
 }
 
 impl ProjectionComparison {
-    /// Recovers as many components as `truth` has from a symmetric estimate of its dimension.
+    /// Recovers the number of components that `truth` has from a symmetric estimate of its dimension.
     ///
     /// # Errors
     /// [`SimulationError`] when the estimate is not finite and symmetric, or of another dimension.

@@ -1,21 +1,21 @@
-//! Reports from their exact law, in `O(d)` operations each, instead of from the randomizer.
+//! Reports drawn from their exact law, in `O(d)` operations each, instead of from the randomizer.
 //!
 //! *Double-cap.* The randomizer ranks J candidates by the magnitude of their score `z . u` along the record u and
 //! reports one of them: each of the first L with weight W, each of the others with weight 2^32. The rank r of the
 //! reported one is drawn by the same integers. Given the rank, the score is the r-th largest magnitude of J standard
 //! normal ones, so the probability of a larger magnitude has the law Beta(r, J - r + 1) of the r-th of J sorted uniform
-//! numbers, and the score is its quantile. (Its sign changes nothing: -z is reported as z is.) Of what is across the
-//! record, nothing decides about the report: it is that of a candidate g, so `z = g + (s - g . u) u`. Coordinates of g
-//! come from the mechanism's own table. The one approximation is a normal score with a normal offset: real scores are
-//! sums of d entries of that table, real offsets sums of two bytes.
+//! numbers, and the score is its quantile. (Its sign changes nothing: -z is reported as z is.) Nothing across the
+//! record affects the choice of the report: that part is as in a candidate g, so `z = g + (s - g . u) u`. Coordinates
+//! of g come from the mechanism's own table. The one approximation is a normal score with a normal offset: real scores
+//! are sums of d entries of that table, real offsets sums of two bytes.
 //!
 //! *Gaussian.* The mean of n reports is the mean of `x x^T` with one symmetric matrix of independent normal entries, of
 //! 1/n times the variance of one report's. The variance includes that of rounding to sixteenths of a deviation, whose
 //! sum over n reports counts as normal too.
 //!
-//! What is drawn are the sums that an aggregator has: debiasing and recovery are the real ones. Left out is what has no
-//! effect that a simulation could show: records rounded to 2^-20, clamping beyond six deviations, and sums rounded to
-//! the integers that they are. Nothing here is secret, so the generator is a fast one.
+//! The sums of an aggregator are drawn; debiasing and recovery are the real ones. Effects that a simulation could not
+//! show are left out: records rounded to 2^-20, clamping beyond six deviations, and the rounding of sums to integers.
+//! Nothing here is secret, so the generator is a fast one.
 
 use nalgebra::DMatrix;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -30,7 +30,7 @@ use crate::mechanism::double_cap::Weights;
 use crate::mechanism::double_cap::candidates::{self, KEPT};
 use crate::mechanism::{DoubleCap, Estimator, LocalRandomizer, Mechanism, Perturbation};
 
-/// Draws `count` records and, block by block, what each of the mechanisms makes of them.
+/// Draws `count` records and, block by block, the reports of each mechanism for them.
 pub(super) fn collect<R: Rng + ?Sized>(
     population: &SpikedModel,
     mechanisms: &[Mechanism],
@@ -69,7 +69,7 @@ struct DrawnSums<'a> {
     drawn: Drawn,
 }
 
-/// What is drawn record by record.
+/// The state that is drawn record by record.
 enum Drawn {
     /// Nothing: the noise of all reports is drawn at the end.
     Additive {
@@ -144,7 +144,7 @@ pub fn directions_mean<'a, R: Rng + ?Sized>(
     products.mean(count).view((0, 0), (dimension, dimension)).into_owned()
 }
 
-/// The candidate that is reported of a unit vector, in standard deviations of its coordinates.
+/// The candidate that is reported for a unit vector, in standard deviations of its coordinates.
 fn draw_direction<R: Rng + ?Sized>(weights: &Weights, record: &[f32], direction: &mut [f32], rng: &mut R) {
     let score = draw_score(weights, rng) as f32;
     candidates::fill(direction, rng);
@@ -152,13 +152,13 @@ fn draw_direction<R: Rng + ?Sized>(weights: &Weights, record: &[f32], direction:
     direction.iter_mut().zip(record).for_each(|(g, u)| *g += (score - own) * u);
 }
 
-/// The reported candidate's score, but for its sign.
+/// The reported candidate's score, except for its sign.
 fn draw_score<R: Rng + ?Sized>(weights: &Weights, rng: &mut R) -> f64 {
     let rank = f64::from(weights.draw_rank(rng)) + 1.0;
     let candidates = f64::from(weights.candidates());
     // The constructor refuses only parameters that are not positive.
     let tail = Beta::new(rank, candidates - rank + 1.0).map_or(1.0, |law| law.sample(rng));
-    // What ranks is the score with its offset: given their sum in its own deviations, the score is normal.
+    // The score with its offset determines the rank: given their sum in its own deviations, the score is normal.
     KEPT.sqrt() * magnitude_exceeded_with(tail) + (1.0 - KEPT).sqrt() * rng.sample::<f64, _>(StandardNormal)
 }
 
@@ -197,7 +197,7 @@ mod tests {
         DoubleCap::new(RECORD.len(), Bounding::UnitNorm, epsilon(e), candidates, cap).unwrap()
     }
 
-    /// What the randomizer reports of the record, in standard deviations, and the record.
+    /// The randomizer's report for the record, in standard deviations, and the record.
     fn randomized(mechanism: &DoubleCap, count: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
         let record = BoundedRecord::new(RECORD.to_vec(), Bounding::UnitNorm).unwrap();
         let report = |_| {
@@ -257,7 +257,7 @@ mod tests {
             };
             let same = distance(&mechanism, &mut rng);
             assert!(same < 1.95, "epsilon {e}: {same}");
-            // It tells a cap from one of twice its size, and an epsilon from a smaller one.
+            // It distinguishes a cap from one of twice its size, and an epsilon from a smaller one.
             for other in
                 [double_cap(e, candidates, (2 * cap).min(candidates / 2)), double_cap(0.8 * e, candidates, cap)]
             {

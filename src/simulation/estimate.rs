@@ -1,4 +1,4 @@
-//! The estimate of a spiked covariance without the collection behind it: truth plus symmetric Gaussian noise.
+//! An estimate of a spiked covariance without a collection: truth plus symmetric Gaussian noise.
 
 use core::convert::Infallible;
 
@@ -44,7 +44,7 @@ pub struct SpikedEstimate {
 }
 
 impl SpikedEstimate {
-    /// Draws the subspace, uniform over those of rank k that live on `sparsity` random coordinates.
+    /// Draws the subspace, uniform over those of rank k on `sparsity` random coordinates.
     ///
     /// # Errors
     /// [`PopulationError`] when rank, sparsity and dimension do not fit, the gap is not in `(0, 1/k]`, or the noise is
@@ -79,7 +79,7 @@ impl SpikedEstimate {
         &self.subspace
     }
 
-    /// By how much the leading eigenvalues of the covariance exceed the others.
+    /// The excess of the leading eigenvalues of the covariance over the others.
     #[must_use]
     pub fn gap(&self) -> f64 {
         self.gap

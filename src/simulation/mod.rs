@@ -1,4 +1,4 @@
-//! What to expect before anybody is asked for data: synthetic populations through the real mechanisms.
+//! Simulations before anybody is asked for data: synthetic populations through the real mechanisms.
 
 mod collection;
 mod comparison;

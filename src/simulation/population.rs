@@ -1,4 +1,4 @@
-//! The spiked model: a few directions stand out of isotropic noise.
+//! The spiked model: a few directions stand out from isotropic noise.
 
 use nalgebra::{DMatrix, DVectorView};
 use rand::seq::index;
@@ -19,7 +19,7 @@ pub struct SpikedModel {
 }
 
 impl SpikedModel {
-    /// Draws the subspace: uniform over all of rank k, or over those that live on `sparsity` random coordinates.
+    /// Draws the subspace: uniform over all of rank k, or over those on `sparsity` random coordinates.
     ///
     /// # Errors
     /// [`PopulationError`] when rank, sparsity and dimension do not fit, or the signal is not a finite number >= 0.
@@ -128,7 +128,7 @@ fn check_signal(signal: f64) -> Result<(), PopulationError> {
     if signal.is_finite() && signal >= 0.0 { Ok(()) } else { Err(PopulationError::Signal(signal)) }
 }
 
-/// A uniform subspace of rank k among all of d dimensions, or among those that live on `sparsity` random coordinates.
+/// A uniform subspace of rank k among all of d dimensions, or among those on `sparsity` random coordinates.
 pub(super) fn random_subspace<R: Rng + ?Sized>(
     dimension: usize,
     rank: Rank,
@@ -156,7 +156,7 @@ fn check_sparsity(dimension: usize, rank: Rank, sparsity: Option<usize>) -> Resu
     Ok(rows)
 }
 
-/// Why a population cannot be drawn.
+/// Reasons why a population cannot be drawn.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PopulationError {
@@ -178,7 +178,7 @@ pub enum PopulationError {
         gap: f64,
         /// The number of spikes.
         rank: usize,
-        /// The largest gap there is, one over that number.
+        /// The largest possible gap, one over that number.
         largest: f64,
     },
     /// A noise level that is not usable.

@@ -94,7 +94,7 @@ const FAR: Rational = (
 mod tests {
     use super::*;
 
-    /// `erfc` of the quantile is the tail again, up to what a rounding of the quantile changes.
+    /// `erfc` of the quantile is the tail again, up to a rounding of the quantile.
     #[test]
     fn it_inverts_the_tail() {
         for step in 1..=4000 {

@@ -1,11 +1,11 @@
-//! A population that needs no explanation: how much people like what they do in their free time.
+//! A synthetic survey: how much people like what they do in their free time.
 
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 
 use crate::schema::{Column, ColumnKind, Schema, SchemaError};
 
-/// What is asked: "how much do you like …, from -5 to 5".
+/// The question: "how much do you like …, from -5 to 5".
 const ACTIVITIES: [&str; 12] = [
     "running",
     "cycling",
@@ -21,7 +21,7 @@ const ACTIVITIES: [&str; 12] = [
     "reading",
 ];
 
-/// Three tastes and what each has to do with the activities.
+/// Three tastes and the weight of each on the activities.
 const TASTES: [[f64; 12]; 3] = [
     // Sport.
     [1.0, 0.9, 0.8, 0.7, 0.0, -0.2, 0.0, 0.0, 0.0, 0.1, 0.0, 0.0],
@@ -31,7 +31,7 @@ const TASTES: [[f64; 12]; 3] = [
     [0.0, 0.0, 0.0, 0.1, 0.0, 0.0, -0.1, 0.2, 0.7, 0.7, 0.6, 0.4],
 ];
 
-/// How strong each taste is, in points of the answer.
+/// The strength of each taste, in points of the answer.
 const STRENGTHS: [f64; 3] = [2.6, 2.2, 2.0];
 
 /// A synthetic survey: whole numbers from -5 to 5 for twelve activities, made of three tastes and personal noise.
@@ -39,7 +39,7 @@ const STRENGTHS: [f64; 3] = [2.6, 2.2, 2.0];
 pub struct LeisureSurvey;
 
 impl LeisureSurvey {
-    /// The number of components that there are to be found.
+    /// The number of true components.
     pub const RANK: usize = TASTES.len();
 
     /// The questions.

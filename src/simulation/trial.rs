@@ -40,29 +40,29 @@ use crate::subspace::{Subspace, SubspaceError, sin_theta_squared};
 /// ```
 #[derive(Debug)]
 pub struct Trial<'a> {
-    /// Who is asked.
+    /// The population.
     pub population: &'a SpikedModel,
-    /// How the same records are randomized, each time on their own.
+    /// The mechanisms, each of which randomizes the same records independently.
     pub mechanisms: &'a [Mechanism],
-    /// How many are asked, n, at least 1.
+    /// The number of records n, at least 1.
     pub records: u64,
-    /// How many components are recovered, k.
+    /// The number of components to recover, k.
     pub rank: Rank,
-    /// How reports come about.
+    /// How reports are generated.
     pub reports: Reports,
 }
 
-/// How the reports of a trial come about.
+/// How the reports of a trial are generated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reports {
     /// Every record is randomized, as on a user's device.
     #[default]
     Randomized,
-    /// Sums of reports are drawn from their law: that of the randomizer, in `O(d^2)` operations a record.
+    /// Sums of reports are drawn from their law: that of the randomizer, in `O(d^2)` operations per record.
     Drawn,
 }
 
-/// How components are recovered from an estimate.
+/// A method that recovers components from an estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RecoveryMethod {
     /// [`principal_components`].
@@ -82,14 +82,14 @@ pub enum RecoveryMethod {
 /// Squared distances `||sin Theta||_F^2` (0 to k) of recovered subspaces from the population's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialResult {
-    /// By [`RecoveryMethod::Pca`] from the records themselves. Without noise there is no penalty either: it is that of
-    /// every method.
+    /// By [`RecoveryMethod::Pca`] from the records themselves. Without noise there is no penalty either, so it is the
+    /// same for every method.
     pub non_private: f64,
-    /// For each mechanism by each method, in the orders asked for.
+    /// For each mechanism, by each method, in the orders asked for.
     pub by_mechanism: Vec<Vec<f64>>,
 }
 
-/// Gap at which the sparse solver stops: far below what it takes to move an error's fourth digit.
+/// Gap at which the sparse solver stops: far too small to move an error's fourth digit.
 const TOLERANCE: f64 = 1e-5;
 
 /// Records handled together.
@@ -117,7 +117,7 @@ impl Trial<'_> {
     }
 
     /// Draws the records and collects the reports of each mechanism. With [`Reports::Drawn`] a generator in the same
-    /// state gives the same records whatever the mechanisms, and more records are the same ones and further ones.
+    /// state gives the same records for all mechanisms, and a larger number starts with the same records.
     ///
     /// # Errors
     /// [`SimulationError`] when there are no records, or a mechanism is for another dimension or fails.
@@ -220,7 +220,7 @@ fn collect_reports<R: CryptoRng + ?Sized>(
     Ok(())
 }
 
-/// Why a simulation cannot run.
+/// Reasons why a simulation cannot run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulationError {

@@ -9,8 +9,8 @@
 //! # What the table is for
 //! The estimate is unbiased for Gaussian candidates. The table is built so that the mean square beyond every entry is
 //! that of a normal variable beyond the same quantile, as nearly as integers allow (scripts/tables.py). But entries are
-//! integers: for a record near a coordinate axis thousands of scores would be nearly equal, and whatever else the
-//! record has would decide between them, however small it is. So two things are rounded at random, with public bits:
+//! integers: for a record near a coordinate axis thousands of scores would be nearly equal, and the rest of the record
+//! would decide between them, however small it is. So two things are rounded at random, with public bits:
 //!
 //! - Every score gets an `offset`, three steps of the table wide at half its height. It makes the ranking smooth. To
 //!   the estimate it is one more coordinate, which takes a small part of the gain (`KEPT`).
@@ -31,13 +31,13 @@ pub use super::table::TABLE_SECOND_MOMENT;
 /// The largest unit-vector coordinate in integers.
 const UNIT: f64 = 32_767.0;
 
-/// The variance of the offsets of scores, for vectors of length one: that of two uniform bytes is (2^16 - 1) / 12 each.
+/// The variance of the offsets of scores, for vectors of length one: each of two uniform bytes has (2^16 - 1) / 12.
 const OFFSET_VARIANCE: f64 = {
     let step = OFFSET_STEP as f64 / UNIT;
     step * step * 65_535.0 / 6.0
 };
 
-/// What the offsets leave of the gain.
+/// The share of the gain that the offsets leave.
 pub(crate) const KEPT: f64 = TABLE_SECOND_MOMENT / (TABLE_SECOND_MOMENT + OFFSET_VARIANCE);
 
 /// The candidates of one report.
@@ -80,7 +80,7 @@ impl Candidates {
         candidate.as_flattened()[..self.rows].to_vec()
     }
 
-    /// What is added to the score of candidate `index`.
+    /// The offset added to the score of candidate `index`.
     #[cfg(test)]
     pub(super) fn offset(&self, index: u32) -> i32 {
         super::table::offset(&words(&blocks(&self.keystream(index))[0]))
@@ -94,8 +94,8 @@ impl Candidates {
         Path::fastest().scores(&self.key, &u, count)
     }
 
-    /// A vector in integers of 1/32767, rounded down or up by the bytes of the keystream behind the `count` candidates:
-    /// as a mean over ids it is right to 2^-9 of such an integer.
+    /// A vector in integers of 1/32767, rounded down or up by the bytes of the keystream after the `count` candidates:
+    /// its mean over ids is right to 2^-9 of such an integer.
     ///
     /// Scores of up to 32,769 coordinates fit an `i32`: by Cauchy and Schwarz they are below 127 sqrt(32769) × (32767 +
     /// sqrt(32769)) + 2^17 < 2^30.
@@ -112,8 +112,8 @@ fn rounded(coordinate: f64, byte: u8) -> i16 {
     ((flushed(coordinate).clamp(-1.0, 1.0) * UNIT + (32_768.0 + up)) as i32 - 32_768) as i16
 }
 
-/// The number, or zero in place of a subnormal one, which rounds to zero anyway but which some processors multiply
-/// more slowly: the time would tell.
+/// The number, or zero in place of a subnormal one, which rounds to zero anyway. Some processors multiply subnormal
+/// numbers more slowly, and the time would reveal them.
 fn flushed(number: f64) -> f64 {
     let bits = number.to_bits();
     let normal = u64::from(bits << 1 >> 53 != 0);
@@ -252,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Byte i of the keystream behind the candidates rounds coordinate i.
+    /// Byte i of the keystream after the candidates rounds coordinate i.
     #[test]
     fn every_coordinate_has_a_byte_of_its_own() {
         let (rows, count) = (90, 5);

@@ -1,16 +1,15 @@
-//! The cap: how large it may be, and which L of J scores are in it, found without a branch or an address that depends
-//! on them.
+//! The cap: its permitted size, and the selection of the L of J scores in it without a branch or an address that
+//! depends on them.
 
 use core::ops::RangeInclusive;
 
 /// The largest J. Beyond it the ranking is sharper than the table's steps: the bias of the estimate would show.
 pub const MAX_CANDIDATES: u32 = 16_384;
 
-/// The most candidates to a member of the cap: scores that are larger than those of one in so many are few in the
-/// table.
+/// The most candidates per member of the cap: the table has few scores beyond those of one in this many.
 const MOST_TO_A_MEMBER: u32 = 1024;
 
-/// The L that go with a J: those for which the bias of the estimate is below 1e-3 (tests/bias.rs), and the cap at most
+/// The permitted L for a J: those for which the bias of the estimate is below 1e-3 (tests/bias.rs), and the cap at most
 /// half.
 pub(super) fn permitted_caps(candidates: u32) -> RangeInclusive<u32> {
     candidates.div_ceil(MOST_TO_A_MEMBER)..=candidates / 2
@@ -19,8 +18,8 @@ pub(super) fn permitted_caps(candidates: u32) -> RangeInclusive<u32> {
 /// For each score whether it is among the `count` largest magnitudes, ties to the lower index: exactly `count` of
 /// them are.
 ///
-/// The time depends on the number of scores alone: a binary search for the threshold over all bits of a key, counting
-/// every time.
+/// The time depends only on the number of scores: a binary search for the threshold over all bits of a key, which
+/// counts every time.
 ///
 /// # Panics
 /// If there are more than 65,536 scores (an index must fit 16 bits).

@@ -11,15 +11,15 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::privacy::Epsilon;
 
-/// Quadrature: Simpson's rule over |g| in [0, 12] with this many intervals; the integrand is smooth and the rest is
+/// Quadrature: Simpson's rule over |g| in [0, 12] with this many intervals. The integrand is smooth, and the rest is
 /// below 10^-30.
 const INTERVALS: u32 = 2400;
 const LARGEST: f64 = 12.0;
 
-/// Means of caps that were asked for before, by (J, L). They do not depend on epsilon, so that a sweep over it, or the
-/// search for a cap, computes each once: it takes a millisecond.
+/// Means of earlier caps, by (J, L). They do not depend on epsilon, so a sweep over it, or the search for a cap,
+/// computes each once, which takes a millisecond.
 static TOP_MEANS: Mutex<Vec<((u32, u32), f64)>> = Mutex::new(Vec::new());
-/// More are not kept.
+/// The most that are kept.
 const MOST_MEANS: usize = 1000;
 
 /// The gain for J = `candidates`, L = `cap`, and `cap_probability` = q.
@@ -44,7 +44,7 @@ pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
         gain(candidates, cap, inside / (inside + f64::from(candidates - cap)))
     };
     // The gain rises and then falls with the cap: doubling finds a range (large caps take long, and are never the best
-    // at an epsilon that anybody asks for), then a ternary search, then a look at what is left.
+    // at a realistic epsilon), then a ternary search, then a scan of the rest.
     let (mut low, mut high) = (least, (2 * least).min(most));
     let mut last = at(low);
     while high < most {
@@ -65,7 +65,7 @@ pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
 
 /// [`top_mean`], remembered.
 fn known_top_mean(candidates: u32, cap: u32) -> f64 {
-    // What is in the list is right whenever it is there: a panic elsewhere cannot have spoilt it.
+    // Every entry of the list is complete when it is added, so a panic elsewhere cannot have spoilt it.
     let known = || TOP_MEANS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(&(_, mean)) = known().iter().find(|(of, _)| *of == (candidates, cap)) {
         return mean;

@@ -1,4 +1,4 @@
-//! How long candidates are, in units of the scale: what one report can do at most (`mechanism::pull`).
+//! The lengths of candidates, in units of the scale, which bound the effect of one report (`mechanism::pull`).
 
 use super::table::{LARGEST_MAGNITUDE, TABLE, TABLE_SECOND_MOMENT, of_magnitudes};
 
@@ -8,8 +8,8 @@ pub(super) fn longest_squared(rows: usize) -> f64 {
     rows as f64 * f64::from(LARGEST_MAGNITUDE).powi(2) / TABLE_SECOND_MOMENT
 }
 
-/// What `|z|^2 / scale^2` of the longest of `candidates` random vectors of `rows` entries exceeds with probability at
-/// most `e^-exponent`.
+/// A bound that `|z|^2 / scale^2` of the longest of `candidates` random vectors of `rows` entries exceeds with
+/// probability at most `e^-exponent`.
 ///
 /// For every s > 0 (Chernoff, and a union over the candidates)
 ///
@@ -19,7 +19,8 @@ pub(super) fn longest_squared(rows: usize) -> f64 {
 ///
 /// which is `e^-exponent` at `t = (ln E[e^(s |z|^2)] + ln(candidates) + exponent) / s`. The expectation is exact: the
 /// words of a candidate are independent, and so are the five entries v of a word given the number n that they share, so
-/// each full word has the factor `mean over n of E[e^(s v^2) | n]^5`. Every s is good; the best of some is taken.
+/// each full word has the factor `mean over n of E[e^(s v^2) | n]^5`. Every s gives a bound; the best of several is
+/// taken.
 pub(super) fn unlikely_squared(rows: usize, candidates: u32, exponent: f64) -> f64 {
     let law = Law::new();
     let log_of_all = f64::from(candidates).ln() + exponent;
@@ -28,11 +29,11 @@ pub(super) fn unlikely_squared(rows: usize, candidates: u32, exponent: f64) -> f
         let of_words = (rows / 5) as f64 * law.log_moment(s, 5) + if last > 0 { law.log_moment(s, last) } else { 0.0 };
         (of_words + log_of_all) / s
     };
-    // From where 100,000 rows want it to where a single one does.
+    // From the best s for 100,000 rows to that for a single one.
     (-40..=16).map(|step| bound(libm::exp2(f64::from(step) / 4.0))).fold(f64::INFINITY, f64::min)
 }
 
-/// The squares of the table's entries over `scale^2`: how many of the 4096 numbers have which, where the shared number
+/// The squares of the table's entries over `scale^2`: how many of the 4096 numbers have each, where the shared number
 /// does not matter, and the others for each of its 16 values.
 struct Law {
     inner: Vec<(f64, f64)>,
@@ -157,7 +158,7 @@ mod tests {
     }
 
     /// The exact law of a word's length, all numbers counted: with several candidates the longest exceeds the bound
-    /// with no more than the probability said, and half of the bound with more.
+    /// with no more than the stated probability, and half of the bound with more.
     #[test]
     fn lengths_beyond_the_bound_are_as_unlikely_as_said() {
         let largest = (LARGEST_MAGNITUDE as usize).pow(2);
@@ -203,7 +204,7 @@ mod tests {
             let mechanism = DoubleCap::new(dimension, Bounding::UnitNorm, epsilon(e), candidates, cap).unwrap();
             let gain = mechanism.gain();
             let Pull { unchecked, checked, .. } = mechanism.pull();
-            // |z|^2 / scale^2 of the longest there are; no candidate pulls down by more than the record's own share.
+            // |z|^2 / scale^2 of the longest possible; no candidate pulls down by more than the record's own share.
             let longest = dimension as f64 * 127.0 * 127.0 / TABLE_SECOND_MOMENT;
             let expected = (longest / gain).max(1.0 + 1.0 / gain);
             assert!((0.0..3e-12).contains(&(unchecked / expected - 1.0)), "{unchecked} {expected}");

@@ -77,8 +77,8 @@ pub use self::cap::MAX_CANDIDATES;
 #[doc(hidden)]
 pub use self::weight::Weights;
 
-/// Below it, `e^epsilon - 1` in units of 2^-32 has few digits or none, and so has the gain. From it on W exceeds 2^32,
-/// which the privacy argument needs.
+/// Below it, `e^epsilon - 1` in units of 2^-32 has few digits or none, and so has the gain. From this value W exceeds
+/// 2^32, which the privacy argument needs.
 const SMALLEST_EPSILON: f64 = 1e-6;
 
 /// The double-cap mechanism for one task.
@@ -99,7 +99,7 @@ pub struct DoubleCap {
     candidates: u32,
     cap: u32,
     weights: Weights,
-    /// Worked out when it is first asked for: whoever makes reports never does.
+    /// Computed at its first use: making reports never needs it.
     gain: OnceLock<f64>,
     loss: Cap,
 }
@@ -134,7 +134,7 @@ impl DoubleCap {
         Ok(Self { dimension, lifted, epsilon, candidates, cap, weights, gain: OnceLock::new(), loss })
     }
 
-    /// The J recommended for `epsilon`: the variance is within 5 % of what any number of candidates could reach (the
+    /// The J recommended for `epsilon`: the variance is within 5 % of the best for any number of candidates (the
     /// table is in docs/privacy/double-cap.md), and a report at d = 100 still takes well under a millisecond.
     #[must_use]
     #[doc(hidden)]
@@ -169,7 +169,7 @@ impl DoubleCap {
         self.candidates
     }
 
-    /// The number of likelier ones, L.
+    /// The number of likelier candidates, L.
     #[must_use]
     pub fn cap(&self) -> u32 {
         self.cap
@@ -311,7 +311,7 @@ impl Estimator for DoubleCap {
     }
 }
 
-/// The candidate a payload names.
+/// The candidate that a payload names.
 fn index(payload: &[u8]) -> u32 {
     u32::from(u16::from_le_bytes([payload[0], payload[1]]))
 }

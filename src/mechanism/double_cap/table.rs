@@ -1,4 +1,4 @@
-//! From a keystream to coordinates: its blocks and words, the table that their numbers select from, and the offset of a
+//! Coordinates from a keystream: its blocks and words, the table that their numbers select from, and the offset of a
 //! score. The layout and its reasons are in `candidates`.
 
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use chacha20::{ChaChaCore, R8};
 
 use super::quantiles::MAGNITUDE_COUNTS;
 
-/// The mean square of the table's entries, exactly: what `scale^2` stands for in the formulas.
+/// The mean square of the table's entries, exactly: `scale^2` in the formulas.
 pub const TABLE_SECOND_MOMENT: f64 = 55_115_722.0 / 65_536.0;
 
 /// The largest magnitude in the table.
@@ -30,7 +30,7 @@ pub(super) static TABLE: LazyLock<[i8; 4096]> = LazyLock::new(|| {
     })
 });
 
-/// Stands in the table for what the four smallest and the four largest numbers become. No entry is that small.
+/// Marks in the table the four smallest and the four largest numbers. No entry is that small.
 pub(super) const END_MARK: i8 = -128;
 
 /// The table's last 64 entries, of the 16-bit numbers from 65,472 on.
@@ -72,7 +72,7 @@ pub(super) fn at_end(word: u64, position: usize) -> i8 {
     if number < END_START { -entry } else { entry }
 }
 
-/// Puts the entries in place whose numbers are among the four smallest or largest: one block in thirteen has such.
+/// Fills in the entries whose numbers are among the four smallest or largest: one block in thirteen has some.
 #[cold]
 #[inline(never)]
 pub(super) fn place_ends(words: &[u64; 8], out: &mut [i8; PER_BLOCK]) {
@@ -112,9 +112,9 @@ pub(super) fn any_end(entries: &[i8; PER_BLOCK]) -> bool {
     entries.iter().fold(false, |any, &entry| any | (entry == END_MARK))
 }
 
-/// What is added to the score of the candidate that begins with this block: 384 (a + b - 255) for two bytes a, b. Each
-/// of their four halves is a sum without carry of the highest bits of two words, four apart. So the offset is
-/// independent of all coordinates of any one word, though these bits decide about a coordinate in 512.
+/// The offset of the score of the candidate that begins with this block: 384 (a + b - 255) for two bytes a, b. Each of
+/// their four halves is a sum without carry of the highest bits of two words, four apart. So the offset is independent
+/// of all coordinates of any one word, though these bits determine one coordinate in 512.
 #[inline(always)]
 pub(super) fn offset(words: &[u64; 8]) -> i32 {
     let [a_low, a_high, b_low, b_high] = [
@@ -157,7 +157,7 @@ mod tests {
         assert!(entries.is_sorted());
         assert_eq!([entries[0], entries[65_535]], [-127, 127]);
         assert_eq!(entries[usize::from(END_START)..], END);
-        // The further bits matter at the ends alone.
+        // The further bits matter only at the ends.
         assert!((4..4092).all(|number| entries[16 * number..][..16] == [TABLE[number]; 16]));
     }
 

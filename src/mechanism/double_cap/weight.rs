@@ -24,13 +24,13 @@ const LARGEST_EPSILON: f64 = 21.48;
 /// W for an epsilon of at least 1e-6; `None` where it does not fit 63 bits.
 ///
 /// # Errors
-/// [`MechanismError::UnknownWeight`] for the rare epsilon of which the arithmetic cannot tell it.
+/// [`MechanismError::UnknownWeight`] for the rare epsilon whose weight the arithmetic cannot determine.
 pub(super) fn cap_weight(epsilon: Epsilon) -> Result<Option<u64>, MechanismError> {
     weight::<64>(epsilon)
 }
 
 /// [`cap_weight`] from sums with `FRACTION` binary places, of which there are 64 in production. With few, more epsilons
-/// are refused, but no weight is another.
+/// are refused, but no weight differs.
 #[inline]
 fn weight<const FRACTION: u32>(epsilon: Epsilon) -> Result<Option<u64>, MechanismError> {
     let epsilon = epsilon.value();
@@ -105,7 +105,7 @@ impl<const UNIT: u64> Weights<UNIT> {
         u64::from(self.cap) * self.inside
     }
 
-    /// Whether the index of a number below the total weight is in the cap, and which it is on its side.
+    /// Whether the index of a number below the total weight is in the cap, and its place on its side.
     #[inline]
     pub(super) fn place(&self, draw: u64) -> (bool, u64) {
         // Whether the index is from the cap is the secret. Both ranks are computed and one is kept, without a branch.

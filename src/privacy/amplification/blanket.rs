@@ -33,13 +33,13 @@
 //! # Proof
 //! 1. *Blanket* (Balle, Bell, Gascon & Nissim 2019). Given its id, let every other report's law be at least q w for a
 //!    probability law w of payloads, which may depend on the id. Then it is a draw from w with probability q, and from
-//!    some other law otherwise. Tell the adversary which reports are no draws from w, and from whom each of them is.
-//!    That does not depend on x_0 or x_1; what remains is the multiset of m reports, one from R(. | x) and m - 1 from
-//!    w, with m - 1 binomial, (n - 1, q). Given their ids, any of the m is equally likely to be the differing one. So
-//!    the density of the payloads, with respect to m draws from w, is `(1/m) sum_i R(y_i | x, id_i) / w(y_i)`, and
-//!    `delta <= E[(1/m) (sum_i l_i)_+]` with `l_i = (R(y_i | x_0, id_i) - e^eps R(y_i | x_1, id_i)) / w(y_i)` for
-//!    independent draws y_i from w. As `P(m) / m` is `P(Bin(n, q) = m) / (n q)`, that is `E[(sum_{i <= m} l_i)_+] / (n
-//!    q)` with m binomial, (n, q).
+//!    some other law otherwise. Suppose the adversary also learns which reports are not draws from w, and from whom
+//!    each of them is. That does not depend on x_0 or x_1; what remains is the multiset of m reports, one from R(. | x)
+//!    and m - 1 from w, with m - 1 binomial, (n - 1, q). Given their ids, any of the m is equally likely to be the
+//!    differing one. So the density of the payloads, with respect to m draws from w, is `(1/m) sum_i R(y_i | x, id_i) /
+//!    w(y_i)`, and `delta <= E[(1/m) (sum_i l_i)_+]` with `l_i = (R(y_i | x_0, id_i) - e^eps R(y_i | x_1, id_i)) /
+//!    w(y_i)` for independent draws y_i from w. As `P(m) / m` is `P(Bin(n, q) = m) / (n q)`, that is `E[(sum_{i <= m}
+//!    l_i)_+] / (n q)` with m binomial, (n, q).
 //! 2. *The worst l.* Every l_i has the mean 1 - e^eps. Let l be a law of the same mean that is above that of l_i in
 //!    convex order for every id (`E phi(l) >= E phi(l_i)` for every convex phi). Sums of independent draws keep that
 //!    order, term by term, and the positive part is convex: draws from l may take the place of all l_i.
@@ -60,11 +60,11 @@
 //!
 //! For L = J/2, as for two payloads, u = 0: this is the bound of Feldman, McMillan & Talwar (2022, Theorem 3.2) for
 //! two-level randomizers. For every other L, the numbers of reports in the two caps alone would say less than the
-//! adversary sees: those outside tell how many draws there were.
+//! adversary sees: those outside show how many draws there were.
 //!
 //! The bound for caps is never above the one for every randomizer. The uniform blanket of mass J/N is at least e^-eps0
-//! (P + Q) / 2, whose value is at most 1/N: telling the adversary which of its draws come from there, and what the
-//! others are, gives the situation of 3. More reports only help: those beyond n can be told to the adversary.
+//! (P + Q) / 2, whose value is at most 1/N: if the adversary learns which of its draws come from there, and what the
+//! others are, this is the situation of 3. More reports only help: those beyond n can be revealed to the adversary.
 //!
 //! # Rounding
 //! e - e^eps is rounded up, the two other values down, which raises the positive part. [`expected_excess`] has an
@@ -74,7 +74,7 @@ use super::excess::expected_excess;
 use crate::privacy::Epsilon;
 use crate::privacy::renyi::Cap;
 
-/// The largest number of reports that is looked at.
+/// The largest number of reports that is considered.
 const LARGEST_BATCH: u64 = 100_000_000_000;
 
 /// More than what numbers too small for a double can hide.
@@ -83,7 +83,7 @@ const UNDERFLOW: f64 = 1e-280;
 const UP: f64 = 1.0 + 8.0 * f64::EPSILON;
 const DOWN: f64 = 1.0 - 8.0 * f64::EPSILON;
 
-/// What of a randomizer hides a report in a batch.
+/// The part of a randomizer that hides a report in a batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blanket {
     epsilon: Epsilon,

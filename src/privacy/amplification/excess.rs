@@ -39,10 +39,10 @@ const PERIOD: f64 = 10.0;
 /// Terms that are surely below `e^-CUT` of the first one are left out.
 const CUT: f64 = 36.0;
 
-/// From so many draws on, on average, in the first cell, batches without any are too rare to be left out.
+/// With this many draws in the first cell on average, batches without any are too rare to be worth leaving out.
 const MANY: f64 = 30.0;
 
-/// More terms are not summed: a few thousand do, but where the result is tiny.
+/// The most terms that are summed: a few thousand are enough, except where the result is tiny.
 const MOST_TERMS: f64 = 2e4;
 
 const ROUNDING: f64 = 5e-13;
@@ -56,7 +56,7 @@ pub(super) fn expected_excess(draws: f64, counted: f64, idle: f64, second: f64, 
     if draws < 2.0 {
         return most;
     }
-    // Where rounding leaves no number at all, this one stands.
+    // If rounding leaves no number at all, this bound remains.
     match counts.expected_excess() {
         found if found < most => found,
         _ => most,
@@ -106,14 +106,14 @@ impl Counts {
         if !self.leaves_out() {
             return self.draws * libm::log1p(others + self.counted * libm::expm1(tilt));
         }
-        // A base that is 0 is only rounded to it.
+        // A base of 0 is the result of rounding.
         let none = (others - self.counted).max(-1.0 + 0.5 * f64::EPSILON);
         let more = self.draws * libm::log1p(self.counted * libm::exp(tilt) / (1.0 + none));
         // log(e^more - 1)
         self.draws * libm::log1p(none) + more + libm::log(-libm::expm1(-more))
     }
 
-    /// `log G(0)` but for the noise.
+    /// `log G(0)` without the noise.
     fn log_first_term(&self, tilt: f64) -> f64 {
         self.log_moment(tilt) - 2.0 * libm::log(tilt)
     }
@@ -165,7 +165,7 @@ impl Counts {
     }
 }
 
-/// What all terms share.
+/// The common part of all terms.
 struct Tilted<'a> {
     counts: &'a Counts,
     /// Of every cell: its probability p and value v, `e^(l v)` and `e^(l v) - 1`.
@@ -340,7 +340,7 @@ mod tests {
         }
     }
 
-    /// Where there is next to nothing to sum, it would take more terms than are summed. Truths with 60 digits.
+    /// Where the sum is next to nothing, it would take more terms than are summed. Truths with 60 digits.
     #[test]
     fn without_a_sum_the_bound_is_one_still() {
         for (draws, counted, idle, third, truth) in [

@@ -1,9 +1,10 @@
-//! What an anonymised batch of reports promises *in addition*: amplification by shuffling.
+//! Amplification by shuffling: the *additional* guarantee of an anonymised batch of reports.
 //!
-//! Every report is private on its own, against everybody. If, besides, somebody trusted removes everything that tells
-//! who sent which report (addresses, times, order; report ids carry nothing, being random) from a batch of n reports of
-//! n people, then whoever sees only that batch learns less. That is an additional guarantee about the batch under its
-//! assumption, and never one instead of the local guarantee: if the assumption fails, the local one is all there is.
+//! Every report is private on its own, against everybody. If, in addition, somebody trusted removes everything that
+//! shows who sent which report (addresses, times, order; report ids are random and carry nothing) from a batch of n
+//! reports of n people, then anyone who sees only that batch learns less. This is an additional guarantee about the
+//! batch under its assumption, never a replacement for the local guarantee: if the assumption fails, only the local one
+//! remains.
 //!
 //! | bound | for | theorem |
 //! |---|---|---|
@@ -33,10 +34,11 @@ use super::calibration::{gaussian_epsilon_of_rho, refined};
 use super::composition::{Composition, PrivacyLoss, TotalVariation};
 use super::{Delta, Epsilon, PrivacyError, Rho};
 
-/// An additional guarantee of an anonymised batch, beside the local guarantee of every report in it, never instead.
+/// An additional guarantee of an anonymised batch, beside the local guarantee of every report in it, never a
+/// replacement for it.
 ///
-/// It holds against whoever sees the batch only after everything that tells reports' senders apart was removed, and
-/// speaks of one record in place of another among `reports` records, one report each.
+/// It holds against anyone who sees the batch only after everything that distinguishes the reports' senders was
+/// removed. It is about one record in place of another among `reports` records, one report each.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct BatchGuarantee {
@@ -67,7 +69,7 @@ impl fmt::Display for BatchGuarantee {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Bound {
-    /// No amplification: what each report promises anyway.
+    /// No amplification: the guarantee of each report.
     Local,
     /// [`closed_form_epsilon`].
     ClosedForm,
@@ -112,13 +114,13 @@ pub fn closed_form_epsilon(local: Epsilon, reports: u64, delta: Delta) -> Option
     Epsilon::new((libm::log1p(factor * a) * (1.0 + ROUNDING)).min(local.value())).ok()
 }
 
-/// Upper bound on delta at `epsilon` for a batch of `reports` of a randomizer that hides as `blanket` says.
+/// Upper bound on delta at `epsilon` for a batch of `reports` of a randomizer with this `blanket`.
 ///
 /// # Errors
 /// [`PrivacyError::Reports`] when there are none.
 pub fn batch_delta(blanket: Blanket, reports: u64, epsilon: Epsilon) -> Result<f64, PrivacyError> {
     check_reports(reports)?;
-    // The local guarantee is pure. Beyond 40, no batch hides anything that would be noticed.
+    // The local guarantee is pure. Beyond 40, no batch hides anything noticeable.
     Ok(match blanket.epsilon() {
         local if epsilon >= local => 0.0,
         local if local.value() > LARGEST_LOCAL => 1.0,
@@ -130,7 +132,7 @@ fn check_reports(reports: u64) -> Result<(), PrivacyError> {
     if reports == 0 { Err(PrivacyError::Reports(0)) } else { Ok(()) }
 }
 
-/// The local epsilon from which on there is no amplification worth computing.
+/// The local epsilon beyond which no amplification is worth computing.
 const LARGEST_LOCAL: f64 = 40.0;
 
 /// The smallest epsilon found, at most the local one, for which [`batch_delta`] is at most `delta`.
@@ -176,7 +178,7 @@ pub fn approximate_batch_epsilon(
     Ok(found.or_else(|| (local_delta <= delta).then_some(local)))
 }
 
-/// What an anonymised batch of `reports` reports of a mechanism promises in addition, by the best bound there is.
+/// The additional guarantee of an anonymised batch of `reports` reports of a mechanism, by the best available bound.
 ///
 /// # Errors
 /// [`PrivacyError::Reports`] without reports, [`PrivacyError::NoFiniteEpsilon`] where delta is too small for a
@@ -208,7 +210,7 @@ pub fn amplify(loss: PrivacyLoss, reports: u64, delta: Delta) -> Result<BatchGua
     Ok(BatchGuarantee { epsilon, delta, reports, bound })
 }
 
-/// Points (epsilon, delta) of a Gaussian mechanism's curve: any will do; these leave a part of `delta` to the slack
+/// Points (epsilon, delta) of a Gaussian mechanism's curve: any are valid; these leave a part of `delta` to the slack
 /// over n reports.
 fn gaussian_points(
     rho: Rho,
@@ -224,7 +226,7 @@ fn gaussian_points(
     })
 }
 
-/// What n - 1 other reports of an approximate randomizer add to the delta of a pure one, at `epsilon`.
+/// The addition of n - 1 other reports of an approximate randomizer to the delta of a pure one, at `epsilon`.
 fn slack(local: Epsilon, own: Delta, reports: u64, epsilon: f64) -> f64 {
     let others = 2.0 * (reports - 1) as f64 * libm::exp(-local.value());
     own.value() * (1.0 + (1.0 + libm::exp(epsilon)) * others) * (1.0 + 1e-12)
@@ -409,7 +411,7 @@ mod tests {
         assert!(proved > 60);
     }
 
-    /// From the next double above the largest local epsilon on, nothing is proved; a little below it, something.
+    /// At the next double above the largest local epsilon nothing is proved; a little below it, something is.
     #[test]
     fn the_closed_form_is_for_what_its_condition_allows_only() {
         for (inputs, [down, up]) in known("closed_form_limit") {
@@ -481,7 +483,7 @@ mod tests {
         }
     }
 
-    /// What the adversary of a batch of `people` sees, as probabilities of multisets of payloads.
+    /// The view of the adversary of a batch of `people`, as probabilities of multisets of payloads.
     fn batch(people: &[Vec<f64>]) -> HashMap<Vec<u8>, f64> {
         let mut seen = HashMap::from([(vec![0; people[0].len()], 1.0)]);
         for law in people {
@@ -498,8 +500,8 @@ mod tests {
         seen
     }
 
-    /// Randomizers of small caps, and so randomized response, against everything that the others may be: delta is never
-    /// below what is really there. For caps of up to half of the candidates it is at most that over 0.7.
+    /// Randomizers of small caps, and so randomized response, against all possible other records: delta is never below
+    /// the true one. For caps of up to half of the candidates it is at most that over 0.7.
     #[test]
     fn delta_of_a_small_batch_is_no_less_than_what_is_really_there() {
         for (local, candidates, members) in

@@ -1,4 +1,4 @@
-//! What there is to say of components, as programs see it: docs/recover.md has the meaning of every key.
+//! Everything found about components, in a form for programs: docs/recover.md has the meaning of every key.
 
 use nalgebra::DMatrix;
 use serde::Serialize;
@@ -20,12 +20,12 @@ use crate::task::Task;
 /// The coverage of the intervals.
 const LEVEL: f64 = 0.95;
 
-/// The answer to a [`Question`](super::Question). What was not asked for, and what is not known, is `None`.
+/// The answer to a [`Question`](super::Question). Parts that were not asked for, or are not known, are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Answer {
-    /// How the components were found.
+    /// The method of recovery.
     pub method: Method,
-    /// The number of reports; 0 of a bare matrix.
+    /// The number of reports; 0 for a bare matrix.
     pub records: u64,
     /// The number of features, d.
     pub dimension: usize,
@@ -43,39 +43,40 @@ pub struct Answer {
     pub components: Vec<Vec<f64>>,
     /// Diagonal of the projector: of each feature the sum of its squared loadings, from 0 to 1.
     pub leverages: Vec<f64>,
-    /// The names of the features; none of a bare matrix.
+    /// The names of the features; none for a bare matrix.
     pub feature_names: Vec<String>,
-    /// Standard deviation of the noise in one off-diagonal covariance entry; 0 of a bare matrix.
+    /// Standard deviation of the noise in one off-diagonal covariance entry; 0 for a bare matrix.
     pub noise_deviation: f64,
-    /// The variance that noise alone would give to the first component; 0 of a bare matrix.
+    /// The variance that noise alone would give to the first component; 0 for a bare matrix.
     pub noise_edge: f64,
-    /// What hostile reports can have moved the eigenvalues by.
+    /// How far hostile reports can have moved the eigenvalues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostile: Option<HostilePull>,
-    /// Of a task with centring.
+    /// The mean, for a task with centring.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean: Option<MeanAnswer>,
-    /// Of sparse components.
+    /// Details of sparse components.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sparse: Option<SparseAnswer>,
-    /// What every penalty of a sequence gives, largest first.
+    /// The solution for every penalty of a sequence, largest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Vec<PathPoint>>,
     /// The error to expect of plain components.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Prediction>,
-    /// What drawing the noise again says of the error.
+    /// The bootstrap's result on the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
     /// All eigenvalues of the estimate, descending, where they were computed.
     #[serde(skip)]
     pub spectrum: Option<Vec<f64>>,
-    /// Of plain components the gap between the last eigenvalue kept and the first one dropped; none when all are kept.
+    /// For plain components, the gap between the last eigenvalue kept and the first one dropped; none when all are
+    /// kept.
     #[serde(skip)]
     pub gap: Option<f64>,
 }
 
-/// How components are found.
+/// A method of recovery.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -108,21 +109,21 @@ pub struct SparseAnswer {
     pub status: SolverStatus,
     /// In the units of the covariance.
     pub penalty: f64,
-    /// Where the penalty is from: [`PenaltyChoice::name`].
+    /// The source of the penalty: [`PenaltyChoice::name`].
     pub penalty_choice: &'static str,
-    /// What was reached.
+    /// The objective reached.
     pub objective: f64,
-    /// What nothing can exceed.
+    /// The upper bound on the objective.
     #[serde(skip)]
     pub dual_bound: f64,
     /// The certified gap between the two.
     pub relative_gap: f64,
-    /// The probability that the bound is wrong; 0 where it rests on all eigenvalues.
+    /// The probability that the bound is wrong; 0 where it uses all eigenvalues.
     #[serde(skip)]
     pub failure_probability: f64,
-    /// Of the solver.
+    /// Iterations of the solver.
     pub iterations: usize,
-    /// The names of the features that the components live on.
+    /// The names of the features that the components use.
     pub support: Vec<String>,
     /// Their rows, ascending from 0.
     #[serde(skip)]
@@ -130,9 +131,9 @@ pub struct SparseAnswer {
     /// The diagonal of the solution on those rows.
     #[serde(skip)]
     pub leverages: Vec<f64>,
-    /// What noise alone can be expected to stay below on a support of this size.
+    /// The variance that noise alone is expected to stay below on a support of this size.
     pub noise_edge: f64,
-    /// The scores of all penalties, largest first, where they decided.
+    /// The scores of all penalties, largest first, where cross-validation chose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cross_validation: Option<Vec<ScoredPenalty>>,
     /// Simpler methods on the same estimate.
@@ -143,10 +144,10 @@ pub struct SparseAnswer {
 /// One penalty of cross-validation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScoredPenalty {
-    /// How it did.
+    /// Its score.
     #[serde(flatten)]
     pub point: CrossValidationPoint,
-    /// Whether it is the one that was taken.
+    /// Whether it was chosen.
     pub chosen: bool,
 }
 
@@ -166,7 +167,7 @@ pub struct Baselines {
 pub struct Baseline {
     /// Variances along its components in the estimate itself.
     pub eigenvalues: Vec<f64>,
-    /// The names of the features that they live on; none of a bare matrix.
+    /// The names of the features that they use; none for a bare matrix.
     pub support: Vec<String>,
     /// Their rows, ascending from 0.
     #[serde(skip)]
@@ -176,16 +177,16 @@ pub struct Baseline {
     /// `||sin Theta||_F^2` against a reference: [`Answer::compare`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sin_theta_squared: Option<f64>,
-    /// What its components span.
+    /// The span of its components.
     #[serde(skip)]
     pub subspace: Subspace,
 }
 
-/// What drawing the noise again says.
+/// The result of the bootstrap.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Confidence {
-    /// How often it was drawn.
+    /// The number of draws.
     pub replicates: usize,
     /// The coverage of the intervals.
     pub level: f64,
@@ -196,19 +197,19 @@ pub struct Confidence {
     pub median: f64,
     /// One by one.
     pub components: Vec<ComponentInterval>,
-    /// For every feature the share of replicates that have it in their support.
+    /// For every feature, the share of replicates that have it in their support.
     pub support_stability: Vec<f64>,
     /// Root mean squared error of every loading, one list of d per component.
     pub loading_errors: Vec<Vec<f64>>,
 }
 
-/// What drawing the noise again says of one component.
+/// The result of the bootstrap for one component.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ComponentInterval {
-    /// The true variance, estimated: freed of the noise's push.
+    /// The true variance, estimated: corrected for the noise.
     pub eigenvalue: f64,
-    /// Whether the component can be told from noise.
+    /// Whether the component can be distinguished from noise.
     pub distinguishable: bool,
     /// For the share of the true component that is missed.
     #[serde(flatten)]
@@ -216,13 +217,13 @@ pub struct ComponentInterval {
 }
 
 impl Answer {
-    /// How the solver ended; plain components are what they are.
+    /// How the solver ended; plain components are always optimal.
     #[must_use]
     pub fn status(&self) -> SolverStatus {
         self.sparse.as_ref().map_or(SolverStatus::Optimal, |sparse| sparse.status)
     }
 
-    /// The edge that the variances must rise above.
+    /// The edge that the variances must exceed.
     #[must_use]
     #[doc(hidden)]
     pub fn edge(&self) -> f64 {
@@ -251,7 +252,7 @@ impl Answer {
         }
     }
 
-    /// What is known of the estimate without its components.
+    /// The facts about the estimate without its components.
     pub(super) fn facts(source: Source<'_>) -> Self {
         let matrix = source.matrix();
         let bare = Self { dimension: matrix.nrows(), total_variance: Some(matrix.trace()), ..Self::default() };
@@ -306,7 +307,7 @@ impl Answer {
         Self { method: Method::Fantope, sparse: Some(sparse), ..answer }
     }
 
-    /// Adds what simpler methods make of the estimate that sparse components are from. Plain ones have none.
+    /// Adds the results of simpler methods on the estimate of sparse components. Plain ones have none.
     ///
     /// # Errors
     /// [`AnswerError::Recovery`], [`AnswerError::Subspace`] for another matrix.
@@ -325,7 +326,7 @@ impl Answer {
 }
 
 impl Method {
-    /// As programs see it: `pca` or `fantope`.
+    /// The key for programs: `pca` or `fantope`.
     #[must_use]
     #[doc(hidden)]
     pub fn name(self) -> &'static str {
@@ -337,7 +338,7 @@ impl Method {
 }
 
 impl MeanAnswer {
-    /// Of an estimate of this task.
+    /// For an estimate of this task.
     #[must_use]
     #[doc(hidden)]
     pub fn new(mean: &Mean, covariance: &Covariance, task: &Task) -> Self {

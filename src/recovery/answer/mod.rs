@@ -1,5 +1,5 @@
-//! All there is to say of the components of an estimate, in one [`Answer`] to one [`Question`]: what `recover` says on
-//! the command line, in Python, in JavaScript and of the aggregator.
+//! Everything about the components of an estimate, in one [`Answer`] to one [`Question`]: the result of `recover` on
+//! the command line, in Python, in JavaScript and from the aggregator.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -46,50 +46,51 @@ use crate::prediction::{PredictionError, Spectrum, predict, predict_from_estimat
 use crate::subspace::SubspaceError;
 use crate::task::Task;
 
-/// The most features for which all eigenvalues are computed unasked: beyond, that takes longer than a sparse solution.
+/// The most features for which all eigenvalues are computed without being asked for: beyond, that takes longer than a
+/// sparse solution.
 const DECOMPOSED: usize = 2_000;
 
-/// Duality gap to which replicates are solved: far below the noise that they differ by.
+/// Duality gap to which replicates are solved: far below their differences through noise.
 const REPLICATE_TOLERANCE: f64 = 1e-4;
 
-/// What is asked about an estimate. [`Question::new`] asks for plain components and nothing else.
+/// A question about an estimate. [`Question::new`] asks only for plain components.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
     /// The number of components, k.
     pub rank: Rank,
-    /// How the penalty of sparse components is found; `None` for plain components.
+    /// The choice of the penalty of sparse components; `None` for plain components.
     pub penalty: Option<PenaltyChoice>,
     /// How the sparse problem is solved.
     pub solver: Solver,
-    /// So many penalties are solved too, from the largest that changes anything ([`PenaltyPath::to_default`]).
+    /// The number of penalties to solve as well, from the largest that changes anything ([`PenaltyPath::to_default`]).
     pub path: Option<usize>,
-    /// Whether simpler methods on the same estimate stand beside sparse components.
+    /// Whether to add simpler methods on the same estimate beside sparse components.
     pub baselines: When,
     /// Whether the error is predicted, up to 2,000 features and where the law of the noise is known.
     pub predict: bool,
-    /// The noise is drawn again so many times, for an interval of the error.
+    /// How often the noise is drawn again, for an interval of the error.
     pub bootstrap: Option<usize>,
     /// Seed of those draws.
     pub bootstrap_seed: u64,
-    /// So many reports are supposed to mislead: how far can they move an eigenvalue?
+    /// A number of hostile reports, to bound how far they can move an eigenvalue.
     pub hostile: Option<u64>,
 }
 
-/// Whether something is done that takes whole eigendecompositions.
+/// When to do work that takes full eigendecompositions.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum When {
-    /// In no case.
+    /// Never.
     #[default]
     Never,
     /// Up to 2,000 features.
     Quick,
-    /// In any case.
+    /// Always.
     Always,
 }
 
-/// How the sparse problem is solved, and when the solver stops.
+/// The solver's algorithm and stopping rules.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Solver {
@@ -97,11 +98,11 @@ pub struct Solver {
     pub algorithm: Algorithm,
     /// Relative duality gap at which the solution counts as optimal. Default 1e-6.
     pub tolerance: f64,
-    /// Most iterations, one eigendecomposition each. Default 20,000.
+    /// Largest number of iterations, one eigendecomposition each. Default 20,000.
     pub max_iterations: usize,
 }
 
-/// Who solves the sparse problem.
+/// The algorithm for the sparse problem.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -113,7 +114,7 @@ pub enum Algorithm {
     Admm,
 }
 
-/// What a question is about.
+/// The source of components.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
     /// A task's reports.
@@ -122,14 +123,14 @@ pub enum Source<'a> {
         aggregate: &'a Aggregate,
         /// The estimate of all of them.
         covariance: &'a Covariance,
-        /// What they were collected for.
+        /// The task they were collected for.
         task: &'a Task,
     },
-    /// A symmetric matrix, taken as it stands: nothing is known of its noise.
+    /// A symmetric matrix as it is: nothing is known about its noise.
     Matrix(&'a DMatrix<f64>),
 }
 
-/// How far the answer is.
+/// The progress of an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
     /// Penalties are validated.
@@ -142,17 +143,16 @@ pub enum Step {
     Bootstrapping(BootstrapProgress),
 }
 
-/// Why a callback stops the work.
+/// A callback's reason to stop the work.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Stop {
-    /// Nobody waits for the answer. What is solved last is handed back as [`SolverStatus::Cancelled`], and nothing
-    /// follows.
+    /// Nobody waits for the answer. The last solution is returned as [`SolverStatus::Cancelled`], and nothing follows.
     Cancelled,
-    /// Time is up. What is solved last is handed back as [`SolverStatus::BudgetExhausted`].
+    /// Time is up. The last solution is returned as [`SolverStatus::BudgetExhausted`].
     OutOfTime,
 }
 
-/// Who is told how far the answer is, and may stop it.
+/// The callback that receives the progress, and may stop the work.
 pub type Watch<'a> = dyn FnMut(&Step) -> ControlFlow<Stop> + 'a;
 
 /// Answers the question. The callback may stop solver and bootstrap; a sequence of penalties that it stops is an error.
@@ -189,7 +189,7 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
     Ok(answer)
 }
 
-/// The components alone, as [`answer()`] has them: without anything that is said beside them.
+/// Only the components, equal to those of [`answer()`].
 ///
 /// # Errors
 /// [`AnswerError::UnknownNoise`], [`AnswerError::Penalty`], [`AnswerError::Recovery`].
@@ -204,12 +204,12 @@ pub fn components(question: &Question, source: Source<'_>, watch: &mut Watch<'_>
     Ok(Answer::facts(source).with_sparse(choice, &selection, solution))
 }
 
-/// All plain components of an estimate, for whoever answers for several ranks: those of a rank are the first ones.
+/// All plain components of an estimate, for answers at several ranks: those of a rank are the first ones.
 #[derive(Clone, Debug)]
 pub struct Decomposition {
     facts: Answer,
     components: Components,
-    /// None with centring, and of a bare matrix.
+    /// None with centring, and for a bare matrix.
     law: Option<(Spectrum, NoiseLaw)>,
 }
 
@@ -400,7 +400,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// How the estimate scatters about the truth, where that is known.
+    /// The law of the estimate's scatter about the truth, where that is known.
     fn law(self) -> Option<NoiseLaw> {
         match self {
             Self::Reports { covariance, .. } => covariance.noise_law(),
@@ -409,16 +409,16 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The flow of a callback that has no reason to give.
+/// The control flow of a callback without a reason.
 fn unreasoned(flow: ControlFlow<Stop>) -> ControlFlow<()> {
     flow.map_break(|_| ())
 }
 
-/// Why there is no answer.
+/// Reasons why there is no answer.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum AnswerError {
-    /// A bare matrix does not say what a penalty is measured by.
+    /// A bare matrix does not give the unit of a penalty.
     #[error("the noise of a matrix is not known: give the penalty as a number")]
     UnknownNoise,
     /// A bootstrap without a law to draw from.

@@ -1,4 +1,4 @@
-//! How far components are from those of records that somebody has seen.
+//! The distance of components from those of records that somebody has seen.
 
 use nalgebra::DMatrix;
 use serde::Serialize;
@@ -10,21 +10,21 @@ use crate::subspace::{Subspace, captured_variance, sin_theta_squared};
 /// The answer without privacy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// What the estimate is an estimate of, d × d
+    /// The estimated quantity, d × d
     /// ([`SecondMoment::reference`](crate::second_moment::SecondMoment::reference)).
     pub matrix: DMatrix<f64>,
-    /// The records that it is the mean of.
+    /// The number of its records.
     pub records: u64,
     /// The records that could not be used.
     pub skipped: u64,
 }
 
-/// How far the components are from those of a reference.
+/// The distance of the components from those of a reference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReferenceComparison {
     /// `||sin Theta||_F^2` between the two.
     pub sin_theta_squared: f64,
-    /// What the reference is, and how much of it is captured.
+    /// The reference, and how much of it is captured.
     pub reference: ReferenceAnswer,
 }
 
@@ -39,7 +39,7 @@ pub struct ReferenceAnswer {
     pub eigenvalues: Vec<f64>,
     /// The share of the reference's total variance that the recovered components capture.
     pub captured_variance: f64,
-    /// The share that its own capture.
+    /// The share that its own components capture.
     pub largest_captured_variance: f64,
 }
 

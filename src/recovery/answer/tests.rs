@@ -1,4 +1,4 @@
-//! Every part of an answer is that of the function it is from, and what stops the work stops all of it.
+//! Every part of an answer equals that of the function it comes from, and a stop ends all the work.
 
 use chacha20::ChaCha20Rng;
 use nalgebra::{DMatrix, DVector};

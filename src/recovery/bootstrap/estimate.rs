@@ -1,4 +1,4 @@
-//! What a recovery method hands to a bootstrap, and what makes no sense as such.
+//! The estimate that a recovery method gives to a bootstrap, with its checks.
 
 use nalgebra::DMatrix;
 
@@ -6,10 +6,10 @@ use crate::noise_law::NoiseError;
 use crate::recovery::{Components, FantopeSolution, RecoveryError};
 use crate::subspace::{Subspace, SubspaceError};
 
-/// The fewest replicates that are accepted: below it not even a 90 % interval has a replicate outside.
+/// The fewest replicates that are accepted: with fewer, not even a 90 % interval has a replicate outside.
 pub const FEWEST_REPLICATES: usize = 20;
 
-/// What a recovery method makes of an estimate.
+/// The result of a recovery method for an estimate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubspaceEstimate {
     /// Orthonormal components, `d × k`, column-major, most variance first.
@@ -40,17 +40,17 @@ pub(super) fn check_estimate(estimate: &SubspaceEstimate, dimension: usize) -> R
     Ok(subspace)
 }
 
-/// Why there is no bootstrap, or no interval from it.
+/// Reasons why there is no bootstrap, or no interval from it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BootstrapError {
     /// Too few replicates.
-    #[error("{0} replicates tell too little: ask for at least {FEWEST_REPLICATES}, better 200 or more")]
+    #[error("{0} replicates are too few: ask for at least {FEWEST_REPLICATES}, better 200 or more")]
     Replicates(usize),
     /// The callback asked to stop too early.
     #[error("cancelled after {0} replicates, fewer than the {FEWEST_REPLICATES} that an interval needs")]
     Cancelled(usize),
-    /// The level is no probability.
+    /// The level is not a probability.
     #[error("level {0} is not usable: pass a number between 0 and 1, such as 0.95")]
     Level(f64),
     /// Everything is recovered, without error.
@@ -64,7 +64,7 @@ pub enum BootstrapError {
         /// For a replicate.
         now: usize,
     },
-    /// The estimator returned something else than components and an ascending support.
+    /// The estimator did not return components and an ascending support.
     #[error(
         "the estimator returned components of {found} rows, or a support that is not ascending below {dimension}: \
          it must return {dimension} rows and the indices of those in the support"

@@ -1,19 +1,19 @@
-//! How far the recovered components may be from the true ones: a parametric bootstrap with the known noise.
+//! A parametric bootstrap with the known noise: how far the recovered components may be from the true ones.
 //!
 //! The estimate that another collection would have given can be drawn ([`NoiseLaw::draw_with_rng`]), since nothing but
 //! the true second-moment matrix is unknown, and that is nearly known: the components found, the true eigenvalues that
 //! belong to the observed ones ([`NoiseBulk::eigenvalue`]), and an isotropic rest. Every replicate
 //!
-//! 1. draws an estimate from this model and looks how far its eigenvalues are off; as far, the other way round, may the
-//!    model's eigenvalues be off (the *basic* bootstrap of Davison & Hinkley 1997, section 5.2). An eigenvalue that
-//!    ends up inside the noise says only that the true one is below the threshold: it is drawn uniformly between bulk
-//!    and threshold;
+//! 1. draws an estimate from this model and measures how far its eigenvalues are off. The model's eigenvalues may be
+//!    off as far in the other direction (the *basic* bootstrap of Davison & Hinkley 1997, section 5.2). An eigenvalue
+//!    that ends up inside the noise says only that the true one is below the threshold: it is drawn uniformly between
+//!    bulk and threshold;
 //! 2. draws an estimate from the model with the eigenvalues so corrected, recovers its components by the same method,
 //!    and measures `||sin Theta||_F^2` between them and the model's.
 //!
 //! The quantiles of these errors are an interval for the error of the components reported (a prediction interval: that
-//! error is a random number that the collection has already drawn). Without the first step the interval would know
-//! nothing of the uncertainty of the eigenvalues, which weighs as much as that of the directions.
+//! error is a random number that the collection has already drawn). Without the first step the interval would ignore
+//! the uncertainty of the eigenvalues, which matters as much as that of the directions.
 //!
 //! *Assumptions*: those of [`NoiseLaw`] and [`denoise`](super::denoise()). With a sparse method the support found is
 //! taken to be the true one: rows of the truth that the method misses are not counted, and a support that changes from
@@ -39,9 +39,9 @@ pub use self::estimate::{BootstrapError, FEWEST_REPLICATES, SubspaceEstimate};
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct BootstrapProgress {
-    /// How many are done.
+    /// The number done.
     pub done: usize,
-    /// How many were asked for.
+    /// The number asked for.
     pub replicates: usize,
 }
 
@@ -55,12 +55,12 @@ pub struct Interval {
     pub upper: f64,
 }
 
-/// What the replicates say.
+/// The results of the replicates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bootstrap {
     /// One by one, in the order of the components.
     pub components: Vec<ComponentConfidence>,
-    /// For every feature the share of replicates that have it in the support (d numbers).
+    /// For every feature, the share of replicates that have it in the support (d numbers).
     pub support_stability: Vec<f64>,
     /// Root mean squared error of every loading (d × k), each replicate's component having the sign that fits better.
     /// Components of nearly equal variance turn into each other, and their loadings have large errors even where the
@@ -68,19 +68,19 @@ pub struct Bootstrap {
     pub loading_errors: DMatrix<f64>,
     /// `||sin Theta||_F^2` of the replicates, ascending.
     errors: Vec<f64>,
-    /// The same with the whole of every component that cannot be told from noise, ascending.
+    /// The same with the whole of every component that cannot be distinguished from noise, ascending.
     largest_errors: Vec<f64>,
 }
 
-/// What the replicates say of one component.
+/// The results of the replicates for one component.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComponentConfidence {
-    /// Estimate of the true eigenvalue, freed of the noise's push; the threshold where the observed one is within the
+    /// Estimate of the true eigenvalue, corrected for the noise; the threshold where the observed one is within the
     /// noise. In the units of the covariance.
     pub eigenvalue: f64,
     /// Whether the observed eigenvalue is above what noise alone reaches in 95 % of all collections, on the support
-    /// found (by a union bound over all supports of its size). If not, the component may be nothing but noise, and
-    /// the intervals reach up to knowing nothing of it.
+    /// found (by a union bound over all supports of its size). If not, the component may be only noise, and the
+    /// intervals reach up to no knowledge of it.
     pub distinguishable: bool,
     /// `1 - ||V^T v||^2` of the replicates, ascending.
     errors: Vec<f64>,
@@ -121,17 +121,17 @@ pub fn bootstrap<R: Rng + ?Sized>(
 }
 
 impl Bootstrap {
-    /// How many replicates were done.
+    /// The number of replicates done.
     #[must_use]
     pub fn replicates(&self) -> usize {
         self.errors.len()
     }
 
-    /// Central interval for the error `||sin Theta||_F^2` of the components reported, with `level` (say 0.95) coverage:
-    /// the error is below it with probability `(1 - level) / 2`, and above it with the same.
+    /// Central interval for the error `||sin Theta||_F^2` of the components reported, with `level` (for example 0.95)
+    /// coverage: the error is below it with probability `(1 - level) / 2`, and above it with the same.
     ///
-    /// Of components that cannot be told from noise the upper end contains the whole, so it never claims to know
-    /// anything of them; it is at most the trivial bound `min(k, d - k)`.
+    /// For components that cannot be distinguished from noise the upper end contains the whole, so it never claims
+    /// knowledge of them; it is at most the trivial bound `min(k, d - k)`.
     ///
     /// # Errors
     /// [`BootstrapError::Level`] unless `level` is between 0 and 1, exclusive.
@@ -140,7 +140,7 @@ impl Bootstrap {
         Ok(Interval { lower: quantile(&self.errors, tail), upper: quantile(&self.largest_errors, 1.0 - tail) })
     }
 
-    /// The error that is not exceeded with probability `level`: the one-sided interval is from 0 to it.
+    /// The error that is not exceeded with probability `level`: the upper end of the one-sided interval from 0.
     ///
     /// # Errors
     /// [`BootstrapError::Level`] unless `level` is between 0 and 1, exclusive.

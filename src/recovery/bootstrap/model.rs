@@ -12,8 +12,8 @@ use crate::recovery::denoise::split_spectrum;
 /// Rounds in which the bulk level and the eigenvalues above it are made to agree.
 const ROUNDS: usize = 4;
 
-/// The components found with the true eigenvalues that belong to the observed ones, other components that stand above
-/// the noise, and an isotropic rest.
+/// The components found with the true eigenvalues that belong to the observed ones, other components above the noise,
+/// and an isotropic rest.
 pub(super) struct Model {
     law: NoiseLaw,
     /// The components reported come first.
@@ -45,7 +45,7 @@ impl Model {
         if rank == dimension {
             return Err(BootstrapError::FullRank(rank));
         }
-        // Fewer rows than components hold no such subspace: a support like that says nothing of where they are.
+        // Fewer rows than components hold no such subspace: such a support gives no information on their place.
         let support = if found.support.len() < rank { (0..dimension).collect() } else { found.support.clone() };
         let leading = eigenvalues_on(estimate, &support)?;
         let (rest, other_vectors) = spectrum_without(estimate, &components)?;
@@ -70,7 +70,7 @@ impl Model {
         let mut all = DMatrix::zeros(dimension, rank + extra);
         all.columns_mut(0, rank).copy_from(&components);
         all.columns_mut(rank, extra).copy_from(&other_vectors.columns(0, extra));
-        // On fewer rows the other components are not among the leading eigenvalues: theirs are left as they are.
+        // On fewer rows the other components are not among the leading eigenvalues: theirs stay as they are.
         let watched = if support.len() == dimension { rank + extra } else { rank };
         Ok(Self {
             law: *law,
@@ -128,8 +128,8 @@ fn spectrum_without(
     Ok((eigen.values.rows(0, left).into_owned(), eigen.vectors.columns(0, left).into_owned()))
 }
 
-/// What noise alone reaches on the rows of a support that was chosen by looking, with probability 5 %: no more than on
-/// all rows, and no more than a union bound over all supports of that size allows.
+/// The value that noise alone reaches with probability 5 % on the rows of a support that was chosen from the data: no
+/// more than on all rows, and no more than a union bound over all supports of that size allows.
 fn selected_edge(law: &NoiseLaw, bulk: &NoiseBulk, dimension: usize, rows: usize) -> f64 {
     if rows == dimension {
         return bulk.edge_95();

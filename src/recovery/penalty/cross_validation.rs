@@ -1,4 +1,4 @@
-//! Choosing the penalty by what its components are worth on reports they were not found in.
+//! Cross-validation of the penalty: its components are scored on reports that they were not found from.
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,7 @@ use crate::task::Task;
 /// The factors `c` of `c τ √(ln d)` that are tried by default, ordinary principal components (0) among them.
 pub const CROSS_VALIDATION_FACTORS: [f64; 9] = [0.0, 0.125, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0];
 
-/// How every penalty did, and which one did best.
+/// The scores of all penalties, and the best one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CrossValidation {
     points: Vec<CrossValidationPoint>,
@@ -33,7 +33,7 @@ pub struct CrossValidationPoint {
     pub mean_score: f64,
     /// Standard error of the mean difference from the chosen penalty's scores, fold by fold; 0 for the chosen one.
     ///
-    /// The noise of a fold moves all its scores together, so differences are known better than the scores themselves.
+    /// The noise of a fold moves all its scores together, so differences are known better than the scores.
     pub standard_error: f64,
     /// Mean size of the support over the folds.
     pub mean_support: f64,
@@ -64,7 +64,7 @@ impl CrossValidation {
 /// score = ⟨S_fold, V Vᵀ⟩
 /// ```
 ///
-/// Reports are split by their ids, and every report has noise of its own: given the components, the score is an
+/// Reports are split by their ids, and every report has its own noise: given the components, the score is an
 /// unbiased estimate of the variance they capture in the population. Penalties are given as factors `c` of
 /// [`default_penalty`]: the estimate without a fold has more noise than the whole one, and its penalty is larger in the
 /// same proportion. (One penalty in the units of the covariance would be too small for the whole or too large for the
@@ -74,7 +74,7 @@ impl CrossValidation {
 /// choosing a small model, not for the smallest error of the subspace; [`CrossValidationPoint::standard_error`] allows
 /// it.
 ///
-/// `progress` is called whenever the solver certifies its gap, and may end it all.
+/// `progress` is called whenever the solver certifies its gap, and may stop everything.
 ///
 /// # Errors
 ///
@@ -180,7 +180,7 @@ mod tests {
             .unwrap()
     }
 
-    /// One spike on 3 of the coordinates, from so many reports.
+    /// One spike on 3 of the coordinates, from this many reports.
     fn collected(task: &Task, records: usize) -> Aggregate {
         let mut rng = ChaCha20Rng::seed_from_u64(11);
         let model = SpikedModel::draw(task.dimension(), rank(1), 20.0, Some(3), &mut rng).unwrap();
@@ -218,7 +218,7 @@ mod tests {
         let held_out = Covariance::estimate_fold(&aggregate, &task, 0).unwrap();
         let row = training.matrix().diagonal().imax();
         assert!((result.points()[0].scores[0] - held_out.matrix()[(row, row)]).abs() < 1e-12);
-        // And one that a penalty of two thirds of the reports decides, not that of all.
+        // And a factor for which the penalty of two thirds of the reports decides, not that of all.
         let score = |noise| {
             let penalty = default_penalty(noise, 12, 1.0).unwrap();
             let problem = FantopeProblem::new(training.matrix(), rank(1), penalty).unwrap();

@@ -1,4 +1,4 @@
-//! How strongly to penalise, from the known noise level.
+//! The default penalty, from the known noise level.
 
 use crate::recovery::{Penalty, RecoveryError};
 
@@ -33,16 +33,16 @@ pub fn default_penalty(noise_level: f64, dimension: usize, factor: f64) -> Resul
     Penalty::new(factor * noise_level * log_dimension.sqrt())
 }
 
-/// What noise alone can be expected to stay below: the variance of a component on at most `support` of `d` features.
+/// The variance that noise alone is expected to stay below, for a component on at most `support` of `d` features.
 ///
 /// ```text
 /// min(dense edge,  2 τ √s + 2 τ √(ln C(d, s)))
 /// ```
 ///
 /// A symmetric `s × s` Gaussian matrix whose off-diagonal entries have deviation `τ` has its largest eigenvalue near
-/// `2 τ √s`, above that by `√2 τ t` with probability at most `exp(−t²/2)` (Gaussian concentration; Vershynin 2018,
-/// section 7.3); the second term is that for the union of all `C(d, s)` supports, for the support is chosen by the
-/// noise. Where the support is large the edge of all `d` features, `dense_edge`, is the smaller of the two.
+/// `2 τ √s`, and above that by `√2 τ t` with probability at most `exp(−t²/2)` (Gaussian concentration; Vershynin 2018,
+/// section 7.3). The second term covers the union of all `C(d, s)` supports, because the noise chooses the support.
+/// Where the support is large the edge of all `d` features, `dense_edge`, is the smaller of the two.
 #[must_use]
 pub fn sparse_noise_edge(noise_level: f64, dimension: usize, support: usize, dense_edge: f64) -> f64 {
     let size = support.min(dimension);

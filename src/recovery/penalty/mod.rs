@@ -1,4 +1,4 @@
-//! How strongly to penalise: from the known noise level, by cross-validation over folds, or by looking at a whole path.
+//! Choice of the penalty: from the known noise level, by cross-validation over folds, or from a whole path.
 //!
 //! ```
 //! use ldp_pca::recovery::{SolverSettings, Penalty, PenaltyPath, Rank};
@@ -35,7 +35,7 @@ use crate::aggregate::Aggregate;
 use crate::covariance::{Covariance, CovarianceError};
 use crate::task::Task;
 
-/// The widest gap at which a sequence stops: neither scores nor sizes of supports need more digits.
+/// The widest gap at which a sequence stops: scores and sizes of supports need no more digits.
 const SEQUENCE_TOLERANCE: f64 = 1e-4;
 
 impl SolverSettings {
@@ -47,11 +47,11 @@ impl SolverSettings {
     }
 }
 
-/// How the penalty of the sparse problem is found.
+/// The rule that sets the penalty of the sparse problem.
 ///
 /// ```
 /// use ldp_pca::{Penalty, PenaltyChoice};
-/// // What is taken where nothing is known beforehand: it follows from the noise.
+/// // The default, which follows from the noise.
 /// assert!(matches!(PenaltyChoice::default(), PenaltyChoice::Auto { .. }));
 /// let known = PenaltyChoice::Value(Penalty::new(0.1)?);
 /// assert_eq!(serde_json::to_string(&known)?, r#"{"value":0.1}"#);
@@ -61,17 +61,17 @@ impl SolverSettings {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum PenaltyChoice {
-    /// From the noise level alone: [`default_penalty`] with this factor, usually [`DEFAULT_PENALTY_FACTOR`].
+    /// Only from the noise level: [`default_penalty`] with this factor, usually [`DEFAULT_PENALTY_FACTOR`].
     Auto {
         /// The factor `c` of `c τ √(ln d)`.
         factor: f64,
     },
-    /// The factor whose components capture most variance in folds they were not found in: [`cross_validate`].
+    /// The factor whose components capture most variance in folds that they were not found from: [`cross_validate`].
     CrossValidated {
         /// The factors to choose among, in any order, usually [`CROSS_VALIDATION_FACTORS`].
         factors: Vec<f64>,
     },
-    /// This one, in the units of the covariance.
+    /// This penalty, in the units of the covariance.
     Value(Penalty),
 }
 
@@ -81,13 +81,13 @@ impl Default for PenaltyChoice {
     }
 }
 
-/// A penalty, and how it was found.
+/// A penalty, and how it was chosen.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PenaltySelection {
     /// The penalty for the estimate of all folds together.
     pub penalty: Penalty,
-    /// The scores, where they decided.
+    /// The scores, where cross-validation chose.
     pub cross_validation: Option<CrossValidation>,
 }
 
@@ -99,7 +99,7 @@ impl PenaltyChoice {
         Self::CrossValidated { factors: CROSS_VALIDATION_FACTORS.to_vec() }
     }
 
-    /// As programs see it: `auto`, `cv` or `value`.
+    /// The key for programs: `auto`, `cv` or `value`.
     #[must_use]
     #[doc(hidden)]
     pub fn name(&self) -> &'static str {
@@ -141,7 +141,7 @@ impl PenaltyChoice {
     }
 }
 
-/// Where a sequence of problems stands.
+/// The progress of a sequence of problems.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SequenceProgress {
@@ -149,11 +149,11 @@ pub struct SequenceProgress {
     pub solved: usize,
     /// Problems in all.
     pub total: usize,
-    /// How far the solver is with the present one.
+    /// The solver's progress on the present one.
     pub solver: Progress,
 }
 
-/// Why no penalty could be chosen, or no path solved.
+/// Reasons why no penalty could be chosen, or no path solved.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum PenaltyError {

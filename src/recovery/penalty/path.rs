@@ -1,4 +1,4 @@
-//! What every penalty of a sequence gives.
+//! Solutions for a sequence of penalties.
 
 use std::ops::ControlFlow;
 
@@ -16,8 +16,8 @@ pub struct PenaltyPath {
     pub(crate) points: Vec<PathPoint>,
 }
 
-/// The solution for one penalty, without its matrices. Serialized, it has the number of rows alone, so that it cannot
-/// be read back.
+/// The solution for one penalty, without its matrices. The serialized form has only the number of rows, so it cannot be
+/// read back.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PathPoint {
@@ -174,7 +174,7 @@ mod tests {
         for (point, penalty) in path.points().iter().zip(&penalties) {
             assert_eq!((point.penalty, point.status, point.variances.len()), (*penalty, SolverStatus::Optimal, 2));
         }
-        // What no feasible point can do: gain by a higher penalty.
+        // No feasible point can gain from a higher penalty.
         assert!(path.points().is_sorted_by(|above, below| above.objective <= below.objective + 1e-6));
         assert!(path.points().iter().any(|point| point.support == [0, 1, 2, 3, 4]));
     }

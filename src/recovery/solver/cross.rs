@@ -2,15 +2,15 @@
 
 use nalgebra::{DMatrix, DVector, DVectorView};
 
-/// Chooses, for rows `s` of the estimate, `z` with `|z_j| ≤ penalty` so that what is left, `m = s − z`, is orthogonal
+/// Chooses, for rows `s` of the estimate, `z` with `|z_j| ≤ penalty` so that the rest, `m = s − z`, is orthogonal
 /// to the orthonormal columns of `Q` (`|J| × r`) and otherwise as small as possible.
 ///
 /// The dual of this least-squares problem is smooth and convex in `r` variables, `z = clip(s − Q y)`; Newton's method
-/// solves it in a few steps, since it is piecewise quadratic. Where no `z` exists the steps run out.
+/// solves it in a few steps, since it is piecewise quadratic. If no `z` exists, the steps run out.
 pub(super) struct Canceller<'a> {
     /// `Q` by columns.
     leading: &'a DMatrix<f64>,
-    /// `Q` by rows, for what only the few entries with an excess need.
+    /// `Q` by rows, for work that only the few entries with an excess need.
     by_rows: DMatrix<f64>,
     penalty: f64,
     point: Point,
@@ -24,7 +24,7 @@ pub(super) struct Canceller<'a> {
 #[derive(Clone)]
 struct Point {
     y: Vec<f64>,
-    /// What the clip takes off `s − Q y`: zero for most entries.
+    /// The part that the clip removes from `s − Q y`: zero for most entries.
     excess: Vec<f64>,
     /// `(‖y‖² − ‖excess‖²) / 2`.
     value: f64,
@@ -32,7 +32,7 @@ struct Point {
     gradient: Vec<f64>,
 }
 
-/// What cancelled the rows last time, from which the next search starts.
+/// The multipliers that cancelled the rows last time, from which the next search starts.
 #[derive(Default)]
 pub(super) struct Multipliers {
     /// The working set then, and its `Q`.
@@ -62,7 +62,7 @@ impl Multipliers {
         rest
     }
 
-    /// Those of a row.
+    /// The multipliers of a row.
     pub(super) fn of(&mut self, row: usize) -> &mut [f64] {
         let count = self.values.nrows();
         &mut self.values.as_mut_slice()[row * count..(row + 1) * count]
@@ -95,8 +95,8 @@ impl<'a> Canceller<'a> {
         }
     }
 
-    /// What is left of the row, `m`, and `Qᵀ m`, which is zero where the penalty allows. Starts at the multipliers `y`,
-    /// and leaves there those that it found.
+    /// The rest of the row, `m`, and `Qᵀ m`, which is zero where the penalty allows. Starts at the multipliers `y`, and
+    /// overwrites them with those that it found.
     pub(super) fn cancel(&mut self, s: &[f64], y: &mut [f64]) -> (Vec<f64>, DVector<f64>) {
         self.point.y.copy_from_slice(y);
         if !self.minimise(s) && y.iter().any(|value| *value != 0.0) {
@@ -106,8 +106,8 @@ impl<'a> Canceller<'a> {
             self.minimise(s);
         }
         y.copy_from_slice(&self.point.y);
-        // Where no `z` exists `y` is large without bound: what is left is not to be the small sum of two large numbers,
-        // lest `z` be beyond the penalty.
+        // If no `z` exists, `y` grows without bound: the rest must not be a small sum of two large numbers, or `z`
+        // could exceed the penalty.
         let mut left = vec![0.0; s.len()];
         add_product(self.leading, 1.0, y, &mut left);
         for (left, s) in left.iter_mut().zip(s) {
@@ -151,7 +151,7 @@ impl<'a> Canceller<'a> {
             return false;
         }
         let slope: f64 = self.point.gradient.iter().zip(&self.step).map(|(gradient, step)| gradient * step).sum();
-        // Near the end the function falls by less than can be seen of it.
+        // Near the end the function falls by less than its rounding.
         let rounding = 2.0 * f64::EPSILON * (norm(&self.point.y).powi(2) + norm(&self.point.excess).powi(2));
         let mut length = 1.0;
         while length > LEAST_STEP {
@@ -245,7 +245,7 @@ mod tests {
         let left = DVector::from_vec(left);
         assert!(coupling.norm() < 1e-14 && (leading().tr_mul(&left) - &coupling).norm() < 1e-14);
         assert!(left.iter().zip(s).all(|(left, s)| (s - left).abs() <= 1.0));
-        // Of all such, the shortest: 0.2 must be left of the first entry, and the third cancels it.
+        // The shortest of all such: 0.2 must remain of the first entry, and the third cancels it.
         let expected = DVector::from_vec(vec![0.2, 0.0, -0.2, 0.0]);
         assert!((left - expected).norm() < 1e-7);
     }

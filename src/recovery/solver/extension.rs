@@ -1,4 +1,4 @@
-//! The dual matrix beyond the working set, and what it proves there.
+//! The extension of the dual matrix beyond the working set, and what it proves there.
 
 use chacha20::ChaCha8Rng;
 use nalgebra::{DMatrix, DVector};
@@ -19,12 +19,12 @@ use crate::recovery::scaled::ScaledProblem;
 /// ```text
 ///            J        rest
 ///     J   [ M_J       Cᵀ  ]      C: per row the Z that makes C Q vanish, if the penalty allows ([`Canceller`])
-///  rest   [ C         T   ]      T: what soft-thresholding leaves of S
+///  rest   [ C         T   ]      T: the soft-thresholded S
 /// ```
 ///
 /// `Q` spans the leading eigenvectors of `M_J`. Where `C Q` vanishes, and every eigenvalue of the matrix on the
-/// complement of `Q` lies below the `k`-th of `M_J`, the sum of the `k` largest is that of `M_J`: what is optimal on
-/// `J` is optimal.
+/// complement of `Q` lies below the `k`-th of `M_J`, the sum of the `k` largest is that of `M_J`: an optimum on `J` is
+/// an optimum of the whole problem.
 pub(super) struct Extension<'a> {
     thresholded: &'a Thresholded<'a>,
     rows: &'a [usize],
@@ -34,38 +34,38 @@ pub(super) struct Extension<'a> {
     spectrum: SymmetricEigen,
     /// The leading eigenvectors `Q`, `|J| × r`.
     leading: DMatrix<f64>,
-    /// The rows of `C` that are not zero, ascending, and what stands in them: one column each.
+    /// The rows of `C` that are not zero, ascending, and their entries: one column each.
     pub(super) cross_rows: Vec<usize>,
     pub(super) cross: DMatrix<f64>,
     /// `(C Q)ᵀ C Q`, `r × r`.
     coupling: DMatrix<f64>,
-    /// Rows that cannot be cancelled, with what is left of them: `‖Qᵀ C_i‖`.
+    /// Rows that cannot be cancelled, with their rest: `‖Qᵀ C_i‖`.
     violations: Vec<(usize, f64)>,
 }
 
-/// What an extension proves, in the units of the scaled problem.
+/// The bound that an extension proves, in the units of the scaled problem.
 #[derive(Clone)]
 pub(super) struct Evidence {
     /// Upper bound on the optimum.
     pub(super) bound: f64,
-    /// Where the bound would be with the eigenvalues of the complement as they seem, rather than as bounded.
+    /// The bound with the apparent eigenvalues of the complement in place of their bounds.
     pub(super) estimate: f64,
     pub(super) certificate: Certificate,
     pub(super) dual: DualMatrix,
-    /// Rows to add to the working set, most wanted first.
+    /// Rows to add to the working set, the most important first.
     pub(super) growth: Vec<usize>,
 }
 
 /// How much to spend on a bound.
 pub(super) struct Effort<'a> {
     pub(super) seed: u64,
-    /// The number of this certificate, from 1, counted on from those of the solution that the run started from: each
-    /// has a random vector of its own, for the matrix depends on those of all earlier ones.
+    /// The number of this certificate, from 1, continued from the solution that the run started from: each has its own
+    /// random vector, because the matrix depends on those of all earlier ones.
     pub(super) number: u64,
     /// Probability that any certificate is wrong.
     pub(super) failure: f64,
     pub(super) exact_dimension: usize,
-    /// Whether a bound would be good enough.
+    /// Whether a bound is good enough.
     pub(super) wanted: &'a dyn Fn(f64) -> bool,
 }
 
@@ -138,7 +138,8 @@ impl<'a> Extension<'a> {
     /// Bounds the sum of the `k` largest eigenvalues of the whole matrix.
     pub(super) fn evidence(&self, problem: &ScaledProblem<'_>, effort: &Effort<'_>) -> Result<Evidence, RecoveryError> {
         let rounding = problem.rounding(self.rows.len(), self.block.norm());
-        // Over all certificates, and all numbers of steps of each, the failures add up to at most the one stated.
+        // Over all certificates, and all numbers of steps of each, the failure probabilities add up to at most the
+        // stated one.
         let number = effort.number as f64;
         let failure = effort.failure / (number * (number + 1.0) * STEPS.len() as f64);
         let mut choices = STEPS.into_iter().peekable();
@@ -159,7 +160,7 @@ impl<'a> Extension<'a> {
         let undecided = close && !(effort.wanted)(bound);
         if close && problem.dimension() <= CHEAP || undecided && problem.dimension() <= effort.exact_dimension {
             let exact = self.exact_bound(problem)?;
-            // A bound without a doubt is worth more than one that is smaller by a rounding margin.
+            // A certain bound is worth more than one that is smaller by a rounding margin.
             if exact < bound || (effort.wanted)(exact) {
                 (bound, certificate) = (exact, Certificate::Exact);
             }
@@ -247,7 +248,7 @@ impl<'a> Extension<'a> {
         Ok(lanczos(&mut apply, &start, steps)?)
     }
 
-    /// Takes the part in the span of `Q` out of a vector.
+    /// Removes the part in the span of `Q` from a vector.
     fn project_out(&self, vector: &mut DVector<f64>) {
         let inside = DVector::from_iterator(self.rows.len(), self.rows.iter().map(|row| vector[*row]));
         let part = &self.leading * self.leading.tr_mul(&inside);
@@ -474,7 +475,7 @@ mod tests {
             assert_eq!(scaled.rank, 2);
             for below in [0.01, 0.2, 0.7] {
                 let beta = values[1] - below;
-                // Room of a half, or of what is between the two: the first eigenvalue rises by the coupling over it.
+                // Room of a half, or of the difference of the two: the first eigenvalue rises by the coupling over it.
                 let with = |room: f64| values[0] + 0.25 / room + values[1].max(beta + room);
                 let expected = with(0.5).min(with(below));
                 let bound = extension.sum_of_largest(beta).unwrap();

@@ -1,10 +1,10 @@
 //! The sparse solver: operator splitting on a working set, certified on the whole problem.
 //!
 //! 1. The leading eigenvectors of the soft-thresholded estimate suggest a working set of rows ([`working_set`]).
-//! 2. The problem is solved there by an accelerated form of Algorithm 2, block by block where the thresholded graph
-//!    falls apart ([`splitting`], [`part`]).
+//! 2. The problem is solved there by an accelerated form of Algorithm 2, block by block where the thresholded graph is
+//!    disconnected ([`splitting`], [`part`]).
 //! 3. The dual matrix is extended to all rows ([`extension`]). Where that certifies the gap, the solution is optimal on
-//!    the whole problem. Otherwise the rows that stand in the way join the working set.
+//!    the whole problem. Otherwise the rows that prevent it join the working set.
 
 mod cross;
 mod extension;
@@ -30,7 +30,7 @@ use super::scaled::{ScaledProblem, largest_magnitudes};
 use super::{FantopeProblem, RecoveryError};
 use crate::linalg::SymmetricEigen;
 
-/// When to stop and how to step. Name what is to differ from the default:
+/// Stopping rules and step sizes. Name the fields that differ from the default:
 /// `SolverSettings { tolerance: 1e-8, ..SolverSettings::default() }`.
 ///
 /// ```
@@ -47,7 +47,7 @@ pub struct SolverSettings {
     /// Relative duality gap at which the solution counts as optimal (see [`FantopeSolution::relative_gap`]). Default
     /// 1e-6.
     pub tolerance: f64,
-    /// Most iterations, each one eigendecomposition of the working set. Default 20,000.
+    /// The largest number of iterations, each one eigendecomposition of the working set. Default 20,000.
     pub max_iterations: usize,
     /// Iterations between two certificates of the working set, each of which costs its eigenvalues. Default 10.
     pub check_every: usize,
@@ -61,9 +61,9 @@ pub struct SolverSettings {
     /// Largest dimension at which a certificate that asks for it decomposes the whole matrix, at a cost of `d³`.
     /// Default 1,500.
     ///
-    /// At this dimension or below, eigenvalues that tie beyond the working set can still be told apart.
+    /// At this dimension or below, eigenvalues that tie beyond the working set can still be distinguished.
     pub exact_dimension: usize,
-    /// Seed of the random vectors that eigenvalue bounds start from. Chosen without regard to the estimate. Default 0.
+    /// Seed of the random vectors that eigenvalue bounds start from. It must not depend on the estimate. Default 0.
     pub seed: u64,
 }
 
@@ -89,8 +89,8 @@ impl Default for SolverSettings {
 /// it. No iteration is spent where the solution is known: `k = d`; no penalty; a penalty of at least every off-diagonal
 /// `|S_ij|`.
 ///
-/// Memory and time follow the working set, which is the support and its surroundings while the signal stands clear of
-/// the noise, and everything when it does not.
+/// Memory and time follow the working set: the support and its surroundings if the signal is clear of the noise, and
+/// everything if it is not.
 ///
 /// ```
 /// use ldp_pca::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings};
@@ -137,8 +137,8 @@ impl FantopeSolver {
 
     /// [`solve`](Self::solve) from the solution of a similar problem (of the same dimension and rank) when given.
     ///
-    /// `progress` is called at every certificate and may stop the solver, which is how a budget of time is set. Running
-    /// out of it is a status, too.
+    /// `progress` is called at every certificate and may stop the solver, which sets a time budget. Running out of it
+    /// is a status, too.
     ///
     /// # Errors
     ///
@@ -208,12 +208,12 @@ struct Primal {
     factor: SymmetricEigen,
 }
 
-/// What comes of an attempt to certify.
+/// The result of an attempt to certify.
 enum Verdict {
     Certified(Evidence),
-    /// Rows that the penalty cannot keep out, most wanted first.
+    /// Rows that the penalty cannot keep out, the most important first.
     Missing(Vec<usize>),
-    /// The working set is not yet solved well enough for a certificate to tell more than its own gap.
+    /// The working set is not yet solved well enough for a certificate to show more than its own gap.
     Unsolved,
 }
 
@@ -224,22 +224,22 @@ struct Run<'a> {
     thresholded: Thresholded<'a>,
     working: WorkingSet,
     splitting: Splitting,
-    /// Where the search for what cancels the rows beyond the working set starts.
+    /// The start of the search for multipliers that cancel the rows beyond the working set.
     multipliers: Multipliers,
     iterations: usize,
-    /// Those of the solution that this run starts from, which depends on their random vectors.
+    /// The certificates of the solution that this run starts from, which depends on their random vectors.
     certificates_before: u64,
     best: Best,
     progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
 }
 
-/// The gap that the first working sets are solved to: they are only to show which rows are missing.
+/// The gap that the first working sets are solved to: they only show which rows are missing.
 const FIRST_TOLERANCE: f64 = 1e-2;
 
 /// A working set on which an iteration costs less than a certificate of the whole problem.
 const FEW_ROWS: usize = 100;
 
-/// Iterations without progress, at least and in relation to those done, that count as a standstill.
+/// The iterations without progress that count as a standstill: a minimum, and a share of those done.
 const PATIENCE: (usize, f64) = (1000, 0.5);
 
 impl Run<'_> {
@@ -282,7 +282,7 @@ impl Run<'_> {
         }
     }
 
-    /// Iterates on the working set until its own gap is at most `tolerance`, or the run has to end, and how.
+    /// Iterates on the working set until its own gap is at most `tolerance` or the run has to end; returns which.
     fn solve_block(&mut self, tolerance: f64) -> Result<(Option<SolverStatus>, Block), RecoveryError> {
         let mut block = Block { value: f64::NEG_INFINITY, bound: f64::INFINITY, dual: Vec::new() };
         let (mut least_gap, mut last_progress) = (f64::INFINITY, self.iterations);
@@ -318,7 +318,8 @@ impl Run<'_> {
         }
     }
 
-    /// Takes the iterate's value and bound where they are better; the gap. It is proven where it is within `tolerance`.
+    /// Takes the iterate's value and bound if they are better, and returns the gap, proven where it is within
+    /// `tolerance`.
     fn improve(&mut self, block: &mut Block, tolerance: f64) -> Result<f64, RecoveryError> {
         let value = self.splitting.value();
         block.value = block.value.max(value);
@@ -343,7 +344,8 @@ impl Run<'_> {
         Ok(self.scaled.relative_gap(block.value, block.bound))
     }
 
-    /// Extends the dual matrix of the working set to all rows; `spare` certificates that are not worth their cost.
+    /// Extends the dual matrix of the working set to all rows; `spare` skips certificates that are not worth their
+    /// cost.
     fn certify(&mut self, block: &Block, spare: bool) -> Result<Verdict, RecoveryError> {
         let value = self.best.primal.as_ref().map_or(f64::NEG_INFINITY, |best| best.value);
         let effort = Effort {
@@ -379,7 +381,7 @@ impl Run<'_> {
         Ok(verdict)
     }
 
-    /// What the extension is sure to lack, whatever the Lanczos steps of a certificate would find.
+    /// The gap that the extension cannot close, whatever the Lanczos steps of a certificate find.
     fn glance(&self, extension: &Extension<'_>, block: &Block) -> Result<Option<Verdict>, RecoveryError> {
         let Some(bulk) = self.working.bulk else { return Ok(None) };
         let gap = self.scaled.relative_gap(block.value, block.bound);
@@ -428,7 +430,7 @@ impl Run<'_> {
             // A run ends only after a certificate, which sets both.
             _ => unreachable!("the run ended without a certificate"),
         };
-        // The working set only grows: what was found on fewer rows is zero on the others.
+        // The working set only grows: a solution on fewer rows is zero on the others.
         let mut vectors = DMatrix::zeros(rows.len(), primal.factor.vectors.ncols());
         for (place, row) in primal.rows.iter().enumerate() {
             let at = rows.binary_search(row).unwrap_or_else(|at| at);

@@ -9,7 +9,7 @@ use crate::recovery::RecoveryError;
 
 /// A block of the estimate that no entry above the penalty connects with another one.
 ///
-/// Between two such blocks the solution is zero, so each is decomposed on its own. Symmetric matrices of a part are
+/// Between two such blocks the solution is zero, so each is decomposed alone. Symmetric matrices of a part are
 /// vectors of its lower triangle, column by column, with the entries off the diagonal times √2: norms and inner
 /// products are those of the matrices.
 pub(super) struct Part {
@@ -36,7 +36,7 @@ impl Part {
         Self { rows, estimate, start, packed, matrix, vectors, weights: Vec::new() }
     }
 
-    /// Where its coordinates lie.
+    /// The range of its coordinates.
     pub(super) fn range(&self) -> Range<usize> {
         self.start..self.start + self.packed.len()
     }
@@ -84,7 +84,7 @@ impl Part {
         let (wanted, known) = (self.followed(), self.vectors.ncols());
         let eigen = if count > 64 && 6 * wanted <= count && known > self.weights.len() {
             let guess = self.vectors.columns(0, wanted.min(known)).into_owned();
-            // A few more than wanted: their number must be able to grow.
+            // A few more than wanted, so that their number can grow.
             improve_leading_pairs(&self.matrix, &guess, wanted + 4)?
         } else {
             exactly_symmetric_eigen(&self.matrix)?
@@ -137,7 +137,7 @@ impl Part {
     }
 }
 
-/// Where the columns of the lower triangle lie among the coordinates.
+/// The places of the lower triangle's columns among the coordinates.
 fn columns(count: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
     let mut start = 0;
     (0..count).map(move |column| {

@@ -19,8 +19,7 @@ use crate::recovery::fantope::fantope_weights;
 /// T ← T + α (X − Y)
 /// ```
 ///
-/// One variable is what Anderson acceleration needs. A step that makes the residual `‖X − Y‖` grow too much is taken
-/// back.
+/// Anderson acceleration needs a single variable. A step that makes the residual `‖X − Y‖` grow too much is undone.
 pub(super) struct Splitting {
     rank: usize,
     penalty: f64,
@@ -47,7 +46,7 @@ pub(super) struct Splitting {
 const PRIMAL_WEIGHT: f64 = 5.0;
 
 /// The factor by which an extrapolated step may make the residual grow. Forbidding every growth discards the memory
-/// over and over where the pattern of the solution is still to be found, at up to 1.6 times the iterations.
+/// repeatedly while the pattern of the solution is still unknown, at up to 1.6 times the iterations.
 const SETBACK: f64 = 2.0;
 
 impl Splitting {
@@ -153,8 +152,8 @@ impl Splitting {
         self.parts.iter().map(of).collect()
     }
 
-    /// About the sum of the `k` largest eigenvalues of `S − Z`, and never above it up to rounding: what the space
-    /// around the eigenvectors of `X` sees of it. `None` where seeing all of it costs little more.
+    /// An estimate of the sum of the `k` largest eigenvalues of `S − Z`, and never above it up to rounding: its value
+    /// in the space around the eigenvectors of `X`. `None` where the exact sum costs little more.
     pub(super) fn glimpse(&self, dual: &[DMatrix<f64>]) -> Result<Option<f64>, RecoveryError> {
         if self.parts.iter().all(|part| part.rows.len() <= MANY_ROWS) {
             return Ok(None);
@@ -177,13 +176,13 @@ impl Splitting {
         self.residual / self.settings.relaxation
     }
 
-    /// Whether the residual has sunk into the rounding of the projection.
+    /// Whether the residual is within the rounding of the projection.
     pub(super) fn stands_still(&self) -> bool {
         let size = self.parts.iter().map(|part| part.estimate.norm()).fold(0.0, f64::max);
         self.residual() <= 4.0 * f64::EPSILON * (size / self.rho + (self.rank as f64).sqrt())
     }
 
-    /// `‖Y⁺ − Y‖_F` for the `Y⁺` of the plain step, whatever the extrapolation made of it.
+    /// `‖Y⁺ − Y‖_F` for the `Y⁺` of the plain step, before any extrapolation.
     fn dual_step(&mut self) -> f64 {
         let plain = if self.extrapolated { &self.plain } else { &self.t };
         self.step.copy_from_slice(&self.y);
@@ -223,5 +222,5 @@ fn thresholded(parts: &[Part], t: &[f64], limit: f64, y: &mut [f64]) -> f64 {
 /// The part from which all eigenvalues cost several times as much as a few.
 const MANY_ROWS: usize = 150;
 
-/// The factor by which `ρ` must be off before it is moved.
+/// The factor by which `ρ` must be off before it is changed.
 const ADAPTATION: f64 = 1.6;

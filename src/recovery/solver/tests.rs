@@ -60,7 +60,7 @@ fn rows_that_the_first_look_missed_join_the_working_set() {
 
 #[test]
 fn parts_that_fall_apart_are_solved_apart() {
-    // Two blocks whose cross entries the penalty takes away, in interleaved rows.
+    // Two blocks whose cross entries the penalty removes, in interleaved rows.
     let block = |i: usize, j: usize| match (i % 2 == j % 2, i % 2) {
         (true, 0) => 1.0,
         (true, _) => 0.7,
@@ -155,8 +155,8 @@ fn budgets_and_callbacks_end_with_a_valid_certificate() {
     assert!(cancelled.dual_bound >= exact.objective);
 }
 
-/// The matrix of a certificate depends on the random vectors of all certificates before it: what goes on where another
-/// run ended must use none of them again, nor give any failure twice.
+/// The matrix of a certificate depends on the random vectors of all earlier certificates: a run that continues another
+/// must use none of them again, nor count any failure twice.
 #[test]
 fn a_run_that_goes_on_counts_its_certificates_on() {
     // The second component is noise, so that what is beyond the working set matters to the bound.
@@ -193,7 +193,7 @@ fn solve_to(problem: &FantopeProblem, settings: SolverSettings) -> FantopeSoluti
     FantopeSolver::new(settings).unwrap().solve(problem).unwrap()
 }
 
-/// Objective and bound anew, from the definitions and with nalgebra's own eigenvalues; then the gap of the
+/// Objective and bound again, from the definitions and with nalgebra's own eigenvalues; then the gap of the
 /// documentation.
 fn recomputed(problem: &FantopeProblem, solution: &FantopeSolution) -> (f64, f64, f64) {
     let (s, k, penalty) = (problem.estimate().to_double(), problem.rank().value(), problem.penalty().value());
@@ -240,7 +240,7 @@ fn the_certified_gap_is_no_less_than_what_is_missing() {
                         assert!((solution.relative_gap - gap.max(0.0)).abs() < 1e-10, "{label}: {gap}");
                     }
                     assert!(solution.relative_gap >= gap - 1e-13, "{label}: {} {gap}", solution.relative_gap);
-                    // What is really missing, by a solution that is as good as exact.
+                    // The true gap, from a solution that is almost exact.
                     let size = (objective - rank as f64 * matrix.trace() / dimension as f64).abs();
                     let missing = (best.objective - objective) / size.max(rank as f64 * penalty);
                     assert!(solution.relative_gap >= missing - 1e-13, "{label}: {} {missing}", solution.relative_gap);
@@ -252,7 +252,7 @@ fn the_certified_gap_is_no_less_than_what_is_missing() {
     assert!(kinds.iter().all(|&kind| kind > 10), "both ends and both certificates occur: {kinds:?}");
 }
 
-/// After as many iterations the same gap, once a little above the tolerance and once a little below it.
+/// After the same number of iterations the same gap, once a little above the tolerance and once a little below it.
 #[test]
 fn optimal_is_what_is_within_the_tolerance_and_nothing_else() {
     for (matrix, rank, penalty) in [(noise(14), 2, 0.3), (random(10, 5), 1, 0.4), (random(20, 6), 3, 0.3)] {

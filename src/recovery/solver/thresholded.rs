@@ -1,4 +1,4 @@
-//! The soft-thresholded estimate: what is left of `S` when the dual matrix takes as much of every entry as it may.
+//! The soft-thresholded estimate: the rest of `S` when the dual matrix takes as much of every entry as it may.
 
 use nalgebra::DVector;
 
@@ -9,8 +9,8 @@ use crate::recovery::scaled::ScaledProblem;
 pub(super) struct Thresholded<'a> {
     problem: ScaledProblem<'a>,
     pub(super) diagonal: Vec<f64>,
-    /// The off-diagonal part. Where most entries are left, a second matrix would cost as much memory as `S`: there it
-    /// is thresholded anew at every product.
+    /// The off-diagonal part. If most entries remain, a second matrix would cost as much memory as `S`: then `S` is
+    /// thresholded again at every product.
     off_diagonal: Option<Rows>,
 }
 
@@ -73,7 +73,7 @@ fn sparse_dot(columns: &[u32], values: &[f64], x: &[f64]) -> f64 {
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + last
 }
 
-/// What is left of every column, which is what is left of every row: by rows, both triangles.
+/// The rest of every column, equal to the rest of every row: by rows, both triangles.
 struct Rows {
     penalty: f64,
     scale: f64,
@@ -89,7 +89,7 @@ impl ColumnVisitor for Rows {
             return;
         }
         let inverse = 1.0 / self.scale;
-        // Every entry is written, and the place moves on past those that stay: no branch to mispredict.
+        // Every entry is written, and the place advances past those that stay: no branch to mispredict.
         let start = self.columns.len();
         self.columns.resize(start + column.len(), 0);
         self.values.resize(start + column.len(), 0.0);

@@ -19,18 +19,18 @@ use crate::recovery::scaled::ScaledProblem;
 /// Rows in ascending order.
 pub(super) struct WorkingSet {
     pub(super) rows: Vec<usize>,
-    /// About the largest eigenvalue of the thresholded estimate apart from the `k` leading ones, where it was looked
-    /// for.
+    /// An estimate of the largest eigenvalue of the thresholded estimate except for the `k` leading ones, where it was
+    /// computed.
     pub(super) bulk: Option<f64>,
 }
 
 /// Problems of this dimension are solved whole.
 const SMALL: usize = 32;
 
-/// Lanczos steps that rank the rows, beside two per component. What they miss, the certificates find.
+/// Lanczos steps that rank the rows, besides two per component. The certificates find what they miss.
 const FIRST_STEPS: usize = 20;
 
-/// Most rows to begin with, per component.
+/// The most rows to start with, per component.
 const FIRST_ROWS: usize = 12;
 
 /// Up to this dimension all rows are taken at once where many are wanted.
@@ -91,9 +91,10 @@ impl WorkingSet {
         self.rows.len() == problem.dimension()
     }
 
-    /// Adds the most wanted rows and goes on from where the iteration stands.
+    /// Adds the most important rows and continues from the present iterate.
     ///
-    /// Between the new rows and the old ones the dual matrix starts where it cancels what the last certificate saw.
+    /// Between the new rows and the old ones the dual matrix starts from the values that cancel what the last
+    /// certificate found.
     pub(super) fn grow(
         &mut self,
         problem: &ScaledProblem<'_>,
@@ -165,7 +166,7 @@ impl WorkingSet {
         Ok(values[..problem.rank].iter().sum::<f64>() + rounding)
     }
 
-    /// What the dual matrix proves when the working set is everything.
+    /// The bound that the dual matrix proves when the working set is everything.
     pub(super) fn whole(&self, problem: &ScaledProblem<'_>, splitting: &Splitting, block: &Block) -> Evidence {
         // Between the parts every entry is within the penalty, and Z takes all of it.
         let mut dual = clipped(&problem.block(&self.rows), problem.penalty);
@@ -203,7 +204,8 @@ impl WorkingSet {
     }
 }
 
-/// The values of all parts, descending, and their vectors on so many rows: of a part its rows, values and vectors.
+/// The values of all parts, descending, and their vectors on this many rows; for each part its rows, values and
+/// vectors.
 fn merged<'a>(rows: usize, parts: impl Iterator<Item = (&'a [usize], &'a [f64], &'a DMatrix<f64>)>) -> SymmetricEigen {
     let mut pairs = Vec::new();
     for (places, values, vectors) in parts {

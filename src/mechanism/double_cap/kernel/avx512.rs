@@ -166,7 +166,7 @@ fn expand(
     }
 }
 
-/// What `table::offset` says of each lane's block.
+/// The result of `table::offset` for each lane's block.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn offsets(words: &[__m512i; WORDS]) -> __m512i {

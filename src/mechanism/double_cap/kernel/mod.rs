@@ -1,5 +1,5 @@
-//! The hot loops for each kind of processor: of summing, from report ids to sums of products, and of randomizing, from
-//! an id to the scores of its candidates.
+//! The hot loops for each kind of processor: summing, from report ids to sums of products, and randomizing, from an id
+//! to the scores of its candidates.
 //!
 //! Of summing:
 //!
@@ -11,7 +11,7 @@
 //!    stay in registers over a thousand reports and more before they are added to the state.
 //!
 //! Of randomizing: the keystream blocks of one id are expanded in the same way, one candidate behind the other, and
-//! multiplied with the record. Without wide vectors, and in WebAssembly, block by block.
+//! multiplied with the record. Without wide vectors, and in WebAssembly, this goes block by block.
 //!
 //! [`Path`] names the variants. They differ in instructions, not in integers: no sum leaves its type, so every order
 //! of summation gives the same.
@@ -36,7 +36,7 @@ use crate::identity::ReportId;
 ///
 /// | name | instructions | products in one |
 /// |---|---|---|
-/// | `portable` | whatever the crate is compiled for | |
+/// | `portable` | those that the crate is compiled for | |
 /// | `avx2` | AVX2 | 16, of 16-bit integers |
 /// | `avx512` | AVX-512 F, BW, VBMI and VNNI | 64, of bytes |
 #[derive(Clone, Copy, Debug)]
@@ -147,7 +147,7 @@ fn words(bytes: &[u8; 16]) -> [u32; 4] {
     core::array::from_fn(|word| u32::from_le_bytes(words[word]))
 }
 
-/// What differs between processors.
+/// The operations that differ between processors.
 trait Kernel: Copy + Sync {
     /// Sixteen neighbouring coordinates of some reports: 64 bytes.
     type Cell: Copy + Default + Send + Sync;
@@ -155,8 +155,8 @@ trait Kernel: Copy + Sync {
     /// Cells of sixteen coordinates of four reports.
     const CELLS: usize;
 
-    /// The coordinates of sixteen keystream blocks, and where they are asked for the offsets of the scores of
-    /// candidates that begin with them. `key` holds the words of the task's half of the key.
+    /// The coordinates of sixteen keystream blocks and, on request, the offsets of the scores of candidates that begin
+    /// with them. `key` holds the words of the task's half of the key.
     fn expand(
         self,
         key: &[u32; 4],

@@ -4,7 +4,7 @@ use super::super::table::{self, TABLE};
 use super::chacha::{self, WORDS};
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 
-/// Nothing is asked of the machine.
+/// It makes no demands on the machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Portable;
 
@@ -52,7 +52,7 @@ pub(super) fn expand<const WIDTH: usize>(
                 offsets[group * WIDTH + lane] = table::offset(&numbers);
             }
         }
-        // Later, for what was just written byte by byte cannot be read at once as a vector.
+        // Later, because bytes that were just written one by one cannot be read at once as a vector.
         for (lane, block) in part.iter_mut().enumerate() {
             if table::any_end(block) {
                 table::place_ends(&numbers(lane), block);

@@ -1,4 +1,4 @@
-//! From reports to sums, block by block: candidates packed into panels of 16 coordinates, and the panels' products in
+//! Sums from reports, block by block: candidates packed into panels of 16 coordinates, and the panels' products in
 //! tiles.
 
 use core::num::NonZeroUsize;
@@ -10,7 +10,7 @@ use crate::parallel::for_each;
 /// Reports of a slab. Not a power of two, so that panels do not compete for the same lines of a cache.
 const SLAB: usize = 1008;
 
-/// Slabs whose products are added up before they meet the sums, where the sums do not fit a cache.
+/// Slabs whose products are added up before they go into the sums, where the sums do not fit a cache.
 const SLABS: usize = 4;
 
 /// Rows up to which the sums do.
@@ -19,7 +19,7 @@ const CACHED_ROWS: usize = 512;
 /// Panels of rows that meet a panel of columns while it is in the second-level cache.
 const BAND: usize = 4;
 
-// What a tile can hold.
+// The limit of a tile.
 const _: () = assert!(SLAB * SLABS <= 65_536);
 
 /// See [`Path::accumulate`](super::Path::accumulate).
@@ -63,7 +63,7 @@ impl<C: Copy + Default> Slab<C> {
         let mut candidates = vec![[0; PER_BLOCK]; LANES * blocks];
         for (reports, first) in reports.chunks(LANES).zip((0..).step_by(LANES / QUAD * K::CELLS)) {
             expand(kernel, key, reports, blocks, &mut candidates);
-            // What is packed beside the last report must not count.
+            // Cells packed after the last report must not count.
             candidates[reports.len() * blocks..].fill([0; PER_BLOCK]);
             let quads = candidates.chunks_exact(QUAD * blocks).take(reports.len().div_ceil(QUAD));
             for (quad, place) in quads.zip((first..).step_by(K::CELLS)) {
@@ -151,7 +151,7 @@ fn bands(rows: usize, mut sums: &mut [i64]) -> Vec<Band<'_>> {
         .collect()
 }
 
-/// Where the diagonal entry of a row is in the upper triangle.
+/// The place of a row's diagonal entry in the upper triangle.
 fn diagonal(rows: usize, row: usize) -> usize {
     row * rows - row * row.saturating_sub(1) / 2
 }
@@ -169,7 +169,7 @@ impl Band<'_> {
         }
     }
 
-    /// Adds what is in the upper triangle of the tile of two panels.
+    /// Adds the part of two panels' tile that is in the upper triangle.
     fn add_tile(&mut self, rows: usize, row: usize, column: usize, tile: &Tile) {
         let start = diagonal(rows, self.first * SIDE);
         let columns = column * SIDE..rows.min(column * SIDE + SIDE);

@@ -1,4 +1,4 @@
-//! From a key to scores, block by block: what every machine can do.
+//! Scores from a key, block by block, for every machine.
 
 use super::super::table::{
     END_MARK, PER_BLOCK, TABLE, any_end_number, at_end, blocks, keystream, look_up, offset, words,
@@ -42,7 +42,7 @@ fn multiply(entries: &[i16], part: &[i16]) -> i32 {
     entries.iter().zip(part).map(|(&z, &u)| i32::from(z) * i32::from(u)).sum()
 }
 
-/// What the products of a block's entries lack while marks stand among them.
+/// The correction to the products of a block's entries while marks are among them.
 #[cold]
 #[inline(never)]
 fn beyond_marks(block: &[u32; 16], entries: &[i16; PER_BLOCK], part: &[i16]) -> i32 {

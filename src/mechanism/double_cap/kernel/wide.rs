@@ -1,8 +1,8 @@
-//! From a key to scores, sixteen keystream blocks at a time: what processors with wide vectors can do.
+//! Scores from a key, sixteen keystream blocks at a time, for processors with wide vectors.
 
 use super::{Kernel, LANES, Lanes, PER_BLOCK, words};
 
-/// What differs between them.
+/// The operations that differ between them.
 pub(super) trait Wide: Kernel {
     /// See [`multiply_in_turn`].
     fn multiply_in_turn(
@@ -13,7 +13,8 @@ pub(super) trait Wide: Kernel {
     ) -> [i32; LANES];
 }
 
-/// A vector in parts that meet keystream blocks. What a candidate's last block has more than the vector meets zeros.
+/// A vector in parts that are multiplied with keystream blocks. The excess of a candidate's last block is multiplied
+/// with zeros.
 fn parts(u: &[i16]) -> Vec<[i16; PER_BLOCK]> {
     let mut parts = vec![[0; PER_BLOCK]; u.len().div_ceil(PER_BLOCK)];
     parts.as_flattened_mut()[..u.len()].copy_from_slice(u);
@@ -49,8 +50,8 @@ pub(super) fn scores<K: Wide>(kernel: K, key: &[u8; 32], u: &[i16], count: u32) 
     scores
 }
 
-/// The products of sixteen blocks with the parts of a vector: the first with part `first`, the next with the next, the
-/// one behind the last with part 0.
+/// The products of sixteen blocks with the parts of a vector: the first with part `first`, the next with the next, and
+/// after the last part with part 0 again.
 #[inline(always)]
 pub(super) fn multiply_in_turn(
     blocks: &[[i8; PER_BLOCK]; LANES],

@@ -62,7 +62,7 @@ fn second_moment(law: &Law) -> f64 {
     law.iter().map(|(value, probability)| value * value * probability).sum()
 }
 
-/// Of a direction, slice by slice of the magnitude of the score: its probability, and second moments of coordinates.
+/// A direction's law, by slices of the magnitude of the score: its probability, and second moments of coordinates.
 struct Scores {
     probability: Vec<f64>,
     /// Of coordinates i <= j, the upper triangle row by row.
@@ -290,7 +290,7 @@ mod tests {
         }
     }
 
-    /// What the review of the first version found, and what it did not: a second coordinate that is next to nothing.
+    /// A hard case: a second coordinate that is next to nothing.
     #[test]
     fn without_tails_or_offsets_it_was_not() {
         let (before, now) = (quantiles(), table());
@@ -316,7 +316,7 @@ mod tests {
         let decaying: Vec<f64> = (0..12).map(|index| 0.6f64.powi(index)).collect();
         let dense: Vec<f64> = (0..16).map(|index| (1.7 * f64::from(index)).sin()).collect();
         let nearly_one = vec![1.0, 0.003, 0.0];
-        // As many ids as notice the biases of the test above.
+        // Enough ids to notice the biases of the test above.
         for (e, j, l, many, few) in [(1.0, 64, 14, 100_000, 20_000), (8.0, 4096, 7, 1500, 1000)] {
             for (direction, ids) in [(&nearly_one, many), (&decaying, few), (&dense, few)] {
                 let length = direction.iter().map(|value| value * value).sum::<f64>().sqrt();

@@ -113,8 +113,8 @@ fn word_of(draw: u64, bound: u64) -> u64 {
     if draw >= bound.wrapping_neg() % bound { draw } else { draw + bound }
 }
 
-/// The whole randomizer with words at both ends of every weight, of records that were bounded as the task says and of
-/// others: the guarantee is for all. The cap is found by sorting.
+/// The whole randomizer with words at both ends of every weight, for records that were bounded as the task says and for
+/// others: the guarantee holds for all. The cap is found by sorting.
 #[test]
 fn the_ends_of_every_weight_belong_to_its_index() {
     let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
