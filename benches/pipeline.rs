@@ -1,4 +1,4 @@
-//! How fast records become reports and reports become sums.
+//! Speed of randomizing records and of summing reports.
 #![cfg(not(target_family = "wasm"))]
 #![allow(
     clippy::unwrap_used,

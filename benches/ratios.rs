@@ -1,4 +1,4 @@
-//! Our kernels beside what anybody would write without the guarantees, in the same run: `cargo bench --bench ratios`.
+//! Our kernels beside the obvious code without the guarantees, in the same run: `cargo bench --bench ratios`.
 #![allow(clippy::unwrap_used, reason = "a failed step fails the benchmark")]
 
 use std::hint::black_box;

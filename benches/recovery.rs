@@ -1,4 +1,4 @@
-//! How long the steps of recovery take: the Fantope projection, and the whole sparse solver.
+//! Time of the steps of recovery: the Fantope projection, and the whole sparse solver.
 #![cfg(not(target_family = "wasm"))]
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What only a browser can show: the bindings, on the browser's own entropy.
+//! Tests that only a browser can run: the bindings, on the browser's own entropy.
 #![cfg(target_family = "wasm")]
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 

@@ -1,4 +1,4 @@
-//! What the server does: lines 1 and 6 to 8 of Algorithm 1. It sees noisy messages alone.
+//! The server's part: lines 1 and 6 to 8 of Algorithm 1. It sees only noisy messages.
 
 use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;

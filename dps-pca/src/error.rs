@@ -1,4 +1,4 @@
-//! Why a step of DPS-PCA is refused.
+//! Reasons to refuse a step of DPS-PCA.
 
 use ldp_pca::privacy::PrivacyError;
 use ldp_pca::recovery::RecoveryError;

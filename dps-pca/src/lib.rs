@@ -16,7 +16,7 @@
 //!
 //! `Threshold` zeroes all rows but the s longest; `Thin_QR` is the Householder factorization with a positive diagonal.
 //! The steps are [`Provider`] (3, 5) and [`Coordinator`] (1, 6 to 8). A [`Session`] is what all parties agree on before
-//! a run over HTTP, [`run`] has all of them in one process, and [`scale`] has the noise. `ldp-pca dps-pca` and the
+//! a run over HTTP. [`run`] runs all of them in one process, and [`scale`] has the noise. `ldp-pca dps-pca` and the
 //! aggregator are built on this crate; `ldp_pca_literature::baselines::dps_pca` compares it with other methods.
 //!
 //! # Where we had to choose
@@ -27,14 +27,14 @@
 //!   in `n_i H_i - n_j H_j`, which the server can form, and Theorem 4.1 promises privacy from the server: every
 //!   provider draws its own.
 //! - *What is sent.* `n_i H_i`: the server multiplies by `n_i` anyway, and `Thin_QR` does not see the common factor. So
-//!   no provider tells how many records it has.
+//!   no provider reveals how many records it has.
 //! - *The start.* The paper leaves Q(0) to its user and assumes it good (its appendix); it must not depend on records.
 //!   Ours is a uniformly random subspace, drawn by the server, and the first round is the first to zero rows
 //!   ([`Coordinator::dense`]): 50 rows of 1000, drawn blindly, miss all of 10 that matter in 0.95^10 = 60 % of runs,
-//!   and the iteration then stays orthogonal to what it looks for. The guarantee is the same, for it holds for every Q.
-//!   On the population of section 5.1 (n = 1e5, no sampling error) all of 10 dense starts arrive within 10 rounds:
-//!   `|sin Theta|_F` below 0.001 with the printed noise at (1, 0.3), 0.04 with the least noise for records of norm 74
-//!   at the same, 0.25 at (1, 1e-6).
+//!   and the iteration then stays orthogonal to what it looks for. The guarantee is the same, because it holds for
+//!   every Q. On the population of section 5.1 (n = 1e5, no sampling error) all of 10 dense starts arrive within 10
+//!   rounds: `|sin Theta|_F` below 0.001 with the printed noise at (1, 0.3), 0.04 with the least noise for records of
+//!   norm 74 at the same, 0.25 at (1, 1e-6).
 //!
 //! # Guarantee
 //! *Relation*: one record of one provider replaced by another (Definition 2.1). *Assumption*: every record has norm at
@@ -70,7 +70,7 @@
 //! *In double precision.* The noise is an exact Gaussian on a lattice
 //! ([`sampling::gaussian`](ldp_pca::sampling::gaussian)), and a message is its integers, so it leaks nothing through
 //! rounding; the sampler's total variation is booked into delta. The product `n_i Sigma_i Q` is rounded, which
-//! [`scale::ROUNDING_SLACK`] covers: [`Provider`] refuses records so many that it would not.
+//! [`scale::ROUNDING_SLACK`] covers: [`Provider`] refuses so many records that it would not.
 
 mod coordinator;
 mod error;

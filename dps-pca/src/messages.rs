@@ -1,4 +1,4 @@
-//! What is said in a session: JSON between a provider and the server, and in the files of both.
+//! The messages of a session: JSON between a provider and the server, and in the files of both.
 
 use serde::{Deserialize, Serialize};
 

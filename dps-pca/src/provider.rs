@@ -1,4 +1,4 @@
-//! What a data provider does: lines 3 and 5 of Algorithm 1.
+//! A data provider's part: lines 3 and 5 of Algorithm 1.
 
 use chacha20::ChaCha20Rng;
 use nalgebra::{DMatrix, DMatrixView};

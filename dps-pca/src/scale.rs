@@ -1,4 +1,4 @@
-//! How much noise the messages of DPS-PCA carry, and what that proves.
+//! The noise scale of DPS-PCA's messages, and what it proves.
 
 use nalgebra::DMatrix;
 

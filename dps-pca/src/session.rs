@@ -1,4 +1,4 @@
-//! What all parties of a distributed run agree on before it begins.
+//! The parameters that all parties of a distributed run agree on before it starts.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! Every query of the accounting ends, with an answer that is a bound or an error, for every number there is.
+//! Every query of the accounting ends, with an answer that is a bound or an error, for every number.
 #![no_main]
 
 use ldp_pca::privacy::amplification::{Blanket, batch_epsilon, local_epsilon};

@@ -1,5 +1,5 @@
-//! Any bytes are kept cells up to the first line that is none; what is kept is written as it was read, and an
-//! experiment can tell its findings.
+//! Any bytes are kept cells up to the first line that is not a cell; kept cells are written as they were read, and an
+//! experiment can state its findings.
 #![no_main]
 
 use ldp_pca_literature::experiments::{Scale, Table, Value, all};

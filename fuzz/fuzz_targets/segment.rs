@@ -1,5 +1,5 @@
-//! Any bytes are a segment: its reports are reports of the task that stand in it, and none stands in it twice for one
-//! in the bytes.
+//! Any bytes are a segment: its reports are reports of the task in these bytes, and no report in the bytes is counted
+//! twice.
 #![no_main]
 
 use std::sync::LazyLock;

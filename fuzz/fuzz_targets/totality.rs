@@ -1,4 +1,4 @@
-//! Any accepted task and any record of its names and types make a report: whether there is one tells nothing.
+//! Any accepted task and any record of its names and types make a report: its existence reveals nothing.
 //!
 //! The input is a task's text, a zero byte, and values: for each column a byte that says what follows, nothing
 //! (missing), the eight bytes of a number, or a length and a text.

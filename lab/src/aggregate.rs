@@ -1,4 +1,4 @@
-//! Records looked at before they are hidden, and sums of reports.
+//! Summaries of plain records, and sums of reports.
 
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 

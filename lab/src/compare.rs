@@ -1,12 +1,12 @@
-//! Methods of the literature on the same records: all of them with the feature `methods`, in the lab the few that it
-//! has room for.
+//! Methods of the literature on the same records: all of them with the feature `methods`, and in the lab the few that
+//! it has room for.
 //!
 //! | code | what was wrong |
 //! |---|---|
 //! | `method` | records or parameters that no comparison can start with |
-//! | `simulation` | a population that there is not |
+//! | `simulation` | a population that does not exist |
 //! | `recovery` | a rank that makes no sense |
-//! | `argument` | numbers that are no records, parameters of no promise, a method that is not here |
+//! | `argument` | numbers that are not records, parameters that give no guarantee, a method that is not here |
 
 use chacha20::ChaCha12Rng;
 use js_sys::Date;

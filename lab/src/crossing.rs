@@ -1,4 +1,4 @@
-//! What crosses the boundary: options and matrices on their way in, results and errors on their way out.
+//! Conversions at the boundary: options and matrices on their way in, results and errors on their way out.
 
 use core::fmt::Display;
 

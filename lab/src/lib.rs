@@ -1,6 +1,6 @@
-//! What follows on the aggregator's side, for web pages: demos and notebooks.
+//! The aggregator's side for web pages: demos and notebooks.
 //!
-//! Two builds come of this crate. The *lab* (feature `lab`) has the client of `ldp-pca` in it and adds sums of reports,
+//! This crate has two builds. The *lab* (feature `lab`) has the client of `ldp-pca` in it and adds sums of reports,
 //! recovery, prediction, simulation, and the few methods of the literature that it has room for. The *methods* (feature
 //! `methods`, without the client) compare all of them, for pages that ask for more: such a page has the lab already.
 //! Both exist on `wasm32-unknown-unknown` alone; elsewhere the crate is empty. The npm package (`pkg/`) wraps them and
@@ -11,9 +11,9 @@
 //!
 //! | code | what was wrong |
 //! |---|---|
-//! | `aggregate` | bytes that are no aggregate of the task, or one that is empty or of another task |
+//! | `aggregate` | bytes that are not an aggregate of the task, or one that is empty or of another task |
 //! | `recovery` | a rank, a penalty, a matrix or a spectrum that makes no sense |
-//! | `simulation` | a population that there is not |
+//! | `simulation` | a population that does not exist |
 //! | `method` | records or parameters with which no comparison of methods can start |
 //! | `cancelled` | the progress callback asked to stop before there was a result |
 

@@ -1,4 +1,4 @@
-//! Mechanisms as options name them.
+//! Mechanisms by their names in options.
 
 use ldp_pca::mechanism::{Mechanism, MechanismFamily, MechanismOptionError, MechanismOptions};
 use ldp_pca::record::Bounding;

@@ -1,4 +1,4 @@
-//! What to expect, before there is a report, and how many reports it takes.
+//! Predictions before there is a report: the error to expect, and how many reports it takes.
 
 use serde::Deserialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};

@@ -1,4 +1,4 @@
-//! Components out of an aggregate or any symmetric matrix.
+//! Components from an aggregate or any symmetric matrix.
 
 use std::ops::ControlFlow;
 

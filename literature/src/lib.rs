@@ -1,9 +1,9 @@
 //! The methods of the literature on private principal components, and the experiments of their papers.
 //!
-//! [`baselines`] has each method under its paper's name, behind one trait ([`baselines::SubspaceEstimator`]): with whom
-//! it asks to be trusted, what it promises, what of that is proved. [`baselines::comparison`] runs methods on the same
-//! records, which is what `ldp-pca compare` prints. [`experiments`] runs the papers' tables and figures again, which is
-//! what `ldp-pca experiment` writes.
+//! [`baselines`] has each method under its paper's name, behind one trait ([`baselines::SubspaceEstimator`]). The trait
+//! states whom a method requires trust in, what it claims, and what of that is proved. [`baselines::comparison`] runs
+//! methods on the same records, for `ldp-pca compare`. [`experiments`] reproduces the papers' tables and figures, for
+//! `ldp-pca experiment`.
 //!
 //! ```
 //! use ldp_pca::privacy::{Delta, Epsilon};

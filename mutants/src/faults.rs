@@ -1,4 +1,4 @@
-//! The faults of mutants/faults.toml, such as a careless maintainer might make: applied one by one, each must fail a
+//! Applies the faults of mutants/faults.toml, such as a careless maintainer might make, one by one: each must fail a
 //! test.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Which faults in the crate do its tests notice?
+//! Finds the faults in the crate that its tests do not notice.
 //!
 //! cargo-mutants lists mutants and, by itself, builds each of them. Here they are all built once, behind a switch: a
 //! test runs with a mutant when the environment variable MUTANT has its number. Before that every test runs alone, to

@@ -1,4 +1,4 @@
-//! Sums of reports, without and with a memory of which were there.
+//! Sums of reports, with or without a memory of the reports already counted.
 
 use core::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};

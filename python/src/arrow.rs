@@ -1,6 +1,6 @@
-//! Arrow's arrays and tables as they come from Python, for records and reports alike.
+//! Arrow arrays and tables from Python, for records and reports alike.
 //!
-//! No message has Arrow's own words, which may quote names and values.
+//! No message contains Arrow's own words, which may quote names and values.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray, make_array};

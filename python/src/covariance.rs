@@ -1,4 +1,4 @@
-//! From sums to a covariance estimate, as `ldp_pca/_covariance.py` wraps it.
+//! The covariance estimate from sums, which `ldp_pca/_covariance.py` wraps.
 
 use ldp_pca::covariance::Covariance;
 use ldp_pca::recovery::{Denoised, Denoising, MeanAnswer};

@@ -1,4 +1,4 @@
-//! Errors of the crate as exceptions of one hierarchy, with the crate's messages (`ldp_pca/errors.py`).
+//! The crate's errors as exceptions of one hierarchy, with the crate's messages (`ldp_pca/errors.py`).
 
 use core::fmt::Display;
 

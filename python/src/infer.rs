@@ -1,4 +1,4 @@
-//! A schema from a public sample, as `ldp_pca/_schema.py` wraps it.
+//! A schema from a public sample, which `ldp_pca/_schema.py` wraps.
 
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Scaling};
 use ldp_pca::schema::{Unseen, positional_name};

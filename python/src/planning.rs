@@ -1,4 +1,4 @@
-//! How many reports it takes (`ldp-pca plan`), as `ldp_pca/_planning.py` wraps it.
+//! Planning, as `ldp-pca plan` does it; `ldp_pca/_planning.py` wraps it.
 
 use ldp_pca::covariance::Covariance;
 use ldp_pca::prediction::{Plan, Planner, Published, Question, ShuffledPlan, Spectrum};

@@ -1,4 +1,4 @@
-//! Records into reports.
+//! Randomization of records into reports.
 
 use core::num::NonZeroUsize;
 use std::collections::HashSet;

@@ -1,8 +1,8 @@
-//! Records as they come from Python: numbers by position, tables and mappings by name.
+//! Records from Python: numbers by position, tables and mappings by name.
 //!
-//! Whether a record is taken depends on its names, its length and the types of its values. It never depends on a value,
-//! and no message has one, or a name that the schema does not have: both would tell the caller's environment something
-//! about the record. So nothing that an object of the caller's raises goes on, either.
+//! Whether a record is accepted depends on its names, its length and the types of its values, never on a value. No
+//! message contains a value, or a name that the schema does not have: both would reveal something about the record to
+//! the caller's environment. For the same reason, no exception of a caller's object is passed on.
 
 use std::sync::Arc;
 

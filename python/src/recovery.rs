@@ -1,4 +1,4 @@
-//! Recovery as on the command line (`ldp-pca recover`), as `ldp_pca/_recovery.py` wraps it.
+//! Recovery, as `ldp-pca recover` does it; `ldp_pca/_recovery.py` wraps it.
 
 use core::ops::ControlFlow;
 use std::time::Instant;

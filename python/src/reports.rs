@@ -1,4 +1,4 @@
-//! Reports as they come from Python, read where they lie; and as they go there.
+//! Reports from Python, read in place; and reports for Python.
 //!
 //! The interpreter's limited API of Python 3.9 has no buffers, so they come as Arrow arrays (of any library, by the
 //! Arrow PyCapsule interface), NumPy arrays of bytes, or `bytes`.

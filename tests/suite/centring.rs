@@ -1,5 +1,5 @@
-//! Tasks that estimate the mean too: both estimates against the records they came from, and against what is said of
-//! their noise. All seeds are fixed; the bands say how rarely a right implementation with other seeds would leave
+//! Tasks that estimate the mean too: both estimates against the records they came from, and against what is stated
+//! about their noise. All seeds are fixed; the bands say how rarely a right implementation with other seeds would leave
 //! them.
 
 use chacha20::ChaCha12Rng;

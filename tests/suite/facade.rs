@@ -1,4 +1,5 @@
-//! The names at the crate's root, called with whatever a program may pass: nothing panics but what says so.
+//! The names at the crate's root, called with anything a program may pass: nothing panics unless its documentation says
+//! so.
 
 use std::ops::ControlFlow;
 

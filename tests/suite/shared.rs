@@ -1,4 +1,4 @@
-//! Where the data are that checkouts share, for the tests of every crate.
+//! The place of the data that checkouts share, for the tests of every crate.
 
 use std::path::{Path, PathBuf};
 

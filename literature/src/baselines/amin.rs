@@ -11,8 +11,8 @@
 //! the estimate is the sum of lambda_i u_i u_i^T, and spends eps_0 + eps_1 + ... + eps_d
 //! ```
 //!
-//! For the leading k components, k draws are enough, and no eigenvalue: the draws read C and the earlier draws, never
-//! an estimated eigenvalue, so that eps_0 buys nothing here and is not spent. Each `u_i` is drawn exactly
+//! For the leading k components, k draws are enough, and no eigenvalue is needed: the draws read C and the earlier
+//! draws, never an estimated eigenvalue, so eps_0 buys nothing here and is not spent. Each `u_i` is drawn exactly
 //! ([`bingham`]).
 //!
 //! *The guarantee argued.* One record replaced. Let every draw have density proportional to `exp(a u^T C u)`, and y
@@ -24,8 +24,8 @@
 //! a sum_i (|u_i . x|^2 - |u_i . y|^2) <= a |V^T x|^2 <= a
 //! ```
 //!
-//! together, and only the k normalising constants by e^a each: the whole spends `(k + 1) a`. Ours therefore, and the
-//! default, is `a = eps / (k + 1)`; as printed, with eps_i = eps / k, it spends `(k + 1) / (4 k)` of the eps claimed.
+//! together, and only the k normalising constants by e^a each: the whole spends `(k + 1) a`. Our scale and the default
+//! is therefore `a = eps / (k + 1)`; as printed, with eps_i = eps / k, it spends `(k + 1) / (4 k)` of the eps claimed.
 
 use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;

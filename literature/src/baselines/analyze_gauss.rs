@@ -1,5 +1,5 @@
-//! Analyze Gauss: principal components of the second moments with the Gaussian noise that the guarantee takes (Dwork,
-//! Talwar, Thakurta & Zhang 2014).
+//! Analyze Gauss: principal components of the second moments with the Gaussian noise that the guarantee requires
+//! (Dwork, Talwar, Thakurta & Zhang 2014).
 //!
 //! *The algorithm as printed* (Algorithm 1), for records of norm at most 1 as the rows of a matrix, whose product
 //! `S = X X^T` (here n A) is perturbed:

@@ -1,4 +1,4 @@
-//! Every method of the crate for the same promise, in one order: what tables and charts run through.
+//! Every method of the crate for the same guarantee, in the order of tables and charts.
 
 use super::dps_pca::DpsPca;
 use super::sulq::{Reading, SulqNoise};

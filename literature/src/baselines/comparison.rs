@@ -1,5 +1,5 @@
-//! Methods side by side on the same records: how far each is from the answer without privacy, what that costs, and
-//! what it promises for it.
+//! Comparison of methods on the same records: the distance from the answer without privacy, the cost, and the guarantee
+//! of each.
 
 use chacha20::ChaCha12Rng;
 use rand::SeedableRng;

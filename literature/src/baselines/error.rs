@@ -1,4 +1,4 @@
-//! Why a method refuses.
+//! Reasons for a method to refuse.
 
 use ldp_pca::decimal::Decimal;
 use ldp_pca::error::Error;

@@ -1,4 +1,4 @@
-//! Whom a method asks to be trusted, and what it promises for that.
+//! A method's trust assumption and its guarantee.
 
 use core::fmt;
 

@@ -1,5 +1,5 @@
-//! The methods of the literature as comparators: each under its paper's name, behind one trait, with whom it asks to be
-//! trusted and what it promises.
+//! The methods of the literature as comparators: each under its paper's name, behind one trait that states whom it
+//! requires trust in and what it guarantees.
 //!
 //! | method | trust | where |
 //! |---|---|---|
@@ -22,8 +22,8 @@
 //!
 //! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
 //! write it, and a release in earnest would leak through the rounding (Mironov 2012); only the messages of
-//! [`ldp_pca_dps`] are on an exact lattice. The randomizers of [`mechanism`](ldp_pca::mechanism) are the ones to
-//! collect with. Central methods see every record: run them on public or synthetic records, or where their owner may.
+//! [`ldp_pca_dps`] are on an exact lattice. Collect with the randomizers of [`mechanism`](ldp_pca::mechanism). Central
+//! methods see every record: run them on public or synthetic records, or where their owner may.
 
 pub mod amin;
 pub mod analyze_gauss;

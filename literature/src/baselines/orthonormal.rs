@@ -1,4 +1,4 @@
-//! Orthonormal columns: where iterations start, and what they are brought back to after each step.
+//! Orthonormal columns: random starts of iterations, and the factorization after each step.
 
 use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;

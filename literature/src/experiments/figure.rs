@@ -1,4 +1,4 @@
-//! What pictures and printed tables show, apart from how they are drawn.
+//! The content of pictures and printed tables, apart from how they are drawn.
 
 use super::{Table, Value, is};
 

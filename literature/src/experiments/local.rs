@@ -1,5 +1,5 @@
-//! What is to be expected of double-cap on records in the unit ball: whether a setting of a paper can be recovered by a
-//! local method at all.
+//! The error to expect of double-cap on records in the unit ball: whether a local method can recover a paper's setting
+//! at all.
 
 use super::ExperimentError;
 use ldp_pca::error::Error;

@@ -1,11 +1,11 @@
 //! The tables and figures of the literature, run again: what the paper says, what we measure, and why they differ.
 //!
 //! An [`Experiment`] is cut into [`Cell`]s, independent units of work with a random stream of their own, so that they
-//! can run side by side, in any order, and be kept one by one. Each yields rows of one [`Table`]; figures, tables and
-//! findings are made from the whole of it, so that no number in a report is older than its rows.
+//! can run side by side, in any order, and be kept one by one. Each yields rows of one [`Table`]. Figures, tables and
+//! findings are made from the whole table, so no number in a report is older than its rows.
 //!
-//! Nothing here opens a file or reads a clock: data sets ([`Data`]) and time ([`Clock`]) come from whoever runs the
-//! cells. The command line does (`ldp-pca experiment`, docs/experiments.md).
+//! Nothing here opens a file or reads a clock: the caller that runs the cells supplies data sets ([`Data`]) and time
+//! ([`Clock`]). That is the command line (`ldp-pca experiment`, docs/experiments.md).
 //!
 //! ```
 //! use ldp_pca_literature::experiments::{

@@ -1,4 +1,4 @@
-//! Norms that Gaussian records do not exceed: what brings them into the unit ball without looking at them.
+//! Norms that Gaussian records do not exceed, which bring them into the unit ball without looking at them.
 
 /// The probability with which one of all records may be longer.
 const LONGER: f64 = 1e-3;

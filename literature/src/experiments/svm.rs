@@ -1,4 +1,4 @@
-//! A linear support vector machine, to judge a projection by what a classifier makes of it.
+//! A linear support vector machine, to judge a projection by a classifier's accuracy on it.
 //!
 //! ```text
 //! minimize over w in R^p  1/2 ||w||^2 + C Sum_i max(0, 1 - y_i w^T z_i),     z_i = (x_i, 1),  y_i = +1 or -1
@@ -6,7 +6,7 @@
 //!
 //! by dual coordinate descent (Hsieh, Chang, Lin, Keerthi and Sundararajan 2008, Algorithm 1): each step minimizes the
 //! dual `1/2 ||Sum_i a_i y_i z_i||^2 - Sum_i a_i` over one `0 <= a_i <= C` exactly, with `w = Sum_i a_i y_i z_i` kept
-//! up to date. The constant feature stands for the intercept, which is regularized with the rest, as in LIBLINEAR and
+//! up to date. The constant feature is the intercept, which is regularized with the rest, as in LIBLINEAR and
 //! unlike in LIBSVM. Primal minus dual is never negative and bounds how far both are from the optimum: training stops
 //! by it, and [`LinearSvm::gap`] is a certificate that needs no trust in the algorithm.
 //!

@@ -1,4 +1,4 @@
-//! Rows of named values, and the means and quantiles that are read out of them.
+//! Tables of named values, with their means and quantiles.
 
 use core::fmt;
 

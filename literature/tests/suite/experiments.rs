@@ -1,4 +1,4 @@
-//! The experiments as a library: what all of them have, and what Wang & Xu's show.
+//! The experiments as a library: their common properties, and what Wang & Xu's show.
 
 use std::collections::HashSet;
 

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! By default the spikes have 10 times the variance of the rest, the noise is `gap / (hardness √d)` with hardness 3,
-//! and the penalty is half of `noise √(ln d)`. With `--gap` and `--reports` it is an estimate of that gap from so many
-//! double-cap reports at epsilon 4, with the default penalty.
+//! and the penalty is half of `noise √(ln d)`. With `--gap` and `--reports` it is an estimate of that gap from that
+//! many double-cap reports at epsilon 4, with the default penalty.
 #![cfg(not(target_family = "wasm"))]
 
 use std::error::Error;

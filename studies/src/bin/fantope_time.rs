@@ -1,4 +1,4 @@
-//! Times the sparse solver on a matrix (NPY) that is in memory already, as benches/peers times other solvers: one JSON
+//! Times the sparse solver on a matrix (NPY) already in memory, as benches/peers times other solvers: one JSON
 //! document on standard output.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! How long the crate takes to decode and sum a file of reports, to compare its faces with
+//! Times how long the crate takes to decode and sum a file of reports, to compare its bindings with
 //! (python/benches/overhead.py).
 //!
 //! usage: `cargo run --release -p ldp-pca-studies --bin kernel -- TASK REPORTS THREADS RUNS`

@@ -1,5 +1,5 @@
-//! What the time of randomizing tells: `cargo run --release -p ldp-pca-studies --bin timing`. Figures of one run are in
-//! docs/threat-model.md.
+//! Measures what the time of randomizing reveals: `cargo run --release -p ldp-pca-studies --bin timing`. Figures of one
+//! run are in docs/threat-model.md.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

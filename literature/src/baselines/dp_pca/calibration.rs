@@ -1,8 +1,8 @@
-//! From a budget to the noise of the private histograms and means: as printed, and what is enough.
+//! The noise of the private histograms and means for a budget: as printed, and the least that is enough.
 //!
-//! One half of a batch is read by Algorithm 4 alone and the other by Algorithm 5 alone (or, for balls, each of four
-//! parts by one of four answers), so a replaced record is in one of them, in one batch. What follows for each is its
-//! own (epsilon, delta); nothing adds up over parts or batches.
+//! Only Algorithm 4 reads one half of a batch, and only Algorithm 5 the other (or, for balls, each of four answers
+//! reads one of four parts), so a replaced record is in one of them, in one batch. What follows for each is its own
+//! (epsilon, delta); nothing adds up over parts or batches.
 
 use super::histogram::BinNoise;
 use super::{Accounting, DpPca, Range};

@@ -1,4 +1,4 @@
-//! Private top eigenvalue (Algorithm 4 of Liu et al.), and the trace in its place.
+//! Private top eigenvalue (Algorithm 4 of Liu et al.), and the trace as an alternative.
 //!
 //! The appendix's steps, with the bins and the pairs derived from Theorem 6.1 (an answer within a factor sqrt(2)):
 //!

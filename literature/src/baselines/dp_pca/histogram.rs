@@ -1,4 +1,4 @@
-//! The private histogram of unboundedly many bins, of which only a heaviest one is asked for (Karwa & Vadhan 2018,
+//! The private histogram of unboundedly many bins, which returns only a heaviest one (Karwa & Vadhan 2018,
 //! Lemma 2.3; the stability-based histogram of Bun, Nissim & Stemmer 2016): Lemma B.1 of Liu et al.
 //!
 //! ```text

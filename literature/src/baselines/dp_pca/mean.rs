@@ -1,5 +1,5 @@
-//! Private mean of a range that is found privately (Algorithm 5 of Liu et al.; Karwa & Vadhan 2018; Kamath, Li, Singhal
-//! & Ullman 2019).
+//! Private mean within a range that is found privately (Algorithm 5 of Liu et al.; Karwa & Vadhan 2018; Kamath, Li,
+//! Singhal & Ullman 2019).
 //!
 //! *In a box*, as printed ([`Range::Box`](super::Range::Box)):
 //!

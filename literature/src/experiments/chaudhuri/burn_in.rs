@@ -1,4 +1,4 @@
-//! Section 6.2 and Figure 2: how long a chain for PPCA takes to forget where it started.
+//! Section 6.2 and Figure 2: the time that a chain for PPCA takes to forget its start.
 
 use super::{REAL, data_set, decimals, eigenvalues, real_sample};
 use crate::baselines::ppca::Gibbs;

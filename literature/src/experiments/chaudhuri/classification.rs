@@ -1,4 +1,4 @@
-//! Section 6.4 and Table 2: what a classifier makes of records that a private subspace has projected.
+//! Section 6.4 and Table 2: the accuracy of a classifier on records projected to a private subspace.
 
 use rand::seq::SliceRandom;
 

@@ -1,4 +1,4 @@
-//! Figure 1: what MOD-SULQ can do at best on the worst data (Theorem 15), beside what it does.
+//! Figure 1: the best that MOD-SULQ can do on the worst data (Theorem 15), beside what it does.
 
 use nalgebra::DMatrix;
 

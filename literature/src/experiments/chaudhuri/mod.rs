@@ -1,6 +1,6 @@
 //! Chaudhuri, Sarwate & Sinha (2013): MOD-SULQ and PPCA, in theory, on real data and before a classifier.
 //!
-//! Their central methods stand beside double-cap, which trusts nobody, PCA without privacy and a subspace that reads
+//! The central methods are shown beside double-cap, which trusts nobody, PCA without privacy and a subspace that reads
 //! nothing.
 
 mod burn_in;

@@ -4,8 +4,7 @@
 //! are numbers, two of which are zero in every record. What remains has d = 116, as section 6.1 says. Each feature is
 //! then divided by its largest value, and each record by the largest norm of all ("normalized each row so that each
 //! entry has maximum value 1, and normalize each column such that the maximum (Euclidean) column norm is 1", where a
-//! column of their matrix is a record); or by its own norm, which is what a device that does not know the others can
-//! do.
+//! column of their matrix is a record); or by its own norm, as a device that does not know the others can.
 //!
 //! Both divisors are read from the records themselves. The papers' guarantees, and ours here, hold about records that
 //! are so scaled: the divisors count as public.

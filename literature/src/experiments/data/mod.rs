@@ -1,4 +1,4 @@
-//! The data sets of the papers: under which name a file is expected, where its owner publishes it, and how it is read.
+//! The data sets of the papers: the name of each file, where its owner publishes it, and its reader.
 //!
 //! Nothing here opens a file: readers come from the command line, which looks for the names below in one folder.
 

@@ -1,4 +1,4 @@
-//! The sparse subspace that the paper takes for the truth of real data.
+//! The sparse subspace that the paper uses as the truth of real data.
 //!
 //! "We run the method in [28] 50 times, and select the one with the largest variance": Wang, Lu & Liu (2014), whose
 //! second stage is sparse orthogonal iteration:

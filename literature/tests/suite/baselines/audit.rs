@@ -1,4 +1,4 @@
-//! The privacy of estimators, tested from outside: on neighbouring sets of records, how large must epsilon be at least?
+//! A black-box audit of estimators: the least that epsilon must be, from runs on neighbouring sets of records.
 //!
 //! # Statement
 //! Let a method be (epsilon, delta)-private for the relation under which the two samples are neighbours. With

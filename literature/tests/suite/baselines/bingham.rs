@@ -1,4 +1,4 @@
-//! The Bingham samplers against exact densities that are computed here, by other means than the samplers'.
+//! The Bingham samplers against exact densities, computed here by other means than the samplers'.
 
 use chacha20::ChaCha12Rng;
 use ldp_pca_literature::baselines::ppca::{Gibbs, bingham::draw_orthogonal};

@@ -1,4 +1,4 @@
-//! DPS-PCA under audit: the result, and everything that a provider sends to a server that asks the worst.
+//! DPS-PCA under audit: the result, and everything that a provider sends to a server that asks the worst questions.
 
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;

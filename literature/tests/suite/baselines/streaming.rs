@@ -1,4 +1,4 @@
-//! Oja, Private Oja and DP-PCA on laws for which their papers say what to expect.
+//! Oja, Private Oja and DP-PCA on laws for which their papers state what to expect.
 
 use chacha20::ChaCha12Rng;
 use ldp_pca::privacy::{Delta, Epsilon};

@@ -1,4 +1,4 @@
-//! The little of HTTP that answers need.
+//! The part of HTTP that answers need.
 
 use std::error::Error;
 

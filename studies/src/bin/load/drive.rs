@@ -1,4 +1,4 @@
-//! All connections in one thread: sockets that are told of by the system, and the little of HTTP that answers need.
+//! All connections in one thread: sockets with readiness events, and the part of HTTP that answers need.
 
 use std::error::Error;
 use std::io::{self, Read, Write};

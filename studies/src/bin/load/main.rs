@@ -1,4 +1,4 @@
-//! How many reports a server takes: a load generator in a process of its own.
+//! A load generator in a process of its own: it measures how many reports a server accepts.
 //!
 //! ```text
 //! cargo build --release -p ldp-pca-cli && cargo run --release -p ldp-pca-studies --bin load -- compact

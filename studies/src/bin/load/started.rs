@@ -1,4 +1,4 @@
-//! A server that is started for this, in a process and a temporary folder of its own.
+//! A server started for the measurement, in a process and a temporary folder of its own.
 
 use std::error::Error;
 use std::fs;

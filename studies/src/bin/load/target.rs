@@ -1,4 +1,4 @@
-//! The server that is measured: one that runs, or one started for this.
+//! The measured server: a running one, or one started for the measurement.
 
 use std::error::Error;
 use std::fs;

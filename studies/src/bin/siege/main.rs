@@ -1,5 +1,5 @@
-//! Whether good clients are served while hostile ones do their worst: real server, real sockets, attackers in a process
-//! of their own.
+//! A test of service under attack: whether good clients are served while hostile ones do their worst, with a real
+//! server, real sockets, and attackers in a process of their own.
 //!
 //! ```text
 //! cargo build --release -p ldp-pca-cli && cargo run --release -p ldp-pca-studies --bin siege

@@ -1,4 +1,4 @@
-//! What a task's reports take: as many as it may have, from one client, until it is full.
+//! The memory that a task's reports take: one client sends as many as the task may have, until it is full.
 
 use std::error::Error;
 use std::net::Ipv4Addr;
@@ -11,10 +11,10 @@ use crate::server::Besieged;
 /// Reports of one request.
 const BATCH: usize = 1000;
 
-/// What an id takes at the most.
+/// The most bytes that an id takes.
 const ID_BYTES: f64 = 51.0;
 
-/// The most memory that a server with so many reports held, in MiB, and what docs/limits.md says of the ids alone.
+/// The most memory that a server with that many reports held, in MiB, and what docs/limits.md states for the ids alone.
 pub async fn fill(program: Option<&Path>, reports: usize) -> Result<(f64, f64), Box<dyn Error>> {
     let server = Besieged::start(program, false, &format!("max_task_records = {reports}\n"))?;
     let bodies = Bodies::new(&Mode::Batched.task(None)?, Mode::Batched, BATCH)?;

@@ -1,4 +1,4 @@
-//! The server that is besieged, with every limit at its default.
+//! The attacked server, with every limit at its default.
 
 use std::error::Error;
 use std::fs;
