@@ -70,8 +70,8 @@ export interface Withdrawal {
   /** The report's id, if there was one. */
   readonly id?: string;
   /**
-   * Whether the report had left the device. `true`: it counts, and nothing here removes it from the sum. `false`: \
-   it never will. `"unknown"`: an attempt had started and no answer came.
+   * Whether the report had left the device. `true`: it counts, and nothing here removes it from the sum. `false`: it
+   * never will. `"unknown"`: an attempt had started and no answer came.
    */
   readonly sent: boolean | "unknown";
 }
