@@ -1,7 +1,7 @@
-//! Reports in a web service of one's own: `cargo run --release -p ldp-pca-server --example handler`.
+//! Reports in your own web service: `cargo run --release -p ldp-pca-server --example handler`.
 //!
-//! Two handlers of axum: one takes reports, the other answers with the leading component. Sums are in memory.
-//! `ldp-pca serve` is the whole aggregator, which keeps reports on disk, sums many tasks, and limits what strangers may
+//! Two axum handlers: one accepts reports, the other answers with the leading component. Sums are in memory.
+//! `ldp-pca serve` is the full aggregator, which keeps reports on disk, sums many tasks, and limits what strangers may
 //! send.
 
 use std::collections::HashSet;

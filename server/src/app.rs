@@ -1,4 +1,4 @@
-//! What all requests share.
+//! The state that all requests share.
 
 use std::collections::HashMap;
 use std::ptr;
@@ -39,32 +39,32 @@ pub(super) struct App {
     pub(super) putting: Mutex<()>,
     pub(super) tokens: Tokens,
     pub(super) config: Arc<ServerConfig>,
-    /// Made when first asked for: the store alone knows which tasks there are. Each with the reports that it is of.
+    /// Made at the first request, because only the store knows the tasks. Each with the reports that it belongs to.
     collections: RwLock<HashMap<TaskDigest, OfReports<Collection>>>,
 }
 
-/// What the server computes from a task's reports and tells about them.
+/// The server's results and streams for a task's reports.
 #[derive(Default)]
 pub(super) struct Collection {
     pub(super) recovery: RecoveryCache,
     pub(super) pulse: Pulse,
 }
 
-/// Something that was made from reports, and which reports those are.
+/// Something that was made from reports, with those reports.
 type OfReports<T> = (Weak<dyn TaskReports>, Arc<T>);
 
-/// Where a task is between its start and its end.
+/// The phase of a task between its start and its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Period {
     /// Before the start, which is in seconds since 1970.
     NotStarted(u64),
-    /// Reports are taken.
+    /// Reports are accepted.
     Open,
     /// After the end.
     Expired(u64),
 }
 
-/// What `GET /tasks/{id}/status` answers.
+/// The answer of `GET /tasks/{id}/status`.
 #[derive(Serialize)]
 pub(super) struct Status {
     task: String,
@@ -75,9 +75,9 @@ pub(super) struct Status {
     guarantee: Guarantee,
     dimension: usize,
     report_bytes: usize,
-    /// Whether components are given out without a token.
+    /// Whether components are returned without a token.
     open_recovery: bool,
-    /// Whether only reports with an issued id are taken.
+    /// Whether only reports with an issued id are accepted.
     issued_ids: bool,
     /// Whether dense reports are checked.
     range_check: bool,
@@ -111,13 +111,13 @@ impl App {
         }
     }
 
-    /// The reports of the task beyond which no more are taken.
+    /// The most reports of the task that are accepted.
     pub(super) fn ceiling(&self, reports: &dyn TaskReports, settings: &TaskSettings) -> u64 {
         let records = settings.max_records.unwrap_or(self.config.max_task_records);
         records.min(self.config.max_task_bytes / reports.report_bytes() as u64)
     }
 
-    /// An end before this is past for every clock.
+    /// An end before this time is past for every clock.
     pub(super) fn earliest_end(&self) -> u64 {
         unix_time().saturating_sub(self.config.clock_skew.as_secs())
     }
@@ -128,8 +128,8 @@ impl App {
         TaskDigest::from_hex(&id).and_then(|id| self.store.task(id)).ok_or_else(|| Problem::unknown_task(&id))
     }
 
-    /// What belongs to a task beside its reports. It begins anew with them: another aggregator on the same store may
-    /// have deleted the task and put it there again.
+    /// The state of a task besides its reports. It starts again when they do: another aggregator on the same store may
+    /// have deleted the task and added it again.
     pub(super) fn collection(&self, reports: &Arc<dyn TaskReports>) -> Arc<Collection> {
         let task = reports.task().digest();
         let is_of = |of: &Weak<dyn TaskReports>| ptr::addr_eq(of.as_ptr(), Arc::as_ptr(reports));
@@ -155,17 +155,17 @@ impl App {
         }
     }
 
-    /// The number of reports below which no components are given out: at least one.
+    /// The least number of reports for which components are returned: at least one.
     pub(super) fn minimum_batch(&self, settings: &TaskSettings) -> u64 {
         settings.minimum_batch.unwrap_or(self.config.minimum_batch).max(1)
     }
 
-    /// Whether components are given out without a token.
+    /// Whether components are returned without a token.
     pub(super) fn open_recovery(&self, settings: &TaskSettings) -> bool {
         settings.open_recovery.unwrap_or(self.config.open_recovery)
     }
 
-    /// Whether only reports with an id that was issued here are taken.
+    /// Whether only reports with an id that was issued here are accepted.
     pub(super) fn issued_ids(&self, settings: &TaskSettings) -> bool {
         settings.issued_ids.unwrap_or(self.config.issued_ids)
     }
@@ -175,7 +175,7 @@ impl App {
         settings.range_check.unwrap_or(self.config.range_check)
     }
 
-    /// Where the task is now, with what clocks may be off in the sender's favour.
+    /// The task's present phase, with the clock tolerance in the sender's favour.
     pub(super) fn period(&self, settings: &TaskSettings) -> Period {
         // Most tasks have no bounds, and need no clock.
         if settings.starts.is_none() && settings.expires.is_none() {

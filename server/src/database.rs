@@ -1,4 +1,4 @@
-//! Where reports are kept: in the folder, or in a database.
+//! The choice of a store: the folder, or a database.
 
 #[cfg(feature = "postgres")]
 use std::fs;
@@ -14,7 +14,7 @@ use super::store::{At, PostgresOptions, PostgresStore};
 use super::store::{FolderOptions, FolderStore, ReportStore, StoreError, StoreMetrics};
 use ldp_pca::task::Task;
 
-/// Opens the database if there is one, and else the folder, with `tasks` and those that it already has.
+/// Opens the database if there is one, otherwise the folder, with `tasks` and those that it already has.
 pub(super) async fn open_store(
     config: &ServerConfig,
     tasks: Vec<Task>,

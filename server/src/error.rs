@@ -1,4 +1,4 @@
-//! Why a server does not start or goes on.
+//! Reasons for a server not to start, or to stop.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::net::TlsError;
 use super::store::StoreError;
 
-/// Why a server does not start or goes on.
+/// Reasons for a server not to start, or to stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
@@ -22,16 +22,16 @@ pub enum ServerError {
     Secret {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A token that is none.
+    /// An invalid token.
     #[error("{0}")]
     Token(String),
     /// The folder of the page.
     #[error("{} is not a folder: build the page first, or serve without it", path.display())]
     Page {
-        /// What was given.
+        /// The path given.
         path: PathBuf,
     },
     /// The port.
@@ -39,7 +39,7 @@ pub enum ServerError {
     Listen {
         /// The last address tried.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A session between data providers that an earlier run left.
@@ -47,7 +47,7 @@ pub enum ServerError {
     Session {
         /// The folder, or a file in it.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// The certificate.

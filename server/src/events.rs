@@ -1,7 +1,7 @@
-//! The states of tasks that are told to whoever listens.
+//! The states of tasks, sent to listeners.
 //!
-//! A task's counts become *pulses*, at most one per [`PULSE`]: all listeners hear of the same states, so the components
-//! of each are computed once. Nobody is waited for: who reads slowly hears of fewer states, and of the newest.
+//! A task's counts become *pulses*, at most one per [`PULSE`]: all listeners get the same states, so the components of
+//! each are computed once. Nobody waits for a slow listener: it gets fewer states, and the newest one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,16 +15,16 @@ use super::net::{Client, Full, Portion, Shares};
 use super::problem::{Kind, Problem};
 use super::store::{Counts, TaskReports};
 
-/// The least time between two states of a task that are told.
+/// The least time between two published states of a task.
 const PULSE: Duration = Duration::from_secs(1);
 
-/// What all streams share.
+/// The state that all streams share.
 pub(super) struct Events {
     stopping: watch::Sender<bool>,
     open: Arc<Shares>,
 }
 
-/// The states of one task that are told.
+/// The published states of one task.
 #[derive(Default)]
 pub(super) struct Pulse {
     /// `None` once the task is deleted.
@@ -33,7 +33,7 @@ pub(super) struct Pulse {
 }
 
 impl Events {
-    /// At most `streams` at the same time, and so many of one client.
+    /// At most `streams` at the same time, and a share of them for one client.
     pub(super) fn new(streams: usize, of_client: Most) -> Self {
         Self { stopping: watch::Sender::new(false), open: Shares::new(streams, of_client) }
     }
@@ -51,7 +51,7 @@ impl Events {
         self.stopping.send_replace(true);
     }
 
-    /// Is ready when streams are to end.
+    /// Ready when streams have to end.
     pub(super) fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut stopping = self.stopping.subscribe();
         async move {
@@ -71,8 +71,8 @@ impl Pulse {
         self.states.send_replace(None);
     }
 
-    /// Hears of the states from now on. The first who listens sets the pulse going, which then goes on for as long as
-    /// the task and the server do.
+    /// Subscribes to the states from now on. The first listener starts the pulse, which then runs as long as the task
+    /// and the server.
     pub(super) fn listen(&self, events: &Events, reports: &dyn TaskReports) -> watch::Receiver<Option<Counts>> {
         if !self.driven.swap(true, Ordering::AcqRel) {
             let mut counts = reports.watch_counts();
@@ -98,7 +98,7 @@ impl Pulse {
             });
         }
         let mut states = self.states.subscribe();
-        // The present state is the first one that is told.
+        // The present state is the first one that is published.
         states.mark_changed();
         states
     }

@@ -9,16 +9,16 @@
 //! ```
 //!
 //! so it can be recognized without being remembered, belongs to one task, and a forged one passes with probability
-//! 2^-64 per attempt. Whoever can have many of them can still choose among those: a request without a token gets
+//! 2^-64 per attempt. A client that can get many of them can still choose among those: a request without a token gets
 //! [`OPEN_COUNT`] at most, and the rate limit counts requests.
 //!
 //! # Privacy
 //! The guarantee of a report holds for every fixed id: both mechanisms' proofs fix the id (and with it the candidates)
 //! first, and bound the ratio of payload probabilities given it. Given the id that the server issued, the payload's law
-//! is that of the proof, whatever the server knows or had in mind when it chose the id, so nothing is spent. What it
-//! costs is another thing: the server can remember whom it gave an id, and so link a report to that request. A report
-//! travels with a sender's address anyhow; where a proxy hides it, ids must be fetched through the same proxy, and not
-//! in one connection with the report.
+//! is that of the proof, whatever the server knew or intended when it chose the id, so nothing is spent. The cost is a
+//! different one: the server can remember whom it gave an id, and so link a report to that request. A report travels
+//! with a sender's address anyway. Where a proxy hides it, ids must be fetched through the same proxy, and not in one
+//! connection with the report.
 
 use std::io;
 use std::path::Path;
@@ -38,13 +38,13 @@ pub(super) const OPEN_COUNT: u32 = 16;
 /// The most ids per request with an admin's token.
 pub(super) const MOST: u32 = 10_000;
 
-/// What the authenticated text begins with, so that the key can serve nothing else by mistake.
+/// The start of the authenticated text, so that the key cannot serve another purpose by mistake.
 const CONTEXT: &[u8] = b"ldp-pca issued id 1";
 
-/// The same for what data providers show (`sessions`).
+/// The same for data providers' tokens (`sessions`).
 const PROVIDER_CONTEXT: &[u8] = b"ldp-pca provider token 1";
 
-/// Makes ids, and knows its own.
+/// Makes ids, and recognizes its own.
 #[derive(Clone)]
 pub(super) struct Issuer {
     keyed: Hmac<Sha256>,
@@ -52,13 +52,13 @@ pub(super) struct Issuer {
 }
 
 impl Issuer {
-    /// With the key in `path`, which is made when it is not there.
+    /// With the key in `path`, which is created if missing.
     pub(super) fn load(path: &Path) -> Result<Self, ServerError> {
         let refused = |source| ServerError::Secret { path: path.to_owned(), source };
         let make = || random_line(32).map(|line| format!("{line}crc32 {}\n", checksum_of(line.trim())));
         let (text, _) = read_or_make(path, make).map_err(refused)?;
         let key = match text.split_whitespace().collect::<Vec<_>>()[..] {
-            // As earlier versions made them, and people do.
+            // The form of earlier versions, and of people.
             [key] => key,
             [key, "crc32", checksum] if checksum == checksum_of(key) => key,
             _ => {

@@ -1,7 +1,7 @@
 //! The aggregator over HTTP with its embedded store.
 //!
-//! It takes reports, never records, and acknowledges a report when it is on the disk. The interface is described in
-//! docs/http-api.md, the folder in which everything is kept in `store`.
+//! It accepts reports, never records, and acknowledges a report when it is on disk. docs/http-api.md describes the
+//! interface, and `store` the folder that keeps everything.
 //!
 //! ```no_run
 //! use ldp_pca_server::{Server, ServerConfig};
@@ -79,27 +79,27 @@ pub struct Server {
     tls: Option<Tls>,
 }
 
-/// A task of a server, and what opening its file found.
+/// A task of a server, with the findings of opening its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskSummary {
     /// The task.
     pub digest: TaskDigest,
     /// Reports counted.
     pub records: u64,
-    /// The reports beyond which no more are taken.
+    /// The most reports that are accepted.
     pub ceiling: u64,
-    /// Bytes cut off the end of its file because they were no whole report, behind all that was acknowledged.
+    /// Bytes cut off the end of its file because they were not a whole report, after everything acknowledged.
     pub cut_bytes: u64,
-    /// Acknowledged reports that are damaged or gone: the disk lost what it had. The log has their places.
+    /// Acknowledged reports that are damaged or gone: the disk lost them. The log has their places.
     pub damaged_reports: u64,
 }
 
 impl Server {
     /// Opens the folder with `tasks` and those that it already has, and takes the port. It does not answer yet. More
-    /// tasks can come over HTTP.
+    /// tasks can be added over HTTP.
     ///
     /// # Errors
-    /// [`ServerError`] when the folder cannot be opened, a token is no good, or the port is taken.
+    /// [`ServerError`] when the folder cannot be opened, a token is invalid, or the port is taken.
     pub async fn bind(config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
         let tls = Self::checked(&config)?;
         let metrics = StoreMetrics::default();
@@ -107,12 +107,12 @@ impl Server {
         let sessions = match Sessions::load(&config.data) {
             Ok(sessions) => sessions,
             Err(error) => {
-                // Whoever mends it can start the next one at once.
+                // The next start can then succeed at once.
                 spawn_blocking(move || store.close()).await.map_err(io::Error::from)?;
                 return Err(error);
             }
         };
-        // The folder is ours now: what is not in it yet can be made.
+        // The folder is ours now: missing parts can be created.
         let (tokens, made_tokens) = Tokens::load(&config.tokens, &config.data)?;
         let key = config.issuing_key_file.clone().unwrap_or_else(|| config.data.join("issuing.key"));
         let issuer = Issuer::load(&key)?;
@@ -122,11 +122,11 @@ impl Server {
         Ok(Self { listener, address, app, made_tokens, tls })
     }
 
-    /// Whether the settings are good: limits, the page's folder, the certificate and its key, and the files of tokens
-    /// that are named. It makes nothing, and opens neither folder nor database nor port.
+    /// Checks the settings: limits, the page's folder, the certificate and its key, and the named files of tokens. It
+    /// creates nothing, and opens neither folder nor database nor port.
     ///
     /// # Errors
-    /// [`ServerError`], what [`Server::bind`] would say of them.
+    /// [`ServerError`], as [`Server::bind`] would return it.
     pub fn check(config: &ServerConfig) -> Result<(), ServerError> {
         Self::checked(config).map(drop)
     }
@@ -149,7 +149,7 @@ impl Server {
         self.address
     }
 
-    /// The files of tokens that this start made: whoever may do what they allow is to be given them.
+    /// The files of tokens that this start created: give them to the people who may do what they allow.
     #[must_use]
     pub fn made_tokens(&self) -> &[PathBuf] {
         &self.made_tokens
@@ -168,8 +168,8 @@ impl Server {
         self.app.store.tasks().iter().map(summary).collect()
     }
 
-    /// Serves until `shutdown` is ready. Then it takes no more connections, closes idle ones, ends event streams,
-    /// finishes open requests for as long as `drain_timeout` says and cuts what is left, and gives the folder free.
+    /// Serves until `shutdown` is ready. Then it accepts no more connections, closes idle ones, ends event streams,
+    /// finishes open requests for up to `drain_timeout`, cuts off the rest, and releases the folder.
     ///
     /// # Errors
     /// [`ServerError::Io`] when the store's last writes cannot be waited for.
@@ -180,7 +180,7 @@ impl Server {
         keeping.spawn(retention::sweep_forever(Arc::clone(&app)));
         let stopped = async {
             shutdown.await;
-            // Streams end only when they are told to, and connections are closed only when what they carry has ended.
+            // Streams end only on this signal, and connections are closed only after their last request.
             app.events.stop();
         };
         net::serve(listener, &app.config, tls, |peer| routes.answering(peer), stopped).await;
@@ -190,12 +190,12 @@ impl Server {
     }
 }
 
-/// Connections that the system accepts for the server until it takes them: devices that send one report each come by
-/// the thousand at once, and one that finds no place there tries again after a second. The system's own limit may be
-/// lower (net.core.somaxconn).
+/// Connections that the system accepts for the server until it takes them: devices that send one report each arrive by
+/// the thousand at once, and one without a place tries again after a second. The system's own limit may be lower
+/// (net.core.somaxconn).
 const BACKLOG: u32 = 4096;
 
-/// What the system keeps of answers that are not yet read, for each connection. Left to itself it takes megabytes.
+/// The system's buffer of unread answers, per connection. By default it takes megabytes.
 const UNREAD_BYTES: u32 = 256 << 10;
 
 /// Takes the port, or with `next_free` one of those after it.

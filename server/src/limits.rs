@@ -1,4 +1,4 @@
-//! Reading requests within bounds of number, size, time and memory.
+//! Requests read within limits of number, size, time and memory.
 
 use std::future::poll_fn;
 use std::net::IpAddr;
@@ -19,34 +19,34 @@ use super::problem::{Kind, Problem, excerpt};
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Room that is made for a body before it has come, at most: at first, and once so much of it is there.
+/// The most room that is allocated for a body before it arrives: at first, and once that much has arrived.
 const ROOM_AT_FIRST: usize = 4 << 10;
 const ROOM_AHEAD: usize = 128 << 10;
 
-/// Bodies up to this length have some bytes for themselves: whoever sends one report finds room when large bodies have
-/// taken theirs.
+/// Bodies up to this length have bytes of their own: a single report finds room even when large bodies have taken
+/// theirs.
 const SMALL_BODY: usize = 64 << 10;
 
 /// No report is shorter.
 const SHORTEST_REPORT: u32 = 34;
 
-/// For how long what is left of a refused body is read.
+/// How long the rest of a refused body is read.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// Refused bodies that are read to their end at the same time; those beyond them are cut off.
+/// Refused bodies that are read to their end at the same time; further ones are cut off.
 const LINGERING: usize = 1024;
 
-/// How long a body may take in any case, and the bytes in a second that it must have on average from then on: slower
-/// ones hold a place that others want.
+/// How long a body may take in any case, and the bytes per second that it must average from then on: slower ones hold a
+/// place that others need.
 const BODY_GRACE: Duration = Duration::from_secs(5);
 const SLOWEST_BODY: f64 = 1024.0;
 
-/// The bounds that all requests share.
+/// The limits that all requests share.
 pub(super) struct Limits {
     config: Arc<ServerConfig>,
     /// The bytes of reports that are held in memory.
     pending: Arc<Shares>,
-    /// Those of them that are there for small bodies alone.
+    /// The part of them only for small bodies.
     spared: usize,
     /// The requests of each client that come through proxies and are being answered.
     forwarded: Arc<Shares>,
@@ -55,7 +55,7 @@ pub(super) struct Limits {
     reports: Option<RateLimiter>,
     bytes: Option<RateLimiter>,
     told_of_proxy: Once,
-    /// Of what is answered without waiting for anybody.
+    /// For requests that are answered without waiting.
     pub(super) turns: Arc<Turns>,
     /// One permit for each refused body that is still read.
     lingering: Arc<Semaphore>,
@@ -87,13 +87,14 @@ impl Limits {
         }
     }
 
-    /// For whom a request on a connection from `peer` is made.
+    /// The client of a request on a connection from `peer`.
     pub(super) fn client<B>(&self, peer: IpAddr, request: &Request<B>) -> Client {
         let headers = request.headers();
         if peer.is_loopback() && headers.contains_key(FORWARDED_FOR) && !is_proxy(peer, &self.config.trusted_proxies) {
             self.told_of_proxy.call_once(|| {
                 tracing::warn!(
-                    "a proxy on this machine asks for others and is not in trusted_proxies: limits count all of its \
+                    "a proxy on this machine makes requests for others but is not in trusted_proxies: limits count all \
+                        of its \
                         clients as one"
                 );
             });
@@ -101,7 +102,7 @@ impl Limits {
         client_address(peer, headers, &self.config.trusted_proxies).into()
     }
 
-    /// Whether the client may ask now.
+    /// Whether the client may make a request now.
     pub(super) fn admit(&self, client: Client) -> Result<(), Problem> {
         take(&self.limiter, client, 1)
     }
@@ -114,10 +115,12 @@ impl Limits {
         }
         self.forwarded.take(client, 1).map(Some).map_err(|full| match full {
             Full::Client => Kind::RateLimit.because(
-                "as many requests of your address are being answered as one client may have: send this one again later",
+                "one client's limit of requests at the same time is reached for your address: send this one again \
+                later",
             ),
-            Full::All => Kind::Busy
-                .because("as many requests are being answered as may be at the same time: send this one again later"),
+            Full::All => {
+                Kind::Busy.because("the limit of requests at the same time is reached: send this one again later")
+            }
         })
     }
 
@@ -126,28 +129,28 @@ impl Limits {
         self.ids.as_ref().map_or(most, |limiter| most.min(limiter.limit.burst))
     }
 
-    /// Whether the client may have so many report ids now.
+    /// Whether the client may have this many report ids now.
     pub(super) fn admit_ids(&self, client: Client, count: u32) -> Result<(), Problem> {
         take(&self.ids, client, count)
     }
 
-    /// Whether the client may have so many reports stored now.
+    /// Whether the client may have this many reports stored now.
     pub(super) fn admit_reports(&self, client: Client, reports: usize, bytes: usize) -> Result<(), Problem> {
         let counted = |count| u32::try_from(count).unwrap_or(u32::MAX);
         take(&self.reports, client, counted(reports))?;
         take(&self.bytes, client, counted(bytes))
     }
 
-    /// The body, or why not.
+    /// The body, or the reason why it is refused.
     pub(super) async fn read(&self, client: Client, headers: &HeaderMap, body: Body) -> Result<Upload, Problem> {
         let most = self.config.max_body_bytes;
         let too_large = |found: usize| {
             Kind::BodyTooLarge.because(format!(
-                "the body has {found} bytes or more and at most {most} are read: send the reports in several requests"
+                "the body has {found} bytes or more, but at most {most} are read: send the reports in several requests"
             ))
         };
         let mut permit = self.pending.take(client, 0).map_err(no_room)?;
-        // What is announced is not yet there: only what has come is held against the others.
+        // The announced length has not arrived yet: only what has arrived counts.
         let hold = |length: usize, more: usize| {
             let spared = if length > SMALL_BODY { self.spared } else { 0 };
             permit.grow(more, spared).map_err(no_room)
@@ -170,13 +173,13 @@ impl Limits {
             return Err(self.refuse(headers, body, problem));
         }
         let too_large =
-            |_| Kind::BodyTooLarge.because(format!("the body has more than {most} bytes, and so many are read"));
+            |_| Kind::BodyTooLarge.because(format!("the body has more than {most} bytes, the most that are read"));
         let bytes = self.collect(headers, body, most, too_large, |_, _| Ok(())).await?;
         object::from_slice(&bytes)
-            .map_err(|error| Kind::BadJson.because(format!("the body is not what is asked for: {error}")))
+            .map_err(|error| Kind::BadJson.because(format!("the body is not the expected document: {error}")))
     }
 
-    /// A whole body of at most `most` bytes. `hold` is told of each piece before it is kept: the length with it, and
+    /// A whole body of at most `most` bytes. `hold` receives each piece before it is kept: the length including it, and
     /// its own.
     async fn collect(
         &self,
@@ -213,9 +216,9 @@ impl Limits {
         }
     }
 
-    /// The refusal, at once. What is left of the body is still read for a while: many clients only look at an answer
-    /// after they have sent everything, and see a broken connection otherwise. A client that waits for `100 Continue`
-    /// has not sent it.
+    /// The refusal, at once. The rest of the body is still read for a while: many clients look at an answer only after
+    /// they have sent everything, and see a broken connection otherwise. A client that waits for `100 Continue` has not
+    /// sent it.
     pub(super) fn refuse(&self, headers: &HeaderMap, body: Body, problem: Problem) -> Problem {
         self.refuse_longer(headers, body, self.config.max_body_bytes, problem)
     }
@@ -241,17 +244,17 @@ impl Limits {
     }
 }
 
-/// Takes so many from the client's bucket, where there is a limit.
+/// Takes this many from the client's bucket, where there is a limit.
 fn take(limiter: &Option<RateLimiter>, client: Client, count: u32) -> Result<(), Problem> {
     limiter.as_ref().map_or(Ok(()), |limiter| limiter.take(client, count, Instant::now()).map_err(too_often))
 }
 
 fn too_often(wait: Duration) -> Problem {
-    // Rounded up: who comes back then is not refused again.
+    // Rounded up, so that a client that returns then is not refused again.
     let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).saturating_add(1);
     Kind::RateLimit
         .because(format!(
-            "more comes from this address than one client may send, and nothing of this was counted: send it again \
+            "this address sends more than one client may, and nothing of this was counted: send it again \
             in {seconds} s"
         ))
         .retry_after(seconds)
@@ -261,13 +264,13 @@ fn no_room(full: Full) -> Problem {
     match full {
         Full::All => busy(),
         Full::Client => Kind::Busy.because(
-            "more reports from your address are waiting than one client may have here, and none of this request was \
+            "your address has more reports waiting than one client may have here, and none of this request was \
                 counted: send the same bytes again later",
         ),
     }
 }
 
-/// The server holds as many reports as it may.
+/// The server's limit of waiting reports is reached.
 pub(super) fn busy() -> Problem {
     Kind::Busy.because(
         "more reports are waiting for the disk than the server may hold, and none of this request was counted: send \
@@ -294,7 +297,7 @@ fn declared_length(headers: &HeaderMap) -> usize {
     headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(0)
 }
 
-/// How fast a body comes, from its beginning on.
+/// The speed of a body from its start.
 struct Pace(Instant);
 
 impl Pace {
@@ -302,7 +305,7 @@ impl Pace {
         Self(Instant::now())
     }
 
-    /// The next piece of a body of which so many bytes have come, unless it comes too late.
+    /// The next piece of a body of which this many bytes have arrived, unless it is too late.
     async fn next(&self, body: &mut Body, received: usize) -> Result<Option<Bytes>, Problem> {
         let allowed = BODY_GRACE + Duration::from_secs_f64(received as f64 / SLOWEST_BODY);
         let next = timeout(allowed.saturating_sub(self.0.elapsed()), next_data(body)).await;

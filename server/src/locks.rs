@@ -1,5 +1,5 @@
-//! Locks as the server takes them. Nothing that is done under them leaves a half-made state behind, so a panic
-//! elsewhere does not matter.
+//! Locks that ignore poisoning. No work under them leaves an incomplete state behind, so a panic elsewhere does not
+//! matter.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

@@ -1,5 +1,4 @@
-//! What an operator watches. Counting is adding to atomics; names are put to numbers when somebody
-//! looks.
+//! Metrics for operators. Counting adds to atomics; numbers get their names only when they are read.
 
 use std::time::Duration;
 
@@ -11,12 +10,12 @@ use prometheus_client::registry::{Registry, Unit};
 use super::problem::{Kind, Rejected};
 use super::store::StoreMetrics;
 
-/// The figures of a server.
+/// The metrics of a server.
 pub(super) struct Metrics {
     /// Reports counted, since the start.
     pub(super) accepted: Counter,
     pub(super) duplicate: Counter,
-    /// Duplicates that came with another payload than the first.
+    /// Duplicates whose payload differs from the first one's.
     pub(super) conflicting: Counter,
     pub(super) issued_ids: Counter,
     pub(super) computed_recoveries: Counter,
@@ -56,13 +55,13 @@ impl Metrics {
         self.upload_seconds.observe(took.as_secs_f64());
     }
 
-    /// All figures, under the names that operators watch.
+    /// All metrics, under their public names.
     pub(super) fn registry(&self) -> Registry {
         let mut registry = Registry::with_prefix("ldp_pca");
         registry.register("reports_accepted", "Reports counted, since the start", self.accepted.clone());
-        let help = "Reports that were there already, since the start";
+        let help = "Repeated reports, since the start";
         registry.register("reports_duplicate", help, self.duplicate.clone());
-        let help = "Duplicates that came with another payload than the first, which counts; since the start";
+        let help = "Duplicates whose payload differs from the first one's, which counts; since the start";
         registry.register("reports_conflicting", help, self.conflicting.clone());
         let family = by_label("reason", Rejected::ALL.iter().map(|why| why.name()).zip(&self.rejected));
         registry.register("reports_rejected", "Reports rejected among others, since the start", family);

@@ -1,4 +1,4 @@
-//! JSON objects, and nothing that could pass for one.
+//! Strict JSON objects.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,7 +1,7 @@
-//! Pages of other origins: what browsers let them do (CORS, Fetch Standard 3.2), task by task.
+//! CORS (Fetch Standard 3.2): what browsers allow pages of other origins, task by task.
 //!
-//! tower-http's layer for CORS would not do: reports meet no layer on their way, and its answers have other headers and
-//! another status.
+//! tower-http's layer for CORS does not fit: reports pass no layer, and its answers have other headers and another
+//! status.
 
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -13,15 +13,16 @@ use axum::response::{IntoResponse, Response};
 use super::store::{ReportStore, TaskSettings};
 use ldp_pca::task::TaskDigest;
 
-/// Whether a text is an origin as browsers write it: scheme, host and port, in lower case, and nothing behind them.
-/// They send it byte for byte like this, so that it can be compared as a text.
+/// Whether a text is an origin in the form of browsers: scheme, host and port, in lower case, and nothing after them.
+/// They send it in exactly this form, so it can be compared as a text.
 pub(super) fn is_origin(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-:[]_".contains(&byte);
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     host.is_some_and(|host| !host.is_empty() && host.bytes().all(plain))
 }
 
-/// What a page of the request's origin may do; `None` when no page asks, as most who send reports do not.
+/// The rights of a page of the request's origin; `None` when the request does not come from a page, as with most
+/// reports.
 pub(super) fn allowance<B>(store: &dyn ReportStore, request: &Request<B>) -> Option<HeaderValue> {
     let origin = request.headers().get(ORIGIN)?;
     let task = request.uri().path().strip_prefix("/tasks/").and_then(|rest| TaskDigest::from_hex(rest.get(..64)?));
@@ -36,9 +37,9 @@ fn is_listed(origins: &[String], origin: &HeaderValue) -> bool {
     origins.iter().any(|known| known.as_bytes() == origin.as_bytes())
 }
 
-/// Takes a body without a media type for the one that goes there. That is what a page can send without asking
-/// beforehand, in the moment in which it is left; so pages that may not use the task still have to name the type, and
-/// to ask.
+/// Treats a body without a media type as one of the expected type. A page can send such a body without a preflight
+/// request, even while it is being left. So pages that may not use the task still have to name the type, and need a
+/// preflight.
 pub(super) fn supply_type(headers: &mut HeaderMap, settings: &TaskSettings, media_type: &'static str) {
     let welcome = match (&settings.origins, headers.get(ORIGIN)) {
         (Some(origins), Some(origin)) => is_listed(origins, origin),
@@ -49,14 +50,14 @@ pub(super) fn supply_type(headers: &mut HeaderMap, settings: &TaskSettings, medi
     }
 }
 
-/// Whether a browser asks beforehand.
+/// Whether this is a preflight request.
 pub(super) fn is_preflight<B>(request: &Request<B>) -> bool {
     request.method() == Method::OPTIONS
         && request.headers().contains_key(ORIGIN)
         && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// The answer to a browser that asks beforehand. Adding and deleting tasks is not for pages.
+/// The answer to a preflight request. Pages cannot add and delete tasks.
 pub(super) fn preflight(allowance: Option<&HeaderValue>) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     if allowance.is_some() {
@@ -68,7 +69,7 @@ pub(super) fn preflight(allowance: Option<&HeaderValue>) -> Response {
     response
 }
 
-/// Lets the page see the answer, or not. `asked` tells whether a page asked at all.
+/// Lets the page see the answer, or not. `asked` is whether the request came from a page at all.
 pub(super) fn expose(headers: &mut HeaderMap, asked: bool, allowance: Option<HeaderValue>) {
     if asked {
         headers.insert(VARY, HeaderValue::from_static("origin"));

@@ -1,4 +1,4 @@
-//! Refusals as `application/problem+json` (RFC 9457). Every kind that there is stands in one table.
+//! Refusals as `application/problem+json` (RFC 9457). One table has every kind.
 
 use axum::Json;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use ldp_pca::report::ReportError;
 
-/// Declares an enumeration whose variants have a stable name and more, and lists them.
+/// Declares an enumeration whose variants have a stable name and other properties, and lists them.
 macro_rules! kinds {
     ($(#[$about:meta])* $kind:ident { $($variant:ident = $name:literal $(, $status:ident, $title:literal)?;)* }) => {
         $(#[$about])*
@@ -20,7 +20,7 @@ macro_rules! kinds {
             /// All of them, each at its own number.
             pub(super) const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// What the `type` ends in.
+            /// The end of the `type`.
             pub(super) fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),* }
             }
@@ -40,7 +40,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Why a request is refused.
+    /// The reason for refusing a request.
     Kind {
         BadJson = "bad-json", BAD_REQUEST, "Bad document";
         BadHead = "bad-head", BAD_REQUEST, "Bad head";
@@ -87,7 +87,7 @@ kinds! {
 }
 
 kinds! {
-    /// Why a report is refused, among others that count.
+    /// The reason for refusing a report among others that count.
     Rejected {
         NotAReport = "report-not-a-report";
         Version = "report-version";
@@ -109,7 +109,7 @@ impl From<&ReportError> for Rejected {
             ReportError::Length { .. } => Self::Length,
             ReportError::Checksum => Self::Checksum,
             ReportError::Payload(_) => Self::Payload,
-            // The library may learn to say more than the interface.
+            // The library may get more errors than the interface has.
             _ => Self::NotAReport,
         }
     }
@@ -120,18 +120,18 @@ pub(super) fn urn(name: &str) -> String {
     format!("urn:ldp-pca:problem:{name}")
 }
 
-/// What went wrong with a request; `detail` names the value and the remedy.
+/// The problem of a request; `detail` names the value and the remedy.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
     kind: Kind,
-    /// What was wrong, and what to do.
+    /// The problem and the remedy.
     pub(super) detail: String,
     retry_after: Option<u32>,
     members: Map<String, Value>,
 }
 
 impl Kind {
-    /// A refusal of this kind. Those that may pass (429 and 503) say when to come back.
+    /// A refusal of this kind. Temporary ones (429 and 503) say when to try again.
     pub(super) fn because(self, detail: impl Into<String>) -> Problem {
         let passing = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&self.status());
         Problem { kind: self, detail: detail.into(), retry_after: passing.then_some(5), members: Map::new() }
@@ -139,7 +139,7 @@ impl Kind {
 }
 
 impl Problem {
-    /// Says when to come back.
+    /// Sets when to try again.
     pub(super) fn retry_after(mut self, seconds: u32) -> Self {
         self.retry_after = Some(seconds);
         self
@@ -167,7 +167,7 @@ impl Problem {
         Kind::Internal.because(detail)
     }
 
-    /// Adds members beside the standard ones.
+    /// Adds members to the standard ones.
     pub(super) fn with(mut self, members: impl Serialize) -> Self {
         if let Ok(Value::Object(members)) = serde_json::to_value(members) {
             self.members.extend(members);
@@ -198,13 +198,13 @@ impl IntoResponse for Problem {
         if self.kind.status() == StatusCode::UNAUTHORIZED {
             headers.insert(axum::http::header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        // For whoever counts and logs.
+        // For metrics and the log.
         response.extensions_mut().insert(self.kind);
         response
     }
 }
 
-/// As much of a value as an answer repeats.
+/// The part of a value that an answer repeats.
 pub(super) fn excerpt(value: &str) -> String {
     value.chars().take(80).collect()
 }

@@ -1,4 +1,4 @@
-//! Whether reports can be stored now.
+//! Readiness: whether reports can be stored now.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,18 +9,18 @@ use tokio::time::timeout;
 
 use super::store::ReportStore;
 
-/// How long a finding stands: however often it is asked for, the disk is tried once a second.
+/// How long a result is valid: the disk is tried at most once a second, however often it is asked for.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// The last finding, and when it was found. Others wait while it is looked for.
+/// The last result, and its time. Others wait while it is found.
 #[derive(Default)]
 pub(super) struct Readiness {
     last: Mutex<Option<(Instant, Result<(), String>)>>,
 }
 
 impl Readiness {
-    /// Says why reports cannot be stored now, if they cannot. A store that takes longer than `patience` does not
-    /// answer.
+    /// The reason why reports cannot be stored now, if any. A store that takes longer than `patience` counts as not
+    /// answering.
     pub(super) async fn find(&self, store: &Arc<dyn ReportStore>, patience: Duration) -> Result<(), String> {
         let mut last = self.last.lock().await;
         match &*last {

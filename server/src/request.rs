@@ -1,4 +1,5 @@
-//! What handlers are given of a request, good or not: they say themselves what is wrong, in the order that they choose.
+//! The parts of a request that handlers get, good or not: a handler itself reports what is wrong, in the order it
+//! chooses.
 
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path as UrlPath, Query};

@@ -1,8 +1,7 @@
-//! Deletes tasks whose time is over, `retention` seconds after they expired, and erases those that were deleted when
-//! their grace is over.
+//! Deletes tasks `retention` seconds after they expired, and erases deleted tasks when their grace period is over.
 //!
-//! A clock may be wrong for a while. So nothing is deleted or erased before every reading of an hour has said that it
-//! is time, an hour of the time for which this process has run.
+//! A clock may be wrong for a while. So nothing is deleted or erased until every reading of a full hour, measured by
+//! this process's own running time, has said that it is due.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -19,10 +18,10 @@ use ldp_pca::task::TaskDigest;
 /// How often the clock is read.
 const SWEEP: Duration = Duration::from_secs(600);
 
-/// For how long its readings must agree.
+/// How long its readings must agree.
 const AGREEMENT: Duration = Duration::from_secs(3600);
 
-/// Deletes a task, for whoever asked in a request or because its time is over; `false` when there was none.
+/// Deletes a task, on request or because its time is over; `false` when there was none.
 pub(super) fn delete(
     app: &App,
     task: TaskDigest,
@@ -41,7 +40,7 @@ pub(super) fn delete(
     Ok(deleted)
 }
 
-/// Reads the clock now and then, for ever.
+/// Reads the clock regularly, without end.
 pub(super) async fn sweep_forever(app: Arc<App>) {
     let mut ticks = interval(SWEEP);
     // A machine that slept looks once.
@@ -54,12 +53,12 @@ pub(super) async fn sweep_forever(app: Arc<App>) {
             readings.sweep(&app, unix_time(), Instant::now());
             readings
         });
-        // A panic is a defect; the agreement begins anew.
+        // A panic is a defect; the agreement starts again.
         readings = swept.await.unwrap_or_default();
     }
 }
 
-/// What the clock has said so far.
+/// The clock's readings so far.
 #[derive(Default)]
 struct Readings {
     over: Agreements<TaskDigest>,
@@ -103,7 +102,7 @@ impl Readings {
     }
 }
 
-/// Since when every reading of the clock has said that something's time is over.
+/// The time since which every reading of the clock has said that something's time is over.
 struct Agreements<T>(HashMap<T, Instant>);
 
 impl<T> Default for Agreements<T> {
@@ -167,7 +166,7 @@ mod tests {
         let mut read = |is_over, at| agreements.read(7, is_over, minutes(at));
         assert_eq!(read(true, 0), Agreement::First);
         assert_eq!(read(true, 50), Agreement::Growing);
-        // It was set right.
+        // The clock was corrected.
         assert_eq!(read(false, 55), Agreement::None);
         assert_eq!(read(true, 65), Agreement::First);
         assert_eq!(read(true, 124), Agreement::Growing);

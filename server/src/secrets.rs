@@ -1,15 +1,15 @@
-//! Small files of secrets in the data folder: made once, readable by their owner alone, never shown.
+//! Small files with secrets in the data folder: created once, readable only by their owner, never shown.
 //!
-//! A file is made under a name that nobody can know before, as a new one and with mode 0600 from its first moment, and
-//! gets its own name by a link, which fails where that is taken. So nothing that another user put there is written into
-//! or followed, and of two servers that make the same file at the same time both have what the first one made.
+//! A file is created under an unpredictable name, as a new file with mode 0600 from the start. It gets its own name by
+//! a link, which fails if the name is taken. So nothing that another user put there is written into or followed. If two
+//! servers create the same file at the same time, both use what the first one created.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What the file holds, or when there is none yet what `make` gives, which it holds from then on. The second value says
-/// whether it was made.
+/// The file's content. If there is no file yet, it is created with the result of `make`. The second value is whether it
+/// was created.
 pub(super) fn read_or_make(path: &Path, make: impl FnOnce() -> io::Result<String>) -> io::Result<(String, bool)> {
     match fs::read_to_string(path) {
         Ok(text) => {
@@ -31,8 +31,7 @@ pub(super) fn random_line(bytes: usize) -> io::Result<String> {
     Ok(random.iter().map(|byte| format!("{byte:02x}")).chain(["\n".into()]).collect())
 }
 
-/// Makes a file that is there whole or not at all, with no moment in which others could read it. `false` when there is
-/// one already.
+/// Creates a file that is there whole or not at all, and that others can never read. `false` when there is one already.
 fn make_private(path: &Path, text: &str) -> io::Result<bool> {
     let temporary = path.with_extension(format!("{}.tmp", random_line(8)?.trim()));
     let written = new_private(&temporary).and_then(|mut file| {
@@ -50,7 +49,7 @@ fn make_private(path: &Path, text: &str) -> io::Result<bool> {
     made
 }
 
-/// A new file that its owner alone may read; never one that is there.
+/// A new file that only its owner may read; never an existing one.
 fn new_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -1,4 +1,4 @@
-//! Who may do what: bearer tokens (RFC 6750), compared in constant time over their digests.
+//! Access control by bearer tokens (RFC 6750), compared in constant time over their digests.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use super::error::ServerError;
 use super::problem::{Kind, Problem};
 use super::secrets::{random_line, read_or_make};
 
-/// The fewest characters of a token: what can be guessed is no secret.
+/// The fewest characters of a token: a secret must not be guessable.
 const FEWEST_CHARACTERS: usize = 32;
 
-/// What a token is for. Neither includes the other: whoever adds tasks need not see components.
+/// The role of a token. Neither includes the other: adding tasks does not require seeing components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Adds, changes and deletes tasks, and asks for many report ids.
@@ -30,14 +30,15 @@ pub(super) struct Tokens {
     collector: Vec<Token>,
 }
 
-/// A token's digest, and what it is called in the log.
+/// A token's digest, and its name in the log.
 struct Token {
     name: Arc<str>,
     digest: [u8; 32],
 }
 
 impl Tokens {
-    /// Those of the configuration, and those in the files of `data` where it has none; also the files that were made.
+    /// The configured tokens, and those in the files of `data` where none are configured; also the files that were
+    /// created.
     pub(super) fn load(config: &TokenConfig, data: &Path) -> Result<(Self, Vec<PathBuf>), ServerError> {
         let mut made = Vec::new();
         let mut load = |role: &'static str, listed: &[Secret], file: &Option<PathBuf>| {
@@ -60,7 +61,7 @@ impl Tokens {
         Ok((tokens, made))
     }
 
-    /// Whether those of the configuration and its files are good.
+    /// Checks the configured tokens and their files.
     pub(super) fn check_files(config: &TokenConfig) -> Result<(), ServerError> {
         named("admin", &config.admin, config.admin_file.as_deref())?;
         named("collector", &config.collector, config.collector_file.as_deref()).map(drop)
@@ -87,21 +88,21 @@ impl Tokens {
         match (one_of(good), one_of(other)) {
             (Some(name), _) => Ok(name),
             (None, Some(_)) => {
-                Err(Kind::TokenRole.because(format!("the token is good, but not for this: it needs {needed}'s token")))
+                Err(Kind::TokenRole.because(format!("the token is valid, but not for this: it needs {needed}'s token")))
             }
             (None, None) => Err(Kind::TokenUnknown.because(format!(
-                "the server does not know this token: it needs {needed}'s token as it was configured or made"
+                "the server does not know this token: it needs {needed}'s token as configured or created"
             ))),
         }
     }
 
-    /// Whether the request comes with a token of this role; without any it does not, and with a bad one it is refused.
+    /// Whether the request has a token of this role. Without a token it has none; with a bad one it is refused.
     pub(super) fn has(&self, headers: &HeaderMap, role: Role) -> Result<bool, Problem> {
         if headers.contains_key(header::AUTHORIZATION) { self.check(headers, role).map(|_| true) } else { Ok(false) }
     }
 }
 
-/// The tokens that are listed, and those of the file.
+/// The listed tokens, and those of the file.
 fn named(role: &str, listed: &[Secret], file: Option<&Path>) -> Result<Vec<Token>, ServerError> {
     let mut tokens = Vec::new();
     for token in listed {
@@ -136,7 +137,7 @@ fn read(line: &str, role: &str, number: usize, place: impl Fn() -> String) -> Re
     Ok(Token { name, digest: check(token, place)? })
 }
 
-/// The digest of a token that is good enough. What is wrong is told without the token.
+/// The digest of a token that is strong enough. Errors do not contain the token.
 fn check(token: &str, place: impl Fn() -> String) -> Result<[u8; 32], ServerError> {
     let found = token.chars().count();
     let problem = if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -156,6 +157,6 @@ pub(super) fn presented(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
     if scheme.eq_ignore_ascii_case(b"bearer ") {
         Ok(Some(token.trim_ascii()))
     } else {
-        Err(Kind::TokenUnknown.because("the Authorization header has another form than 'Bearer <token>'"))
+        Err(Kind::TokenUnknown.because("the Authorization header is not 'Bearer <token>'"))
     }
 }

@@ -33,7 +33,7 @@ impl PlanResult {
                 None => "none above the rest".to_owned(),
             };
             let from = match records {
-                Some(records) => format!("recoverable from {} reports on", grouped(*records)),
+                Some(records) => format!("recoverable from {} reports", grouped(*records)),
                 None => "not recoverable by any number of reports".to_owned(),
             };
             text += &format!("  component {:<3} {share:<20} {from}\n", index + 1);

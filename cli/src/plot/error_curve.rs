@@ -112,7 +112,7 @@ fn description(curve: &ErrorCurve) -> String {
         );
     }
     for (index, &records) in curve.thresholds.iter().enumerate() {
-        text += &format!(" Component {} can be recovered from {} reports on.", index + 1, grouped(records));
+        text += &format!(" Component {} can be recovered from {} reports.", index + 1, grouped(records));
     }
     if let Some((target, records)) = curve.target {
         match records {

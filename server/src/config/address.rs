@@ -1,7 +1,7 @@
-//! Ranges of addresses, as operators write them.
+//! Ranges of addresses, in the operators' notation.
 //!
-//! The crate `ipnet` would save the mask alone: it reads no single address, keeps bits behind the shared ones without a
-//! word, and does not know an IPv4 address in its IPv6 form.
+//! The crate `ipnet` would only save the mask: it reads no single address, silently keeps bits after the prefix, and
+//! does not know an IPv4 address in its IPv6 form.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -24,10 +24,11 @@ pub struct AddressRange {
     shared: u32,
 }
 
-/// Why a text is no range of addresses.
+/// The error of a text that is not a range of addresses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no range of addresses: write an address, or the first address and the number of bits, as in 10.0.0.0/8 \
+    "'{0}' is not a range of addresses: write an address, or the first address and the number of bits, as in \
+        10.0.0.0/8 \
         or 2001:db8::/32"
 )]
 pub struct AddressRangeError(String);
@@ -55,7 +56,7 @@ impl FromStr for AddressRange {
             length.map_or(Ok(longest), str::parse).ok().filter(|length| *length <= longest).ok_or_else(error)?;
         let shared = length + (128 - longest);
         let first = bits(address);
-        // Bits behind the shared ones are more likely a slip than meant.
+        // Bits after the prefix are more likely a mistake than intended.
         if first & !mask(shared) == 0 { Ok(Self { first, shared }) } else { Err(error()) }
     }
 }

@@ -1,4 +1,4 @@
-//! What an operator decides.
+//! The operator's settings.
 
 mod address;
 
@@ -13,7 +13,7 @@ pub(super) use self::address::bits;
 pub use self::address::{AddressRange, AddressRangeError};
 
 /// The settings of a server. Start from [`ServerConfig::new`] and change fields, or read them from a file: the names
-/// there are those here, durations are in seconds, and a name that is not here is an error.
+/// are the same, durations are in seconds, and an unknown name is an error.
 ///
 /// ```
 /// use ldp_pca_server::ServerConfig;
@@ -23,11 +23,11 @@ pub use self::address::{AddressRange, AddressRangeError};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default = "ServerConfig::nowhere", deny_unknown_fields)]
 pub struct ServerConfig {
-    /// The folder of the store; it is made when it is not there. One server per folder.
+    /// The folder of the store; created if missing. One server per folder.
     pub data: PathBuf,
     /// The PostgreSQL database that holds tasks and reports in place of the folder, as
     /// `postgres://user:password@host:port/database` or `postgres:///database?host=/run/postgresql&user=name` for a
-    /// local socket; several servers may share it. `data` then holds their tokens and keys alone. Needs the feature
+    /// local socket; several servers may share it. `data` then holds only their tokens and keys. Needs the feature
     /// `postgres`. Default none.
     pub store: Option<Secret>,
     /// The address to listen on; port 0 takes any free port. Default 127.0.0.1:8080, which only this machine reaches.
@@ -39,16 +39,16 @@ pub struct ServerConfig {
     /// The largest request body, in bytes. Default 8 MiB.
     pub max_body_bytes: usize,
     /// Bytes of reports that may wait for the disk at the same time, over all requests; beyond them requests are
-    /// refused with 503. At least twice `max_body_bytes`. An eighth more is there for bodies of up to 64 KiB alone.
+    /// refused with 503. At least twice `max_body_bytes`. An additional eighth is only for bodies of up to 64 KiB.
     /// Default 64 MiB.
     pub max_pending_bytes: usize,
-    /// Those of them that one client may have. At least `max_body_bytes`. A client is an IPv4 address or the /64
+    /// The part of them that one client may have. At least `max_body_bytes`. A client is an IPv4 address or the /64
     /// network of an IPv6 address, as in all limits by client. Default: a quarter of what the others leave.
     pub max_client_pending_bytes: Option<usize>,
-    /// The reports of one task beyond which no more are taken, unless the task has a `max_records` of its own. What is
-    /// on its way at that moment still counts. Default 50 million, which need about 3 GB of memory.
+    /// The most reports of one task, unless the task has its own `max_records`. Reports under way at that moment still
+    /// count. Default 50 million, which need about 3 GB of memory.
     pub max_task_records: u64,
-    /// The bytes of reports of one task beyond which no more are taken, in the same way. Default 64 GiB.
+    /// The most bytes of reports of one task, in the same way. Default 64 GiB.
     pub max_task_bytes: u64,
     /// Requests per task that may wait for the disk at the same time; beyond them requests are refused with 503.
     /// Default 4096.
@@ -56,23 +56,23 @@ pub struct ServerConfig {
     /// Event streams that may be open at the same time, over all tasks; beyond them requests for one are refused
     /// with 503. Default 1024.
     pub max_event_streams: usize,
-    /// Those of them that one client may have. Default: a sixteenth of what the others leave.
+    /// The part of them that one client may have. Default: a sixteenth of what the others leave.
     pub max_client_event_streams: Option<usize>,
-    /// Components that may be computed at the same time, over all tasks, for whoever has the collector's token; other
-    /// requests for some wait. As many again for everybody else, where `open_recovery` lets them ask: the collector
-    /// never waits for them. Default 1.
+    /// Components that may be computed at the same time, over all tasks, for requests with the collector's token;
+    /// further requests wait. As many again for everybody else, where `open_recovery` allows it: the collector never
+    /// waits for them. Default 1.
     pub max_recoveries: usize,
-    /// The number of reports below which no components are given out. A task may have another. Default 100.
+    /// The least number of reports for which components are returned. A task may have its own. Default 100.
     pub minimum_batch: u64,
-    /// Whether everybody may see components, without the collector's token. A task may say otherwise. Default false.
+    /// Whether everybody may see components, without the collector's token. A task may override it. Default false.
     pub open_recovery: bool,
-    /// Whether only reports with an id that this server issued are taken (`/tasks/{id}/seeds`), so that clients cannot
-    /// choose theirs. A task may say otherwise. Default true.
+    /// Whether only reports with an id that this server issued are accepted (`/tasks/{id}/seeds`), so that clients
+    /// cannot choose theirs. A task may override it. Default true.
     pub issued_ids: bool,
-    /// Whether dense reports with entries that a randomizer can hardly have made are refused. A task may say otherwise.
+    /// Whether dense reports with entries that a randomizer hardly ever makes are refused. A task may override it.
     /// Default true.
     pub range_check: bool,
-    /// How far devices' and operators' clocks may be off: so much earlier a task starts, so much later it expires.
+    /// How far devices' and operators' clocks may be off: a task starts this much earlier, and expires this much later.
     /// Default 60 seconds.
     #[serde(deserialize_with = "seconds")]
     pub clock_skew: Duration,
@@ -84,54 +84,54 @@ pub struct ServerConfig {
     /// Default 30 seconds.
     #[serde(deserialize_with = "seconds")]
     pub request_timeout: Duration,
-    /// The longest that open requests are waited for at shutdown; then they are cut. Default 10 seconds.
+    /// The longest wait for open requests at shutdown; then they are cut off. Default 10 seconds.
     #[serde(deserialize_with = "seconds")]
     pub drain_timeout: Duration,
     /// Connections that may be open at the same time. Beyond them a new one takes the place of the one that has been
     /// idle longest; when none is idle, it is answered with 503. Default 16384.
     pub max_connections: usize,
-    /// Those of them that one client may have, with the same rule among its own; of the clients of a trusted proxy, the
-    /// requests that are being answered. Default: a sixteenth of what the others leave.
+    /// The part of them that one client may have, with the same rule among its own. For the clients of a trusted proxy,
+    /// it limits the requests being answered. Default: a sixteenth of what the others leave.
     pub max_client_connections: Option<usize>,
     /// The longest that a client may take for the head of a request, and for the TLS handshake before it. Default 10
     /// seconds.
     #[serde(deserialize_with = "seconds")]
     pub header_timeout: Duration,
-    /// The longest that a connection stays open between requests. Longer than that of a proxy before the server, which
-    /// would otherwise send requests into connections that are just being closed. Default 75 seconds.
+    /// The longest that a connection stays open between requests. It must be longer than that of a proxy before the
+    /// server, which would otherwise send requests into connections that are just being closed. Default 75 seconds.
     #[serde(deserialize_with = "seconds")]
     pub idle_timeout: Duration,
     /// The largest head of a request, in bytes; beyond it a request is refused with 431. At least 8 KiB. Default 32
     /// KiB.
     pub max_header_bytes: usize,
-    /// How often one client may ask; beyond it requests are refused with 429. Default none.
+    /// The rate of one client's requests; beyond it they are refused with 429. Default none.
     pub rate_limit: Option<RateLimit>,
-    /// How many reports one client may send; beyond it requests are refused with 429. A request with more than `burst`
-    /// is taken when the bucket is full, and waited for afterwards. Default none.
+    /// The rate of one client's reports; beyond it requests are refused with 429. A request with more than `burst` is
+    /// accepted when the bucket is full, and the client waits afterwards. Default none.
     pub reports_rate_limit: Option<RateLimit>,
-    /// How many bytes of reports one client may send, in the same way. Default none.
+    /// The rate of one client's bytes of reports, in the same way. Default none.
     pub bytes_rate_limit: Option<RateLimit>,
-    /// How many report ids (`/tasks/{id}/seeds`) one client gets without an admin's token; beyond them it is refused
-    /// with 429. `false` in a file for no limit. Default 5 a second and 100 at once.
+    /// The rate of report ids (`/tasks/{id}/seeds`) for one client without an admin's token; beyond it requests are
+    /// refused with 429. `false` in a file for no limit. Default 5 a second and 100 at once.
     #[serde(deserialize_with = "limit_or_false")]
     pub seeds_rate_limit: Option<RateLimit>,
-    /// Proxies that are believed when they say, in `X-Forwarded-For`, for whom they ask. Default none.
+    /// Trusted proxies, whose `X-Forwarded-For` names the client. Default none.
     #[serde(deserialize_with = "ranges")]
     pub trusted_proxies: Vec<AddressRange>,
-    /// Where the certificate and its key are, to serve HTTPS. Needs the feature `tls`. Default none: plain HTTP.
+    /// The certificate and its key, to serve HTTPS. Needs the feature `tls`. Default none: plain HTTP.
     pub tls: Option<TlsFiles>,
-    /// Who may do what. Default: one token for each role, made at the first start into files in `data`.
+    /// The tokens of each role. Default: one token per role, written to files in `data` at the first start.
     pub tokens: TokenConfig,
-    /// The file of the key that report ids are issued with; made when it is not there. Several aggregators of one task
-    /// share it. Default `issuing.key` in `data`.
+    /// The file of the key that issues report ids; created if missing. Several aggregators of one task share it.
+    /// Default `issuing.key` in `data`.
     pub issuing_key_file: Option<PathBuf>,
-    /// What the process tells of itself on standard error. [`Server`](crate::Server) only emits it; who starts one
+    /// The process's log on standard error. [`Server`](crate::Server) only emits it; the program that starts it
     /// subscribes.
     pub log: LogConfig,
 }
 
 /// A bucket of `burst` requests (or ids) per client that fills up at the rate of `per_second`. A client is an IPv4
-/// address or the /64 network of an IPv6 address; it is remembered in memory alone, until its bucket is full again.
+/// address or the /64 network of an IPv6 address; it is remembered only in memory, until its bucket is full again.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RateLimit {
@@ -145,23 +145,23 @@ pub struct RateLimit {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsFiles {
-    /// The certificate and those that it is derived from, the server's own first.
+    /// The certificate chain, the server's own first.
     pub certificate: PathBuf,
     /// Its private key.
     pub key: PathBuf,
 }
 
 /// The tokens of a server: those listed and those in the files. A role without either has the file `<role>.token` in
-/// the data folder, which is made at the first start. Several tokens of a role are for changing them: all are good.
+/// the data folder, which is created at the first start. Several tokens of a role allow changing them: all are valid.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TokenConfig {
-    /// Those who add and delete tasks.
+    /// The tokens for adding and deleting tasks.
     #[serde(deserialize_with = "one_or_many")]
     pub admin: Vec<Secret>,
     /// One token a line.
     pub admin_file: Option<PathBuf>,
-    /// Those who see components.
+    /// The tokens for seeing components.
     #[serde(deserialize_with = "one_or_many")]
     pub collector: Vec<Secret>,
     /// One token a line.
@@ -173,7 +173,7 @@ pub struct TokenConfig {
 #[serde(transparent)]
 pub struct Secret(String);
 
-/// How much is told, and in what form.
+/// The level and the form of the log.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogConfig {
@@ -195,13 +195,13 @@ pub enum LogFormat {
     Json,
 }
 
-/// How much of the whole one client may hold.
+/// A client's share of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Most {
-    /// So much, whatever others hold.
+    /// A fixed amount, whatever others hold.
     Fixed(usize),
-    /// One part of so many of what the others leave; at least 1. So the share becomes smaller as more is taken: a
-    /// hundred clients that take all they get leave room for the next, who gets about as much as each of them.
+    /// A fraction, one over this number, of what the others leave; at least 1. So the share shrinks as more is taken: a
+    /// hundred clients that take all they get leave room for the next one, which gets about as much as each of them.
     Part(usize),
 }
 
@@ -259,7 +259,7 @@ impl ServerConfig {
         }
     }
 
-    /// What makes no sense, and what would.
+    /// The first setting that makes no sense, with the remedy.
     pub(crate) fn problem(&self) -> Option<String> {
         let limits = [
             ("rate_limit", self.rate_limit),
@@ -303,7 +303,7 @@ impl ServerConfig {
         self.max_pending_bytes.max(self.max_body_bytes.saturating_mul(2))
     }
 
-    /// The largest body fits where nothing else is.
+    /// The largest body fits when nothing else waits.
     pub(crate) fn client_pending_bytes(&self) -> Most {
         let most = self.max_client_pending_bytes.map(|most| Most::Fixed(most.max(self.max_body_bytes)));
         most.unwrap_or(Most::Part((self.pending_bytes() / self.max_body_bytes.max(1)).clamp(2, 4)))
@@ -343,10 +343,10 @@ impl Default for LogConfig {
 fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let seconds = f64::deserialize(deserializer)?;
     Duration::try_from_secs_f64(seconds)
-        .map_err(|_| D::Error::custom(format!("{seconds} is no number of seconds: use one from 0 on")))
+        .map_err(|_| D::Error::custom(format!("{seconds} is not a number of seconds: use one from 0 on")))
 }
 
-/// A limit, or `false` for none: a file cannot say that there is nothing in the place of a default.
+/// A limit, or `false` for none, because a file cannot remove a default otherwise.
 fn limit_or_false<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RateLimit>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -363,7 +363,7 @@ fn limit_or_false<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<R
     }
 }
 
-/// One token or a list of them. What is wrong with a value is told without the value.
+/// One token or a list of them. Errors do not contain the value.
 fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Secret>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

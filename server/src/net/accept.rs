@@ -1,7 +1,7 @@
-//! From an accepted socket to the last answer on it.
+//! The life of a connection, from the accepted socket to the last answer.
 //!
-//! `axum::serve` accepts whatever comes and waits for it as long as it takes. Here a connection without a place is told
-//! so, and one that rests gives its buffers back: thousands may be open.
+//! `axum::serve` accepts whatever comes and waits for it as long as it takes. Here a connection without a place gets an
+//! answer that says so, and an idle one releases its buffers: thousands may be open.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -30,10 +30,10 @@ use super::shares::Full;
 use super::table::Table;
 use super::tls::Tls;
 
-/// How many bytes a connection reads at once. It holds so much while a request is on its way.
+/// The bytes that a connection reads at once. It holds this much while a request is under way.
 #[derive(Clone, Copy)]
 struct Reads {
-    /// Before a request is there: pipelined requests do not fill the memory while their answers wait.
+    /// The same before a request arrives: pipelined requests do not fill the memory while their answers wait.
     head: usize,
     body: usize,
 }
@@ -43,10 +43,10 @@ const READS: Reads = Reads { head: 16 << 10, body: 64 << 10 };
 /// While few connections are open: most requests whole, so that their bodies need not be put together.
 const READS_AMONG_FEW: Reads = Reads { head: 128 << 10, body: 128 << 10 };
 
-/// What is read of the next request by a connection that rests: most heads whole.
+/// The part of the next request that an idle connection reads: most heads fit.
 const FIRST_BYTES: usize = 512;
 
-/// The answer to a connection that there is no place for.
+/// The answer to a connection without a place.
 macro_rules! full {
     ($length:literal, $who:literal) => {
         concat!(
@@ -72,19 +72,19 @@ impl Full {
     }
 }
 
-/// Connections that are answered with a refusal at the same time; those beyond them are closed without a word.
+/// Connections that are answered with a refusal at the same time; further ones are closed silently.
 const REFUSED_AT_ONCE: usize = 256;
 
-/// How long a refused client may take to read why.
+/// How long a refused client may take to read the reason.
 const REFUSAL: Duration = Duration::from_secs(2);
 
 static REFUSING: Semaphore = Semaphore::const_new(REFUSED_AT_ONCE);
 
-/// A request whose head says in two ways how long its body is. Others on its way may have taken the other one.
+/// A request whose head gives the length of its body in two ways. Servers on its way may have used the other one.
 #[derive(Clone, Copy)]
 pub(in super::super) struct TwoLengths;
 
-/// What answers the requests of a connection.
+/// The service that answers the requests of a connection.
 pub(in super::super) trait Answers:
     Service<Request<RequestBody>, Response = Response<Body>, Error = Infallible>
 {
@@ -102,7 +102,7 @@ pub(super) struct Connection<S> {
     pub(super) alive: watch::Receiver<()>,
 }
 
-/// Serves the connection in a task of its own, or says that there is no place for it.
+/// Serves the connection in its own task, or answers that there is no place for it.
 pub(super) fn start<S>(connection: Connection<S>, client: Option<Client>, table: &Arc<Table>, max_header_bytes: usize)
 where
     S: Answers + Send + 'static,
@@ -129,7 +129,7 @@ where
             drop((place, alive));
         })
     });
-    // In the clear even where TLS is spoken: a client sees a connection that fails, which is what there is to see.
+    // In the clear even with TLS: the client sees a connection that fails, as it would in any case.
     if let (Some(stream), Err(full), Ok(permit)) = (refused, started, REFUSING.try_acquire()) {
         tokio::spawn(async move {
             let _ = timeout(REFUSAL, refuse(stream, full)).await;
@@ -140,8 +140,8 @@ where
 
 /// Answers requests until the client has enough, something fails, or the server drains.
 ///
-/// What a connection holds for requests it takes when the first bytes of one are there, and gives back when it has been
-/// idle for a moment: thousands may be open, and few are in use at a time.
+/// A connection allocates its buffers when the first bytes of a request arrive, and releases them when it has been idle
+/// for a moment: thousands may be open, but few are in use at a time.
 async fn answer<T, S>(
     stream: T,
     service: S,
@@ -164,24 +164,24 @@ async fn answer<T, S>(
         async move { answered.await.map(|answer| answer.map(|body| AnswerBody::of_answer(body, noted))) }
     });
     let mut builder = http1::Builder::new();
-    // Times are looked after in the table.
+    // The table enforces the times.
     builder.header_read_timeout(None).max_header_size(max_header_bytes.max(8 << 10));
     // One write for the head and a small body is less work than a gathered one.
     builder.max_buf_size(reads.body.max(2 * max_header_bytes)).writev(false);
     let new = Watched::new(stream, Arc::clone(&activity), reads.head);
     let Some(mut stream) = rest(new, Bytes::new(), draining.clone()).await else { return };
     loop {
-        // Behind a pointer: it is large, and goes while the connection rests.
+        // Behind a pointer: it is large, and is released while the connection is idle.
         let mut connection = Box::new(builder.serve_connection(TokioIo::new(stream), service));
         let (mut draining, flag) = (draining.clone(), draining.clone());
         let mut drain = pin!(async move { draining.wait_for(|draining| *draining).await.is_ok() });
         let (mut registered, mut told) = (false, false);
         let rests = poll_fn(|context| {
-            // Cut off, or no HTTP: the client knows, and the server has nothing to do about it.
+            // Cut off, or not HTTP: the client knows, and the server can do nothing about it.
             if Pin::new(&mut *connection).poll(context).is_ready() {
                 return Poll::Ready(false);
             }
-            // Asked once, it wakes this task when the server drains; to ask at every turn costs a lock that all
+            // Polled once, it wakes this task when the server drains; polling at every turn costs a lock that all
             // connections share.
             let drains = if registered { *flag.borrow() } else { drain.as_mut().poll(context).is_ready() };
             if !registered {
@@ -205,7 +205,7 @@ async fn answer<T, S>(
     }
 }
 
-/// Waits for the first bytes of the next request with as little as possible. There is none when the client or the
+/// Waits for the first bytes of the next request with as little memory as possible. `None` when the client or the
 /// server ends.
 async fn rest<T>(mut stream: Watched<T>, read: Bytes, mut draining: watch::Receiver<bool>) -> Option<Watched<T>>
 where
@@ -222,7 +222,8 @@ where
     Some(stream.put_back(Bytes::copy_from_slice(&first[..count])))
 }
 
-/// Says why, and reads a little of what the client still sends, so that it is not cut off before it reads the answer.
+/// Sends the reason, and reads a little of what the client still sends, so that it is not cut off before it reads the
+/// answer.
 async fn refuse(mut stream: TcpStream, full: Full) -> io::Result<()> {
     stream.write_all(full.answer().as_bytes()).await?;
     stream.shutdown().await?;
@@ -235,7 +236,7 @@ async fn refuse(mut stream: TcpStream, full: Full) -> io::Result<()> {
     Ok(())
 }
 
-/// How long the accept loop rests after errors.
+/// How long the accept loop pauses after errors.
 #[derive(Default)]
 pub(super) struct Patience {
     failures: u32,
@@ -246,8 +247,8 @@ impl Patience {
         self.failures = 0;
     }
 
-    /// Rests after an error that is not one of the connection's own: no more descriptors or memory. One idle connection
-    /// is closed to have some again.
+    /// Pauses after an error that is not the connection's own: no more descriptors or memory. One idle connection is
+    /// closed to free some.
     pub(super) async fn after(&mut self, error: &io::Error, table: &Table) {
         if is_of_one_connection(error) {
             return;
@@ -263,7 +264,7 @@ impl Patience {
     }
 }
 
-/// Errors that concern one connection alone: the next one may be good.
+/// Errors of one connection only: the next one may succeed.
 fn is_of_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)

@@ -1,4 +1,4 @@
-//! What a connection is doing, and since when.
+//! The phase of a connection, and its start.
 
 use std::io;
 use std::pin::Pin;
@@ -43,21 +43,21 @@ pub(super) enum Phase {
 #[derive(Debug)]
 pub(super) struct Activity {
     clock: Arc<Clock>,
-    /// Four times the time since when, and the phase.
+    /// Four times the start of the phase, plus the phase.
     phase: AtomicU64,
-    /// One more than the time since when the other side takes no bytes; 0 when it does.
+    /// One more than the time at which the other side stopped taking bytes; 0 while it takes them.
     stalled: AtomicU64,
-    /// Whether it is to give its buffers back, and whom to tell.
+    /// Whether it has to release its buffers, and the task to wake.
     resting: AtomicBool,
     waker: AtomicWaker,
-    /// Whether the head that is coming announces a length.
+    /// Whether the incoming head announces a length.
     announced: AtomicBool,
-    /// Whether something of the last request's body may still come.
+    /// Whether a part of the last request's body may still arrive.
     unread: AtomicBool,
 }
 
 impl Activity {
-    /// Of a connection that is just made: a head is due.
+    /// The activity of a new connection: a head is due.
     pub(super) fn new(clock: &Arc<Clock>) -> Self {
         let activity = Self {
             clock: Arc::clone(clock),
@@ -72,19 +72,19 @@ impl Activity {
         activity
     }
 
-    /// Tells an idle connection to give its buffers back.
+    /// Asks an idle connection to release its buffers.
     pub(super) fn rest(&self) {
         if !self.resting.swap(true, Relaxed) {
             self.waker.wake();
         }
     }
 
-    /// Who is told when the connection is to rest.
+    /// Registers the task to wake when the connection has to rest.
     pub(super) fn tell(&self, context: &Context<'_>) {
         self.waker.register(context.waker());
     }
 
-    /// Whether the connection is to rest: it has no request, the last one was read, and its answer has left.
+    /// Whether the connection has to rest: it has no request, the last one was read, and its answer was sent.
     pub(super) fn is_to_rest(&self) -> bool {
         self.resting.load(Relaxed)
             && self.stalled.load(Relaxed) == 0
@@ -96,7 +96,7 @@ impl Activity {
         self.phase.store(self.clock.now() << 2 | phase as u64, Relaxed);
     }
 
-    /// The phase, and for how many milliseconds it has been the one.
+    /// The phase, and how many milliseconds it has lasted.
     pub(super) fn phase(&self) -> (Phase, u64) {
         let packed = self.phase.load(Relaxed);
         let phase = match packed & 3 {
@@ -107,7 +107,7 @@ impl Activity {
         (phase, self.clock.now().saturating_sub(packed >> 2))
     }
 
-    /// For how many milliseconds the other side has taken nothing of what is there for it.
+    /// How many milliseconds the other side has taken none of the waiting bytes.
     pub(super) fn stalled(&self) -> u64 {
         match self.stalled.load(Relaxed) {
             0 => 0,
@@ -122,12 +122,12 @@ impl Activity {
         }
     }
 
-    /// Notes that the head that is coming announces a length.
+    /// Records that the incoming head announces a length.
     fn announce(&self) {
         self.announced.store(true, Relaxed);
     }
 
-    /// Whether the head that is now whole announced a length.
+    /// Whether the now complete head announced a length.
     pub(super) fn take_announced(&self) -> bool {
         self.announced.swap(false, Relaxed)
     }
@@ -145,14 +145,14 @@ impl Activity {
     }
 }
 
-/// A stream whose traffic is noted.
+/// A stream whose traffic is recorded.
 pub(super) struct Watched<T> {
     stream: T,
     activity: Arc<Activity>,
-    /// What was read of it before.
+    /// Bytes that were read from it before.
     ahead: Bytes,
     head: HeadScan,
-    /// What is read at once before a request is there.
+    /// The bytes read at once before a request arrives.
     head_bytes: usize,
 }
 
@@ -217,15 +217,15 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
     }
 }
 
-/// A body, and what its end says of the connection.
+/// A body whose end updates the connection's activity.
 pub(in super::super) struct Noted<B> {
     body: B,
     activity: Arc<Activity>,
-    /// Called when the body is gone.
+    /// Called when the body is dropped.
     ended: fn(&B, &Activity),
 }
 
-/// Until it was read to its end, or the next request is there, it is not known what comes on the connection.
+/// Until it was read to its end, or the next request arrives, the next bytes on the connection are unknown.
 pub(in super::super) type RequestBody = Noted<Incoming>;
 
 /// The connection is idle again when it is gone: sent or given up.

@@ -1,4 +1,4 @@
-//! For whom a request is made.
+//! The client that a request counts for.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,7 +9,7 @@ use crate::config::{AddressRange, bits};
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Whom limits count as one: an IPv4 address, or the /64 network of an IPv6 one, which a household has whole.
+/// A client for limits: an IPv4 address, or the /64 network of an IPv6 one, since a household has a whole one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in super::super) struct Client(u128);
 
@@ -20,14 +20,14 @@ impl From<IpAddr> for Client {
     }
 }
 
-/// Whether a proxy that is trusted speaks from this address.
+/// Whether this address is that of a trusted proxy.
 pub(in super::super) fn is_proxy(peer: IpAddr, trusted: &[AddressRange]) -> bool {
     trusted.iter().any(|range| range.contains(peer))
 }
 
-/// The client's address: that of the connection, or what a proxy that is trusted says. Each proxy adds whom it was
-/// asked by at the end of `X-Forwarded-For`, and what stands before may be the client's invention: the last address
-/// that is no trusted proxy's counts.
+/// The client's address: that of the connection, or the one that a trusted proxy gives. Each proxy appends its own
+/// client to `X-Forwarded-For`, and the client may have invented what is before it: the last address that is not a
+/// trusted proxy's counts.
 pub(in super::super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[AddressRange]) -> IpAddr {
     let is_trusted = |address: IpAddr| is_proxy(address, trusted);
     let mut client = peer;
@@ -36,7 +36,7 @@ pub(in super::super) fn client_address(peer: IpAddr, headers: &HeaderMap, truste
     }
     let lines: Vec<&str> = headers.get_all(FORWARDED_FOR).iter().map(|line| line.to_str().unwrap_or("?")).collect();
     for name in lines.iter().rev().flat_map(|line| line.rsplit(',')) {
-        // Of a chain that cannot be read, what was read so far counts.
+        // If a chain cannot be read to its start, the part read so far counts.
         let Some(address) = parse(name.trim()) else { break };
         client = address;
         if !is_trusted(address) {

@@ -1,7 +1,7 @@
-//! What concerns the files of the whole process: for programs that are a server, at their start.
+//! Settings for the files of the whole process, which a server program makes at its start.
 
-/// Lets this process open as many files as the system allows it, for every connection is one; often only a fraction of
-/// them is at first.
+/// Lets this process open as many files as the system allows, since every connection is one. At first it is often only
+/// a fraction of them.
 pub fn raise_file_limit() {
     #[cfg(unix)]
     {
@@ -12,7 +12,7 @@ pub fn raise_file_limit() {
     }
 }
 
-/// Makes new files and folders of this process readable by its user alone: reports are nobody else's.
+/// Makes new files and folders of this process readable only by its user.
 pub fn keep_files_private() {
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);

@@ -1,13 +1,13 @@
-//! What a parser of requests hides: a length that it dropped because there is a transfer encoding too.
+//! A check for what the request parser hides: a length that it dropped because there is also a transfer encoding.
 
 /// The line of a head that announces a length, from the end of the line before it.
 const LENGTH: &[u8] = b"\ncontent-length:";
 
-/// Looks for a length in the head of a request while it comes. Of a head that comes in one piece with the end of the
-/// request before it nothing is known: it may have one.
+/// Looks for a length in the head of a request as it arrives. Nothing is known about a head that arrives in one piece
+/// with the end of the previous request: it may have one.
 #[derive(Default)]
 pub(super) struct HeadScan {
-    /// How much of [`LENGTH`] was just seen.
+    /// The part of [`LENGTH`] that was just seen.
     matched: usize,
     /// Whether a line just ended, maybe with half of the next end.
     line_ended: bool,

@@ -1,17 +1,16 @@
 //! Connections: who gets one, for how long, and how they end.
 //!
-//! Every connection has a phase and the time since when it has it; one task looks at all of them a few times a second
-//! and closes those that take too long. So a request costs no timer, and what the server may hold is bounded:
+//! Every connection has a phase and the time when it entered it. One task looks at all of them a few times a second and
+//! closes those that take too long. So a request costs no timer, and what the server may hold is bounded:
 //!
-//! - a head, and a TLS handshake, that are not whole in time: closed (slow clients cannot hoard connections);
-//! - no request for too long: closed, which also ends connections whose other side is gone without a word;
+//! - a head or a TLS handshake that is not complete in time: closed (slow clients cannot hoard connections);
+//! - no request for too long: closed, which also ends connections whose other side vanished silently;
 //! - an answer that nobody reads: closed;
 //! - more connections than allowed: the one that has been idle longest gives way, and when none is idle the new one is
-//!   answered with 503. It is not left waiting in the system's queue: there it could neither be told nor tell a
-//!   balancer to go elsewhere;
+//!   answered with 503. It does not wait in the system's queue, where it would get no answer that sends a balancer
+//!   elsewhere;
 //! - more connections of one client than it may have: the same among its own, so that nobody can take all places. A
-//!   proxy that is trusted speaks for many and is no client; what comes through it is counted request by request
-//!   (`routes`);
+//!   trusted proxy speaks for many and is not a client; what comes through it is counted request by request (`routes`);
 //! - no more file descriptors: connections that are open go on, and new ones are let in when there are some again.
 //!
 //! Bodies and handlers have time limits of their own. At shutdown idle connections are closed at once, and those with a
@@ -52,8 +51,8 @@ pub(super) use tls::Tls;
 pub use tls::TlsError;
 pub(super) use turns::Turns;
 
-/// Serves until `shutdown` is ready and what is open then has ended or been cut. `answering` makes the service of a
-/// connection from the address at its other end.
+/// Serves until `shutdown` is ready and the open requests have ended or been cut off. `answering` makes the service of
+/// a connection from the address at its other end.
 pub(super) async fn serve<S>(
     listener: TcpListener,
     config: &ServerConfig,

@@ -1,10 +1,9 @@
-//! How often a client may ask: a bucket of requests for each, which fills up steadily.
+//! The rate limit: a bucket of requests per client, which refills steadily.
 //!
-//! Addresses are kept in memory alone, and forgotten once their bucket is full again: then it is as good as none.
+//! Addresses are kept only in memory, and forgotten once their bucket is full again: a full bucket needs no entry.
 //!
-//! The crate `governor` would not do: it refuses for ever what is more than a bucket holds, where this one lets it be
-//! owed, and it keeps every address until it is told to look for old ones, where these tables never hold more than so
-//! many.
+//! The crate `governor` does not fit: it always refuses more than a bucket holds, where this one allows a debt. It also
+//! keeps every address until it is asked to remove old ones, where these tables have a fixed limit.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -40,8 +39,7 @@ struct Bucket {
 }
 
 impl RateLimiter {
-    /// For a limit that makes sense: a positive rate, and at least one at once. No more than `most` are ever taken at
-    /// once.
+    /// For a valid limit: a positive rate, and at least one at once. No more than `most` are ever taken at once.
     pub(in super::super) fn new(limit: RateLimit, most: u32) -> Self {
         let owed = f64::from(limit.burst.max(most));
         let refill = Duration::try_from_secs_f64(owed / limit.per_second).unwrap_or(Duration::MAX);
@@ -49,8 +47,8 @@ impl RateLimiter {
         Self { limit, refill, tables: Mutex::new(tables) }
     }
 
-    /// Takes `count` from the client's bucket; when it has fewer, how long until there are as many. What is more than
-    /// the bucket holds is taken from a full one, and owed.
+    /// Takes `count` from the client's bucket. If it has fewer, returns how long until there are enough. An excess over
+    /// the bucket's size is taken from a full one, as a debt.
     pub(in super::super) fn take(&self, client: Client, count: u32, now: Instant) -> Result<(), Duration> {
         let count = f64::from(count);
         let RateLimit { per_second, burst } = self.limit;

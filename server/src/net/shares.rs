@@ -1,4 +1,4 @@
-//! What each client holds of something that all of them share, so that none can take it all, and no crowd either.
+//! Each client's share of a common resource, so that no client and no crowd of clients can take it all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use super::client::Client;
 use crate::config::Most;
 use crate::locks::hold;
 
-/// Why somebody gets no more.
+/// The reason why a client gets no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Full {
     /// Everything is taken.
@@ -16,7 +16,7 @@ pub(in super::super) enum Full {
     Client,
 }
 
-/// What clients hold of the whole. A client that holds nothing is not remembered.
+/// The clients' parts of the whole. A client that holds nothing is not remembered.
 pub(in super::super) struct Shares {
     whole: usize,
     most: Most,
@@ -29,7 +29,7 @@ struct Held {
     by_client: HashMap<Client, usize>,
 }
 
-/// What one client holds, for as long as this is kept.
+/// One client's part, for as long as this is kept.
 pub(in super::super) struct Portion {
     shares: Arc<Shares>,
     client: Client,
@@ -37,12 +37,12 @@ pub(in super::super) struct Portion {
 }
 
 impl Shares {
-    /// Of so much in all, so much for each client.
+    /// A whole of this size, with this share for each client.
     pub(in super::super) fn new(whole: usize, most: Most) -> Arc<Self> {
         Arc::new(Self { whole, most, held: Mutex::default() })
     }
 
-    /// Takes so much for the client.
+    /// Takes this much for the client.
     pub(in super::super) fn take(self: &Arc<Self>, client: Client, amount: usize) -> Result<Portion, Full> {
         let mut portion = Portion { shares: Arc::clone(self), client, amount: 0 };
         portion.grow(amount, 0)?;
@@ -51,7 +51,7 @@ impl Shares {
 }
 
 impl Portion {
-    /// Takes so much more, if then `spared` is still free for others.
+    /// Takes this much more, if `spared` is still free for others afterwards.
     pub(in super::super) fn grow(&mut self, amount: usize, spared: usize) -> Result<(), Full> {
         if amount == 0 {
             return Ok(());

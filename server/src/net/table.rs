@@ -1,7 +1,7 @@
 //! All connections, so that those that take too long can be closed.
 //!
-//! No library has this: a limit of tower's makes new connections wait, and knows neither clients nor which connection
-//! is idle.
+//! No library has this: tower's limit makes new connections wait, and knows neither clients nor which connection is
+//! idle.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
@@ -39,31 +39,31 @@ struct Open {
     /// How many of them each client has.
     of_clients: HashMap<Client, usize>,
     next: u64,
-    /// What was idle when it was last looked for.
+    /// The idle connections at the last look.
     idle: Idle,
 }
 
-/// The numbers of connections that may give way, in that order, as of the last look: those that are idle, longest idle
-/// first, and then those whose head should have come by now. To look takes a moment for every connection, so it is not
-/// done for every new one: a connection takes constant time, however many there are.
+/// The numbers of connections that may give way, in that order, as of the last look: idle ones, longest idle first,
+/// then those whose head is overdue. A look takes a moment for every connection, so it is not done for every new one: a
+/// connection takes constant time, however many there are.
 #[derive(Default)]
 struct Idle {
     looked: Option<Instant>,
     of_all: VecDeque<u64>,
-    /// Of clients that have as many connections as they may.
+    /// The same for clients at their limit of connections.
     of_clients: HashMap<Client, VecDeque<u64>>,
 }
 
 /// A look is old after this time.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// For each connection so much time passes between two looks: they take about a tenth of it.
+/// The time per connection between two looks, which take about a tenth of it.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(1);
 
 struct Entry {
     activity: Arc<Activity>,
     task: AbortHandle,
-    /// None of a proxy.
+    /// `None` for a proxy.
     client: Option<Client>,
 }
 
@@ -78,10 +78,10 @@ impl Entry {
     }
 }
 
-/// Milliseconds after which an idle connection gives its buffers back.
+/// Milliseconds after which an idle connection releases its buffers.
 const REST: u64 = 1000;
 
-/// Milliseconds in which a head comes from whoever is not slow on purpose, or far away.
+/// Milliseconds in which a head arrives from any client that is not slow on purpose, or far away.
 const PROMPT_HEAD: u64 = 2000;
 
 /// With no more connections than these, each may hold more.
@@ -91,7 +91,7 @@ const FEW: usize = 256;
 pub(super) struct Place {
     table: Arc<Table>,
     number: u64,
-    /// Whether few were open when it came: never are more than `FEW` open that came so.
+    /// Whether few were open when it arrived: at most `FEW` of these are ever open.
     pub(super) among_few: bool,
 }
 
@@ -133,8 +133,8 @@ impl Table {
         });
     }
 
-    /// Starts a connection's task, unless there is no place for it and none is idle that could give way: of all
-    /// connections, or of those of its client.
+    /// Starts a connection's task, unless there is no place for it and no idle one can give way, among all connections
+    /// or those of its client.
     pub(super) fn start<T>(
         self: &Arc<Self>,
         activity: Arc<Activity>,
@@ -153,7 +153,7 @@ impl Table {
         }
         let number = open.next;
         open.next += 1;
-        // Under the lock: the task takes itself out when it ends, which is after it was put in.
+        // Under the lock: the task removes itself when it ends, which is after it was added.
         let among_few = open.connections.len() < FEW;
         let task = task(Place { table: Arc::clone(self), number, among_few }).abort_handle();
         open.connections.insert(number, Entry { activity, task, client });
@@ -209,7 +209,7 @@ impl Open {
     fn look(&mut self, most: usize) {
         let giving_way = self.connections.iter().map(|(&number, entry)| (entry.gives_way(), number, entry.client));
         let mut idle: Vec<_> = giving_way.filter(|(rank, ..)| rank.is_some()).collect();
-        // Of equal ones the first that came.
+        // Of equal ones the first.
         idle.sort_unstable_by_key(|&(rank, number, _)| (rank, number));
         self.idle.of_clients.clear();
         for &(_, number, client) in &idle {
@@ -229,7 +229,7 @@ impl Open {
     }
 }
 
-/// Counts one connection of the client less.
+/// Removes one connection from the client's count.
 fn leave(of_clients: &mut HashMap<Client, usize>, client: Option<Client>) {
     let Some(client) = client else { return };
     if let Some(count) = of_clients.get_mut(&client) {

@@ -8,13 +8,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::client::Client;
 use crate::locks::hold;
 
-/// Whose turn it is, for each client that has requests.
+/// The turns of each client with requests.
 #[derive(Default)]
 pub(in super::super) struct Turns {
     of_clients: Mutex<HashMap<Client, Arc<Semaphore>>>,
 }
 
-/// Requests of one client that are answered at the same time; others of the same client wait.
+/// Requests of one client that are answered at the same time; its others wait.
 const AT_ONCE: usize = 4;
 
 /// One turn, until it is dropped.
@@ -25,7 +25,7 @@ pub(in super::super) struct Turn {
 }
 
 impl Turns {
-    /// Waits for the client's turn. Only for what is answered without waiting for anybody.
+    /// Waits for the client's turn. Only for requests that are answered without waiting.
     pub(in super::super) async fn wait(self: &Arc<Self>, client: Client) -> Turn {
         let new = || Arc::new(Semaphore::new(AT_ONCE));
         let permits = Arc::clone(hold(&self.of_clients).entry(client).or_insert_with(new));
@@ -40,7 +40,7 @@ impl Drop for Turn {
     fn drop(&mut self) {
         let mut of_clients = hold(&self.turns.of_clients);
         self.permit.take();
-        // Under the lock nobody comes; whoever waits holds it too.
+        // Under the lock nobody arrives; a waiting request holds it too.
         if of_clients.get(&self.client).is_some_and(|permits| Arc::strong_count(permits) == 1) {
             of_clients.remove(&self.client);
         }

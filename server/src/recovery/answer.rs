@@ -1,4 +1,4 @@
-//! The components of a state, as they are answered.
+//! The answer with the components of a state.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -19,9 +19,9 @@ const PREDICTED: usize = 32;
 
 /// An answer, ready to be sent.
 pub(crate) struct Answer {
-    /// The number of reports that it is of.
+    /// The number of its reports.
     pub(crate) records: u64,
-    /// The number of components, and their predicted error as a share of what a random subspace has.
+    /// The number of components, and their predicted error as a share of a random subspace's.
     pub(super) predicted_error: Option<(usize, f64)>,
     /// The document.
     pub(crate) json: Bytes,
@@ -43,14 +43,14 @@ struct Document<'a> {
     noise_deviation: f64,
     /// The variance that noise alone would give to the first component.
     noise_edge: f64,
-    /// The mean, of a task with centring: then the components are those of the covariance about it.
+    /// The mean, for a task with centring: then the components are those of the covariance about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     mean: Option<&'a Mean>,
     #[serde(skip_serializing_if = "Option::is_none")]
     predicted: Option<Predicted>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sparse: Option<Sparse<'a>>,
-    /// What every penalty of a sequence gives, largest first.
+    /// The solution for every penalty of a sequence, largest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'a [PathPoint]>,
 }
@@ -59,18 +59,18 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct Predicted {
     sin_theta_squared: f64,
-    /// What a random subspace has.
+    /// The error of a random subspace.
     uninformed: f64,
 }
 
-/// What there is to say of a sparse solution.
+/// The details of a sparse solution.
 #[derive(Serialize)]
 struct Sparse<'a> {
     penalty: f64,
     penalty_choice: &'static str,
     status: &'static str,
     relative_gap: f64,
-    /// The features that the components are made of.
+    /// The features that the components use.
     support: &'a [String],
     /// Simpler methods on the same estimate.
     #[serde(flatten)]
@@ -84,7 +84,7 @@ impl Answer {
         Self::new(&state.leading(rank, predicted).map_err(problem)?, task)
     }
 
-    /// What is asked, sparse components as good as they are at the deadline.
+    /// The answer to the question; sparse components are the best ones found by the deadline.
     pub(super) fn sparse(reports: &dyn TaskReports, question: &Question, deadline: Instant) -> Result<Self, Problem> {
         let found = with_estimate(reports, |source| {
             recovery::answer(question, source, &mut |_| {

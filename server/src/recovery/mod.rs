@@ -1,4 +1,5 @@
-//! Components of what was collected so far, computed once per state and question: off the request threads, few at once.
+//! Components of the reports collected so far, computed once per state and question: off the request threads, few at a
+//! time.
 
 mod answer;
 mod query;
@@ -20,24 +21,24 @@ use super::net::{Client, Portion, Shares};
 use super::problem::{Kind, Problem};
 use super::store::TaskReports;
 
-/// Questions per task whose answers are kept. Beyond them the one that was asked for longest ago is forgotten.
+/// Questions per task whose answers are kept. Beyond them the least recently asked one is forgotten.
 const KEPT: usize = 16;
 
-/// Components that one client without the collector's token may have computed, or wait for, at the same time.
+/// Computations that one client without the collector's token may start, or wait for, at the same time.
 const OF_ONE_CLIENT: usize = 4;
 
-/// What all tasks' recoveries share: how many are computed at the same time.
+/// The limits that all tasks' recoveries share.
 pub(super) struct Recoveries {
-    /// The collector's own do not wait for anybody else's.
+    /// The collector's own, which do not wait for anybody else's.
     of_collector: Arc<Semaphore>,
     of_anybody: Arc<Semaphore>,
     of_clients: Arc<Shares>,
     request_timeout: Duration,
-    /// How many were computed.
+    /// The number computed.
     computed: Counter,
 }
 
-/// Who asks for components.
+/// The client that asks for components.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Asker {
     Collector,
@@ -76,9 +77,9 @@ impl Recoveries {
 /// The answers of a task's present state, or of one not long ago.
 #[derive(Default)]
 pub(super) struct RecoveryCache {
-    /// What was asked for last stands last.
+    /// The most recently asked question is last.
     answers: Lock<Vec<(Question, Slot)>>,
-    /// Of the state whose components were asked for last.
+    /// The state whose components were asked for last.
     decomposition: Arc<Lock<Option<Arc<Decomposition>>>>,
 }
 
@@ -101,7 +102,7 @@ impl RecoveryCache {
         if let Some(answer) = fresh(&*slot.lock().await) {
             return Ok(answer);
         }
-        // Before the slot is held: who waits for a permit keeps nobody else from the answer.
+        // Before the slot is held, so that waiting for a permit keeps nobody else from the answer.
         let permit = recoveries.enter(asker).await?;
         let mut last = slot.lock_owned().await;
         if let Some(answer) = fresh(&last) {
@@ -109,8 +110,8 @@ impl RecoveryCache {
         }
         let (reports, decomposition) = (Arc::clone(reports), Arc::clone(&self.decomposition));
         let deadline = Instant::now() + solving_time(recoveries.request_timeout);
-        // Slot and permit go along: when the request is given up, the answer still serves the next one, and nothing
-        // else is begun beside it.
+        // Slot and permit move into the task: if the request is given up, the answer still serves the next one, and
+        // nothing else is started beside it.
         let computed = spawn_blocking(move || {
             let answer = Arc::new(compute(&*reports, &question, records, &decomposition, deadline)?);
             *last = Some(Arc::clone(&answer));
@@ -135,14 +136,13 @@ impl RecoveryCache {
         slot
     }
 
-    /// The error that the components asked for last are predicted to have, of what a random subspace has, and their
-    /// number.
+    /// The predicted error of the components asked for last, as a share of a random subspace's, and their number.
     pub(super) fn predicted_error(&self) -> Option<(usize, f64)> {
         hold(&self.answers).iter().rev().find_map(|(_, slot)| slot.try_lock().ok()?.as_ref()?.predicted_error)
     }
 }
 
-/// The sparse solver stops so early that its answer is still waited for.
+/// The sparse solver stops early enough that its answer is still in time.
 fn solving_time(request_timeout: Duration) -> Duration {
     request_timeout * 3 / 4
 }
@@ -178,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    /// What is there at once.
+    /// The result, if it is ready.
     fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
         match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
             std::task::Poll::Ready(value) => Some(value),

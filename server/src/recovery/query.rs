@@ -1,4 +1,4 @@
-//! What a request for components asks for.
+//! The query of a request for components.
 
 use std::ops::RangeInclusive;
 
@@ -6,7 +6,7 @@ use crate::problem::{Kind, Problem, excerpt};
 use crate::request::Parameters;
 use ldp_pca::recovery::{Penalty, PenaltyChoice, Question, Rank, When};
 
-/// The penalties that a path may have, as on the command line.
+/// The number of penalties that a path may have, as on the command line.
 const POINTS: RangeInclusive<usize> = 2..=1000;
 
 /// Reads the question out of a query: `rank` once, `penalty` at most once, and with it `path` and `baselines`.
@@ -34,7 +34,7 @@ pub(crate) fn read_question(query: Parameters, dimension: usize) -> Result<Quest
     let baselines = baselines.unwrap_or_default();
     if penalty.is_none() && (path.is_some() || baselines != When::Never) {
         return Err(bad(
-            "the query has 'path' or 'baselines' and no 'penalty', without which components are not sparse",
+            "the query has 'path' or 'baselines' but no 'penalty', without which components are not sparse",
         ));
     }
     Ok(Question { penalty, path, baselines, ..Question::new(rank) })

@@ -1,4 +1,4 @@
-//! What a task has collected, told to whoever listens (server-sent events).
+//! A task's progress as server-sent events.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::problem::{Kind, Problem};
 use crate::recovery::Asker;
 use crate::store::{Counts, TaskReports};
 
-/// How often a comment is sent where nothing happens, so that a connection that is gone is noticed.
+/// How often a comment is sent while nothing happens, so that a lost connection is noticed.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// When a client whose connection broke should come back.
+/// When a client whose connection broke should reconnect.
 const RETRY: Duration = Duration::from_secs(2);
 
 /// `GET /tasks/{id}/events`.
@@ -30,7 +30,7 @@ pub(super) async fn listen(
     State(app): State<Arc<App>>,
     Asked { client, reports, asker, question }: Asked,
 ) -> Result<Response, Problem> {
-    // Everybody may hear of the status.
+    // Everybody may see the status.
     let (asker, question) = (asker.ok(), question?);
     let place = app.events.enter(client)?;
     let collection = app.collection(&reports);
@@ -41,7 +41,7 @@ pub(super) async fn listen(
         Some((Ok::<_, Infallible>(listener.next().await?), listener))
     });
     let events = Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT));
-    // Proxies that collect an answer before they pass it on would keep the events.
+    // Proxies that buffer an answer would hold the events back.
     Ok(([("x-accel-buffering", "no")], events).into_response())
 }
 
@@ -50,10 +50,10 @@ struct Listener {
     app: Arc<App>,
     reports: Arc<dyn TaskReports>,
     question: Question,
-    /// Who is told components, if they are told at all.
+    /// The client that may get components, if any.
     asker: Option<Asker>,
     states: watch::Receiver<Option<Counts>>,
-    /// The counts told last, and the records that the last components are of.
+    /// The last counts sent, and the number of records of the last components.
     told: Option<(Counts, Option<u64>)>,
     _collection: Arc<Collection>,
     _place: Portion,
@@ -71,7 +71,7 @@ impl Listener {
 
     async fn wait(&mut self) -> Option<Event> {
         match self.told {
-            // The components of a state follow its counts, which are told at once.
+            // The components of a state follow its counts, which are sent at once.
             Some((counts, of)) if of.is_none_or(|records| records < counts.records) => {
                 Some(self.tell_components(counts).await)
             }
@@ -95,7 +95,7 @@ impl Listener {
         let Some(asker) = self.asker else {
             // Said once.
             self.told = Some((counts, Some(u64::MAX)));
-            let detail = "components are told to whoever comes with the collector's token ('Authorization: Bearer \
+            let detail = "components are sent only to clients with the collector's token ('Authorization: Bearer \
                 <token>'): this stream has the status alone";
             return event("problem", &Kind::TokenMissing.because(detail).document());
         };
@@ -114,6 +114,6 @@ impl Listener {
 }
 
 fn event(name: &str, data: &impl Serialize) -> Event {
-    // What is told are numbers and texts, which JSON has.
+    // The events are numbers and texts, which JSON has.
     Event::default().event(name).json_data(data).unwrap_or_default()
 }

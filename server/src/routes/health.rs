@@ -1,4 +1,4 @@
-//! Whether the process lives, and whether it can take reports.
+//! Health checks: whether the process is alive, and whether it can accept reports.
 
 use std::sync::Arc;
 

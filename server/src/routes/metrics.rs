@@ -1,4 +1,4 @@
-//! The figures of a server in the text format of OpenMetrics.
+//! The server's metrics in the text format of OpenMetrics.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -29,7 +29,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Res
     Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
 }
 
-/// What was recovered is told to whoever may ask for the components themselves.
+/// Metrics of recoveries are only for clients that may ask for the components themselves.
 fn register_tasks(app: &App, collector: bool, registry: &mut Registry) {
     let records = Family::<Labels, Gauge>::default();
     let queued = Family::<Labels, Gauge>::default();
@@ -48,6 +48,6 @@ fn register_tasks(app: &App, collector: bool, registry: &mut Registry) {
     }
     registry.register("records", "Reports in the sum of a task", records);
     registry.register("queued", "Requests of a task that wait for the disk", queued);
-    let help = "Predicted error of the components asked for last, as a share of what a random subspace has";
+    let help = "Predicted error of the components asked for last, as a share of a random subspace's";
     registry.register("predicted_error", help, predicted);
 }

@@ -1,7 +1,8 @@
-//! The HTTP interface (docs/http-api.md): which path answers what.
+//! The routes of the HTTP interface (docs/http-api.md).
 //!
-//! Nearly all requests bring reports. They are answered without the router's boxes. All requests pass the same door
-//! (`observe`), and reports that the router takes, such as those with escapes in their path, reach the same function.
+//! Nearly all requests carry reports. They are answered without the router's boxes. All requests pass through
+//! `observe`, and reports that come through the router, such as those with escapes in their path, reach the same
+//! function.
 
 mod blocking;
 mod events;
@@ -36,10 +37,10 @@ use crate::app::App;
 use crate::net::{Answers, Client, RequestBody, TwoLengths};
 use crate::problem::{Kind, Problem};
 
-/// Where reports are sent.
+/// The path of reports.
 const REPORTS: &str = "/tasks/{id}/reports";
 
-/// What answers the requests of all connections.
+/// The service that answers the requests of all connections.
 pub(super) struct Routes {
     app: Arc<App>,
     router: Router,
@@ -62,7 +63,7 @@ impl Routes {
 
     async fn answer(&self, peer: IpAddr, request: Request<RequestBody>) -> Response {
         let bad = bad_head(&request);
-        // What comes behind a body of uncertain length is not taken for a request.
+        // Bytes after a body of uncertain length are not read as a request.
         let last = bad.is_some() || request.headers().contains_key(header::TRANSFER_ENCODING);
         let mut response = match bad {
             Some(problem) => refuse(&self.app, request.map(Body::new), problem),
@@ -84,7 +85,7 @@ impl Routes {
         };
         let Some(task) = uploads_to(&request) else {
             request.extensions_mut().insert(Admission(admitted));
-            // Behind a pointer: every connection keeps room for the largest of what it may wait for, and moves it per
+            // Behind a pointer: every connection keeps room for the largest future it may wait for, and moves it per
             // request.
             let routed = Box::pin(self.router.clone().call(request));
             return routed.await.unwrap_or_else(|never| match never {});
@@ -131,7 +132,7 @@ fn router(app: Arc<App>, www: Option<&Path>) -> Router {
     routes.layer(from_fn_with_state(app, observe::layer))
 }
 
-/// The layer around what is answered at once: a client with thousands of requests waits for itself, and others do not
+/// The layer around routes that answer at once: a client with thousands of requests waits for itself, and others do not
 /// wait for it.
 async fn in_turn(
     State(app): State<Arc<App>>,
@@ -140,12 +141,12 @@ async fn in_turn(
     next: Next,
 ) -> Response {
     let _turn = app.limits.turns.wait(client).await;
-    // And of many on one connection each waits until other connections were looked after.
+    // Each of many requests on one connection waits until other connections were served.
     yield_now().await;
     next.run(request).await
 }
 
-/// The task whose reports a request brings, when its path says so without any escapes.
+/// The task of a request with reports, if its path has no escapes.
 fn uploads_to<B>(request: &Request<B>) -> Option<&str> {
     if request.method() != Method::POST {
         return None;
@@ -154,7 +155,7 @@ fn uploads_to<B>(request: &Request<B>) -> Option<&str> {
     (task.len() == 64 && task.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(task)
 }
 
-/// What makes it uncertain for whom a request is, or where it ends.
+/// Errors that make a request's target or end uncertain.
 fn bad_head<B>(request: &Request<B>) -> Option<Problem> {
     let bad = |detail: &str| Some(Kind::BadHead.because(detail));
     let hosts = request.headers().get_all(header::HOST).iter().count();

@@ -1,8 +1,8 @@
-//! What every request and answer has in common: a request id, headers, figures, and a line in the log where one is due.
+//! The common part of every request and answer: a request id, headers, metrics, and a log line where one is due.
 //!
 //! A line has the request's id, its method and route, the task, the status, the problem's type and the time. It has
-//! nothing that a client sent beside these: no query, no body, no token, and of a report neither bytes nor id. An
-//! accepted upload has a line at the level `debug` only.
+//! nothing else that a client sent: no query, no body, no token, and neither bytes nor id of a report. An accepted
+//! upload has a line at the level `debug` only.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +27,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Longer ids are replaced.
 const LONGEST_ID: usize = 64;
 
-/// The layer around what the router finds, and around what it does not find.
+/// The layer around routes, and around unknown paths.
 pub(super) async fn layer(
     State(app): State<Arc<App>>,
     Extension(Admission(client)): Extension<Admission>,
@@ -45,7 +45,7 @@ pub(super) async fn layer(
     observe(&app, client, route, request, answer).await
 }
 
-/// Every request passes here on its way to what answers it, and every answer on its way back.
+/// Every request passes here on its way in, and every answer on its way out.
 pub(super) async fn observe<F>(
     app: &App,
     client: Result<Client, Problem>,
@@ -67,7 +67,7 @@ where
     seen.finish(app, response)
 }
 
-/// The answer to a request that is refused before anybody looks where it goes.
+/// The answer to a request that is refused before routing.
 pub(super) fn refuse(app: &App, request: Request, problem: Problem) -> Response {
     let seen = Seen::of(app, &request, None);
     seen.finish(app, refused(app, request, problem))
@@ -88,24 +88,24 @@ impl RequestId {
     }
 }
 
-/// For whom a request is made, or why there is no place for it.
+/// The client of a request, or why there is no place for it.
 #[derive(Clone)]
 pub(super) struct Admission(pub(super) Result<Client, Problem>);
 
-/// Whether the request is to be answered.
+/// Whether the request may be answered.
 fn admit(app: &App, client: Result<Client, Problem>, route: Option<&Route>) -> Result<(), Problem> {
-    // Who is to restart a server that does not answer must not be told that it asks too often.
+    // A supervisor that restarts a server that does not answer must not be refused for asking too often.
     if route.is_some_and(|route| health::PATHS.contains(&route.as_str())) {
         return Ok(());
     }
     app.limits.admit(client?)
 }
 
-/// Which path of the interface a request is for.
+/// The path of the interface that a request is for.
 pub(super) enum Route {
-    /// As the router found it.
+    /// Found by the router.
     Matched(MatchedPath),
-    /// As it was found without the router.
+    /// Found without the router.
     Known(&'static str),
 }
 
@@ -118,13 +118,13 @@ impl Route {
     }
 }
 
-/// What is kept of a request for its answer and its line, when it itself is gone.
+/// The parts of a request that are kept for its answer and its log line.
 struct Seen {
     start: Instant,
     id: HeaderValue,
     method: Method,
     route: Option<Route>,
-    /// Whether a page asks.
+    /// Whether the request comes from a page.
     asked: bool,
     allowance: Option<HeaderValue>,
     /// For a line that would have it.
@@ -141,7 +141,7 @@ impl Seen {
         Self { start: Instant::now(), id, method: request.method().clone(), route, asked, allowance, task }
     }
 
-    /// Gives the answer its headers, counts it, and tells it.
+    /// Adds the answer's headers, counts it, and logs it.
     fn finish(self, app: &App, mut response: Response) -> Response {
         let status = response.status();
         let kind = response.extensions().get::<Kind>().copied();
@@ -178,9 +178,9 @@ impl Seen {
             };
         }
         match kind {
-            // What an operator has to do something about.
+            // Problems that an operator has to act on.
             Some(Kind::Internal | Kind::StoreUnavailable | Kind::CommitTimeout) => line!(Level::WARN),
-            // Somebody at a door that is closed.
+            // Somebody without permission.
             Some(Kind::TokenUnknown | Kind::TokenRole) => line!(Level::INFO),
             _ => line!(Level::DEBUG),
         }
@@ -205,7 +205,7 @@ fn next_id() -> HeaderValue {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut number = NEXT.fetch_add(1, Ordering::Relaxed);
     if number == 0 {
-        // The first one chooses where to go on. Without randomness ids begin at 1 in every process.
+        // The first one chooses the start. Without randomness, ids start at 1 in every process.
         let mut random = [0; 8];
         let _ = getrandom::fill(&mut random);
         number = u64::from_le_bytes(random) >> 1;

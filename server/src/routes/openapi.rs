@@ -1,9 +1,9 @@
-//! The interface in the words of OpenAPI 3.1, for programs: `GET /openapi.json`.
+//! The OpenAPI 3.1 description of the interface: `GET /openapi.json`.
 
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
-/// The document, written by hand beside docs/http-api.md. The tests hold it to what the code has.
+/// The document, written by hand beside docs/http-api.md. Tests compare it with the code.
 const OPENAPI: &str = include_str!("openapi.json");
 
 pub(super) async fn show() -> Response {

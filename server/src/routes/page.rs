@@ -1,4 +1,4 @@
-//! The page's files: what stands in the folder that was given, and nothing else.
+//! The page's files: only those in the given folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::problem::Problem;
 
-/// What pages may do: load from here, run WebAssembly, talk to here. The built page states the same in its own head,
-/// for hosts that send no headers (www/vite.config.ts); that nobody may frame it can only be said here.
+/// The rights of pages: load from here, run WebAssembly, connect to here. The built page states the same in its own
+/// head, for hosts that send no headers (www/vite.config.ts). Only here can it say that nobody may frame it.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; \
     style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -44,7 +44,7 @@ async fn only_inside(State(folder): State<Arc<Path>>, request: Request, next: Ne
     }
 }
 
-/// The file of a path, unless it is hidden: what begins with a dot is a version control's, or an editor's.
+/// The file of a path, unless it is hidden: names that start with a dot belong to version control or an editor.
 fn named(folder: &Path, path: &str) -> Option<PathBuf> {
     let path = percent_decode_str(path).decode_utf8().ok()?;
     let mut parts = path.split('/').filter(|part| !part.is_empty());
@@ -54,10 +54,10 @@ fn named(folder: &Path, path: &str) -> Option<PathBuf> {
     })
 }
 
-/// Whether no link leads out of the folder (which may be a link itself). What is not there is inside.
+/// Whether no link leads out of the folder (which may itself be a link). A missing file counts as inside.
 fn stays_inside(folder: &Path, file: &Path) -> bool {
     let Ok(folder) = folder.canonicalize() else { return false };
-    // A folder is answered with its index.
+    // The answer for a folder is its index.
     [file.to_owned(), file.join("index.html")]
         .into_iter()
         .filter_map(|file| file.canonicalize().ok())

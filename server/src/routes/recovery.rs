@@ -1,4 +1,4 @@
-//! Components of what was collected so far: `GET /tasks/{id}/recovery`.
+//! Components of the reports collected so far: `GET /tasks/{id}/recovery`.
 
 use std::sync::Arc;
 
@@ -25,12 +25,11 @@ pub(super) async fn show(
     Ok(([(header::CONTENT_TYPE, "application/json")], answer.json.clone()).into_response())
 }
 
-/// What a request has that asks for components, now or whenever there are new ones. Who comes with a token comes with a
-/// good one.
+/// The right of a request to components, now or whenever there are new ones. A token, if there is one, must be valid.
 pub(super) struct Asked {
     pub(super) client: Client,
     pub(super) reports: Arc<dyn TaskReports>,
-    /// As who the client may have components, or why it may not.
+    /// The role in which the client may have components, or why it may not.
     pub(super) asker: Result<Asker, Problem>,
     pub(super) question: Result<Question, Problem>,
 }
@@ -65,9 +64,8 @@ pub(super) async fn recover(
 ) -> Result<Arc<Answer>, Problem> {
     let minimum = app.minimum_batch(&reports.settings());
     if records < minimum {
-        let problem = Kind::BelowMinimumBatch.because(format!(
-            "there are {records} reports, and components are given out from {minimum} on: collect more"
-        ));
+        let problem = Kind::BelowMinimumBatch
+            .because(format!("there are {records} reports, and components need at least {minimum}: collect more"));
         return Err(problem.with(serde_json::json!({"records": records, "minimum_batch": minimum})));
     }
     let collection = app.collection(reports);

@@ -1,4 +1,4 @@
-//! Taking reports: `POST /tasks/{id}/reports`.
+//! Upload of reports: `POST /tasks/{id}/reports`.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -32,7 +32,7 @@ const DECODE_INLINE_BYTES: usize = 128 << 10;
 /// Refused reports beyond which an answer only counts them.
 const LISTED_REJECTIONS: usize = 1000;
 
-/// What became of the reports of a request.
+/// The outcome of the reports of a request.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Verdict {
     accepted: u64,
@@ -81,7 +81,7 @@ pub(super) async fn take(
     } else {
         blocking(move || decode(upload, &rules)).await?
     };
-    // Who retries what was acknowledged in time hears the same again.
+    // A retry of reports that were acknowledged in time gets the same answer.
     batch.closed = closed;
     let committed = if batch.reports.is_empty() {
         Committed::default()
@@ -89,8 +89,8 @@ pub(super) async fn take(
         let committed = timeout(app.config.request_timeout, reports.commit(batch)).await;
         committed.map_err(|_| commit_timeout())?.map_err(|error| not_committed(&error))?
     };
-    // Whether a duplicate was one with another payload is for the operator alone: told to whoever asks, it would be a
-    // way to find out which payload came with an id.
+    // Only the operator learns whether a duplicate had another payload: otherwise anybody could find out which payload
+    // came with an id.
     let Committed { accepted, duplicate, conflicting } = committed;
     app.metrics.accepted.inc_by(accepted);
     app.metrics.duplicate.inc_by(duplicate);
@@ -109,13 +109,13 @@ fn check_period(app: &App, settings: &TaskSettings) -> Result<Option<u64>, Probl
         Period::Expired(expires) => Ok(Some(expires)),
         Period::NotStarted(starts) => Err(Kind::TaskNotStarted
             .because(format!(
-                "reports are taken from {starts} on (seconds since 1970): nothing was counted, send the same bytes then"
+                "reports are accepted from {starts} (seconds since 1970): nothing was counted, send the same bytes then"
             ))
             .with(serde_json::json!({"starts": starts}))),
     }
 }
 
-/// Whether the task has as many reports as it may.
+/// Whether the task is full.
 fn full(app: &App, reports: &dyn TaskReports, settings: &TaskSettings) -> Option<CommitError> {
     let (limit, records) = (app.ceiling(reports, settings), reports.counts().records);
     (records >= limit).then_some(CommitError::Quota { limit, records })
@@ -139,7 +139,7 @@ fn check_length(bytes: &[u8], store: &dyn TaskReports) -> Result<(), Problem> {
         return Ok(());
     }
     let mut detail = format!(
-        "the body has {found} bytes, and reports of this task have {each} each: send one or more whole reports; \
+        "the body has {found} bytes, but reports of this task have {each} each: send one or more whole reports; \
             nothing was counted"
     );
     // Reports of another task or version have another length.
@@ -151,7 +151,7 @@ fn check_length(bytes: &[u8], store: &dyn TaskReports) -> Result<(), Problem> {
     Err(Kind::BodyLength.because(detail))
 }
 
-/// What a report of the task must satisfy.
+/// The conditions on a report of the task.
 struct Rules {
     task: Task,
     report_bytes: usize,
@@ -159,7 +159,7 @@ struct Rules {
     issuer: Option<Issuer>,
 }
 
-/// What a body holds.
+/// The content of a body.
 struct Decoded {
     batch: Batch,
     /// The first that are rejected.
@@ -179,7 +179,7 @@ impl Rules {
         }
     }
 
-    /// The report, or why it is none that counts.
+    /// The report, or why it does not count.
     fn read(&self, frame: &[u8]) -> Result<Report, (Rejected, String)> {
         let report = Report::from_bytes(frame, &self.task).map_err(|error| ((&error).into(), error.to_string()))?;
         if let Some(issuer) = &self.issuer
@@ -196,7 +196,7 @@ impl Rules {
     }
 }
 
-/// Separates the reports of the task from what is none.
+/// Separates the reports of the task from invalid ones.
 fn decode(upload: Upload, rules: &Rules) -> Decoded {
     let Upload { mut bytes, permit } = upload;
     let report_bytes = rules.report_bytes;
@@ -228,7 +228,7 @@ fn not_committed(error: &CommitError) -> Problem {
     match error {
         CommitError::Expired(expires) => Kind::TaskExpired
             .because(format!(
-                "reports were taken until {expires} (seconds since 1970): nothing of this request was counted, and \
+                "reports were accepted until {expires} (seconds since 1970): nothing of this request was counted, and \
                     what was acknowledged before counts"
             ))
             .with(serde_json::json!({"expires": expires})),
@@ -255,7 +255,7 @@ fn not_committed(error: &CommitError) -> Problem {
 
 fn commit_timeout() -> Problem {
     Kind::CommitTimeout.because(
-        "the reports are not yet known to be stored: send the same bytes again later, what was stored is not counted \
+        "the reports are not yet known to be stored: send the same bytes again later; stored ones are not counted \
             twice",
     )
 }

@@ -20,10 +20,10 @@ use crate::sessions::Running;
 use crate::tokens::{Role, presented};
 use ldp_pca_dps::{Message, Parameters, Session, SessionError, SessionId};
 
-/// The longest that a request waits for a round to begin: proxies and clients give up at thirty seconds.
+/// The longest that a request waits for a round to start: proxies and clients give up at thirty seconds.
 const LONGEST_WAIT: Duration = Duration::from_secs(25);
 
-/// Bytes of a number in a message, and of what is around them.
+/// Bytes of a number in a message, and of the rest of the message.
 const BYTES_PER_NUMBER: usize = 20;
 const BESIDE_THE_NUMBERS: usize = 1024;
 
@@ -33,7 +33,7 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Response {
     Json(json!({"sessions": sessions})).into_response()
 }
 
-/// `POST /sessions`: creates one, or tells the tokens of one that is there.
+/// `POST /sessions`: creates one, or returns the tokens of an existing one.
 pub(super) async fn create(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     if let Err(problem) = app.tokens.check(&headers, Role::Admin) {
         return Err(app.limits.refuse(&headers, body, problem));
@@ -45,7 +45,7 @@ pub(super) async fn create(State(app): State<Arc<App>>, headers: HeaderMap, body
     let (needed, most) = (message_bytes(&session), app.config.max_body_bytes);
     if needed > most {
         let remedy = "raise max_body_bytes";
-        return Err(bad(format!("a message may have {needed} bytes, and the server reads bodies of {most}: {remedy}")));
+        return Err(bad(format!("a message may have {needed} bytes, but the server reads bodies of {most}: {remedy}")));
     }
     let (id, providers) = (session.id(), session.parameters().providers);
     let owner = Arc::clone(&app);
@@ -74,7 +74,7 @@ pub(super) async fn delete(State(app): State<Arc<App>>, id: Id, headers: HeaderM
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `GET /sessions/{id}/state?after=t&wait=seconds`: waits until the session is beyond round t.
+/// `GET /sessions/{id}/state?after=t&wait=seconds`: waits until the session is past round t.
 pub(super) async fn state(
     State(app): State<Arc<App>>,
     id: Id,
@@ -144,7 +144,7 @@ fn unknown(id: &str) -> Problem {
     Kind::UnknownSession.because(detail)
 }
 
-/// The token of a provider: its number, and what nobody can make without the server's key.
+/// The token of a provider: its number, and a code that nobody can make without the server's key.
 fn token(app: &App, session: SessionId, provider: u32) -> String {
     let secret = app.issuer.provider_secret(session.as_bytes(), provider);
     let digits: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -168,13 +168,13 @@ fn sender(app: &App, headers: &HeaderMap, running: &Running) -> Result<u32, Prob
     if let Some(provider) = provider_of(app, headers, running)? {
         return Ok(provider);
     }
-    let needed = "messages need the token of a provider of this session, as POST /sessions told it";
+    let needed = "messages need the token of a provider of this session, from the answer of POST /sessions";
     Err(match presented(headers)? {
         None => Kind::TokenMissing.because(format!("{needed}: send it as 'Authorization: Bearer <token>'")),
         Some(_)
             if app.tokens.check(headers, Role::Collector).is_ok() || app.tokens.check(headers, Role::Admin).is_ok() =>
         {
-            Kind::TokenRole.because(format!("the token is good, but not for this: {needed}"))
+            Kind::TokenRole.because(format!("the token is valid, but not for this: {needed}"))
         }
         Some(_) => Kind::TokenUnknown.because(format!("the server does not know this token: {needed}")),
     })

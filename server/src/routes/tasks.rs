@@ -26,7 +26,7 @@ use crate::tokens::Role;
 use ldp_pca::report::report_bytes;
 use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
 
-/// Bytes of a document beside the task in it.
+/// Bytes of a document besides the task in it.
 const BESIDE_THE_TASK: usize = 64 << 10;
 
 /// `GET /tasks`.
@@ -47,13 +47,13 @@ pub(super) async fn status(State(app): State<Arc<App>>, id: Id) -> Result<Json<S
     Ok(Json(app.status(&*reports, reports.counts())))
 }
 
-/// A task and what its operator decides.
+/// A task and its operator's settings.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PutTask {
     /// Read by its own strict reader.
     task: Box<RawValue>,
-    /// Those that are to change; null takes one away. Others stay.
+    /// The settings to change; null removes one. Others stay.
     #[serde(default, deserialize_with = "object::object")]
     settings: Map<String, Value>,
 }
@@ -72,7 +72,7 @@ pub(super) async fn put(
         Ok(who) => who,
         Err(problem) => return Err(app.limits.refuse(&headers, body, problem)),
     };
-    // The change is told then, and not made.
+    // Then the change is only reported, not made.
     let dry_run = flag(query, "dry_run")?;
     let PutTask { task, settings: changes } =
         app.limits.read_json(&headers, body, MAX_TASK_BYTES + BESIDE_THE_TASK).await?;
@@ -89,10 +89,10 @@ pub(super) async fn put(
     let (each, most) = (report_bytes(&task), app.config.max_body_bytes);
     if each > most {
         return Err(Kind::BadTask.because(format!(
-            "a report of the task has {each} bytes, and the server reads bodies of {most}: raise max_body_bytes"
+            "a report of the task has {each} bytes, but the server reads bodies of {most}: raise max_body_bytes"
         )));
     }
-    // One after the other: each begins with what the one before it left.
+    // One after the other: each starts from the previous one's result.
     let _alone = app.putting.lock().await;
     let present = app.store.task(digest).map(|task| task.settings());
     let settings = changed(present.as_deref(), changes)?;
@@ -134,7 +134,7 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// How many ids are wanted.
+/// The number of ids wanted.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WantedIds {
@@ -172,7 +172,7 @@ pub(super) async fn issue(
     Ok(Json(serde_json::json!({"ids": ids})).into_response())
 }
 
-/// What a `PUT` would change.
+/// The changes of a `PUT`.
 #[derive(Serialize)]
 struct Change<'a> {
     created: bool,
@@ -188,15 +188,19 @@ fn flag(query: Parameters, name: &str) -> Result<bool, Problem> {
         [] => Ok(false),
         [(found, value)] if found == name && ["true", "false"].contains(&value.as_str()) => Ok(value == "true"),
         [(found, _), ..] => {
-            bad(format!("'{}' is no parameter here, is there twice, or has another value", excerpt(found)))
+            bad(format!("'{}' is not a parameter here, occurs twice, or has another value", excerpt(found)))
         }
     }
 }
 
 /// The settings with these changes.
 fn changed(settings: Option<&TaskSettings>, changes: Map<String, Value>) -> Result<TaskSettings, Problem> {
-    let bad =
-        |error: serde_json::Error| Kind::BadJson.because(format!("the settings are not what is asked for: {error}"));
+    let bad = |error: serde_json::Error| {
+        Kind::BadJson.because(format!(
+            "the settings are not the expected document: \
+         {error}"
+        ))
+    };
     let Value::Object(mut all) = serde_json::to_value(settings.cloned().unwrap_or_default()).map_err(bad)? else {
         return Ok(TaskSettings::default());
     };
@@ -204,11 +208,11 @@ fn changed(settings: Option<&TaskSettings>, changes: Map<String, Value>) -> Resu
     TaskSettings::deserialize(Value::Object(all)).map_err(bad)
 }
 
-/// The last second of 2100. What is later is in other units.
+/// The last second of 2100. A later time is in other units.
 const LATEST: u64 = 4_133_980_799;
 
-/// Whether the settings make sense. An end before `earliest_end` is one that was mistyped, unless it was there before:
-/// with `retention` it would delete the task.
+/// Checks the settings. An end before `earliest_end` is a mistake, unless it was set before: with `retention` it would
+/// delete the task.
 fn check_settings(settings: &TaskSettings, before: Option<&TaskSettings>, earliest_end: u64) -> Result<(), Problem> {
     let bad = |detail: String| Err(Kind::BadSettings.because(detail));
     if let (Some(starts), Some(expires)) = (settings.starts, settings.expires)
@@ -229,7 +233,7 @@ fn check_settings(settings: &TaskSettings, before: Option<&TaskSettings>, earlie
     {
         let said = date_of(expires);
         return bad(format!(
-            "expires is {expires} ({said}), which is past: give a time to come, or from {earliest_end} on to end the \
+            "expires is {expires} ({said}), which is past: give a future time, or at least {earliest_end} to end the \
                 task now"
         ));
     }
@@ -239,7 +243,10 @@ fn check_settings(settings: &TaskSettings, before: Option<&TaskSettings>, earlie
     for origin in settings.origins.iter().flatten() {
         if !is_origin(origin) {
             let origin = excerpt(origin);
-            return bad(format!("'{origin}' is no origin: write scheme, host and port alone, as https://example.org"));
+            return bad(format!(
+                "'{origin}' is not an origin: write only scheme, host and port, as \
+             https://example.org"
+            ));
         }
     }
     Ok(())

@@ -1,14 +1,14 @@
 //! The files of a session.
 //!
 //! ```text
-//! sessions/<id>/session.json         the parameters; a folder without is what a crash left of one that never was
+//! sessions/<id>/session.json         the parameters; a folder without it is the rest of a creation that crashed
 //! sessions/<id>/0001-0003.1a2b3c4d.json
 //!                                    the message of provider 3 in round 1, and its CRC-32
 //! ```
 //!
-//! Every file is there whole or not at all. A start takes the messages again in their order, which gives the same
-//! rounds: they depend on nothing else. A damaged file is refused: the session's id is the parameters' digest, and
-//! messages have their checksum in their name (those of earlier versions have none).
+//! Every file is there whole or not at all. A start replays the messages in their order, which gives the same rounds:
+//! they depend on nothing else. A damaged file is refused: the session's id is the parameters' digest, and messages
+//! have their checksum in their name (those of earlier versions have none).
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// The file of the parameters.
 pub(super) const PARAMETERS: &str = "session.json";
 
-/// A message as it is kept.
+/// A stored message.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Kept {
@@ -35,7 +35,7 @@ pub(super) fn keep(folder: &Path, kept: &Kept) -> io::Result<()> {
     write(folder, &format!("{:04}-{:04}.{checksum:08x}.json", kept.round, kept.provider), &bytes)
 }
 
-/// What a message's name says of its content.
+/// The checksum of the content in a message's name.
 pub(super) fn checksum_of(name: &str) -> Option<&str> {
     name.strip_suffix(".json")?.split_once('.').map(|(_, checksum)| checksum)
 }

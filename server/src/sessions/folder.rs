@@ -1,4 +1,4 @@
-//! The sessions of a server, in the folder `sessions` of its data: what was acknowledged is there after a crash.
+//! The sessions of a server, in the folder `sessions` of its data: everything acknowledged survives a crash.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::locks::{read_lock, write_lock};
 use crate::problem::{Kind, Problem};
 use ldp_pca_dps::{Session, SessionId, State};
 
-/// Sessions at the same time. Each holds a few messages in memory.
+/// The most sessions at the same time. Each holds a few messages in memory.
 const MOST_SESSIONS: usize = 256;
 
 /// All sessions.
@@ -23,7 +23,7 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// Those in the folder `sessions` of `data`, which is only made when there is one.
+    /// The sessions in the folder `sessions` of `data`, which is created with the first one.
     pub(crate) fn load(data: &Path) -> Result<Self, ServerError> {
         let folder = data.join("sessions");
         let mut known = BTreeMap::new();
@@ -51,7 +51,7 @@ impl Sessions {
         read_lock(&self.known).get(&id).cloned()
     }
 
-    /// Adds a session; false when it is there.
+    /// Adds a session; false when it exists.
     pub(crate) fn create(&self, session: Session) -> Result<bool, Problem> {
         // Nobody else creates or deletes one meanwhile.
         let mut known = write_lock(&self.known);
@@ -77,7 +77,7 @@ impl Sessions {
     pub(crate) fn delete(&self, id: SessionId) -> Result<(), Problem> {
         let mut known = write_lock(&self.known);
         let folder = self.folder.join(id.to_string());
-        // Without this file the rest is nothing.
+        // Without this file the rest is not a session.
         match fs::remove_file(folder.join(PARAMETERS)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(not_changed(error)),
             _ => {}
@@ -92,7 +92,7 @@ impl Sessions {
     }
 }
 
-/// What an earlier run left of a session; nothing where it left no session.
+/// The session that an earlier run left, if any.
 fn load(folder: &Path, id: SessionId) -> Result<Option<Running>, String> {
     let text = match fs::read_to_string(folder.join(PARAMETERS)) {
         Ok(text) => text,
@@ -132,7 +132,7 @@ fn restored(parameters: &str, folder: PathBuf) -> Result<Running, String> {
 /// For fuzzing.
 ///
 /// # Errors
-/// What the start is refused with.
+/// The reason why the start is refused.
 #[doc(hidden)]
 pub fn read_session(parameters: &str, messages: &[&[u8]]) -> Result<(Session, State), String> {
     let running = restored(parameters, PathBuf::new())?;

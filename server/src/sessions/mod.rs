@@ -1,7 +1,7 @@
 //! Runs of DPS-PCA between data providers, with the server between them (docs/distributed.md).
 //!
 //! An admin creates a session and hands each provider its token. Providers ask for the state until a round begins, send
-//! their message, and ask again; when the messages of all have come, the next round begins. The mathematics are those
+//! their message, and ask again; when all messages have arrived, the next round begins. The mathematics are those
 //! of [`ldp_pca_dps`].
 
 mod files;

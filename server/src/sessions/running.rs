@@ -14,11 +14,11 @@ use crate::problem::{Kind, Problem};
 use ldp_pca_dps::DpsPcaError;
 use ldp_pca_dps::{Coordinator, Session, State};
 
-/// A session and what has come in.
+/// A session and its messages so far.
 pub(crate) struct Running {
     pub(crate) session: Session,
     folder: PathBuf,
-    /// Held while a message is written, so that whoever only asks need not wait for the disk.
+    /// Held while a message is written, so that readers need not wait for the disk.
     writing: Mutex<()>,
     progress: Mutex<Progress>,
     changed: watch::Sender<()>,
@@ -30,7 +30,7 @@ struct Progress {
     messages: BTreeMap<u32, Vec<i64>>,
     /// Digests of all messages, by round and provider: a retry is recognized after its round too.
     accepted: HashMap<(u32, u32), [u8; 32]>,
-    /// Why the last round has no successor, though it is not the last of the session.
+    /// The reason why the last round has no successor, if it is not the last of the session.
     failed: Option<DpsPcaError>,
 }
 
@@ -47,7 +47,7 @@ impl Running {
         Ok(Self { session, folder, writing, progress, changed: watch::Sender::new(()) })
     }
 
-    /// Tells of every change.
+    /// Announces every change.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
@@ -74,7 +74,7 @@ impl Running {
         }
     }
 
-    /// Takes a message that has the right shape. It is on the disk before it counts. The same one again is taken again.
+    /// Accepts a message of the right shape. It is on disk before it counts. The same message is accepted again.
     pub(crate) fn take(&self, provider: u32, round: u32, cells: Vec<i64>) -> Result<(), Problem> {
         let writing = hold(&self.writing);
         if !hold(&self.progress).is_new(provider, round, &cells)? {
@@ -99,7 +99,7 @@ impl Running {
         Ok(())
     }
 
-    /// Takes a message that was kept by an earlier run.
+    /// Accepts a message that an earlier run stored.
     pub(super) fn replay(&self, bytes: &[u8]) -> Result<(), String> {
         let kept: Kept = object::from_slice(bytes).map_err(|error| error.to_string())?;
         let Kept { round, provider, .. } = kept;
@@ -121,7 +121,7 @@ impl Running {
 }
 
 impl Progress {
-    /// Whether the message is one that the present round waits for; false for one that has been taken before.
+    /// Whether the present round waits for the message; false for one that was accepted before.
     fn is_new(&self, provider: u32, round: u32, cells: &[i64]) -> Result<bool, Problem> {
         let present = self.coordinator.round();
         match self.accepted.get(&(round, provider)) {
@@ -150,7 +150,7 @@ impl Progress {
         Ok(true)
     }
 
-    /// Adds a message, and goes on to the next round when it was the last of this one.
+    /// Adds a message, and starts the next round when it was the last of this one.
     fn add(&mut self, session: &Session, Kept { round, provider, cells }: Kept) {
         self.accepted.insert((round, provider), digest(&cells));
         self.messages.insert(provider, cells);

@@ -1,4 +1,4 @@
-//! Why a store cannot be opened.
+//! Reasons why a store cannot be opened.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ldp_pca::report::ReportError;
 use ldp_pca::task::{TaskDigest, TaskError};
 
-/// Why a store cannot be opened.
+/// Reasons why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -14,7 +14,7 @@ pub enum StoreError {
     #[error("cannot {action} {}: {source}; check the disk's space and that the folder is this user's to \
         write", path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -30,7 +30,7 @@ pub enum StoreError {
     Full {
         /// The folder of the store.
         path: PathBuf,
-        /// What failed for want of room.
+        /// The operation that failed for lack of space.
         source: Box<StoreError>,
     },
     /// Another server has the folder open.
@@ -39,16 +39,16 @@ pub enum StoreError {
         /// The folder, or the lock file in it.
         path: PathBuf,
     },
-    /// A folder of another release or of something else.
+    /// A folder of another release, or of something else.
     #[error("{} says '{found}' instead of '{}': use the release that wrote it, or another \
         folder", path.display(), super::folder::format::FORMAT)]
     Format {
         /// The file that names the format.
         path: PathBuf,
-        /// What it says.
+        /// Its content.
         found: String,
     },
-    /// A folder of the format before this one, which only a server or a repair brings to this one.
+    /// A folder of the previous format, which only a server or a repair upgrades.
     #[error("{} is of an older release: start a server on the folder once, or run `ldp-pca store repair`, and it says \
         '{}'", path.display(), super::folder::format::FORMAT)]
     Old {
@@ -60,10 +60,10 @@ pub enum StoreError {
     Task {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: TaskError,
     },
-    /// A task that is not the one its folder is named after.
+    /// A task whose folder has another task's name.
     #[error("{} is task {found}, but its folder says {expected}: restore it from a copy of that task", path.display())]
     OtherTask {
         /// The file.
@@ -79,7 +79,7 @@ pub enum StoreError {
     ForeignReport {
         /// The file.
         path: PathBuf,
-        /// Where the report starts.
+        /// The start of the report.
         offset: u64,
         /// Why it is not a report of the task.
         source: ReportError,
@@ -90,23 +90,23 @@ pub enum StoreError {
     Manifest {
         /// The database.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A segment that is not as it was sealed.
+    /// A segment that differs from its sealed form.
     #[error("{} {problem}: restore it from a copy, or run `ldp-pca store repair` to go on with what is \
         left", path.display())]
     Segment {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// The database.
     #[cfg(feature = "postgres")]
     #[error(transparent)]
     Postgres(#[from] super::PostgresError),
-    /// A database for a program that knows none.
+    /// A database for a program built without databases.
     #[error(
         "the store is to be a database, but this program was built without databases: build it with --features \
             postgres, or leave the store out to use a folder"
@@ -114,7 +114,7 @@ pub enum StoreError {
     NoDatabases,
 }
 
-/// What the system said, without the remedy for other cases.
+/// The system's error, without the remedy for other cases.
 fn cause(error: &StoreError) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
@@ -129,9 +129,9 @@ impl StoreError {
     }
 }
 
-/// Says of what the system refused what was tried.
+/// Adds the operation to the system's error.
 pub(in super::super) trait At<T> {
-    /// `action` is what was tried, with this file or folder.
+    /// `action` is the operation, on this file or folder.
     fn at(self, action: &'static str, path: &Path) -> Result<T, StoreError>;
 }
 

@@ -1,10 +1,10 @@
-//! What a store tells an operator about its disk.
+//! A store's metrics about its disk, for operators.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
-/// The figures of all tasks of a store together. Clones share them.
+/// The metrics of all tasks of a store together. Clones share them.
 #[derive(Clone, Debug)]
 pub(in super::super) struct StoreMetrics {
     /// Seconds that the disk took to make a group of reports durable.
@@ -39,7 +39,7 @@ impl Default for StoreMetrics {
 }
 
 impl StoreMetrics {
-    /// Shows them as `store_…` in a registry, which puts its own prefix before them.
+    /// Registers them as `store_…` in a registry, which adds its own prefix.
     pub(in super::super) fn register(&self, registry: &mut Registry) {
         let store = registry.sub_registry_with_prefix("store");
         let help = "Time to make a group of reports durable";

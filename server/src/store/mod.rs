@@ -1,8 +1,8 @@
-//! Where tasks and their reports are kept. A report is acknowledged once it is durable, and a report id counts once per
+//! Stores of tasks and their reports. A report is acknowledged once it is durable, and a report id counts once per
 //! task.
 //!
-//! [`ReportStore`] is what the server asks of a store; `folder` keeps everything in a folder of this machine,
-//! `postgres` in a database that several aggregators share.
+//! [`ReportStore`] is the interface of a store. `folder` keeps everything in a folder on this machine, `postgres` in a
+//! database that several aggregators share.
 
 mod error;
 mod folder;
@@ -41,8 +41,8 @@ pub(super) use settings::date_of;
 /// A future behind a pointer, so that stores can be trait objects.
 pub(super) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// All tasks of a server. Every method but [`tasks`](Self::tasks) and [`task`](Self::task) waits for the disk or
-/// another machine: not for a request thread.
+/// All tasks of a server. Every method except [`tasks`](Self::tasks) and [`task`](Self::task) waits for the disk or
+/// another machine, so do not call them on a request thread.
 pub(super) trait ReportStore: Send + Sync + 'static {
     /// Every task, in the order of their digests.
     fn tasks(&self) -> Vec<Arc<dyn TaskReports>>;
@@ -50,7 +50,7 @@ pub(super) trait ReportStore: Send + Sync + 'static {
     /// One task.
     fn task(&self, digest: TaskDigest) -> Option<Arc<dyn TaskReports>>;
 
-    /// Adds a task, or gives one that is there other settings. Durable when it returns.
+    /// Adds a task, or changes the settings of an existing one. Durable when it returns.
     fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError>;
 
     /// Deletes a task; `false` when there was none. Commits that wait are refused.
@@ -62,17 +62,17 @@ pub(super) trait ReportStore: Send + Sync + 'static {
     /// Erases every byte of one of them.
     fn erase(&self, task: &DeletedTask) -> Result<(), StoreError>;
 
-    /// Whether reports can be stored now; if not, why. It tries.
+    /// Tests whether reports can be stored now; if not, returns why.
     fn check(&self) -> Result<(), String>;
 
-    /// Finishes what waits, refuses what comes, and gives the store free.
+    /// Finishes waiting work, refuses new work, and releases the store.
     fn close(&self);
 }
 
-/// What becomes of the reports of a task that is deleted.
+/// The treatment of a deleted task's reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Erase {
-    /// Every byte of them is erased, and of those that were deleted before under the same digest.
+    /// Every byte of them is erased, including those deleted before under the same digest.
     Now,
     /// They are among [`ReportStore::deleted`].
     AfterGrace,
@@ -82,7 +82,7 @@ pub(super) enum Erase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct DeletedTask {
     pub(super) digest: TaskDigest,
-    /// What tells it from others of the same digest.
+    /// Distinguishes it from others of the same digest.
     pub(super) key: u64,
     /// When, in seconds since 1970.
     pub(super) since: u64,
@@ -93,26 +93,26 @@ pub(super) trait TaskReports: Send + Sync + 'static {
     /// The task.
     fn task(&self) -> &Task;
 
-    /// What its operator decided.
+    /// Its operator's settings.
     fn settings(&self) -> Arc<TaskSettings>;
 
-    /// What opening it repaired.
+    /// The damage found when it was opened.
     fn damage(&self) -> Damage;
 
     /// Reports seen.
     fn counts(&self) -> Counts;
 
-    /// The counts as they change. It ends when the task is deleted, by whomever.
+    /// The counts as they change. It ends when anybody deletes the task.
     fn watch_counts(&self) -> watch::Receiver<Counts>;
 
     /// Commits that wait.
     fn queued(&self) -> usize;
 
-    /// The sum of at least the reports that [`counts`](Self::counts) told of before. It waits: not for a request
+    /// The sum of at least the reports in earlier [`counts`](Self::counts). It waits, so do not call it on a request
     /// thread.
     fn aggregate(&self) -> Result<Aggregate, StoreError>;
 
-    /// Stores a batch and counts what is new of it. A caller that stops waiting does not stop the batch.
+    /// Stores a batch and counts its new reports. A caller that stops waiting does not stop the batch.
     fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>>;
 
     /// The length of one report.
@@ -121,12 +121,12 @@ pub(super) trait TaskReports: Send + Sync + 'static {
     }
 }
 
-/// What [`ReportStore::put`] did.
+/// The result of [`ReportStore::put`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Put {
     /// There was no such task.
     Created,
-    /// It was there; its settings are the new ones.
+    /// It existed; its settings are the new ones.
     Updated,
 }
 
@@ -136,25 +136,25 @@ pub(super) struct Batch {
     pub(super) reports: Vec<Report>,
     /// Their bytes, one after the other.
     pub(super) bytes: Vec<u8>,
-    /// Why the task takes nothing new, if it does not: then the batch is good only if all of it is there already.
+    /// Why the task accepts nothing new, if it does not: then the batch is accepted only if all of it is there already.
     pub(super) closed: Option<CommitError>,
-    /// Their share of the bytes that the server may hold; none of what comes from no request.
+    /// Their share of the bytes that the server may hold; none if they come from no request.
     #[allow(dead_code, reason = "held until the batch is stored, then dropped with it")]
     pub(super) permit: Option<Portion>,
 }
 
-/// What became of a batch. All of it is durable.
+/// The outcome of a batch. All of it is durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Committed {
     /// Reports counted for the first time.
     pub(super) accepted: u64,
-    /// Reports whose id was there already; the first one stays.
+    /// Reports with an existing id; the first one stays.
     pub(super) duplicate: u64,
-    /// Those of them that are known to have come with another payload than the first.
+    /// Those of them whose payload is known to differ from the first one's.
     pub(super) conflicting: u64,
 }
 
-/// What tells two reports of one id apart: the checksum that each ends with.
+/// The mark that distinguishes two reports of one id: the checksum at their end.
 pub(super) type Mark = [u8; 4];
 
 /// The mark of a whole report.
@@ -162,14 +162,14 @@ pub(super) fn mark(report: &[u8]) -> Mark {
     report.last_chunk().copied().unwrap_or_default()
 }
 
-/// Why a batch was not counted, not even in part; but for [`Unknown`](Self::Unknown).
+/// The reason why no part of a batch was counted; [`Unknown`](Self::Unknown) is the exception.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum CommitError {
     /// The queue is full.
     #[error("too many batches wait to be written")]
     Busy,
     /// The task's quota has room for fewer reports than are new in the batch.
-    #[error("the task takes {limit} reports at most and has {records}")]
+    #[error("the task takes at most {limit} reports and has {records}")]
     Quota {
         /// [`TaskSettings::max_records`].
         limit: u64,
@@ -182,8 +182,8 @@ pub(super) enum CommitError {
     /// The disk or the database refused.
     #[error("the store cannot write: {0}")]
     Write(String),
-    /// A sync failed, or the answer to a commit was lost: the batch is there or not. If it is, it will be counted, at
-    /// the latest when the store is opened again.
+    /// A sync failed, or the answer to a commit was lost: the batch may or may not be stored. If it is, it will be
+    /// counted, at the latest when the store is opened again.
     #[error("the store did not say whether it has the reports: {0}")]
     Unknown(String),
     /// The server stops, or the task was deleted.
@@ -196,22 +196,22 @@ pub(super) enum CommitError {
 pub(super) struct Counts {
     /// Reports in the aggregate.
     pub(super) records: u64,
-    /// Reports ignored, since the store was opened, because their id was there already.
+    /// Reports ignored since the store was opened, because their id existed.
     pub(super) duplicates: u64,
 }
 
-/// What a store found when a task was opened, beside good reports.
+/// The findings when a store opened a task, besides good reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Damage {
-    /// Bytes behind what was acknowledged that were no whole report and were cut off.
+    /// Bytes after the acknowledged reports that were not a whole report and were cut off.
     pub(super) cut_bytes: u64,
     /// Acknowledged reports that are lost: damaged, or not there.
     pub(super) passed_over: u64,
-    /// What is wrong, with its place. Never what a report says.
+    /// The problems, with their places. Never the content of a report.
     pub(super) places: Vec<String>,
 }
 
-/// Adds reports that were decoded as reports of `task`, which is all that an aggregate asks for.
+/// Adds reports that were decoded as reports of `task`, the only condition of an aggregate.
 fn sum(aggregate: &mut Aggregate, task: &Task, reports: &[Report]) {
     let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     aggregate.accumulate_with_threads(task, reports, threads).expect("reports of this task");

@@ -1,4 +1,4 @@
-//! Batches of a task that wait to be stored, and those who wait for them.
+//! Batches of a task that wait to be stored, and the requests that wait for them.
 
 use std::sync::Mutex;
 
@@ -7,23 +7,23 @@ use tokio::sync::{mpsc, oneshot};
 use super::{Batch, CommitError, Committed};
 use crate::locks::hold;
 
-/// Bytes of reports beyond which no further batch joins those that are written together.
+/// Bytes of reports beyond which no further batch joins a group.
 const GROUP_BYTES: usize = 8 << 20;
 
-/// The end of a queue at which batches come. Its channel is gone once it is closed.
+/// The end of a queue at which batches arrive. Its channel is dropped once it is closed.
 pub(super) struct CommitQueue(Mutex<Option<mpsc::Sender<Waiting>>>);
 
 /// The other end.
 pub(super) type Waits = mpsc::Receiver<Waiting>;
 
-/// A batch and who waits for it.
+/// A batch and the caller that waits for it.
 pub(super) struct Waiting {
     pub(super) batch: Batch,
     pub(super) answer: oneshot::Sender<Result<Committed, CommitError>>,
 }
 
 impl CommitQueue {
-    /// Room for so many batches, at least one.
+    /// Room for this many batches, at least one.
     pub(super) fn new(length: usize) -> (Self, Waits) {
         let (sender, receiver) = mpsc::channel(length.max(1));
         (Self(Mutex::new(Some(sender))), receiver)
@@ -45,13 +45,13 @@ impl CommitQueue {
         hold(&self.0).as_ref().map_or(0, |queue| queue.max_capacity() - queue.capacity())
     }
 
-    /// Takes no further batch.
+    /// Accepts no further batch.
     pub(super) fn close(&self) {
         drop(hold(&self.0).take());
     }
 }
 
-/// The first batch and all that wait behind it, but for what is too much at a time.
+/// The first batch and all that wait after it, up to the limit of a group.
 pub(super) fn group(first: Waiting, queue: &mut Waits) -> Vec<Waiting> {
     let mut bytes = first.batch.bytes.len();
     let mut group = vec![first];
@@ -114,7 +114,7 @@ mod tests {
         queue.close();
         assert_eq!(queue.queued(), 0);
         assert_eq!(pin!(queue.commit(batch(4))).poll(&mut context), Poll::Ready(Err(CommitError::Closed)));
-        // What came before is still there to be written; nobody who waits is left without an answer.
+        // Earlier batches are still written; every waiting caller gets an answer.
         assert_eq!(waits.try_recv().unwrap().batch.bytes.len(), 2);
         assert_eq!(second.as_mut().poll(&mut context), Poll::Ready(Err(CommitError::Closed)));
     }

@@ -1,4 +1,4 @@
-//! What an operator decides per task. It changes no guarantee: that is the task's alone.
+//! The operator's settings per task. They change no guarantee: only the task determines it.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,17 +17,17 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TaskSettings {
-    /// The number of reports below which no components are given out. Default: the server's.
+    /// The least number of reports for which components are returned. Default: the server's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_batch: Option<u64>,
-    /// The most reports that are taken. Default: no limit.
+    /// The most reports that are accepted. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_records: Option<u64>,
-    /// When the first report is taken, in seconds since 1970; read from a text such as `2026-12-31T23:59:59Z` too.
+    /// When the first report is accepted, in seconds since 1970; also read from a text such as `2026-12-31T23:59:59Z`.
     /// Default: at once.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "time")]
     pub starts: Option<u64>,
-    /// When the last report is taken, in the same forms. Default: never.
+    /// When the last report is accepted, in the same forms. Default: never.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "time")]
     pub expires: Option<u64>,
     /// Seconds after `expires` at which the task and its reports are deleted. Default: they are kept.
@@ -36,14 +36,14 @@ pub struct TaskSettings {
     /// The origins whose pages may use the task, as `https://example.org`. Default: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origins: Option<Vec<String>>,
-    /// Whether only reports with an id that this server issued are taken. Default: what the server says.
+    /// Whether only reports with an id that this server issued are accepted. Default: the server's setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issued_ids: Option<bool>,
-    /// Whether dense reports with entries that a randomizer can hardly have made are refused. Default: what the server
-    /// says.
+    /// Whether dense reports with entries that a randomizer hardly ever makes are refused. Default: the server's
+    /// setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range_check: Option<bool>,
-    /// Whether everybody may see components, without the collector's token. Default: what the server says.
+    /// Whether everybody may see components, without the collector's token. Default: the server's setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_recovery: Option<bool>,
 }
@@ -67,9 +67,9 @@ fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Er
     }
 }
 
-/// A time as people write it.
+/// A time in a form that people write.
 pub(crate) fn date_of(seconds: u64) -> String {
-    // What comes later has no year of four digits.
+    // Later times have no year of four digits.
     const LATEST: u64 = 253_402_300_799;
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.min(LATEST));
     humantime::format_rfc3339_seconds(time).to_string()

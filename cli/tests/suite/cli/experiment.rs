@@ -145,10 +145,10 @@ fn what_cannot_be_run_is_refused_or_named_with_where_to_get_it() {
     folder.run("experiment run all --data nowhere").refused(2, &["--data nowhere is not a folder"]);
     let missing = folder.run("experiment run wang-xu-table-1 --quick --out out");
     assert_eq!(missing.code, Some(1), "{missing:?}");
-    assert!(missing.stdout.contains("isolet5 is not there: get it from https://"), "{missing:?}");
-    assert!(missing.stderr.contains("not run to the end: wang-xu-table-1"), "{missing:?}");
+    assert!(missing.stdout.contains("isolet5 is missing: get it from https://"), "{missing:?}");
+    assert!(missing.stderr.contains("not finished: wang-xu-table-1"), "{missing:?}");
     // The page says it too.
-    assert!(folder.read_text("out/index.html").contains("isolet5 is not there"));
+    assert!(folder.read_text("out/index.html").contains("isolet5 is missing"));
 }
 
 #[test]
@@ -164,5 +164,5 @@ fn a_file_that_is_not_the_data_set_fails_its_experiment_and_is_named() {
     folder.run(&self::run(1)).ok();
     let file = std::fs::File::open(folder.path(&format!("out/{NAME}.cells"))).unwrap();
     file.lock().unwrap();
-    folder.run(&self::run(1)).refused(1, &["another run writes it"]);
+    folder.run(&self::run(1)).refused(1, &["another run is writing it"]);
 }

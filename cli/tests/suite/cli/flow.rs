@@ -352,11 +352,11 @@ fn reports_get_the_ids_that_are_given() {
     folder.write("few.json", json!({"ids": ids[..9]}).to_string());
     folder
         .run("randomize people.csv -t task.json -o few.ldpr --ids few.json")
-        .refused(1, &["9 issued ids", "one for each"]);
+        .refused(1, &["9 issued ids", "one per record"]);
     folder.write("twice.json", json!({"ids": [ids[0], ids[1], ids[0]]}).to_string());
     folder
         .run("randomize people.csv -t task.json -o few.ldpr --ids twice.json")
-        .refused(1, &["twice.json", "there twice"]);
+        .refused(1, &["twice.json", "occurs twice"]);
     folder.write("none.json", "{}");
     folder.run("randomize people.csv -t task.json -o few.ldpr --ids none.json").refused(1, &["none.json", "ids"]);
 }
@@ -399,7 +399,7 @@ fn every_kind_of_file_can_be_inspected() {
     for name in ["r.ldpr", "a.ldpa"] {
         folder.run(&format!("inspect {name}")).refused(2, &["--task"]);
     }
-    folder.run("inspect people.csv").refused(1, &["people.csv", "neither"]);
+    folder.run("inspect people.csv").refused(1, &["people.csv", "not reports"]);
 }
 
 #[test]
@@ -454,7 +454,7 @@ fn the_keys_of_audit_and_account_are_as_documented() {
     assert!(best.as_f64().unwrap() <= 3.0 * one * 1.000_001 && batch.as_f64().unwrap() < one);
 }
 
-/// What TypeScript makes of it, `npm run test:types` tells.
+/// `npm run test:types` checks what TypeScript makes of it.
 #[test]
 fn a_task_is_printed_as_a_typescript_module() {
     let types = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/types");

@@ -162,7 +162,7 @@ fn one_feature_and_fewer_reports_than_features_have_a_defined_answer() {
     for options in ["", "--sparse"] {
         let line = format!("recover a.ldpa -t task.json --rank 3 {options} --plot few.svg");
         let text = folder.run(&line).ok().stdout;
-        assert!(text.contains("cannot be told from noise"), "{text}");
+        assert!(text.contains("cannot be distinguished from noise"), "{text}");
         let result = folder.run(&format!("{line} --json")).json();
         assert_eq!((&result["records"], result["components"].as_array().unwrap().len()), (&json!(2), 3));
     }

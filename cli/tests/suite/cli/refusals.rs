@@ -37,7 +37,7 @@ fn rows_that_are_not_records_are_refused_with_their_line() {
     assert!(text.contains("left out 3 invalid rows, the first at line 12"), "{text}");
 }
 
-/// A record is refused for its shape, never for what it holds: a refusal would tell.
+/// A record is refused for its shape, never for its content: a refusal would reveal it.
 #[test]
 fn every_row_of_the_right_shape_has_a_report() {
     let folder = Folder::with_task();
@@ -75,7 +75,7 @@ fn a_matrix_may_have_missing_values_but_no_other_width() {
     folder.run("randomize wide.npy -t task.json -o out.ldpr").refused(1, &["line 1", "3 fields", "2 columns"]);
 }
 
-/// What version 1 told of a record by refusing it, a task cannot ask for any more.
+/// A task can no longer ask for what version 1 revealed about a record by refusing it.
 #[test]
 fn tasks_that_could_tell_values_apart_by_refusals_are_refused() {
     let folder = Folder::with_task();

@@ -273,7 +273,7 @@ fn an_id_with_another_payload_is_counted_as_a_conflict_and_the_first_stays() {
     server.send(&task(), &bytes_of(&first));
     assert_eq!(figure(&server, "ldp_pca_reports_conflicting_total"), 1);
     let (told, same) = (server.send(&task(), &bytes_of(&[other(0)])), server.send(&task(), &bytes_of(&first[..1])));
-    assert_eq!(told.body, same.body, "the answer does not tell which payload is there");
+    assert_eq!(told.body, same.body, "the answer does not show which payload is there");
     assert_eq!(figure(&server, "ldp_pca_reports_conflicting_total"), 2);
     assert_eq!(figure(&server, "ldp_pca_reports_duplicate_total"), 5);
     server.shut_down();
@@ -283,7 +283,8 @@ fn an_id_with_another_payload_is_counted_as_a_conflict_and_the_first_stays() {
     assert_eq!(figure(&server, "ldp_pca_reports_conflicting_total"), 1);
 }
 
-/// What was recovered is told to who may see components; the operator's figures to everybody who reaches the path.
+/// Recovered figures are only for those who may see components; the operator's metrics for everybody who reaches the
+/// path.
 #[test]
 fn figures_of_the_recovery_need_the_collectors_token() {
     let data = tempdir().unwrap();

@@ -105,7 +105,7 @@ fn settings_that_make_no_sense_are_named_with_their_place() {
     fs::write(&file, "").unwrap();
     let refused = run(&["serve", "--config", text(&file)]);
     let told = String::from_utf8(refused.stderr).unwrap();
-    assert!(refused.status.code() == Some(2) && told.contains("give --data"), "{told}");
+    assert!(refused.status.code() == Some(2) && told.contains("use --data"), "{told}");
     let refused = run(&["serve", "--data", text(&folder), "--log-level", "loud"]);
     let told = String::from_utf8(refused.stderr).unwrap();
     assert!(refused.status.code() == Some(2) && told.contains("'loud'"), "{told}");

@@ -203,7 +203,7 @@ fn three_provider_processes_and_a_server_find_what_one_process_finds_to_the_last
         let strong: f64 = component[..4].iter().map(|value| value * value).sum();
         assert!(strong > 0.8, "{component:?}");
     }
-    // One that has taken part is told the end again and sends nothing.
+    // One that has taken part gets the end again and sends nothing.
     let again = succeeded(&world.provide(&url, 1, "memory-1", &[]).output().unwrap());
     assert_eq!((&again["rounds"], &again["components"]), (&6.into(), &json!(expected)));
     drop(server.log());
@@ -296,10 +296,10 @@ fn a_provider_refuses_what_costs_more_than_it_allows_and_records_that_do_not_fit
     refused(&row, ("--session", &"0".repeat(64)), "no session");
     refused(&row, ("--session", "0"), "64 lower-case");
     refused("", ("--epsilon", "1"), "no records");
-    refused("0.1,0.2\n", ("--epsilon", "1"), "line 1: the record has 2 numbers, and the session 12");
-    refused(&row.replace("0.1\n", "x\n"), ("--epsilon", "1"), "line 1: field 12 is no number");
-    refused(&row.replace("0.1\n", "inf\n"), ("--epsilon", "1"), "line 1: field 12 is no finite number");
+    refused("0.1,0.2\n", ("--epsilon", "1"), "line 1: the record has 2 numbers, but the session has 12");
+    refused(&row.replace("0.1\n", "x\n"), ("--epsilon", "1"), "line 1: field 12 is not a number");
+    refused(&row.replace("0.1\n", "inf\n"), ("--epsilon", "1"), "line 1: field 12 is not a finite number");
     fs::write(world.path("tokens/provider-1.token"), "0123456789abcdef0123456789abcdef").unwrap();
-    refused(&row, ("--epsilon", "1"), "no provider's token");
+    refused(&row, ("--epsilon", "1"), "not a provider's token");
     drop(server.log());
 }

@@ -68,7 +68,7 @@ fn all_listeners_hear_of_every_change_first_of_the_present_state() {
     let server = Running::start(ServerConfig { minimum_batch: 5, ..config(data.path()) }, &[task()]);
     let body = bytes_of(&reports(&task(), 1, 9));
     server.send(&task(), &body[..2 * 35]);
-    // The server tells what was counted within a second.
+    // The server reports counts within a second.
     thread::sleep(Duration::from_millis(1100));
     let mut listeners = [Listener::open(&server, 1), Listener::open(&server, 2), Listener::open(&server, 1)];
     for listener in &mut listeners {

@@ -82,7 +82,7 @@ fn everybody_gets_a_few_ids_and_an_admin_many() {
     assert_eq!(found.len(), 10_000);
     many(10_001).assert_problem(422, "bad-count", &["10001", "1 to 10000"]);
     for bad in [json!({}), json!({"count": -1}), json!({"count": 1.5}), json!({"count": 1, "id": 2}), json!([1])] {
-        ask(&server, &bad).assert_problem(400, "bad-json", &["body is not what is asked for"]);
+        ask(&server, &bad).assert_problem(400, "bad-json", &["body is not the expected document"]);
     }
     server.post(&path(&task(), "/seeds"), "text/plain", b"{}").assert_problem(415, "media-type", &["text/plain"]);
     let off = server.post(&path(&other_task(), "/seeds"), "application/json", b"{\"count\": 1}");

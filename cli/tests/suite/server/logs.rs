@@ -76,7 +76,7 @@ fn a_server_is_alive_and_ready() {
     assert_eq!(server.get("/readyz").json(), serde_json::json!({"status": "ready"}));
 }
 
-/// Everything that a log might hold by mistake goes through the server, at the level that tells most. The task is one
+/// Everything that a log might hold by mistake goes through the server, at the most verbose level. The task is one
 /// whose payloads have ten bytes: the two of a compact report are found by chance in a port or a time.
 #[test]
 fn a_log_holds_no_report_no_id_no_token_and_no_query() {
@@ -178,7 +178,7 @@ fn at_the_default_level_an_upload_has_no_line() {
     assert_eq!(lines(server), before);
 }
 
-/// Who changed a task, what it was and what it is; by the name that the operator gave the token.
+/// The log of a changed task: who changed it, by the operator's name of the token, and its settings before and after.
 #[test]
 fn changes_of_tasks_are_told_with_who_made_them_and_what_was_before() {
     let data = tempdir().unwrap();

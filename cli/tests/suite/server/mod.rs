@@ -282,7 +282,7 @@ fn below_the_minimum_batch_nothing_is_given_out() {
     let body = bytes_of(&reports(&task(), 11, 10));
     server.send(&task(), &body[..9 * 35]);
     let recovery = path(&task(), "/recovery?rank=1");
-    server.get(&recovery).assert_problem(409, "below-minimum-batch", &["9 reports", "from 10"]);
+    server.get(&recovery).assert_problem(409, "below-minimum-batch", &["9 reports", "at least 10"]);
     server.send(&task(), &body);
     assert_eq!(server.get(&recovery).status, 200);
     drop(server);

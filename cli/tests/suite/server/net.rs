@@ -154,7 +154,7 @@ fn who_asks_too_often_is_told_when_to_come_back() {
     assert_eq!(wire.read_answer().unwrap().0, 200);
     wire.send(b"GET /tasks HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n");
     assert_eq!(wire.read_answer().unwrap().0, 429);
-    // Who restarts servers that do not answer is always answered.
+    // A supervisor that restarts servers is always answered.
     for path in ["/healthz", "/readyz"] {
         wire.send(format!("GET {path} HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n").as_bytes());
         assert_eq!(wire.read_answer().unwrap().0, 200);
@@ -262,7 +262,7 @@ fn reports_come_over_tls() {
         String::from_utf8(if sent.status.success() { sent.stdout } else { sent.stderr }).unwrap()
     };
     assert!(curl().contains("\"accepted\":3"), "{}", curl());
-    // A new certificate: the old one is served until the server is told.
+    // A new certificate: the old one is served until the server gets the signal.
     assert!(make("second"));
     assert!(curl().contains("certificate"), "{}", curl());
     assert!(Command::new("kill").args(["-HUP", &std::process::id().to_string()]).status().unwrap().success());

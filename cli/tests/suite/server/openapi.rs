@@ -61,7 +61,7 @@ fn answers_have_the_members_of_the_document() {
     for (name, answer) in [("Status", status), ("Recovery", recovery("")), ("Recovery", recovery(sparse))] {
         assert_members(&document, name, &answer);
     }
-    // Settings are told as they are taken.
+    // Settings are reported in the accepted form.
     let stated = document["components"]["schemas"]["Settings"]["properties"].as_object().unwrap();
     let all = TaskSettings {
         minimum_batch: Some(1),

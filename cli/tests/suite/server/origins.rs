@@ -70,7 +70,7 @@ fn a_body_without_a_media_type_is_what_goes_there() {
         assert_eq!((sent.status, allowed(&sent)), (200, if headers.is_empty() { "" } else { "*" }));
         assert_eq!(sent.json()["accepted"], 1);
     }
-    // Pages that may not use the task have to ask beforehand, as with any other type, and are told no.
+    // Pages that may not use the task need a preflight, as with any other type, and it is refused.
     server.put(&task(), &TaskSettings { origins: Some(vec![HERE.1.into()]), ..settings });
     let body = bytes_of(&reports(&task(), 1, 1));
     for (rest, body) in [("/seeds", &br#"{"count": 1}"#[..]), ("/reports", &body)] {

@@ -64,7 +64,7 @@ impl Installed {
         }
     }
 
-    /// Of the process, in KiB; where the system tells it.
+    /// The memory of the process, in KiB, where the system reports it.
     fn resident(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok())
@@ -170,7 +170,7 @@ impl Drop for SmallDisk {
 }
 
 /// Everything that is acknowledged before, while and after the disk is full is there, and nothing else is; the server
-/// tells that it is not ready, and goes on by itself when there is room.
+/// reports that it is not ready, and resumes by itself when there is space.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_disk_that_is_full_for_a_while_costs_nothing_that_was_acknowledged() {

@@ -41,7 +41,8 @@ fn a_server_without_a_task_gets_one_and_several_live_side_by_side() {
     // Once more: other settings, the same reports.
     let settings = TaskSettings { minimum_batch: Some(6), ..settings };
     assert_eq!(server.put(&task(), &settings), 200);
-    server.get(&path(&task(), "/recovery?rank=1")).assert_problem(409, "below-minimum-batch", &["5 reports", "from 6"]);
+    let refused = server.get(&path(&task(), "/recovery?rank=1"));
+    refused.assert_problem(409, "below-minimum-batch", &["5 reports", "at least 6"]);
     server.shut_down();
     let server = Running::start(config(data.path()), &[]);
     assert_eq!((server.records(&task()), server.records(&other_task())), (5, 3));
@@ -140,7 +141,7 @@ fn tokens_are_made_at_the_first_start_for_their_owner_alone_and_several_are_good
     assert_eq!((put(&first), put(ADMIN)), (200, 200));
     fs::write(&file, format!("{ADMIN}\n")).unwrap();
     assert_eq!((put(&first), put(ADMIN)), (401, 200));
-    // What is no token is refused at the start, and not repeated.
+    // An invalid token is refused at the start, and not repeated.
     for (bad, said) in [("short-secret", "12 characters"), ("", "no token"), (&format!("{ADMIN} \u{e9}"), "ASCII")] {
         fs::write(&file, bad).unwrap();
         let Err(error) = Running::try_start(made.clone(), &[]) else { panic!("took the token '{bad}'") };
@@ -263,7 +264,7 @@ fn reports_are_taken_from_the_start_to_the_end_with_what_clocks_may_be_off() {
     taken(Some(now + 1000), None).assert_problem(403, "task-not-started", &[]);
     assert_eq!(taken(Some(PAST), Some(FUTURE)).json()["duplicate"], 1);
     server.shut_down();
-    // Who retries what was acknowledged in time hears so; nothing new comes in with it.
+    // A retry of reports acknowledged in time gets that answer; nothing new gets in with it.
     put_before_its_end(data.path(), &task(), &TaskSettings { expires: Some(PAST), ..TaskSettings::default() });
     let server = Running::start(config(data.path()), &[]);
     assert_eq!(server.send(&task(), &body[..35]).json()["duplicate"], 1);
@@ -277,7 +278,7 @@ fn reports_are_taken_from_the_start_to_the_end_with_what_clocks_may_be_off() {
     }
     // What was counted stays, and components are still given out.
     assert_eq!((server.records(&task()), server.get(&path(&task(), "/recovery?rank=1")).status), (1, 200));
-    // An end that is there already is no mistake; a new one that is past is.
+    // An existing end is not a mistake; a new one that is past is.
     let again = TaskSettings { expires: Some(PAST), minimum_batch: Some(5), ..TaskSettings::default() };
     assert_eq!(server.put(&task(), &again), 200);
 }

@@ -16,7 +16,7 @@ use super::TlsError;
 use crate::config::TlsFiles;
 use crate::locks::{read_lock, write_lock};
 
-/// A certificate and its key, which can be changed while it serves.
+/// A certificate and its key, which can be changed while serving.
 #[derive(Clone)]
 pub(crate) struct Tls {
     files: TlsFiles,
@@ -29,8 +29,8 @@ impl Tls {
         Ok(Self { files: files.clone(), current: Arc::new(RwLock::new(acceptor(files)?)) })
     }
 
-    /// Reads the files again at every SIGHUP, for connections from then on. When they are no good, what was good goes
-    /// on.
+    /// Reads the files again at every SIGHUP, for connections from then on. If they are invalid, the previous ones
+    /// stay.
     pub(in super::super) async fn follow_hangups(self) {
         #[cfg(unix)]
         {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 pub(in super::super) use acceptor::Tls;
 
-/// Why HTTPS cannot be served.
+/// Reasons why HTTPS cannot be served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
@@ -20,24 +20,24 @@ pub enum TlsError {
         "this build has no TLS: build it with the feature `tls`, or leave the certificate to a proxy before the server"
     )]
     NotBuilt,
-    /// A file that cannot be read, or is no PEM of its kind.
+    /// A file that cannot be read, or is not the expected PEM.
     #[error("{}: {source}; it must be {expected} in PEM", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What it must be.
+        /// The expected content.
         expected: &'static str,
-        /// What is wrong.
+        /// The problem.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// A certificate and a key that do not go together, or that cannot be served with.
+    /// A certificate and a key that do not match, or cannot be used.
     #[error("{} and {}: {source}; the key must be that of the first certificate", certificate.display(), key.display())]
     Pair {
         /// The file of the certificate.
         certificate: PathBuf,
         /// The file of the key.
         key: PathBuf,
-        /// What is wrong.
+        /// The problem.
         source: Box<dyn Error + Send + Sync>,
     },
 }

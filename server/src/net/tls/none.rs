@@ -1,4 +1,4 @@
-//! Without the feature `tls` there is no certificate to serve with.
+//! A stand-in without the feature `tls`: there is no certificate.
 
 use std::convert::Infallible;
 use std::io;

@@ -1,8 +1,8 @@
-//! How far the reports of a task were acknowledged: the file `acknowledged` beside its segments.
+//! The file `acknowledged` beside a task's segments: how far its reports were acknowledged.
 //!
-//! The writer notes it after each sync of a segment and before anybody is answered. So what it tells of was on the
-//! disk, and a report that is missing below it was lost, wherever the segment's file ends. What is above it was durable
-//! at most: nobody was told of it, unless a power cut took the newest note.
+//! The writer updates it after each sync of a segment and before it answers anybody. So everything below the mark was
+//! on disk, and a report that is missing there was lost, wherever the segment's file ends. What is above the mark was
+//! at most durable: it was not acknowledged, unless a power cut lost the newest mark.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use ldp_pca::task::TaskDigest;
 /// The name of the file.
 const NAME: &str = "acknowledged";
 
-/// What was acknowledged.
+/// The acknowledged state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Acknowledged {
     /// The segment that was written last.
@@ -32,16 +32,16 @@ impl Acknowledged {
         Self { segment: segment.number, length: segment.length, records }
     }
 
-    /// What the file holds of it.
+    /// The file's content.
     pub(super) fn numbers(self) -> [u64; 3] {
         [self.segment, self.length, self.records]
     }
 }
 
-/// The file, open for writing. It may fail to take a note: then it tells of less.
+/// The file, open for writing. A write may fail: then its mark is lower.
 pub(super) type AcknowledgedFile = Slots<3>;
 
-/// Makes the file of a task, in the place of any that is there.
+/// Creates the file of a task, replacing an existing one.
 pub(super) fn create(
     disk: &dyn Disk,
     folder: &Path,
@@ -51,7 +51,7 @@ pub(super) fn create(
     Slots::create(disk, folder, NAME, task.as_bytes(), state.numbers()).at("write", &folder.join(NAME))
 }
 
-/// What a folder tells of what was acknowledged in it.
+/// The acknowledged state that a folder's files show.
 pub(super) struct Told {
     task: TaskDigest,
     found: Option<Found<3>>,
@@ -66,7 +66,7 @@ impl Told {
         Ok(Self { task, found, expected })
     }
 
-    /// Goes on with the file, which tells of this from now on.
+    /// Continues with the file, with this as its mark from now on.
     pub(super) fn resume(
         &self,
         disk: &dyn Disk,
@@ -87,7 +87,7 @@ impl Told {
         self.found.is_some_and(|found| !found.whole && found.numbers.is_some())
     }
 
-    /// What is wrong with the file itself.
+    /// The problem of the file itself.
     pub(super) fn problem(&self) -> Option<String> {
         let problem = match self.found {
             None if self.expected => "is missing",
@@ -97,18 +97,18 @@ impl Told {
         Some(format!("{NAME} {problem}: it is not known whether the newest reports are there"))
     }
 
-    /// Up to where everything in a segment was whole once.
+    /// The place up to which everything in a segment was once whole.
     pub(super) fn end_of(&self, file: SegmentFile) -> u64 {
         match (file, self.state()) {
             (SegmentFile::Sealed(_), _) => u64::MAX,
-            // The next one was begun when it was full.
+            // The next one was started when it was full.
             (SegmentFile::Open(number), Some(state)) if number < state.segment => u64::MAX,
             (SegmentFile::Open(number), Some(state)) if number == state.segment => state.length,
             _ => 0,
         }
     }
 
-    /// Whether something that was acknowledged is not there behind a segment's last good page.
+    /// Whether acknowledged data are missing after a segment's last good page.
     pub(super) fn is_cut(&self, file: SegmentFile, scanned: &Scanned) -> bool {
         match (file, self.end_of(file)) {
             (SegmentFile::Sealed(_), _) => scanned.footer.is_none(),
@@ -118,7 +118,7 @@ impl Told {
         }
     }
 
-    /// What is wrong in a segment, with its place.
+    /// The damage of a segment, with its place.
     pub(super) fn damage_in(&self, file: SegmentFile, path: &Path, scanned: &Scanned) -> Option<String> {
         let name = path.file_name().unwrap_or_default().display();
         if let Some(offset) = scanned.first_hole {
@@ -132,12 +132,12 @@ impl Told {
         })
     }
 
-    /// Acknowledged reports that are not there, when so many are.
+    /// The number of acknowledged reports that are missing, when this many are there.
     pub(super) fn missing(&self, records: u64) -> u64 {
         self.state().map_or(0, |state| state.records.saturating_sub(records))
     }
 
-    /// Adds what all segments together have lost: `records` were found, and these are the numbers of the segments.
+    /// Adds the losses of all segments together: `records` were found, and these are the numbers of the segments.
     pub(super) fn count_losses(&self, records: u64, segments: &[u64], folder: &Path, damage: &mut Damage) {
         damage.places.extend(self.problem());
         let Some(state) = self.state() else { return };

@@ -1,5 +1,5 @@
-//! Deleting a task, in two steps: its folder is put aside under `deleted/`, and erased when the grace is over. What is
-//! put aside is whole by itself: the manifest forgets the task, so that it can be put there anew.
+//! Deletion of a task, in two steps: its folder is moved to `deleted/`, and erased when the grace period is over. The
+//! moved folder is self-contained: the manifest forgets the task, so that it can be added again.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub(super) fn deleted(disk: &dyn Disk, root: &Path) -> Result<Vec<DeletedTask>, 
     Ok(names.iter().filter_map(task).collect())
 }
 
-/// What a deletion changes.
+/// The parts that a deletion changes.
 pub(super) struct Deletion<'a> {
     pub(super) disk: &'a dyn Disk,
     /// The folder of the store.
@@ -48,7 +48,7 @@ pub(super) struct Deletion<'a> {
 }
 
 impl Deletion<'_> {
-    /// Erases every byte of a task that was put aside.
+    /// Erases every byte of a task that was moved aside.
     pub(super) fn erase(&self, task: &DeletedTask) -> Result<(), StoreError> {
         self.remove_folder(&deleted_path(self.root, task))
     }
@@ -61,14 +61,14 @@ impl Deletion<'_> {
             .at("write", &folder.join(SETTINGS))
     }
 
-    /// Now, or as soon after it as no other deletion of the task has for its name.
+    /// The present second, or the first later one that no other deletion of the task uses in its name.
     pub(super) fn free_second(&self, digest: TaskDigest) -> Result<u64, StoreError> {
         let taken = deleted(self.disk, self.root)?;
         let is_free = |since: &u64| !taken.iter().any(|task| task.digest == digest && task.since == *since);
         Ok((now().max(AT_ONCE + 1)..).find(is_free).unwrap_or(u64::MAX))
     }
 
-    /// Does what is left to do of a deletion that the manifest tells of.
+    /// Finishes a deletion that the manifest records.
     pub(super) fn finish(&self, digest: TaskDigest, at: u64) -> Result<(), StoreError> {
         if at == AT_ONCE {
             self.remove_folder(&folder_of(self.root, digest))?;
@@ -88,7 +88,7 @@ impl Deletion<'_> {
             }
             self.disk.make_folder(&deleted_folder(self.root))?;
             self.disk.sync_folder(self.root)?;
-            // What is in it is there before it has its new name.
+            // Its content is durable before it gets its new name.
             self.disk.sync_folder(&from)?;
             self.disk.move_folder(&from, &to)?;
             self.disk.sync_folder(&deleted_folder(self.root))?;
@@ -97,8 +97,8 @@ impl Deletion<'_> {
         put().at("put aside", &from)
     }
 
-    /// Removes what a crash left of a task that was about to be added. Reports without a task in the manifest are
-    /// somebody's mistake.
+    /// Removes the rest of a task whose addition crashed. Reports without a task in the manifest are somebody's
+    /// mistake.
     pub(super) fn sweep(&self, digest: TaskDigest) -> Result<(), StoreError> {
         let folder = folder_of(self.root, digest);
         let names = self.disk.list(&folder).at("list", &folder)?;
@@ -109,7 +109,7 @@ impl Deletion<'_> {
             )
         };
         if names.iter().any(is_segment) {
-            let problem = format!("it does not tell of task {digest}, which has reports in {}", folder.display());
+            let problem = format!("it does not have task {digest}, which has reports in {}", folder.display());
             return Err(StoreError::manifest(&self.manifest.path, problem));
         }
         self.remove_folder(&folder)
@@ -168,7 +168,7 @@ mod tests {
         machine.revive();
         store.erase(&deleted_task).unwrap();
         assert_eq!(store.deleted().unwrap(), []);
-        // Twice is as good.
+        // Doing it twice is harmless.
         store.erase(&deleted_task).unwrap();
     }
 
@@ -203,7 +203,7 @@ mod tests {
                 assert_eq!(store.deleted().unwrap().len(), 1);
                 drop(store);
                 machine.stop_after(stop / 2);
-                // After a crash it is done again, or was done.
+                // After a crash it is repeated, or was already done.
                 while restore_on(Arc::clone(&disk), root, task.digest()).is_err() && machine.has_stopped() {
                     start_again();
                 }

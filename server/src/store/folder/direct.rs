@@ -1,7 +1,8 @@
-//! Large writes past the system's memory (`O_DIRECT`): half the processor time, and a sync has nothing left to write.
+//! Large writes that bypass the system's page cache (`O_DIRECT`): half the processor time, and a sync has nothing left
+//! to write.
 //!
-//! They go in whole blocks. So the block in which a write begins is written again with what it held, and the one in
-//! which it ends is filled up with zeros, which the next write replaces.
+//! They consist of whole blocks. So the block in which a write starts is written again with its content, and the block
+//! in which it ends is padded with zeros, which the next write replaces.
 
 use std::fs::File;
 use std::io::{self, IoSlice};
@@ -9,30 +10,30 @@ use std::os::unix::fs::FileExt;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-/// What devices ask for: addresses, lengths and memory in multiples of it.
+/// The devices' alignment: addresses, lengths and memory in multiples of it.
 const BLOCK: usize = 4096;
 
 /// Shorter writes are left to the system.
 const WORTH_IT: usize = 256 << 10;
 
-/// What large writes to one file take.
+/// The state of large writes to one file.
 #[derive(Default)]
 pub(super) struct Direct {
     /// Whether the file system has refused.
     refused: bool,
     buffer: Vec<u8>,
-    /// Where the last write ended, and what its last block holds up to there.
+    /// The end of the last write, and the content of its last block up to there.
     end: u64,
     tail: Vec<u8>,
 }
 
 impl Direct {
-    /// Writes all parts, one after the other, from `offset` on, with zeros up to the end of the block behind them.
-    /// `false` when that is left to the system.
+    /// Writes all parts, one after the other, from `offset`, with zeros up to the end of the last block. `false` when
+    /// the system has to do it.
     pub(super) fn write_at(&mut self, file: &File, parts: &[IoSlice<'_>], offset: u64) -> io::Result<bool> {
         let length: usize = parts.iter().map(|part| part.len()).sum();
         if self.refused || length < WORTH_IT {
-            // What the system writes may stand where the last write ended.
+            // The system's own write may change the place where the last write ended.
             self.end = 0;
             self.tail.clear();
             return Ok(false);
@@ -105,7 +106,7 @@ mod tests {
         assert!(rest < BLOCK as u64);
     }
 
-    /// Writes so many of one byte, past the system or not.
+    /// Writes this many of one byte, bypassing the system or not.
     fn write(direct: &mut Direct, file: &File, byte: u8, length: usize, offset: usize) {
         let content = vec![byte; length];
         let before = direct.end > 0;
@@ -115,7 +116,7 @@ mod tests {
         }
     }
 
-    /// The bytes of a file up to `length`, each with how often it comes there in a row.
+    /// The bytes of a file up to `length`, as runs of equal bytes.
     fn runs(file: &File, length: usize) -> Vec<(u8, usize)> {
         let mut content = vec![0; length];
         file.read_exact_at(&mut content, 0).unwrap();

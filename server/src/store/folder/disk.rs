@@ -1,5 +1,5 @@
-//! What the store asks of a file system. Tests have one in memory that stops between any two of these operations, as a
-//! machine does.
+//! The operations that the store needs from a file system. Tests have one in memory that stops between any two of these
+//! operations, as a machine may.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, IoSlice, Read, Seek, SeekFrom, Write};
@@ -13,50 +13,50 @@ use rusqlite::{Connection, OpenFlags, ffi};
 use super::direct;
 use crate::store::{At, StoreError};
 
-/// A file system. A new, renamed or removed name is there for good once its folder was synced.
+/// A file system. A new, renamed or removed name is durable once its folder was synced.
 pub(super) trait Disk: Send + Sync + 'static {
-    /// Makes an empty file, in the place of any that is there.
+    /// Creates an empty file, replacing an existing one.
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
-    /// Opens a file that is there.
+    /// Opens an existing file.
     fn open(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
-    /// Puts a file under another name, in the place of any that is there.
+    /// Renames a file, replacing an existing one.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Puts a folder, with all in it, in another place that is free.
+    /// Moves a folder, with its content, to a free place.
     fn move_folder(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Makes a folder, and those above it, unless it is there.
+    /// Creates a folder, and those above it, unless it exists.
     fn make_folder(&self, path: &Path) -> io::Result<()>;
     /// Removes an empty folder.
     fn remove_folder(&self, path: &Path) -> io::Result<()>;
     /// The names in a folder.
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
-    /// Waits until the names in a folder are on the disk.
+    /// Waits until the names in a folder are on disk.
     fn sync_folder(&self, path: &Path) -> io::Result<()>;
-    /// Opens a database, and with `create` makes it if it is not there. Its transactions are there whole or not at all,
-    /// and for good once they are committed.
+    /// Opens a database, and with `create` creates it if missing. Its transactions are atomic, and durable once they
+    /// are committed.
     fn database(&self, path: &Path, create: bool) -> rusqlite::Result<Connection>;
     /// Locks a folder until the lock is dropped. Waits a moment for one that is held.
     fn lock(&self, folder: &Path) -> Result<Box<dyn Send + Sync>, StoreError>;
 }
 
-/// A file that is open. What was written is on the disk once it was synced.
+/// An open file. Written data are on disk once it was synced.
 pub(super) trait DiskFile: Send + 'static {
     /// The length in bytes.
     fn length(&self) -> io::Result<u64>;
-    /// Reads from `offset` on until the buffer is full or the file ends; returns how much that is.
+    /// Reads from `offset` until the buffer is full or the file ends; returns the number of bytes.
     fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
-    /// Writes all parts, one after the other, from `offset` on.
+    /// Writes all parts, one after the other, from `offset`.
     fn write_at(&mut self, parts: &mut [IoSlice<'_>], offset: u64) -> io::Result<()>;
-    /// Takes room on the disk up to this length, as zeros, where the system can: writing into it and syncing takes less
-    /// than making the file longer.
+    /// Reserves space on the disk up to this length, as zeros, where the system can: writing into it and syncing is
+    /// cheaper than extending the file.
     fn reserve(&mut self, length: u64) -> io::Result<()>;
     /// Cuts the file, or fills it with zeros, to this length.
     fn set_length(&mut self, length: u64) -> io::Result<()>;
-    /// Waits until content and length are on the disk.
+    /// Waits until content and length are on disk.
     fn sync(&mut self) -> io::Result<()>;
-    /// Forgets what memory has of the file, where the system can: it may have what a failed sync did not bring to the
-    /// disk, and take it for written.
+    /// Drops the system's cached pages of the file, where possible: after a failed sync they may hold data that are not
+    /// on disk but count as written.
     fn reread(&mut self) -> io::Result<()>;
 }
 
@@ -93,7 +93,7 @@ impl Disk for SystemDisk {
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
-        // A name that is no text is none of ours.
+        // A name that is not text is not one of ours.
         let names = fs::read_dir(path)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
         names.filter_map(Result::transpose).collect()
     }
@@ -106,7 +106,7 @@ impl Disk for SystemDisk {
     fn database(&self, path: &Path, create: bool) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let flags = if create { flags | OpenFlags::SQLITE_OPEN_CREATE } else { flags };
-        // SQLite takes an empty file for a new database, and removes its log.
+        // SQLite treats an empty file as a new database, and removes its log.
         if !create && fs::metadata(path).is_ok_and(|file| file.len() < LEAST_DATABASE) {
             let problem = Some("the file is cut off".to_owned());
             return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_NOTADB), problem));
@@ -114,8 +114,7 @@ impl Disk for SystemDisk {
         Connection::open_with_flags(path, flags)
     }
 
-    /// Other releases and systems know the file `lock` alone. Whoever removes it does not free the folder: that is
-    /// locked too.
+    /// Other releases and systems know only the file `lock`. Removing it does not free the folder, which is locked too.
     fn lock(&self, folder: &Path) -> Result<Box<dyn Send + Sync>, StoreError> {
         let path = folder.join("lock");
         let file = File::options().create(true).truncate(false).write(true).open(&path);
@@ -148,7 +147,8 @@ fn lock_file(file: &File, start: Instant, path: &Path) -> Result<(), StoreError>
 /// SQLite's smallest page.
 const LEAST_DATABASE: u64 = 512;
 
-/// A server that ends has its lock a moment longer; so has a process that this one starts, until it is another program.
+/// A server that ends keeps its lock a moment longer; so does a process that this one starts, until it executes another
+/// program.
 const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 

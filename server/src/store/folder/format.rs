@@ -1,17 +1,17 @@
 //! The formats of a folder.
 
-/// What the file `format` says.
+/// The content of the file `format`.
 pub(in super::super) const FORMAT: &str = "ldp-pca store 3";
 
-/// What it said before; a start goes on with such a folder and makes it one of this format.
+/// Its previous content; a start upgrades such a folder to this format.
 pub(super) const OLD_FORMAT: &str = "ldp-pca store 2";
 
-/// What a folder says of itself.
+/// The age of a folder, according to its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Age {
-    /// Nothing: it is being made.
+    /// No format yet: it is being created.
     New,
-    /// The format before this one, or a start that was brought to this one and did not come to its end.
+    /// The previous format, or an upgrade to this one that did not finish.
     Old,
     /// This format.
     Current,

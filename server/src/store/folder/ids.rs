@@ -1,7 +1,7 @@
-//! Which reports of a task are there, by their ids.
+//! The set of a task's reports, by their ids.
 //!
-//! A hash table that is full is copied into one of twice its size, and both are there meanwhile. So the ids are in many
-//! small tables: each grows at a moment of its own.
+//! A full hash table is copied into one of twice its size, and both exist meanwhile. So the ids are in many small
+//! tables, which grow at different times.
 
 use std::collections::HashMap;
 use std::collections::hash_map::{Entry, RandomState};
@@ -16,12 +16,12 @@ const TABLES: usize = 64;
 /// The ids of all reports, with their marks where these were seen since the start.
 pub(super) struct Ids {
     tables: Vec<HashMap<ReportId, Option<Mark>>>,
-    /// What spreads the ids. Clients may choose theirs, and do not know it.
+    /// The secret that spreads the ids. Clients may choose theirs, and do not know it.
     key: u64,
 }
 
 impl Ids {
-    /// None yet, with room for so many.
+    /// An empty set, with room for this many.
     pub(super) fn with_capacity(count: usize) -> Self {
         // They are spread evenly, but not to the last one.
         let each = if count == 0 { 0 } else { count / TABLES + count / TABLES / 32 + 64 };
@@ -35,7 +35,7 @@ impl Ids {
         self.tables[table].entry(id)
     }
 
-    /// Takes an id back, of a report that was not stored after all.
+    /// Removes the id of a report that was not stored after all.
     pub(super) fn remove(&mut self, id: ReportId) {
         let table = self.table(id);
         self.tables[table].remove(&id);

@@ -1,4 +1,4 @@
-//! One thread per task comes after the writer: it sums what is durable, and seals segments that are full.
+//! The thread per task that follows the writer: it sums what is durable, and seals full segments.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -13,12 +13,12 @@ use crate::store::{Counts, StoreError, sum};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::Report;
 
-/// What all threads of a task share.
+/// The state that all threads of a task share.
 pub(super) struct Totals {
     pub(super) counts: watch::Sender<Counts>,
     /// Locked while reports are summed: readers wait for it off the request threads.
     sum: Mutex<Sum>,
-    /// Tells readers of a sum, and the writer of room.
+    /// Notifies readers of a sum, and the writer of room.
     progress: Condvar,
 }
 
@@ -64,16 +64,16 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
-    /// Hands on durable reports, and waits for room for the next.
+    /// Passes on durable reports, and waits for room for the next.
     pub(super) fn sum(&self, reports: Vec<Report>, bytes: usize) {
         hold(&self.totals.sum).backlog += bytes;
-        // The keeper ends before the writer only when it panicked: `ended` says so to whoever waits.
+        // The keeper ends before the writer only if it panicked: `ended` notifies waiting threads.
         let _ = self.work.send(Work::Sum { reports, bytes });
         let room = self.totals.progress.wait_while(hold(&self.totals.sum), |sum| sum.backlog > self.most && !sum.ended);
         drop(room.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Hands on a segment that is written no more, after all its reports.
+    /// Passes on a finished segment, after all its reports.
     pub(super) fn seal(&self, segment: Segment) {
         let _ = self.work.send(Work::Seal(segment));
     }
@@ -91,7 +91,7 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// `ids` are those in the segment that is written.
+    /// `ids` are those in the segment being written.
     pub(super) fn new(place: Arc<Place>, totals: Arc<Totals>, ids: Vec<u8>) -> (Self, Backlog) {
         let (sender, work) = channel();
         let backlog = Backlog { totals: Arc::clone(&totals), most: place.options.sizes.backlog, work: sender };
@@ -111,7 +111,7 @@ impl Keeper {
         }
     }
 
-    /// Sums reports and those that wait behind them. Returns what else waits.
+    /// Sums reports and those that wait after them. Returns other waiting work.
     fn sum(&mut self, mut reports: Vec<Report>, mut bytes: usize) -> Option<Work> {
         let mut next = None;
         while bytes < self.place.options.sizes.summed {
@@ -136,8 +136,8 @@ impl Keeper {
         next
     }
 
-    /// Seals a segment, and those that could not be sealed before. What fails is tried again with the next, or at the
-    /// next start.
+    /// Seals a segment, and those that could not be sealed before. A failure is retried with the next segment, or at
+    /// the next start.
     fn seal(&mut self, segment: Segment) {
         self.unsealed.push((segment, std::mem::take(&mut self.ids)));
         let sealed = self.try_seal();
@@ -166,7 +166,7 @@ impl Keeper {
     }
 }
 
-/// Wakes whoever waits when the keeper ends, however it ends.
+/// Wakes waiting threads when the keeper ends, however it ends.
 struct End(Arc<Totals>);
 
 impl Drop for End {

@@ -1,8 +1,7 @@
-//! What the folder's SQLite database holds: the tasks, their sealed segments with the ids in them, and the sum of all
-//! these.
+//! The folder's SQLite database: the tasks, their sealed segments with the ids in them, and the sum of all these.
 //!
-//! Everything in it but the settings follows from the files beside it; it is there so that a start need not read them.
-//! Every row is under a checksum, and one row tells how many there are and what their checksums come to (`tally`). So
+//! Everything in it except the settings follows from the files beside it; it exists so that a start need not read them.
+//! Every row has a checksum, and one row holds the number of rows and the total of their checksums (`tally`). So
 //! opening it notices what the disk changed, and refuses it.
 
 use std::path::{Path, PathBuf};
@@ -24,16 +23,16 @@ use crate::store::{At, StoreError, TaskSettings};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::task::{Task, TaskDigest};
 
-/// The file beside the database that counts its changes: SQLite passes over damage in its log without a word.
+/// The file beside the database that counts its changes: SQLite silently skips damage in its log.
 const CHANGES: &str = "store.sqlite-changes";
 
-/// In the place of a time: the reports of a deleted task are erased at once.
+/// In place of a time: the reports of a deleted task are erased at once.
 pub(super) const AT_ONCE: u64 = 1;
 
 /// The database.
 pub(super) struct Manifest {
     pub(super) path: PathBuf,
-    /// What cannot be known of it, if anything: the file that counts its changes cannot be read.
+    /// What cannot be known about it, if anything: the file that counts its changes cannot be read.
     pub(super) doubt: Option<String>,
     /// Bytes of a snapshot that are in one row.
     part_bytes: usize,
@@ -42,13 +41,13 @@ pub(super) struct Manifest {
 
 struct Inner {
     connection: Connection,
-    /// Counts changes, unless nobody is to make any.
+    /// Counts changes, unless none may be made.
     counter: Option<Slots<1>>,
 }
 
 impl Manifest {
-    /// Opens the database of a folder, makes it in a new one, and brings that of an old one to this version. An error
-    /// if anything in it is not as it was written.
+    /// Opens the database of a folder, creates it in a new one, and upgrades that of an old one. An error if anything
+    /// in it is not intact.
     pub(super) fn open(disk: &dyn Disk, path: &Path, age: Age) -> Result<Self, StoreError> {
         let failed = |problem: Problem| StoreError::manifest(path, problem);
         let mut connection = disk.database(path, age == Age::New).map_err(|error| failed(error.into()))?;
@@ -78,12 +77,12 @@ impl Manifest {
         Ok(Self { path, doubt, part_bytes, inner: Mutex::new(Inner { connection, counter: None }) })
     }
 
-    /// With snapshots in rows of so many bytes or a little more.
+    /// With snapshots in rows of this many bytes or a little more.
     pub(super) fn with_parts(self, part_bytes: usize) -> Self {
         Self { part_bytes, ..self }
     }
 
-    /// From now on each change is counted beside the database too. Nothing is changed before.
+    /// From now on each change is also counted beside the database. Nothing is changed before.
     pub(super) fn count_changes(&self, disk: &dyn Disk) -> Result<(), StoreError> {
         let mut inner = hold(&self.inner);
         let state = State::read(&inner.connection).map_err(|problem| self.failed(problem))?;
@@ -103,7 +102,7 @@ impl Manifest {
         })
     }
 
-    /// Adds a task, or gives it other settings.
+    /// Adds a task, or changes its settings.
     pub(super) fn put(&self, task: TaskDigest, settings: &TaskSettings) -> Result<(), StoreError> {
         let settings = serde_json::to_string(settings).map_err(|source| StoreError::manifest(&self.path, source))?;
         self.transact(task, |transaction| {
@@ -113,7 +112,7 @@ impl Manifest {
         })
     }
 
-    /// Notes that a task is being deleted, so that the next start finishes it.
+    /// Records that a task is being deleted, so that the next start finishes it.
     pub(super) fn bury(&self, task: TaskDigest, at: u64) -> Result<(), StoreError> {
         self.transact(task, |transaction| match StoredTask::find(transaction, task)? {
             Some(known) => Ok(StoredTask { deleted_at: at, ..known }.write(transaction)?),
@@ -133,7 +132,7 @@ impl Manifest {
             transaction.execute("DELETE FROM tasks WHERE digest = ?1", [task.as_bytes()])?;
             Ok(())
         })?;
-        // What was deleted is gone from the database; now from its log too, and the room is given back.
+        // The deleted rows are gone from the database; now also from its log, and the space is released.
         self.read(|connection| {
             Ok(connection.execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);")?)
         })
@@ -182,7 +181,7 @@ impl Manifest {
         Aggregate::from_bytes(&bytes, task).map_err(|source| StoreError::manifest(&self.path, source))
     }
 
-    /// Notes sealed segments, and the sum up to the end of the last in the place of the one before it.
+    /// Records sealed segments, and the sum up to the end of the last, which replaces the previous sum.
     pub(super) fn seal(&self, segments: &[SegmentRow], aggregate: &Aggregate) -> Result<(), StoreError> {
         let task = aggregate.task();
         self.transact(task, |transaction| {
@@ -195,11 +194,11 @@ impl Manifest {
 
     /// Closes the database, its log written back into it.
     pub(super) fn close(&self) {
-        // What is not written back now is at the next start.
+        // What is not written back now is written back at the next start.
         let _ = hold(&self.inner).connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
     }
 
-    /// When the deletion of a task began that is there; 0 if it did not.
+    /// When the deletion of an existing task started; 0 if it did not.
     pub(super) fn deleted_at(&self, task: TaskDigest) -> Result<Option<u64>, StoreError> {
         self.read(|connection| Ok(StoredTask::find(connection, task)?.map(|row| row.deleted_at)))
     }
@@ -228,7 +227,7 @@ impl Manifest {
         };
         let (changed, changes) = run().map_err(|problem| self.failed(problem))?;
         if let Some(counter) = counter {
-            // The change is made. What counts it may lag behind.
+            // The change is made. Its count may lag behind.
             let _ = counter.put([changes]).and_then(|()| counter.sync());
         }
         Ok(changed)
@@ -239,9 +238,9 @@ impl Manifest {
     }
 }
 
-/// Sets the database up, and makes the tables in a new one. Returns their version.
+/// Configures the database, and creates the tables in a new one. Returns their version.
 fn prepare(connection: &mut Connection, new: bool) -> Result<i64, Problem> {
-    // Durable when a transaction returns, and nothing deleted can be found in the file. Room is given back when a task
+    // Durable when a transaction returns, and nothing deleted can be found in the file. Space is released when a task
     // is deleted.
     connection.execute_batch(
         "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;

@@ -8,19 +8,19 @@
 //! store.sqlite-changes             how often the manifest was changed
 //! tasks/<digest>/task.json         the task, canonical
 //! tasks/<digest>/acknowledged      how far its reports were acknowledged (`acknowledged`)
-//! tasks/<digest>/<number>.open     the segment that is written: a Parquet file without its footer (`segment`)
+//! tasks/<digest>/<number>.open     the segment being written: a Parquet file without its footer (`segment`)
 //! tasks/<digest>/<number>.parquet  a sealed segment, which is never written again
 //! tasks/<digest>/<name>.damaged    what could not be read as a whole when the folder was opened or repaired
-//! deleted/<digest>.<seconds>/      a task that was deleted then, with its settings, until its grace is over
+//! deleted/<digest>.<seconds>/      a task deleted at that time, with its settings, until its grace period is over
 //! ```
 //!
-//! A report is acknowledged after it was written and the disk said so (`writer`). Whatever waits when the disk becomes
-//! free is written together, as one page, and synced once. Sums follow behind, and full segments are sealed, by another
-//! thread (`keeper`). A start reads the manifest and replays what it does not tell of: the segment that was written,
-//! and what a crash left between two steps of sealing. No crash leaves anything to be done by hand.
+//! A report is acknowledged after it was written and the disk confirmed it (`writer`). Everything that waits when the
+//! disk becomes free is written together, as one page, and synced once. Another thread (`keeper`) updates the sums
+//! afterwards, and seals full segments. A start reads the manifest and replays what is not in it: the segment that was
+//! being written, and what a crash left between two steps of sealing. No crash leaves work to be done by hand.
 //!
-//! What the disk changes by itself is noticed: every row and every report is under a checksum, the manifest's changes
-//! and the acknowledged reports are counted elsewhere too.
+//! Corruption by the disk is noticed: every row and every report has a checksum, and the manifest's changes and the
+//! acknowledged reports are also counted elsewhere.
 
 mod acknowledged;
 mod deletion;
@@ -81,12 +81,12 @@ pub(crate) struct FolderStore {
     changes: Mutex<()>,
     reserve: Reserve,
     lock: Mutex<Option<Box<dyn Send + Sync>>>,
-    /// As it was found.
+    /// The age of the folder when it was opened.
     age: Age,
 }
 
 impl FolderStore {
-    /// Opens or makes the folder with `tasks` and those that it already has.
+    /// Opens or creates the folder with `tasks` and those that it already has.
     pub(crate) fn open(root: &Path, tasks: &[Task], options: FolderOptions) -> Result<Self, StoreError> {
         Self::open_on(Arc::new(SystemDisk), root, tasks, options)
     }
@@ -118,7 +118,7 @@ impl FolderStore {
             age,
         };
         store.open_tasks()?;
-        // Now it has all that this format asks for.
+        // Now it has everything that this format requires.
         if age != Age::Current {
             write_format(&*store.disk, root)?;
         }
@@ -138,7 +138,7 @@ impl FolderStore {
             known.push(row.digest);
             if row.is_deleted() {
                 match self.reserve.with(|| self.deletion().finish(row.digest, row.deleted_at)) {
-                    Ok(()) => tracing::warn!(task = %row.digest, "a deletion that was cut short is finished"),
+                    Ok(()) => tracing::warn!(task = %row.digest, "an interrupted deletion is finished"),
                     Err(error) => tracing::warn!(task = %row.digest, %error, "a deletion cannot be finished now"),
                 }
                 continue;
@@ -165,7 +165,7 @@ impl FolderStore {
         if let Some(at @ 1..) = self.manifest.deleted_at(digest)? {
             self.deletion().finish(digest, at)?;
         }
-        // The manifest tells of a task once its folder is complete.
+        // The manifest gets a task once its folder is complete.
         let folder = folder_of(&self.root, digest);
         let make = || {
             self.disk.make_folder(&folder)?;
@@ -182,7 +182,7 @@ impl FolderStore {
     fn delete_task(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
         let _change = hold(&self.changes);
         let (deletion, found) = (self.deletion(), self.find(digest));
-        // One that failed after it had begun.
+        // One that failed after it had started.
         let unfinished = self.manifest.deleted_at(digest)?.filter(|at| *at > 0);
         unfinished.map_or(Ok(()), |at| deletion.finish(digest, at))?;
         if let Some(task) = &found {
@@ -269,7 +269,7 @@ impl ReportStore for FolderStore {
     }
 }
 
-/// What the folder says of itself, if this software knows it.
+/// The folder's format, if this software knows it.
 fn read_format(disk: &dyn Disk, root: &Path) -> Result<Age, StoreError> {
     let path = root.join("format");
     match read_small(disk, &path, 4096) {
@@ -288,13 +288,13 @@ fn write_format(disk: &dyn Disk, root: &Path) -> Result<(), StoreError> {
     write_small(disk, root, "format", format!("{FORMAT}\n").as_bytes()).at("write", &root.join("format"))
 }
 
-/// Tells an operator of what opening a task found.
+/// Logs the findings of opening a task.
 fn warn_of(damage: &Damage, task: TaskDigest) {
     for place in &damage.places {
         tracing::warn!(%task, "{place}");
     }
     if damage.cut_bytes > 0 {
-        tracing::info!(%task, bytes = damage.cut_bytes, "cut off what was written and never acknowledged");
+        tracing::info!(%task, bytes = damage.cut_bytes, "cut off bytes that were written but never acknowledged");
     }
 }
 

@@ -1,9 +1,9 @@
-//! What can be chosen of a folder.
+//! The options of a folder.
 
 use super::sizes::Sizes;
 use crate::store::StoreMetrics;
 
-/// How a folder is written.
+/// The options for writing a folder.
 #[derive(Clone, Debug)]
 pub(crate) struct FolderOptions {
     /// Batches that may wait per task; beyond them commits are [`CommitError::Busy`](crate::store::CommitError::Busy).
@@ -16,9 +16,9 @@ pub(crate) struct FolderOptions {
     pub(crate) segment_reports: u64,
     /// Bytes that are kept free for a start and a deletion on a full disk; none with 0. Default 16 MiB.
     pub(crate) reserve_bytes: u64,
-    /// What is done at a time.
+    /// The amounts of work at a time.
     pub(crate) sizes: Sizes,
-    /// Where the store keeps its figures.
+    /// The store's metrics.
     pub(crate) metrics: StoreMetrics,
 }
 

@@ -7,8 +7,8 @@
 //! FileMetaData (Thrift), its length in 4 bytes (little-endian), "PAR1"
 //! ```
 //!
-//! One row group with one column, `report`: required fixed-length bytes, as long as the task's reports. A reader of
-//! Parquet needs nothing of ours (docs/store.md).
+//! One row group with one column, `report`: required fixed-length bytes, as long as the task's reports. Any Parquet
+//! reader can read it (docs/store.md).
 //!
 //! The crate `parquet` writes a file from its start to its footer. A segment stays open instead: reports are appended
 //! to it, and after a crash its whole pages count. Tests read the segments with that crate.
@@ -19,13 +19,13 @@ use super::thrift::{Kind, Reader, Writer};
 /// The first and the last bytes of a file.
 pub(super) const MAGIC: &[u8; 4] = b"PAR1";
 
-/// The most bytes that a page header of ours has.
+/// The most bytes of a page header.
 pub(super) const MAX_PAGE_HEADER: usize = 48;
 
-/// What a footer takes beside its metadata: their length, and the magic.
+/// The bytes of a footer besides its metadata: their length, and the magic.
 pub(super) const FOOTER_END: usize = 8;
 
-/// The metadata of a file may have so many bytes: the largest task document, and room for the rest.
+/// The most bytes of a file's metadata: the largest task document, and room for the rest.
 pub(super) const MAX_METADATA: usize = (16 << 20) + (64 << 10);
 
 // Numbers of parquet.thrift.
@@ -85,13 +85,13 @@ impl PageHeader {
             checksum: i32::try_from(checksum?).ok()?.cast_unsigned(),
         };
         let length = reader.position();
-        // Any other way of writing the same is not ours, nor is what has other fields.
+        // Another encoding of the same, or one with other fields, is not ours.
         let whole = u64::from(header.reports) * report_bytes as u64 == u64::from(header.bytes) && header.reports > 0;
         (whole && bytes.get(..length) == Some(&header.to_bytes()[..])).then_some((header, length))
     }
 }
 
-/// What a footer tells of the file before it.
+/// A footer's description of the file before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Footer {
     /// Reports in the file.
@@ -106,7 +106,7 @@ pub(super) struct Footer {
     pub(super) writer: String,
 }
 
-/// What the name of the release that wrote a file begins with.
+/// The start of the name of the release that wrote a file.
 pub(super) const WRITER: &str = "ldp-pca version ";
 
 /// The notes of the format, and of the ids: CRC-32 of all of them in their order.
@@ -215,8 +215,7 @@ impl Footer {
         (ours && reader.position() == metadata.len()).then_some(footer)
     }
 
-    /// Whether it tells what `other` tells, whichever release wrote it. The format before this one had no checksum of
-    /// ids.
+    /// Whether it says the same as `other`, whichever release wrote it. The previous format had no checksum of ids.
     pub(super) fn tells_the_same(&self, mut other: Self) -> bool {
         other.writer.clone_from(&self.writer);
         if self.note(FORMAT_NOTE) == Some(OLD_FORMAT) {
@@ -227,7 +226,7 @@ impl Footer {
         *self == other
     }
 
-    /// What a note says.
+    /// The value of a note.
     pub(super) fn note(&self, key: &str) -> Option<&str> {
         self.notes.iter().find(|(found, _)| found == key).map(|(_, value)| &**value)
     }

@@ -1,4 +1,4 @@
-//! Where one task is kept, and how its segments are replayed, repaired and sealed there.
+//! The files of one task: its segments are replayed, repaired and sealed here.
 
 use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::store::{At, Damage, StoreError};
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::{Task, TaskDigest};
 
-/// The folder of a task, in that of its store.
+/// The folder of a task, inside that of its store.
 pub(super) fn folder_of(root: &Path, task: TaskDigest) -> PathBuf {
     root.join("tasks").join(task.to_string())
 }
@@ -38,13 +38,13 @@ pub(super) struct Place {
     pub(super) manifest: Arc<Manifest>,
     pub(super) task: Task,
     pub(super) report_bytes: usize,
-    /// What was acknowledged before it was opened.
+    /// The acknowledged state before it was opened.
     pub(super) told: Told,
     pub(super) options: FolderOptions,
 }
 
 impl Place {
-    /// That of a task in the folder `root` of a store; `expected` when it must tell what was acknowledged.
+    /// The place of a task in the folder `root` of a store; `expected` when it must have the acknowledged mark.
     pub(super) fn open(
         disk: &Arc<dyn Disk>,
         root: &Path,
@@ -59,7 +59,7 @@ impl Place {
         Ok(Self { disk, folder, manifest, task, report_bytes, told, options })
     }
 
-    /// Gives a segment its footer and its last name.
+    /// Gives a segment its footer and its final name.
     pub(super) fn seal(&self, segment: &mut Segment) -> Result<Sealed, StoreError> {
         segment.seal(&*self.disk, &self.folder, &self.task).at("seal", &sealed_path(&self.folder, segment.number))
     }
@@ -70,10 +70,10 @@ impl Place {
         sealed_as(&*self.disk, &path).at("read", &path)
     }
 
-    /// Reads a segment that the manifest does not tell of, and hands its good reports to `each`. Returns the segment to
-    /// write on, unless it is sealed, and what is wrong with it.
+    /// Reads a segment that is not in the manifest, and passes its good reports to `each`. Returns the segment to
+    /// continue, unless it is sealed, and its damage.
     ///
-    /// A crash leaves a torn end: it is cut off. Good reports around damage are written anew, and the damaged file is
+    /// A crash leaves a torn end, which is cut off. Good reports around damage are rewritten, and the damaged file is
     /// set aside unless nothing of it was acknowledged.
     pub(super) fn replay(
         &self,
@@ -136,7 +136,7 @@ impl Place {
         scan(&mut read, length, known_end, &self.task, searched, each).map_err(|error| error.at(path))
     }
 
-    /// Copies a file that cannot be read as a whole, under a name that says so.
+    /// Copies a file that cannot be read as a whole, under a name that marks it as damaged.
     pub(super) fn set_aside(&self, source: &mut dyn DiskFile, path: &Path, number: u64) -> Result<PathBuf, StoreError> {
         let mut copy = || {
             let temporary = temporary_path(&self.folder, number);
@@ -159,7 +159,7 @@ impl Place {
         copy().at("set aside", path)
     }
 
-    /// Writes the good reports of a file into a new one that has no name yet.
+    /// Writes the good reports of a file into a new file without a final name.
     fn write_anew(&self, source: &mut dyn DiskFile, file: SegmentFile, path: &Path) -> Result<Segment, StoreError> {
         let number = file.number();
         let temporary = temporary_path(&self.folder, number);

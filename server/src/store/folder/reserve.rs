@@ -1,5 +1,5 @@
-//! Room for a start and a deletion on a full disk: a file that is given up when there is no other, and made again when
-//! there is.
+//! Space for a start and a deletion on a full disk: a file that is released when there is no other space, and created
+//! again when there is.
 
 use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use std::sync::Arc;
 use super::disk::Disk;
 use crate::store::StoreError;
 
-/// Bytes that are written to see whether the disk takes any.
+/// Bytes that are written to test whether the disk has space.
 const PROBE_BYTES: usize = 64 << 10;
 
-/// A smaller reserve is none.
+/// A smaller reserve is useless.
 const LEAST_BYTES: u64 = 64 << 10;
 
 /// The reserve of a folder.
@@ -22,7 +22,7 @@ pub(super) struct Reserve {
 }
 
 impl Reserve {
-    /// One of so many bytes, or of as many as there is room for; none with 0.
+    /// A reserve of this many bytes, or of as many as there is space for; none with 0.
     pub(super) fn new(disk: &Arc<dyn Disk>, root: &Path, bytes: u64) -> Self {
         Self { disk: Arc::clone(disk), root: root.to_owned(), bytes }
     }
@@ -31,14 +31,14 @@ impl Reserve {
         self.root.join("reserve")
     }
 
-    /// Makes it again where it was given up.
+    /// Creates it again if it was released.
     pub(super) fn keep(&self) {
         let path = self.path();
         let length = self.disk.open(&path).and_then(|file| file.length()).unwrap_or(0);
         let mut bytes = self.bytes;
         while bytes > length && bytes >= LEAST_BYTES {
             let Ok(mut file) = self.disk.open(&path).or_else(|_| self.disk.create(&path)) else { return };
-            // What there is of it stays.
+            // The existing part stays.
             match file.reserve(bytes).and_then(|()| file.sync()) {
                 Ok(()) => return,
                 Err(_) => drop(file.set_length(length)),
@@ -47,8 +47,7 @@ impl Reserve {
         }
     }
 
-    /// Does something, and once more without the reserve when the disk is full. `work` can be done again after it
-    /// failed.
+    /// Runs `work`, and again without the reserve when the disk is full. `work` must be repeatable after a failure.
     pub(super) fn with<T>(&self, mut work: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
         let first = work();
         if first.is_ok() || !self.is_full() {
@@ -61,7 +60,7 @@ impl Reserve {
         self.explain(work())
     }
 
-    /// Says what to do when the reason is a full disk.
+    /// Adds the remedy when the reason is a full disk.
     pub(super) fn explain<T>(&self, done: Result<T, StoreError>) -> Result<T, StoreError> {
         match done {
             Err(error) if self.is_full() => Err(StoreError::Full { path: self.root.clone(), source: Box::new(error) }),
@@ -83,7 +82,7 @@ impl Reserve {
             file.sync()
         };
         let probed = probe();
-        // What is left of it is written over by the next.
+        // The next one overwrites the rest of it.
         let _ = self.disk.remove(&path);
         probed
     }

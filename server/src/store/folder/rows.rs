@@ -11,13 +11,13 @@ use ldp_pca::task::TaskDigest;
 pub(super) struct TaskRow {
     pub(super) digest: TaskDigest,
     pub(super) settings: TaskSettings,
-    /// When its deletion began, in seconds since 1970; [`AT_ONCE`](super::manifest::AT_ONCE) if its reports are not
-    /// kept for a while, 0 if it did not begin.
+    /// When its deletion started, in seconds since 1970; [`AT_ONCE`](super::manifest::AT_ONCE) if its reports are not
+    /// kept for a while, 0 if it did not start.
     pub(super) deleted_at: u64,
 }
 
 impl TaskRow {
-    /// Whether its deletion has begun.
+    /// Whether its deletion has started.
     pub(super) fn is_deleted(&self) -> bool {
         self.deleted_at > 0
     }
@@ -35,19 +35,19 @@ pub(super) struct SegmentRow {
     pub(super) ids: Vec<u8>,
 }
 
-/// What tells a sealed file from any other.
+/// The identification of a sealed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sealed {
     /// Its length.
     pub(super) bytes: u64,
-    /// CRC-32 of its footer, which tells of all that is before it.
+    /// CRC-32 of its footer, which covers everything before it.
     pub(super) footer: u32,
 }
 
 /// The rows of all tasks.
 pub(super) const SELECT_TASKS: &str = "SELECT digest, settings, created, deleted, checksum FROM tasks";
 
-/// A row of the tasks, as it is stored.
+/// A stored row of the tasks.
 pub(super) struct StoredTask {
     pub(super) digest: [u8; 32],
     pub(super) settings: String,
@@ -61,7 +61,7 @@ impl StoredTask {
         Ok(Self { digest: row.get(0)?, settings: row.get(1)?, created: row.get(2)?, deleted_at: row.get(3)? })
     }
 
-    /// A row, if it is as it was written.
+    /// A row, if it is intact.
     pub(super) fn read(row: &Row<'_>) -> Result<Self, Problem> {
         let stored = Self::copy(row)?;
         if stored.checksum() == row.get::<_, u32>(4)? {
@@ -75,7 +75,7 @@ impl StoredTask {
         connection.query_row(&select, [task.as_bytes()], |row| Ok(Self::read(row))).optional()?.transpose()
     }
 
-    /// In the place of any row of this task.
+    /// Replaces any row of this task.
     pub(super) fn write(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
         transaction.execute(
             "INSERT INTO tasks VALUES (?1, ?2, ?3, ?4, ?5)
@@ -90,7 +90,7 @@ impl StoredTask {
         row.number(self.created).number(self.deleted_at).finish()
     }
 
-    /// The rows that are as they were written, of a database that may be damaged anywhere.
+    /// The intact rows of a database that may be damaged anywhere.
     pub(super) fn salvage(connection: &Connection) -> Vec<TaskRow> {
         let mut salvaged = Vec::new();
         let mut read = |select: &str, read: &dyn Fn(&Row<'_>) -> Result<Self, Problem>| {
@@ -102,11 +102,11 @@ impl StoredTask {
             Ok::<(), rusqlite::Error>(())
         };
         let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0));
-        // What is behind an error is lost.
+        // Rows after an error are lost.
         if version == Ok(OLD_VERSION) {
             let select = "SELECT digest, settings, created, deleted FROM tasks NOT INDEXED";
             let _ = read(select, &|row| Ok(Self::copy(row)?));
-            // Nothing says that these are as they were written. A deletion can be asked for again.
+            // Nothing shows that these are intact. A deletion can be asked for again.
             salvaged.retain(|row| row.deleted_at == 0);
         } else {
             let _ = read(&format!("{SELECT_TASKS} NOT INDEXED"), &Self::read);

@@ -1,4 +1,4 @@
-//! Reads a segment, whole or hurt: page by page, and around damage report by report.
+//! Reads a segment, whole or damaged: page by page, and around damage report by report.
 
 use std::io;
 use std::path::Path;
@@ -8,27 +8,27 @@ use crate::store::StoreError;
 use ldp_pca::report::{Report, ReportError, report_bytes};
 use ldp_pca::task::Task;
 
-/// Reads from an offset on until the buffer is full or the segment ends; returns how much that is.
+/// Reads from an offset until the buffer is full or the segment ends; returns the number of bytes.
 pub(super) type ReadAt<'a> = &'a mut dyn FnMut(&mut [u8], u64) -> io::Result<usize>;
 
-/// What a segment holds beside its good reports.
+/// The contents of a segment besides its good reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Scanned {
     /// Good reports.
     pub(super) reports: u64,
-    /// The end of the last page that is as it was written.
+    /// The end of the last intact page.
     pub(super) good_end: u64,
-    /// Reports lost in damage that has good pages behind it, or as many as would have had room in it.
+    /// Reports lost in damage that is followed by good pages, or as many as fit into it.
     pub(super) lost: u64,
-    /// Damaged stretches that have good pages behind them.
+    /// Damaged stretches that are followed by good pages.
     pub(super) holes: u64,
-    /// Where the first of these begins.
+    /// The start of the first of these.
     pub(super) first_hole: Option<u64>,
-    /// Where damage begins that has no good page behind it.
+    /// The start of damage that is not followed by a good page.
     pub(super) hurt_end: Option<u64>,
-    /// Good reports behind `good_end`, in damage at the end.
+    /// Good reports after `good_end`, in damage at the end.
     pub(super) stranded: u64,
-    /// Bytes behind `good_end` that are neither stranded reports, nor a footer, nor unused room.
+    /// Bytes after `good_end` that are neither stranded reports, nor a footer, nor unused space.
     pub(super) torn: u64,
     /// The footer, when it follows the last good page.
     pub(super) footer: Option<Footer>,
@@ -41,10 +41,10 @@ impl Scanned {
     }
 }
 
-/// Why a segment is not read.
+/// Reasons why a segment is not read.
 #[derive(Debug)]
 pub(super) enum ScanError {
-    /// The system, or whoever takes the reports.
+    /// An error of the system, or of the receiver of the reports.
     Io(io::Error),
     /// A whole report that is not one of the task.
     Foreign { offset: u64, source: ReportError },
@@ -72,14 +72,13 @@ pub(super) struct Found<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// Reads a segment of `length` bytes and hands its good reports to `each`, a page at a time and in order.
+/// Reads a segment of `length` bytes and passes its good reports to `each`, a page at a time and in order.
 ///
-/// Where a page is damaged, the reports in it that carry the right checksum are good ones, and reading goes on at the
-/// next page. A write that did not come to its end is passed over, unless it begins before `known_end`: all that is
-/// before that was whole once. A report that is whole and yet not one of the task is an error: nothing is passed over
-/// that another release might read.
+/// In a damaged page the reports with the right checksum are good, and reading continues at the next page. An
+/// incomplete write is skipped, unless it starts before `known_end`: everything before that was once whole. A whole
+/// report that is not one of the task is an error: nothing is skipped that another release might read.
 ///
-/// So many bytes are `searched` at a time, at least one.
+/// `searched` bytes are searched at a time, at least one.
 pub(super) fn scan(
     read: ReadAt<'_>,
     length: u64,
@@ -114,20 +113,20 @@ struct Scan<'a> {
     scanned: Scanned,
 }
 
-/// What stands where a page should.
+/// The content at the place of a page.
 enum Page {
-    /// A page as it was written; it ends here.
+    /// An intact page; it ends here.
     Good { end: u64 },
-    /// A page with its header, whose content is not what it was; it ends here.
+    /// A page with its header, but changed content; it ends here.
     Damaged { header_end: u64, end: u64 },
-    /// The beginning of a page that is not there to its end.
+    /// The start of a page whose end is missing.
     Cut,
     /// No page header.
     Nothing,
 }
 
 impl Scan<'_> {
-    /// All pages up to `end`; the file itself goes on to `length`.
+    /// All pages up to `end`; the file itself continues to `length`.
     fn pages(&mut self, length: u64, end: u64) -> Result<(), ScanError> {
         let mut offset = MAGIC.len() as u64;
         self.scanned.good_end = offset;
@@ -135,16 +134,15 @@ impl Scan<'_> {
             self.scanned.torn = length;
             return Ok(());
         }
-        // Damage that is a hole if a good page follows: how many reports it saved and lost.
-        // Nothing stands in unused room. A page may end with zeros, so they count where one is read.
+        // Damage that is a hole if a good page follows: the reports saved and lost.
+        // Unused space is empty. A page may end with zeros, so they count where one is read.
         let used = self.last_byte(offset, end)?;
         let mut hurt = (self.bytes(0, MAGIC.len())? != MAGIC).then_some(0);
         let (mut saved, mut lost) = (0, 0);
         while offset < used {
             let unfinished = offset >= self.known_end;
             match self.page(offset, end)? {
-                // A write that did not come to its end, in room that was taken before. Only a checksum may be zeros by
-                // itself.
+                // An incomplete write, in space reserved before. Only a checksum may be zeros by itself.
                 Page::Damaged { end: next, .. } if unfinished && next > used + 4 => break,
                 Page::Good { end: next } => {
                     self.scanned.holes += u64::from(hurt.is_some());
@@ -161,7 +159,7 @@ impl Scan<'_> {
                     (saved, lost, hurt) = (saved + good, lost + frames - good, hurt.or(first_bad).or(Some(offset)));
                     offset = next;
                 }
-                // A write that did not come to its end is the last one.
+                // An incomplete write is the last one.
                 Page::Cut if unfinished => break,
                 Page::Cut | Page::Nothing => {
                     let Some(next) = self.next_page(offset + 1, end)? else {
@@ -171,7 +169,7 @@ impl Scan<'_> {
                     };
                     let good = self.salvage_anywhere(offset, next)?;
                     let room = (next - offset) / self.report_bytes as u64;
-                    // What is saved is not stranded: a good page is next.
+                    // Saved reports are not stranded: a good page is next.
                     (lost, hurt) = (lost + room.saturating_sub(good), hurt.or(Some(offset)));
                     offset = next;
                 }
@@ -184,7 +182,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Where the zeros begin that go on to `end`: room that was taken and not used.
+    /// The start of the zeros that continue to `end`: space that was reserved and not used.
     fn last_byte(&mut self, start: u64, mut end: u64) -> Result<u64, ScanError> {
         while end > start {
             let from = end.saturating_sub(self.searched as u64).max(start);
@@ -197,7 +195,7 @@ impl Scan<'_> {
         Ok(start)
     }
 
-    /// Reads the page at `offset`, and hands on its reports if it is good.
+    /// Reads the page at `offset`, and passes its reports on if it is good.
     fn page(&mut self, offset: u64, end: u64) -> Result<Page, ScanError> {
         let head = self.bytes(offset, MAX_PAGE_HEADER.min((end - offset) as usize))?;
         let Some((header, header_bytes)) = PageHeader::read(&head, self.report_bytes) else { return Ok(Page::Nothing) };
@@ -220,7 +218,8 @@ impl Scan<'_> {
         Ok(Page::Good { end: next })
     }
 
-    /// The good reports of a page whose content was damaged: their places are known. Also where the first bad one is.
+    /// The good reports of a page whose content was damaged: their places are known. Also the place of the first bad
+    /// one.
     fn salvage_frames(&mut self, start: u64, end: u64) -> Result<(u64, Option<u64>), ScanError> {
         let content = self.bytes(start, (end - start) as usize)?;
         let mut first_bad = None;
@@ -241,7 +240,7 @@ impl Scan<'_> {
         Ok((self.hand_on(&good)?, first_bad))
     }
 
-    /// The good reports in a stretch without a page header, wherever they are.
+    /// The good reports in a stretch without a page header, at any place.
     fn salvage_anywhere(&mut self, start: u64, end: u64) -> Result<u64, ScanError> {
         let mut offset = start;
         let mut good = Vec::new();
@@ -278,8 +277,8 @@ impl Scan<'_> {
 
     /// The start of the next good page, if there is one before `end`.
     ///
-    /// Payloads may look like headers. Following them all could take very long, so the search gives up when it has
-    /// followed too many.
+    /// Payloads may look like headers. Following all of them could take very long, so the search gives up after too
+    /// many.
     fn next_page(&mut self, start: u64, end: u64) -> Result<Option<u64>, ScanError> {
         let mut offset = start;
         let mut patience = 4 * (end - start) + self.searched as u64;
@@ -308,7 +307,7 @@ impl Scan<'_> {
         Ok(None)
     }
 
-    /// Where the footer starts, and what it says, if the segment ends like one that has a footer.
+    /// The start of the footer, and its content, if the segment ends like one with a footer.
     fn footer(&mut self, length: u64) -> Result<Option<(u64, Footer)>, ScanError> {
         let Some(metadata_end) = length.checked_sub(FOOTER_END as u64) else { return Ok(None) };
         let end = self.bytes(metadata_end, FOOTER_END)?;
@@ -321,7 +320,7 @@ impl Scan<'_> {
         Ok(Footer::read(&self.bytes(start, size)?).map(|footer| (start, footer)))
     }
 
-    /// `count` bytes from `offset` on, or as many as there are.
+    /// `count` bytes from `offset`, or as many as there are.
     fn bytes(&mut self, offset: u64, count: usize) -> Result<Vec<u8>, ScanError> {
         let mut bytes = vec![0; count];
         let filled = (self.read)(&mut bytes, offset)?;
@@ -330,7 +329,7 @@ impl Scan<'_> {
     }
 }
 
-/// Whether a frame is as it was written, whatever it says.
+/// Whether a frame is intact, whatever its content.
 fn checksum_fits(frame: &[u8]) -> bool {
     frame.split_last_chunk::<4>().is_some_and(|(content, checksum)| crc32fast::hash(content).to_le_bytes() == *checksum)
 }
@@ -348,7 +347,7 @@ mod tests {
     /// The bytes of a report of this task.
     const EACH: usize = 35;
 
-    /// How much is searched at a time.
+    /// The bytes searched at a time.
     const SEARCHED: [usize; 5] = [1, 7, EACH, MAX_PAGE_HEADER, 1 << 20];
 
     /// Reports whose last bytes are no zeros.
@@ -370,11 +369,11 @@ mod tests {
         page(&frames, crc32fast::hash(&frames))
     }
 
-    /// A segment with pages of so many reports each.
+    /// A segment with pages of this many reports each.
     struct Made {
         reports: Vec<Report>,
         bytes: Vec<u8>,
-        /// Where each page begins, and the place of each report.
+        /// The start of each page, and the place of each report.
         pages: Vec<usize>,
         places: Vec<usize>,
     }
@@ -410,7 +409,7 @@ mod tests {
             self.bytes.len() as u64
         }
 
-        /// What a scan must find, and that all reports but these are handed on.
+        /// Checks what a scan finds, and that all reports except these are passed on.
         fn assert_found(&self, known_end: u64, lost: &[usize], expected: &Scanned) {
             let kept: Vec<&Report> = self
                 .reports
@@ -431,7 +430,7 @@ mod tests {
         scanned_as(bytes, bytes.len() as u64, known_end, searched)
     }
 
-    /// Of a file that is said to have this length.
+    /// The scan of a file with this stated length.
     fn scanned_as(
         bytes: &[u8],
         length: u64,
@@ -578,7 +577,7 @@ mod tests {
         }
     }
 
-    /// Behind what is no page: a header that promises more than there is.
+    /// After something that is not a page: a header that promises more than there is.
     #[test]
     fn a_page_is_found_behind_what_looks_like_a_longer_one() {
         for promised in [EACH, 100 * EACH, 1_000_000 * EACH] {
@@ -601,7 +600,7 @@ mod tests {
         }
     }
 
-    /// Headers of pages that are there to their end, and are not what they were: each is read as a whole.
+    /// Headers of complete pages with changed content: each is read as a whole.
     #[test]
     fn a_search_that_follows_too_many_headers_gives_up_and_keeps_the_reports() {
         let (first, last) = (good_page(&reports()[..20]), good_page(&reports()[20..21]));

@@ -1,4 +1,4 @@
-//! The segment that is written: pages of reports, one per group, each durable before anything else happens.
+//! The segment being written: pages of reports, one per group, each durable before anything else happens.
 
 use std::io::{self, IoSlice};
 use std::ops::Range;
@@ -13,21 +13,21 @@ use crate::store::{At, StoreError};
 use ldp_pca::report::report_bytes;
 use ldp_pca::task::Task;
 
-/// What a file in the folder of a task is.
+/// The kind of a file in the folder of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SegmentFile {
-    /// Written to, or left so by a crash.
+    /// Being written, or left so by a crash.
     Open(u64),
     /// With its footer.
     Sealed(u64),
-    /// What a crash left of a file that was not yet complete.
+    /// The rest of an incomplete file after a crash.
     Temporary,
-    /// What could not be read and was set aside.
+    /// A file that could not be read and was set aside.
     Damaged,
 }
 
 impl SegmentFile {
-    /// The number of a segment; 0 for what is none.
+    /// The number of a segment; 0 for other files.
     pub(super) fn number(self) -> u64 {
         match self {
             Self::Open(number) | Self::Sealed(number) => number,
@@ -51,7 +51,7 @@ impl SegmentFile {
     }
 }
 
-/// What the folder of a task holds, segments first and in order.
+/// The files in the folder of a task, segments first and in order.
 pub(super) fn files_in(disk: &dyn Disk, folder: &Path) -> Result<Vec<(SegmentFile, PathBuf)>, StoreError> {
     let names = disk.list(folder).at("list", folder)?;
     let mut files: Vec<(SegmentFile, PathBuf)> =
@@ -75,19 +75,19 @@ pub(super) fn temporary_path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number:08}.tmp"))
 }
 
-/// A name that no file has yet, for what cannot be read.
+/// An unused name for a file that cannot be read.
 pub(super) fn damaged_path(disk: &dyn Disk, folder: &Path, number: u64) -> io::Result<PathBuf> {
     let taken = disk.list(folder)?;
     let mut names = (0..).map(|copy| format!("{number:08}.{copy}.damaged"));
     Ok(folder.join(names.find(|name| !taken.contains(name)).unwrap_or_default()))
 }
 
-/// Why reports were not appended.
+/// The reason why reports were not appended.
 #[derive(Debug)]
 pub(super) enum NotAppended {
     /// None of them is in the file.
     Refused(io::Error),
-    /// They are in the file or not. The segment must be left.
+    /// They may or may not be in the file. The segment must be abandoned.
     Unknown(io::Error),
 }
 
@@ -99,7 +99,7 @@ impl From<NotAppended> for io::Error {
     }
 }
 
-/// A segment without its footer. Everything up to `length` is on the disk.
+/// A segment without its footer. Everything up to `length` is on disk.
 pub(super) struct Segment {
     pub(super) number: u64,
     path: PathBuf,
@@ -108,16 +108,16 @@ pub(super) struct Segment {
     pub(super) reports: u64,
     ids: IdsChecksum,
     sizes: Sizes,
-    /// Up to where room was taken, as zeros.
+    /// The end of the reserved space, which is zeros.
     room: u64,
-    /// Whether nobody knows what the file holds beyond `length`. Then nothing more is written to it but its footer.
+    /// Whether the content beyond `length` is unknown. Then only the footer is still written to the file.
     doubtful: bool,
-    /// Whether it has its last name.
+    /// Whether it has its final name.
     renamed: bool,
 }
 
 impl Segment {
-    /// Makes the file, in the place of any that has this name.
+    /// Creates the file, replacing one of this name.
     pub(super) fn create(disk: &dyn Disk, folder: &Path, number: u64, path: PathBuf, sizes: Sizes) -> io::Result<Self> {
         let mut file = disk.create(&path)?;
         file.write_at(&mut [IoSlice::new(MAGIC)], 0)?;
@@ -127,8 +127,8 @@ impl Segment {
         Ok(Self { number, path, file, length, reports: 0, ids, sizes, room: 0, doubtful: false, renamed: false })
     }
 
-    /// Goes on with a file that holds reports with `ids` in good pages up to `length`. What is behind them is cut off,
-    /// and what is before them is put on the disk: a killed process may have left it in the system's memory only.
+    /// Continues a file that holds reports with `ids` in good pages up to `length`. The bytes after them are cut off,
+    /// and the pages are synced, because a killed process may have left them only in the system's memory.
     pub(super) fn resume(
         disk: &dyn Disk,
         path: PathBuf,
@@ -138,7 +138,7 @@ impl Segment {
         sizes: Sizes,
     ) -> io::Result<Self> {
         let mut file = disk.open(&path)?;
-        // A crash while the file was made may have left it empty.
+        // A crash while the file was created may have left it empty.
         if length == MAGIC.len() as u64 {
             file.write_at(&mut [IoSlice::new(MAGIC)], 0)?;
         }
@@ -149,9 +149,8 @@ impl Segment {
         Ok(segment)
     }
 
-    /// Appends whole reports, given in runs of them. After `Ok` they are on the disk. A write that fails is undone. A
-    /// sync that fails cannot be: the system may have dropped what it could not write, and the next sync would say
-    /// nothing of it.
+    /// Appends whole reports, given in runs. After `Ok` they are on disk. A failed write is undone. A failed sync
+    /// cannot be: the system may have dropped the data that it could not write, and the next sync would not report it.
     pub(super) fn append(&mut self, runs: &[&[u8]], report_bytes: usize) -> Result<(), NotAppended> {
         self.reserve(runs);
         let length: usize = runs.iter().map(|run| run.len()).sum();
@@ -172,26 +171,26 @@ impl Segment {
         Ok(())
     }
 
-    /// Takes room before it is needed. Where there is none, the write will tell.
+    /// Reserves space before it is needed. If there is none, the write will fail.
     fn reserve(&mut self, runs: &[&[u8]]) {
         let needed = self.length + runs.iter().map(|run| run.len() as u64).sum::<u64>() + (1 << 10);
         if needed > self.room {
             let room = needed + needed.clamp(self.sizes.least_room, self.sizes.most_room);
-            // What cannot be had is not asked for with every write.
+            // A failed reservation is not repeated with every write.
             let _ = self.file.reserve(room);
             self.room = room;
         }
     }
 
-    /// Gives back what room is not needed; for when nothing more is written.
+    /// Releases unused space, when nothing more is written.
     pub(super) fn trim(&mut self) {
         if self.room > 0 {
-            // The next start does it otherwise.
+            // Otherwise the next start does it.
             let _ = self.cut();
         }
     }
 
-    /// Writes runs as pages of at most the page's size where reports are not longer than that. Returns where they end.
+    /// Writes runs as pages of at most the page's size, unless a report is longer than that. Returns their end.
     fn write(&mut self, runs: &[&[u8]], report_bytes: usize) -> io::Result<u64> {
         let page_bytes = (self.sizes.page / report_bytes).max(1) * report_bytes;
         let mut end = self.length;
@@ -223,7 +222,7 @@ impl Segment {
         }
     }
 
-    /// Cuts off what is beyond the good length.
+    /// Cuts off the bytes beyond the good length.
     fn cut(&mut self) -> io::Result<()> {
         self.file.set_length(self.length)?;
         self.file.sync()?;
@@ -231,19 +230,19 @@ impl Segment {
         Ok(())
     }
 
-    /// Gives the file another name, in the place of any that has it.
+    /// Renames the file, replacing one of that name.
     pub(super) fn rename(&mut self, disk: &dyn Disk, folder: &Path, path: PathBuf) -> io::Result<()> {
         disk.rename(&self.path, &path)?;
         self.path = path;
         disk.sync_folder(folder)
     }
 
-    /// Writes the footer and gives the file its last name. After an error it can be tried again, in this process or the
+    /// Writes the footer and gives the file its final name. After an error it can be retried, in this process or the
     /// next.
     pub(super) fn seal(&mut self, disk: &dyn Disk, folder: &Path, task: &Task) -> io::Result<Sealed> {
         let footer = footer(task, self.number, &self.ids, self.length).to_bytes();
         if !self.renamed {
-            // Or a crash would leave pages behind the footer.
+            // Otherwise a crash would leave pages after the footer.
             if self.doubtful {
                 self.cut()?;
             }
@@ -266,7 +265,7 @@ pub(super) struct IdsChecksum {
 }
 
 impl IdsChecksum {
-    /// Adds the ids of whole reports, given in runs of them.
+    /// Adds the ids of whole reports, given in runs.
     pub(super) fn add(&mut self, runs: &[&[u8]], report_bytes: usize) {
         let bytes: usize = runs.iter().map(|run| run.len()).sum();
         let mut ids = Vec::with_capacity(bytes / report_bytes * ID.len());
@@ -278,7 +277,7 @@ impl IdsChecksum {
     }
 }
 
-/// Where a report has its id.
+/// The place of the id in a report.
 const ID: Range<usize> = 13..29;
 
 /// The length and the footer of a sealed file.
@@ -287,7 +286,7 @@ pub(super) fn sealed_as(disk: &dyn Disk, path: &Path) -> io::Result<Sealed> {
     Ok(Sealed { bytes, footer: crc32fast::hash(&footer) })
 }
 
-/// The length of a sealed file, and the bytes of its footer. What does not end like one has an empty footer.
+/// The length of a sealed file, and the bytes of its footer: empty if the file does not end with one.
 pub(super) fn read_footer(disk: &dyn Disk, path: &Path) -> io::Result<(u64, Vec<u8>)> {
     let mut file = disk.open(path)?;
     let length = file.length()?;

@@ -1,21 +1,21 @@
-//! How much the store writes, reads, sums and keeps at a time. All that depends on it is how fast it is, and where
-//! pages begin.
+//! The amounts that the store writes, reads, sums and keeps at a time. Only its speed and the starts of pages depend on
+//! them.
 
-/// In bytes. Tests have smaller ones, so that a few reports come to all of them.
+/// In bytes. Tests have smaller ones, so that a few reports reach all of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
-    /// A page's reports may have so many; only a single report has more.
+    /// The most bytes of a page's reports; only a single report may have more.
     pub(super) page: usize,
     /// Runs shorter than this on average are copied together before they are written.
     pub(super) worth_a_part: usize,
-    /// Room that is taken at a time is as much as the segment has, between these bounds.
+    /// The space reserved at a time is as large as the segment, within these bounds.
     pub(super) least_room: u64,
     pub(super) most_room: u64,
-    /// So many are searched at a time, at least one.
+    /// The bytes searched at a time, at least one.
     pub(super) searched: usize,
-    /// So many of a file that is set aside are copied at a time, at least one.
+    /// The bytes of a file set aside that are copied at a time, at least one.
     pub(super) copied: usize,
-    /// Durable reports that may wait to be summed. Beyond them the writer waits, or memory would fill up.
+    /// Durable reports that may wait to be summed. Beyond them the writer waits, so that memory does not fill up.
     pub(super) backlog: usize,
     /// Reports that are summed together.
     pub(super) summed: usize,

@@ -1,15 +1,15 @@
-//! A small file of numbers that is written in place, as often as the numbers change.
+//! A small file of numbers, written in place whenever the numbers change.
 //!
-//! It has two slots with a checksum each. Between two syncs only one of them is written, so the other is on the disk as
-//! it was synced, whatever the machine makes of the first. After a killed process the newest numbers are there, after a
-//! power cut at least those of the last sync.
+//! It has two slots with a checksum each. Between two syncs only one of them is written, so the other stays on disk as
+//! synced, whatever happens to the first. After a killed process the newest numbers are there; after a power cut, at
+//! least those of the last sync.
 
 use std::io::{self, IoSlice};
 use std::path::Path;
 
 use super::disk::{Disk, DiskFile, read_small, write_small};
 
-/// A slot begins here, in a sector of its own.
+/// The start of a slot, in its own sector.
 const SLOT_BYTES: usize = 512;
 
 /// A file that is open for writing.
@@ -19,13 +19,13 @@ pub(super) struct Slots<const N: usize> {
     turn: u64,
     /// The slot that may be torn.
     current: usize,
-    /// What was put since the last sync.
+    /// The numbers written since the last sync.
     unsynced: Option<[u64; N]>,
     /// Whether the slot may not hold that: writing or syncing it has failed.
     doubtful: bool,
 }
 
-/// What such a file says.
+/// The content of such a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Found<const N: usize> {
     /// The newest numbers, if any slot can be read.
@@ -37,7 +37,7 @@ pub(super) struct Found<const N: usize> {
 }
 
 impl<const N: usize> Found<N> {
-    /// Reads a file; `None` when there is none. `kind` is what every checksum begins with.
+    /// Reads a file; `None` when there is none. Every checksum starts with `kind`.
     pub(super) fn read(disk: &dyn Disk, path: &Path, kind: &[u8]) -> io::Result<Option<Self>> {
         let bytes = match read_small(disk, path, 4 * SLOT_BYTES) {
             Ok(bytes) => bytes,
@@ -53,7 +53,7 @@ impl<const N: usize> Found<N> {
 }
 
 impl<const N: usize> Slots<N> {
-    /// Makes the file, whole or not at all, in the place of any that is there.
+    /// Creates the file, whole or not at all, replacing an existing one.
     pub(super) fn create(
         disk: &dyn Disk,
         folder: &Path,
@@ -69,9 +69,9 @@ impl<const N: usize> Slots<N> {
         Ok(Self { file, kind: kind.to_owned(), turn: 2, current: 0, unsynced: None, doubtful: false })
     }
 
-    /// Goes on with what was found: from now on the file says these numbers, on the disk too. One that is whole takes
-    /// no room for that. (They are written even where they are there: if a sync failed, memory may show what the disk
-    /// has not.)
+    /// Continues with the file found: from now on it holds these numbers, also on disk. A whole file needs no space for
+    /// that. (They are written even if they are there: after a failed sync, memory may show what the disk does not
+    /// have.)
     pub(super) fn resume(
         disk: &dyn Disk,
         folder: &Path,
@@ -89,11 +89,11 @@ impl<const N: usize> Slots<N> {
         // The newest is on the disk before the other is written.
         slots.file.sync()?;
         let written = slots.put(numbers).and_then(|()| slots.sync());
-        // A full disk is no reason not to start, where nothing changes.
+        // A full disk need not prevent a start where nothing changes.
         if found.numbers == Some(numbers) { Ok(slots) } else { written.map(|()| slots) }
     }
 
-    /// Writes the numbers. A process that is killed leaves them; the machine may lose them until the next sync.
+    /// Writes the numbers. They survive a killed process; the machine may lose them until the next sync.
     pub(super) fn put(&mut self, numbers: [u64; N]) -> io::Result<()> {
         (self.unsynced, self.doubtful) = (Some(numbers), true);
         let content = slot(self.turn + 1, numbers, &self.kind);
@@ -102,11 +102,11 @@ impl<const N: usize> Slots<N> {
         Ok(())
     }
 
-    /// Waits until what was put is on the disk.
+    /// Waits until the written numbers are on disk.
     pub(super) fn sync(&mut self) -> io::Result<()> {
         let Some(numbers) = self.unsynced else { return Ok(()) };
-        // Half of it may be there. Of what a sync could not write the system may have dropped the rest, and the next
-        // sync would say nothing of it.
+        // Half of it may be there. The system may have dropped the part that a sync could not write, and the next sync
+        // would not report it.
         if self.doubtful {
             self.put(numbers)?;
         }
@@ -118,7 +118,7 @@ impl<const N: usize> Slots<N> {
     }
 }
 
-/// The number of the turn, the numbers, and a checksum of these behind `kind`.
+/// The number of the turn, the numbers, and a checksum of `kind` and these.
 fn slot<const N: usize>(turn: u64, numbers: [u64; N], kind: &[u8]) -> Vec<u8> {
     let mut bytes: Vec<u8> = [turn].into_iter().chain(numbers).flat_map(u64::to_le_bytes).collect();
     bytes.extend(checksum(&bytes, kind).to_le_bytes());
@@ -192,7 +192,7 @@ mod tests {
             slots.put([1]).unwrap();
             machine.fail(1, 0);
             assert!(slots.sync().is_err());
-            // The process goes on, or another one does.
+            // The process continues, or another one does.
             if seed % 2 == 0 {
                 slots.sync().unwrap();
             } else {
@@ -232,7 +232,7 @@ mod tests {
         machine.stop_after(0);
         assert!(read("numbers").is_err());
         machine.revive();
-        // One that is longer than any of ours is no reason not to go on.
+        // A longer file need not prevent continuing.
         machine.open(&Path::new(FOLDER).join("numbers")).unwrap().set_length(4 * SLOT_BYTES as u64 + 1).unwrap();
         let found = read("numbers").unwrap().unwrap();
         assert_eq!((found.numbers, found.whole), (None, false));

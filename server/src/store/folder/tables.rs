@@ -5,10 +5,10 @@ use rusqlite::Transaction;
 /// The tables' version.
 pub(super) const VERSION: i64 = 3;
 
-/// The version before it, which a start brings to this one (`upgrade`).
+/// The previous version, which a start upgrades (`upgrade`).
 pub(super) const OLD_VERSION: i64 = 2;
 
-/// Checksums stand before what is long, so that they are read without it.
+/// Checksums are before the long columns, so that they are read without them.
 pub(super) const TABLES: [&str; 4] = [
     "CREATE TABLE tasks (
         digest BLOB PRIMARY KEY,
@@ -45,7 +45,7 @@ pub(super) const TABLES: [&str; 4] = [
     ) STRICT",
 ];
 
-/// Makes them in a database without any.
+/// Creates them in a database without any.
 pub(super) fn make_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     TABLES.iter().try_for_each(|table| transaction.execute(table, []).map(drop))?;
     transaction.pragma_update(None, "user_version", VERSION)

@@ -1,10 +1,10 @@
-//! Checksums of the manifest's rows, and what they come to: so that a changed row is noticed, and one that vanished.
+//! Checksums of the manifest's rows, and their total, so that a changed or missing row is noticed.
 
 use rusqlite::{Connection, params};
 
 use ldp_pca::task::TaskDigest;
 
-/// Why the database is not read or changed.
+/// The reason why the database is not read or changed.
 pub(super) type Problem = Box<dyn std::error::Error + Send + Sync>;
 
 /// The tables whose rows are counted, and the column of the task in each.
@@ -58,7 +58,7 @@ impl Tally {
     }
 }
 
-/// What the manifest's own row says: the tally of all others, and how often they were changed.
+/// The content of the manifest's own row: the tally of all others, and how often they were changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
     tally: Tally,
@@ -90,7 +90,7 @@ impl State {
         self.changes += 1;
     }
 
-    /// In the place of what was there.
+    /// Replaces the previous one.
     pub(super) fn write(&self, connection: &Connection) -> rusqlite::Result<()> {
         let Tally { rows: [tasks, segments, snapshots], sum } = self.tally;
         connection.execute("DELETE FROM state", [])?;
@@ -101,7 +101,7 @@ impl State {
         Ok(())
     }
 
-    /// That every row is there.
+    /// Checks that every row is there.
     pub(super) fn check(&self, connection: &Connection) -> Result<(), Problem> {
         if self.tally == Tally::of(connection, None)? {
             return Ok(());

@@ -1,4 +1,4 @@
-//! One task of a folder: how it is opened, and what requests see of it.
+//! One task of a folder: its opening, and the interface that requests use.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -33,15 +33,15 @@ pub(crate) struct FolderTask {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What the files of a task and the manifest come to.
+/// The combined state of a task's files and the manifest.
 struct Loaded {
     ids: Ids,
     aggregate: Aggregate,
     damage: Damage,
-    /// The segment to go on with, and the ids in it.
+    /// The segment to continue, and the ids in it.
     segment: Option<Segment>,
     segment_ids: Vec<u8>,
-    /// The number of the segment after all that there are.
+    /// The number of the next new segment.
     next: u64,
     acknowledged: AcknowledgedFile,
 }
@@ -77,7 +77,7 @@ impl FolderTask {
         Ok(Self { settings, damage: loaded.damage, totals, queue, threads, place })
     }
 
-    /// Gives it other settings.
+    /// Changes its settings.
     pub(super) fn configure(&self, settings: TaskSettings) {
         *write_lock(&self.settings) = Arc::new(settings);
     }
@@ -93,18 +93,18 @@ impl FolderTask {
     }
 }
 
-/// Brings a task's files and the manifest together.
+/// Reconciles a task's files with the manifest.
 fn load(place: &Place) -> Result<Loaded, StoreError> {
     let rows = place.manifest.segments(place.task.digest())?;
     let aggregate = place.manifest.snapshot(&place.task)?;
     let sealed: u64 = rows.iter().map(|row| row.reports).sum();
     if sealed != aggregate.records() {
-        let problem = format!("the sum is of {} reports and the segments have {sealed}", aggregate.records());
+        let problem = format!("the sum is of {} reports, but the segments have {sealed}", aggregate.records());
         return Err(StoreError::manifest(&place.manifest.path, problem));
     }
     let mut ids = Ids::with_capacity(sealed as usize);
     for row in &rows {
-        // The manifest has no marks: of these a second report with another payload is a duplicate like others.
+        // The manifest has no marks: for these reports, a second one with another payload is an ordinary duplicate.
         for id in row.ids.as_chunks::<16>().0 {
             ids.entry(ReportId::new(*id)).or_insert(None);
         }
@@ -116,7 +116,7 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
     let (mut aggregate, mut damage) = (aggregate, Damage::default());
     let (mut segment, mut live_ids) = (None, Vec::new());
     drop(rows);
-    // A killed process may have left names in the system's memory only. What is built on them now must not outlive
+    // A killed process may have left names only in the system's memory. What is built on them now must not outlive
     // them.
     if !unlisted.is_empty() {
         place.disk.sync_folder(&place.folder).at("write", &place.folder)?;
@@ -149,15 +149,15 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
     place.told.count_losses(records, &numbers, &place.folder, &mut damage);
     let state = match &segment {
         Some(segment) => Acknowledged::new(segment, records),
-        // Nothing is written: what is sealed is all.
+        // Nothing is being written: the sealed segments are everything.
         None => Acknowledged { segment: next, length: 0, records },
     };
     let acknowledged = place.told.resume(&*place.disk, &place.folder, state)?;
     Ok(Loaded { ids, aggregate, damage, segment, segment_ids: live_ids, next, acknowledged })
 }
 
-/// The segments that the manifest does not tell of, by number. Those that it tells of must be there. What a crash left
-/// half made is removed.
+/// The segments that are not in the manifest, by number. Those in the manifest must be there. Incomplete files of a
+/// crash are removed.
 fn unlisted(place: &Place, rows: &[SegmentRow]) -> Result<BTreeMap<u64, SegmentFile>, StoreError> {
     let folder = &place.folder;
     let mut files = BTreeMap::new();
@@ -179,11 +179,15 @@ fn unlisted(place: &Place, rows: &[SegmentRow]) -> Result<BTreeMap<u64, SegmentF
             Some(SegmentFile::Sealed(_)) => {
                 let found = place.sealed(row.number)?;
                 let (length, sealed) = (found.bytes, row.sealed.bytes);
-                let changed = (found != row.sealed).then(|| "has not the footer that it was sealed with".to_owned());
+                let changed = (found != row.sealed).then(|| {
+                    "does not have the footer that it was sealed \
+                 with"
+                        .to_owned()
+                });
                 if length == sealed {
                     changed
                 } else {
-                    Some(format!("has {length} bytes and was sealed with {sealed}"))
+                    Some(format!("has {length} bytes, but was sealed with {sealed}"))
                 }
             }
             _ => Some("is gone".to_owned()),
@@ -261,7 +265,7 @@ mod tests {
         assert_eq!((task.report_bytes(), task.queued()), (report_bytes(&compact()), 0));
         let all = reports(&compact(), &mut ChaCha8Rng::seed_from_u64(1), 3);
         let mut context = Context::from_waker(Waker::noop());
-        // The writer looks at the settings before anything else.
+        // The writer reads the settings before anything else.
         let writing = task.settings.write().unwrap();
         let mut commits: Vec<Pin<Box<_>>> = all.chunks(1).map(|reports| task.commit(batch(reports))).collect();
         assert!(commits[0].as_mut().poll(&mut context).is_pending());

@@ -1,4 +1,4 @@
-//! Thrift's compact protocol, as much of it as Parquet's headers take.
+//! The part of Thrift's compact protocol that Parquet's headers need.
 //!
 //! A struct is a sequence of fields, each with its type and the distance of its number from that of the field before,
 //! and ends with a zero byte. Integers are zigzag varints. Reading skips what it does not know, and never goes beyond
@@ -99,7 +99,7 @@ impl Writer {
     }
 }
 
-/// Reads structs. `None` from any of its methods says that the bytes are none.
+/// Reads structs. `None` from any of its methods means that the bytes are not a struct.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     position: usize,
@@ -116,8 +116,7 @@ impl<'a> Reader<'a> {
         self.position
     }
 
-    /// Hands each field of a struct, its number and type, to `read`, which reads it, or returns `false` to have it
-    /// skipped.
+    /// Passes each field of a struct, its number and type, to `read`, which reads it, or returns `false` to skip it.
     pub(super) fn fields(&mut self, mut read: impl FnMut(&mut Self, i16, u8) -> Option<bool>) -> Option<()> {
         self.depth = self.depth.checked_add(1).filter(|depth| *depth <= DEEPEST)?;
         let mut number = 0i16;
@@ -220,7 +219,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    /// The type of a field, and its content behind that.
+    /// The type of a field, followed by its content.
     const CONTENTS: [(u8, &[u8]); 16] = [
         (1, &[]),
         (2, &[]),

@@ -1,7 +1,7 @@
-//! Brings the manifest of the format before to this one: every row comes under a checksum.
+//! Upgrades the manifest from the previous format: every row gets a checksum.
 //!
-//! One transaction does it. The file `format` is written after it, when every task has all of its files; until then a
-//! start begins where the last one ended.
+//! One transaction does it. The file `format` is written afterwards, when every task has all of its files; until then a
+//! start continues where the last one stopped.
 
 use std::io;
 use std::path::Path;
@@ -18,7 +18,7 @@ use ldp_pca::task::TaskDigest;
 
 const OLD_TABLES: [&str; 3] = ["tasks", "segments", "snapshots"];
 
-/// Brings a database of the old version to this one.
+/// Upgrades a database of the old version.
 pub(super) fn upgrade(disk: &dyn Disk, path: &Path, connection: &mut Connection) -> Result<(), StoreError> {
     let failed = |problem: Problem| StoreError::manifest(path, problem);
     let transaction = connection.transaction().map_err(|error| failed(error.into()))?;
@@ -41,7 +41,7 @@ pub(super) fn upgrade(disk: &dyn Disk, path: &Path, connection: &mut Connection)
         state.write(&transaction)
     };
     finish().and_then(|()| transaction.commit()).map_err(|error| failed(error.into()))?;
-    // The room of the old tables is given back.
+    // The space of the old tables is released.
     let tidied = connection.execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);");
     tidied.map_err(|error| failed(error.into()))
 }
@@ -59,7 +59,7 @@ fn copy_snapshots(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     copied.collect()
 }
 
-/// Notes with each segment what its footer is; 0 for a file that is not as it was sealed, which the start tells of.
+/// Records the footer of each segment; 0 for a file that is not as it was sealed, which the start reports.
 fn copy_segments(disk: &dyn Disk, path: &Path, transaction: &Transaction<'_>) -> Result<(), StoreError> {
     let failed = |error: rusqlite::Error| StoreError::manifest(path, error);
     let select = "SELECT task, number, reports, bytes, sealed, ids FROM old_segments ORDER BY task, number";

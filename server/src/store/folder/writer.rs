@@ -1,4 +1,4 @@
-//! One thread per task writes: it takes all batches that wait, appends what is new, syncs once, counts, and then
+//! The writing thread, one per task: it takes all waiting batches, appends what is new, syncs once, counts, and then
 //! answers them.
 
 use std::collections::hash_map::Entry;
@@ -21,18 +21,18 @@ pub(super) struct Writer {
     pub(super) place: Arc<Place>,
     pub(super) settings: Arc<RwLock<Arc<TaskSettings>>>,
     pub(super) ids: Ids,
-    /// The segment that is written; made when there is something to write.
+    /// The segment being written; created when there is something to write.
     pub(super) segment: Option<Segment>,
     /// The number of the segment after it.
     pub(super) next: u64,
     pub(super) acknowledged: AcknowledgedFile,
-    /// From how many bytes on a segment is full.
+    /// The number of bytes at which a segment is full.
     pub(super) full: u64,
     pub(super) totals: Arc<Totals>,
     pub(super) backlog: Backlog,
 }
 
-/// What is new in a group of batches.
+/// The new reports in a group of batches.
 #[derive(Default)]
 struct Fresh<'a> {
     ids: Vec<ReportId>,
@@ -48,7 +48,7 @@ impl Writer {
         if let Some(segment) = &mut self.segment {
             segment.trim();
         }
-        // What is lost of it makes the next start know less.
+        // If it is lost, the next start knows less.
         let _ = self.acknowledged.sync();
     }
 
@@ -79,7 +79,7 @@ impl Writer {
         }
         let metrics = self.place.options.metrics.clone();
         let bytes = fresh.ids.len() * self.place.report_bytes;
-        // Duplicates of what is on the disk need no writing.
+        // Duplicates of reports on disk need no writing.
         if bytes > 0 {
             let started = Instant::now();
             if let Err(error) = self.write(&fresh.runs) {
@@ -90,7 +90,7 @@ impl Writer {
                 let refusal = match error {
                     NotAppended::Refused(error) => CommitError::Write(error.to_string()),
                     NotAppended::Unknown(error) => {
-                        // What was acknowledged of it counts; what comes next goes into another.
+                        // Its acknowledged reports count; later ones go into another segment.
                         if let Some(segment) = self.segment.take() {
                             self.backlog.seal(segment);
                         }
@@ -125,7 +125,7 @@ impl Writer {
         }
     }
 
-    /// Separates what is new in a batch, and remembers it.
+    /// Separates the new reports of a batch, and remembers them.
     fn sort_out<'a>(
         &mut self,
         batch: &'a mut Batch,
@@ -160,8 +160,8 @@ impl Writer {
         outcome
     }
 
-    /// Notes what is on the disk before anybody is told of it. It needs no sync of its own: a killed process leaves it,
-    /// and after a power cut it may tell of less. Whoever is answered has the report in the segment either way.
+    /// Records what is on disk before anybody is answered. It needs no sync of its own: it survives a killed process,
+    /// and after a power cut it may be lower. Every acknowledged report is in the segment either way.
     fn acknowledge(&mut self, records: u64) {
         let Some(segment) = &self.segment else { return };
         if self.acknowledged.put(Acknowledged::new(segment, records).numbers()).is_err() {
@@ -177,7 +177,7 @@ impl Writer {
             let segment = Segment::create(&**disk, folder, self.next, path, options.sizes);
             self.segment = Some(segment.map_err(NotAppended::Refused)?);
             self.next += 1;
-            // Once per segment. In between the system writes it when it likes.
+            // Once per segment. In between the system writes it at any time.
             let _ = self.acknowledged.sync();
         }
         match &mut self.segment {
@@ -188,9 +188,9 @@ impl Writer {
 }
 
 fn answer(Waiting { batch, answer }: Waiting, outcome: Result<Committed, CommitError>) {
-    // Its room is free before the client can ask for more.
+    // Its space is free before the client can send more.
     drop(batch);
-    // Whoever waited may be gone; the outcome stands.
+    // The waiting caller may be gone; the outcome stands.
     let _ = answer.send(outcome);
 }
 

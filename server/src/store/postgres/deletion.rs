@@ -1,5 +1,5 @@
-//! Deleting a task: its row moves to `ldp_pca.deleted`, where nobody serves it, and its table is dropped when the grace
-//! is over.
+//! Deletion of a task: its row moves to `ldp_pca.deleted`, where nobody serves it, and its table is dropped when the
+//! grace period is over.
 
 use tokio_postgres::{Client, types::Type};
 
@@ -9,7 +9,7 @@ use super::statements::Statements;
 use crate::store::{DeletedTask, Erase};
 use ldp_pca::task::TaskDigest;
 
-/// Deletes a task. Files of a table that is dropped the database removes when this is committed.
+/// Deletes a task. The database removes a dropped table's files when this is committed.
 pub(super) async fn delete(client: &Client, digest: TaskDigest, erase: Erase) -> Result<bool, PostgresError> {
     let statements = Statements::to("delete a task", client);
     let digest = digest.to_string();

@@ -1,5 +1,5 @@
-//! That what the database confirms stays. Its settings can be reloaded while it runs, so they are asked for with every
-//! commit, in the same message: a session takes new settings between two messages alone.
+//! Durability of what the database confirms. Its settings can be reloaded while it runs, so every commit queries them
+//! in the same message: a session takes on new settings only between two messages.
 
 use tokio_postgres::{Client, SimpleQueryMessage, error::Severity};
 
@@ -11,7 +11,7 @@ pub(super) const UNSAFE: &str = "CASE WHEN current_setting('fsync') = 'off' THEN
     WHEN current_setting('full_page_writes') = 'off' THEN 'full_page_writes'
     WHEN current_setting('synchronous_commit') = 'off' THEN 'synchronous_commit' END";
 
-/// What [`UNSAFE`] found.
+/// The result of [`UNSAFE`].
 pub(super) fn check(found: Option<&str>) -> Result<(), PostgresError> {
     match found {
         None => Ok(()),
@@ -21,7 +21,7 @@ pub(super) fn check(found: Option<&str>) -> Result<(), PostgresError> {
     }
 }
 
-/// Commits, and asks the same session whether that was worth anything.
+/// Commits, and asks the same session whether that was durable.
 pub(super) async fn commit(client: &Client) -> Result<(), CommitError> {
     // A time limit that ended the wait for a standby would end it with success.
     let commit = format!("SELECT set_config('statement_timeout', '0', true), {UNSAFE}; COMMIT");
@@ -33,7 +33,7 @@ pub(super) async fn commit(client: &Client) -> Result<(), CommitError> {
     check(found).map_err(|error| CommitError::Unknown(error.to_string()))
 }
 
-/// Why a statement before the commit failed: nothing was written.
+/// The error of a statement before the commit: nothing was written.
 #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
 pub(super) fn unwritten(error: tokio_postgres::Error) -> CommitError {
     // Undefined table: the task was deleted.

@@ -1,10 +1,10 @@
-//! Why a database cannot be used as a store.
+//! Reasons why a database cannot be used as a store.
 
 use std::error::Error;
 
 use ldp_pca::task::{TaskDigest, TaskError};
 
-/// Why a database cannot be used as a store. No message has a password in it.
+/// Reasons why a database cannot be used as a store. No message contains a password.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PostgresError {
@@ -19,31 +19,31 @@ pub enum PostgresError {
     Connect {
         /// Hosts, ports and database.
         server: String,
-        /// What the database or the system said.
+        /// The error of the database or the system.
         reason: String,
     },
     /// A statement that failed.
     #[error("the database refused to {action}: {reason}")]
     Query {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
-        /// What the database said.
+        /// The database's error.
         reason: String,
     },
-    /// A connection that leads elsewhere than the one before.
-    #[error("the database is another one than a moment ago: nothing is stored until it was read")]
+    /// A connection that leads to another database than the previous one.
+    #[error("the database is not the one of a moment ago: nothing is stored until it has been read")]
     OtherDatabase,
-    /// A sum that has other reports than the table.
+    /// A sum of other reports than the table's.
     #[error(
-        "the sum of task {digest} has {counted} reports more than its last snapshot and the database has {found}: \
-            everything is read anew"
+        "the sum of task {digest} has {counted} reports more than its last snapshot, but the database has {found}: \
+            everything is read again"
     )]
     OtherReports {
         /// The task.
         digest: String,
         /// Reports that were counted since.
         counted: i64,
-        /// Reports that came since, as the database says.
+        /// Reports that the database received since.
         found: i64,
     },
     /// A database that forgets what it has confirmed.
@@ -56,17 +56,17 @@ pub enum PostgresError {
         setting: &'static str,
     },
     /// A release of PostgreSQL without what this needs.
-    #[error("the database is PostgreSQL {found}, and 13 or newer is needed: upgrade it")]
+    #[error("the database is PostgreSQL {found}, but 13 or newer is needed: upgrade it")]
     TooOld {
-        /// What it says of itself.
+        /// Its own version text.
         found: String,
     },
-    /// Other tables than a moment ago.
-    #[error("the tables of the database were replaced: they are read anew")]
+    /// The tables were replaced a moment ago.
+    #[error("the tables of the database were replaced: they are read again")]
     Replaced,
     /// Tables of another release.
     #[error(
-        "the schema ldp_pca has version {found} and this software knows {expected}: use the release that wrote it, or \
+        "the schema ldp_pca has version {found}, but this software knows {expected}: use the release that wrote it, or \
             another database"
     )]
     Version {
@@ -80,7 +80,7 @@ pub enum PostgresError {
     Task {
         /// The digest under which it is kept.
         digest: String,
-        /// What is wrong with it.
+        /// The problem.
         source: TaskError,
     },
     /// A task that is kept under another's digest.
@@ -88,7 +88,7 @@ pub enum PostgresError {
     OtherTask {
         /// The digest under which it is kept.
         expected: String,
-        /// The digest of what is there.
+        /// The digest of the stored task.
         found: TaskDigest,
     },
     /// Settings that this release does not know.
@@ -99,13 +99,13 @@ pub enum PostgresError {
     Settings {
         /// The task.
         digest: String,
-        /// What is wrong with them.
+        /// The problem.
         reason: String,
     },
 }
 
 impl PostgresError {
-    /// What went wrong while trying to `action`.
+    /// The error of an attempt to `action`.
     pub(super) fn query(action: &'static str) -> impl FnOnce(tokio_postgres::Error) -> Self {
         move |error| Self::Query { action, reason: describe(&error) }
     }

@@ -1,4 +1,4 @@
-//! Keeps tasks and sums at what the database has, whoever put it there.
+//! Keeps tasks and sums up to date with the database, whichever aggregator wrote to it.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -30,18 +30,18 @@ const READ_BYTES: usize = 8 << 20;
 /// The tasks that are served, by digest.
 pub(super) type Tasks = RwLock<BTreeMap<TaskDigest, Arc<PostgresTask>>>;
 
-/// Who follows the tables. There is one per store, and it has a connection of its own.
+/// The follower of the tables. There is one per store, and it has its own connection.
 pub(super) struct Follower {
     address: Address,
     client: Option<Client>,
     pool: Arc<Pool>,
     pub(super) tasks: Arc<Tasks>,
     options: PostgresOptions,
-    /// Which database everything was read of.
+    /// The database that everything was read from.
     identity: Option<String>,
     /// The version of the list of tasks that was read last.
     tasks_version: Option<i64>,
-    /// Which tables this connection has seen.
+    /// The tables that this connection has seen.
     tables: Option<u32>,
 }
 
@@ -59,11 +59,11 @@ impl Follower {
         }
     }
 
-    /// Brings everything to what the database has now. After an error the next round makes a new connection.
+    /// Brings everything up to date with the database. After an error the next round makes a new connection.
     ///
-    /// What was counted over one connection is no beginning for the next: in between the database may have crashed, or
-    /// an earlier copy of it may have taken its place, and transaction ids may have been given again. So all sums begin
-    /// anew, from a snapshot that the table bears out.
+    /// The counts over one connection are not a starting point for the next: in between the database may have crashed,
+    /// or an earlier copy may have replaced it, and transaction ids may have been reused. So all sums start again, from
+    /// a snapshot that agrees with the table.
     pub(super) async fn round(&mut self) -> Result<(), PostgresError> {
         let (client, anew) = match self.client.take().filter(|client| !client.is_closed()) {
             Some(client) => (client, false),
@@ -79,8 +79,8 @@ impl Follower {
         schema::adopt(&client).await?;
         let identity = schema::identity(&client).await?;
         if let Some(before) = self.identity.as_ref().filter(|before| **before != identity) {
-            tracing::warn!(%before, now = %identity, "the database is another one than before: it was promoted, \
-                restored or made anew");
+            tracing::warn!(%before, now = %identity, "the database is not the one of before: it was promoted, \
+                restored or recreated");
         }
         (self.identity, self.tables) = (Some(identity), None);
         Ok(client)
@@ -93,13 +93,13 @@ impl Follower {
         } else {
             BTreeMap::new()
         };
-        // Of the list of tasks; which tables these are, as others are there once a backup took their place; and the
-        // transaction below which all have ended. What the configuration says, and whether it keeps what it confirms.
+        // The version of the list of tasks; the identity of the tables, which changes once a backup replaces them; and
+        // the transaction below which all have ended. The configuration, and whether it keeps what it confirms.
         let query = format!(
             "SELECT tasks_version, tableoid, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
                 (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), {UNSAFE} FROM ldp_pca.meta"
         );
-        let rows = Statements::to("tell what is new", client).rows(&query, &[]).await?;
+        let rows = Statements::to("show what is new", client).rows(&query, &[]).await?;
         let row = rows.first().ok_or(PostgresError::Replaced)?;
         let (version, tables, ended) = (row.get(0), row.get(1), row.get(2));
         let synchronous_commit = row.get::<_, Option<String>>(3).unwrap_or_default();
@@ -123,8 +123,8 @@ impl Follower {
         Ok(durable)
     }
 
-    /// Begins with tasks that are new, ends those that are gone, and gives the others their settings. Over a new
-    /// connection all are new, and `counted` is what they had.
+    /// Starts new tasks, ends those that are gone, and updates the settings of the others. Over a new connection all
+    /// are new, and `counted` has their previous counts.
     async fn read_tasks(
         &self,
         client: &Client,
@@ -141,7 +141,7 @@ impl Follower {
         for task in tasks_of(&self.tasks) {
             let digest = task.shared.task.digest();
             match there.get(&digest) {
-                // Another number: deleted, and put there anew without its reports.
+                // Another number: it was deleted, and added again without its reports.
                 Some((number, _, settings)) if *number == task.shared.number => {
                     if counted.is_some() {
                         before.insert(digest, Arc::clone(&task.shared));
@@ -153,7 +153,8 @@ impl Follower {
                 Some(_) => {}
                 None => {
                     let records = task.counts().records;
-                    tracing::warn!(task = %digest, records, "the task is in the database no more: somebody deleted it");
+                    tracing::warn!(task = %digest, records, "the task is no longer in the database: somebody deleted \
+                     it");
                     self.replace(digest, None);
                 }
             }
@@ -174,7 +175,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Tells loudly what the database has lost of a task since it was last read.
+    /// Warns about reports of a task that the database has lost since it was last read.
     async fn compare(
         &self,
         client: &Client,
@@ -206,7 +207,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Serves another task under a digest, or none. What waits for the one before is still written.
+    /// Serves another task under a digest, or none. Batches that wait for the previous one are still written.
     fn replace(&self, digest: TaskDigest, task: Option<Arc<PostgresTask>>) {
         let mut tasks = write_lock(&self.tasks);
         let before = match task {

@@ -2,8 +2,8 @@
 //!
 //! Each of them writes to the tables (`schema`) and follows what all have written (`state` says why every report is
 //! counted once by each). A report is acknowledged after the COMMIT of the transaction that brought it. The sums are in
-//! memory; there are snapshots of them in the database. While it cannot be reached nothing is acknowledged, and
-//! everything goes on by itself when it can.
+//! memory; there are snapshots of them in the database. While it cannot be reached nothing is acknowledged; afterwards
+//! everything resumes by itself.
 
 mod deletion;
 mod durability;
@@ -43,8 +43,8 @@ pub(in super::super) use options::PostgresOptions;
 /// The longest that [`ReportStore::check`] waits.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Makes a table's file anew and fills it: writing into pages that are there would say nothing about room. Several
-/// aggregators take turns.
+/// Creates a table's file again and fills it: writing into existing pages would not test for space. Several aggregators
+/// take turns.
 const PROBE: &str =
     "TRUNCATE ldp_pca.probe; INSERT INTO ldp_pca.probe SELECT decode(repeat('5a', 65536), 'hex'); COMMIT";
 
@@ -53,14 +53,14 @@ pub(in super::super) struct PostgresStore {
     pool: Arc<Pool>,
     tasks: Arc<Tasks>,
     follower: Arc<AsyncMutex<Follower>>,
-    /// Why the last look at the database failed.
+    /// The error of the last look at the database.
     trouble: Arc<Mutex<Option<String>>>,
     runtime: Handle,
     driver: tokio::task::JoinHandle<()>,
 }
 
 impl PostgresStore {
-    /// Opens the database at `address`, with `tasks` beside those that it already has, and reads what it has.
+    /// Opens the database at `address`, with `tasks` in addition to those that it already has, and reads its content.
     pub(in super::super) async fn open(
         address: &str,
         tasks: &[Task],
@@ -84,7 +84,7 @@ impl PostgresStore {
         Ok(Self { pool, tasks, follower, trouble, runtime: Handle::current(), driver })
     }
 
-    /// Does something over a connection, which goes back to the pool if that is done.
+    /// Runs some work over a connection, which returns to the pool if the work succeeds.
     async fn ask<T>(&self, work: impl AsyncFnOnce(&Client) -> Result<T, PostgresError>) -> Result<T, PostgresError> {
         let connection = self.pool.take().await?;
         let done = work(&connection.client).await?;
@@ -100,14 +100,15 @@ impl PostgresStore {
         })
     }
 
-    /// Reads what was just changed, so that it holds when the caller goes on. If that fails, the next round does it.
+    /// Reads the latest change, so that it is in effect when the caller continues. If that fails, the next round does
+    /// it.
     async fn refresh(&self) {
         let refreshed = self.follower.lock().await.round().await;
         set_trouble(&self.trouble, refreshed);
     }
 }
 
-/// Follows the database for ever.
+/// Follows the database without end.
 async fn drive(follower: Arc<AsyncMutex<Follower>>, trouble: Arc<Mutex<Option<String>>>, poll: Duration) {
     loop {
         sleep(poll).await;
@@ -121,7 +122,7 @@ fn set_trouble(trouble: &Mutex<Option<String>>, followed: Result<(), PostgresErr
     let found = followed.err().map(|error| error.to_string());
     match (&*trouble, &found) {
         (before, Some(error)) if before.as_ref() != Some(error) => {
-            tracing::warn!(%error, "the database cannot be followed, or not be trusted");
+            tracing::warn!(%error, "the database cannot be followed or trusted");
         }
         (Some(_), None) => tracing::info!("the database can be followed and trusted again"),
         _ => {}
@@ -210,7 +211,7 @@ async fn put(client: &Client, task: &Task, settings: Option<&TaskSettings>) -> R
     Ok(if created.is_empty() { Put::Updated } else { Put::Created })
 }
 
-/// Gives a task settings. With a quota its reports are counted, while nobody else writes.
+/// Sets a task's settings. With a quota its reports are counted, while nobody else writes.
 async fn configure(client: &Client, digest: &str, json: &str) -> Result<(), PostgresError> {
     let Some(number) = lock_alone(client, digest).await? else { return Ok(()) };
     let configure = format!(

@@ -1,23 +1,23 @@
-//! What can be chosen of a store in a database.
+//! The options of a store in a database.
 
 use std::time::Duration;
 
 use crate::store::StoreMetrics;
 
-/// How a store uses its database.
+/// The options for using a database.
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresOptions {
     /// Batches that may wait per task.
     pub(crate) queue: usize,
     /// Connections at the same time, beside the follower's.
     pub(crate) connections: usize,
-    /// The time between two looks at what others have written.
+    /// The time between two looks at other aggregators' writes.
     pub(crate) poll: Duration,
     /// Reports after which a snapshot is written.
     pub(crate) snapshot_reports: u64,
     /// The same in bytes of reports, where that is more than the bytes of the sum.
     pub(crate) snapshot_bytes: u64,
-    /// Where it tells of its work.
+    /// Its metrics.
     pub(crate) metrics: StoreMetrics,
 }
 

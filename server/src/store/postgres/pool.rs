@@ -21,14 +21,14 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest that sent bytes may stay unconfirmed before a connection counts as lost.
 const SILENCE: Duration = Duration::from_secs(15);
 
-/// What every session says first. A commit waits for the database's disk, and for its standbys as its own settings say.
-/// The session sets it, so that a reload does not change it. An aggregator that vanishes in the middle of a transaction
-/// holds its locks no longer than this.
+/// The first statements of every session. A commit waits for the database's disk, and for its standbys according to its
+/// own settings. The session sets it, so that a reload does not change it. An aggregator that vanishes in the middle of
+/// a transaction holds its locks no longer than this.
 const SESSION: &str = "SET client_min_messages = warning; SET idle_in_transaction_session_timeout = '30s';
     SELECT set_config('synchronous_commit', coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), \
     false)";
 
-/// Where the database is.
+/// The address of the database.
 #[derive(Clone)]
 pub(super) struct Address(Config);
 
@@ -64,7 +64,7 @@ impl Address {
     pub(super) async fn connect(&self) -> Result<Client, PostgresError> {
         let failed = |error| PostgresError::Connect { server: self.describe(), reason: describe(&error) };
         let (client, connection) = self.0.connect(NoTls).await.map_err(failed)?;
-        // It ends with the client, or with an error that the client's next use tells of.
+        // It ends with the client, or with an error that the client's next use reports.
         tokio::spawn(async move { drop(connection.await) });
         client.batch_execute(SESSION).await.map_err(failed)?;
         Ok(client)
@@ -86,12 +86,12 @@ impl Address {
     }
 }
 
-/// Connections for statements that come and go.
+/// Connections for short statements.
 pub(super) struct Pool {
     address: Address,
     idle: Mutex<Vec<Client>>,
     room: Arc<Semaphore>,
-    /// The database that the follower is at. A connection that leads to another one is of no use.
+    /// The follower's database. A connection that leads to another one is useless.
     database: Mutex<Option<Database>>,
     /// Whether that one keeps what it confirms, as the follower found.
     durable: Mutex<Result<(), PostgresError>>,
@@ -99,12 +99,12 @@ pub(super) struct Pool {
     generation: AtomicU64,
 }
 
-/// What connections must agree on.
+/// The state that connections must agree on.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Database {
-    /// Which one it is, as [`schema::identity`] tells.
+    /// Its identity, from [`schema::identity`].
     pub(super) identity: String,
-    /// What its configuration says of `synchronous_commit`: a session keeps what it was when it began.
+    /// The configured `synchronous_commit`: a session keeps the value of its start.
     pub(super) synchronous_commit: String,
 }
 
@@ -121,7 +121,7 @@ impl Pool {
         }
     }
 
-    /// What the follower found. After a change connections are made anew.
+    /// The follower's findings. After a change connections are made again.
     pub(super) fn follow(&self, found: Database, durable: Result<(), PostgresError>) {
         *hold(&self.durable) = durable;
         let mut database = hold(&self.database);
@@ -158,7 +158,7 @@ impl Pool {
     }
 }
 
-/// A connection in use. Dropped, it is closed, and what it had begun is rolled back.
+/// A connection in use. Dropped, it is closed, and its open transaction is rolled back.
 pub(super) struct Connection<'a> {
     pub(super) client: Client,
     generation: u64,
@@ -167,7 +167,7 @@ pub(super) struct Connection<'a> {
 }
 
 impl Connection<'_> {
-    /// Gives it back for the next use: no transaction is open.
+    /// Returns it for the next use: no transaction is open.
     pub(super) fn release(self) {
         let mut idle = hold(&self.pool.idle);
         if self.generation == self.pool.generation.load(Ordering::Relaxed) {

@@ -1,11 +1,11 @@
-//! The tables, and what a database must be to hold them.
+//! The tables, and the requirements on a database that holds them.
 //!
 //! ```text
 //! ldp_pca.meta          one row: versions of tables and list of tasks, the cluster that gave transaction ids
 //! ldp_pca.tasks         per task: its number here, digest, canonical JSON, settings; its reports, if it has a quota
 //! ldp_pca.reports_<n>   the reports of task n: id, bytes on the wire, the transaction that brought it
 //! ldp_pca.snapshots     per task: a sum, in parts of 16 MiB, and which transactions are in it
-//! ldp_pca.deleted       tasks that were deleted and whose reports are still there, until their grace is over
+//! ldp_pca.deleted       tasks that were deleted and whose reports are still there, until their grace period is over
 //! ldp_pca.probe         what is written to see whether anything can be
 //! ```
 //!
@@ -51,7 +51,7 @@ const TABLES: &str = "
     ALTER TABLE ldp_pca.snapshots ALTER COLUMN bytes SET STORAGE EXTERNAL;
 ";
 
-/// What came since the first release of these tables. It has no use for these, and no trouble with them.
+/// Additions since the first release of these tables, which ignores them.
 const ADDITIONS: &str = "
     CREATE TABLE ldp_pca.deleted (
         number integer PRIMARY KEY,
@@ -66,7 +66,7 @@ const ADDITIONS: &str = "
     ALTER TABLE ldp_pca.snapshots ADD COLUMN passed_over bigint NOT NULL DEFAULT 0;
 ";
 
-/// The table of a task's reports. What a randomizer made cannot be compressed, so nobody tries.
+/// The table of a task's reports. Randomized data cannot be compressed, so compression is off.
 pub(super) fn create_reports(number: i32) -> String {
     format!(
         "CREATE TABLE ldp_pca.reports_{number} (
@@ -83,7 +83,7 @@ pub(super) fn create_reports(number: i32) -> String {
 pub(super) async fn check_durable(client: &Client) -> Result<(), PostgresError> {
     let query =
         format!("SELECT current_setting('server_version'), current_setting('server_version_num')::integer, {UNSAFE}");
-    let row = Statements::to("tell its settings", client).rows(&query, &[]).await?;
+    let row = Statements::to("show its settings", client).rows(&query, &[]).await?;
     let [row] = &row[..] else { return Ok(()) };
     if row.get::<_, i32>(1) < 130_000 {
         return Err(PostgresError::TooOld { found: row.get(0) });
@@ -91,7 +91,7 @@ pub(super) async fn check_durable(client: &Client) -> Result<(), PostgresError> 
     durability::check(row.get(2))
 }
 
-/// Makes the tables, or checks that they are this release's.
+/// Creates the tables, or checks that they are this release's.
 pub(super) async fn create(client: &Client) -> Result<(), PostgresError> {
     let statements = Statements::to("make the tables", client);
     statements.begin().await?;
@@ -118,7 +118,7 @@ async fn is_there(client: &Client, table: &str) -> Result<bool, PostgresError> {
     Ok(rows.first().is_some_and(|row| row.get(0)))
 }
 
-/// Brings tables to what this release knows that somebody else put there, maybe from a copy of an older release.
+/// Upgrades tables that somebody else restored, maybe from a copy of an older release.
 pub(super) async fn adopt(client: &Client) -> Result<(), PostgresError> {
     if !is_there(client, "ldp_pca.meta").await? {
         return Err(PostgresError::Replaced);
@@ -127,25 +127,25 @@ pub(super) async fn adopt(client: &Client) -> Result<(), PostgresError> {
         create(client).await?;
     }
     let query = "SELECT cluster <> system_identifier::text FROM ldp_pca.meta, pg_control_system()";
-    let renumbered = Statements::to("tell which database it is", client).rows(query, &[]).await?;
+    let renumbered = Statements::to("show which database it is", client).rows(query, &[]).await?;
     if renumbered.first().is_some_and(|row| row.get(0)) {
         renumber(client).await?;
     }
     Ok(())
 }
 
-/// Which database this is: cluster, timeline, database and tables. It is another after a promotion, or when a dump took
-/// its place; it is the same after an earlier copy of its files did.
+/// The identity of the database: cluster, timeline, database and tables. It changes after a promotion, or when a dump
+/// replaces it; it stays the same when an earlier copy of its files does.
 pub(super) async fn identity(client: &Client) -> Result<String, PostgresError> {
     let query = "SELECT system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/'
         || (SELECT oid FROM pg_database WHERE datname = current_database()) || '/'
         || 'ldp_pca.meta'::regclass::oid FROM pg_control_system()";
-    let rows = Statements::to("tell which database it is", client).rows(query, &[]).await?;
+    let rows = Statements::to("show which database it is", client).rows(query, &[]).await?;
     Ok(rows.first().map_or_else(String::new, |row| row.get(0)))
 }
 
 /// Reports that were restored into another cluster carry transaction ids that it did not give: its own may be smaller.
-/// They get new ones, all the same. It rewrites the rows, not the reports.
+/// They all get the same new one. This rewrites the rows, not the reports.
 async fn renumber(client: &Client) -> Result<(), PostgresError> {
     let statements = Statements::to("renumber restored reports", client);
     statements.begin().await?;
@@ -163,7 +163,7 @@ async fn renumber(client: &Client) -> Result<(), PostgresError> {
     statements.run("UPDATE ldp_pca.meta SET cluster = system_identifier::text FROM pg_control_system(); COMMIT").await
 }
 
-/// Takes a task's lock alone, until the transaction ends. `None` if there is no such task.
+/// Takes a task's lock exclusively, until the transaction ends. `None` if there is no such task.
 pub(super) async fn lock_alone(client: &Client, digest: &str) -> Result<Option<i32>, PostgresError> {
     let statements = Statements::to("lock a task", client);
     let rows = statements.rows("SELECT number FROM ldp_pca.tasks WHERE digest = $1", &[(&digest, Type::TEXT)]).await?;

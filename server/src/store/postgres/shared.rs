@@ -1,4 +1,4 @@
-//! What those who write a task's reports, follow them and keep their sum work on together.
+//! The state shared by the parts that write a task's reports, follow them and keep their sum.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, RwLock};
@@ -9,18 +9,18 @@ use crate::store::TaskSettings;
 use ldp_pca::report::ReportId;
 use ldp_pca::task::Task;
 
-/// A task, as its writers and the follower have it.
+/// A task's state for its writers and the follower.
 pub(super) struct Shared {
     pub(super) task: Task,
     /// The task's number in this database.
     pub(super) number: i32,
     settings: RwLock<Arc<TaskSettings>>,
     pub(super) state: State,
-    /// Reports in the last snapshot that is known of.
+    /// Reports in the last known snapshot.
     pub(super) last_snapshot: AtomicU64,
-    /// Up to where the sum was compared with the table.
+    /// The transaction up to which the sum was compared with the table.
     pub(super) compared: Mutex<Compared>,
-    /// A report of the last own commit, which the database has for as long as it keeps what it confirms.
+    /// A report of the last own commit, which the database has as long as it keeps what it confirms.
     pub(super) confirmed: Mutex<Option<ReportId>>,
 }
 
@@ -41,7 +41,7 @@ impl Shared {
     }
 }
 
-/// Which transactions a sum has, and how many rows they brought.
+/// The transactions in a sum, and their number of rows.
 #[derive(Clone)]
 pub(super) struct Compared {
     pub(super) horizon: i64,

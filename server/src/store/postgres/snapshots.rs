@@ -1,5 +1,5 @@
-//! Sums in the database, so that a start reads the reports since, not all. A sum that has other reports than the table
-//! has is worse than none: whoever writes or reads one counts the rows that it is of.
+//! Sums in the database, so that a start reads only the reports since then. A sum of other reports than the table's is
+//! worse than none: both writing and reading one count the rows that it covers.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -42,7 +42,7 @@ impl Compared {
     }
 }
 
-/// The last snapshot; the empty sum where there is none, or one that cannot be read or does not follow from the table:
+/// The last snapshot; the empty sum where there is none, or one that cannot be read or does not agree with the table:
 /// it can be made again from the reports.
 pub(super) async fn read(
     client: &Client,
@@ -64,7 +64,7 @@ pub(super) async fn read(
     }
     tracing::error!(
         task = %task.digest(), counted = compared.rows, found,
-        "the database has another number of reports than its snapshot counted: the snapshot is dropped, and all \
+        "the database's number of reports is not that of its snapshot: the snapshot is dropped, and all \
             reports are read"
     );
     metrics.dropped_snapshots.inc();
@@ -74,7 +74,7 @@ pub(super) async fn read(
     Ok(empty)
 }
 
-/// Writes a snapshot when there are many reports since the last, of whichever aggregator.
+/// Writes a snapshot when there are many reports since the last, from any aggregator.
 pub(super) async fn write(
     client: &Client,
     shared: &Arc<Shared>,
@@ -101,13 +101,13 @@ pub(super) async fn write(
         return Ok(());
     }
     let copied = Arc::clone(shared);
-    // Copying waits for whoever sums: not on a request thread.
+    // Copying waits for a thread that sums, so it is not done on a request thread.
     let copy = spawn_blocking(move || {
         let snapshot = copied.state.snapshot();
         (snapshot.aggregate.to_bytes(), snapshot)
     });
     let (bytes, snapshot) = copy.await.expect("a copy is made without a panic");
-    // Others go on from it, so it must be the sum of what the table has.
+    // Others continue from it, so it must be the sum of the table's reports.
     let (before, now) = (hold(&shared.compared).clone(), Compared::of(&snapshot));
     let (counted, found) = (now.rows - before.rows, now.rows_since(client, number, &before).await?);
     if counted != found {

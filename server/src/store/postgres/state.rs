@@ -1,8 +1,8 @@
-//! Which transactions are in the sum. Several aggregators add to the table, each follows it, and each report is to be
-//! in each sum once.
+//! The transactions that are in the sum. Several aggregators add to the table, each follows it, and each sum must
+//! contain each report once.
 //!
 //! The sum has every transaction below `horizon`, and those of `counted`: this aggregator's own, added when they were
-//! committed, so that their reports need not be read back. A follower moves the horizon in three steps:
+//! committed, so their reports need not be read back. A follower moves the horizon in three steps:
 //!
 //! 1. It asks the database for the smallest transaction that is still open. All below have ended, and stay as they are.
 //! 2. It takes [`Ledger::limit`] of that: no further than the smallest own transaction whose outcome is still awaited
@@ -12,7 +12,7 @@
 //!
 //! An own transaction is entered with [`Ledger::begin`] before its commit is sent. If it is below the first step's
 //! answer, it had ended by then, so at the second step it is either still awaited (and the limit stays below it), or in
-//! `counted`, or it was given up; then it is in the table or not, and the third step finds out. So it does when an
+//! `counted`, or it was given up; then it is in the table or not, and the third step finds out. The same holds when an
 //! answer to a commit was lost.
 
 use std::collections::BTreeSet;
@@ -24,12 +24,12 @@ use crate::locks::hold;
 use crate::store::Counts;
 use ldp_pca::aggregate::{Aggregate, AggregateError};
 
-/// A sum, and what is in it.
+/// A sum, and the transactions in it.
 pub(super) struct State {
-    /// Locked while reports are summed: not for a request thread. Taken before the ledger where both are.
+    /// Locked while reports are summed, so not for a request thread. Locked before the ledger where both are.
     sum: Mutex<Sum>,
     ledger: Mutex<Ledger>,
-    /// Gone once the task is: then whoever waits for other counts hears of it.
+    /// Dropped with the task, which notifies everyone who waits for other counts.
     teller: Mutex<Option<watch::Sender<Counts>>>,
     told: watch::Receiver<Counts>,
 }
@@ -40,12 +40,12 @@ struct Sum {
     passed_over: u64,
 }
 
-/// A sum that is to be continued.
+/// A sum to continue.
 pub(super) struct Snapshot {
     pub(super) aggregate: Aggregate,
     pub(super) horizon: i64,
     pub(super) counted: Vec<i64>,
-    /// Rows of these transactions that are no reports of the task.
+    /// Rows of these transactions that are not reports of the task.
     pub(super) passed_over: u64,
 }
 
@@ -65,7 +65,7 @@ impl State {
         &self.told
     }
 
-    /// No more counts are told.
+    /// Ends the stream of counts.
     pub(super) fn end(&self) {
         drop(hold(&self.teller).take());
     }
@@ -89,7 +89,7 @@ impl State {
         }
     }
 
-    /// Rows that were read and are no reports of the task.
+    /// Rows that were read and are not reports of the task.
     pub(super) fn passed_over(&self) -> u64 {
         hold(&self.sum).passed_over
     }
@@ -102,14 +102,14 @@ impl State {
         self.tell(&sum);
     }
 
-    /// Counts reports whose id was there already.
+    /// Counts reports with an existing id.
     pub(super) fn duplicates(&self, more: u64) {
         let mut sum = hold(&self.sum);
         sum.duplicates += more;
         self.tell(&sum);
     }
 
-    /// Adds what was read up to `limit`, beside which there were rows that are no reports of the task.
+    /// Adds what was read up to `limit`, beside which there were rows that are not reports of the task.
     pub(super) fn advance(&self, limit: i64, read: Option<&Aggregate>, passed_over: u64) -> Result<(), AggregateError> {
         let mut sum = hold(&self.sum);
         sum.passed_over += passed_over;
@@ -121,7 +121,7 @@ impl State {
         Ok(())
     }
 
-    /// Called under the sum's lock, so that counts are told in the order in which they came about.
+    /// Called under the sum's lock, so that counts are published in their order.
     fn tell(&self, sum: &Sum) {
         let counts = Counts { records: sum.aggregate.records(), duplicates: sum.duplicates };
         if let Some(teller) = &*hold(&self.teller) {
@@ -134,7 +134,7 @@ impl State {
 pub(super) struct Ledger {
     /// Every transaction below is in the sum.
     horizon: i64,
-    /// Those from the horizon on that are.
+    /// Those from the horizon on that are in it.
     counted: BTreeSet<i64>,
     /// Own ones whose outcome is awaited.
     awaited: BTreeSet<i64>,
@@ -144,7 +144,7 @@ pub(super) struct Ledger {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Awaited(i64);
 
-/// What is to be read next.
+/// The next transactions to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) from: i64,
@@ -164,7 +164,7 @@ impl Ledger {
         Awaited(transaction)
     }
 
-    /// It was committed, and its reports are added to the sum by who says so.
+    /// It was committed, and the caller adds its reports to the sum.
     fn committed(&mut self, awaited: Awaited) {
         self.awaited.remove(&awaited.0);
         self.counted.insert(awaited.0);
@@ -175,7 +175,7 @@ impl Ledger {
         self.awaited.remove(&awaited.0);
     }
 
-    /// What is to be read when all transactions below `ended` have ended.
+    /// The transactions to read when all below `ended` have ended.
     pub(super) fn limit(&self, ended: i64) -> Range {
         let to = self.awaited.first().map_or(ended, |&first| first.min(ended)).max(self.horizon);
         Range { from: self.horizon, to, without: self.counted.range(..to).copied().collect() }

@@ -1,4 +1,4 @@
-//! What the database is asked to do, so that an error names it.
+//! The statements sent to the database, so that an error names the one that failed.
 
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
@@ -15,12 +15,12 @@ pub(super) struct Statements<'a> {
 }
 
 impl<'a> Statements<'a> {
-    /// Those that `action` takes.
+    /// The statements of `action`.
     pub(super) fn to(action: &'static str, client: &'a Client) -> Self {
         Self { client, action }
     }
 
-    /// Begins a transaction that holds the list of tasks alone.
+    /// Begins a transaction that locks the list of tasks exclusively.
     pub(super) async fn begin(&self) -> Result<(), PostgresError> {
         self.run(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCKS}, 0)")).await
     }

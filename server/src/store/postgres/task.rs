@@ -1,4 +1,4 @@
-//! One task: its sum, its queue, and those who write what waits there.
+//! One task: its sum, its queue, and the threads that write the queue.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -46,7 +46,7 @@ impl PostgresTask {
         Self { shared, queue, writers: Mutex::new(writers) }
     }
 
-    /// Takes no further batch, and tells no more counts. Batches that wait are written.
+    /// Accepts no further batch, and publishes no more counts. Waiting batches are written.
     pub(super) fn close(&self) {
         self.shared.state.end();
         self.queue.close();
@@ -97,7 +97,7 @@ impl TaskReports for PostgresTask {
     }
 }
 
-/// Writes what waits until the queue is closed and empty.
+/// Writes waiting batches until the queue is closed and empty.
 async fn write(shared: Arc<Shared>, pool: Arc<Pool>, metrics: StoreMetrics, queue: Arc<AsyncMutex<Waits>>) {
     while let Some(group) = next_group(&queue).await {
         let (batches, answers): (Vec<Batch>, Vec<_>) =
@@ -121,22 +121,22 @@ async fn write(shared: Arc<Shared>, pool: Arc<Pool>, metrics: StoreMetrics, queu
                 outcomes
             }
         };
-        // The room of the batches is free before their clients can ask for more.
+        // The space of the batches is free before their clients can send more.
         drop(batches);
         for (answer, outcome) in answers.into_iter().zip(outcomes) {
-            // Whoever waited may be gone; the outcome stands.
+            // The waiting caller may be gone; the outcome stands.
             let _ = answer.send(outcome);
         }
     }
 }
 
-/// All that waits, but for what is too much at a time. `None` once the queue is closed and empty.
+/// All waiting batches, up to the limit of a group. `None` once the queue is closed and empty.
 async fn next_group(queue: &AsyncMutex<Waits>) -> Option<Vec<Waiting>> {
     let mut queue = queue.lock().await;
     Some(queue::group(queue.recv().await?, &mut queue))
 }
 
-/// Adds what is in the database now.
+/// Adds the reports that are in the database now.
 async fn count(
     shared: &Arc<Shared>,
     batches: &[Batch],
@@ -158,6 +158,6 @@ async fn count(
             shared.state.committed(awaited, |aggregate| sum(aggregate, &shared.task, &reports));
         }
     });
-    // Should it panic, its transaction is awaited for ever: the sum stays behind, and is never wrong.
+    // If it panics, its transaction is awaited without end: the sum lags behind, but is never wrong.
     let _ = counted.await;
 }

@@ -1,9 +1,9 @@
-//! One transaction for all batches that wait. They are answered after its COMMIT was.
+//! One transaction for all waiting batches. They are answered after its COMMIT.
 //!
 //! Every transaction holds the task's lock: shared, so that aggregators write at the same time; or alone where there is
-//! a quota, so that what is counted against it cannot change meanwhile. Who changes the settings or deletes the task
-//! holds it alone as well, so the settings that are read under it are those of the moment. Ids are inserted in their
-//! order, so that no two transactions wait for each other.
+//! a quota, so that what is counted against it cannot change meanwhile. A change of settings or a deletion of the task
+//! also holds it alone, so the settings that are read under it are current. Ids are inserted in their order, so that no
+//! two transactions wait for each other.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,9 +18,9 @@ use super::statements::LOCKS;
 use crate::store::{Batch, CommitError, Committed, Mark, TaskSettings, mark};
 use ldp_pca::report::{Report, ReportId, report_bytes};
 
-/// What is in the database after a transaction.
+/// The state of the database after a transaction.
 pub(super) struct Commit {
-    /// What became of each batch.
+    /// The outcome of each batch.
     pub(super) outcomes: Vec<Result<Committed, CommitError>>,
     /// The ids that are new, and the batch of each.
     pub(super) new: HashMap<ReportId, usize>,
@@ -28,8 +28,8 @@ pub(super) struct Commit {
     pub(super) awaited: Option<Awaited>,
 }
 
-/// Stores the batches. After an error none of them was counted here: if the database has them all the same, the
-/// follower counts them.
+/// Stores the batches. After an error none of them was counted here: if the database has them anyway, the follower
+/// counts them.
 pub(super) async fn commit(shared: &Shared, pool: &Pool, batches: &[Batch]) -> Result<Commit, CommitError> {
     let mut alone = shared.settings().max_records.is_some();
     pool.durable().map_err(refused)?;
@@ -53,7 +53,7 @@ pub(super) async fn commit(shared: &Shared, pool: &Pool, batches: &[Batch]) -> R
 struct Transaction {
     id: i64,
     settings: TaskSettings,
-    /// Reports that there are, of a task with a quota.
+    /// The number of reports, for a task with a quota.
     records: Option<i64>,
 }
 
@@ -62,7 +62,7 @@ async fn begin(client: &Client, shared: &Shared, alone: bool) -> Result<Transact
     let begin =
         format!("BEGIN; SET LOCAL statement_timeout = '60s'; SELECT pg_advisory_xact_lock{lock}({LOCKS}, {number})");
     client.batch_execute(&begin).await.map_err(unwritten)?;
-    // Where a copy took the tables' place a number may be another task's.
+    // After a copy replaced the tables, a number may be another task's.
     let query = "SELECT pg_current_xact_id()::text::bigint, settings::text, records FROM ldp_pca.tasks
         WHERE number = $1 AND digest = $2";
     let digest = shared.task.digest().to_string();
@@ -123,7 +123,7 @@ async fn store(
     Ok(Commit { outcomes, new, awaited: awaited.map(Pending::committed) })
 }
 
-/// What became of a batch that was written. Of reports with the same id the first is the new one.
+/// The outcome of a written batch. Of reports with the same id the first is the new one.
 fn outcome(
     index: usize,
     batch: &Batch,
@@ -144,7 +144,7 @@ fn outcome(
     outcome
 }
 
-/// The marks of the reports that are there, under the ids of which there are duplicates in the batches.
+/// The marks of the stored reports whose ids have duplicates in the batches.
 async fn marks(
     client: &Client,
     shared: &Shared,
@@ -173,7 +173,7 @@ async fn marks(
 /// Reports by id, in its order: the batch that each comes from, and its bytes.
 type Rows<'a> = BTreeMap<[u8; 16], (usize, &'a [u8])>;
 
-/// By batch, why none of it may be written.
+/// By batch, the reason why none of it may be written.
 type Refusals = BTreeMap<usize, CommitError>;
 
 /// The first report of each id in the batches that `take` names.
@@ -187,7 +187,7 @@ fn distinct(batches: &[Batch], report_bytes: usize, take: impl Fn(usize) -> bool
     rows
 }
 
-/// Decides batch by batch whether what is new of it fits the quota, and is in time. Where there is a quota nobody else
+/// Decides batch by batch whether its new reports fit the quota, and are in time. If there is a quota, nobody else
 /// writes meanwhile.
 async fn admit<'a>(
     client: &Client,
@@ -205,7 +205,7 @@ async fn admit<'a>(
     let mut refusals = Refusals::new();
     for (index, batch) in batches.iter().enumerate() {
         let new: HashSet<ReportId> = batch.reports.iter().map(Report::id).filter(|id| !seen.contains(id)).collect();
-        // What is there already needs no room, even where the limit was lowered since.
+        // Existing reports need no space, even if the limit was lowered since.
         if let Some(closed) = batch.closed.clone().filter(|_| !new.is_empty()) {
             refusals.insert(index, closed);
         } else if !new.is_empty() && records.saturating_add(new.len() as u64) > limit {
@@ -218,7 +218,7 @@ async fn admit<'a>(
     Ok((distinct(batches, report_bytes, |index| !refusals.contains_key(&index)), refusals))
 }
 
-/// An own transaction between its last statement and the outcome of its COMMIT. Dropped, it is given up.
+/// An own transaction between its last statement and the outcome of its COMMIT. Dropped, it is abandoned.
 struct Pending<'a> {
     shared: &'a Shared,
     awaited: Option<Awaited>,
@@ -250,7 +250,7 @@ fn report_id(bytes: &[u8]) -> ReportId {
 #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
 fn refused(error: PostgresError) -> CommitError {
     match error {
-        // Clients need not know where it is; the follower logs that.
+        // Clients need not know its address; the follower logs it.
         PostgresError::Connect { .. } => CommitError::Write("the database cannot be reached".into()),
         error => CommitError::Write(error.to_string()),
     }

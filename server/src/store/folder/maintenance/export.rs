@@ -15,16 +15,16 @@ use crate::store::folder::parquet::{MAGIC, PageHeader};
 use crate::store::folder::segment::{IdsChecksum, footer};
 use ldp_pca::task::TaskDigest;
 
-/// How reports are written.
+/// The form of the written reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// One after the other, as `ldp-pca aggregate` reads them.
+    /// One after the other, in the form that `ldp-pca aggregate` reads.
     Plain,
     /// As one Parquet file.
     Parquet,
 }
 
-/// What [`export`] wrote.
+/// The result of [`export`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Exported {
     /// Reports, each id once.
@@ -33,7 +33,7 @@ pub struct Exported {
     pub lost: u64,
 }
 
-/// Writes all reports of a task, in the order in which they came.
+/// Writes all reports of a task, in their order of arrival.
 ///
 /// # Errors
 /// [`StoreError`] when the folder does not hold the task, a server has it open, or it cannot be read or written to

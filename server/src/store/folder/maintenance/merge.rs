@@ -14,7 +14,7 @@ use crate::store::folder::{FolderOptions, FolderStore};
 use crate::store::{At, Batch, ReportStore, StoreError};
 use ldp_pca::task::TaskDigest;
 
-/// What became of one task.
+/// The result for one task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MergedTask {
     /// Its digest.
@@ -27,8 +27,8 @@ pub struct MergedTask {
     pub reports: u64,
 }
 
-/// Adds all tasks and reports of `sources` to the folder `into`, which is made if it is not there. A task that is new
-/// there comes with its settings. It can be cut short and done again.
+/// Adds all tasks and reports of `sources` to the folder `into`, which is created if missing. A new task brings its
+/// settings. It can be interrupted and repeated.
 ///
 /// # Errors
 /// [`StoreError`] when a folder cannot be opened, read or written, or a task's quota has no room for the reports.
@@ -51,7 +51,7 @@ pub(in super::super) fn merge_on(
         total += folder.bytes()?;
         folders.push(folder);
     }
-    // Whoever serves it makes the reserve.
+    // The server of the folder makes the reserve.
     let options = FolderOptions { reserve_bytes: 0, ..FolderOptions::default() };
     let store = FolderStore::open_on(Arc::clone(disk), into, &[], options)?;
     let mut meter = Meter::new(progress, total);

@@ -1,4 +1,4 @@
-//! What an operator does with the folder of a store that no server has open: verify, repair, export, merge, restore
+//! Maintenance of a store's folder that no server has open: verify, repair, export, merge, restore
 //! (docs/store.md).
 
 mod export;
@@ -24,5 +24,5 @@ pub(super) use restore::restore_on;
 #[cfg(test)]
 pub(super) use verify::verify_on;
 
-/// Told of the bytes that were read, and of how many there are.
+/// Receives the number of bytes read, and their total.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);

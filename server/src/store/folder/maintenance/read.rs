@@ -1,4 +1,4 @@
-//! Reading the segments of a folder in order.
+//! Reads the segments of a folder in order.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Holds a folder that is there.
+    /// Locks an existing folder.
     pub(super) fn hold(disk: Arc<dyn Disk>, root: &Path) -> Result<Self, StoreError> {
         let tasks = root.join("tasks");
         disk.list(&tasks).at("read", &tasks)?;
@@ -36,7 +36,7 @@ impl Folder {
         Ok(Self { disk, root: root.to_owned(), lock })
     }
 
-    /// That the folder is written as this software writes it.
+    /// Checks that the folder has this software's format.
     pub(super) fn check_format(&self) -> Result<(), StoreError> {
         let path = self.root.join("format");
         match read_format(&*self.disk, &self.root)? {
@@ -96,7 +96,7 @@ impl Folder {
         read_task(&*self.disk, &self.task_folder(digest), digest)
     }
 
-    /// A task; `expected` when its folder must tell what was acknowledged.
+    /// A task; `expected` when its folder must have the acknowledged mark.
     pub(super) fn place(&self, task: Task, manifest: &Arc<Manifest>, expected: bool) -> Result<Place, StoreError> {
         Place::open(&self.disk, &self.root, task, manifest, expected, FolderOptions::default())
     }
@@ -108,7 +108,7 @@ impl Folder {
     }
 }
 
-/// How far reading a folder has come.
+/// The progress of reading a folder.
 pub(super) struct Meter<'a> {
     progress: Progress<'a>,
     done: u64,
@@ -126,7 +126,7 @@ impl<'a> Meter<'a> {
         (self.progress)(self.done, self.total);
     }
 
-    /// Scans a file and tells how far it is.
+    /// Scans a file and reports progress.
     pub(super) fn scan(
         &mut self,
         place: &Place,
@@ -149,7 +149,7 @@ pub fn tasks(root: &Path) -> Result<Vec<TaskDigest>, StoreError> {
     Folder::hold(Arc::new(SystemDisk), root)?.task_folders()
 }
 
-/// Reads a segment of `task`, whole or damaged: every report in it that is as it was written.
+/// Reads a segment of `task`, whole or damaged: every report in it that is intact.
 ///
 /// # Errors
 /// [`StoreError::ForeignReport`] when it holds a whole report of another task or version.

@@ -1,4 +1,4 @@
-//! `repair`: makes the manifest anew from the segments. It deletes nothing that it cannot read.
+//! `repair`: rebuilds the manifest from the segments. It deletes nothing that it cannot read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,16 +19,16 @@ use crate::store::folder::{read_format, write_format};
 use crate::store::{At, StoreError, TaskReports, TaskSettings};
 use ldp_pca::task::{Task, TaskDigest};
 
-/// What [`repair`] did.
+/// The result of [`repair`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Repaired {
     /// Every task that is whole again.
     pub tasks: Vec<RepairedTask>,
-    /// What was changed.
+    /// The changes.
     pub repairs: Vec<String>,
-    /// What could not be restored: reports, with their number and place, settings, or what nobody can know any more.
+    /// The losses: reports, with their number and place, settings, or facts that can no longer be known.
     pub lost: Vec<String>,
-    /// What is left as it was found, and what to do about it.
+    /// Things left as they were found, and what to do about them.
     pub problems: Vec<String>,
 }
 
@@ -41,9 +41,9 @@ pub struct RepairedTask {
     pub reports: u64,
 }
 
-/// Makes the manifest anew from the tasks and segments of a folder. Good reports of damaged segments are written anew,
-/// and what cannot be read as a whole is set aside under a name that ends in `.damaged`. Settings of tasks are kept
-/// where their row in the old manifest is as it was written.
+/// Rebuilds the manifest from the tasks and segments of a folder. Good reports of damaged segments are rewritten, and a
+/// file that cannot be read as a whole is set aside under a name that ends in `.damaged`. Settings of tasks are kept
+/// where their row in the old manifest is intact.
 ///
 /// # Errors
 /// [`StoreError`] when the folder is not there, a server has it open, or the disk refuses.
@@ -64,7 +64,7 @@ fn repair_on(disk: Arc<dyn Disk>, root: &Path, progress: Progress<'_>) -> Result
                 Some(task) => {
                     let path = folder.task_folder(digest);
                     write_small(&*folder.disk, &path, "task.json", task.to_json().as_bytes()).at("write", &path)?;
-                    done.repairs.push(format!("the task of {digest} was written anew from its segments ({error})"));
+                    done.repairs.push(format!("the task of {digest} was rewritten from its segments ({error})"));
                     task
                 }
                 None => {
@@ -82,18 +82,18 @@ fn repair_on(disk: Arc<dyn Disk>, root: &Path, progress: Progress<'_>) -> Result
     for row in manifest.tasks()? {
         if !row.is_deleted() && !folder.task_folders()?.contains(&row.digest) {
             manifest.forget(row.digest)?;
-            done.lost.push(format!("task {}: it has no folder any more, and was forgotten", row.digest));
+            done.lost.push(format!("task {}: its folder is gone, and it was forgotten", row.digest));
         }
     }
     manifest.close();
-    // Now it has all that this format asks for.
+    // Now it has everything that this format requires.
     if age != Age::Current {
         write_format(&*folder.disk, root)?;
     }
     Ok(done)
 }
 
-/// The age of the folder. What is no name of a format at all was one.
+/// The age of the folder. A file without the name of a format is a damaged one.
 fn repair_format(folder: &Folder, done: &mut Repaired) -> Result<Age, StoreError> {
     let is_format = |found: &str| {
         let number = found.strip_prefix(FORMAT.trim_end_matches(|c: char| c.is_ascii_digit()));
@@ -115,14 +115,14 @@ fn repair_format(folder: &Folder, done: &mut Repaired) -> Result<Age, StoreError
     Ok(age)
 }
 
-/// The manifest, made anew if it is not as it was written, and the tasks whose settings are known.
+/// The manifest, rebuilt if it is not intact, and the tasks whose settings are known.
 fn repair_manifest(
     folder: &Folder,
     age: Age,
     done: &mut Repaired,
 ) -> Result<(Arc<Manifest>, Vec<TaskDigest>), StoreError> {
     let path = folder.manifest_path();
-    // A folder without the name of its format has a manifest all the same.
+    // A folder without the name of its format still has a manifest.
     let opened = Manifest::open(&*folder.disk, &path, if age == Age::New { Age::Old } else { age });
     let error = match opened.and_then(|manifest| Ok((manifest.tasks()?, manifest))) {
         Ok((rows, manifest)) => {
@@ -135,7 +135,7 @@ fn repair_manifest(
     let connection = folder.disk.database(&path, false);
     let rows = connection.map(|connection| StoredTask::salvage(&connection)).unwrap_or_default();
     set_aside(folder)?;
-    done.repairs.push(format!("the manifest was made anew from the segments ({error})"));
+    done.repairs.push(format!("the manifest was rebuilt from the segments ({error})"));
     let manifest = Manifest::open(&*folder.disk, &path, Age::New)?;
     manifest.count_changes(&*folder.disk)?;
     for row in &rows {
@@ -147,7 +147,7 @@ fn repair_manifest(
     Ok((Arc::new(manifest), rows.iter().map(|row| row.digest).collect()))
 }
 
-/// Gives the manifest that is there a name that says that it is damaged.
+/// Renames the existing manifest as damaged.
 fn set_aside(folder: &Folder) -> Result<(), StoreError> {
     let names = folder.disk.list(&folder.root).at("list", &folder.root)?;
     let free = (0..).find(|copy| !names.contains(&format!("store.sqlite.{copy}.damaged"))).unwrap_or(0);
@@ -161,7 +161,7 @@ fn set_aside(folder: &Folder) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The task as a sealed segment tells of it.
+/// The task stored in a sealed segment.
 fn task_of_segments(folder: &Folder, digest: TaskDigest) -> Option<Task> {
     folder.segments(digest).ok()?.iter().find_map(|(_, path)| {
         let (_, footer) = read_footer(&*folder.disk, path).ok()?;
@@ -188,7 +188,7 @@ fn repair_task(folder: &Folder, place: Place, meter: &mut Meter<'_>, done: &mut 
             Ok(scanned) => {
                 if place.told.damage_in(file, &path, &scanned).is_some() {
                     done.repairs.push(format!(
-                        "{} is damaged: its {} good reports were written anew, and the file was set aside",
+                        "{} is damaged: its {} good reports were rewritten, and the file was set aside",
                         path.display(),
                         scanned.reports
                     ));
@@ -220,7 +220,7 @@ fn repair_task(folder: &Folder, place: Place, meter: &mut Meter<'_>, done: &mut 
     Ok(())
 }
 
-/// Gives an open segment that has the number of a sealed one a number of its own.
+/// Gives an open segment with the number of a sealed one a new number.
 fn separate_names(folder: &Folder, digest: TaskDigest, done: &mut Repaired) -> Result<(), StoreError> {
     let files = folder.segments(digest)?;
     let mut free = files.iter().map(|(file, _)| file.number() + 1).max().unwrap_or(0);

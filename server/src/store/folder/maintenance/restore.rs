@@ -1,4 +1,4 @@
-//! `restore`: brings a deleted task back before its grace is over.
+//! `restore`: brings a deleted task back before its grace period is over.
 
 use std::io;
 use std::path::Path;
@@ -17,7 +17,7 @@ use ldp_pca::task::TaskDigest;
 /// Bytes of settings that are read.
 const MAX_SETTINGS_BYTES: usize = 64 << 10;
 
-/// What [`restore`] brought back.
+/// The result of [`restore`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Restored {
     /// The task's digest.
@@ -26,7 +26,7 @@ pub struct Restored {
     pub reports: u64,
     /// When it was deleted, in seconds since 1970.
     pub deleted: u64,
-    /// Whether it had a retention, which it has no more: it would be deleted again.
+    /// Whether it had a retention, which is removed: otherwise it would be deleted again.
     pub without_retention: bool,
 }
 
@@ -39,11 +39,11 @@ pub fn deleted(root: &Path) -> Result<Vec<(TaskDigest, u64)>, StoreError> {
     Ok(deletion::deleted(&*folder.disk, root)?.into_iter().map(|task| (task.digest, task.since)).collect())
 }
 
-/// Brings a deleted task back with its reports and settings but for `retention`; of several that had its digest the one
-/// that was deleted last. After a crash it can be done again.
+/// Brings a deleted task back with its reports and its settings except `retention`; of several with its digest, the one
+/// that was deleted last. After a crash it can be repeated.
 ///
 /// # Errors
-/// [`StoreError`] when there is no such deleted task, the task is there again, the folder cannot be opened, or the disk
+/// [`StoreError`] when there is no such deleted task, the task exists again, the folder cannot be opened, or the disk
 /// refuses.
 pub fn restore(root: &Path, digest: TaskDigest) -> Result<Restored, StoreError> {
     restore_on(Arc::new(SystemDisk), root, digest)
@@ -77,7 +77,7 @@ pub(in super::super) fn restore_on(
             return refused(io::ErrorKind::NotFound, "no deleted task has this digest, or it is erased");
         };
         let from = deleted_path(root, &task);
-        // What cannot be served stays where it is.
+        // A task that cannot be served stays where it is.
         read_task(&*folder.disk, &from, digest)?;
         let moved = || {
             folder.disk.sync_folder(&from)?;
@@ -95,7 +95,7 @@ pub(in super::super) fn restore_on(
     let place = folder.place(folder.read_task(digest)?, &manifest, true)?;
     manifest.count_changes(&*folder.disk)?;
     manifest.put(digest, &settings)?;
-    // Where it stays, nobody minds.
+    // If it stays, it does no harm.
     let _ = folder.disk.remove(&kept);
     let task = FolderTask::open(place, settings)?;
     task.close();

@@ -1,4 +1,4 @@
-//! Folders of a real disk, whole and hurt.
+//! Folders on a real disk, whole and damaged.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ pub(in super::super) fn fill(root: &Path, task: &Task, reports: &[Report]) {
     store.close();
 }
 
-/// A folder with two sealed segments of 21 reports each, and one of 8 that is written.
+/// A folder with two sealed segments of 21 reports each, and one of 8 that is being written.
 pub(in super::super) fn filled(task: &Task) -> (TempDir, Vec<Report>) {
     let root = tempdir().unwrap();
     let reports = reports(task, &mut ChaCha8Rng::seed_from_u64(5), 50);
@@ -75,7 +75,7 @@ fn aggregate(root: &Path, task: &Task) -> Aggregate {
     store.task(task.digest()).unwrap().aggregate().unwrap()
 }
 
-/// The reports of a Parquet file as another engine reads them.
+/// The reports of a Parquet file, read by another engine.
 fn read_parquet(path: &Path, task: &Task) -> Vec<Report> {
     let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
     let rows = reader.get_row_iter(None).unwrap();
@@ -125,7 +125,7 @@ fn altered_bytes_of_segments_are_noticed() {
     }
     fs::write(&path, &good).unwrap();
     assert_eq!(problems(&root), Vec::<String>::new());
-    // And the one that is written, up to its end.
+    // And the one being written, up to its end.
     let path = segment(&root, &task, "00000002.open");
     let good = fs::read(&path).unwrap();
     for place in (0..good.len()).step_by(9) {
@@ -268,7 +268,7 @@ fn a_deleted_task_can_be_brought_back_until_it_is_erased() {
     assert!(store.delete(task.digest(), Erase::AfterGrace).unwrap());
     assert!(!store.delete(task.digest(), Erase::AfterGrace).unwrap());
     assert!(store.task(task.digest()).is_none() && !segment(&root, &task, "").exists());
-    // The same task begins anew, and is deleted in the same second.
+    // The same task starts again, and is deleted in the same second.
     assert_eq!(store.put(task.clone(), TaskSettings::default()).unwrap(), Put::Created);
     commit(&store, &task, &all[..3]);
     assert_eq!(store.task(task.digest()).unwrap().counts().records, 3);
@@ -293,7 +293,7 @@ fn a_deleted_task_can_be_brought_back_until_it_is_erased() {
     assert_eq!(aggregate(root.path(), &task), sum(&task, &all));
     let store = FolderStore::open(root.path(), &[], options()).unwrap();
     assert_eq!(*store.task(task.digest()).unwrap().settings(), TaskSettings { retention: None, ..settings });
-    // What was deleted before goes with it when every byte is to go.
+    // Earlier deletions are erased with it when every byte has to go.
     store.delete(task.digest(), Erase::AfterGrace).unwrap();
     assert!(store.delete(task.digest(), Erase::Now).unwrap());
     assert!(store.deleted().unwrap().is_empty());
@@ -343,7 +343,7 @@ fn reports_that_are_there_twice_are_told_of() {
     let found = verify(root.path(), &mut |_, _| {}).unwrap().tasks.remove(0);
     assert_eq!(found.problems, ["the footer of 00000003.parquet is not that of its reports"]);
     let notes = [
-        "00000003.parquet has 21 reports that are there before; they count once",
+        "00000003.parquet has 21 reports that occur earlier; they count once",
         "00000003.parquet is not in the manifest; the next start reads it",
     ];
     assert_eq!((&found.notes[..], found.reports, found.segments), (&notes.map(str::to_owned)[..], 50, 4));

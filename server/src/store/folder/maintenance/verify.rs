@@ -18,29 +18,29 @@ use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::ReportId;
 use ldp_pca::task::TaskDigest;
 
-/// What [`verify`] found.
+/// The result of [`verify`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Verified {
     /// Every task of the folder.
     pub tasks: Vec<VerifiedTask>,
-    /// What is wrong with the folder beside its tasks.
+    /// Problems of the folder besides its tasks.
     pub problems: Vec<String>,
 }
 
-/// What [`verify`] found of one task.
+/// The result of [`verify`] for one task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VerifiedTask {
     /// Its digest.
     pub task: String,
-    /// Reports that are as they were written, each id once.
+    /// Intact reports, each id once.
     pub reports: u64,
-    /// Segments, the one that is written included.
+    /// Segments, including the one being written.
     pub segments: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// What is wrong: something that was acknowledged is lost, or the next start would refuse the folder.
+    /// Problems: something that was acknowledged is lost, or the next start would refuse the folder.
     pub problems: Vec<String>,
-    /// What is worth knowing and will be dealt with by the next start.
+    /// Notes that the next start takes care of.
     pub notes: Vec<String>,
 }
 
@@ -56,8 +56,8 @@ impl Verified {
 /// reports.
 ///
 /// # Errors
-/// [`StoreError`] when the folder cannot be looked at: it is not there, of another format, or a server has it open.
-/// What is wrong in it is in the result.
+/// [`StoreError`] when the folder cannot be read: it does not exist, has another format, or a server has it open.
+/// Problems in it are in the result.
 pub fn verify(root: &Path, progress: Progress<'_>) -> Result<Verified, StoreError> {
     verify_on(Arc::new(SystemDisk), root, progress)
 }
@@ -151,7 +151,7 @@ fn verify_files(
     Ok(())
 }
 
-/// Reads one segment. `sealed` sums those that the manifest tells of.
+/// Reads one segment. `sealed` sums those in the manifest.
 fn verify_segment(
     place: &Place,
     (file, path): (SegmentFile, &Path),
@@ -182,7 +182,7 @@ fn verify_segment(
     };
     found.problems.extend(place.told.damage_in(file, path, &scanned));
     if twice > 0 {
-        found.notes.push(format!("{name} has {twice} reports that are there before; they count once"));
+        found.notes.push(format!("{name} has {twice} reports that occur earlier; they count once"));
     }
     let SegmentFile::Sealed(number) = file else {
         if !place.told.is_cut(file, &scanned) && (scanned.torn > 0 || scanned.stranded > 0) {
@@ -204,8 +204,7 @@ fn verify_segment(
     match row {
         None => found.notes.push(format!("{name} is not in the manifest; the next start reads it")),
         Some(row) if row.ids != new_ids => {
-            let problem =
-                format!("{name} has {} reports that the manifest has not, or has not all", new_ids.len() / 16);
+            let problem = format!("{name} has {} reports that are not all in the manifest", new_ids.len() / 16);
             found.problems.push(problem);
         }
         Some(_) => {}

@@ -1,4 +1,4 @@
-//! Folders that the disk changed: what a start, `verify` and `repair` say of each, and that nothing more is lost.
+//! Folders that the disk changed: what a start, `verify` and `repair` report on each, and that nothing more is lost.
 
 use std::fs;
 use std::path::Path;
@@ -50,8 +50,8 @@ fn new_in(store: &FolderStore, task: &Task, reports: &[Report]) -> u64 {
     runtime.block_on(store.task(task.digest()).unwrap().commit(batch(reports))).unwrap().accepted
 }
 
-/// Changes the manifest behind the store's back, as a flipped bit does. The start refuses it, `verify` tells of it, and
-/// `repair` has all reports again.
+/// Changes the manifest behind the store's back, as a flipped bit does. The start refuses it, `verify` reports it, and
+/// `repair` restores all reports.
 fn change_manifest(change: &str) -> Repaired {
     let (root, all) = folder();
     let connection = Connection::open(root.path().join("store.sqlite")).unwrap();
@@ -113,7 +113,7 @@ fn a_log_of_the_manifest_that_is_lost_is_missed() {
     let (root, all) = folder();
     let store = open(&root).unwrap();
     store.put(compact(), TaskSettings::default()).unwrap();
-    // What a killed server leaves, without its log.
+    // The files of a killed server, without its log.
     let copy = tempdir().unwrap();
     for name in ["format", "store.sqlite", "store.sqlite-changes"] {
         fs::copy(root.path().join(name), copy.path().join(name)).unwrap();
@@ -126,7 +126,7 @@ fn a_log_of_the_manifest_that_is_lost_is_missed() {
     let repaired = repaired(&copy);
     assert!(repaired.repairs[0].contains("the last 1 of its"), "{repaired:?}");
     assert_eq!(new_in(&open(&copy).unwrap(), &compact(), &all), 0);
-    // Without the count nobody knows. That is told, once.
+    // Without the count nobody knows. That is reported, once.
     fs::write(copy.path().join("store.sqlite-changes"), "").unwrap();
     assert!(problems(&copy)[0].contains("store.sqlite-changes"));
     assert!(open(&copy).unwrap().manifest.doubt.is_some());
@@ -237,7 +237,7 @@ fn a_sealed_segment_in_the_place_of_another_is_refused() {
     assert_eq!(swapped.len(), fs::read(&first).unwrap().len());
     fs::write(&first, &swapped).unwrap();
     let error = open(&root).err().unwrap().to_string();
-    assert!(error.contains("00000000.parquet has not the footer"), "{error}");
+    assert!(error.contains("00000000.parquet does not have the footer"), "{error}");
     assert!(problems(&root).iter().any(|problem| problem.contains("00000000.parquet")));
     let lost = repaired(&root).lost;
     assert!(lost.iter().any(|lost| lost.contains("21 of 50 acknowledged reports are lost")), "{lost:?}");
@@ -255,7 +255,7 @@ fn a_damaged_name_of_the_format_is_refused_and_repaired() {
     }
 }
 
-/// Makes a folder one of the format before.
+/// Converts a folder to the previous format.
 fn age(disk: &dyn Disk, root: &Path) {
     let connection = disk.database(&root.join("store.sqlite"), false).unwrap();
     let change = "DROP TABLE state; ALTER TABLE tasks DROP COLUMN checksum; ALTER TABLE segments DROP COLUMN checksum;
@@ -287,7 +287,7 @@ fn a_folder_of_the_format_before_is_brought_to_this_one() {
         assert_eq!(*store.task(compact().digest()).unwrap().settings(), settings());
         assert_eq!((damage(&store), new_in(&store, &compact(), &all)), (Damage::default(), 0));
     }
-    // One whose segment is gone is told of, and repaired.
+    // One whose segment is gone is reported, and repaired.
     let (root, all) = folder();
     fs::remove_file(segment(&root, &compact(), "00000001.parquet")).unwrap();
     age(&SystemDisk, root.path());

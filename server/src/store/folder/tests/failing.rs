@@ -42,7 +42,7 @@ impl Place {
         self.store = Some(store);
     }
 
-    /// Kills the process: it does nothing more, and what it did is not lost.
+    /// Kills the process: it does nothing more, but what it did is not lost.
     fn kill(&mut self) {
         self.machine.stop_after(0);
         self.store = None;
@@ -50,7 +50,7 @@ impl Place {
         self.open();
     }
 
-    /// Stops the machine: what was not synced is there, torn, or gone.
+    /// Stops the machine: unsynced data are there, torn, or gone.
     fn cut_power(&mut self) {
         self.machine.stop_after(0);
         self.store = None;
@@ -88,7 +88,7 @@ fn reports_that_a_failed_sync_leaves_in_doubt_are_said_to_be_in_doubt() {
         let retried = place.commit(&reports).unwrap();
         assert_eq!(retried.accepted + retried.duplicate, 1_105);
         place.assert_holds(&reports);
-        // What the system's memory alone had was not taken for stored.
+        // Data only in the system's memory did not count as stored.
         place.cut_power();
         place.assert_holds(&reports);
     }

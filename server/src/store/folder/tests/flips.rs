@@ -1,4 +1,4 @@
-//! One flipped bit, or a cut, anywhere in a folder: the start tells of it or refuses, or everything is as it was.
+//! One flipped bit, or a cut, anywhere in a folder: the start reports it or refuses, or everything is as it was.
 //!
 //! `cargo test -p ldp-pca-server --lib ten_thousand_flips -- --ignored --nocapture` prints the table.
 
@@ -24,7 +24,7 @@ use ldp_pca::report::Report;
 use ldp_pca::schema::Schema;
 use ldp_pca::task::{Folds, Task};
 
-/// How a server left a folder.
+/// The state in which a server left a folder.
 #[derive(Clone, Copy, Debug)]
 enum Left {
     Stopped,
@@ -39,7 +39,7 @@ struct Whole {
     tasks: Vec<(Task, TaskSettings, Vec<Report>)>,
 }
 
-/// In memory where the system can: nothing here is to outlive anything.
+/// In memory where the system can: nothing here has to be durable.
 fn folder() -> TempDir {
     tempdir_in("/dev/shm").or_else(|_| tempdir()).unwrap()
 }
@@ -142,7 +142,7 @@ impl Whole {
             })
     }
 
-    /// What becomes of a folder in which one file is another, or gone.
+    /// The outcome for a folder in which one file was changed or removed.
     fn with(&self, name: &Path, content: Option<&[u8]>) -> Outcome {
         let roots = [folder(), folder(), folder()];
         for root in &roots {
@@ -163,7 +163,7 @@ impl Whole {
         Outcome { verify_tells, start, repair }
     }
 
-    /// What `repair` makes of a folder.
+    /// The result of `repair` on a folder.
     fn repair(&self, root: &Path) -> Repair {
         let Ok(repaired) = repair(root, &mut |_, _| {}) else { return Repair::Refused };
         if !repaired.problems.is_empty() {
@@ -178,7 +178,7 @@ impl Whole {
     }
 }
 
-/// Whether the start told of damage.
+/// Whether the start reported damage.
 fn is_told(store: &FolderStore) -> bool {
     store.manifest.doubt.is_some() || store.tasks().iter().any(|task| !task.damage().places.is_empty())
 }
@@ -205,7 +205,7 @@ enum Start {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Repair {
-    /// With what is to be done.
+    /// With the remedy.
     Refused,
     /// It says what is lost.
     Lost,
@@ -219,7 +219,7 @@ struct Outcome {
     repair: Repair,
 }
 
-/// What became of the flips of one kind of file.
+/// The outcomes of the flips in one kind of file.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     tried: u64,
@@ -227,14 +227,14 @@ struct Row {
     verify_tells: u64,
     refused: u64,
     told: u64,
-    /// The start went on with something else, without a word.
+    /// The start silently continued with something else.
     wrong: u64,
-    /// And `verify` said nothing either.
+    /// And `verify` reported nothing either.
     silent: u64,
-    /// What was not harmless and is as it was after a repair, or but for what the repair says.
+    /// Harmful flips after which a repair restored everything, or everything except what it lists.
     repaired: u64,
     lost: u64,
-    /// A repair that says it is done, and is not.
+    /// A repair that claims success without having it.
     unrepaired: u64,
 }
 
@@ -260,7 +260,7 @@ fn damage(content: &[u8], rng: &mut ChaCha8Rng) -> Option<Vec<u8>> {
     Some(damaged)
 }
 
-/// So many flips, in every kind of file alike.
+/// This many flips, in every kind of file alike.
 fn campaign(seed: u64, flips: usize) -> BTreeMap<String, Row> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut table = BTreeMap::<String, Row>::new();

@@ -57,13 +57,13 @@ pub(in super::super) fn sum<'a>(task: &Task, reports: impl IntoIterator<Item = &
     aggregate
 }
 
-/// What one task must hold.
+/// The required content of one task.
 #[derive(Default)]
 struct Expected {
     settings: TaskSettings,
     /// Acknowledged, by id.
     counted: BTreeMap<[u8; 16], Report>,
-    /// Nobody said whether they were stored: after a restart they may be there, and a retry finds out.
+    /// Their outcome is unknown: after a restart they may be there, and a retry finds out.
     doubtful: BTreeMap<[u8; 16], Report>,
 }
 
@@ -76,7 +76,7 @@ struct Life {
     sizes: Sizes,
     tasks: Vec<Task>,
     expected: BTreeMap<TaskDigest, Expected>,
-    /// Tasks whose adding or deletion was cut short.
+    /// Tasks whose addition or deletion was interrupted.
     in_doubt: BTreeSet<TaskDigest>,
     /// Tasks whose settings were being changed.
     unsure_settings: BTreeSet<TaskDigest>,
@@ -117,7 +117,7 @@ impl Life {
                     self.store = Some(store);
                     break;
                 }
-                // A full disk is said to be full, and opens when it has room.
+                // A full disk is reported as full, and opens when it has space.
                 Err(_) if self.machine.is_full() && !self.machine.has_stopped() => self.machine.set_room(u64::MAX),
                 Err(error) => {
                     assert!(self.machine.has_stopped(), "a crash left what cannot be opened: {error}");
@@ -168,7 +168,7 @@ impl Life {
         }
         for (digest, mut expected) in std::mem::take(&mut self.expected) {
             let task = self.store().task(digest).expect("an acknowledged task is there");
-            // What is told to have been acknowledged was on the disk before.
+            // What counts as acknowledged was on disk before.
             let damage = task.damage();
             // (A group in several pages may be torn in the middle, which looks like damage.)
             let whole = damage.passed_over == 0 && damage.places.is_empty();
@@ -236,7 +236,7 @@ impl Life {
         self.tasks[self.rng.random_range(0..self.tasks.len())].clone()
     }
 
-    /// A few batches at once, of new reports and of some that were sent before.
+    /// A few batches at once, of new reports and of some sent before.
     fn upload(&mut self) {
         let task = self.some_task();
         let Some(place) = self.store().task(task.digest()) else { return };
@@ -335,7 +335,7 @@ impl Life {
         }
     }
 
-    /// What was deleted is erased, whatever else of its digest there is.
+    /// Deleted tasks are erased, whatever else has the same digest.
     fn erase(&mut self) {
         let Ok(deleted) = self.store().deleted() else { return assert!(self.machine.has_stopped()) };
         for task in deleted {

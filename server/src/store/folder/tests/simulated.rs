@@ -28,7 +28,7 @@ struct State {
     /// The names as programs see them: of files, and of folders.
     names: BTreeMap<PathBuf, usize>,
     folders: BTreeMap<PathBuf, ()>,
-    /// The names that are on the disk, and what happened to others since, by folder and in order.
+    /// The names on disk, and the later changes of names, by folder and in order.
     durable: BTreeMap<PathBuf, usize>,
     pending: BTreeMap<PathBuf, Vec<Change>>,
     /// Operations until the machine stops.
@@ -36,7 +36,7 @@ struct State {
     stopped: bool,
     /// Operations so far.
     operations: u64,
-    /// Bytes that still have room on the disk.
+    /// Free bytes on the disk.
     room: u64,
     /// How many of the next syncs and cuts of files fail, and how many have.
     failing_syncs: u32,
@@ -63,7 +63,7 @@ struct Content {
 }
 
 impl Content {
-    /// Puts on the disk what the system still means to write.
+    /// Writes to the disk what the system still has to write.
     fn write_back(&mut self) {
         let Self { seen, synced, dirty, cut } = self;
         synced.truncate(cut.take().unwrap_or(usize::MAX));
@@ -108,7 +108,7 @@ impl Machine {
         })))
     }
 
-    /// Stops the machine after so many operations.
+    /// Stops the machine after this many operations.
     pub(in super::super) fn stop_after(&self, operations: u64) {
         self.state().fuse = Some(operations);
     }
@@ -121,19 +121,19 @@ impl Machine {
         self.state().operations
     }
 
-    /// Bytes from which on the disk is full.
+    /// The bytes at which the disk is full.
     pub(in super::super) fn set_room(&self, room: u64) {
         self.state().room = room;
     }
 
-    /// Starts programs again on a machine that goes on: nothing that they did is lost.
+    /// Starts programs again on a running machine: nothing that they did is lost.
     pub(in super::super) fn revive(&self) {
         let mut state = self.state();
         (state.fuse, state.stopped) = (None, false);
     }
 
-    /// Starts the machine again. Each file has what was synced, and of what was not any part; names changed in their
-    /// order up to any of them.
+    /// Starts the machine again. Each file has its synced content, and any part of the rest; changes of names are kept
+    /// in their order up to any of them.
     pub(in super::super) fn restart(&self) {
         let mut state = self.state();
         let State { files, rng, durable, pending, .. } = &mut *state;
@@ -165,7 +165,7 @@ impl Machine {
         (state.fuse, state.stopped) = (None, false);
     }
 
-    /// Makes the next syncs of files fail, and the next cuts. What could not be synced the system forgets to write.
+    /// Makes the next syncs of files fail, and the next cuts. The system forgets to write what could not be synced.
     pub(in super::super) fn fail(&self, syncs: u32, cuts: u32) {
         let mut state = self.state();
         (state.failing_syncs, state.failing_cuts) = (syncs, cuts);
@@ -409,7 +409,7 @@ impl DiskFile for MachineFile {
             state.failing_syncs -= 1;
             state.failures += 1;
             let State { files, rng, .. } = &mut *state;
-            // Some of it is on the disk; of the rest the system thinks that it is.
+            // Some of it is on disk; the system believes the rest is, too.
             let content = &mut files[self.file];
             content.dirty.retain(|_| rng.random_bool(0.5));
             content.write_back();

@@ -41,7 +41,7 @@ fn content(disk: &dyn Disk, path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// What a scan finds in these bytes, searching so many of them at a time.
+/// The result of a scan of these bytes, searching this many at a time.
 fn scanned(bytes: &[u8], task: &Task, searched: usize) -> (Scanned, Vec<Report>) {
     let mut found = Vec::new();
     let mut read = |buffer: &mut [u8], offset: u64| {
@@ -120,8 +120,8 @@ fn every_report_is_written_whatever_the_size_of_a_page() {
     }
 }
 
-/// A write of which nobody knows whether it is on the disk is longer than the footer that takes its place: wherever the
-/// machine stops while the segment is sealed, none of its pages stands behind a footer.
+/// A write of unknown outcome is longer than the footer that replaces it: wherever the machine stops while the segment
+/// is sealed, none of its pages is after a footer.
 #[test]
 fn what_may_or_may_not_be_written_is_cut_off_before_the_footer() {
     let task = compact();
@@ -183,7 +183,7 @@ fn room_is_taken_between_its_bounds_and_given_back() {
     }
 }
 
-/// Hurt segments, searched in windows of every size: what is found is what one look at all finds.
+/// Damaged segments, searched in windows of every size: the result is that of one search over everything.
 #[test]
 fn damage_is_read_in_the_same_way_however_much_is_searched_at_a_time() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
@@ -349,7 +349,8 @@ fn a_snapshot_is_in_as_many_parts_as_it_needs() {
     }
 }
 
-/// A hole in the segment that is written: what could not be read as a whole is kept byte by byte, under its other name.
+/// A hole in the segment being written: the file that could not be read as a whole is kept byte by byte, under its
+/// other name.
 #[test]
 fn a_damaged_file_is_set_aside_as_it_is_however_much_is_copied_at_a_time() {
     let task = compact();

@@ -1,4 +1,4 @@
-//! How fast the store is by itself, on the disk of the temporary folder. Not a test: it measures, and is run by hand.
+//! Speed of the store alone, on the disk of the temporary folder. Not a test: a measurement, run by hand.
 //!
 //! `cargo test --profile bench -p ldp-pca-server --lib store::folder::tests::speed -- --ignored --nocapture`
 
@@ -64,7 +64,7 @@ fn resident_megabytes() -> f64 {
     line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
 }
 
-/// Commits batches, so many at a time, and tells how long each took.
+/// Commits batches, this many at a time, and returns the time of each.
 fn run(label: &str, root: &Path, task: &Task, batches: Vec<Batch>, together: usize) {
     let store = FolderStore::open(root, std::slice::from_ref(task), FolderOptions::default()).unwrap();
     let place = store.task(task.digest()).unwrap();

@@ -1,4 +1,4 @@
-//! A real PostgreSQL of one's own: a throwaway cluster in a temporary folder, reached over a local socket.
+//! A private instance of real PostgreSQL: a throwaway cluster in a temporary folder, reached over a local socket.
 
 use std::fs;
 use std::io::Write;
@@ -78,12 +78,12 @@ impl Cluster {
         self.run("pg_ctl", &["-w", "-s", "-m", "immediate", "stop", "-D"]);
     }
 
-    /// Ends every process of it at once, as the system does that is out of memory.
+    /// Ends all its processes at once, as a system that is out of memory does.
     pub(super) fn kill(&self) {
         let pid = fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
         let pid = pid.lines().next().unwrap().to_owned();
         let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
-        // The first one first: it would tell the others to end.
+        // The first one first: it would ask the others to end.
         let pids: Vec<&str> = [&pid[..]].into_iter().chain(children.split_whitespace()).collect();
         assert!(Command::new("kill").arg("-9").args(&pids).status().unwrap().success());
         let lives = |pid: &&str| {
@@ -93,7 +93,7 @@ impl Cluster {
         while pids.iter().any(lives) {
             std::thread::yield_now();
         }
-        // Where nobody takes note of their end they seem to live.
+        // If nobody reaps them they seem to live.
         fs::remove_file(self.data().join("postmaster.pid")).unwrap();
         fs::remove_file(self.folder.path().join(".s.PGSQL.5432.lock")).unwrap();
     }
@@ -103,7 +103,7 @@ impl Cluster {
         self.copy_files(&self.data(), &self.folder.path().join("copy"));
     }
 
-    /// Puts the copy in the place of the files. The cluster is stopped.
+    /// Replaces the files with the copy. The cluster is stopped.
     pub(super) fn put_copy_back(&self) {
         fs::remove_dir_all(self.data()).unwrap();
         self.copy_files(&self.folder.path().join("copy"), &self.data());

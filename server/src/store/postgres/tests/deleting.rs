@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What docs/operations.md says to do, for this task.
+/// The statements of docs/operations.md, for this task.
 fn bring_back(task: &Task) -> String {
     let text = include_str!("../../../../../docs/operations.md");
     let start = text.find("BEGIN;\nWITH gone").expect("it says how to bring a task back");
@@ -27,7 +27,7 @@ fn a_deleted_task_can_be_brought_back_until_it_is_erased() {
     assert_eq!(second.runtime.block_on(stale.commit(batch(&reports[20..]))), Err(CommitError::Closed));
     let deleted = second.store.deleted().unwrap();
     assert_eq!(deleted.iter().map(|deleted| deleted.digest).collect::<Vec<_>>(), [task.digest()]);
-    // The same task begins anew, beside the one that was deleted.
+    // The same task starts again, beside the deleted one.
     first.store.put(task.clone(), TaskSettings::default()).unwrap();
     assert_eq!(first.commit(&task, &reports[..5]), ACCEPTED_ALL(5));
     let number = second.store.deleted().unwrap()[0].key;

@@ -64,7 +64,7 @@ fn a_database_that_crashes_under_load_costs_nothing_that_was_acknowledged() {
     let stored = stored(&aggregators[0]);
     assert!(!acknowledged.is_empty());
     assert!(acknowledged.iter().all(|report| stored.contains(&report.id().to_string())));
-    // Some may be there though nobody heard of it; they count as well.
+    // Some may be there without an acknowledgement; they count as well.
     let there = reports.iter().filter(|report| stored.contains(&report.id().to_string()));
     let expected = sum_of(&task, there);
     assert_eq!(expected.records(), stored.len() as u64);
@@ -74,7 +74,7 @@ fn a_database_that_crashes_under_load_costs_nothing_that_was_acknowledged() {
     }
 }
 
-/// The variables that tell the process below where its data are.
+/// The variables that give the process below the place of its data.
 const ADDRESS: &str = "LDP_PCA_TEST_DATABASE";
 const DATA: &str = "LDP_PCA_TEST_DATA";
 

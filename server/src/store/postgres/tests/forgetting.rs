@@ -56,7 +56,7 @@ fn a_stronger_setting_holds_for_the_next_commits() {
     let aggregator = Aggregator::open(&cluster.address(), slice::from_ref(&task));
     assert_eq!(aggregator.query("current_setting('synchronous_commit')"), "local");
     reload(&aggregator, "synchronous_commit", "remote_apply");
-    eventually("sessions are made anew", || {
+    eventually("sessions are made again", || {
         aggregator.query("current_setting('synchronous_commit')") == "remote_apply"
     });
 }
@@ -179,7 +179,7 @@ fn a_snapshot_of_other_reports_than_the_table_has_is_dropped() {
     first.commit(&task, &reports[200..250]).unwrap();
     first.execute("DELETE FROM ldp_pca.reports_1 WHERE xid = (SELECT max(xid) FROM ldp_pca.reports_1)");
     first.commit(&task, &reports[250..]).unwrap();
-    eventually("it begins anew", || first.records(&task) == 300);
+    eventually("it starts again", || first.records(&task) == 300);
     let expected = sum_of(&task, left().chain(&reports[250..]));
     assert_eq!(first.aggregate(&task), expected);
     assert!(missing(&first) > 0);

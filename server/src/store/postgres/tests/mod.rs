@@ -1,4 +1,4 @@
-//! What several aggregators make of one real database. Skipped where PostgreSQL is not installed.
+//! Several aggregators on one real database. Skipped where PostgreSQL is not installed.
 
 mod cluster;
 mod deleting;
@@ -71,7 +71,7 @@ struct Aggregator {
 }
 
 impl Aggregator {
-    /// One that writes a snapshot after so many reports.
+    /// One that writes a snapshot after this many reports.
     fn with_snapshots(address: &str, task: &Task, snapshot_reports: u64) -> Self {
         Self::open_with(address, slice::from_ref(task), PostgresOptions { snapshot_reports, ..options() }).unwrap()
     }
@@ -109,7 +109,7 @@ impl Aggregator {
         self.reports_of(task).aggregate().unwrap()
     }
 
-    /// What SQL says.
+    /// The result of an SQL query.
     fn query(&self, sql: &str) -> String {
         self.runtime.block_on(async {
             let connection = self.store.pool.take().await.unwrap();
@@ -136,7 +136,7 @@ fn options() -> PostgresOptions {
     PostgresOptions { poll: Duration::from_millis(20), ..PostgresOptions::default() }
 }
 
-/// Waits until something holds that holds in the end.
+/// Waits until an eventual condition holds.
 fn eventually(what: &str, holds: impl Fn() -> bool) {
     let start = Instant::now();
     while !holds() {
@@ -243,7 +243,7 @@ fn a_quota_holds_over_all_aggregators() {
     let aggregators: Vec<Aggregator> =
         (0..2).map(|_| Aggregator::open(&cluster.address(), slice::from_ref(&task))).collect();
     let reports = reports(&task, 5, 400);
-    // Some are there before there is a quota, and the other aggregator has not heard of it when it writes next.
+    // Some are there before there is a quota, and the other aggregator does not know of it when it writes next.
     assert_eq!(aggregators[0].commit(&task, &reports[..7]), ACCEPTED_ALL(7));
     let settings = TaskSettings { max_records: Some(100), ..TaskSettings::default() };
     assert_eq!(aggregators[0].store.put(task.clone(), settings.clone()).unwrap(), Put::Updated);
@@ -331,7 +331,7 @@ fn tasks_come_and_go_for_all() {
     assert!(first.store.delete(task.digest(), Erase::Now).unwrap());
     assert!(!first.store.delete(task.digest(), Erase::Now).unwrap());
     assert!(first.store.task(task.digest()).is_none());
-    // Whether it has heard of it or not.
+    // Whether it knows of it or not.
     let refused = second.runtime.block_on(stale.commit(batch(&reports)));
     assert_eq!(refused, Err(CommitError::Closed));
     eventually("the other hears of the deletion", || second.store.task(task.digest()).is_none());

@@ -1,4 +1,4 @@
-//! What a commit takes. Not a test: run it alone, on an idle machine, with `--ignored --nocapture`.
+//! Time of a commit. Not a test: run it alone, on an idle machine, with `--ignored --nocapture`.
 
 use super::*;
 
