@@ -479,7 +479,7 @@ mod tests {
         }
     }
 
-    /// Reports of records with nothing in them: the noise beside the constant. 1,800 entries tell a deviation to 1.7 %.
+    /// Reports of records with nothing in them: the noise beside the constant. 1,800 entries give a deviation to 1.7 %.
     #[test]
     fn the_printed_noise_of_a_mean_of_few_reports_is_what_they_have() {
         let task = task(DOUBLE_CAP, true, 1);

@@ -17,10 +17,10 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// Line 1, from `start` = Q(0): all but `kept_rows` of its rows are zeroed. All rows are kept when that is none.
+    /// Line 1, from `start` = Q(0): all but `kept_rows` of its rows are zeroed. `None` keeps all rows.
     ///
     /// # Errors
-    /// [`DpsPcaError`] when fewer rows than columns are kept, or `start` has not full rank on those that are.
+    /// [`DpsPcaError`] when fewer rows than columns are kept, or `start` does not have full rank on the kept rows.
     pub fn new(start: &DMatrix<f64>, kept_rows: Option<usize>, rounds: u32) -> Result<Self, DpsPcaError> {
         let kept_rows = checked(kept_rows, start)?;
         Ok(Self { basis: sparse_qr(start.clone(), kept_rows)?, kept_rows, rounds, round: 1 })
@@ -56,7 +56,8 @@ impl Coordinator {
     /// Lines 6 to 8, from the sum of `n_i H_i`, or any positive multiple of it.
     ///
     /// # Errors
-    /// [`DpsPcaError::Failed`] when the sum has not full rank, and after the last round; nothing has changed then.
+    /// [`DpsPcaError::Failed`] when the sum does not have full rank, and after the last round; then nothing has
+    /// changed.
     pub fn advance(&mut self, sum: &DMatrix<f64>) -> Result<(), DpsPcaError> {
         if self.finished() || sum.shape() != self.basis.shape() {
             return Err(DpsPcaError::Failed("there is no such round"));
@@ -110,7 +111,7 @@ pub fn thin_qr(matrix: DMatrix<f64>) -> Result<DMatrix<f64>, DpsPcaError> {
     let lengths: Vec<f64> = matrix.column_iter().map(|column| column.norm()).collect();
     let (mut basis, triangle) = matrix.qr().unpack();
     for ((mut column, diagonal), length) in basis.column_iter_mut().zip(triangle.diagonal().iter()).zip(lengths) {
-        // A NaN is no larger than anything.
+        // A NaN is not larger than anything.
         if !(diagonal.abs() > DEPENDENT * length && length.is_finite()) {
             let what = "the iteration lost a dimension: keep more rows, ask for fewer components, or start elsewhere";
             return Err(DpsPcaError::Failed(what));
@@ -122,7 +123,7 @@ pub fn thin_qr(matrix: DMatrix<f64>) -> Result<DMatrix<f64>, DpsPcaError> {
     Ok(basis)
 }
 
-/// Algorithms 2 and 3, one after the other: rows that were zeroed are zero, which the factorization alone keeps only up
+/// Algorithms 2 and 3, one after the other: zeroed rows are exactly zero, which the factorization alone gives only up
 /// to rounding.
 fn sparse_qr(matrix: DMatrix<f64>, kept: usize) -> Result<DMatrix<f64>, DpsPcaError> {
     let sparse = threshold(matrix, kept);
@@ -134,5 +135,5 @@ fn sparse_qr(matrix: DMatrix<f64>, kept: usize) -> Result<DMatrix<f64>, DpsPcaEr
     Ok(basis)
 }
 
-/// Sine of the angle between a column and those before it below which it is taken for theirs.
+/// The sine of the angle between a column and those before it, below which it counts as dependent.
 const DEPENDENT: f64 = 1e-13;

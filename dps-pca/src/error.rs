@@ -3,7 +3,7 @@
 use ldp_pca::privacy::PrivacyError;
 use ldp_pca::recovery::RecoveryError;
 
-/// Why a step refuses its parameters, or cannot be taken.
+/// Reasons why a step refuses its parameters, or cannot be taken.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DpsPcaError {
@@ -19,7 +19,7 @@ pub enum DpsPcaError {
         /// The range, and what to do.
         remedy: &'static str,
     },
-    /// An iteration did not get anywhere.
+    /// An iteration failed.
     #[error("DPS-PCA: {0}")]
     Failed(&'static str),
     /// A budget that no noise reaches.

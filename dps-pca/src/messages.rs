@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::SessionError;
 
-/// A provider's answer to a round. Whether it is one of a session,
-/// [`Session::check_cells`](super::Session::check_cells) tells.
+/// A provider's answer to a round. [`Session::check_cells`](super::Session::check_cells) checks whether it is one of a
+/// session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
@@ -24,15 +24,15 @@ impl Message {
         serde_json::from_str(text).map_err(|error| SessionError::Json(error.to_string()))
     }
 
-    /// One line, the same bytes whenever it is asked for.
+    /// One line, always the same bytes.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// Where a session is, as the server tells it. A reader believes nothing of it unchecked: of the basis
-/// [`Session::check_basis`](super::Session::check_basis) tells whether it is one.
+/// The state of a session, as the server reports it. A reader trusts nothing in it unchecked:
+/// [`Session::check_basis`](super::Session::check_basis) checks the basis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// The id of the session.
@@ -43,12 +43,12 @@ pub struct State {
     pub rounds: u32,
     /// Whether all rounds are over.
     pub finished: bool,
-    /// Why there will be no further round, though not all are over.
+    /// The reason why there is no further round, although not all are over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
     /// The providers that this round waits for.
     pub missing: Vec<u32>,
-    /// How many rounds the provider that asks has answered.
+    /// How many rounds the requesting provider has answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<u32>,
     /// The columns of Q(t): the components, once it is finished.

@@ -113,7 +113,7 @@ impl Provider {
                     return Err(DpsPcaError::Failed(what));
                 }
                 let whole = steps.floor();
-                // Exact but for what lies below 2^-64 steps.
+                // Exact except for the part below 2^-64 steps.
                 let part = ((steps - whole) * 2f64.powi(64)) as u64;
                 let drawn = deviate(&mut bits).map_err(|_| DpsPcaError::Failed("the source of randomness failed"))?;
                 Ok(drawn.add_and_floor(whole as i64, part))
@@ -131,7 +131,7 @@ fn add(values: &[f64], moments: &mut DMatrix<f64>) {
     }
 }
 
-/// By what a record is multiplied so that its norm is at most `bound`, which rounding may exceed in its last digits.
+/// The factor that brings a record's norm to at most `bound`, which rounding may exceed in its last digits.
 fn shrinking(record: &[f64], bound: f64) -> f64 {
     let norm = record.iter().map(|value| value * value).sum::<f64>().sqrt();
     if norm > bound { bound / norm } else { 1.0 }
@@ -152,12 +152,12 @@ fn check_rounding(records: u64, dimension: usize) -> Result<(), DpsPcaError> {
         return Ok(());
     }
     Err(DpsPcaError::Failed(
-        "so many records, of so many features, that rounding could tell more of one than the noise accounts for: \
+        "so many records, of so many features, that rounding could reveal more of one than the noise accounts for: \
                deal them out to several providers",
     ))
 }
 
-/// Where a provider's noise comes from in a run that can be repeated. Whoever knows it can subtract the noise.
+/// The seed of a provider's noise in a repeatable run. Anyone who knows it can subtract the noise.
 #[derive(Clone)]
 pub struct NoiseSource([u8; 32]);
 
@@ -176,7 +176,7 @@ impl NoiseSource {
         Self::draw(&mut ChaCha20Rng::seed_from_u64(seed))
     }
 
-    /// The randomness of a round, the same whenever it is asked for.
+    /// The randomness of a round, always the same.
     #[must_use]
     pub fn of_round(&self, round: u32) -> ChaCha20Rng {
         let mut rng = ChaCha20Rng::from_seed(self.0);

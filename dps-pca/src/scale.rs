@@ -9,7 +9,7 @@ use ldp_pca::privacy::{Delta, Epsilon, PrivacyError};
 use ldp_pca::recovery::Rank;
 use ldp_pca::sampling::gaussian::{STEPS_PER_SIGMA, TOTAL_VARIATION};
 
-/// What all messages of a provider have in common.
+/// The common shape of a provider's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Messages {
     /// d.
@@ -21,7 +21,7 @@ pub struct Messages {
 }
 
 /// Relative increase of the sensitivity that pays for rounding in the products, in the norm of a clipped record, and in
-/// the orthonormality of a basis: 2^-10. [`Provider`](super::Provider) makes sure that it is enough.
+/// the orthonormality of a basis: 2^-10. [`Provider`](super::Provider) ensures that it is enough.
 pub const ROUNDING_SLACK: f64 = 1.0 / 1024.0;
 
 /// The l2-sensitivity of one message to the replacement of one record, both of norm at most `norm`: `sqrt(2) norm^2`,
@@ -51,7 +51,7 @@ pub fn printed(epsilon: Epsilon, delta: Delta, rounds: u32) -> Result<f64, DpsPc
     Ok(formula(epsilon, delta, rounds))
 }
 
-/// The formula of [`printed`], outside its theorem too: the paper's figures go up to epsilon = 2.
+/// The formula of [`printed`], also outside its theorem: the paper's figures go up to epsilon = 2.
 #[must_use]
 pub fn formula(epsilon: Epsilon, delta: Delta, rounds: u32) -> f64 {
     let rounds = f64::from(rounds);
@@ -62,7 +62,7 @@ pub fn formula(epsilon: Epsilon, delta: Delta, rounds: u32) -> f64 {
 /// records of norm at most `norm`.
 ///
 /// # Errors
-/// [`DpsPcaError`] for no rounds, a norm that is none, and a delta below what the sampler's law is known to.
+/// [`DpsPcaError`] for no rounds, an invalid norm, and a delta below the known accuracy of the sampler's law.
 pub fn corrected(epsilon: Epsilon, delta: Delta, messages: Messages, norm: f64) -> Result<f64, DpsPcaError> {
     check_rounds(messages.rounds)?;
     check_norm(norm)?;
@@ -81,11 +81,11 @@ pub fn corrected(epsilon: Epsilon, delta: Delta, messages: Messages, norm: f64) 
     Ok(analytic_gaussian_sigma(epsilon, left, composed)?)
 }
 
-/// The least epsilon that is proved at `delta` for all messages together, rounded up: none where there is no finite
+/// The least epsilon that is proved at `delta` for all messages together, rounded up; `None` where there is no finite
 /// one.
 ///
 /// # Errors
-/// [`DpsPcaError`] for no rounds and for a norm that is none.
+/// [`DpsPcaError`] for no rounds and for an invalid norm.
 pub fn epsilon(scale: Scale, delta: Delta, messages: Messages, norm: f64) -> Result<Option<Epsilon>, DpsPcaError> {
     check_rounds(messages.rounds)?;
     check_norm(norm)?;
@@ -122,7 +122,7 @@ pub fn check_norm(norm: f64) -> Result<(), DpsPcaError> {
     if norm.is_finite() && norm > 0.0 { Ok(()) } else { Err(PrivacyError::Scale { name, value: norm }.into()) }
 }
 
-/// A standard deviation, and the lattice on which messages are.
+/// A standard deviation, and the lattice of messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     sigma: f64,

@@ -22,7 +22,7 @@ pub const MOST_PARTIES: u32 = 1000;
 /// The largest start: every JSON reader has it exactly.
 const LARGEST_START: u64 = 1 << 53;
 
-/// By which formula the noise of a session follows from its epsilon and delta.
+/// The formula for a session's noise, given its epsilon and delta.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accounting {
@@ -32,7 +32,7 @@ pub enum Accounting {
     Corrected,
 }
 
-/// The parameters as they are written, in canonical order.
+/// The serialized parameters, in canonical order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -52,7 +52,7 @@ pub struct Parameters {
     pub epsilon: Epsilon,
     /// Delta of a provider's messages together.
     pub delta: Delta,
-    /// How the noise follows from them.
+    /// The formula for the noise.
     pub accounting: Accounting,
     /// Providers scale longer records to this norm.
     pub norm_bound: f64,
@@ -60,7 +60,7 @@ pub struct Parameters {
     pub start: u64,
 }
 
-/// Parameters that make sense, and what follows from them.
+/// Checked parameters, and what follows from them.
 ///
 /// ```
 /// use ldp_pca_dps::Session;
@@ -79,12 +79,12 @@ pub struct Session {
     id: SessionId,
 }
 
-/// What a provider's messages prove together: the relation is one of its records replaced by another.
+/// The guarantee of a provider's messages together: the relation is one of its records replaced by another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SessionGuarantee {
     /// The bound on the privacy loss.
     pub epsilon: Epsilon,
-    /// What is added to every probability.
+    /// The addition to every probability.
     pub delta: Delta,
 }
 
@@ -130,7 +130,7 @@ impl Session {
         let text = serde_json::to_string(&parameters).map_err(|error| SessionError::Json(error.to_string()))?;
         let id = SessionId::new(Sha256::digest(text).into());
         let session = Self { parameters, rank, scale: Scale::new(sigma)?, id };
-        // Refuses what no run could begin with.
+        // Refuses parameters that no run could start with.
         session.coordinator()?;
         Ok(session)
     }
@@ -143,7 +143,7 @@ impl Session {
         Self::new(serde_json::from_str(text).map_err(|error| SessionError::Json(error.to_string()))?)
     }
 
-    /// The canonical JSON, the text that the id is of.
+    /// The canonical JSON, of which the id is the digest.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(&self.parameters).unwrap_or_default()
@@ -176,14 +176,14 @@ impl Session {
     /// The server before the first round.
     ///
     /// # Errors
-    /// [`DpsPcaError`] when no run can begin with these parameters.
+    /// [`DpsPcaError`] when no run can start with these parameters.
     pub fn coordinator(&self) -> Result<Coordinator, DpsPcaError> {
         let Parameters { dimension, kept_rows, rounds, start, .. } = self.parameters;
         let start = random_start(dimension, self.rank, &mut ChaCha20Rng::seed_from_u64(start));
         Coordinator::dense(&start, Some(kept_rows), rounds)
     }
 
-    /// What a provider's messages prove about each of its records, whatever the server and the others do.
+    /// The guarantee of a provider's messages for each of its records, whatever the server and the others do.
     ///
     /// # Errors
     /// [`SessionError`] where nothing is proved.
@@ -207,11 +207,11 @@ impl Session {
     pub fn check_basis(&self, columns: &[Vec<f64>]) -> Result<DMatrix<f64>, SessionError> {
         let (dimension, rank) = self.shape();
         if columns.len() != rank || columns.iter().any(|column| column.len() != dimension) {
-            return Err(SessionError::Basis("it has another shape than the session says"));
+            return Err(SessionError::Basis("its shape is not the session's"));
         }
         let basis = DMatrix::from_iterator(dimension, rank, columns.iter().flatten().copied());
         let off = (basis.tr_mul(&basis) - DMatrix::identity(rank, rank)).amax();
-        // A NaN is no larger than anything.
+        // A NaN is not larger than anything.
         if basis.iter().all(|value| value.is_finite()) && off <= 1e-9 {
             Ok(basis)
         } else {
@@ -219,7 +219,7 @@ impl Session {
         }
     }
 
-    /// Whether a message has the session's shape and no number that no provider sends.
+    /// Checks that a message has the session's shape, and only numbers that a provider can send.
     ///
     /// # Errors
     /// [`SessionError::Length`] or [`SessionError::Cell`].
@@ -235,7 +235,7 @@ impl Session {
     }
 }
 
-/// Why a session, or what is said in it, is refused.
+/// Reasons why a session, or a message in it, is refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
@@ -258,7 +258,7 @@ pub enum SessionError {
     /// Q(t).
     #[error("the server's matrix is refused: {0}")]
     Basis(&'static str),
-    /// How many numbers a message has.
+    /// The number of numbers in a message.
     #[error("the message has {found} numbers: it must have {dimension} times {rank}, column after column")]
     Length {
         /// How many it has.

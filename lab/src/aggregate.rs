@@ -34,7 +34,7 @@ impl Coded for PenaltyError {
     }
 }
 
-/// What the task makes of a record (see the client's `randomize`): d features, d bounded coordinates and the d × d
+/// The encoding of a record (see the client's `randomize`): d features, d bounded coordinates and the d × d
 /// contribution, one after the other. All of it is as private as the record.
 #[wasm_bindgen]
 pub fn encode(task: &Task, texts: Option<Vec<u8>>, numbers: &[f64]) -> Result<Vec<f64>, JsValue> {
@@ -45,7 +45,7 @@ pub fn encode(task: &Task, texts: Option<Vec<u8>>, numbers: &[f64]) -> Result<Ve
     Ok(parts)
 }
 
-/// What the aggregator reads out of this one report: d × d numbers.
+/// The aggregator's reading of this one report: d × d numbers.
 #[wasm_bindgen(js_name = debiasedContribution)]
 pub fn debiased_contribution(task: &Task, report: &[u8]) -> Result<Vec<f64>, JsValue> {
     let report = Report::from_bytes(report, task.inner()).map_err(thrown)?;

@@ -35,13 +35,13 @@ coded! {
     SimulationError => "simulation",
 }
 
-/// What is asked. (As plain arguments: a structure read from JSON would be a tenth of what the comparison takes.)
+/// The options. (As plain arguments: a structure read from JSON would take a tenth of the comparison's code.)
 struct Asked {
     dimension: usize,
     rank: Rank,
     seed: u64,
     first_trial: u64,
-    /// Of the second moments that are given, or of a population; 0 for records.
+    /// The count of the given second moments, or of a population; 0 for records.
     count: u64,
     largest_norm: f64,
     /// Of the population, where there are no numbers.
@@ -159,7 +159,7 @@ fn here(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>> {
     }
 }
 
-/// Where others are.
+/// The place of the other methods.
 const ELSEWHERE: &str = if cfg!(feature = "methods") {
     ""
 } else {
@@ -181,7 +181,7 @@ impl Asked {
         Ok((sample.map_err(thrown)?, None))
     }
 
-    /// The population of the first trial, and its records or what is drawn of them: the same as `simulate` has.
+    /// The population of the first trial, and its records or their moments: the same as in `simulate`.
     fn simulated(&self, signal: f64) -> Result<(Sample, Option<Subspace>), JsValue> {
         let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
         rng.set_stream(self.first_trial);
@@ -201,7 +201,7 @@ impl Asked {
         if numbers > MOST_DRAWN {
             let (count, dimension) = (self.count, self.dimension);
             let message = format!(
-                "{count} records of {dimension} features are {numbers} numbers, and at most {MOST_DRAWN} are drawn: \
+                "{count} records of {dimension} features are {numbers} numbers, but at most {MOST_DRAWN} are drawn: \
                     ask for \
                  fewer records, or for their second moments alone"
             );

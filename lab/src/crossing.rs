@@ -11,13 +11,13 @@ use serde_wasm_bindgen::Serializer;
 use serde_wasm_bindgen::from_value;
 use wasm_bindgen::{JsCast, JsValue};
 
-/// An error of one stage, with the code that it is thrown with. The client has the same of its own (`src/js/mod.rs`):
-/// the methods are built without it, and its exports would come along.
+/// An error of one stage, with its code. The client has its own copy (`src/js/mod.rs`): the methods are built without
+/// the client, whose exports would come along.
 pub(crate) trait Coded: Display {
     fn code(&self) -> &'static str;
 }
 
-/// Codes of errors that have one each.
+/// The code of each error.
 macro_rules! coded {
     ($($error:ty => $code:literal),* $(,)?) => {
         $(impl $crate::crossing::Coded for $error {
@@ -29,7 +29,7 @@ macro_rules! coded {
 }
 pub(crate) use coded;
 
-/// A library's error as it is thrown into JavaScript, in the same form as the client's.
+/// The JavaScript exception for an error of the library, in the same form as the client's.
 pub(crate) fn thrown(error: impl Coded) -> JsValue {
     failure(error.code(), &error)
 }
@@ -38,13 +38,13 @@ pub(crate) fn failure(code: &str, message: &dyn Display) -> JsValue {
     JsValue::from_str(&format!("{code}: {message}"))
 }
 
-/// Options. The package says which there are: others do not come so far.
+/// Options. The package checks their names before.
 #[cfg(feature = "lab")]
 pub(crate) fn read<T: DeserializeOwned>(value: JsValue) -> Result<T, JsValue> {
     from_value(value).map_err(|error| failure("argument", &format!("the options are not usable: {}", message(error))))
 }
 
-/// A matrix as it comes from outside, row-major.
+/// A matrix from outside, row-major.
 pub(crate) fn matrix(numbers: &[f64], rows: usize, columns: usize) -> Result<DMatrix<f64>, JsValue> {
     if rows.checked_mul(columns) != Some(numbers.len()) {
         let message = format!("{} numbers are not a matrix of {rows} × {columns}", numbers.len());
@@ -53,7 +53,7 @@ pub(crate) fn matrix(numbers: &[f64], rows: usize, columns: usize) -> Result<DMa
     Ok(DMatrix::from_row_slice(rows, columns, numbers))
 }
 
-/// A result as an object, every number as it is.
+/// A result as an object, with unchanged numbers.
 pub(crate) fn object(value: &impl Serialize) -> Result<JsValue, JsValue> {
     value.serialize(&Serializer::json_compatible()).map_err(|error| failure("recovery", &message(error)))
 }

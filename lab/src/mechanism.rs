@@ -6,11 +6,11 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::crossing::{failure, read, thrown};
 
-/// The mechanism but for epsilon.
+/// The mechanism without its epsilon.
 pub(crate) fn family(mechanism: &MechanismOptions) -> Result<MechanismFamily, JsValue> {
     mechanism.family().map_err(|error| {
         let problem = match error {
-            MechanismOptionError::Delta => "there is 'delta', which double-cap has not: it is 0",
+            MechanismOptionError::Delta => "there is 'delta', which double-cap lacks: it is 0",
             MechanismOptionError::Candidates => {
                 "there is 'candidates' or 'cap', which only double-cap has: leave them out"
             }
@@ -24,7 +24,7 @@ pub(crate) fn build(mechanism: &MechanismOptions, dimension: usize) -> Result<Me
     family(mechanism)?.build(mechanism.epsilon, dimension, Bounding::UnitNorm).map_err(thrown)
 }
 
-/// A mechanism as a task states it, with the best parameters where they are left out: its JSON, as in a task.
+/// A mechanism in the form of a task, with the best parameters where they are left out: its JSON.
 #[wasm_bindgen(js_name = recommendedMechanism)]
 pub fn recommended_mechanism(options: JsValue) -> Result<String, JsValue> {
     let wanted: MechanismOptions = read(options)?;

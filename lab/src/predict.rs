@@ -70,7 +70,7 @@ pub fn plan_population(population: JsValue, options: JsValue) -> Result<JsValue,
 
 #[wasm_bindgen]
 impl Aggregate {
-    /// Plans another collection like this one, with the spectrum read out of the estimate: an object.
+    /// Plans another collection like this one, with the spectrum of the estimate: an object.
     pub fn plan(&self, options: JsValue) -> Result<JsValue, JsValue> {
         let wanted: PlanOptions = read(options)?;
         let spectrum = Spectrum::of_estimate(&self.covariance()?).map_err(thrown)?;

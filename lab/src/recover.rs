@@ -34,9 +34,9 @@ struct Options {
     penalty: Option<PenaltyOption>,
     tolerance: Option<f64>,
     max_iterations: Option<usize>,
-    /// Whether simpler methods stand beside sparse components.
+    /// Whether to add simpler methods beside sparse components.
     baselines: Option<bool>,
-    /// Components to compare with, as [`Recovery::components`] has them.
+    /// Components to compare with, in the form of [`Recovery::components`].
     reference: Option<Vec<f64>>,
 }
 
@@ -65,7 +65,7 @@ pub struct Recovery {
 
 #[wasm_bindgen]
 impl Recovery {
-    /// Everything but the components, an object.
+    /// Everything except the components, an object.
     #[must_use]
     pub fn facts(&self) -> JsValue {
         self.facts.clone()
@@ -128,7 +128,7 @@ struct BaselineFacts {
     sin_theta_squared: Option<f64>,
 }
 
-/// What is known of an aggregate's estimate.
+/// The facts about an aggregate's estimate.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Estimate {
@@ -172,7 +172,7 @@ impl Aggregate {
         object(&solve_path(covariance.matrix(), covariance.noise_deviation(), rank, points, Watch::new(progress))?)
     }
 
-    /// Predicts the error of the leading components, with the spectrum read out of the estimate: an object.
+    /// Predicts the error of the leading components, with the spectrum of the estimate: an object.
     pub fn predict(&self, rank: usize) -> Result<JsValue, JsValue> {
         let rank = Rank::new(rank).map_err(thrown)?;
         object(&predict_from_estimate(&self.covariance()?, rank).map_err(thrown)?)
@@ -299,10 +299,10 @@ impl Estimate {
     }
 }
 
-/// Who is told how far it is, and may stop it.
+/// The callback that receives the progress, and may stop the work.
 pub(crate) struct Watch<'a> {
     callback: &'a Function,
-    /// What the callback threw.
+    /// The callback's exception.
     thrown: Option<JsValue>,
 }
 

@@ -18,7 +18,7 @@ use ldp_pca::simulation::{
     Trial,
 };
 
-/// Who is asked, and which collection of them it is.
+/// The population, and the number of its collection.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct CollectionOptions {
@@ -106,8 +106,7 @@ impl CollectionOptions {
         self.mechanisms.iter().map(|mechanism| build(mechanism, self.dimension)).collect()
     }
 
-    /// Draws the population and hands over the trial and its randomness, the same that the command line's `simulate`
-    /// has.
+    /// Draws the population and returns the trial and its randomness, the same as in the command line's `simulate`.
     fn with_trial<T>(
         &self,
         mechanisms: &[Mechanism],
@@ -251,7 +250,7 @@ impl Compared {
         self.relative_gap
     }
 
-    /// Everything but the matrices, as a JSON array.
+    /// Everything except the matrices, as a JSON array.
     #[must_use]
     pub fn facts(&self) -> JsValue {
         self.facts.clone()

@@ -295,7 +295,7 @@ mod tests {
     }
 
     /// Never below, and within some margins of what is subtracted from each other: two parts in 1e12, more where
-    /// arguments are large. (Where they are very large, the epsilons below tell how near.)
+    /// arguments are large. (Where they are very large, the epsilons below show how near.)
     #[test]
     fn delta_of_gaussian_noise_is_that_of_a_hundred_digits_or_a_little_more() {
         for (inputs, truth) in known("gaussian_delta") {

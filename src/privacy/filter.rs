@@ -23,12 +23,12 @@
 //! more).
 //!
 //! # Proof for sums
-//! Basic composition is a filter (Rogers et al. 2016). An (eps_i, delta_i)-private report has laws `(1 - delta_i) P' +
-//! delta_i P''` and `(1 - delta_i) Q' + delta_i Q''`, where P' and Q' differ by factors of at most `e^eps_i` (Kairouz,
-//! Oh & Viswanath 2015, Theorem 3.4). Replace in every step the laws by `(1 - delta_i) P'` and `(1 - delta_i) Q'`. Of a
-//! sequence's probability under x at most `sum delta_i` is lost, the largest sum there is on any path; what remains is
-//! at most `e^(sum eps_i)` times what remains under y, on every path. Both sums are bounded on every path, however it
-//! was chosen. ∎
+//! Basic composition is a filter (Rogers et al. 2016). An (eps_i, delta_i)-private report has laws
+//! `(1 - delta_i) P' + delta_i P''` and `(1 - delta_i) Q' + delta_i Q''`, where P' and Q' differ by factors of at most
+//! `e^eps_i` (Kairouz, Oh & Viswanath 2015, Theorem 3.4). Replace in every step the laws by `(1 - delta_i) P'` and
+//! `(1 - delta_i) Q'`. Of a sequence's probability under x at most `sum delta_i` is lost, the largest sum there is on
+//! any path; what remains is at most `e^(sum eps_i)` times what remains under y, on every path. Both sums are bounded
+//! on every path, however it was chosen. ∎
 //!
 //! # Proof for Renyi divergences
 //! Let alpha be fixed by the budget alone (`order`). A sequence fits when *either* all its reports are pure and their

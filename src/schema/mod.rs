@@ -229,8 +229,9 @@ impl Schema {
         names
     }
 
-    /// Converts d encoded features, of a mean for instance, back to the units of their columns: `offset + scale ×
-    /// feature` for a numeric one. Features of a categorical column stay as they are (in a mean: the share of a value).
+    /// Converts d encoded features, of a mean for instance, back to the units of their columns:
+    /// `offset + scale × feature` for a numeric one. Features of a categorical column stay as they are (in a mean: the
+    /// share of a value).
     ///
     /// ```
     /// # let schema = ldp_pca::schema::Schema::from_json(r#"{"columns": [

@@ -38,7 +38,7 @@ use ldp_pca::privacy::Epsilon;
 use ldp_pca::recovery::{Rank, RecoveryError};
 use ldp_pca::subspace::Subspace;
 
-/// How strongly a draw prefers directions of large variance.
+/// A draw's preference for directions of large variance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exponent {
     /// `a = eps / (4 k)`.
@@ -52,12 +52,12 @@ pub enum Exponent {
 pub struct Amin {
     /// The claim's epsilon, for all draws together.
     pub epsilon: Epsilon,
-    /// How it is spent.
+    /// The split of the budget.
     pub exponent: Exponent,
 }
 
 impl Amin {
-    /// The method with all of `epsilon` made use of.
+    /// The method with full use of `epsilon`.
     #[must_use]
     pub fn new(epsilon: Epsilon) -> Self {
         Self { epsilon, exponent: Exponent::Exact }

@@ -30,7 +30,7 @@ use ldp_pca::privacy::calibration::{analytic_gaussian_sigma, paper_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 
-/// How the scale of Gaussian noise is computed.
+/// The formula for the scale of Gaussian noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GaussianScale {
     /// `sqrt(2 ln(1.25 / delta)) / eps` times the sensitivity, for eps <= 1 (Dwork & Roth 2014, Theorem A.1).
@@ -39,7 +39,7 @@ pub enum GaussianScale {
     Analytic,
 }
 
-/// Which symmetric Gaussian matrices are drawn.
+/// The law of the symmetric Gaussian matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoiseGeometry {
     /// Entries on and above the diagonal of equal variance, as printed.
@@ -57,18 +57,18 @@ pub struct AnalyzeGauss {
     pub delta: Delta,
     /// Whether the noise is calibrated for one record replaced (sensitivity sqrt(2)) or for a record more or less (1).
     pub change: RecordChange,
-    /// How the scale of the noise is computed.
+    /// The formula for the scale of the noise.
     pub scale: GaussianScale,
-    /// Which noise.
+    /// The shape of the noise.
     pub geometry: NoiseGeometry,
 }
 
-/// What may happen to one record between neighbouring sets.
+/// The change of one record between neighbouring sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordChange {
     /// It is replaced.
     Replaced,
-    /// It is there or not.
+    /// It is present or absent.
     AddedOrRemoved,
 }
 

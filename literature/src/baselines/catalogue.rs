@@ -9,13 +9,14 @@ use super::{
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 
-/// How many providers hold the records of [`DpsPca`] here. One, its default, would be the curator that it does without.
+/// The number of providers that hold the records of [`DpsPca`] here. Its default, one, would be the curator that it
+/// avoids.
 pub const PROVIDERS: usize = 10;
 
-/// All methods at `epsilon`, those that need one with `delta`, otherwise with the defaults of their documentation:
-/// those that promise nothing first, then from the trust that asks least to the one that asks most.
+/// All methods at `epsilon`, with `delta` where they need one, otherwise with the defaults of their documentation:
+/// first those that guarantee nothing, then from the least trust to the most.
 ///
-/// No method is refused here: one whose theorem excludes these parameters says so when it is asked for its guarantee.
+/// No method is refused here: one whose theorem excludes these parameters refuses when it is asked for its guarantee.
 #[must_use]
 pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>> {
     vec![
@@ -46,9 +47,9 @@ pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>
     ]
 }
 
-/// Those of [`methods`] that a web page has room for without asking, local and central: samplers, decompositions and
-/// private statistics that a single method needs would be a third of the lab. All of them are in a build of their own,
-/// the feature `methods`.
+/// Those of [`methods`] that the lab of a web page has room for, local and central: samplers, decompositions and
+/// private statistics that only one method needs would be a third of the lab. A separate build, the feature `methods`,
+/// has all of them.
 #[must_use]
 pub fn for_pages(epsilon: Epsilon, delta: Delta) -> [Box<dyn SubspaceEstimator>; 5] {
     [
@@ -60,7 +61,7 @@ pub fn for_pages(epsilon: Epsilon, delta: Delta) -> [Box<dyn SubspaceEstimator>;
     ]
 }
 
-/// A method's name as one types it: lower case, with hyphens for what is neither letter nor digit of ASCII.
+/// A method's name as an option: lower case, with hyphens for characters other than ASCII letters and digits.
 ///
 /// ```
 /// use ldp_pca_literature::baselines::catalogue::key;
@@ -133,7 +134,7 @@ mod tests {
     fn methods_that_promise_nothing_stand_first_and_the_others_by_trust_from_the_least_to_the_most() {
         let shape = Shape { records: 100_000, dimension: 10, rank: Rank::new(2).unwrap() };
         let place = |method: &dyn SubspaceEstimator| match method.trust() {
-            // A refusal is that of a method that would promise something.
+            // A refusal comes from a method that has a guarantee otherwise.
             _ if matches!(method.guarantee(shape), Ok(None)) => 0,
             Trust::Nobody | Trust::Local => 1,
             Trust::Providers => 2,

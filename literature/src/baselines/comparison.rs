@@ -10,7 +10,7 @@ use super::{BaselineError, MethodGuarantee, Outcome, Sample, Shape, SubspaceEsti
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::{Subspace, captured_variance, sin_theta_squared};
 
-/// Records, the number of components wanted of them, and what they are without privacy.
+/// Records, the number of components to find, and those components without privacy.
 ///
 /// ```
 /// use ldp_pca_literature::baselines::{Sample, catalogue, comparison::MethodComparison};
@@ -33,18 +33,18 @@ pub struct MethodComparison<'a> {
     seed: u64,
 }
 
-/// What one method did.
+/// The result of one method.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Its name.
     pub method: &'static str,
     /// Who sees records.
     pub trust: Trust,
-    /// What it promises; `None` where it promises nothing, or refuses.
+    /// Its guarantee; `None` where it has none, or refuses.
     pub guarantee: Option<MethodGuarantee>,
     /// Its estimates, one with each random stream.
     pub trials: Vec<Trial>,
-    /// Why it has none, or no more of them.
+    /// The reason why it has none, or fewer than asked for.
     pub refusal: Option<BaselineError>,
 }
 
@@ -55,13 +55,13 @@ pub struct Trial {
     pub sin_theta_squared: f64,
     /// `q_F = tr(V^T A V)`: the part of the second moments A that the estimate V captures.
     pub captured: f64,
-    /// How long the estimate took, by the clock of whoever asked. The second moments were there before.
+    /// The time of the estimate, by the caller's clock. The second moments were there before.
     pub seconds: f64,
-    /// What the method says about its estimate.
+    /// The method's diagnostics.
     pub diagnostics: Vec<(&'static str, f64)>,
 }
 
-/// The middle of several numbers, and where their middle half begins and ends.
+/// The median of several numbers, and the ends of their middle half.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quartiles {
     /// A quarter of the numbers lie below.
@@ -72,7 +72,7 @@ pub struct Quartiles {
     pub upper: f64,
 }
 
-/// A method's trials in a few numbers.
+/// A summary of a method's trials.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figures {
     /// See [`Trial::sin_theta_squared`].
@@ -95,7 +95,8 @@ impl<'a> MethodComparison<'a> {
         Ok(Self { sample, rank, truth, captured, seed })
     }
 
-    /// The same about other components than those of the records, as the population's where the records are synthetic.
+    /// The same, compared with other components than those of the records, such as the population's if the records are
+    /// synthetic.
     ///
     /// # Errors
     /// [`BaselineError`] when they are of another dimension.
@@ -119,22 +120,21 @@ impl<'a> MethodComparison<'a> {
         Shape { records: self.sample.records(), dimension: self.sample.dimension(), rank: self.rank }
     }
 
-    /// q_F of the components that methods are compared with; of those without privacy, than which no subspace captures
-    /// more.
+    /// q_F of the components that methods are compared with, or of those without privacy, which capture the most.
     #[must_use]
     pub fn most_captured(&self) -> f64 {
         self.captured
     }
 
-    /// What a subspace that knows nothing has on average: `k (1 - k/d)`.
+    /// The average error of a random subspace: `k (1 - k/d)`.
     #[must_use]
     pub fn uninformed(&self) -> f64 {
         let (rank, dimension) = (self.rank.value() as f64, self.sample.dimension() as f64);
         rank * (1.0 - rank / dimension)
     }
 
-    /// The method's promise, and one estimate for each of the numbered random streams, the same for every method.
-    /// `clock` tells seconds since any moment. A method that refuses, in the beginning or later, keeps its row.
+    /// The method's guarantee, and one estimate for each of the numbered random streams, the same for every method.
+    /// `clock` returns seconds since any moment. A method that refuses, at the start or later, keeps its row.
     pub fn row(
         &self,
         method: &dyn SubspaceEstimator,
@@ -187,7 +187,7 @@ impl<'a> MethodComparison<'a> {
 }
 
 impl Row {
-    /// Its trials in a few numbers; `None` without any.
+    /// A summary of its trials; `None` without any.
     #[must_use]
     pub fn figures(&self) -> Option<Figures> {
         let of = |figure: fn(&Trial) -> f64| Quartiles::of(self.trials.iter().map(figure));

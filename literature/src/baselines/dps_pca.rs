@@ -17,10 +17,10 @@ use super::{
 /// The method's name.
 const NAME: &str = "DPS-PCA";
 
-/// The smallest epsilon that is told.
+/// The smallest epsilon that is reported.
 const LEAST_TOLD: f64 = 1e-3;
 
-/// How much noise the providers add.
+/// The noise of the providers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Noise {
     /// By Algorithm 1. Epsilon must be below 1 and delta below 1/2, as Theorem 4.1 has it.
@@ -31,11 +31,11 @@ pub enum Noise {
     /// This standard deviation, whatever epsilon and delta are claimed for it: for the paper's figures, which leave the
     /// range of its theorem.
     Given(f64),
-    /// None, and no promise.
+    /// None, and no guarantee.
     Absent,
 }
 
-/// Where the iteration begins.
+/// The start of the iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
     /// At a random subspace.
@@ -45,7 +45,7 @@ pub enum Start {
     Thresholded,
 }
 
-/// What providers do about the norm of records.
+/// The providers' treatment of the norm of records.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// A longer record is an error.
@@ -63,7 +63,7 @@ pub struct DpsPca {
     pub epsilon: Epsilon,
     /// Delta of all rounds together.
     pub delta: Delta,
-    /// N: the records are dealt out in N runs of nearly the same length. Default 1, as in the paper's experiments.
+    /// N: the records are split into N runs of nearly the same length. Default 1, as in the paper's experiments.
     pub providers: usize,
     /// T. Default 10, as there.
     pub rounds: u32,
@@ -153,8 +153,8 @@ impl DpsPca {
                     let mut own = rows.clone().skip(first as usize).take(share as usize);
                     Provider::new(sample.dimension(), &mut own, self.norm_bound())?
                 }
-                // The server adds up messages, so who has which records is nothing to the result: all have the same
-                // mixture.
+                // The server adds up messages, so the split of the records does not affect the result: all have the
+                // same mixture.
                 Err(_) if short => Provider::from_second_moment(sample.second_moment(), share)?,
                 Err(refusal) => return Err(refusal.clone()),
             })
@@ -185,7 +185,7 @@ impl SubspaceEstimator for DpsPca {
         let proved = match (self.noise, self.norm_bound()) {
             (_, None) => None,
             (Noise::Corrected, Some(_)) => Some(EpsilonDelta::approximate(self.epsilon, self.delta)),
-            // Where delta alone covers everything, epsilon is as small as a number can be: nobody needs to read that.
+            // Where delta alone covers everything, epsilon is as small as a number can be, which nobody needs to read.
             (_, Some(norm)) => scale::epsilon(scale, self.delta, messages, norm)?
                 .and_then(|least| if least.value() < LEAST_TOLD { Epsilon::new(LEAST_TOLD).ok() } else { Some(least) })
                 .map(|epsilon| EpsilonDelta::approximate(epsilon, self.delta)),

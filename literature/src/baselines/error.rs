@@ -7,11 +7,11 @@ use ldp_pca::recovery::RecoveryError;
 use ldp_pca::subspace::SubspaceError;
 use ldp_pca_dps::DpsPcaError;
 
-/// Why a method of the literature refuses its parameters or its records.
+/// Reasons why a method of the literature refuses its parameters or its records.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BaselineError {
-    /// The records are not what every method takes.
+    /// The records are invalid for every method.
     #[error(transparent)]
     Sample(#[from] SampleError),
     /// A parameter outside the range for which the method's theorem is stated.
@@ -28,7 +28,7 @@ pub enum BaselineError {
         /// The range, and what to do.
         remedy: &'static str,
     },
-    /// The method reads the records one by one and was given their moments alone.
+    /// The method reads the records one by one and got only their moments.
     #[error("{method} reads records one by one: give it the records, not only their second moments")]
     NeedsRecords {
         /// The method.
@@ -36,7 +36,7 @@ pub enum BaselineError {
     },
     /// The method is for records inside the unit ball.
     #[error(
-        "{method} is for records of norm at most 1, and the longest has {norm}: bound them first, for instance by \
+        "{method} is for records of norm at most 1, but the longest has {norm}: bound them first, for instance by \
          dividing by a public bound of the norm"
     )]
     NeedsUnitBall {
@@ -47,7 +47,7 @@ pub enum BaselineError {
     },
     /// The method is for records inside a ball whose radius is one of its parameters.
     #[error(
-        "{method} was told that no record has a norm above {bound}, and the longest has {norm}: raise the bound, or \
+        "{method} requires records of norm at most {bound}, but the longest has {norm}: raise the bound, or \
          let longer records be scaled to it"
     )]
     LongRecord {
@@ -58,7 +58,7 @@ pub enum BaselineError {
         /// The largest norm.
         norm: f64,
     },
-    /// An iteration did not get anywhere.
+    /// An iteration failed.
     #[error("{method}: {what}")]
     Failed {
         /// The method.
@@ -83,7 +83,7 @@ pub enum BaselineError {
     Pipeline(#[from] Error),
 }
 
-/// Why numbers are no records.
+/// Reasons why numbers are not records.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SampleError {

@@ -6,24 +6,24 @@ use serde::Serialize;
 
 use ldp_pca::privacy::{Delta, Epsilon};
 
-/// Who sees records as they are.
+/// The parties that see unprotected records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trust {
-    /// Nobody but their owners: every report is private before it leaves the device.
+    /// Only their owners: every report is private before it leaves the device.
     Local,
     /// Each provider sees its own people's records; the server and the other providers see noisy messages.
     Providers,
-    /// One curator sees all records; readers of the result are kept from them.
+    /// One curator sees all records; readers of the result do not.
     Curator,
-    /// The curator and, through the result, its readers: nothing is promised.
+    /// The curator and, through the result, its readers: nothing is guaranteed.
     Everybody,
     /// Nobody sees or reads anything: the result does not depend on records.
     Nobody,
 }
 
 impl Trust {
-    /// Who has to keep their word, in a few words.
+    /// The parties that have to be trusted, in a few words.
     #[must_use]
     pub fn who(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl Trust {
     }
 }
 
-/// Which two sets of records a promise cannot tell apart.
+/// The neighbouring relation of a guarantee: pairs of sets of records that it hides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Adjacency {
@@ -74,7 +74,7 @@ impl fmt::Display for Adjacency {
 pub struct EpsilonDelta {
     /// The bound on the privacy loss.
     pub epsilon: Epsilon,
-    /// What is added to every probability.
+    /// The addition to every probability.
     pub delta: Option<Delta>,
 }
 
@@ -104,14 +104,15 @@ impl fmt::Display for EpsilonDelta {
     }
 }
 
-/// A method's promise: what its paper claims, and what of it holds.
+/// A method's guarantee: its paper's claim, and the proved part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MethodGuarantee {
-    /// What the paper claims for these parameters.
+    /// The paper's claim for these parameters.
     pub claimed: EpsilonDelta,
-    /// What is proved in the method's own file, never less than it really is; `None` where nothing is.
+    /// The budget that is proved in the method's own file, never less than the real one; `None` where nothing is
+    /// proved.
     pub proved: Option<EpsilonDelta>,
-    /// Which two sets of records are meant.
+    /// The neighbouring relation.
     pub adjacency: Adjacency,
     /// The argument in one sentence, with what it assumes.
     pub argument: &'static str,
@@ -124,7 +125,7 @@ impl MethodGuarantee {
         Self { claimed, proved: Some(claimed), adjacency, argument }
     }
 
-    /// Whether what is proved is no less than what is claimed.
+    /// Whether the proof gives everything that is claimed.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.proved.is_some_and(|proved| {

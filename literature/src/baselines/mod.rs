@@ -69,23 +69,23 @@ use rand::rand_core::CryptoRng;
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::Subspace;
 
-/// A way from records to a principal subspace, private or not.
+/// A method that estimates a principal subspace from records, private or not.
 ///
 /// A value holds all parameters of the method; the same value can estimate again from other records.
 pub trait SubspaceEstimator: Sync {
-    /// The method's name in its paper, as `MOD-SULQ`.
+    /// The method's name in its paper, such as `MOD-SULQ`.
     fn name(&self) -> &'static str;
 
-    /// Who sees records, and so has to be trusted: the curator, unless a method says otherwise.
+    /// The parties that see records, and so have to be trusted: the curator, unless a method overrides it.
     fn trust(&self) -> Trust {
         Trust::Curator
     }
 
-    /// What the method promises about `records` records of `dimension` features and `rank` components, and what of it
-    /// holds; `None` for a method that promises nothing.
+    /// The method's guarantee for `records` records of `dimension` features and `rank` components: its claim, and the
+    /// proved part; `None` for a method without one.
     ///
     /// # Errors
-    /// [`BaselineError`] where the parameters are outside the theorem that the promise rests on.
+    /// [`BaselineError`] where the parameters are outside the theorem behind the guarantee.
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError>;
 
     /// Estimates the leading `rank` components of the records' second moments.
@@ -95,7 +95,7 @@ pub trait SubspaceEstimator: Sync {
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError>;
 }
 
-/// The numbers that a promise may depend on. None of them is protected.
+/// The numbers that a guarantee may depend on. None of them is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// n, the number of records.
@@ -106,18 +106,18 @@ pub struct Shape {
     pub rank: Rank,
 }
 
-/// What a method found.
+/// The result of a method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The estimate, k-dimensional.
     pub subspace: Subspace,
-    /// What a reader of the method's paper would want to see beside it, as the burn-in statistic of a sampler; in the
-    /// order of the method's documentation, not protected by the guarantee.
+    /// Diagnostics for readers of the method's paper, such as the burn-in statistic of a sampler; in the order of the
+    /// method's documentation, and not protected by the guarantee.
     pub diagnostics: Vec<(&'static str, f64)>,
 }
 
 impl Outcome {
-    /// A subspace with nothing to say about it.
+    /// A subspace without diagnostics.
     #[must_use]
     pub fn new(subspace: Subspace) -> Self {
         Self { subspace, diagnostics: vec![] }

@@ -31,7 +31,7 @@ use ldp_pca::subspace::Subspace;
 
 const NAME: &str = "Oja";
 
-/// How an algorithm for one component finds r of them (Liu et al. 2022, section 7).
+/// The extension of an algorithm for one component to r of them (Liu et al. 2022, section 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RankExtension {
     /// All r columns are iterated together and brought back to orthonormal ones by QR after each step.
@@ -42,7 +42,7 @@ pub enum RankExtension {
 }
 
 impl RankExtension {
-    /// How many columns are iterated together, and how many times that is done.
+    /// The number of columns iterated together, and the number of such runs.
     pub(super) fn split(self, rank: Rank) -> (usize, usize) {
         match self {
             Self::Qr => (rank.value(), 1),
@@ -58,7 +58,7 @@ pub enum StepSizes {
     Theorem {
         /// alpha, above 1/2.
         alpha: f64,
-        /// What the theorem knows about the law of the records.
+        /// The theorem's parameters of the law of the records.
         law: Theorem22,
     },
     /// The theorem's form with the gap of these records, and the offset that keeps the first steps safe.
@@ -114,7 +114,7 @@ impl Theorem22 {
 pub struct Oja {
     /// The step sizes.
     pub steps: StepSizes,
-    /// How more than one component is found.
+    /// The extension to more than one component.
     pub extension: RankExtension,
 }
 

@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// Columns that are shorter than this part of what they were before their projection are lost to rounding.
+/// Columns shorter than this share of their length before the projection are lost to rounding.
 const LOST: f64 = 1e-13;
 
 /// A `rows` × `columns` matrix with independent standard normal entries.
@@ -24,7 +24,7 @@ pub(super) fn uniform_start(rows: usize, columns: usize, rng: &mut dyn CryptoRng
 }
 
 /// The Q of the thin QR decomposition with positive diagonal, by Gram-Schmidt run twice; `false` where the columns are
-/// dependent or not finite, and then they are not to be used.
+/// dependent or not finite, and then they must not be used.
 pub(super) fn orthonormalize_in_place(columns: &mut DMatrix<f64>) -> bool {
     for index in 0..columns.ncols() {
         let (known, mut rest) = columns.columns_range_pair_mut(..index, index..);

@@ -62,8 +62,8 @@ pub(super) fn laplace(rng: &mut dyn CryptoRng) -> f64 {
 }
 
 /// (`epsilon`, `delta`) where Gaussian noise of standard deviation `sigma` in every direction keeps it for a query of
-/// l2-sensitivity `sensitivity`; otherwise what that noise gives at the same delta, rounded up (Balle & Wang 2018,
-/// Theorem 8).
+/// l2-sensitivity `sensitivity`; otherwise the epsilon that the noise gives at the same delta, rounded up (Balle & Wang
+/// 2018, Theorem 8).
 pub(super) fn holding(
     epsilon: Epsilon,
     delta: Delta,

@@ -88,16 +88,16 @@ pub struct PrivateOja {
     pub epsilon: Epsilon,
     /// What is added to every probability.
     pub delta: Delta,
-    /// Where the guarantee comes from.
+    /// The source of the guarantee.
     pub amplification: Amplification,
     /// The noise.
     pub multiplier: Multiplier,
     /// beta. 1 clips nothing in the unit ball; [`PrivateOja::printed_threshold`] for a law that is known.
     pub threshold: f64,
-    /// What the step sizes take for `lambda_r - lambda_{r+1}`, in units of the threshold: a guess, not from the
-    /// records.
+    /// The value that the step sizes use for `lambda_r - lambda_{r+1}`, in units of the threshold: a guess, not from
+    /// the records.
     pub gap: f64,
-    /// How more than one component is found.
+    /// The extension to more than one component.
     pub extension: RankExtension,
 }
 
@@ -284,7 +284,7 @@ pub(super) fn permutation(count: usize, rng: &mut dyn CryptoRng) -> Vec<usize> {
     order
 }
 
-/// What all steps of one run have in common.
+/// The common parameters of all steps of one run.
 struct Run {
     threshold: f64,
     /// Standard deviation of the noise on a gradient's entries.
@@ -312,7 +312,7 @@ impl Run {
             let factor = if norm > self.threshold { self.threshold / norm } else { 1.0 };
             clipped += u32::from(factor < 1.0);
             for (mut column, overlap) in basis.column_iter_mut().zip(overlaps.iter()) {
-                // A gradient too long for a number counts as none: it must not be told by the answer's being none.
+                // A gradient too long for a number counts as none, so that a failed answer does not reveal it.
                 let weight = if norm.is_finite() { factor * overlap } else { 0.0 };
                 for (entry, x) in column.iter_mut().zip(record.iter()) {
                     let noise: f64 = StandardNormal.sample(rng);

@@ -136,12 +136,12 @@ impl Sample {
         Ok(DMatrixView::from_slice(&self.values, self.dimension, self.records as usize))
     }
 
-    /// Nothing, if no record is longer than `bound` (up to rounding in the last digits of a norm).
+    /// Checks that no record is longer than `bound` (up to rounding in the last digits of a norm).
     ///
     /// # Errors
     /// [`BaselineError::LongRecord`] in the name of `method`.
     pub fn check_norm(&self, method: &'static str, bound: f64) -> Result<(), BaselineError> {
-        // A bound that is no number is kept by nothing.
+        // No record keeps a bound that is not a number.
         if self.largest_norm <= bound * (1.0 + NORM_ROUNDING) {
             Ok(())
         } else {
@@ -149,13 +149,13 @@ impl Sample {
         }
     }
 
-    /// Nothing, if no record is longer than 1 and there are as many features as components.
+    /// Checks that no record is longer than 1, and that there are at least as many features as components.
     pub(super) fn check(&self, rank: Rank, method: &'static str) -> Result<(), BaselineError> {
         self.check_unit_ball(method)?;
         Ok(rank.check(self.dimension)?)
     }
 
-    /// Nothing, if no record is longer than 1 (up to rounding in the last digits of a norm).
+    /// Checks that no record is longer than 1 (up to rounding in the last digits of a norm).
     ///
     /// # Errors
     /// [`BaselineError::NeedsUnitBall`] in the name of `method`.
@@ -168,7 +168,7 @@ impl Sample {
     }
 }
 
-/// What rounding may add to the norm of a record that was divided by it.
+/// The rounding error in the norm of a record that was divided by it.
 const NORM_ROUNDING: f64 = 1e-9;
 
 #[cfg(test)]

@@ -75,10 +75,10 @@ const TEST_SHARE: f64 = 0.1;
 /// The part of delta with which the test may miss.
 const MISS_SHARE: f64 = 0.1;
 
-/// Which sensitivity the noise is for.
+/// The sensitivity that the noise is calibrated for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// That of the spiked model, of which nothing is proved for all records.
+    /// That of the spiked model, for which nothing is proved about all records.
     Spiked,
     /// That of a gap which is tested privately.
     Tested,
@@ -91,12 +91,12 @@ pub struct SpectralProjector {
     pub epsilon: Epsilon,
     /// The claim's delta.
     pub delta: Delta,
-    /// Which sensitivity.
+    /// The sensitivity.
     pub release: Release,
 }
 
 impl SpectralProjector {
-    /// As Cai, Xia & Zha have it.
+    /// The method of Cai, Xia & Zha.
     #[must_use]
     pub fn new(epsilon: Epsilon, delta: Delta) -> Self {
         Self { epsilon, delta, release: Release::Spiked }
@@ -130,7 +130,8 @@ impl SpectralProjector {
         if !(signal > 0.0 && noise > 0.0) {
             return Err(BaselineError::Failed {
                 method: SPIKED,
-                what: "the records' spectrum is no spiked one: its k-th eigenvalue must be above the mean of the rest, \
+                what: "the records' spectrum is not a spiked one: its k-th eigenvalue must be above the mean of the \
+                    rest, \
                     and that above 0",
             });
         }

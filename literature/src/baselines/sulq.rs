@@ -50,7 +50,7 @@ pub enum SulqNoise {
     Laplace,
 }
 
-/// What is made of a matrix that is not symmetric.
+/// The reading of a matrix that is not symmetric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// Its leading eigenvectors, as printed; refused where they span no real subspace of k dimensions.
@@ -66,7 +66,7 @@ pub struct Sulq {
     pub epsilon: Epsilon,
     /// The noise.
     pub noise: SulqNoise,
-    /// What is made of the noisy matrix.
+    /// The reading of the noisy matrix.
     pub reading: Reading,
 }
 
@@ -117,7 +117,7 @@ impl SubspaceEstimator for Sulq {
         Ok(Some(MethodGuarantee { claimed, proved: Some(proved), adjacency: Adjacency::ReplaceOne, argument }))
     }
 
-    /// Diagnostics: how many eigenvalues are complex, as printed; none for the symmetric part.
+    /// Diagnostics: the number of complex eigenvalues, as printed; none for the symmetric part.
     ///
     /// # Errors
     /// [`BaselineError::Failed`] where the leading eigenvectors span no real subspace.

@@ -49,7 +49,7 @@ use ldp_pca::recovery::Rank;
 pub struct WishartDifference {
     /// The claim's epsilon.
     pub epsilon: Epsilon,
-    /// What the noise is calibrated for.
+    /// The relation that the noise is calibrated for.
     pub change: RecordChange,
 }
 
@@ -150,7 +150,7 @@ mod tests {
             sum
         };
         // A change by x x^T - y y^T with orthogonal x and y has nuclear norm 2, a diagonal one likewise: at c = 1 the
-        // ratio is at most e^2, but for the grid, and comes near it far out.
+        // ratio is at most e^2, up to the grid, and comes near it far out.
         let mut largest = 0.0f64;
         for w in [[0.0, 0.0, 0.0], [2.0, -2.0, 0.0], [0.4, 0.2, 1.0], [-1.0, 2.0, -0.6]] {
             for v in [[1.0, -1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 1.0, 0.0]] {

@@ -5,13 +5,13 @@ use super::{Table, Value, is};
 /// A picture: series over two axes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
-    /// What it shows, in a line.
+    /// Its content, in a line.
     pub title: String,
     /// Left to right.
     pub x: Axis,
     /// Bottom to top.
     pub y: Axis,
-    /// What is drawn, in the order of the legend.
+    /// The series, in the order of the legend.
     pub series: Vec<Series>,
     /// Lines across the whole picture.
     pub levels: Vec<Level>,
@@ -20,9 +20,9 @@ pub struct Figure {
 /// An axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
-    /// What it counts.
+    /// Its quantity.
     pub label: String,
-    /// Whether it is logarithmic: what is not above 0 is left out.
+    /// Whether it is logarithmic: values that are not above 0 are left out.
     pub logarithmic: bool,
 }
 
@@ -43,22 +43,22 @@ impl Axis {
 pub struct Series {
     /// Its name in the legend.
     pub name: String,
-    /// Whose it is.
+    /// Its source.
     pub style: Style,
     /// From left to right.
     pub points: Vec<Point>,
 }
 
-/// Whose series it is. It decides about colour and dashes, so that a reader finds ours and the references at a glance.
+/// The source of a series. It sets colour and dashes, so that a reader finds ours and the references at a glance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// A method of the paper, or another one; those of a figure are told apart by their colours.
+    /// A method of the paper, or another one; colours distinguish those of a figure.
     Method,
     /// This crate's.
     Ours,
     /// The answer without privacy.
     NonPrivate,
-    /// A theory's line, as a prediction or a bound: dashed.
+    /// A theoretical line, such as a prediction or a bound: dashed.
     Theory,
 }
 
@@ -114,7 +114,7 @@ impl Series {
         Self { name: name.into(), style, points }
     }
 
-    /// [`means`](Self::means) of each of these values of the column `method`, but for those without any.
+    /// [`means`](Self::means) of each of these values of the column `method`, except those without any.
     #[must_use]
     pub fn of_methods(
         methods: &[(&'static str, Style)],
@@ -132,7 +132,7 @@ impl Series {
 /// A printed table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grid {
-    /// What it shows, in a line.
+    /// Its content, in a line.
     pub title: String,
     /// The heads of the columns.
     pub heads: Vec<String>,

@@ -327,7 +327,7 @@ impl Run<'_> {
     }
 }
 
-/// Where data sets come from. They are read once, whoever asks.
+/// A source of data sets. Each is read once.
 pub trait Data: Sync {
     /// A data set that is a matrix.
     ///

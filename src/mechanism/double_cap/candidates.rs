@@ -266,7 +266,7 @@ mod tests {
         assert!(expected.contains(&0) && expected.contains(&1));
     }
 
-    /// A word of zeros has the smallest numbers: what stands for an end in the table is no coordinate.
+    /// A word of zeros has the smallest numbers: the mark of an end in the table is not a coordinate.
     #[test]
     fn ends_are_filled_in_whatever_the_length() {
         struct Zeros;

@@ -36,10 +36,10 @@
 //!    some other law otherwise. Suppose the adversary also learns which reports are not draws from w, and from whom
 //!    each of them is. That does not depend on x_0 or x_1; what remains is the multiset of m reports, one from R(. | x)
 //!    and m - 1 from w, with m - 1 binomial, (n - 1, q). Given their ids, any of the m is equally likely to be the
-//!    differing one. So the density of the payloads, with respect to m draws from w, is `(1/m) sum_i R(y_i | x, id_i) /
-//!    w(y_i)`, and `delta <= E[(1/m) (sum_i l_i)_+]` with `l_i = (R(y_i | x_0, id_i) - e^eps R(y_i | x_1, id_i)) /
-//!    w(y_i)` for independent draws y_i from w. As `P(m) / m` is `P(Bin(n, q) = m) / (n q)`, that is `E[(sum_{i <= m}
-//!    l_i)_+] / (n q)` with m binomial, (n, q).
+//!    differing one. So the density of the payloads, with respect to m draws from w, is
+//!    `(1/m) sum_i R(y_i | x, id_i) / w(y_i)`, and `delta <= E[(1/m) (sum_i l_i)_+]` with `l_i = (R(y_i | x_0, id_i) -
+//!    e^eps R(y_i | x_1, id_i)) / w(y_i)` for independent draws y_i from w. As `P(m) / m` is `P(Bin(n, q) = m) / (n
+//!    q)`, that is `E[(sum_{i <= m} l_i)_+] / (n q)` with m binomial, (n, q).
 //! 2. *The worst l.* Every l_i has the mean 1 - e^eps. Let l be a law of the same mean that is above that of l_i in
 //!    convex order for every id (`E phi(l) >= E phi(l_i)` for every convex phi). Sums of independent draws keep that
 //!    order, term by term, and the positive part is convex: draws from l may take the place of all l_i.

@@ -58,7 +58,7 @@ impl fmt::Display for BatchGuarantee {
             f,
             "({:.6}, {}) for any two records of one person in an anonymised batch of {} reports ({} bound): in \
                 addition to the local guarantee of \
-             every report, never instead of it, and only against whoever sees the batch without its senders",
+             every report, never instead of it, and only against those who see the batch without its senders",
             self.epsilon, self.delta, self.reports, self.bound
         )
     }

@@ -13,7 +13,7 @@ use ldp_pca::privacy::{Delta, Epsilon};
 /// The part of the Gaussian budget of Algorithm 5 that goes to the location, in units of concentrated privacy.
 const LOCATION_SHARE: f64 = 0.25;
 
-/// The part of the delta of Algorithm 5 that goes to bins which hold something in one data set alone.
+/// The part of the delta of Algorithm 5 for bins that hold something in only one data set.
 const UNSEEN_SHARE: f64 = 0.25;
 
 /// The noise of one batch.
@@ -27,7 +27,7 @@ pub(super) struct Calibration {
     pub(super) location: BinNoise,
     /// Standard deviation of the mean's noise in units of its l2-sensitivity.
     pub(super) mean: f64,
-    /// The smallest batch in which all find what they look for.
+    /// The smallest batch in which all of them succeed.
     pub(super) batch: usize,
 }
 

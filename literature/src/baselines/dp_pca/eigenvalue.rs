@@ -31,7 +31,7 @@ use crate::baselines::orthonormal::uniform_start;
 use ldp_pca::linalg::lanczos;
 use ldp_pca::recovery::RecoveryError;
 
-/// The smallest value that is told from 0: where all gradients are the same, the noise is nothing instead of 0.
+/// The smallest value that is distinguished from 0.
 const SMALLEST: f64 = 1e-200;
 
 /// The private estimate of the covariance's top eigenvalue, from `gradients`, one per column.
@@ -103,7 +103,7 @@ const STEPS: usize = 12;
 
 /// The top eigenvalue of `(1/b) G G^T`.
 fn top_eigenvalue(pairs: &DMatrix<f64>, rng: &mut dyn CryptoRng) -> Result<f64, BaselineError> {
-    // Products would overflow, and an error would tell of a single gradient.
+    // Products would overflow, and an error would reveal a single gradient.
     if !pairs.norm_squared().is_finite() {
         return Ok(f64::INFINITY);
     }

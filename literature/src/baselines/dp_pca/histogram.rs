@@ -35,7 +35,7 @@ use rand::rand_core::CryptoRng;
 
 use crate::baselines::perturbation::{laplace, normal};
 
-/// The noise of one histogram and what a bin must reach.
+/// The noise of one histogram, and the threshold of a bin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct BinNoise {
     law: Law,
@@ -63,7 +63,7 @@ impl BinNoise {
         Self { law: Law::Gaussian { sigma }, threshold: (1.0 + sigma * tail).next_up() }
     }
 
-    /// What the noise exceeds with probability `failure` at most, on either side.
+    /// The value that the noise exceeds with probability at most `failure`, on either side.
     pub(super) fn exceeded_with(&self, failure: f64) -> f64 {
         let logarithm = -libm::log(failure.min(1.0));
         match self.law {

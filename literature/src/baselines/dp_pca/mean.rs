@@ -46,7 +46,7 @@ use crate::baselines::orthonormal::normal_matrix;
 pub(super) struct PrivateMean {
     /// rows × columns, as the iterate.
     pub(super) value: DMatrix<f64>,
-    /// The private scale that it rests on: a top eigenvalue, or a mean square.
+    /// The private scale behind it: a top eigenvalue, or a mean square.
     pub(super) scale: f64,
     /// Standard deviation of the noise on each entry.
     pub(super) noise: f64,

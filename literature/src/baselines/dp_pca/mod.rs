@@ -119,9 +119,9 @@ pub struct DpPca {
     pub batches: Option<usize>,
     /// zeta, the probability with which the private ranges may miss. It has no part in the guarantee.
     pub failure: f64,
-    /// How far a box reaches.
+    /// The reach of a box.
     pub tail: Tail,
-    /// How far a ball reaches, in units of the root mean square distance of a gradient from its centre.
+    /// The reach of a ball, in units of the root mean square distance of a gradient from its centre.
     pub radius: f64,
     /// The step sizes.
     pub steps: StepSizes,
@@ -129,7 +129,7 @@ pub struct DpPca {
     pub range: Range,
     /// The noise's constants.
     pub accounting: Accounting,
-    /// How more than one component is found.
+    /// The extension to more than one component.
     pub extension: RankExtension,
 }
 
@@ -317,7 +317,7 @@ struct Plan {
     calibration: Calibration,
 }
 
-/// What one estimate leaves: the diagnostics are of the last batch, or sums.
+/// The result of one estimate: the diagnostics are of the last batch, or sums.
 #[derive(Clone, Debug, Default)]
 struct Run {
     basis: DMatrix<f64>,
@@ -359,7 +359,7 @@ fn gradients(
         for (place, overlap) in overlaps.iter().enumerate() {
             gradient.rows_mut(place * rows, rows).axpy(*overlap, &outside, 0.0);
         }
-        // A record so long that its gradient is no number must not be told by the whole answer's being none.
+        // A record so long that its gradient is not a number must not be revealed by a failure of the whole answer.
         if !gradient.iter().all(|value| value.is_finite()) {
             gradient.fill(0.0);
         }

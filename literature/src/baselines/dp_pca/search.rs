@@ -29,7 +29,7 @@ use crate::baselines::private_oja::permutation;
 use crate::baselines::{BaselineError, Shape};
 use ldp_pca::privacy::{Delta, Epsilon};
 
-/// Rounds beyond this many have shares that nothing can be found with.
+/// The most rounds: later ones have shares too small to find anything.
 const MOST_ROUNDS: u32 = 16;
 
 /// The distinct pairs (c_1, c_2) of round i.
@@ -71,7 +71,7 @@ pub(super) fn check(method: &DpPca, shape: Shape, rounds: u32) -> Result<(), Bas
             "the number of the search's rounds",
             f64::from(rounds),
             "section 5 of Liu, Kong, Jain & Oh (2022)",
-            "it must be at most 16: later rounds have shares of the budget that nothing can be found with",
+            "it must be at most 16: later rounds have shares of the budget too small to find anything",
         ));
     }
     (1..=rounds).try_for_each(|round| {

@@ -48,7 +48,7 @@ impl DoubleCapPca {
         Ok(DoubleCap::new(dimension, ball, self.epsilon, self.candidates, self.cap).map_err(Error::from)?)
     }
 
-    /// What becomes of the reports of all records, for `method`.
+    /// The sums of the reports of all records, for `method`.
     pub(super) fn sums(
         &self,
         method: &'static str,

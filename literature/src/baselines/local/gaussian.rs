@@ -86,7 +86,7 @@ impl SubspaceEstimator for WangXuPca {
     fn guarantee(&self, _: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         let sigma = paper_sigma(self.epsilon, self.delta);
         let real = gaussian_delta(sigma, COVARIANCE_SENSITIVITY, self.epsilon).map_err(Error::from)?;
-        // A delta of 1 is no promise; one that underflows is still not nothing.
+        // A delta of 1 guarantees nothing; one that underflows is still not 0.
         let proved = Delta::new(real.max(f64::MIN_POSITIVE)).ok();
         Ok(Some(MethodGuarantee {
             claimed: EpsilonDelta::approximate(self.epsilon, self.delta),
@@ -112,11 +112,11 @@ pub struct WangXuSparse {
     /// c in the penalty `c noise sqrt(ln d)`: of the order of Theorem 4. From 2 on it meets the condition of Lemma 15
     /// as to the noise, whose largest entry is close to `2 noise sqrt(ln d)`.
     pub penalty_factor: f64,
-    /// How the problem is solved.
+    /// The algorithm for the problem.
     pub solver: SparseSolver,
 }
 
-/// How the sparse problem of Algorithm 2 is solved. It is convex: both find the same solution.
+/// An algorithm for the sparse problem of Algorithm 2. It is convex: both find the same solution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SparseSolver {
     /// As printed. A step is an eigendecomposition of all p features, which takes a minute at p = 7,000.
@@ -126,8 +126,8 @@ pub enum SparseSolver {
 }
 
 impl WangXuSparse {
-    /// With the factor that this crate uses too, [`DEFAULT_PENALTY_FACTOR`], so that methods differ in their noise
-    /// alone; constant rho, no over-relaxation, until a relative gap of 1e-4 or for 300 iterations.
+    /// With this crate's own factor, [`DEFAULT_PENALTY_FACTOR`], so that methods differ only in their noise; constant
+    /// rho, no over-relaxation, until a relative gap of 1e-4 or for 300 iterations.
     #[must_use]
     pub fn new(epsilon: Epsilon, delta: Delta) -> Self {
         let admm = AdmmSettings { tolerance: TOLERANCE, max_iterations: MOST_STEPS, ..AdmmSettings::default() };

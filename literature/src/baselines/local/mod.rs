@@ -1,4 +1,4 @@
-//! Local methods: every record is randomized by its owner, and whoever sums up the reports sees nothing else.
+//! Local methods: every record is randomized by its owner, and the aggregator sees only the reports.
 //!
 //! | method | its paper | noise of a report | components |
 //! |---|---|---|---|
@@ -30,7 +30,7 @@ use super::{BaselineError, Outcome};
 use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Rank, SolverSettings, default_penalty, solve_admm};
 use ldp_pca::subspace::Subspace;
 
-/// An unbiased estimate of the second moments, as whoever sums up the reports has it.
+/// The aggregator's unbiased estimate of the second moments.
 struct Estimate {
     /// d × d.
     matrix: DMatrix<f64>,

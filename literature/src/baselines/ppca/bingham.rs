@@ -37,7 +37,7 @@ use rand::rand_core::CryptoRng;
 use crate::baselines::BaselineError;
 use crate::baselines::perturbation::normal;
 
-/// A unit vector, and how many proposals it took.
+/// A unit vector, and the number of proposals it took.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draw {
     /// d numbers.
@@ -180,7 +180,7 @@ impl<'a> Complement<'a> {
     /// ```
     ///
     /// and D is positive on W when S has as many negative eigenvalues as D (Haynsworth 1968). Ten times faster than
-    /// [`Complement::envelope`], and less sure where D is nearly singular.
+    /// [`Complement::envelope`], and less reliable where D is nearly singular.
     fn trace(&self, mu: f64) -> Option<f64> {
         let (d, m) = self.reflections.shape();
         let inverse = DVector::from_fn(d, |index, _| 1.0 / (mu - 2.0 * self.exponents[index]));
@@ -216,7 +216,7 @@ impl<'a> Complement<'a> {
 
     /// The envelope of the mu where the trace is about 1.
     fn best_envelope(&self) -> Option<Envelope> {
-        // What was found by the fast trace counts if the envelope says the same.
+        // The result of the fast trace counts if the envelope agrees.
         if let Some((envelope, trace)) = self.envelope(self.best(&|mu| self.trace(mu)))
             && (trace - 1.0).abs() <= 2.0 * TRACE_TOLERANCE
         {
@@ -248,7 +248,7 @@ impl<'a> Complement<'a> {
     }
 }
 
-/// `None` where it does not converge: the iteration itself would go on for ever.
+/// `None` where it does not converge: the iteration itself would never end.
 fn eigen(matrix: DMatrix<f64>) -> Option<SymmetricEigen<f64, Dyn>> {
     let steps = STEPS_PER_EIGENVALUE * matrix.nrows();
     SymmetricEigen::try_new(matrix, f64::EPSILON, steps)
@@ -259,10 +259,10 @@ const STEPS_PER_EIGENVALUE: usize = 100;
 /// Eigenvalues of D on W, relative to its diagonal part, that count as positive.
 const POSITIVE: f64 = 1e-12;
 
-/// How near to 1 the trace is brought.
+/// The accuracy of the trace around 1.
 const TRACE_TOLERANCE: f64 = 0.03;
 
-/// Bisections at the most: the interval is then as wide as the rounding of its ends.
+/// The largest number of bisections: the interval is then as wide as the rounding of its ends.
 const BISECTIONS: usize = 60;
 
 /// `(I + B diag(factors) B^T)` and then the diagonal: an inverse root of D on W.

@@ -14,8 +14,8 @@ use ldp_pca::subspace::Subspace;
 /// The chain of a Gibbs sampler for the matrix Bingham law with diagonal parameter: density proportional to
 /// `exp(tr(X^T diag(exponents) X))` over orthonormal X, d × k with k < d, which is a law of the subspace S they span.
 ///
-/// A sweep has two passes, each of which leaves the law as it is, followed by a uniform rotation of the columns among
-/// themselves, which the law does not notice.
+/// A sweep has two passes, each of which preserves the law, followed by a uniform rotation of the columns among
+/// themselves, which does not change the law.
 ///
 /// - *By columns* (Hoff 2009, section 3): each column given the others. It reaches everything, but slowly where
 ///   exponents differ by orders: the columns are at random angles to the axes.
@@ -29,9 +29,9 @@ use ldp_pca::subspace::Subspace;
 pub struct Gibbs<'a> {
     exponents: &'a [f64],
     columns: DMatrix<f64>,
-    /// How many vectors were drawn.
+    /// The number of vectors drawn.
     pub(super) draws: u64,
-    /// How many proposals the rejection sampler made for them.
+    /// The number of proposals of the rejection sampler for them.
     pub(super) proposals: u64,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Gibbs<'a> {
             })?;
         }
         let rotated = &self.columns * uniform_columns(k, k, rng)?;
-        // Orthonormal up to rounding; made so again lest errors add up.
+        // Orthonormal up to rounding; orthonormalized again so that errors do not add up.
         self.columns = Subspace::new(&rotated)?.into_basis();
         Ok(())
     }

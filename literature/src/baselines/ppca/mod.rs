@@ -106,7 +106,7 @@ impl SubspaceEstimator for Ppca {
 }
 
 impl Ppca {
-    /// The last state of the chain and what it says of itself, in coordinates where A is diagonal.
+    /// The last state of the chain and its diagnostics, in coordinates where A is diagonal.
     fn gibbs(&self, exponents: &DVector<f64>, k: usize, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
         let mut chain = Gibbs::start(exponents.as_slice(), k, rng)?;
         let mut sum = DMatrix::zeros(exponents.len(), k);
@@ -128,7 +128,7 @@ impl Ppca {
 }
 
 /// The difference of means between the first tenth and the last half in standard errors (Geweke 1992), each from the
-/// means of its batches; 0 for fewer than 100 numbers, which say nothing.
+/// means of its batches; 0 for fewer than 100 numbers, which show nothing.
 fn geweke(trace: &[f64]) -> f64 {
     let n = trace.len();
     if n < 100 {

@@ -12,7 +12,7 @@ pub(super) struct BurnIn;
 
 /// Epsilon of the chains; the section does not say, sections 6.3 and 6.4 have this.
 const EPSILON: f64 = 0.1;
-/// What the paper takes for convergence.
+/// The paper's criterion of convergence.
 const LEVEL: f64 = 0.01;
 /// The data sets of the figure.
 const SHOWN: [usize; 2] = [0, 3];

@@ -24,7 +24,7 @@ const COSTS: [f64; 4] = [1.0, 10.0, 100.0, 1000.0];
 /// Parts that C is chosen by, and how many of the training records they have together.
 const FOLDS: usize = 3;
 const TUNING: usize = 5000;
-/// Passes over the training records at most: the accuracy does not change after fewer.
+/// The most passes over the training records: the accuracy settles earlier.
 const EPOCHS: usize = 300;
 
 /// As printed, kddcup99: non-private PCA, PPCA, MOD-SULQ, random projections.

@@ -38,7 +38,7 @@ const REAL: [(&str, usize); 4] = [("kddcup99", 4), ("census", 8), ("localization
 /// Steps of the paper's sampler on real data (section 6.2).
 const SWEEPS: usize = 20_000;
 
-/// How many sweeps PPCA's sampler makes, beside the paper's number.
+/// The number of sweeps of PPCA's sampler, beside the paper's number.
 fn sweeps_beside_the_papers(sweeps: usize) -> String {
     if sweeps == SWEEPS {
         "20,000, as in the paper".into()
@@ -49,7 +49,7 @@ fn sweeps_beside_the_papers(sweeps: usize) -> String {
 
 /// The data set of this name.
 fn data_set(name: &'static str) -> &'static DataSet {
-    DataSet::named(name).unwrap_or_else(|| panic!("{name} is none of the data sets"))
+    DataSet::named(name).unwrap_or_else(|| panic!("{name} is not one of the data sets"))
 }
 
 /// The four methods of the paper's figures and ours, in the order in which rows and legends have them.
@@ -95,11 +95,11 @@ impl Methods {
     }
 }
 
-/// What is to be expected of double-cap on records in the unit ball whose second moments have these eigenvalues, in
-/// descending order.
+/// The prediction for double-cap on records in the unit ball whose second moments have these eigenvalues, in descending
+/// order.
 fn expected(eigenvalues: &[f64], rank: Rank, records: u64, epsilon: Epsilon) -> Result<Prediction, ExperimentError> {
     let dimension = eigenvalues.len();
-    // As many signals as the law of the noise tells apart, the rest as one level.
+    // As many signals as the law of the noise distinguishes, the rest as one level.
     let signals = (2 * rank.value()).min(dimension - 1);
     let rest = &eigenvalues[signals..];
     let bulk = rest.iter().sum::<f64>() / rest.len() as f64;
@@ -147,7 +147,7 @@ fn mean_and_deviation(
     format!("{} ± {}", decimals(table.mean(column, conditions), digits), decimals(deviation, digits))
 }
 
-/// `0.6655`, or nothing for what is no number.
+/// `0.6655`, or nothing for NaN.
 fn decimals(number: f64, digits: usize) -> String {
     if number.is_finite() { format!("{number:.digits$}") } else { String::new() }
 }

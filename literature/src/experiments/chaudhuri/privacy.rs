@@ -41,7 +41,7 @@ fn sizes(scale: Scale) -> (u32, usize) {
     scale.choose((10, 10), (3, 10))
 }
 
-/// What each row of it has.
+/// The columns of each row.
 const COLUMNS: &[&str] =
     &["data_set", "epsilon", "method", "draw", "q_f", "share", "eigenvalue", "threshold", "predicted_error"];
 

@@ -20,10 +20,10 @@ use crate::baselines::{Sample, SampleError};
 const FEATURES: usize = 41;
 /// Which of them are categorical, from 0.
 const CATEGORICAL: [usize; 3] = [1, 2, 3];
-/// The label of a connection that is no attack.
+/// The label of a connection that is not an attack.
 const NORMAL: &str = "normal.";
 
-/// What a record is divided by once each feature has the maximum 1.
+/// The divisor of a record once each feature has the maximum 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaling {
     /// The largest norm of all records of the file, as Chaudhuri et al.
@@ -36,7 +36,7 @@ pub enum Scaling {
 #[derive(Clone, Debug)]
 pub struct Connections {
     dimension: usize,
-    /// Where the features of each record begin in `features` and `values`; one more at the end.
+    /// The start of each record's features in `features` and `values`; one more at the end.
     starts: Vec<usize>,
     features: Vec<u16>,
     values: Vec<f64>,
@@ -158,7 +158,7 @@ impl Connections {
     }
 }
 
-/// Lines as they stand in the file.
+/// The lines of the file.
 #[derive(Default)]
 struct Raw {
     numbers: Vec<f64>,
@@ -190,7 +190,7 @@ impl Raw {
             } else if column < FEATURES {
                 let number = field.trim().parse().ok().filter(|number: &f64| number.is_finite());
                 self.numbers
-                    .push(number.ok_or_else(|| wrong(format!("column {} is {field:?}: no number", column + 1)))?);
+                    .push(number.ok_or_else(|| wrong(format!("column {} is {field:?}, not a number", column + 1)))?);
             } else {
                 self.normal.push(field.trim() == NORMAL);
             }
@@ -199,7 +199,7 @@ impl Raw {
         Ok(())
     }
 
-    /// Drops what is always zero and scales each feature to the maximum 1.
+    /// Drops features that are always zero and scales the others to the maximum 1.
     fn scaled(self) -> Connections {
         let width = FEATURES - CATEGORICAL.len();
         let largest = largest_values(&self.numbers, width);
@@ -244,10 +244,10 @@ impl Raw {
     }
 }
 
-/// Far above what the data set has (66): a file with more is another one.
+/// Far above the data set's number (66): a file with more is another one.
 const MAX_VALUES: usize = 1000;
 
-/// Far above what the data set has (some 170 bytes): memory is not for a file without ends of lines to fill.
+/// Far above the data set's length (some 170 bytes), so that a file without line ends cannot fill the memory.
 const LONGEST_LINE: usize = 4096;
 
 #[cfg(test)]

@@ -25,13 +25,13 @@ pub struct DataSet {
     /// d, as the paper states it.
     #[serde(skip)]
     pub features: usize,
-    /// The page of those who publish it.
+    /// The publisher's page.
     pub publisher: &'static str,
-    /// What has to be done with what they publish, where the file is not that itself.
+    /// The preparation of the published file, if it is not used as it is.
     pub preparation: &'static str,
 }
 
-/// Coded by hand, since the papers do not say which columns they took for categorical.
+/// Coded by hand, since the papers do not say which columns they treated as categorical.
 const ONE_HOT: &str = "code each categorical column as one column per value (Chaudhuri et al., section 6.1) and save \
                        the matrix, a record per row, with numpy.save";
 /// The matrix without its label.
@@ -131,11 +131,11 @@ impl DataSet {
     }
 }
 
-/// What to say where the file is not there.
+/// The message for a missing file.
 impl fmt::Display for DataSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, file, publisher, preparation, .. } = self;
-        write!(f, "{name} is not there: get it from {publisher} ({preparation}) and put it into the folder as {file}")
+        write!(f, "{name} is missing: get it from {publisher} ({preparation}) and put it into the folder as {file}")
     }
 }
 
@@ -143,7 +143,7 @@ impl fmt::Display for DataSet {
 /// by the largest norm. Features that are always zero stay zero.
 ///
 /// # Errors
-/// [`SampleError`] when the numbers are no records.
+/// [`SampleError`] when the numbers are not records.
 pub fn scaled_as_chaudhuri(dimension: usize, mut values: Vec<f64>) -> Result<Sample, SampleError> {
     let largest = largest_values(&values, dimension);
     let mut norm: f64 = 0.0;
@@ -168,14 +168,14 @@ fn largest_values(values: &[f64], columns: usize) -> Vec<f64> {
     largest
 }
 
-/// Why a file is not the data set that it should be.
+/// Reasons why a file is not the expected data set.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
     /// Reading failed.
     #[error("cannot read it: {0}")]
     Io(#[from] std::io::Error),
-    /// There is nothing in it.
+    /// It is empty.
     #[error("there are no records in it")]
     Empty,
     /// A line that is not a record.
@@ -183,10 +183,10 @@ pub enum DataError {
     Line {
         /// Which line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
-    /// Numbers that are no records.
+    /// Numbers that are not records.
     #[error(transparent)]
     Sample(#[from] SampleError),
 }

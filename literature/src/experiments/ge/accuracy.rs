@@ -42,7 +42,7 @@ fn effort(scale: Scale) -> (u32, usize, usize) {
     scale.choose((10, 1000, 1000), (1, 5, 50))
 }
 
-/// What one panel's point is.
+/// The setting of one panel's point.
 #[derive(Clone, Copy)]
 struct Setting {
     panel: &'static str,
@@ -189,7 +189,7 @@ impl Experiment for Accuracy {
             "The paper's records are not bounded, while every noise here is that of records in the unit ball. \"As \
              drawn\" adds the printed noise to records some 74 times as long, as the paper's text has it; all other \
              lines have records divided by a norm that none exceeds, with the promise that the method makes.",
-            "MOD-SULQ, PPCA, double-cap and PCA do not know that components are sparse; DPS-PCA is told how many rows \
+            "MOD-SULQ, PPCA, double-cap and PCA do not know that components are sparse; DPS-PCA knows how many rows \
              to keep.",
         ]);
         findings

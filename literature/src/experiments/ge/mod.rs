@@ -38,7 +38,7 @@ const RECORDS: u64 = 100_000;
 const RANK: usize = 5;
 const SPARSITY: usize = 10;
 
-/// Where an iteration starts, which the paper leaves to assumptions of its appendix.
+/// The start of an iteration, which the paper leaves to assumptions of its appendix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Start {
     /// At a random subspace, thresholded as line 1 of Algorithm 1 has it.

@@ -129,7 +129,7 @@ pub(in crate::experiments) const FIGURE_4: Synthetic = Synthetic {
         ("on the axes", "not printed: the values below; s = 15 in the middle panel"),
     ],
     differences: &[
-        "Below the threshold even for somebody who is told which rows matter, no penalty and no solver finds them: \
+        "Below the threshold even for somebody who knows which rows matter, no penalty and no solver finds them: \
          Theorem 4's bound is far above the largest error there is, √(2k).",
     ],
 };
@@ -218,7 +218,7 @@ impl Synthetic {
                 rows.push(row);
             }
         }
-        let known = if self.sparse() { ", for somebody who is told the rows that matter" } else { "" };
+        let known = if self.sparse() { ", for somebody who knows the rows that matter" } else { "" };
         Ok(Grid {
             title: format!("What can be recovered (computed from the law of the noise){known}"),
             heads: texts([
