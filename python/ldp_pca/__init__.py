@@ -1,8 +1,8 @@
 """Principal components of data that never leaves its owner's device.
 
 Records are randomized where they are (`Randomizer`), reports are summed (`aggregate`, `Aggregate`), and principal
-components, sparse or not, are recovered from the sum with their error known (`recover`). `plan` tells beforehand how
-many reports it takes, and `LocalPCA` does it all behind scikit-learn's interface.
+components, sparse or not, are recovered from the sum with their error known (`recover`). `plan` predicts how many
+reports it takes, and `LocalPCA` does everything behind scikit-learn's interface.
 """
 
 from __future__ import annotations

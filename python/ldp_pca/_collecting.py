@@ -1,4 +1,4 @@
-"""Reports from wherever they lie into one sum, each id once."""
+"""Sums of reports from files and objects, each id once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BATCH = 1 << 16
 
 
 def aggregate(reports: Any, task: Task, *, threads: int | None = None, skip_invalid: bool = False) -> Aggregate:
-    """Sum reports, and sums of reports. A report that is there twice (by its id) is counted once, exactly.
+    """Sum reports, and sums of reports. A report that occurs twice (by its id) is counted once, exactly.
 
     Parameters
     ----------
@@ -31,22 +31,22 @@ def aggregate(reports: Any, task: Task, *, threads: int | None = None, skip_inva
     task : Task
         The task whose reports they are.
     threads : int, optional
-        How many threads to use; as many as the machine has when not given.
+        The number of threads; by default as many as the machine has.
     skip_invalid : bool
-        Leave out nulls and whatever is no valid report of the task, instead of raising at the first. A
-        `SkippedReportsWarning` tells how many, and where the first is.
+        Leave out nulls and everything that is not a valid report of the task, instead of raising at the first. A
+        `SkippedReportsWarning` says how many, and where the first is.
 
     Returns
     -------
     Aggregate
-        The same bytes for any order and grouping. States are added as they are: nothing keeps the reports in them from
-        being among the others.
+        The same bytes for any order and grouping. States are added as they are: reports in them that are also among the
+        others count twice.
 
     Raises
     ------
     ReportError, AggregateError
-        For the first thing that is neither a report nor a state of the task, with its file and the ``row`` in it. Rows
-        that are not in files are counted on, over all batches of a reader, a dataset or an iterable.
+        For the first item that is neither a report nor a state of the task, with its file and the ``row`` in it. Rows
+        that are not in files are numbered over all batches of a reader, a dataset or an iterable.
     """
     adding = _Adding(Collection(task, threads=threads, skip_invalid=skip_invalid))
     for source, file in _sources(reports):
@@ -58,7 +58,7 @@ def aggregate(reports: Any, task: Task, *, threads: int | None = None, skip_inva
 
 
 def _sources(reports: Any) -> Iterator[tuple[Any, str | None]]:
-    """What is added on its own, and for a batch of a dataset the file that it is from."""
+    """The parts to add one by one, and for a batch of a dataset its file."""
     if hasattr(reports, "read_next_batch"):
         for batch in reports:
             yield batch, None
@@ -74,14 +74,14 @@ def _sources(reports: Any) -> Iterator[tuple[Any, str | None]]:
             for part in parts:
                 yield from _sources(part)
     else:
-        # The refusal names what is taken.
+        # The refusal names the accepted types.
         yield reports, None
 
 
 def _batches(dataset: Any) -> Iterator[tuple[Any, str | None]]:
-    """The batches of a dataset, in its order, of which the one column is read."""
+    """The batches of a dataset, in its order, with only the one column."""
     if not type(dataset).__module__.startswith("pyarrow."):
-        # Other libraries' datasets do not tell of the file.
+        # Other libraries' datasets do not give the file.
         for batch in dataset.to_batches(columns=["report"]):
             yield batch, None
         return
@@ -167,6 +167,6 @@ def _parquet(path: Path, task: Task) -> Iterator[Any]:
             size = min(max(_CHUNK // task.report_bytes, 1), _BATCH)
             yield from file.iter_batches(batch_size=size, columns=["report"])
     except (pa.ArrowException, OSError) as error:
-        # What an aggregator still writes to has no footer yet.
+        # A file that an aggregator is still writing has no footer yet.
         problem = f"the Parquet file cannot be read: it was cut, altered, or is not sealed yet ({error})"
         raise AggregateError(problem) from error

@@ -1,4 +1,4 @@
-"""From sums to a covariance estimate whose noise level is known."""
+"""The covariance estimate from sums, with its known noise level."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ class Covariance:
     noise_deviation : float
         Standard deviation that the mechanism gives to one off-diagonal entry.
     noise_edge : float
-        The largest eigenvalue that noise alone would give. A component below it cannot be told from noise.
+        The largest eigenvalue that noise alone would give. A component below it cannot be distinguished from noise.
     mean : Mean or None
         The mean, of a task with centring.
     denoising : str
-        What was done with the noise.
+        The treatment of the noise.
     eigenvalues : ndarray or None
-        What the eigenvalues that stand out of the noise became, descending, where they were shrunk.
+        The new values of the eigenvalues above the noise, descending, where they were shrunk.
     bulk : float or None
         The level that all other eigenvalues were set to.
     """
@@ -94,9 +94,9 @@ def covariance(aggregate: Aggregate, *, fold: int | None = None, denoise: str = 
     aggregate : Aggregate
         The sums.
     fold : int, optional
-        Take this fold's reports alone, counted from 0.
+        Take only this fold's reports, counted from 0.
     denoise : {'none', 'frobenius', 'operator', 'psd'}
-        What becomes of the noise: nothing; eigenvalues shrunk by the known noise for the least Frobenius distance to
+        The treatment of the noise: none; eigenvalues shrunk by the known noise for the least Frobenius distance to
         the truth, or to the true variances, the rest flattened to one level; negative eigenvalues set to zero.
 
     Returns

@@ -1,4 +1,4 @@
-"""What callers give as records, brought into one of the forms that the native part reads.
+"""Callers' records, converted to one of the forms that the native part reads.
 
 Whether a record is taken depends on its shape and on the types of its values, never on a value, and no message has one.
 So nothing is raised from another library's error, whose words quote what it could not read.
@@ -20,7 +20,7 @@ _FORMS = "a two-dimensional array of numbers, a table (pandas, polars, Arrow) or
 def records_of(records: Any, ignored: Iterable[str] = ()) -> Any:
     """Float64 array (NaN for what is missing), Arrow table, or iterable of mappings.
 
-    What the caller's own objects raise does not go on: it may quote what they hold.
+    Exceptions of the caller's own objects are not passed on: they may quote what the objects hold.
 
     The columns of a pandas frame that are ``ignored`` are not looked at.
 
@@ -60,7 +60,7 @@ def _records_of(records: Any, ignored: Iterable[str]) -> Any:
 
 
 def is_pandas_frame(table: Any) -> bool:
-    """Whether this is a data frame of pandas, which is not imported to tell."""
+    """Whether this is a data frame of pandas, checked without importing it."""
     kind = type(table)
     return kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame"
 
@@ -100,9 +100,9 @@ def _checked(table: Any) -> Any:
 
 
 def plain(value: Any) -> float | str | None:
-    """A value of a record as a number or a text; NaN for one that is missing, and None for what is no value.
+    """A value of a record as a number or a text; NaN for a missing one, and None for anything else.
 
-    What no float holds is infinite, and so it is missing.
+    A number beyond all floats is infinite, and so it is missing.
     """
     if hasattr(value, "as_py"):
         value = value.as_py()
@@ -150,12 +150,12 @@ def _numbers(array: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float64
 
 
 def _stacked(records: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Rows of numbers as an array; what keeps them from being one is named."""
+    """Rows of numbers as an array; a refusal names the reason."""
     width: int | None = None
     kinds: set[type] = set()
     for row, record in enumerate(records):
         if not hasattr(record, "__len__") or isinstance(record, (str, bytes, Mapping, AbstractSet)):
-            raise _in_row(row, f"{type(record).__name__} is no record: records come as {_FORMS}")
+            raise _in_row(row, f"{type(record).__name__} is not a record: records come as {_FORMS}")
         length = len(record)
         width = length if width is None else width
         if length != width:

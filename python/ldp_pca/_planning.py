@@ -1,4 +1,4 @@
-"""How many reports it takes, before anybody is asked."""
+"""Planning: how many reports it takes, before anybody is asked."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ShuffledPlan:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a collection will give. What was not asked for, and what no finite number answers, is None.
+    """The prediction for a collection. Answers that were not asked for, or are not finite, are None.
 
     Attributes
     ----------
@@ -58,15 +58,15 @@ class Plan:
     epsilon : float
         Of one report.
     guarantee : str
-        What one report promises.
+        The guarantee of one report.
     uninformed : float
         The error of a random subspace.
     threshold_records : list of int or None
         For each component, the reports from which on it is recoverable; None where no number is enough.
     records, target : int, float or None
-        What was asked.
+        The questions.
     predicted : Prediction or None
-        What ``records`` reports give.
+        The prediction for ``records`` reports.
     records_for_target : int or None
         Reports that reach ``target``.
     epsilon_for_target : float or None
@@ -74,7 +74,7 @@ class Plan:
     shuffled : ShuffledPlan or None
         The same for an anonymised batch.
     bounds : list of dict
-        What the literature states: ``name``, ``source``, ``kind``, ``model``, ``quantity``, ``direction``, ``value``.
+        Statements of the literature: ``name``, ``source``, ``kind``, ``model``, ``quantity``, ``direction``, ``value``.
     """
 
     dimension: int
@@ -111,7 +111,7 @@ def plan(
     shuffled: float | None = None,
     sparsity: int | None = None,
 ) -> Plan:
-    """Tell how many users it takes, and what they will give. Nothing is simulated.
+    """Predict how many users it takes, and the error they give. Nothing is simulated.
 
     Give ``dimension``, ``spectrum`` and ``epsilon``; or an ``aggregate``, to plan for another collection like it.
 
@@ -124,21 +124,21 @@ def plan(
     dimension : int
         The number of features, d.
     spectrum : sequence of float
-        The eigenvalues that stand out, as shares of the total variance.
+        The largest eigenvalues, as shares of the total variance.
     bulk : float, optional
-        Every other eigenvalue; what the spectrum leaves of 1, in equal parts, when not given.
+        Every other eigenvalue; by default the rest of 1, in equal parts.
     epsilon : float
         Of one report; of the batch, for what is ``shuffled``.
     mechanism, delta, candidates, cap
         As of `Task`.
     records : int, optional
-        A number of reports: what will they give?
+        A number of reports, to predict their error.
     target : float, optional
-        An error ``||sin Theta||_F^2``: how many reports does it take, and with ``records``, which epsilon?
+        An error ``||sin Theta||_F^2``, to find the number of reports it takes, and with ``records`` the epsilon.
     shuffled : float, optional
         Also plan for reports that are shuffled before anybody sees them, with this delta of the batch.
     sparsity : int, optional
-        The number of features that the components live on, for published rates.
+        The number of features that the components use, for published rates.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def plan(
 
 
 def predict(records: int, aggregate: Aggregate | None = None, **setting: Any) -> Prediction:
-    """Tell what so many reports will give: ``plan(aggregate, records=records, …).predicted``.
+    """Predict the error of this many reports: ``plan(aggregate, records=records, …).predicted``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From sums to principal components, dense or sparse, with what is known of their error."""
+"""Principal components from sums, dense or sparse, with what is known about their error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Baseline", "Confidence", "Prediction", "Recovery", "SparseCertificat
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What to expect of the leading components, from the known noise. Errors are ``||sin Theta||_F^2``.
+    """The predicted error of the leading components, from the known noise. Errors are ``||sin Theta||_F^2``.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Prediction:
     recoverable : ndarray of shape (rank,)
         Whether each component's variance is above the threshold.
     uninformed : float
-        What a random subspace has.
+        The error of a random subspace.
     threshold : float
         The true variance above which a component can be recovered at all.
     """
@@ -46,21 +46,21 @@ class Prediction:
 
 @dataclass(frozen=True, eq=False)
 class Confidence:
-    """What drawing the known noise again says of the error of the components reported.
+    """The error of the components reported, from new draws of the known noise.
 
     Attributes
     ----------
     replicates : int
-        How often it was drawn.
+        The number of draws.
     level : float
         The coverage of the intervals.
     lower, upper, median : float
         Of ``||sin Theta||_F^2``.
     components : list of dict
-        Of each component its ``eigenvalue`` freed of the noise's push, whether it is ``distinguishable`` from noise,
+        For each component its ``eigenvalue`` corrected for the noise, whether it is ``distinguishable`` from noise,
         and the interval from ``lower`` to ``upper`` of the share that is missed.
     support_stability : ndarray of shape (d,)
-        For every feature the share of replicates that have it in their support.
+        For every feature, the share of replicates that have it in their support.
     loading_errors : ndarray of shape (rank, d)
         Root mean squared error of every loading.
     """
@@ -77,7 +77,7 @@ class Confidence:
 
 @dataclass(frozen=True, eq=False)
 class SparseCertificate:
-    """How the sparse program was solved, and the proof of how well.
+    """The solution of the sparse program, and the certificate of its accuracy.
 
     Attributes
     ----------
@@ -86,19 +86,19 @@ class SparseCertificate:
     penalty : float
         In the units of the covariance.
     penalty_choice : {'auto', 'cv', 'value'}
-        Where it is from.
+        Its source.
     objective, dual_bound : float
-        What was reached, and what nothing can exceed.
+        The objective reached, and its upper bound.
     relative_gap : float
         Between the two.
     failure_probability : float
-        With which the bound may be wrong; 0 where it rests on all eigenvalues.
+        The probability that the bound is wrong; 0 where it uses all eigenvalues.
     iterations : int
         Of the solver.
     support : list of int
-        The features that the components live on, ascending from 0.
+        The features that the components use, ascending from 0.
     noise_edge : float
-        What noise alone can be expected to stay below on a support of this size.
+        The variance that noise alone is expected to stay below on a support of this size.
     cross_validation : list of dict or None
         Per penalty tried: ``factor``, ``penalty``, ``mean_score``, ``standard_error``, ``mean_support``, ``scores``,
         ``chosen``.
@@ -121,7 +121,7 @@ class _Comparable:
     components: Floats
 
     def compare(self, components: npt.ArrayLike) -> float:
-        """Tell how far the components are from others: ``||sin Theta||_F^2`` between what the two span.
+        """Return the distance from other components: ``||sin Theta||_F^2`` between the two spans.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class _Comparable:
         Raises
         ------
         RecoveryError
-            For components of another number or length, and for such as depend on each other.
+            For components of another number or length, and for dependent ones.
         """
         others = np.array(components, dtype=np.float64, ndmin=2)
         if others.ndim != 2:
@@ -146,7 +146,7 @@ class _Comparable:
 
 @dataclass(frozen=True, eq=False)
 class Baseline(_Comparable):
-    """What a simpler method makes of the estimate that sparse components are from.
+    """The result of a simpler method on the estimate of the sparse components.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class Baseline(_Comparable):
     eigenvalues : ndarray of shape (rank,)
         Variances along them in the estimate itself.
     support : list of str
-        The names of the features that they live on.
+        The names of the features that they use.
     distance : float
         ``||sin Theta||_F^2`` between them and the sparse components.
     """
@@ -187,7 +187,7 @@ class Recovery(_Comparable):
     explained_variance_ratio : ndarray of shape (rank,) or None
         The eigenvalues over the total; None where noise makes the total 0 or less.
     leverages : ndarray of shape (d,)
-        Of each feature the sum of its squared loadings, from 0 to 1.
+        For each feature the sum of its squared loadings, from 0 to 1.
     spectrum : ndarray of shape (d,) or None
         All eigenvalues of the estimate, of plain components and beside baselines.
     gap : float or None
@@ -236,13 +236,13 @@ class Recovery(_Comparable):
 
     @property
     def support(self) -> list[str]:
-        """The names of the features that the components live on: all of them for plain components."""
+        """The names of the features that the components use: all of them for plain components."""
         if self.sparse is None:
             return list(self.feature_names)
         return [self.feature_names[index] for index in self.sparse.support]
 
     def __repr__(self) -> str:
-        """What was recovered, and how far it stands out of the noise."""
+        """The components' variances beside the edge of the noise."""
         edge = self.noise_edge if self.sparse is None else self.sparse.noise_edge
         values = ", ".join(f"{value:.4g}" for value in self.eigenvalues)
         return (
@@ -279,20 +279,20 @@ def recover(
     rank : int
         The number of components.
     sparse : bool
-        Recover components that live on few features, by the Fantope program.
+        Recover components on few features, by the Fantope program.
     penalty : 'auto', 'cross-validated' or float
         Of the sparse program: from the noise level, validated over the folds of the task, or in the units of the
         covariance.
     tolerance : float, optional
         Relative duality gap at which the sparse solution counts as optimal, 1e-6 when not given.
     max_iterations : int, optional
-        Most iterations of the sparse solver, 20,000 when not given.
+        The largest number of iterations of the sparse solver, 20,000 by default.
     time_limit : float, optional
         Seconds after which the sparse solver stops with what it has, its gap certified.
     path : int, optional
         Solve the sparse program for so many penalties too (2 or more), from the largest that changes anything.
     baselines : bool
-        Tell what simpler methods make of the same estimate. Takes whole eigendecompositions.
+        Add the results of simpler methods on the same estimate. Takes full eigendecompositions.
     bootstrap : int, optional
         Draw the known noise again so many times (200 or more) for intervals of the error.
     bootstrap_seed : int

@@ -22,20 +22,20 @@ def infer_schema(
     categorical: Sequence[str] = (),
     max_values: int = 256,
 ) -> dict[str, Any]:
-    """Read a schema out of a **public** sample: which columns are numeric, how large they get, which categories exist.
+    """Infer a schema from a **public** sample: which columns are numeric, how large they get, which categories exist.
 
-    All of it becomes part of the public task. Never infer a schema from the records that are to be protected.
+    All of it becomes part of the public task. Never infer a schema from the records to be protected.
 
     Parameters
     ----------
     sample : table or array of shape (n, columns)
-        pandas, polars, Arrow, or numbers (whose columns are called ``c1``, ``c2``, …). Missing values tell nothing of
-        their column, and a column without any other, or of zeros, is ignored.
+        pandas, polars, Arrow, or numbers (whose columns are called ``c1``, ``c2``, …). Missing values say nothing about
+        their column, and a column with only missing values or zeros is ignored.
     scaling : {'max-abs', 'range', 'standard', 'none'}
-        How numeric columns are brought to a common size: largest magnitude 1, from 0 to 1, mean 0 and deviation 1, or
+        The scaling of numeric columns: largest magnitude 1, from 0 to 1, mean 0 and deviation 1, or
         as they are.
     unseen : {'zero', 'other'}
-        What a categorical value that is not in the sample becomes: all its features are 0, or it counts as the value
+        The rule for a categorical value that is not in the sample: all its features are 0, or it counts as the value
         ``'other'``, which is listed too.
     ignore, categorical : sequence of str
         Columns to leave out, and columns of numbers that are categories. The values of these are texts (``'1'``) in the
@@ -51,7 +51,7 @@ def infer_schema(
     Raises
     ------
     SchemaError, RecordError
-        For columns that no schema fits, and for what is no table or array.
+        For columns that no schema fits, and for anything but a table or an array.
     """
     table = arrow_of_pandas(sample) if is_pandas_frame(sample) else records_of(sample)
     if table is None:

@@ -3,7 +3,7 @@
 Rows between the stages are ``(key, kind, part, data)``. Rows that must meet have the same key. They are
 
 - ``STATE``: the stretch ``part`` of a sum's integers, and behind it two more, the number of its reports and the sum of
-  their fingerprints (mod 2^64), which are added like the others. So each stretch tells what it is the sum of.
+  their fingerprints (mod 2^64), which are added like the others. So each stretch identifies the reports in its sum.
 - ``PRINTS``: fingerprints of report ids, sorted. ``REPEATED``: those that more than one report has.
 - ``SUSPECTS``: reports, one after the other, whose fingerprint is repeated.
 - ``NOTE``: JSON; counts of what was left out, or the error that ends the job.
@@ -59,7 +59,7 @@ class Job(NamedTuple):
     row_bytes: int
     """The most that a row holds (a single report may take more)."""
     most_repeated: int
-    """Repeated fingerprints that are told of; one more says that there are more."""
+    """Repeated fingerprints that are reported; one more means that there are more."""
     skip_invalid: bool
     suspects: bytes | None = None
     """Fingerprints whose reports are summed once all of them have met. None in the first run, which finds them."""
@@ -168,7 +168,7 @@ class _Partial:
         nulls = column.is_null().to_numpy(zero_copy_only=False)
         null = int(np.argmax(nulls))
         if not self.job.skip_invalid:
-            # Whatever is bad before the first null is told of instead.
+            # A bad row before the first null is reported instead.
             self.valid(column.slice(0, null))
         error = ReportError("null instead of a report: drop nulls before")
         error.row = null
@@ -299,7 +299,7 @@ class _Merge:
             mine += words
 
     def add_repeated(self, prints: np.ndarray[Any, Any]) -> None:
-        """Holds as many as are told of, however many the tasks before have found together."""
+        """Holds as many as are reported, however many the previous tasks have found together."""
         held = prints[: self.untold].copy()
         if len(held):
             self.repeated.append(held)
@@ -347,7 +347,7 @@ class _Merge:
             again = prints[1:][prints[1:] == prints[:-1]]
             self.unique += len(prints) - len(again)
             self.unique_prints += int(prints.sum(dtype=np.uint64)) - int(again.sum(dtype=np.uint64))
-            # Each is in one bucket, so no other task tells of it.
+            # Each is in one bucket, so no other task reports it.
             self.add_repeated(np.unique(again))
         if self.repeated:
             repeated = np.concatenate(self.repeated)
@@ -420,5 +420,5 @@ def _told(error: LdpPcaError, partition: int) -> dict[str, Any]:
 
 
 def place(told: dict[str, Any]) -> tuple[int, int]:
-    """The order of errors: of those told before the job was cancelled the first is raised, not always the same."""
+    """The order of errors: of those reported before the job was cancelled the first is raised, not always the same."""
     return -1 if told["partition"] is None else told["partition"], -1 if told["row"] is None else told["row"]

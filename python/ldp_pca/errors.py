@@ -18,7 +18,7 @@ __all__ = [
 
 
 class LdpPcaError(Exception):
-    """What every exception of this package is.
+    """The base class of every exception of this package.
 
     ``row`` is the row of the input that it is about, counted from 0, where there is one.
     """
@@ -41,7 +41,7 @@ class RecordError(LdpPcaError, ValueError):
 
 
 class ReportError(LdpPcaError, ValueError):
-    """Bytes that are no report of the task."""
+    """Bytes that are not a report of the task."""
 
 
 class ReportTypeError(ReportError, TypeError):
@@ -49,7 +49,7 @@ class ReportTypeError(ReportError, TypeError):
 
 
 class AggregateError(LdpPcaError, ValueError):
-    """A state that is no sum of reports of the task, or does not go with another."""
+    """A state that is not a sum of reports of the task, or does not match another."""
 
 
 class RecoveryError(LdpPcaError, ValueError):
@@ -65,16 +65,16 @@ class ClusterError(LdpPcaError, RuntimeError):
 
 
 class SkippedReportsWarning(UserWarning):
-    """Bytes that are no reports were left out, as was asked for."""
+    """Bytes that are not reports were left out, as asked for."""
 
 
 def problem_of(error: LdpPcaError) -> str:
-    """Tell what is wrong, without the row that it is wrong with."""
+    """Return the problem, without the row that has it."""
     return str(error).removeprefix(f"row {error.row}: ")
 
 
 def placed(error: LdpPcaError, place: str, row: int) -> LdpPcaError:
-    """Give the same error about a row where the caller has it: ``place`` is for the message."""
+    """Return the same error about a row in the caller's numbering: ``place`` is for the message."""
     moved = type(error)(f"{place}: {problem_of(error)}")
     moved.row = row
     return moved

@@ -1,11 +1,10 @@
 """scikit-learn estimators over the whole pipeline: bound, randomize, sum, recover.
 
-``fit`` plays everybody: it randomizes every row on its own, as a device would, sums the reports and recovers components
-from the sum. That is for simulation and evaluation, and for whoever holds the data of all; a collector, who has reports
-alone, uses ``fit_aggregate``.
+``fit`` plays all parties: it randomizes every row on its own, as a device would, sums the reports and recovers
+components from the sum. That is for simulation and evaluation, and for holders of everybody's data; a collector, who
+has only reports, uses ``fit_aggregate``.
 
-What ``fit`` learns from the records is private, and nothing else is: ``transform`` shows projections of the rows that
-it is given, as they are.
+Only what ``fit`` learns from the records is private: ``transform`` shows projections of the given rows as they are.
 
 NaN is a missing value, and so is an infinite one. It contributes nothing: it counts as 0, in ``fit`` and in
 ``transform``.
@@ -43,7 +42,7 @@ _QUOTING = ("could not convert string to float", "Complex data not supported", "
 
 
 def _missing_as_nan(X: Any) -> Any:  # noqa: N803
-    """Missing values of every kind as NaN, which scikit-learn knows; what are no rows of numbers is left to it."""
+    """Missing values of every kind as NaN, which scikit-learn knows; it refuses anything but rows of numbers."""
     try:
         if is_pandas_frame(X) and (X.dtypes == object).any():
             return type(X)(records_of(X.to_numpy(dtype=object)), index=X.index, columns=X.columns)
@@ -76,12 +75,12 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         `sklearn.decomposition.PCA` does. False: second moments about the origin, with less noise, for rows that are
         centred already.
     folds : int
-        Into how many sums the reports are split.
+        The number of sums that the reports are split into.
     n_jobs : int or None
-        How many threads to use; None is 1, -1 is all of the machine.
+        The number of threads; None is 1, -1 is all of the machine.
     random_state : int, RandomState instance or None
-        None: the system's randomness, the only choice that is private. Anything else is for tests: whoever knows it can
-        undo the noise.
+        None: the system's randomness, the only choice that is private. Anything else is for tests: anyone who knows it
+        can undo the noise.
 
     Attributes
     ----------
@@ -94,7 +93,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     mean_ : ndarray of shape (n_features,)
         The estimated mean of the bounded rows; zeros without centring.
     noise_edge_ : float
-        The variance that noise alone would give to the first component: what is below it cannot be told from noise.
+        The variance that noise alone would give to the first component: a component below it cannot be distinguished
+        from noise.
     n_components_ : int
         The number of components.
     n_samples_ : int
@@ -260,13 +260,13 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return covariance(self.aggregate_).matrix
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that NaN is a value."""
+        """Declare to scikit-learn that NaN is a value."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
     def _validated(self, X: Any, **options: Any) -> Floats:  # noqa: N803
-        """Give the rows as scikit-learn takes them, with NaN and infinities. No message has a value of theirs."""
+        """Return the rows in scikit-learn's form, with NaN and infinities. No message contains one of their values."""
         X = _missing_as_nan(X)  # noqa: N806
         try:
             rows: Floats = validate_data(self, X, dtype=np.float64, ensure_all_finite=False, **options)

@@ -37,16 +37,16 @@ __all__ = ["Counts", "aggregate"]
 
 
 class Counts(NamedTuple):
-    """What became of the rows of a DataFrame."""
+    """The counts of the rows of a DataFrame."""
 
     records: int
     """Reports in the sum."""
     duplicates: int
     """Reports left out because another one with their id is in the sum."""
     skipped: int
-    """Rows left out for being no report of the task, with ``skip_invalid``."""
+    """Rows left out because they are not reports of the task, with ``skip_invalid``."""
     first_skipped: str | None
-    """Where the first of these is, in the partitions as put together, and what is wrong with it."""
+    """The place of the first of these, in the partitions as put together, and its problem."""
 
 
 @overload
@@ -74,15 +74,15 @@ def aggregate(
     column
         The column with the reports, binary.
     skip_invalid
-        Leave out nulls and whatever is no valid report of the task, instead of raising. Without ``with_counts`` a
-        `SkippedReportsWarning` tells of them.
+        Leave out nulls and everything that is not a valid report of the task, instead of raising. Without
+        ``with_counts`` a `SkippedReportsWarning` reports them.
     with_counts
-        Give ``(aggregate, counts)``, with `Counts`.
+        Return ``(aggregate, counts)``, with `Counts`.
 
     Raises
     ------
     ReportError
-        There is no such column of binary, or a row is no report of the task. ``partition`` and ``row`` of the
+        There is no such column of binary, or a row is not a report of the task. ``partition`` and ``row`` of the
         exception, and its message, say which, in the partitions as they are put together for the sum (docs/spark.md).
     ClusterError
         The executors have another version of this package or none, or the DataFrame has other rows when Spark computes
@@ -211,7 +211,7 @@ def _coalesced(reports: DataFrame, task: Task) -> DataFrame:
         size = int(reports._jdf.queryExecution().optimizedPlan().stats().sizeInBytes().toString())
         least = 2 * reports.sparkSession.sparkContext.defaultParallelism
     except (AttributeError, NotImplementedError):
-        return reports  # Spark Connect tells of neither: one error in version 4, the other in 3.5.
+        return reports  # Spark Connect has neither: one error in version 4, the other in 3.5.
     count = max(least, size // (_INPUT_PER_STATE * len(Aggregate(task).to_bytes())))
     return reports.coalesce(min(count, 1 << 30))
 
@@ -258,7 +258,7 @@ def _shipped(
 
 @contextmanager
 def _watch(spark: SparkSession) -> Iterator[Any]:
-    """Cancels the job as soon as a task tells of an error in the accumulator, and raises that error."""
+    """Cancels the job as soon as a task reports an error in the accumulator, and raises that error."""
     try:
         context = spark.sparkContext
     except (AttributeError, NotImplementedError):

@@ -27,7 +27,7 @@ use crate::task::{Task, open};
 #[pyclass(frozen, module = "ldp_pca")]
 pub struct Aggregate {
     task: Py<Task>,
-    /// Locked only where the interpreter's lock is not held: whoever waits for one never holds the other.
+    /// Locked only where the interpreter's lock is not held: a thread that waits for one never holds the other.
     sums: Mutex<Sums>,
 }
 
@@ -49,7 +49,7 @@ impl Aggregate {
         self.task.get()
     }
 
-    /// Integers that were added stay added, whatever panicked.
+    /// Added integers stay added after a panic.
     pub(crate) fn locked(&self) -> MutexGuard<'_, Sums> {
         self.sums.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -92,13 +92,17 @@ impl Aggregate {
         PyBytes::new(py, &bytes)
     }
 
-    /// Adds reports, which lie where they are until they are decoded. On an error nothing was added.
+    /// Adds reports, which are decoded in place. On an error nothing was added.
     ///
-    /// A report that was added before is added again: use `Collection` where reports may come twice.
+    /// A repeated report is added again: use `Collection` if reports may repeat.
     ///
-    /// Parameters ---------- reports : Arrow array or table, series, NumPy array, bytes, sequence of bytes, or Reports
-    /// Binary of any width (a table has it in the column ``report``), uint8 of shape (n, report_bytes), or reports one
-    /// after the other. threads : int or None How many threads to use; None for as many as the machine has.
+    /// Parameters
+    /// ----------
+    /// reports : Arrow array or table, series, NumPy array, bytes, sequence of bytes, or Reports
+    ///     Binary of any width (a table has it in the column ``report``), uint8 of shape (n, report_bytes), or reports
+    ///     one after the other.
+    /// threads : int or None
+    ///     The number of threads; None for as many as the machine has.
     ///
     /// Returns
     /// -------
@@ -108,7 +112,7 @@ impl Aggregate {
     /// Raises
     /// ------
     /// ReportError
-    ///     For bytes that are no report of the task, with their ``row``.
+    ///     For bytes that are not a report of the task, with their ``row``.
     #[pyo3(signature = (reports, *, threads=Some(1)), text_signature = "($self, reports, *, threads=1)")]
     fn update(&self, py: Python<'_>, reports: &Bound<'_, PyAny>, threads: Option<usize>) -> PyResult<usize> {
         let threads = threads_of(threads)?;
@@ -221,10 +225,10 @@ impl Aggregate {
     }
 }
 
-/// What makes the aggregate again, and from what.
+/// The function that makes the aggregate again, and its arguments.
 type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Py<Task>));
 
-/// Reports that come piece by piece, each id counted once: the first report of an id, exactly.
+/// Reports that arrive in pieces, each id counted once: the first report of an id, exactly.
 ///
 /// It remembers every id, some 40 bytes of memory per report. Safe to use from several threads.
 ///
@@ -233,7 +237,7 @@ type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Py<Task>));
 /// task : Task
 ///     The task whose reports are collected.
 /// threads : int, optional
-///     How many threads to use; as many as the machine has when not given.
+///     The number of threads; by default as many as the machine has.
 /// skip_invalid : bool
 ///     Leave out bytes that are not valid reports, and count them, instead of raising at the first.
 #[pyclass(frozen, module = "ldp_pca")]
@@ -241,11 +245,11 @@ pub struct Collection {
     task: Py<Task>,
     threads: NonZeroUsize,
     skip_invalid: bool,
-    /// Locked by an update from its beginning to its end, so that one follows the other.
+    /// Locked by an update from start to end, so that updates follow each other.
     seen: Mutex<SeenIds>,
-    /// Whose update it is. Handlers of signals run within it, in its thread.
+    /// The thread of the update. Signal handlers run within it, in its thread.
     updating: Mutex<Option<ThreadId>>,
-    /// Locked for moments, and never where Python may run: handlers of signals look at it too.
+    /// Locked for moments, and never where Python may run, because signal handlers use it too.
     held: Mutex<Held>,
 }
 
@@ -333,7 +337,7 @@ impl Collection {
         py.detach(|| self.add(&slices)).map_err(|failure| failure.raise(py))
     }
 
-    /// Adds the sums of other reports. Their ids are not known, so nothing keeps them from being among these.
+    /// Adds the sums of other reports. Their ids are unknown, so repeated reports are not noticed.
     fn merge(&self, py: Python<'_>, other: &Aggregate) -> PyResult<()> {
         py.detach(|| {
             let other = other.locked().clone();
@@ -354,13 +358,13 @@ impl Collection {
         py.detach(|| self.locked().sums.records())
     }
 
-    /// The number of reports that were left out, having the id of an earlier one.
+    /// The number of reports that were left out because an earlier one had their id.
     #[getter]
     fn duplicates(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.locked().duplicates)
     }
 
-    /// The number of rows that were left out, not being reports of the task.
+    /// The number of rows that were left out because they are not reports of the task.
     #[getter]
     fn skipped(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.locked().skipped)

@@ -25,7 +25,7 @@ pub(crate) fn table(object: &Bound<'_, PyAny>, make: fn(&'static str) -> PyErr) 
 /// An exception that ends the program is not ours to replace.
 fn refused(error: PyErr, make: fn(&'static str) -> PyErr) -> PyErr {
     if Python::attach(|py| error.is_instance_of::<PyException>(py)) {
-        make("the table or array cannot be read: it is none that Arrow knows")
+        make("the table or array cannot be read: Arrow does not know its type")
     } else {
         error
     }
@@ -41,7 +41,7 @@ pub(crate) fn batch(array: &ArrayRef, make: fn(String) -> PyErr) -> PyResult<Opt
     }
 }
 
-/// What Arrow calls a type, without its parameters: names of fields and a precision can be read out of the values.
+/// Arrow's name of a type, without its parameters: names of fields and a precision can reveal values.
 pub(crate) fn type_name(kind: &DataType) -> String {
     let whole = kind.to_string();
     whole.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default().to_owned()

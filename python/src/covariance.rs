@@ -36,7 +36,7 @@ pub(crate) fn _covariance<'py>(
     Ok(result)
 }
 
-/// What is said of an estimate beside its matrix.
+/// The facts about an estimate besides its matrix.
 pub(crate) fn describe(result: &Bound<'_, PyDict>, covariance: &Covariance, task: &Task) -> PyResult<()> {
     let py = result.py();
     result.set_item("records", covariance.records())?;

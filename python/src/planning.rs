@@ -15,7 +15,7 @@ use crate::error::{PlanError, raised};
 use crate::recovery::describe_prediction;
 use crate::task::family;
 
-/// What to plan for.
+/// The setting of a plan.
 struct Setting {
     planner: Planner,
     epsilon: Epsilon,

@@ -17,12 +17,12 @@ use crate::reports::Reports;
 use crate::signals::Signals;
 use crate::task::Task;
 
-/// Bounds and randomizes records: what every device does with its own, done for many at once.
+/// Bounds and randomizes records, as every device does with its own, for many at once.
 ///
 /// Parameters
 /// ----------
 /// task : Task
-///     The task that is answered.
+///     The task that the reports answer.
 #[pyclass(frozen, module = "ldp_pca")]
 pub struct Randomizer {
     task: Py<Task>,
@@ -30,7 +30,7 @@ pub struct Randomizer {
 
 /// Records between two looks at the signals.
 const STRETCH: usize = 1 << 14;
-/// Their reports, which take the longer the longer they are.
+/// Bytes of reports between two looks at the signals.
 const STRETCH_BYTES: usize = 8 << 20;
 
 #[pymethods]
@@ -40,7 +40,7 @@ impl Randomizer {
         Self { task }
     }
 
-    /// The task that is answered.
+    /// The task that the reports answer.
     #[getter]
     fn task(&self, py: Python<'_>) -> Py<Task> {
         self.task.clone_ref(py)
@@ -48,16 +48,24 @@ impl Randomizer {
 
     /// One private report per record, with the system's randomness.
     ///
-    /// Parameters ---------- records : array of shape (n, columns), table, or sequence of mappings Numbers by position,
-    /// in the order of the task's columns (any integer or floating-point dtype); a pandas, polars or Arrow table, whose
-    /// columns are found by name; or mappings from names to values. In tables and mappings a numeric column holds
-    /// numbers, and a categorical one texts. NaN, infinities, None, nulls and masked values are missing: their column
-    /// contributes nothing to the report, and no report tells that they are. ids : sequence of str, optional The ids of
-    /// the reports, each of 32 hexadecimal digits, as the aggregator issues them: ``ldp-pca serve`` takes no others
-    /// unless it is told to. Reports draw ids of their own when not given. threads : int, optional How many threads to
-    /// use; as many as the machine has when not given. insecure_seed : int, optional Draw from this seed, for tests:
-    /// such reports are NOT private. They are those of ``ldp-pca randomize --insecure-seed``, whatever the number of
-    /// threads. first : int With ``insecure_seed``, the position of the first record among all.
+    /// Parameters
+    /// ----------
+    /// records : array of shape (n, columns), table, or sequence of mappings
+    ///     Numbers by position, in the order of the task's columns (any integer or floating-point dtype); a pandas,
+    ///     polars or Arrow table, whose columns are found by name; or mappings from names to values. In tables and
+    ///     mappings a numeric column holds numbers, and a categorical one texts. NaN, infinities, None, nulls and
+    ///     masked values are missing: their column contributes nothing to the report, and no report shows that they are
+    ///     missing.
+    /// ids : sequence of str, optional
+    ///     The ids of the reports, each of 32 hexadecimal digits, as the aggregator issues them: ``ldp-pca serve``
+    ///     accepts no others unless it is configured to. By default reports draw their own ids.
+    /// threads : int, optional
+    ///     The number of threads; by default as many as the machine has.
+    /// insecure_seed : int, optional
+    ///     Draw from this seed, for tests: such reports are NOT private. They are those of
+    ///     ``ldp-pca randomize --insecure-seed``, whatever the number of threads.
+    /// first : int
+    ///     With ``insecure_seed``, the position of the first record among all.
     ///
     /// Returns
     /// -------
@@ -70,7 +78,7 @@ impl Randomizer {
     ///     For a record of another shape than the task's (a wrong number of columns, a text for a number), with its
     ///     ``row``. It never depends on a value, and does not hold one.
     /// ValueError
-    ///     For ids that are no ids, are there twice, or are not as many as the records.
+    ///     For invalid or repeated ids, and another number of them than of records.
     /// SchemaError
     ///     For a table without the task's columns.
     #[pyo3(signature = (records, *, ids=None, threads=None, insecure_seed=None, first=0))]

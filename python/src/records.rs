@@ -260,7 +260,7 @@ enum Unusable {
 }
 
 impl From<PyErr> for Unusable {
-    /// An exception of the caller's objects may quote what they hold; one that ends the program is no business of ours.
+    /// An exception of the caller's objects may quote what they hold; one that ends the program is not replaced.
     fn from(error: PyErr) -> Self {
         Python::attach(|py| {
             if !error.is_instance_of::<PyException>(py) {
@@ -318,7 +318,7 @@ fn encode_mapping(record: &Bound<'_, PyAny>, schema: &Schema) -> Result<Vec<f64>
     let (mut names, mut given) = (Vec::new(), Vec::new());
     for item in mapping.items()? {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        // What is no text is no name of a column.
+        // Only a text can be the name of a column.
         names.push(name.cast::<PyString>().map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned()));
         given.push(value);
     }

@@ -47,7 +47,7 @@ impl Reports {
     fn from_bytes(_: &Bound<'_, PyType>, data: &[u8], width: usize) -> PyResult<Self> {
         if width == 0 || !data.len().is_multiple_of(width) {
             return Err(ReportError::new_err(format!(
-                "{} bytes are no whole number of reports of {width} bytes",
+                "{} bytes are not a whole number of reports of {width} bytes",
                 data.len()
             )));
         }

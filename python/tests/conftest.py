@@ -26,7 +26,7 @@ def command() -> Command:
     """Run the command line, the binary that LDP_PCA_BIN names, and give its JSON."""
     binary = os.environ.get("LDP_PCA_BIN")
     assert binary, "set LDP_PCA_BIN to the ldp-pca that `cargo build` makes"
-    assert Path(binary).is_file(), f"LDP_PCA_BIN is {binary}, which is no file"
+    assert Path(binary).is_file(), f"LDP_PCA_BIN is {binary}, which is not a file"
 
     def run(*arguments: Any) -> dict[str, Any]:
         words = [binary, *map(str, arguments), "--json"]

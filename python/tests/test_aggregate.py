@@ -127,7 +127,7 @@ def test_reports_are_a_sequence_that_arrow_and_pickle_know(task: Task, reports: 
         with pytest.raises(IndexError, match="no report"):
             reports[index]
     for width in (0, 34):
-        with pytest.raises(ReportError, match="no whole number of reports"):
+        with pytest.raises(ReportError, match="not a whole number of reports"):
             Reports.from_bytes(reports.to_bytes(), width)
 
 

@@ -175,7 +175,7 @@ def test_the_first_bad_row_of_all_threads_is_named(task: Task) -> None:
         (np.ones((1, 8), dtype=bool), RecordError, "array of bool"),
         (np.ones((1, 8), dtype=complex), RecordError, "array of complex128"),
         ([[1.0] * 8, [1.0] * 7], RecordError, "row 1: the record has 7 values where the first has 8"),
-        ([[1.0] * 8, 1.0], RecordError, "row 1: float is no record"),
+        ([[1.0] * 8, 1.0], RecordError, "row 1: float is not a record"),
         ([[1.0] * 8, [1.0] * 7 + ["x"]], RecordError, "row 1: position 8 holds str"),
         ("records.csv", RecordError, "not as str"),
         (None, RecordError, "not as NoneType"),
