@@ -2,7 +2,7 @@
 
 import { failure } from "./errors.js";
 
-/** What the module throws is a text, `code: message`. */
+/** The module throws a text, `code: message`. */
 export function translated(error) {
   if (typeof error !== "string") return error;
   const colon = error.indexOf(": ");
@@ -16,7 +16,7 @@ export function utf8(text) {
   return encoder.encode(text);
 }
 
-/** What a value is, in the words of an error message. */
+/** The kind of a value, in the words of an error message. */
 function kind(value) {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "an array";
@@ -45,7 +45,7 @@ function missing(value) {
   return value === null || value === undefined || (typeof value === "number" && !Number.isFinite(value));
 }
 
-/** What columns hold in a record by name. */
+/** The type of a column's values in a record by name. */
 const TYPES = { numeric: "number", categorical: "string" };
 
 /**

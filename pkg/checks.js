@@ -1,15 +1,15 @@
-// What is checked of a task outside the WebAssembly module: how it came, that it is the one meant, and that it asks for
-// no more than the page allows.
+// Checks of a task outside the WebAssembly module: its source, that it is the expected one, and that it asks for no
+// more than the page allows.
 
 import { failure } from "./errors.js";
 import { reach } from "./reach.js";
 
-/** What the module reads, in bytes. */
+/** The longest text that the module reads, in bytes. */
 const LARGEST = 16 << 20;
 
 /** The text at `url`, if that is JSON of a reasonable length. */
 export function fetchTask(url, options) {
-  // Who names a digest and has none would otherwise take any task.
+  // Otherwise a caller with an undefined digest would accept any task.
   if ("digest" in options && typeof options.digest !== "string") {
     throw failure("argument", `digest is ${options.digest}: give 64 hexadecimal digits, or leave it out`);
   }

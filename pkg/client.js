@@ -1,4 +1,4 @@
-// What every entry of the client exports, beside its own `init`.
+// The exports of every entry of the client, besides its own `init`.
 
 export { Randomizer, Task, version } from "./api.js";
 export * from "./common.js";

@@ -1,4 +1,4 @@
-// What every entry of the client exports and what needs no WebAssembly.
+// The exports of every entry of the client that need no WebAssembly.
 
 export { consent } from "./consent.js";
 export {

@@ -1,4 +1,4 @@
-// What a page can tell its visitor before anything leaves the device. Plain data: how it is shown is up to the page.
+// Statements for a visitor before anything leaves the device. Plain data: how it is shown is up to the page.
 
 import { columnsOf } from "./boundary.js";
 import { failure } from "./errors.js";

@@ -1,6 +1,5 @@
-// The entry that carries the module within: for bundlers that copy no files, and hosts that let nothing be fetched. It
-// is the entry of Node too: who bundles for a server (Next does) puts the module elsewhere than a path in the bundle
-// says.
+// The entry that contains the module: for bundlers that copy no files, and hosts that allow no fetch. It is the entry
+// of Node too: bundles for a server (as Next makes them) have the module elsewhere than at a path in the bundle.
 
 import { start } from "./api.js";
 import base64 from "./wasm/client/ldp_pca_bg.wasm.js";

@@ -1,4 +1,4 @@
-// From what a module can come as to a module that runs.
+// A running module from each form in which a module can come.
 
 import { translated } from "./boundary.js";
 import { failure } from "./errors.js";
@@ -16,7 +16,7 @@ export function loading(wasm) {
     /** Loads what `source` gives: a URL, a response, bytes, or a compiled module. */
     load: (source) => (started ??= begin(source)),
 
-    /** What `work` does with the module; its errors get their classes. */
+    /** The result of `work` with the module; its errors get their classes. */
     call(work) {
       if (!module.ready) throw failure("init", "the WebAssembly module is not loaded yet: `await init()` first");
       try {
@@ -48,7 +48,7 @@ function forbidden() {
   try {
     return !new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
   } catch {
-    // Lockdown modes have no WebAssembly at all, which the cause tells.
+    // Lockdown modes have no WebAssembly at all, as the cause says.
     return typeof WebAssembly === "object";
   }
 }
@@ -72,5 +72,5 @@ async function compiled(response) {
   const bytes = await response.arrayBuffer();
   const start = new TextDecoder().decode(bytes.slice(0, 15));
   if (start.startsWith("\0asm")) return bytes;
-  throw failure("init", `${url} is ${type} that begins with ${JSON.stringify(start)}, and no WebAssembly`);
+  throw failure("init", `${url} is ${type} that begins with ${JSON.stringify(start)}, not WebAssembly`);
 }

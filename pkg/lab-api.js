@@ -1,4 +1,4 @@
-// What the lab adds to the client's classes, the same in every entry of it: sums of reports, recovery, prediction and
+// The lab's additions to the client's classes, the same in every entry: sums of reports, recovery, prediction and
 // simulation.
 
 import { columnsOf, recordParts } from "./boundary.js";
@@ -176,7 +176,7 @@ export async function simulate(options, { signal, onProgress } = {}) {
     reportBytes,
     guarantee,
   }));
-  // What is not randomized has no noise, and every method the error of the records themselves.
+  // Without randomization there is no noise, and every method has the error of the records themselves.
   const open = {
     methods: methods.map((method) => ({ method, sinThetaSquared: nonPrivate })),
     reportBytes: null,
@@ -344,7 +344,7 @@ function collectionOf(options) {
   };
 }
 
-/** What the library says, with its keys as they are written in JavaScript. */
+/** The library's result, with its keys in JavaScript's form. */
 function camelCased(value) {
   if (Array.isArray(value)) return value.map(camelCased);
   if (Object(value) !== value) return value;
@@ -352,7 +352,7 @@ function camelCased(value) {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [named(key), camelCased(inner)]));
 }
 
-/** Who is asked, as the module takes it. */
+/** The population, in the module's form. */
 function populationOf({ dimension, signals, bulk, mechanism, ...others }) {
   noOthers(others);
   return {

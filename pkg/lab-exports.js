@@ -1,4 +1,4 @@
-// What every entry of the lab exports, beside its own `init` and `loadMethods`.
+// The exports of every entry of the lab, besides its own `init` and `loadMethods`.
 
 export * from "./common.js";
 export {

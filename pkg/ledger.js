@@ -1,7 +1,7 @@
-// What this device has promised and sent: one report per task, a budget over all tasks, and the reports that wait to be
-// sent. An entry is booked (its budget is spent), then waits with its bytes, then is what was sent, or was withdrawn;
-// one that an aggregator refuses for good keeps its bytes until it is sent once more. It is kept in IndexedDB, which
-// all tabs of an origin share. The raw record never gets here.
+// The ledger of this device's promises and reports: one report per task, a budget over all tasks, and the reports that
+// wait to be sent. An entry is booked (its budget is spent), then waits with its bytes, then is what was sent, or was
+// withdrawn; one that an aggregator refuses for good keeps its bytes until it is sent once more. It is kept in
+// IndexedDB, which all tabs of an origin share. The raw record never gets here.
 
 import { allowed } from "./checks.js";
 import { failure, LdpPcaError, SubmitError } from "./errors.js";
@@ -23,7 +23,7 @@ export class PrivacyLedger {
   #close;
   #parts;
   #retryOn;
-  /** What stops the deliveries of this tab, and their tasks. */
+  /** The controllers that stop the deliveries of this tab, with their tasks. */
   #stops = new Map();
 
   /** `parts` are what `ldp-pca/testing` has its own of. */
@@ -47,7 +47,7 @@ export class PrivacyLedger {
     ledger.persistent = stored !== undefined;
     ledger.#change = stored?.change ?? memory();
     ledger.#retryOn = flushOnline ? "online" : "flush";
-    // What cannot be sent now, or fails in the storage, is still there for the next time.
+    // A report that cannot be sent now, or fails in the storage, is still there for the next time.
     const online = () => ledger.flush().then(onFlush, () => {});
     const over = new AbortController();
     if (flushOnline) globalThis.addEventListener?.("online", online, over);
@@ -121,7 +121,7 @@ export class PrivacyLedger {
     });
   }
 
-  /** The entry with the task's one report, which is that of whoever was first, unless there is none any more. */
+  /** The entry with the task's one report, which is that of the first caller, unless it is gone. */
   async #make(entry, attempted, make) {
     if (!entry.booked) return entry;
     const { taskDigest, guarantee, url } = entry;
@@ -131,7 +131,7 @@ export class PrivacyLedger {
     );
   }
 
-  /** Sends the report of an entry, which `make` makes where there is none, and tells what became of it. */
+  /** Sends the report of an entry, which `make` makes where there is none, and returns its outcome. */
   async #deliver(entry, options = {}, make) {
     const { taskDigest, guarantee } = entry;
     const { deadline } = checked({ deadline: DELIVERY, ...options, url: entry.url ?? options.url });
@@ -147,7 +147,7 @@ export class PrivacyLedger {
       status,
       ...more,
     });
-    // What cannot be noted is sent once more, and counted once.
+    // A report that cannot be recorded as sent is sent once more, and counted once.
     const note = (change) => this.#edit(taskDigest, change).catch(() => {});
     /**
      * The status of a report that counts by now. Of another, that an attempt begins is on the disk before it begins.
@@ -277,7 +277,7 @@ function denied(cause) {
 const STORE = "reports";
 const LATE = `it took over ${STORAGE} ms (is another tab busy?)`;
 
-/** What the disk has under a name: `change` as in {@link transactions}, and `close`. */
+/** The disk's content under a name: `change` as in {@link transactions}, and `close`. */
 function openDatabase(name) {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name, 1);
@@ -305,7 +305,7 @@ function transactions(database) {
       const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
       const store = transaction.objectStore(STORE);
       const abort = (cause) => {
-        // Not every browser tells at once of one that has not begun.
+        // Not every browser reports at once one that has not begun.
         reject(cause);
         try {
           transaction.abort();

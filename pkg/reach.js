@@ -1,9 +1,9 @@
-// `fetch` with an end, and with words for its failures, of which a page can tell little: a server that is down, one
-// that does not allow the page, and the page's own policy look alike.
+// `fetch` with a time limit, and with messages for its failures, of which a page knows little: a server that is down,
+// one that does not allow the page, and the page's own policy look alike.
 
 import { failure } from "./errors.js";
 
-/** What `read` makes of the answer. What it throws of this code itself is passed on; all else fails with the code. */
+/** The result of `read` for the answer. Its own errors of this code are passed on; all others fail with the code. */
 export async function reach(code, url, options, timeout, read) {
   const { signal } = options;
   const limit = AbortSignal.timeout(timeout);

@@ -56,7 +56,7 @@ function hex(bytes) {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// What CRC-32 leaves of anything that ends with its own CRC-32.
+// The CRC-32 of anything that ends with its own CRC-32.
 const RESIDUE = 0x2144df1c;
 
 function checksum(bytes) {

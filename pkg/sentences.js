@@ -1,4 +1,4 @@
-// What `consent` says, by language. English is in every client; the others are loaded by those who speak them.
+// The sentences of `consent`, by language. English is in every client; pages load the others.
 
 export { en } from "./consent.js";
 

@@ -29,7 +29,7 @@ export async function deliver(report, options, between) {
 
 export function issuedId(task, options) {
   const id = askForId(task, options);
-  // Who asks early looks at a failure later: by then it would count as unhandled.
+  // An early caller handles a failure later: by then it would count as unhandled.
   id.catch(() => {});
   return id;
 }
@@ -69,7 +69,7 @@ export function checked({
   return { url: absolute(url), signal, retries, timeout, delay, maxDelay, deadline };
 }
 
-/** What `read` makes of the answer, and how many attempts it took. */
+/** The result of `read` for the answer, and the number of attempts. */
 async function send(task, what, body, options = {}, read, between) {
   const { url: target, signal, retries, timeout, delay, maxDelay, deadline } = checked(options);
   const end = performance.now() + deadline;

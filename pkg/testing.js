@@ -12,7 +12,7 @@ import { checked } from "./submit.js";
 
 export * from "./inline.js";
 
-/** How the aggregator that is not there answers, by the status that the ledger's outcome has then. */
+/** The answers of the simulated aggregator, by the status of the ledger's outcome. */
 const ANSWERS = {
   accepted: () => undefined,
   duplicate: () => undefined,
@@ -122,7 +122,7 @@ function promisingNothing(bytes, taskDigest) {
   return reportOf(bytes, taskDigest, null);
 }
 
-/** What the device keeps under a name, whoever opens it, until it is {@link reset}. */
+/** The device's storage under a name, for every caller, until it is {@link reset}. */
 function openDatabase(name) {
   if (!device.has(name)) device.set(name, memory());
   return { change: device.get(name), close() {} };

@@ -59,7 +59,7 @@ onmessage = async ({ data: { id, method, parameters } }) => {
     postMessage({ id, value }, value instanceof Uint8Array ? [value.buffer] : []);
   } catch (error) {
     const { code, message } = error;
-    // What is unforeseen may have words of a record in its message.
+    // An unforeseen error may have words of a record in its message.
     const told =
       error instanceof LdpPcaError
         ? { code, message }

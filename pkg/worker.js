@@ -8,12 +8,12 @@ import { reportOf } from "./report.js";
 
 export * from "./common.js";
 
-/** How often a worker that owes answers is looked at before it counts as dead: a device that slept is no reason. */
+/** The number of checks before a worker that owes answers counts as dead, so that a device's sleep does not end it. */
 const CHECKS = 6;
 
 let worker;
 let started;
-/** What the worker was started with last: one that died has a successor at the next call. */
+/** The last arguments of the worker's start: the next call replaces a dead worker. */
 let beginning;
 let ended = "none is started yet: `await init()` first";
 let patience;
@@ -181,7 +181,7 @@ function alive(handle, name) {
   return handle;
 }
 
-// What the page forgets, the worker need not keep.
+// The worker need not keep what the page forgets.
 const dropped = new FinalizationRegistry((handle) => release(undefined, handle));
 
 function release(object, handle) {
