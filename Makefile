@@ -42,10 +42,10 @@ schemathesis: ## test the aggregator's interface against its OpenAPI document (n
 fuzz: ## fuzz every decoder (SECONDS=n per target, 60 by default; needs a nightly Rust)
 	scripts/fuzz.sh $(SECONDS)
 
-mutants: ## change the code in thousands of small ways and tell which changes no test notices (an hour)
+mutants: ## change the code in thousands of small ways and list the changes that no test notices (an hour)
 	scripts/mutants.sh
 
-faults: ## apply known faults one by one and tell which test notices each
+faults: ## apply known faults one by one and list the test that notices each
 	scripts/mutants.sh faults
 
 wheel: ## build the wheel of the Python package into python/dist

@@ -1,6 +1,6 @@
-// How fast the built npm package turns records into reports in a real Chromium, on one thread, with randomness from
-// crypto.getRandomValues. Beside it, in turn with it, what could be had without privacy: x xᵀ plus normal numbers in
-// floating point, from Math.random. scripts/setup.sh and scripts/build-wasm.sh come first; `make bench` does it all.
+// Speed of the built npm package at turning records into reports in a real Chromium, on one thread, with randomness
+// from crypto.getRandomValues. Beside it, in turn with it, what could be had without privacy: x xᵀ plus normal numbers
+// in floating point, from Math.random. scripts/setup.sh and scripts/build-wasm.sh come first; `make bench` does it all.
 
 import { launchChromium } from "../tests/browser/chromium.js";
 import { serve } from "../tests/browser/serve.js";
@@ -54,7 +54,7 @@ function task(dimension, mechanism) {
 
 function result(mechanism, dimension, { bytes, numbers, named, peer }) {
   const entries = (dimension * (dimension + 1)) / 2;
-  // What the mechanism draws: the entries of a symmetric matrix, or every coordinate of every candidate.
+  // The mechanism's draws: the entries of a symmetric matrix, or every coordinate of every candidate.
   const coordinates = mechanism.type === "gaussian" ? entries : mechanism.candidates * dimension;
   return {
     report_bytes: bytes,
@@ -168,7 +168,7 @@ function table({ chromium, repetitions, results }) {
   ].join("\n");
 }
 
-/** What is being done, on a terminal alone. */
+/** Progress, only on a terminal. */
 function progress(text) {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
 }

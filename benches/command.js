@@ -1,4 +1,4 @@
-// What the benchmarks in Chromium have in common as commands.
+// The common command line of the benchmarks in Chromium.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";

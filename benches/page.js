@@ -1,4 +1,4 @@
-// How quick the demo page is in a real Chromium: until something is painted, until the first point of a curve, until
+// Speed of the demo page in a real Chromium: until something is painted, until the first point of a curve, until
 // the default curves are complete, and for how long its main thread is busy at a stretch. `make page` comes first.
 
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { serve } from "../tests/browser/serve.js";
 import { align, ROOT, run } from "./command.js";
 
 const VISITS = 10;
-/** What a browser does when it starts is over by then: a visitor's has been there for a while. */
+/** The browser's own start is over by then: a visitor's browser has been running for a while. */
 const REST_MS = 1500;
 const MARKS = { point: "error: first point", epsilon: "error: all of epsilon", records: "error: all of records" };
 

@@ -1,4 +1,4 @@
-// How long a page takes from its start to its first report in a real Chromium, with each entry of the built package,
+// Time of a page from its start to its first report in a real Chromium, with each entry of the built package,
 // bundled by Vite, and how long its main thread is busy at a stretch. Cold: a new profile. Warm: with what the browser
 // has in its cache. scripts/setup.sh and scripts/build-wasm.sh come first; `make bench` does it all.
 

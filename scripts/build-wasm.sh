@@ -29,7 +29,7 @@ main() {
     sizes pkg/wasm/*/ldp_pca_bg.wasm
 }
 
-# Where this machine keeps the sources of dependencies is no part of a package: messages of panics would have it.
+# The place of dependencies' sources on this machine must not be in a package: messages of panics would contain it.
 unplaced() {
     local folder flags=
     for folder in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
@@ -56,7 +56,7 @@ build() {
     # Every host that the package runs on has a FinalizationRegistry: pkg/worker.js asks no host whether it does.
     sed -zi "s/(typeof FinalizationRegistry === 'undefined')[^:]*: () => {}[^:]*: () => {} }[^:]*: //g" \
         "$out/ldp_pca.js"
-    # What the module imports, as an object: bundlers add more where the file itself has to be one.
+    # The module's imports, as an object: bundlers add more where the file itself has to be one.
     imports=$(sed -n 's/^export function \(__wb[A-Za-z0-9_]*\)(.*/\1/p' "$out/ldp_pca.js" | paste -sd,)
     echo "export const imports = { $imports };" >>"$out/ldp_pca.js"
     # What the compiler says it used; -Oz costs no speed here and saves a few hundred bytes. Merging functions would be
@@ -76,13 +76,13 @@ build() {
 
 # bindgen MODULE OUT: the JavaScript that goes with a module.
 bindgen() {
-    # What the demo builds with is there already; else what the tests build with.
+    # The profile that the demo or the tests have built with already.
     local profile=dev
     if $quick; then profile=demo; fi
     cargo run --quiet --locked --profile "$profile" --package ldp-pca-bindgen -- "$@"
 }
 
-# What OUT was made from, and what it held when it was made.
+# The inputs of OUT, and its content when it was made.
 state() {
     cksum "$2" package-lock.json scripts/build-wasm.sh scripts/inline-wasm.js
     grep -A 1 '^name = "wasm-bindgen-cli-support"' Cargo.lock

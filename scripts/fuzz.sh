@@ -23,7 +23,7 @@ cd fuzz
 for target in $(cargo +nightly fuzz list --fuzz-dir .); do
     printf '\n=== %s, %s s\n' "$target" "$seconds"
     mkdir -p "corpus/$target"
-    # What is found goes to corpus/, which git ignores; seeds/ is read only.
+    # Findings go to corpus/, which git ignores; seeds/ is only read.
     cargo +nightly fuzz run --fuzz-dir . "$target" "corpus/$target" "seeds/$target" -- \
         -max_total_time="$seconds" -max_len=4096 -timeout=10 -print_final_stats=1
 done

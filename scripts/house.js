@@ -107,7 +107,7 @@ function pathsOf(tree) {
   return [...parts, part].filter((part) => part.trim()).flatMap((part) => pathsOf(before + part.trim()));
 }
 
-/** Which module each module takes names from: module -> module -> names, each from where it is declared. */
+/** The modules that each module takes names from: module -> module -> names, each from where it is declared. */
 function arrowsOf(modules) {
   const absolute = (from, path) => {
     const parts = path.split("::").map((part) => part.trim());
@@ -208,7 +208,7 @@ function circles(packages) {
   return found;
 }
 
-/** Which lines can be broken: not those between fences in Markdown, where commands are as people type them. */
+/** The lines that can be broken: not those between fences in Markdown, where commands are as people type them. */
 function breakable(file, lines) {
   let fenced = false;
   return lines.map((line) => {

@@ -142,7 +142,7 @@ def solve(function, low, high, count):
             side = -1
         if high - low <= abs(high) * mpf(10) ** -count or value == 0:
             return middle if value == 0 else high
-    # What is left is halved.
+    # The rest is halved.
     while high - low > abs(high) * mpf(10) ** -count:
         middle = (low + high) / 2
         if function(middle) > 0:

@@ -1,9 +1,9 @@
-// Which faults in the client's JavaScript the tests in Node would not notice.
+// Finds the faults in the client's JavaScript that the tests in Node would not notice.
 //
 //     node scripts/mutants.js [--json] [--list] [FILE...]        (files of pkg/, by name; those of FILES by default)
 //
 // Every fault ("mutant") is written into one copy of pkg/, in target/mutants/javascript, each behind a switch that an
-// environment variable turns: nothing is built per mutant. A first run of every file of tests tells which switches it
+// environment variable turns: nothing is built per mutant. A first run of every file of tests shows which switches it
 // reaches. Then each mutant runs the files that reach it, the fastest first, until a test fails or hangs. What changes
 // nothing that a test could see is listed in tests/mutants/javascript.json, with the reason. Ends with 1 if a mutant
 // survives that is not listed, or one is listed that no longer exists or is caught. --list shows the mutants and runs
@@ -106,7 +106,7 @@ function instrumented(source, add) {
   const noted = (node, from, to) =>
     add({ line: line(node), place: place(node), mutation: `${short(from)} → ${short(to)}` });
 
-  /** What an expression is replaced by, each a mutant. */
+  /** The replacements of an expression, each a mutant. */
   function alternatives(node, parent, key) {
     const { left, operator, right, type, value } = node;
     const found = [];

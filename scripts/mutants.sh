@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Which faults do the tests not notice? Changes the code in thousands of small ways, one at a time, and runs the tests
-# that reach the change. What may survive is listed, with the reason: mutants/equivalent.toml,
+# Finds the faults that the tests do not notice. Changes the code in thousands of small ways, one at a time, and runs
+# the tests that reach the change. What may survive is listed, with the reason: mutants/equivalent.toml,
 # tests/mutants/javascript.json.
 #
 # usage: scripts/mutants.sh [javascript | rust [OPTION]... | faults [NAME]...]   (javascript and rust by default)

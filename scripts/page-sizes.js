@@ -1,4 +1,4 @@
-// What a visitor of the built page downloads, file by file, in bytes after brotli: what a host with precompressed files
+// The downloads of a visitor of the built page, file by file, in bytes after brotli: as a host with precompressed files
 // sends. The budget is that of the whole page, with every section in view, without what a visitor has to ask for.
 //
 // usage: node scripts/page-sizes.js   (after `make page`)

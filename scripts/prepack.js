@@ -1,4 +1,5 @@
-// What only the packed package has: the changelog, and `ldp-pca/testing` as one file of CommonJS. `npm pack` runs it.
+// Files that only the packed package has: the changelog, and `ldp-pca/testing` as one file of CommonJS. `npm pack` runs
+// it.
 
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";

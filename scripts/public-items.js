@@ -1,4 +1,4 @@
-// How many items the library offers: what rustdoc shows of it. An item that is offered under several names counts once.
+// The number of items that the library offers, as rustdoc shows them. An item under several names counts once.
 // Not counted are variants, fields, implementations of traits, and documents.
 //
 // usage: node scripts/public-items.js [--list] [--limit N] [FILE]
@@ -14,7 +14,7 @@ import { parseArgs } from "node:util";
 const FILE = fileURLToPath(new URL("../target/doc/ldp_pca.json", import.meta.url));
 const USAGE = "usage: node scripts/public-items.js [--list] [--limit N] [FILE]";
 
-/** What counts, by rustdoc's names. */
+/** The kinds of items that count, by rustdoc's names. */
 const COUNTED = new Set([
   "module",
   "struct",

@@ -1,4 +1,4 @@
-// What a page downloads with each entry of the built package, in bytes after brotli: JavaScript as a bundler makes it,
+// A page's download with each entry of the built package, in bytes after brotli: JavaScript as a bundler makes it,
 // with every export kept, and modules as they are. The budgets are in pkg/sizes.json, the table in pkg/README.md.
 //
 // usage: node scripts/sizes.js [--write]   (after scripts/build-wasm.sh)
@@ -14,7 +14,7 @@ const PACKAGE = join(ROOT, "pkg");
 const README = join(PACKAGE, "README.md");
 const TABLE = /(?<=<!-- sizes -->\n\n)(\|.*\n)*/;
 
-/** What is in sizes.json by the same names, and what the table says. */
+/** The names in sizes.json, and their texts in the table. */
 const PARTS = {
   client: ["`ldp-pca`: JavaScript", () => bundled("index.js")],
   module: ["its module", () => readFileSync(join(PACKAGE, "wasm/client/ldp_pca_bg.wasm"))],
@@ -32,7 +32,7 @@ const PARTS = {
 /** The most that each part may have, in bytes. */
 export const BUDGETS = JSON.parse(readFileSync(join(PACKAGE, "sizes.json"), "utf8"));
 
-/** What each part of the built package has, in bytes. */
+/** The size of each part of the built package, in bytes. */
 export async function measure() {
   const sizes = {};
   for (const [part, [, read]] of Object.entries(PARTS)) sizes[part] = brotliCompressSync(await read()).length;

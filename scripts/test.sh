@@ -15,7 +15,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 WASM=wasm32-unknown-unknown
-# What has tests and pages of documentation in Rust.
+# The crates with tests and pages of documentation in Rust.
 CRATES=(
     --package ldp-pca --package ldp-pca-dps --package ldp-pca-literature --package ldp-pca-server --package ldp-pca-cli
 )
@@ -135,8 +135,8 @@ absent() {
     printf '%s: %d packages, none of %s\n' "$1" "$(sort -u <<<"$tree" | wc -l)" "$2"
 }
 
-# What the library offers, as its documentation counts it. That output of rustdoc is not stable yet, and the variable
-# that allows it is for rustdoc alone: build scripts that saw it would build all dependencies anew.
+# The items that the library offers, as its documentation counts them. That output of rustdoc is not stable yet. The
+# variable that allows it is only for rustdoc: build scripts that saw it would rebuild all dependencies.
 public_items() {
     local rustdoc=$ROOT/.tools/rustdoc-json
     printf '#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n' >"$rustdoc"

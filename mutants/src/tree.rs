@@ -11,7 +11,7 @@ use crate::Error;
 use crate::list::Mutant;
 use crate::switch::{self, Placed};
 
-/// Copies all files that git knows or would add, and writes none anew that is the same.
+/// Copies all files that git knows or would add, and rewrites none that is the same.
 pub fn copy(root: &Path, tree: &Path) -> Result<(), Error> {
     let output = Command::new("git")
         .current_dir(root)
