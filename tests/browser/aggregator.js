@@ -69,7 +69,7 @@ export class Aggregator {
     return promise;
   }
 
-  /** What `GET path` answers, parsed. */
+  /** The answer of `GET path`, parsed. */
   async get(path) {
     return (await fetch(this.url + path)).json();
   }

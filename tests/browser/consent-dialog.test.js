@@ -49,7 +49,7 @@ async function open(browser, statement) {
   return { page, errors };
 }
 
-/** What has the focus: the page's element, or the dialog's. */
+/** The element with the focus: the page's, or the dialog's. */
 function focused(page) {
   return page.evaluate(() => {
     const { activeElement: outer } = document;

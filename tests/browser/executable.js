@@ -1,4 +1,4 @@
-// Where a browser is, and how a program ends that a test has started.
+// The place of a browser, and the end of a program that a test has started.
 
 import { once } from "node:events";
 import { accessSync, constants } from "node:fs";

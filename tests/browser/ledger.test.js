@@ -378,7 +378,7 @@ function ledgerTests({ launch, newProfile, kill, launchWithoutStorage }) {
   test("storage that does not answer is an error with a code", async (t) => {
     const tab = await openTab(await profile(t));
     const message = await tab.evaluate(async () => {
-      // Keeps its connection, whoever wants to delete the data; and who opens it then waits for that.
+      // Keeps its connection even if somebody wants to delete the data; an opener then waits for that.
       window.kept = await new Promise((resolve) =>
         (indexedDB.open("ldp-pca").onsuccess = ({ target }) => resolve(target.result)),
       );

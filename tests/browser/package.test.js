@@ -74,7 +74,7 @@ function packageTests(name, launch) {
       });
     };
     const [html, , blocked] = await messages(open);
-    assert.match(html, /^init: .*http:.* is text\/html.*"<!doctype html.*and no WebAssembly/);
+    assert.match(html, /^init: .*http:.* is text\/html.*"<!doctype html.*not WebAssembly/);
     assert.match(blocked, /^fetch: no answer from http:\/\/127\.0\.0\.1:9\/tasks\/1: the page's policy.*connect-src/);
     const [, forbidden] = await messages(strict);
     assert.match(forbidden, /^init: .*ldp_pca_bg\.wasm: the page's policy forbids it.*connect-src/);

@@ -1,4 +1,4 @@
-// What the page makes a visitor download.
+// The size of the page's download.
 
 import assert from "node:assert/strict";
 import { join } from "node:path";

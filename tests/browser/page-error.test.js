@@ -90,7 +90,7 @@ test("curves fill in, end complete, and are the same for the same seed", async (
   await again.locator("#error-status").getByText("with seed 2").waitFor();
   const other = await rows(again, "records");
   assert.notDeepEqual(other, table);
-  // What is predicted does not depend on chance.
+  // Predictions do not depend on chance.
   const predicted = (table) => table.map((row) => row.at(-1));
   assert.deepEqual(predicted(other), predicted(table));
   assert.deepEqual(trouble, []);

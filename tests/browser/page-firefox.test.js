@@ -29,7 +29,7 @@ const TASK = {
   folds: 1,
 };
 
-/** What an element says; "" where there is none. */
+/** The text of an element; "" where there is none. */
 function text(page, selector) {
   return page.evaluate(
     (selector) => document.querySelector(selector)?.textContent.replace(/\s+/g, " ").trim() ?? "",

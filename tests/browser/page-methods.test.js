@@ -99,7 +99,7 @@ test("of more records than can be drawn there are second moments, and the captio
   const { page } = await open({ hash: `#trust&${QUIET}&trust.records=1000000` });
   await page.locator("#trust-every-run").click();
   await says(page, /^Done\./);
-  assert.match(await page.locator("#trust-every caption").textContent(), /only their second moments/);
+  assert.match(await page.locator("#trust-every caption").textContent(), /only second moments are drawn/);
   const refusing = (await rows(page)).filter(({ refusal }) => refusal?.includes("reads records one by one"));
   assert.equal(refusing.length, 6);
   await page.locator("#trust-records").fill("3e6");
@@ -165,7 +165,7 @@ test("when a worker breaks the comparison ends, and what was known stays", async
   const shown = () => page.locator("#trust-every-status, #trust-every").allTextContents();
   const before = await shown();
   assert.match(before[0], /^\d+ of \d+ estimates done\.$/);
-  // What waits in line has its turn before the chart's next simulation is done.
+  // Waiting work has its turn before the chart's next simulation is done.
   await page.locator("#trust-records").fill("50000");
   await page.locator("#trust-records").press("Enter");
   await page.locator("#trust-caption").getByText("50,000 users").waitFor({ timeout: 120_000 });

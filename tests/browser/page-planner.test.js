@@ -186,7 +186,7 @@ test("central methods are simulated as one watches, cancelled, and go on where t
     ...VIEWS.light,
   });
   const [again, status] = ["#trust-run", "#trust-status"].map((id) => page.locator(id));
-  // In the turn of the page that tells of the first simulation, so that the last cannot be done before.
+  // In the turn of the page that reports the first simulation, so that the last cannot be done before.
   await page.evaluate(() => {
     const status = document.getElementById("trust-status");
     const observer = new MutationObserver(() => {

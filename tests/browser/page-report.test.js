@@ -111,7 +111,7 @@ test("the mean of many reports settles on the record, and can be stopped", async
   assert.ok(error < 0.35, `${error}`);
   assert.ok(error > 1e-4, "it is an estimate");
 
-  // Another record starts anew.
+  // Another record starts again.
   await slide(page.getByLabel("running", { exact: true }), -2);
   assert.equal(await mean.isVisible(), false);
   // Both in one turn of the page, so that nothing can end in between.

@@ -20,7 +20,7 @@ async function done(page) {
   await page.waitForFunction(() => !document.getElementById("sparse-step").disabled);
 }
 
-/** What each method found, as the table says: `{ "Fantope": ["0.18", "✓ 8 of 8", …], … }`. */
+/** The findings of each method in the table: `{ "Fantope": ["0.18", "✓ 8 of 8", …], … }`. */
 async function found(page) {
   const rows = await page.locator("#sparse-found tbody tr").all();
   const entries = rows.map(async (row) => [
@@ -128,7 +128,7 @@ test("what cannot be explains itself in place, and the last good picture stays",
   const { page, trouble } = await open({ state: "&sparse.dimension=10" });
   const before = await found(page);
   const cases = [
-    ["Features that carry them", "1", "2 components need at least 2 features to live on"],
+    ["Features that carry them", "1", "2 components need at least 2 features"],
     ["Features that carry them", "11", "There are only 10 features"],
     ["Components", "10", "With 10 features there can be at most 9 components"],
     ["Components", "0", "Give a whole number from 1 to 10"],

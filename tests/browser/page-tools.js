@@ -17,7 +17,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 
 export const SECTIONS = ["one-report", "error", "sparse", "planner", "take-part", "trust"];
 
-/** How different visitors see the page. */
+/** The views of different visitors. */
 export const VIEWS = {
   light: { viewport: { width: 1200, height: 900 } },
   dark: { viewport: { width: 1200, height: 900 }, colorScheme: "dark" },
@@ -99,7 +99,7 @@ export function hostPage() {
 
 /** Asserts that axe finds nothing wrong with the page, or with the part of it that `selector` names. */
 export async function assertAccessible(page, selector = "html") {
-  // What the debugger evaluates is not bound by the page's policy.
+  // The debugger's evaluations are not bound by the page's policy.
   await page.evaluate(AXE);
   const { violations } = await page.evaluate(
     (selector) => globalThis.axe.run(selector, { resultTypes: ["violations"] }),

@@ -160,7 +160,7 @@ test("without JavaScript the page says that it takes it", async () => {
   await page.close();
 });
 
-test("what is typed before the page answers counts, and Enter does not load the page anew", async () => {
+test("input before the page responds counts, and Enter does not reload the page", async () => {
   const { page, trouble } = await open();
   const loads = [];
   page.on("request", (request) => request.isNavigationRequest() && loads.push(request.url()));

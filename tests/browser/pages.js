@@ -12,7 +12,7 @@ import { launchFirefox } from "./firefox.js";
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** A page with nothing in it, which asks for no icon either. */
 export const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>empty</title>';
-/** How each browser is launched. */
+/** The launchers of the browsers. */
 export const BROWSERS = { Chromium: launchChromium, Firefox: launchFirefox };
 
 const VECTORS = join(ROOT, "tests/vectors/v2");

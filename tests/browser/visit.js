@@ -24,7 +24,7 @@ const opened = performance.now() - opening;
 // Not awaited: it comes while the visitor reads.
 const id = api.issuedId(task, { url });
 
-/** What a page could tell its visitor. */
+/** The messages of a page to its visitor. */
 function told({ status, id, error, retryOn, retryAfter }) {
   return { status, id, error: error && (error.type ?? error.code), retryOn, retryAfter };
 }

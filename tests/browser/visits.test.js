@@ -1,4 +1,4 @@
-// Visits from "agree" to "counted" in real browsers, with everything that can go wrong: what the page was told of its
+// Visits from "agree" to "counted" in real browsers, with everything that can go wrong: what the page learned about its
 // report is what becomes of it, and it is counted once, never, or later, as was said. The table that it prints is that
 // of docs/visits.md.
 
@@ -51,9 +51,9 @@ let aggregator;
 let relay;
 let site;
 let elsewhere;
-/** What the network does with requests of a task, by its digest: gets the request, and `forward`, which answers it. */
+/** The network's treatment of a task's requests, by its digest: gets the request, and `forward`, which answers it. */
 const networks = new Map();
-/** What came, by task: methods and paths in their order. */
+/** The requests, by task: methods and paths in their order. */
 const came = new Map();
 let numbers = 0;
 
@@ -158,7 +158,7 @@ class Visitor {
     return tab;
   }
 
-  /** The form of a tab that begins anew. */
+  /** The form of a tab that starts again. */
   async form(tab) {
     const usable = await until(() => tab.evaluate(() => window.usable).catch(() => undefined));
     this.usable.push(usable);

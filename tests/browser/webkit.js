@@ -33,7 +33,7 @@ export async function launchWebKit() {
 class Context {
   #driver;
   #session;
-  /** What the driver is asked: one thing after the other, since it has one current window. */
+  /** The requests to the driver: one after the other, since it has one current window. */
   #queue = Promise.resolve();
   #first;
 

@@ -279,7 +279,7 @@ function workerTests(name, launch) {
   });
 }
 
-test("Chromium: a trap ends the worker, and tells no word of the record", async (t) => {
+test("Chromium: a trap ends the worker, and reveals no word of the record", async (t) => {
   const browser = await launchChromium();
   t.after(() => browser.close());
   const page = await browser.newPage();

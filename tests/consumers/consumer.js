@@ -27,7 +27,7 @@ const SHARED = join(CONSUMERS, "shared");
 const CACHE = join(ROOT, ".tools/consumers");
 
 const NPM_INSTALL = ["install", "--prefer-offline", "--no-audit", "--no-fund", "--no-package-lock"];
-// What the tools say of themselves to others stays off, and their words uncoloured.
+// The tools' telemetry stays off, and their output uncoloured.
 const ENVIRONMENT = { ...process.env, NEXT_TELEMETRY_DISABLED: "1", NO_COLOR: "1" };
 
 /** The package as `npm pack` makes it, unpacked nowhere: `file` is the tarball; `remove` deletes it. */
@@ -45,9 +45,9 @@ export function pack() {
 }
 
 export class Consumer {
-  /** Where it is installed. */
+  /** The place of the installation. */
   folder;
-  /** What ends its servers, which write below the folder. */
+  /** Ends its servers, which write below the folder. */
   #closing = [];
 
   /** `source`: the consumer's folder in the repository; `tarball`: the packed package. */
@@ -92,12 +92,12 @@ export class Consumer {
     for await (const line of createInterface({ input: server.stdout })) {
       const [url] = line.match(/http:\/\/[^/\s]+(?=\/|$)/) ?? [];
       if (url) {
-        // What else it says is read and dropped, lest it wait for a reader.
+        // The rest of its output is read and dropped, so that it does not wait for a reader.
         server.stdout.resume();
         return { url, close };
       }
     }
-    throw new Error(`${command} ended before it told its address`);
+    throw new Error(`${command} ended before it printed its address`);
   }
 
   async remove() {

@@ -1,4 +1,4 @@
-// What package linters say of the packed package.
+// The findings of package linters on the packed package.
 
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { pack } from "./consumer.js";
 
 const TOOLS = fileURLToPath(new URL("../../node_modules/.bin", import.meta.url));
 
-/** What no program imports: modules of WebAssembly, what a worker begins with, and what Jest is told to take. */
+/** Files that no program imports: modules of WebAssembly, a worker's script, and the files for Jest. */
 const UNTYPED = [
   "ldp_pca_bg.wasm",
   "ldp_pca_lab_bg.wasm",

@@ -131,7 +131,7 @@ def check_strict(name, task, report, aggregate):
 
 
 # ---------------------------------------------------------------------------------------------------------
-# What the document says beyond the vectors
+# Statements of the document beyond the vectors
 # ---------------------------------------------------------------------------------------------------------
 
 NUMERIC = '{"type":"numeric","name":"a","offset":0,"scale":1}'

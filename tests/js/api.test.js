@@ -59,7 +59,7 @@ describe("the package", () => {
     assert.equal(version(), expected);
   });
 
-  test("tells what a task asks for", () => {
+  test("says what a task asks for", () => {
     const task = Task.parse(JSON.stringify(TASK));
     assert.match(task.digest, /^[0-9a-f]{64}$/);
     assert.equal(task.dimension, 3);

@@ -1,4 +1,4 @@
-// What is checked of a task before anything is made of it, and the errors, at their edges.
+// The checks of a task before it is used, and the errors, at their edges.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";

@@ -66,7 +66,7 @@ function collection(task, count) {
   return aggregate;
 }
 
-/** What the command line prints as JSON. */
+/** The command line's output as JSON. */
 let command;
 let folder;
 
@@ -136,7 +136,7 @@ describe("the lab", () => {
       mean.forEach((value, index) =>
         assert.ok(Math.abs(value - contribution[index]) < tolerance, `${value} at ${index}`),
       );
-      assert.ok(Math.max(...contribution) > 2 * tolerance, "the test could not tell the record from nothing");
+      assert.ok(Math.max(...contribution) > 2 * tolerance, "the test could not distinguish the record from nothing");
     }
   });
 
@@ -420,7 +420,7 @@ describe("what to expect", () => {
       const found = await simulate({ ...options, mechanisms, reports });
       assert.deepEqual(found.methods, found.byMechanism[0].methods);
       assert.deepEqual(found.byMechanism.map(({ guarantee }) => guarantee.epsilon), [4, 4, 4]);
-      // What the design computes for the paper's scale.
+      // The design's figures for the paper's scale.
       near([found.byMechanism[0].guarantee.delta], [2.4e-3], 1e-4);
       assert.deepEqual(found.byMechanism.slice(1).map(({ guarantee }) => guarantee.delta), [1e-4, 0]);
       const values = ({ byMechanism }) => byMechanism.map(({ methods }) => methods[0].sinThetaSquared.values);
@@ -516,7 +516,7 @@ describe("what to expect", () => {
     throws(() => collection.compare(), "argument", /freed/);
   });
 
-  test("simulations stop when they are told to", async () => {
+  test("simulations stop on request", async () => {
     const controller = new AbortController();
     const options = { dimension: 5, rank: 1, records: 10, trials: 1000 };
     const onProgress = ({ done }) => done === 3 && controller.abort();
@@ -603,7 +603,7 @@ describe("what to expect", () => {
     const found = plan({ ...population, mechanism });
     const asked =
       "plan --dimension 40 --rank 1 --spectrum 0.3 --epsilon 1 --records 20000 --target 0.1 --shuffled 1e-8";
-    // Which asks what hostile reports can do, too.
+    // With the effect of hostile reports, too.
     const { pull, hostile, ...expected } = command(...asked.split(" "));
     assert.ok(pull && hostile);
     assert.deepEqual(keys(found), keys(expected));

@@ -1,4 +1,4 @@
-// What reports cost: each once, in full, to the last bit of the budget.
+// The cost of reports: each once, in full, to the last bit of the budget.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -150,7 +150,7 @@ test("a task costs the same whatever becomes of its report, and once", async () 
     const ledger = await openOn(newDevice(), { maxEpsilon: 4, maxDelta: 2 ** -19 }, { deliver });
     const one = randomizerOf(1, 2.5, 2 ** -20);
     for (const step of [...steps, ...steps]) {
-      // What was withdrawn cannot be made again.
+      // A withdrawn report cannot be made again.
       await step(ledger, one).catch(({ code }) => assert.equal(code, "spent"));
       const { epsilon, delta, reports } = await ledger.status();
       assert.deepEqual([epsilon, delta, reports.length], [2.5, 2 ** -20, 1], state);
@@ -176,7 +176,7 @@ test("two tabs have one budget, and a task in both costs once", async () => {
   const both = await Promise.allSettled(tabs.map((tab, index) => fits(tab, randomizerOf(4 + index, 1))));
   assert.deepEqual(both.map(({ status }) => status), ["fulfilled", "rejected"]);
   assert.equal((await tabs[1].status()).epsilon, 3);
-  // What another page allows is its own business, and what is spent is not.
+  // Each page has its own limits, but the spent budget is common.
   const wide = await openOn(device, { maxEpsilon: 5 });
   await isRefused(wide, randomizerOf(6, 2.5), /epsilon 5\.5, and this page allows 5$/);
   await fits(wide, randomizerOf(6, 2));

@@ -1,4 +1,4 @@
-// How a ledger sends: step by step, with an aggregator and a device that do as the test says.
+// Deliveries of a ledger: step by step, with an aggregator and a device that the test controls.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -374,7 +374,7 @@ test("an answer that nothing is to be sent again keeps what another tab has done
   }
 });
 
-test("of two tabs at once both send the report of whoever was first", async () => {
+test("of two tabs at once both send the report of the first", async () => {
   const device = newDevice();
   const { calls, deliver } = aggregator();
   const tabs = await Promise.all([1, 2].map(() => openOn(device, {}, { deliver })));
@@ -483,7 +483,7 @@ test("one tab at a time sends a task's report, where there are locks; without it
   assert.equal(forgetful.persistent, false);
   await forgetful.send(randomizerOf(1), RECORD, OWN);
   assert.deepEqual([requests.length, calls.length], [4, 3]);
-  // Where the host has a navigator and no locks.
+  // On a host with a navigator and no locks.
   delete globalThis.navigator.locks;
   assert.equal((await ledger.send(randomizerOf(5), RECORD, OWN)).status, "accepted");
 });
@@ -517,7 +517,7 @@ test("when the device is back online a ledger flushes if its page wants that, un
   await turns();
   assert.deepEqual(flushed, [[{ taskDigest: digestOf(1), id: idOf(1), status: "accepted" }]]);
   assert.equal(calls.length, 1);
-  // What the storage does then is nobody's error.
+  // The storage's later failure is nobody's error.
   const { change } = device;
   device.change = () => Promise.reject(failure("storage", "gone"));
   page.dispatchEvent(new Event("online"));

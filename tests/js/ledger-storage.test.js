@@ -1,4 +1,4 @@
-// What a ledger asks of IndexedDB, in a double of it that can fail, be slow, and be taken away.
+// A ledger's use of IndexedDB, in a double of it that can fail, be slow, and be taken away.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
@@ -9,14 +9,15 @@ import { digestOf, idOf, randomizerOf, url } from "./ledger-tools.js";
 const RECORD = { height: 181 };
 const soon = () => new Promise((resolve) => setImmediate(resolve));
 
-/** What a disk does: databases by name, each with stores by name; `log` is what was asked of it. */
+/** A disk: databases by name, each with stores by name; `log` has the requests to it. */
 class Disk {
   databases = new Map();
   log = [];
-  /** What opening does: "works", "fails", or "hangs". */
+  /** The outcome of opening: "works", "fails", or "hangs". */
   opening = "works";
   /**
-   * What a transaction does before it is complete: "works", "fails", "hangs", or "is complete", and cannot be given up.
+   * The outcome of a transaction before it is complete: "works", "fails", "hangs", or "is complete", and cannot be
+   * given up.
    */
   writing = "works";
 
@@ -159,7 +160,7 @@ function denied(message, cause) {
   };
 }
 
-test("what is booked is on the disk, strictly, and there for whoever opens it next", async () => {
+test("a booking is on the disk, strictly, and there for the next opener", async () => {
   const ledger = await open();
   assert.equal(ledger.persistent, true);
   const made = await ledger.report(randomizerOf(1), RECORD, { url });
@@ -199,7 +200,7 @@ test("what changes nothing writes nothing, and a refusal is the ledger's own", a
   assert.ok(after.length === 1 && after[0] === before[0]);
 });
 
-test("a change is told when all of it is on the disk, and not before", async () => {
+test("a change is reported when all of it is on the disk, and not before", async () => {
   const ledger = await open();
   disk.writing = "hangs";
   let told = false;

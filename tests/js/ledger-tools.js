@@ -35,7 +35,7 @@ export function randomizerOf(number, epsilon = 1, delta = 0) {
   return { taskDigest, guarantee, made, randomize };
 }
 
-/** What is stored under one name: who opens it with the same device shares it. `closed` counts who closed it. */
+/** The storage under one name, shared by all who open it with the same device. `closed` counts those who closed it. */
 export function newDevice() {
   const change = memory();
   const device = {

@@ -69,7 +69,7 @@ test("a report is made with the id that the aggregator issued, which takes no ot
   own.close();
 });
 
-test("one call books, makes and sends, asks for the id itself, and tells the same again later", async (t) => {
+test("one call books, makes and sends, asks for the id itself, and returns the same again later", async (t) => {
   const aggregator = new Aggregator(TASK);
   t.after(() => aggregator.remove());
   await aggregator.start();
@@ -132,7 +132,7 @@ test("sums are never below the real ones", async () => {
   const { epsilon, reports } = await wider.status();
   assert.equal(reports.length, 3, "what would be 1.5 and a little more does not fit");
   assert.ok(epsilon > 1.25 && epsilon < 1.25 + 1e-15);
-  // Where nothing is rounded, nothing is added.
+  // Without rounding, nothing is added.
   const exact = await PrivacyLedger.open({ maxEpsilon: 4, onStorageDenied });
   for (const folds of [1, 2]) await exact.report(randomizer(folds, 2), RECORD, { url });
   assert.equal((await exact.status()).epsilon, 4);
@@ -186,7 +186,7 @@ test("no series of tasks learns a value from refusals: all are answered, and all
         { salary },
         { url },
       );
-    // What overflowed for some values and not for others is refused when it is parsed, whatever the record is.
+    // Parameters that overflow for some values only are refused when they are parsed, whatever the record is.
     assert.throws(() => Task.parse({ ...TASK, schema: { columns }, mechanism }), { code: "task" });
     refused += 1;
     // The least scale there may be, and the record that is zero at the guess: a report each time.

@@ -39,7 +39,7 @@ function error({ methods }, key) {
   return methods.find((method) => method.key === key).trials[0].sinThetaSquared;
 }
 
-/** What the lab's own module finds, for the methods that it has. */
+/** The results of the lab's own module, for its methods. */
 let own;
 
 before(async () => {

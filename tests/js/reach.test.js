@@ -1,4 +1,4 @@
-// What a request that fails says of why, as far as a page can tell.
+// The reason that a failed request gives, as far as a page can know.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
@@ -28,7 +28,7 @@ afterEach(() => {
   delete globalThis.addEventListener;
 });
 
-/** What the request fails with. */
+/** The error of the request. */
 function failed(target = url, options = {}, timeout = 5000, read = (response) => response.text()) {
   return reach("fetch", target, options, timeout, read).then(() => assert.fail("it was answered"), (error) => error);
 }
@@ -60,7 +60,7 @@ test("a failure has the code, the address and its cause, and guesses when it kno
   assert.equal((await failed(new URL(url))).message, `no answer from ${url}: ${guess}`);
 });
 
-test("it tells what takes too long, and a caller's own reason is thrown as it is", async () => {
+test("it says what takes too long, and a caller's own reason is thrown as it is", async () => {
   const awake = setTimeout(() => {}, 5000);
   answer = (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   const controller = new AbortController();
@@ -73,7 +73,7 @@ test("it tells what takes too long, and a caller's own reason is thrown as it is
   clearTimeout(awake);
 });
 
-test("it tells what the page's policy forbids, if that is this request", async () => {
+test("it says what the page's policy forbids, if that is this request", async () => {
   const forbidden = `no answer from ${url}: the page's policy forbids it: add its origin to connect-src`;
   const connect = ["connect-src", "https://a.example"];
   for (const [violations, expected] of [
@@ -87,7 +87,7 @@ test("it tells what the page's policy forbids, if that is this request", async (
     forbid(...violations);
     assert.equal((await failed()).message === forbidden, expected, JSON.stringify(violations));
   }
-  // Where there is no page to tell.
+  // Where there is no page.
   delete globalThis.addEventListener;
   assert.match((await failed()).message, /is it down/);
 });
@@ -101,7 +101,7 @@ test("it listens while it waits, and no longer", async () => {
     assert.deepEqual([event, signal.aborted], ["securitypolicyviolation", true]);
 });
 
-test("it tells of a device that is offline, and of an address without a scheme", async (t) => {
+test("it names a device that is offline, and an address without a scheme", async (t) => {
   const before = Object.getOwnPropertyDescriptor(globalThis, "navigator") ?? { value: undefined, configurable: true };
   t.after(() => Object.defineProperty(globalThis, "navigator", before));
   const isOnline = (onLine) =>

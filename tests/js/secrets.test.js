@@ -65,7 +65,7 @@ const ODD = [
   () => class extends Array { static [TEXT] = TEXT; },
 ];
 
-/** What a column takes, missing values among them. */
+/** Values that a column accepts, including missing ones. */
 const NONE = [() => null, () => undefined, () => NaN, () => Infinity];
 const GOOD = {
   numeric: [() => NUMBER, () => -NUMBER, ...NONE],
@@ -74,7 +74,7 @@ const GOOD = {
 };
 const WRONG = { numeric: [() => TEXT, ...ODD], categorical: [() => NUMBER, ...ODD], ignored: ODD };
 
-/** What is no record at all. */
+/** Values that are not records at all. */
 const SHAPES = [
   () => undefined,
   () => null,
@@ -134,7 +134,7 @@ function randomRecord(random) {
   entries.sort(() => random() - 0.5);
   const record = Object.create(random() < 0.3 ? null : random() < 0.3 ? { [TEXT]: TEXT } : Object.prototype);
   for (const [name, property] of entries) Object.defineProperty(record, name, property);
-  // What is not enumerable, or no name, is no part of a record.
+  // Properties that are not enumerable, or not names, are not part of a record.
   Object.defineProperty(record, `${TEXT} hidden`, { value: TEXT, enumerable: false });
   record[Symbol(TEXT)] = TEXT;
   // As frameworks give them.
@@ -212,7 +212,7 @@ test("no error about a record has a value, or a name that the task does not have
   );
 });
 
-test("check tells of everything at once, in the order of the columns", () => {
+test("check reports everything at once, in the order of the columns", () => {
   const task = Task.parse(DOCUMENT);
   const found = (record) => task.check(record).map(({ code, reason, column }) => [code, reason, column]);
   assert.deepEqual(found({ height: 181, plan: "gratis", device: null }), []);

@@ -35,7 +35,7 @@ beforeEach((t) => {
     return answers[Math.min(requests.length, answers.length) - 1]();
   });
   const timer = globalThis.setTimeout;
-  // What waits for nothing but a turn of the loop does.
+  // Work that waits only for a turn of the loop is done.
   t.mock.method(globalThis, "setTimeout", (end, milliseconds) => {
     if (milliseconds === undefined) return timer(end);
     waits.push(milliseconds);
@@ -44,7 +44,7 @@ beforeEach((t) => {
   t.mock.method(AbortSignal, "timeout", (milliseconds) => (lasting.push(milliseconds), new AbortController().signal));
 });
 
-/** What a promise is rejected with, which is of the package. */
+/** The package's error that a promise is rejected with. */
 async function refused(promise, code) {
   const error = await promise.then(() => assert.fail("it was accepted"), (error) => error);
   assert.ok(error instanceof SubmitError, String(error));
@@ -230,7 +230,7 @@ test("the time for all attempts is kept, by each of them and by the waits", asyn
   await submit(report, { url, timeout: 70, deadline: 71 });
   await submit(report, { url, timeout: 72, deadline: 71 });
   assert.deepEqual(lasting, [70, 71]);
-  // What is left is never less than nothing.
+  // The rest is never negative.
   let reads = 0;
   lasting.length = 0;
   performance.now.mock.mockImplementation(() => 1000 + 100 * reads++);
@@ -258,7 +258,7 @@ test("a signal ends a wait at once, with its reason, and its listener with the w
   assert.deepEqual(await submit(report, { url, signal }).catch((reason) => reason), "enough");
 });
 
-test("between attempts a caller may tell what became of the report", async () => {
+test("between attempts a caller may give the report's outcome", async () => {
   answers = [() => status(503)];
   let asked = 0;
   const between = () => (++asked < 2 ? undefined : "duplicate");

@@ -142,7 +142,8 @@ test("a task whose reports make their own ids has none to ask for", async () => 
   assert.equal((await submit(report, { url: aggregator.url })).status, "accepted");
 });
 
-test("an id is asked for as reports are sent: again when it may come, and not from whoever answers", async (t) => {
+test("an id is requested as reports are sent: again when it may come, and not from any server that answers", async (t) \
+ => {
   const ids = { headers: JSON_TYPE, body: '{"ids": ["00112233445566778899aabbccddeeff"]}' };
   const late = await answering(t, { status: 503 }, { status: 429 }, ids);
   assert.equal(await issuedId(task, { url: late.url, ...QUICK }), "00112233445566778899aabbccddeeff");
@@ -162,7 +163,7 @@ test("an id is asked for as reports are sent: again when it may come, and not fr
   await assert.rejects(issuedId(task), ArgumentError);
 });
 
-test("an id that is asked for early and fails is nothing unhandled: whoever awaits it later hears of it", async () => {
+test("a failed early request for an id is not unhandled: a later await gets the error", async () => {
   const early = issuedId(task);
   // Node ends the test here if the rejection is unhandled.
   await new Promise((resolve) => setImmediate(resolve));

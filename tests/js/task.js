@@ -15,5 +15,5 @@ export const TASK = {
 
 export const RECORD = { height: 181, plan: "paid" };
 
-// What a page might allow; the task above asks for less.
+// Limits that a page might set; the task above asks for less.
 export const LIMITS = { maxEpsilon: 4 };

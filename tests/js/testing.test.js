@@ -1,4 +1,4 @@
-// What `ldp-pca/testing` has in place of a network, a storage and a source of randomness.
+// The substitutes of `ldp-pca/testing` for a network, a storage and a source of randomness.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// What the package throws.
+// The errors that the package throws.
 
 import assert from "node:assert/strict";
 

@@ -1,4 +1,4 @@
-// What TypeScript says of a wrong program, with the oldest version that is supported and with a new one. (That right
+// TypeScript's errors for a wrong program, with the oldest version that is supported and with a new one. (That right
 // programs compile and wrong ones do not, `npm run test:types` tells.)
 
 import assert from "node:assert/strict";

@@ -52,7 +52,7 @@ class PageWorker {
     this.ended += 1;
   }
 
-  /** What it was asked, without the numbers of the calls. */
+  /** The requests to it, without the numbers of the calls. */
   get asked() {
     return this.posted.map(({ method, parameters }) => [method, ...parameters]);
   }
@@ -189,7 +189,7 @@ test("a worker that does not start is an error with its cause, and the next call
   assert.deepEqual(workers.map(({ ended }) => ended), [1, 1]);
   await init();
   assert.equal(await version(), "1.2.3");
-  // Where not even a worker can be made.
+  // On a host that cannot even make a worker.
   const other = await load();
   const failing = () => {
     throw new TypeError("not allowed");
@@ -347,7 +347,7 @@ test("a task is what the worker made of it, and is kept there until it is freed 
     { code: "argument", message: "give a Task, made by Task.parse or Task.fetch here" },
   );
   assert.throws(() => new Task(Symbol("Task.parse"), 1, FACTS), { code: "argument" });
-  // What the page forgot.
+  // Objects that the page forgot.
   await Task.parse(TEXT);
   const [{ handle: forgotten }] = registry.registered;
   registry.over(forgotten);
@@ -467,13 +467,13 @@ test("the successor of a dead worker has all that lives, under the same handles,
   new Randomizer(first, LIMITS);
   const [, handle, from] = workers[1].asked.at(-1);
   assert.ok(!handles.includes(handle) && from === handles[0]);
-  // What is freed while there is none is freed.
+  // An object freed while there is no worker is freed.
   workers[1].onerror({ message: "gone again" });
   one.free();
   assert.equal(workers.length, 2, "that starts no worker");
   assert.equal((await Task.parse(TEXT)).digest, FACTS.digest);
   assert.deepEqual(workers[2].asked.map(([method]) => method), ["init", "parse", "revive", "parse"]);
-  // Who ends it begins anew.
+  // After its end everything starts again.
   terminate();
   await init();
   assert.deepEqual(workers[3].asked, [["init", undefined]]);
@@ -582,7 +582,7 @@ test("the worker's script keeps tasks and randomizers under handles, and moves t
   assert.deepEqual(counts(), [2, 1]);
 });
 
-test("the worker's script tells the package's errors as they are, and of others the name alone", async () => {
+test("the worker's script passes the package's errors as they are, and of others only the name", async () => {
   const ask = await thread();
   await ask("init", MODULE);
   const { error } = await ask("parse", 1, { ...TASK, note: 1 });

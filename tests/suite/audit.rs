@@ -217,7 +217,7 @@ fn a_refusal_is_flagged() {
 }
 
 /// A record without direction gets the first candidates for its cap, as ties go, instead of a uniform index: private,
-/// and told from the right law. An index that is always the same is not private.
+/// and distinguished from the right law. An index that is always the same is not private.
 #[test]
 fn the_law_of_a_record_without_direction_is_looked_at() {
     let claimed = double_cap(1.0, Bounding::UnitNorm);
@@ -273,7 +273,7 @@ fn assert_malformed(found: &Finding, of_another_length: u64, of_right_length: u6
     }
 }
 
-/// The record itself, in place of a report: it fails as malformed, and its bytes tell the records apart.
+/// The record itself, in place of a report: it fails as malformed, and its bytes distinguish the records.
 #[test]
 fn a_record_in_plain_text_is_flagged() {
     for claimed in claims() {
@@ -312,7 +312,7 @@ fn no_payload_may_be_empty() {
     }
 }
 
-/// It tells nothing, and is not the mechanism: nobody should be content with it.
+/// It reveals nothing, and is not the mechanism: the audit must not pass it.
 #[test]
 fn a_randomizer_that_refuses_every_record_does_not_pass() {
     for claimed in claims() {
@@ -355,7 +355,7 @@ fn an_audit_that_could_not_have_refuted_its_claim_is_no_pass() {
     let leak = |record: &BoundedRecord, _: &[u8; 16], _: ReportId, _: &mut dyn CryptoRng| Ok(Some(plaintext(record)));
     let found = audit.conclude(&observed(&audit, enough, &leak), 0.0, confidence()).unwrap();
     assert!(found.epsilon_lower_bound > 1.0, "so many trials can refute the claim: {}", found.epsilon_lower_bound);
-    // What refutes it already needs no more trials.
+    // An earlier refutation needs no more trials.
     assert!(!audit.conclude(&observed(&audit, 2, &leak), 0.0, confidence()).unwrap().passed);
 }
 

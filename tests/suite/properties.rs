@@ -211,7 +211,7 @@ proptest! {
         prop_assert!(features.iter().all(|feature| feature.is_finite()));
     }
 
-    /// Whether there is a report tells nothing: any accepted task and any record of its names and types make one, of
+    /// Whether there is a report reveals nothing: any accepted task and any record of its names and types make one, of
     /// the length that all have.
     #[test]
     fn every_typed_record_of_an_accepted_task_has_a_report(

@@ -91,7 +91,7 @@ impl Instance {
         let feasible = solution.feasible();
         assert!(problem.infeasibility(&feasible).unwrap() <= 1e-8, "{label}");
         assert!((problem.objective(&feasible).unwrap() - solution.objective).abs() <= 1e-12);
-        // The bound is that of the dual matrix, all of its eigenvalues computed anew.
+        // The bound is that of the dual matrix, all of its eigenvalues computed again.
         let bound = problem.dual_bound(&solution.dual_matrix(problem).unwrap()).unwrap();
         assert!((bound - solution.dual_bound).abs() <= 1e-9 * self.primal_obj, "{label}: {bound}");
     }

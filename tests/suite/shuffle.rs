@@ -41,7 +41,8 @@ fn nothing(candidates: u32) -> Vec<f64> {
 /// of `others`, at several epsilons.
 ///
 /// Indices to which no law gives different probabilities are one outcome: given how many reports there are of each such
-/// class, every report's index is uniform in its class, whoever sent it, so that the counts are all there is to see.
+/// class, every report's index is uniform in its class, whatever its sender, so that the counts are all there is to
+/// see.
 fn enumerated(pair: (&[f64], &[f64]), others: &[&[f64]], epsilons: &[f64], classes: bool) -> Vec<f64> {
     let mut laws = [&[pair.0, pair.1], others].concat();
     laws.sort_by_key(|law| law.as_ptr());

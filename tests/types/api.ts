@@ -1,4 +1,4 @@
-// What the types say of everything else.
+// The types of everything else.
 
 import {
   consent,
@@ -144,7 +144,7 @@ if (error instanceof RecordError) {
   error.reason satisfies "missing" | "type" | "unknown" | "length" | "shape";
 }
 
-// What marks a form's inputs takes anything, since that is what it is for.
+// The check that marks a form's inputs accepts anything, since that is its purpose.
 for (const { column, reason, message } of task.check(new Map())) [column, reason, message] satisfies unknown[];
 (await (await inWorker.Task.parse(x)).check({ x: "1" })) satisfies RecordError[];
 

@@ -1,4 +1,4 @@
-// What apps use beside the client: the dialog, other languages, and the client for tests.
+// The types that apps use besides the client: the dialog, other languages, and the client for tests.
 
 import { consent, type ConsentSentences, Task } from "ldp-pca";
 import { ConsentDialog } from "ldp-pca/consent-dialog";

@@ -22,7 +22,7 @@ type Class<V, I> = Methods<V> & { prototype: Methods<I> };
 type Value<V> = V extends Callable ? Returning<V> : V extends { prototype: infer I } ? Class<V, I> : V;
 export type Shape<M> = { [K in keyof M]: Value<M[K]> };
 `;
-// What the builds for WebAssembly make.
+// The files that the builds for WebAssembly make.
 const GENERATED = `declare module "*/ldp_pca.js";\ndeclare module "*/ldp_pca_bg.wasm.js";\n`;
 
 const folder = mkdtempSync(join(tmpdir(), "ldp-pca-implementation-"));

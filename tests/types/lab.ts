@@ -1,4 +1,4 @@
-// What the types say of the lab's methods.
+// The types of the lab's methods.
 
 import { compare, init, loadMethods, type LabMethod, type Method } from "ldp-pca/lab";
 

@@ -1,4 +1,4 @@
-// What the types let a program say about records. Every expected error is one: tsc fails where there is none.
+// The types of records in a program. Every expected error is one: tsc fails where there is none.
 
 import { Randomizer, Task, type RecordInput, type Schema, type TaskDocument } from "ldp-pca";
 import * as inWorker from "ldp-pca/worker";

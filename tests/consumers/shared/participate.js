@@ -1,4 +1,4 @@
-// What every consumer does with the package, whatever built or runs it: take part in the collection that `aggregator`
+// The work of every consumer with the package, whatever built or runs it: take part in the collection that `aggregator`
 // (a URL) is for, with one report.
 
 const RECORD = { running: 4, cycling: 5, reading: -2, plan: "paid" };
