@@ -79,7 +79,7 @@ check_npm() {
 check_wheel() {
     local bin=.tools/release/bin
     scripts/build-wheel.sh
-    $bin/maturin sdist --quiet --manifest-path python/Cargo.toml --out python/dist
+    $bin/maturin sdist --manifest-path python/Cargo.toml --out python/dist
     $bin/twine check --strict python/dist/*
     $bin/python scripts/check_wheel.py "$(cargo_version)" python/dist
 }
