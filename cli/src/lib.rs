@@ -24,6 +24,7 @@ mod parameters;
 mod plan;
 mod plot;
 mod randomize;
+mod ready;
 mod records;
 mod recover;
 mod schema;
@@ -82,6 +83,7 @@ enum Command {
     Account(account::Account),
     /// Collect reports over HTTP
     Serve(serve::Serve),
+    Ready(ready::Ready),
     #[command(subcommand)]
     Store(store::StoreCommand),
     #[command(subcommand)]
@@ -117,6 +119,7 @@ pub fn run() -> ExitCode {
         Command::Inspect(command) => command.run(),
         Command::Account(command) => command.run(),
         Command::Serve(command) => command.run(),
+        Command::Ready(command) => command.run(),
         Command::Store(command) => command.run(),
         Command::DpsPca(command) => command.run(),
         Command::Demo(command) => command.run(),

@@ -92,9 +92,7 @@ impl Put {
         let mut response = request.header("authorization", format!("Bearer {token}")).send(body).map_err(failed)?;
         let status = response.status();
         if !status.is_success() {
-            let problem: Value = response.body_mut().read_json().unwrap_or_default();
-            let detail = problem["detail"].as_str().unwrap_or("it is not an aggregator");
-            return Err(CliError::Failed(format!("{url} answers {}: {detail}", status.as_u16())));
+            return Err(CliError::refused(&url, &mut response));
         }
         if self.dry_run {
             let change: Change = response.body_mut().read_json().map_err(failed)?;

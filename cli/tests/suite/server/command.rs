@@ -169,3 +169,18 @@ fn settings_are_checked_without_a_server() {
         assert!(found == Some(code) && told.contains(said), "{settings}: {found:?} {told}");
     }
 }
+
+#[test]
+fn ready_says_whether_reports_can_be_stored() {
+    let data = tempdir().unwrap();
+    let server = Serving::start(&["--data", text(&data.path().join("data"))]);
+    let url = format!("http://{}", server.address);
+    let ready = run(&["ready", "--url", &url]);
+    assert!(ready.status.success() && ready.stdout == b"ready\n", "{ready:?}");
+    let no_aggregator = run(&["ready", "--url", &format!("{url}/tasks")]);
+    let told = String::from_utf8(no_aggregator.stderr).unwrap();
+    assert!(no_aggregator.status.code() == Some(1) && told.contains("/tasks/readyz answers 404"), "{told}");
+    server.log();
+    let gone = run(&["ready", "--url", &url]);
+    assert_eq!(gone.status.code(), Some(1), "{gone:?}");
+}
