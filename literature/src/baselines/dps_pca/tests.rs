@@ -116,7 +116,7 @@ fn longer_records_are_refused_or_scaled_and_only_without_a_bound_taken_as_they_a
     let sample = Sample::new(2, vec![3.0, 4.0, 0.3, 0.4]).unwrap();
     let with = |bound| DpsPca { bound, ..DpsPca::new(epsilon(0.5), delta(0.01)) }.providers(&sample);
     let message = with(Bound::Require(1.0)).unwrap_err().to_string();
-    assert!(message.contains("above 1") && message.contains("longest has 5"), "{message}");
+    assert!(message.contains("norm at most 1,") && message.contains("longest has 5"), "{message}");
     let identity = DMatrix::identity(2, 2);
     let moments = |bound| with(bound).unwrap()[0].product(&identity)[(0, 0)];
     assert!((moments(Bound::Clip(1.0)) - (0.36 + 0.09)).abs() < 1e-15);
