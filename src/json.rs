@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// What was read into `slot`.
+    /// The value read into `slot`.
     pub(crate) fn required<T>(&self, name: &str, slot: Option<T>) -> Read<T> {
         slot.ok_or_else(|| self.error(&format!("missing field '{name}'")))
     }

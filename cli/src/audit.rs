@@ -58,7 +58,7 @@ struct AuditResult {
     trials: u64,
     malformed: Vec<Malformed>,
     events: Vec<Event>,
-    /// What may still be wrong with a randomizer that passed.
+    /// The limits of an audit: where a randomizer that passed may still be wrong.
     not_shown: Vec<&'static str>,
     /// The same trials, judged at the delta that the paper's scale is computed from.
     #[serde(skip_serializing_if = "Option::is_none")]

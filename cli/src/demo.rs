@@ -65,7 +65,7 @@ pub(super) struct Demo {
     once: bool,
 }
 
-/// What the aggregator answers.
+/// The aggregator's answer.
 #[derive(Deserialize)]
 struct Recovery {
     records: u64,

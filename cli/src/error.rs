@@ -42,12 +42,12 @@ impl CliError {
         Self::Failed(format!("{}: {problem}", path.display()))
     }
 
-    /// What was asked for cannot be done.
+    /// The request cannot be carried out.
     pub(super) fn failed(problem: impl core::fmt::Display) -> Self {
         Self::Failed(problem.to_string())
     }
 
-    /// What was asked for makes no sense.
+    /// The request makes no sense.
     pub(super) fn usage(problem: impl core::fmt::Display) -> Self {
         Self::Usage(problem.to_string())
     }

@@ -20,7 +20,7 @@ const NAME: &str = "fuzzed";
 /// A message as a user would see it.
 pub type Result<T> = core::result::Result<T, String>;
 
-/// What a file of records holds.
+/// The content of a file of records.
 pub struct Records {
     /// Those of its header.
     pub names: Option<Vec<String>>,

@@ -10,7 +10,7 @@ pub enum DpsPcaError {
     /// A parameter outside the range for which the method is stated.
     #[error("DPS-PCA: {parameter} is {value}, outside {theorem}: {remedy}")]
     OutsideTheorem {
-        /// Which parameter.
+        /// The parameter.
         parameter: &'static str,
         /// Its value.
         value: f64,

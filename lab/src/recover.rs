@@ -148,7 +148,7 @@ pub(crate) struct PathPoint {
     relative_gap: f64,
     iterations: usize,
     eigenvalues: Vec<f64>,
-    /// Where the truth is known.
+    /// Present only if the truth is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) counts: Option<SupportCounts>,
 }

@@ -21,13 +21,13 @@ struct Faults {
 pub struct Fault {
     name: String,
     file: String,
-    /// What stands right before `old`, where that alone is not unique.
+    /// The text right before `old`, if `old` alone is not unique.
     #[serde(default)]
     before: String,
     old: String,
     new: String,
     kind: Kind,
-    /// What would no longer be true.
+    /// The statement that would no longer be true.
     promise: String,
 }
 

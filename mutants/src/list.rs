@@ -15,7 +15,7 @@ pub struct Mutant {
     pub name: String,
     pub replacement: String,
     pub span: Span,
-    /// Which of those with the same change in the same line, from 0.
+    /// Its index, from 0, among those with the same change in the same line.
     #[serde(skip)]
     pub place_in_line: usize,
     /// The line it begins in, without indentation.
@@ -57,14 +57,14 @@ impl Mutant {
     }
 }
 
-/// What the names of the tests in a file begin with.
+/// The prefix of the names of a file's tests.
 pub fn test_prefix(file: &str) -> String {
     let path = file.split_once("src/").map_or(file, |(_, path)| path);
     let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
     format!("{}::", path.replace('/', "::"))
 }
 
-/// Where a line, from 1, and a column in characters, from 0, are in a text.
+/// The position in a text of a line, from 1, and a column in characters, from 0.
 pub fn offset(text: &str, line: usize, column: usize) -> usize {
     let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
     text[start..].char_indices().nth(column).map_or(text.len(), |(position, _)| start + position)

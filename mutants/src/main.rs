@@ -195,7 +195,7 @@ fn part(text: &str) -> Option<(usize, usize)> {
     (1..=parts).contains(&part).then_some((part, parts))
 }
 
-/// Where things are kept, all below cargo's target directory.
+/// The tool's folders and files, all below cargo's target directory.
 pub struct Places {
     pub tree: PathBuf,
     pub target: PathBuf,

@@ -11,7 +11,7 @@ use syn::visit::{self, Visit};
 use crate::Error;
 use crate::list::{self, Mutant};
 
-/// What stands before an identifier's number in a switch.
+/// The text before an identifier's number in a switch.
 const ON: &str = "crate::mutant_switch::on";
 
 /// Numbered alternatives.

@@ -150,7 +150,7 @@ enum Failure {
     Python(PyErr),
 }
 
-/// What every thread needs.
+/// The inputs of every thread.
 struct Work<'a> {
     task: &'a Parameters,
     view: View<'a>,

@@ -63,7 +63,7 @@ impl<'py> Records<'py> {
         }
     }
 
-    /// What can be read without the interpreter's lock.
+    /// The part that can be read without the interpreter's lock.
     pub(crate) fn view(&self) -> View<'_> {
         match self {
             Self::Numbers(array) => View::Numbers(array.as_array()),
@@ -254,7 +254,7 @@ pub(crate) fn batches(table: &Bound<'_, PyAny>, stream: bool) -> PyResult<Vec<Re
 }
 
 enum Unusable {
-    /// What is wrong with the record.
+    /// The problem with the record.
     Refused(String),
     Python(PyErr),
 }

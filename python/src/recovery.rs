@@ -191,7 +191,7 @@ fn describe_point<'py>(py: Python<'py>, point: &PathPoint) -> PyResult<Bound<'py
     Ok(result)
 }
 
-/// What to expect of components.
+/// The expected quality of components.
 pub(crate) fn describe_prediction<'py>(py: Python<'py>, prediction: &Prediction) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     let components = &prediction.components;

@@ -110,7 +110,7 @@ impl Reports {
     }
 }
 
-/// What makes the reports again, and from what.
+/// The function that recreates the reports, and its arguments.
 type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, usize));
 
 /// Reports of a caller, held where they are.
@@ -213,7 +213,7 @@ fn nothing() -> PyErr {
     Python::attach(|py| in_row(py, 0, ReportError::new_err, Problem::Nothing))
 }
 
-/// What a column of reports is called, in the files of the aggregator too.
+/// The name of a column of reports, in the aggregator's files too.
 const COLUMN: &str = "report";
 
 /// The columns of reports of the batches of a table.
@@ -232,7 +232,7 @@ fn column(reports: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     }
 }
 
-/// What the table has instead may be records, whose names can be answers.
+/// The other columns' names are left out: they may be those of records, and can be answers.
 fn missing(columns: usize) -> PyErr {
     ReportError::new_err(format!("the table has no column '{COLUMN}' among its {columns}"))
 }
@@ -295,7 +295,7 @@ pub(crate) struct BadRow {
     pub(crate) problem: Problem,
 }
 
-/// What is wrong with a row.
+/// The problem with a row.
 #[derive(Clone, Debug)]
 pub(crate) enum Problem {
     Nothing,

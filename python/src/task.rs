@@ -156,7 +156,7 @@ impl Task {
         self.0.guarantee().delta_value()
     }
 
-    /// What one report promises, in words: epsilon, delta, neighbouring relation and unit.
+    /// The guarantee of one report, in words: epsilon, delta, neighbouring relation and unit.
     #[getter]
     fn guarantee(&self) -> String {
         self.0.guarantee().to_string()

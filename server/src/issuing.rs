@@ -123,7 +123,7 @@ impl Issuer {
     }
 }
 
-/// What stands below the key: a server with another one would refuse all ids that were issued.
+/// The line below the key: a server with another one would refuse all ids that were issued.
 fn checksum_of(key: &str) -> String {
     format!("{:08x}", crc32fast::hash(key.as_bytes()))
 }

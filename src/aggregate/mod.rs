@@ -370,9 +370,9 @@ pub enum AggregateError {
         "the aggregate has {found} bytes where this task's has {expected}: the file was cut or is not an aggregate"
     )]
     Length {
-        /// What aggregates of the task have.
+        /// The length of the task's aggregates.
         expected: usize,
-        /// What this has.
+        /// The length of this one.
         found: usize,
     },
     /// Altered.

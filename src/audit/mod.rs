@@ -167,7 +167,7 @@ const MOST_TRIALS: u64 = 1 << 32;
 /// Kinds of malformed payloads, by a hash of all their bytes.
 const MALFORMED_KINDS: usize = 64;
 
-/// What may still be wrong with a randomizer that passed.
+/// The limits of an audit: where a randomizer that passed may still be wrong.
 pub const NOT_SHOWN: [&str; 3] = [
     "what leaves a device beside the payload: time, memory, logs, other requests",
     "records other than the pairs that were tried",
@@ -398,7 +398,7 @@ pub struct Finding {
     pub malformed: Vec<Malformed>,
     /// Every pair in both directions.
     pub events: Vec<Event>,
-    /// What may still be wrong with a randomizer that passed.
+    /// The limits of an audit: where a randomizer that passed may still be wrong.
     pub not_shown: [&'static str; 3],
 }
 

@@ -173,7 +173,7 @@ impl fmt::Display for MechanismSpec {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct MechanismOptions {
-    /// Which one.
+    /// Its name.
     pub r#type: MechanismName,
     /// Its privacy parameter epsilon.
     pub epsilon: Epsilon,

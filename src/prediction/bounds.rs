@@ -39,7 +39,7 @@ pub struct Published {
     /// Whether it holds as stated (a bound); otherwise a constant is open (a rate).
     #[serde(rename = "kind", serialize_with = "kind")]
     pub is_bound: bool,
-    /// Who is trusted.
+    /// The trust model.
     pub model: Model,
     /// The quantity.
     pub quantity: Quantity,

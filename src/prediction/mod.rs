@@ -272,7 +272,7 @@ pub enum PredictionError {
     Spectrum {
         /// The offending number.
         value: f64,
-        /// What is required.
+        /// The requirement.
         requirement: &'static str,
     },
     /// Eigenvalues that no unit-norm records have.
@@ -305,9 +305,9 @@ pub enum PredictionError {
     /// The law and the spectrum disagree on the number of features.
     #[error("the spectrum has {found} features but the collection has {expected}: state that many")]
     Dimension {
-        /// What the law has.
+        /// The number in the law.
         expected: usize,
-        /// What the spectrum has.
+        /// The number in the spectrum.
         found: usize,
     },
     /// The mechanism cannot have these parameters.

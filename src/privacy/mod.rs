@@ -223,7 +223,7 @@ pub struct Guarantee {
     pub delta: Option<Delta>,
     /// The change of the input that is hidden.
     pub neighbouring: Neighbouring,
-    /// What is covered once.
+    /// The unit that is covered once.
     pub unit: Unit,
 }
 
@@ -298,7 +298,7 @@ pub enum PrivacyError {
     /// A noise scale or a sensitivity is not a finite number above zero.
     #[error("{name} is {}: it must be a finite number greater than 0", Decimal(*value))]
     Scale {
-        /// Which quantity.
+        /// The quantity.
         name: &'static str,
         /// Its value.
         value: f64,

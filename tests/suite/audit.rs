@@ -29,7 +29,7 @@ fn confidence() -> Confidence {
     Confidence::new(CONFIDENCE).unwrap()
 }
 
-/// What so many trials show.
+/// The result of so many trials.
 fn observed(audit: &Audit, trials: u64, randomizer: &impl Randomizer) -> Tally {
     let mut tally = audit.empty_tally();
     for job in audit.jobs(trials).unwrap() {
@@ -38,7 +38,7 @@ fn observed(audit: &Audit, trials: u64, randomizer: &impl Randomizer) -> Tally {
     tally
 }
 
-/// What is found of a randomizer that claims to be `mechanism`.
+/// The findings about a randomizer that claims to be `mechanism`.
 fn finding(mechanism: &Mechanism, bounding: Bounding, trials: u64, randomizer: &impl Randomizer) -> Finding {
     let audit = Audit::new(mechanism, bounding).unwrap();
     let claimed = mechanism.guarantee();

@@ -34,7 +34,7 @@ pub(super) struct CompareResult {
     pub(super) plot: Option<PathBuf>,
 }
 
-/// Where the records come from.
+/// The source of the records.
 #[derive(Default, Serialize)]
 pub(super) struct RecordsResult {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ pub(super) struct RowResult {
     pub(super) guarantee: Option<MethodGuarantee>,
     /// A summary of the trials; `null` where there are none.
     pub(super) figures: Option<Figures>,
-    /// What is captured, as a share of what the components without privacy capture.
+    /// The captured variance, as a share of that captured by the components without privacy.
     pub(super) captured_share: Option<Quartiles>,
     pub(super) trials: Vec<Trial>,
     /// Why there are no trials, or fewer than asked for.

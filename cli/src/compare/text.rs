@@ -152,7 +152,7 @@ impl RowResult {
     }
 }
 
-/// What holds, with a mark where it is not what is claimed.
+/// The guarantee that holds, with a mark where it is not the claimed one.
 fn proved(guarantee: MethodGuarantee) -> String {
     let mark = if guarantee.holds() { "" } else { " *" };
     guarantee.proved.map_or_else(|| "nothing".to_owned(), budget) + mark

@@ -31,7 +31,7 @@ pub(super) struct Aggregator {
     patience: Duration,
 }
 
-/// What became of a message.
+/// The outcome of a message.
 pub(super) enum Sent {
     /// It was accepted.
     Taken,

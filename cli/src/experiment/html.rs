@@ -6,7 +6,7 @@ use super::kept::Head;
 use crate::output::grouped;
 use crate::plot;
 
-/// What the page says of one experiment.
+/// The page's section about one experiment.
 pub(super) struct Section {
     name: &'static str,
     title: &'static str,

@@ -18,7 +18,7 @@ use crate::output::{bar, note};
 use crate::parallel::on_all_cores;
 use crate::{files, plot};
 
-/// What all experiments of a run have in common.
+/// The part that all experiments of a run share.
 pub(super) struct Job<'a> {
     pub(super) out: &'a Path,
     pub(super) data: &'a DataFolder,
@@ -28,7 +28,7 @@ pub(super) struct Job<'a> {
     pub(super) reuse: bool,
 }
 
-/// What became of an experiment.
+/// The outcome of an experiment.
 #[derive(Debug, Serialize)]
 pub(super) struct Outcome {
     pub(super) name: &'static str,
@@ -41,7 +41,7 @@ pub(super) struct Outcome {
     rows: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
-    /// What is missing.
+    /// The missing parts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
 }
@@ -68,7 +68,7 @@ impl Outcome {
     }
 }
 
-/// What is printed at the end.
+/// The output at the end.
 #[derive(Serialize)]
 pub(super) struct Summary<'a> {
     pub(super) report: String,

@@ -95,7 +95,7 @@ pub(super) struct Plan {
     format: Format,
 }
 
-/// What to plan for.
+/// The setting to plan for.
 struct Setting {
     planner: Planner,
     epsilon: Epsilon,

@@ -44,7 +44,7 @@ struct PutSummary {
     url: String,
 }
 
-/// What would change.
+/// The change that the command would make.
 #[derive(Serialize, Deserialize)]
 struct Change {
     created: bool,

@@ -67,7 +67,7 @@ impl Folder {
     }
 }
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug)]
 #[allow(dead_code, reason = "the line is for the message of a failed assertion")]
 pub(crate) struct Run {

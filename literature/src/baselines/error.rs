@@ -19,7 +19,7 @@ pub enum BaselineError {
     OutsideTheorem {
         /// The method.
         method: &'static str,
-        /// Which parameter.
+        /// The parameter.
         parameter: &'static str,
         /// Its value.
         value: f64,
@@ -63,7 +63,7 @@ pub enum BaselineError {
     Failed {
         /// The method.
         method: &'static str,
-        /// What happened, and what to do.
+        /// The cause, and what to do.
         what: &'static str,
     },
     /// A step of DPS-PCA.
@@ -101,9 +101,9 @@ pub enum SampleError {
     /// A value is not a number.
     #[error("record {record}, feature {feature} (both from 0) is {}: every value must be finite", Decimal(*value))]
     NotFinite {
-        /// Which record, from 0.
+        /// The record's index, from 0.
         record: usize,
-        /// Which feature, from 0.
+        /// The feature's index, from 0.
         feature: usize,
         /// Its value.
         value: f64,

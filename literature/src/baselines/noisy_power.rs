@@ -48,7 +48,7 @@ const NAME: &str = "noisy power method";
 pub struct NoisyPower {
     /// The bound on the privacy loss of all iterations together.
     pub epsilon: Epsilon,
-    /// What is added to every probability.
+    /// The guarantee's delta, added to every probability.
     pub delta: Delta,
     /// L; `None` for [`NoisyPower::default_iterations`].
     pub iterations: Option<usize>,

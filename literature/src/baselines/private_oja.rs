@@ -86,7 +86,7 @@ pub enum Multiplier {
 pub struct PrivateOja {
     /// The bound on the privacy loss.
     pub epsilon: Epsilon,
-    /// What is added to every probability.
+    /// The guarantee's delta, added to every probability.
     pub delta: Delta,
     /// The source of the guarantee.
     pub amplification: Amplification,

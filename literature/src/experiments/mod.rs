@@ -97,7 +97,7 @@ pub fn all() -> Vec<Box<dyn Experiment>> {
 
 /// A table or a figure of a paper, to be run again.
 pub trait Experiment: Sync {
-    /// What it is.
+    /// Its description.
     fn description(&self) -> Description;
 
     /// Every parameter with its value, and what we chose where the paper does not say. A change of one of them makes
@@ -107,7 +107,7 @@ pub trait Experiment: Sync {
     /// The work, in the order in which its rows stand in the table. Keys are unique and do not depend on the order.
     fn cells(&self, scale: Scale) -> Vec<Cell>;
 
-    /// What the rows show. A table may lack the cells whose data are not there, but is not empty.
+    /// The findings in its rows. A table may lack the cells whose data are missing, but is not empty.
     fn findings(&self, scale: Scale, table: &Table) -> Findings;
 
     /// See [`Description::name`].
@@ -136,16 +136,16 @@ pub trait Experiment: Sync {
     }
 }
 
-/// What an experiment is.
+/// The description of an experiment.
 #[derive(Clone, Copy, Debug)]
 pub struct Description {
     /// Its name on the command line and of its files, in lower case with hyphens.
     pub name: &'static str,
-    /// Where it stands.
+    /// The paper it is from.
     pub paper: Paper,
-    /// What it is about, in a line.
+    /// Its subject, in one line.
     pub title: &'static str,
-    /// What the paper says of it, numbers included. Paragraphs are separated by empty lines.
+    /// The paper's own statement about it, including numbers. Paragraphs are separated by empty lines.
     pub paper_says: &'static str,
     /// The names of the values of a row.
     pub columns: &'static [&'static str],
@@ -225,7 +225,7 @@ impl fmt::Display for Scale {
     }
 }
 
-/// What a cell does.
+/// The work of a cell.
 type Work = Box<dyn Fn(&mut Run<'_>) -> Result<Rows, ExperimentError> + Send + Sync>;
 
 /// A part of an experiment that needs nothing of the others.
@@ -308,7 +308,7 @@ impl fmt::Debug for Cell {
     }
 }
 
-/// What a cell has while it runs.
+/// The inputs of a running cell.
 pub struct Run<'a> {
     /// Its random stream.
     pub rng: ChaCha12Rng,
@@ -319,7 +319,7 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// What `work` gives, and how many seconds it took.
+    /// The result of `work`, and its time in seconds.
     pub fn timed<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, f64) {
         let start = self.clock.now();
         let result = work(self);
@@ -381,14 +381,14 @@ impl Clock for StandingClock {
     }
 }
 
-/// What the rows of an experiment show.
+/// The findings in an experiment's rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
     /// Pictures.
     pub figures: Vec<Figure>,
     /// Tables, the paper's numbers beside ours where it prints some.
     pub grids: Vec<Grid>,
-    /// What we measure: sentences with numbers of the rows.
+    /// Our measurements: sentences with numbers from the rows.
     pub measured: Vec<String>,
     /// Why that is not what the paper has, or why it is.
     pub differences: Vec<String>,
@@ -426,7 +426,7 @@ pub enum ExperimentError {
     Unreadable {
         /// The data set.
         set: &'static DataSet,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// Its content.

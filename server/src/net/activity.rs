@@ -28,7 +28,7 @@ impl Clock {
     }
 }
 
-/// What a connection is doing.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Waits for the next request.

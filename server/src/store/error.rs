@@ -18,7 +18,7 @@ pub enum StoreError {
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The disk is full.

@@ -44,7 +44,7 @@ use super::{Delta, Epsilon, PrivacyError, Rho};
 pub struct BatchGuarantee {
     /// The bound on the privacy loss of the batch.
     pub epsilon: Epsilon,
-    /// What is added to every probability.
+    /// The guarantee's delta, added to every probability.
     pub delta: Delta,
     /// The number of reports in the batch.
     pub reports: u64,

@@ -204,7 +204,7 @@ impl Serving {
     }
 }
 
-/// What a server answered.
+/// A server's answer.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,

@@ -31,7 +31,7 @@ use crate::baselines::orthonormal::uniform_start;
 use ldp_pca::linalg::lanczos;
 use ldp_pca::recovery::RecoveryError;
 
-/// The smallest value that is distinguished from 0.
+/// The smallest value that is distinguished from 0: where all gradients are the same, the noise is tiny instead of 0.
 const SMALLEST: f64 = 1e-200;
 
 /// The private estimate of the covariance's top eigenvalue, from `gradients`, one per column.

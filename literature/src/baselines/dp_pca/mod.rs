@@ -113,7 +113,7 @@ pub enum StepSizes {
 pub struct DpPca {
     /// The bound on the privacy loss.
     pub epsilon: Epsilon,
-    /// What is added to every probability.
+    /// The guarantee's delta, added to every probability.
     pub delta: Delta,
     /// T; `None` for [`DpPca::default_batches`], or fewer if the records do not suffice for so many.
     pub batches: Option<usize>,

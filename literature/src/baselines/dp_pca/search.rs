@@ -54,7 +54,7 @@ fn printed_share(round: u32) -> f64 {
     1.0 / (libm::exp2(f64::from(round) + 1.0) * f64::from(2 * round - 1))
 }
 
-/// What one pair of round i gets for its run, and again for its evaluation, in a search of `rounds` rounds.
+/// The budget of one pair of round i for its run, and again for its evaluation, in a search of `rounds` rounds.
 fn budget(method: &DpPca, round: u32, rounds: u32) -> Result<(Epsilon, Delta), BaselineError> {
     let all: f64 = (1..=rounds).map(|i| candidates(i).len() as f64 * printed_share(i)).sum();
     let share = 0.5 * printed_share(round) / all * (1.0 - 1e-12);

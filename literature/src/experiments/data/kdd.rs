@@ -18,7 +18,7 @@ use crate::baselines::{Sample, SampleError};
 
 /// Features of a line, before its label.
 const FEATURES: usize = 41;
-/// Which of them are categorical, from 0.
+/// The indices of the categorical ones, from 0.
 const CATEGORICAL: [usize; 3] = [1, 2, 3];
 /// The label of a connection that is not an attack.
 const NORMAL: &str = "normal.";

@@ -181,7 +181,7 @@ pub enum DataError {
     /// A line that is not a record.
     #[error("line {line}: {what}")]
     Line {
-        /// Which line, from 1.
+        /// The line's number, from 1.
         line: usize,
         /// The problem.
         what: String,

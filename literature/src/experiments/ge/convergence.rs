@@ -20,7 +20,7 @@ const DIMENSION: usize = 1000;
 const PANEL_A: [(f64, f64); 4] = [(0.2, 0.3), (0.5, 0.3), (1.0, 0.3), (2.0, 0.3)];
 const PANEL_B: [(f64, f64); 3] = [(1.0, 0.01), (1.0, 0.05), (1.0, 0.1)];
 
-/// What is run: its name, whether records are in the unit ball, whether the noise is the printed one, and the start.
+/// The variants: the name, whether records are in the unit ball, whether the noise is the printed one, and the start.
 const VARIANTS: [(&str, bool, bool, Start); 5] = [
     ("as drawn", false, true, Start::Dense),
     ("as drawn, start thresholded", false, true, Start::Thresholded),
@@ -35,7 +35,7 @@ fn trials(scale: Scale) -> u32 {
     scale.choose(10, 2)
 }
 
-/// What each row of it has.
+/// The columns of its table.
 const COLUMNS: &[&str] =
     &["variant", "epsilon", "delta", "trial", "round", "error", "double_cap", "threshold", "eigenvalue"];
 

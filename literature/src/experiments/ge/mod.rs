@@ -81,7 +81,7 @@ fn trajectory(
     bases.iter().map(|basis| Ok(sin_theta_squared(&Subspace::new(basis)?, &model.truth)?.sqrt())).collect()
 }
 
-/// What is to be expected of double-cap on the records in the unit ball.
+/// The predicted error of double-cap on the records in the unit ball.
 fn expected(model: &Model, epsilon: f64) -> Result<Prediction, ExperimentError> {
     let square = model.radius.powi(2);
     let signals = vec![model::TOP / square; model.rank.value()];

@@ -40,7 +40,7 @@ impl Contender {
         Self { name, method: Box::new(method), unit_ball }
     }
 
-    /// What every comparison has.
+    /// The methods in every comparison.
     fn everywhere() -> Result<Vec<Self>, ExperimentError> {
         let (epsilon, delta) = (Epsilon::new(EPSILON)?, Delta::new(DELTA)?);
         Ok(vec![

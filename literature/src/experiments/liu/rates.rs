@@ -16,7 +16,7 @@ const EIGENVALUES: (f64, f64) = (1.0, 0.1);
 const LINES: [(&str, Style); 4] =
     [(PCA, Style::NonPrivate), (BOXES, Style::Method), (BALLS, Style::Method), (OURS, Style::Ours)];
 
-/// What is run.
+/// The sizes of a run.
 struct Effort {
     /// n, at the middle d.
     records: &'static [u64],

@@ -140,7 +140,7 @@ impl Synthetic {
         self.stated.population.sparsity.is_some()
     }
 
-    /// What n, p and epsilon are swept over.
+    /// The values over which n, p and epsilon are swept.
     fn swept(&self, scale: Scale) -> (&'static [usize], &'static [usize], &'static [f64]) {
         let (records, dimensions, epsilons) = (self.records, self.dimensions, self.epsilons);
         scale.choose((records.0, dimensions.0, epsilons.0), (records.1, dimensions.1, epsilons.1))
@@ -194,7 +194,7 @@ impl Synthetic {
         figures
     }
 
-    /// Where the threshold lies at the ends of what is swept.
+    /// The threshold at the ends of the sweeps.
     fn thresholds(&self, scale: Scale) -> Result<Grid, ExperimentError> {
         let mut settings = self.settings(scale);
         settings.retain(|setting| setting.panel != "n" || setting.records == self.stated.records);

@@ -30,7 +30,7 @@ pub(in crate::experiments) struct Tables {
     says: &'static str,
     /// s and epsilon of each row of a data set.
     settings: [(usize, f64); 3],
-    /// What the paper prints for them.
+    /// The paper's numbers for them.
     printed: [(&'static str, [f64; 3]); 6],
 }
 

@@ -67,7 +67,7 @@ impl Audit<'_> {
         families.iter().map(|(likely, rare)| best_event(likely, rare, delta, alpha / 8.0)).fold(0.0, f64::max)
     }
 
-    /// What the method claims about the two samples.
+    /// The method's claim about the two samples.
     pub(crate) fn claim(&self) -> MethodGuarantee {
         let rank = Rank::new(self.rank).unwrap();
         let shape = Shape { records: self.sample.records(), dimension: self.sample.dimension(), rank };

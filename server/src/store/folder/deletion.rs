@@ -11,12 +11,12 @@ use super::segment::SegmentFile;
 use crate::store::{At, DeletedTask, StoreError, TaskSettings};
 use ldp_pca::task::TaskDigest;
 
-/// Where deleted tasks are kept.
+/// The folder of deleted tasks.
 pub(super) fn deleted_folder(root: &Path) -> PathBuf {
     root.join("deleted")
 }
 
-/// Where one of them is.
+/// The path of one of them.
 pub(super) fn deleted_path(root: &Path, task: &DeletedTask) -> PathBuf {
     deleted_folder(root).join(format!("{}.{}", task.digest, task.since))
 }

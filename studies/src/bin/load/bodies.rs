@@ -15,10 +15,10 @@ use rand::{Rng, SeedableRng};
 /// Payloads that the requests draw from, at most so many bytes.
 const POOL_BYTES: usize = 4 << 20;
 
-/// Where a report has its id: behind the magic, the version and the task's prefix.
+/// The position of the id in a report: behind the magic, the version and the task's prefix.
 const ID: std::ops::Range<usize> = 13..29;
 
-/// What is sent.
+/// The reports to send.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
     /// One report of 35 bytes per request
@@ -60,7 +60,7 @@ impl Mode {
     }
 }
 
-/// What all connections send.
+/// The bodies that all connections send.
 pub struct Bodies {
     head: Vec<u8>,
     /// Whole reports, one after the other.

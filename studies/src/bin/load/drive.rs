@@ -22,7 +22,7 @@ pub struct Load {
     pub rate: Option<f64>,
 }
 
-/// What came back.
+/// The outcome of a load.
 pub struct Outcome {
     /// Of the answers in the measured time, in microseconds, sorted.
     pub latencies: Vec<u32>,
@@ -48,7 +48,7 @@ struct Connection<'a> {
     requests: Requests<'a>,
     /// Bytes of the request that are written.
     written: usize,
-    /// What there is of the answer.
+    /// The bytes of the answer read so far.
     answer: Vec<u8>,
     /// When the request was due.
     start: Option<Instant>,

@@ -101,7 +101,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What was measured.
+/// The measurements.
 fn print(arguments: &Arguments, load: &Load, outcome: &Outcome, processor: &Processor, resident: Option<f64>) {
     let seconds = outcome.seconds;
     let requests = outcome.latencies.len() as f64;

@@ -60,7 +60,7 @@ impl Started {
         self.child.id()
     }
 
-    /// Where it keeps its reports.
+    /// The place of its reports.
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }

@@ -13,7 +13,7 @@ use crate::started::{Started, memory_mib};
 /// Of /proc/PID/stat; Linux counts in hundredths on every architecture that it runs on.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Where requests go.
+/// The target of the requests.
 pub struct Target {
     pub address: SocketAddr,
     pub pid: Option<u32>,

@@ -22,19 +22,19 @@ const AGAIN: Duration = Duration::from_secs(5);
 /// Bytes a second of all of them.
 const BANDWIDTH: f64 = 100e6;
 
-/// What is sent at a time.
+/// The number of bytes sent at a time.
 const PART: usize = 64 << 10;
 
 /// The largest body that the server reads by default.
 const BODY: usize = 8 << 20;
 
-/// What is refused of a connection that is idle afterwards.
+/// The size of a body that is refused; the connection is idle afterwards.
 const IDLE_BODY: usize = 40_000;
 
 /// How often components were asked for: no two questions are the same.
 static PENALTIES: AtomicU64 = AtomicU64::new(1);
 
-/// What a hostile connection does.
+/// The behaviour of a hostile connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Way {
     /// A head, a byte a second

@@ -19,12 +19,12 @@ const RATE: f64 = 100.0;
 /// Connections that are kept.
 const KEPT: usize = 4;
 
-/// Who waits longer has no answer.
+/// After a longer wait a request counts as unanswered.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 7, 7, 7);
 
-/// What became of its requests.
+/// The outcomes of its requests.
 #[derive(Clone, Default)]
 pub struct Good {
     pub asked: usize,

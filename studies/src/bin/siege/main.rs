@@ -89,19 +89,19 @@ struct Line {
 const FROM_ONE: f64 = 0.999;
 const FROM_MANY: f64 = 0.99;
 
-/// What a server without connections holds, and what reports may wait for the disk: their room grows by doubling
-/// (docs/limits.md).
+/// The memory of a server without connections and of the reports that may wait for the disk: their room grows by
+/// doubling (docs/limits.md).
 const SERVER_MIB: f64 = 32.0;
 const PENDING_MIB: f64 = 144.0;
 
-/// What durable reports hold until they are summed.
+/// The memory of durable reports until they are summed.
 const REPORTS_MIB: f64 = 64.0;
 
-/// What a connection takes between requests, and with one.
+/// The memory of a connection between requests, and during one.
 const IDLE_KIB: f64 = 16.0;
 const BUSY_KIB: f64 = 96.0;
 
-/// What it takes more when few are open, and how few that is.
+/// The additional memory of a connection when few are open, and how few that is.
 const AMONG_FEW_KIB: f64 = 64.0;
 const FEW: usize = 256;
 
