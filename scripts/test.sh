@@ -119,7 +119,7 @@ dependencies() {
     if cargo deny --workspace fetch db 2>/dev/null; then
         cargo deny --locked --workspace check advisories
     else
-        echo "skipped: the database of advisories (rustsec.org) cannot be fetched from here"
+        echo "skipped: the database of advisories (RustSec) cannot be fetched from here"
     fi
 }
 
