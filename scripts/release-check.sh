@@ -104,10 +104,10 @@ check_reproducible() {
 
 # The tool reads rustdoc's JSON, which is not stable yet: the variable allows it off nightly.
 check_api() {
-    local baseline
+    local baseline items
     tool cargo-public-api $PUBLIC_API_VERSION
-    printf 'public items of the library, with fields, variants and methods: '
-    RUSTC_BOOTSTRAP=1 cargo public-api --package ldp-pca --simplified | wc -l
+    items=$(RUSTC_BOOTSTRAP=1 cargo public-api --package ldp-pca --simplified | wc -l)
+    echo "the library has $items public items, with fields, variants and methods"
     if ! baseline=$(git describe --tags --abbrev=0 --match 'v*' HEAD^ 2>/dev/null); then
         skip "semver: no earlier version is tagged, so there is nothing to compare with"
         return
