@@ -98,6 +98,16 @@ impl NoiseLaw {
         })
     }
 
+    /// The law without a mechanism: that of the second moments of `records` records themselves.
+    ///
+    /// # Errors
+    /// [`NoiseError::NoRecords`].
+    pub(crate) fn of_records(dimension: usize, bounding: Bounding, records: u64) -> Result<Self, NoiseError> {
+        let perturbation = Perturbation::Additive { diagonal: 0.0, off_diagonal: 0.0 };
+        let one = Self { dimension, records: 1, scale: bounding.covariance_scale(), perturbation };
+        one.with_records(records)
+    }
+
     /// The number of features, d.
     #[must_use]
     pub fn dimension(&self) -> usize {

@@ -4,6 +4,7 @@ mod collection;
 mod comparison;
 mod drawn;
 mod estimate;
+mod like;
 mod moments;
 mod population;
 mod quantile;
@@ -15,6 +16,8 @@ pub use comparison::{Projection, ProjectionComparison, SupportCounts};
 #[doc(hidden)]
 pub use drawn::directions_mean;
 pub use estimate::SpikedEstimate;
+#[doc(hidden)]
+pub use like::TrialLike;
 pub use population::{PopulationError, SpikedModel, SpikedSpectrum};
 pub use survey::LeisureSurvey;
 pub use trial::{RecoveryMethod, Reports, SimulationError, Trial, TrialResult};

@@ -9,6 +9,7 @@ use super::collection::{Collection, Estimate};
 use super::drawn;
 use super::population::{PopulationError, SpikedModel};
 use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, RandomizeError, triangle};
+use crate::noise_law::NoiseError;
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::recovery::{
     FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, SolverSettings, default_penalty,
@@ -109,11 +110,7 @@ impl Trial<'_> {
     ) -> Result<TrialResult, SimulationError> {
         let Collection { second_moment, estimates } = self.collect(rng, progress)?;
         let exact = Estimate { matrix: second_moment, noise: 0.0 };
-        let by_methods = |estimate: &Estimate| methods.iter().map(|method| self.error_by(*method, estimate)).collect();
-        Ok(TrialResult {
-            non_private: self.error_by(RecoveryMethod::Pca, &exact)?,
-            by_mechanism: estimates.iter().map(by_methods).collect::<Result<_, _>>()?,
-        })
+        TrialResult::new(&exact, &estimates, methods, self.rank, self.population.subspace())
     }
 
     /// Draws the records and collects the reports of each mechanism. With [`Reports::Drawn`] a generator in the same
@@ -174,19 +171,40 @@ impl Trial<'_> {
         });
         Ok(Collection { second_moment: second_moment.matrix(), estimates: estimates.collect() })
     }
+}
 
-    fn error_by(&self, method: RecoveryMethod, estimate: &Estimate) -> Result<f64, SimulationError> {
-        let penalty = |factor| default_penalty(estimate.noise, estimate.matrix.nrows(), factor);
-        let components = match method {
-            RecoveryMethod::Pca => principal_components(&estimate.matrix, self.rank)?.vectors,
-            RecoveryMethod::SoftThreshold { factor } => {
-                principal_components(&soft_threshold(&estimate.matrix, penalty(factor)?), self.rank)?.vectors
-            }
-            RecoveryMethod::Fantope { factor } => {
-                sparse_components(&estimate.matrix, self.rank, penalty(factor)?)?.components
-            }
+impl TrialResult {
+    /// The errors of the subspaces of rank `rank` that are recovered from `exact`, the records' own second moments, and
+    /// from each estimate by each method, about `truth`.
+    pub(super) fn new(
+        exact: &Estimate,
+        estimates: &[Estimate],
+        methods: &[RecoveryMethod],
+        rank: Rank,
+        truth: &Subspace,
+    ) -> Result<Self, SimulationError> {
+        let error = |method: RecoveryMethod, estimate: &Estimate| -> Result<f64, SimulationError> {
+            Ok(sin_theta_squared(&method.recover(estimate, rank)?, truth)?)
         };
-        Ok(sin_theta_squared(&Subspace::new(&components)?, self.population.subspace())?)
+        let by_methods = |estimate| methods.iter().map(|method| error(*method, estimate)).collect();
+        Ok(Self {
+            non_private: error(RecoveryMethod::Pca, exact)?,
+            by_mechanism: estimates.iter().map(by_methods).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl RecoveryMethod {
+    fn recover(self, estimate: &Estimate, rank: Rank) -> Result<Subspace, SimulationError> {
+        let penalty = |factor| default_penalty(estimate.noise, estimate.matrix.nrows(), factor);
+        let components = match self {
+            Self::Pca => principal_components(&estimate.matrix, rank)?.vectors,
+            Self::SoftThreshold { factor } => {
+                principal_components(&soft_threshold(&estimate.matrix, penalty(factor)?), rank)?.vectors
+            }
+            Self::Fantope { factor } => sparse_components(&estimate.matrix, rank, penalty(factor)?)?.components,
+        };
+        Ok(Subspace::new(&components)?)
     }
 }
 
@@ -244,6 +262,9 @@ pub enum SimulationError {
     /// Randomizing.
     #[error(transparent)]
     Randomize(#[from] RandomizeError),
+    /// Drawing an estimate from its law.
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
     /// Recovering.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
