@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Builds the library for browsers into pkg/wasm, and prints the sizes: client, what a page loads to randomize records,
-# lab, with all that follows, and methods, those of the literature that the lab has no room for. Does nothing more where
-# pkg/wasm is up to date.
+# lab, with all that follows, methods, those of the literature that the lab has no room for, and records, what the demo
+# page reads files with, which is no part of the package. Does nothing more where pkg/wasm is up to date.
 #
-# usage: scripts/build-wasm.sh [--quick] [client|lab|methods]...   (all by default)
+# usage: scripts/build-wasm.sh [--quick] [client|lab|methods|records]...   (all by default)
 #   --quick   compiled once for all of them and optimized in one pass: there sooner, but larger. For the demo
 set -euo pipefail
 # shellcheck source=scripts/env.sh
@@ -17,13 +17,13 @@ quick=false
 main() {
     local build builds
     if [ "${1:-}" = --quick ]; then quick=true && shift; fi
-    builds=${*:-client lab methods}
+    builds=${*:-client lab methods records}
     for build in $builds; do
         case $build in
             client) build client client ldp-pca client ;;
             lab) build lab lab ldp-pca-lab lab ;;
-            methods) build methods methods ldp-pca-lab methods ;;
-            *) echo "unknown build '$build': use client, lab, methods" >&2 && exit 2 ;;
+            methods | records) build "$build" "$build" ldp-pca-lab "$build" ;;
+            *) echo "unknown build '$build': use client, lab, methods, records" >&2 && exit 2 ;;
         esac
     done
     sizes pkg/wasm/*/ldp_pca_bg.wasm

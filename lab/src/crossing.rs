@@ -4,10 +4,10 @@ use core::fmt::Display;
 
 use nalgebra::DMatrix;
 use serde::Serialize;
-#[cfg(feature = "lab")]
+#[cfg(any(feature = "lab", feature = "records"))]
 use serde::de::DeserializeOwned;
 use serde_wasm_bindgen::Serializer;
-#[cfg(feature = "lab")]
+#[cfg(any(feature = "lab", feature = "records"))]
 use serde_wasm_bindgen::from_value;
 use wasm_bindgen::{JsCast, JsValue};
 
@@ -39,7 +39,7 @@ pub(crate) fn failure(code: &str, message: &dyn Display) -> JsValue {
 }
 
 /// Options. The package checks their names before.
-#[cfg(feature = "lab")]
+#[cfg(any(feature = "lab", feature = "records"))]
 pub(crate) fn read<T: DeserializeOwned>(value: JsValue) -> Result<T, JsValue> {
     from_value(value).map_err(|error| failure("argument", &format!("the options are not usable: {}", message(error))))
 }

@@ -1,10 +1,11 @@
 //! The aggregator's side for web pages: demos and notebooks.
 //!
-//! This crate has two builds. The *lab* (feature `lab`) has the client of `ldp-pca` in it and adds sums of reports,
+//! This crate has three builds. The *lab* (feature `lab`) has the client of `ldp-pca` in it and adds sums of reports,
 //! recovery, prediction, simulation, and the few methods of the literature that it has room for. The *methods* (feature
 //! `methods`, without the client) compare all of them, for pages that ask for more: such a page has the lab already.
-//! Both exist on `wasm32-unknown-unknown` alone; elsewhere the crate is empty. The npm package (`pkg/`) wraps them and
-//! is what applications use.
+//! The *records* (feature `records`, without the client too) read the files of visitors of the demo page. Only that page
+//! uses them; the npm package does not contain them. All builds exist on `wasm32-unknown-unknown` alone; elsewhere the
+//! crate is empty. The npm package (`pkg/`) wraps the others and is what applications use.
 //!
 //! The bindings translate, and never compute. Options and results cross the boundary as objects, long lists of numbers
 //! as typed arrays. Errors are thrown as the client throws them, as a text `code: message`. Besides the client's codes:
@@ -14,6 +15,7 @@
 //! | `aggregate` | bytes that are not an aggregate of the task, or one that is empty or of another task |
 //! | `recovery` | a rank, a penalty, a matrix or a spectrum that makes no sense |
 //! | `simulation` | a population that does not exist |
+//! | `records` | a file that is not a table of records |
 //! | `method` | records or parameters with which no comparison of methods can start |
 //! | `cancelled` | the progress callback asked to stop before there was a result |
 
@@ -23,18 +25,24 @@
 
 #[cfg(feature = "lab")]
 mod aggregate;
+#[cfg(any(feature = "lab", feature = "methods"))]
 mod compare;
 mod crossing;
-#[cfg(feature = "lab")]
+#[cfg(any(feature = "lab", feature = "records"))]
 mod mechanism;
 #[cfg(feature = "lab")]
 mod predict;
+#[cfg(feature = "records")]
+mod records;
 #[cfg(feature = "lab")]
 mod recover;
 #[cfg(feature = "lab")]
 mod simulate;
 
+#[cfg(any(feature = "lab", feature = "methods"))]
 pub use compare::compare_methods;
+#[cfg(feature = "records")]
+pub use records::{RecordsReader, trial_like};
 #[cfg(feature = "lab")]
 pub use {
     aggregate::Aggregate,

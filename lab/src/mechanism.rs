@@ -2,9 +2,13 @@
 
 use ldp_pca::mechanism::{Mechanism, MechanismFamily, MechanismOptionError, MechanismOptions};
 use ldp_pca::record::Bounding;
-use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+use wasm_bindgen::prelude::JsValue;
+#[cfg(feature = "lab")]
+use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::crossing::{failure, read, thrown};
+#[cfg(feature = "lab")]
+use crate::crossing::read;
+use crate::crossing::{failure, thrown};
 
 /// The mechanism without its epsilon.
 pub(crate) fn family(mechanism: &MechanismOptions) -> Result<MechanismFamily, JsValue> {
@@ -25,6 +29,7 @@ pub(crate) fn build(mechanism: &MechanismOptions, dimension: usize) -> Result<Me
 }
 
 /// A mechanism in the form of a task, with the best parameters where they are left out: its JSON.
+#[cfg(feature = "lab")]
 #[wasm_bindgen(js_name = recommendedMechanism)]
 pub fn recommended_mechanism(options: JsValue) -> Result<String, JsValue> {
     let wanted: MechanismOptions = read(options)?;
