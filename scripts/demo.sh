@@ -34,9 +34,10 @@ page() {
     rm -f www/dist/index.html
     : >"$LOG"
     step "its tools" scripts/setup.sh page
-    step "the client, 1 of 3 modules" scripts/build-wasm.sh --quick client
-    step "the lab, 2 of 3 modules" scripts/build-wasm.sh --quick lab
-    step "the other methods, 3 of 3 modules" scripts/build-wasm.sh --quick methods
+    step "the client, 1 of 4 modules" scripts/build-wasm.sh --quick client
+    step "the lab, 2 of 4 modules" scripts/build-wasm.sh --quick lab
+    step "the other methods, 3 of 4 modules" scripts/build-wasm.sh --quick methods
+    step "the visitor's records, 4 of 4 modules" scripts/build-wasm.sh --quick records
     step "its scripts" npm run --silent build:page
 }
 

@@ -49,6 +49,8 @@ main() {
     step wasm "lints for the lab" cargo clippy --package ldp-pca-lab --target $WASM --features lab -- -D warnings
     step wasm "lints for the methods" cargo clippy --package ldp-pca-lab --target $WASM --features methods \
         -- -D warnings
+    step wasm "lints for the records" cargo clippy --package ldp-pca-lab --target $WASM --features records \
+        -- -D warnings
     step native "features inert off their target" dependency_trees
     step native "dependencies" dependencies
     step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc "${CRATES[@]}" --no-deps

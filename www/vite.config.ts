@@ -5,10 +5,11 @@ import { defineConfig, type Plugin } from "vite";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** The module that is loaded on demand alone, and what a host with precompressed files sends of it. */
+/** The modules that are loaded on demand alone, and what a host with precompressed files sends of each. */
 const METHODS = "../pkg/wasm/methods/ldp_pca_bg.wasm";
-const methodsSize = () => {
-  const bytes = brotliCompressSync(readFileSync(file(METHODS))).length;
+const RECORDS = "../pkg/wasm/records/ldp_pca_bg.wasm";
+const sizeOf = (module: string) => {
+  const bytes = brotliCompressSync(readFileSync(file(module))).length;
   return `${10 * Math.round(bytes / 10_000)} kB`;
 };
 
@@ -37,7 +38,8 @@ const repository = /^repository *= *"(.*)"/m.exec(readFileSync(file("../Cargo.to
 const documents = repository ? `${repository}/blob/main/` : "https://docs.rs/crate/ldp-pca/latest/source/";
 
 /** Puts each section's own markup in its place in index.html: `<!-- section: error -->` is src/sections/error.html.
- * `href="doc:docs/prediction.md"` leads to that file of the repository, `size:methods` is how much that module is. */
+ * `href="doc:docs/prediction.md"` leads to that file of the repository, `size:methods` and `size:records` are how much those modules
+ * are. */
 const sections: Plugin = {
   name: "sections",
   transformIndexHtml: {
@@ -48,7 +50,8 @@ const sections: Plugin = {
           readFileSync(file(`src/sections/${name}.html`), "utf8"),
         )
         .replaceAll('href="doc:', `href="${documents}`)
-        .replaceAll("size:methods", methodsSize),
+        .replaceAll("size:methods", () => sizeOf(METHODS))
+        .replaceAll("size:records", () => sizeOf(RECORDS)),
   },
 };
 
@@ -70,7 +73,7 @@ const sharedWorker: Plugin = {
 
 /** In the names of files that no visitor loads who does not ask for them: scripts/page-sizes.js knows them by it. */
 const ON_DEMAND = "on-demand";
-const ON_DEMAND_MODULES = ["trust/all-methods.ts", "charts/file.ts"];
+const ON_DEMAND_MODULES = ["trust/all-methods.ts", "charts/file.ts", "engine/records.ts", "own/records.ts"];
 
 /**
  * The module is most of what the page downloads: it starts on its way with the markup, not when a script asks for it.
@@ -99,6 +102,9 @@ export default defineConfig({
     // The page uses the package as any other page would.
     alias: [
       { find: "ldp-pca/lab", replacement: file("../pkg/lab.js") },
+      { find: "ldp-pca/instantiate", replacement: file("../pkg/instantiate.js") },
+      { find: "ldp-pca/records-module", replacement: file("../pkg/wasm/records/ldp_pca.js") },
+      { find: /^ldp-pca\/ldp_pca_records_bg\.wasm(?=\?|$)/, replacement: file(RECORDS) },
       { find: /^ldp-pca\/ldp_pca_methods_bg\.wasm(?=\?|$)/, replacement: file(METHODS) },
       { find: /^ldp-pca\/ldp_pca_lab_bg\.wasm(?=\?|$)/, replacement: file("../pkg/wasm/lab/ldp_pca_bg.wasm") },
     ],
@@ -110,7 +116,7 @@ export default defineConfig({
     rollupOptions: {
       output: {
         assetFileNames: ({ originalFileNames }) =>
-          originalFileNames.some((name) => name.includes("wasm/methods"))
+          originalFileNames.some((name) => /wasm\/(methods|records)/.test(name))
             ? `assets/${ON_DEMAND}-[name]-[hash][extname]`
             : "assets/[name]-[hash][extname]",
         chunkFileNames: ({ facadeModuleId }) =>

@@ -1,6 +1,7 @@
 // The services that every section of the page gets.
 
 import type { Pool } from "./engine/pool.js";
+import type { RecordsInUse } from "./own-records.js";
 import type { State } from "./state.js";
 
 export interface Context {
@@ -8,6 +9,8 @@ export interface Context {
   readonly pool: Pool;
   /** What controls hold, in the address: `state.section("planner", fields, check)`. */
   readonly state: State;
+  /** The visitor's own records, where the charts are about them. */
+  readonly records: RecordsInUse;
   /**
    * Announces to people who hear the page instead of seeing it. Not for what a live region of the section already says.
    */

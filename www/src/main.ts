@@ -4,8 +4,10 @@ import { loadPlots } from "./charts/screen.js";
 import { type Context, element, type Start } from "./context.js";
 import { compile, start as startLab } from "./engine/lab.js";
 import { Pool } from "./engine/pool.js";
+import { RecordsInUse } from "./own-records.js";
 import { start as startError } from "./sections/error.js";
 import { start as startOneReport } from "./sections/one-report.js";
+import { start as startOwn } from "./sections/own.js";
 import { start as startPlanner } from "./sections/planner.js";
 import { start as startSparse } from "./sections/sparse.js";
 import { start as startTakePart } from "./sections/take-part.js";
@@ -15,6 +17,7 @@ import { afterPaint, domReady, yieldToMain } from "./scheduling.js";
 
 const SECTIONS: Readonly<Record<string, Start>> = {
   "one-report": startOneReport,
+  own: startOwn,
   error: startError,
   sparse: startSparse,
   planner: startPlanner,
@@ -55,6 +58,7 @@ function makeContext(module: Promise<WebAssembly.Module>, state: State): Context
   return {
     pool: new Pool(module),
     state,
+    records: new RecordsInUse(),
     announce: (text) => (spoken.textContent = text),
     lab: () => (lab ??= startLab(module)),
   };

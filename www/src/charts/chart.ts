@@ -8,6 +8,7 @@ import { legend } from "./legend.js";
 import { type ChartData, xValues } from "./model.js";
 import { Screen } from "./screen.js";
 import { chartTable } from "./table.js";
+import { download } from "../download.js";
 import { number } from "../format.js";
 import { inOwnFrame } from "../scheduling.js";
 
@@ -187,12 +188,7 @@ export class Chart {
     const data = this.#data;
     if (!data) return;
     const { file } = await import("./file.js");
-    const url = URL.createObjectURL(await file(data, format));
-    const link = document.createElement("a");
-    link.href = url;
-    link.download = `${this.#name}.${format.toLowerCase()}`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+    download(`${this.#name}.${format.toLowerCase()}`, await file(data, format));
   }
 }
 

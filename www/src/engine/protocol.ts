@@ -11,9 +11,58 @@ export interface Jobs {
   compare: (options: Compared) => lab.MethodsComparison;
   /** Jobs of the second module, which comes with every job and is started by the first. */
   compareAllMethods: (options: Compared & { readonly module: WebAssembly.Module }) => Promise<lab.MethodsComparison>;
+  /** By the module of the visitor's records, which comes with every job too. */
+  trialLike: (options: LikeOptions) => Promise<LikeTrial>;
 }
 
-type Compared = lab.CompareMethodsOptions & lab.ComparedPopulation;
+type Compared = lab.CompareMethodsOptions & (lab.ComparedPopulation | lab.ComparedMoments);
+
+/** One collection of reports from people like those of these second moments. */
+export interface LikeOptions {
+  readonly module: WebAssembly.Module;
+  readonly secondMoment: Float64Array;
+  readonly dimension: number;
+  readonly rank: number;
+  readonly records: number;
+  readonly mechanisms: readonly lab.MechanismInput[];
+  readonly seed: number;
+  readonly trial: number;
+}
+
+export interface LikeTrial {
+  /** One for each mechanism. */
+  readonly errors: number[];
+  readonly nonPrivate: number;
+}
+
+export const SCALINGS = ["max-abs", "range", "standard", "none"] as const;
+
+/** How a schema is inferred from a file: as by the command line's options of these names. */
+export interface Inference {
+  readonly scaling: (typeof SCALINGS)[number];
+  readonly ignore: readonly string[];
+  readonly categorical: readonly string[];
+}
+
+/** A file of the visitor, in CSV. */
+export interface ReaderOptions extends Inference {
+  readonly module: WebAssembly.Module;
+  readonly file: Blob;
+}
+
+/** What is known of the visitor's records. */
+export interface RecordsFacts {
+  /** The schema, as the command line writes it. */
+  readonly schema: string;
+  readonly rows: number;
+  readonly columns: number;
+  readonly features: string[];
+  /** Columns that are zero or missing in every row. */
+  readonly alwaysZero: string[];
+  readonly missing: { readonly column: string; readonly count: number }[];
+  /** Of the second moments of the records, brought to unit norm; descending. */
+  readonly eigenvalues: number[];
+}
 
 export type JobName = keyof Jobs;
 export type JobOptions<N extends JobName> = Parameters<Jobs[N]>[0];
@@ -22,6 +71,14 @@ export type JobResult<N extends JobName> = Awaited<ReturnType<Jobs[N]>>;
 /** The functions of the lab that make an object, which then lives in a worker of its own, and what its methods take. */
 export interface Objects {
   drawCollection: (options: lab.CollectionOptions) => Collection;
+  openRecords: (options: ReaderOptions) => Promise<OpenedRecords>;
+}
+
+/** A file that is being read. */
+export interface OpenedRecords {
+  /** Reads on for a moment: the share of the work that is done. At 1 there are facts. */
+  step(options?: undefined): number;
+  facts(options?: undefined): RecordsFacts & { readonly secondMoment: Float64Array };
 }
 
 /** The requests to a simulated collection. */
@@ -29,7 +86,7 @@ export type Collection = Pick<lab.SimulatedCollection, "compare" | "path">;
 
 export type ObjectName = keyof Objects;
 export type ObjectOptions<N extends ObjectName> = Objects[N] extends (options: infer O) => unknown ? O : never;
-export type Instance<N extends ObjectName> = Objects[N] extends (options: never) => infer M ? M : never;
+export type Instance<N extends ObjectName> = Objects[N] extends (options: never) => infer M ? Awaited<M> : never;
 
 /** From the page. The first message to a worker has the compiled module, every other one a job. */
 export type Request =

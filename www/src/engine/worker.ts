@@ -11,10 +11,12 @@ const functions: Jobs & Objects = {
   compare,
   compareAllMethods,
   drawCollection,
+  openRecords: async (options) => (await import("./records.js")).openRecords(options),
   plan,
   population,
   predict,
   simulate,
+  trialLike: async (options) => (await import("./records.js")).trialLike(options),
 };
 let ready: Promise<void> | undefined;
 /** The object that this worker was asked to make, if any. */
@@ -39,7 +41,7 @@ async function perform(request: Exclude<Request, { module: unknown }>): Promise<
   const options = request.options as never;
   if ("job" in request) return functions[request.job](options);
   if ("method" in request) return instance![request.method]!(options);
-  instance = (await functions[request.make](options)) as Record<string, Call>;
+  instance = (await functions[request.make](options)) as unknown as Record<string, Call>;
   return undefined;
 }
 

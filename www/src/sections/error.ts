@@ -10,7 +10,7 @@ import { NAMES, STYLES } from "../mechanisms.js";
 import { RunControls } from "../run-controls.js";
 import { type Curves, predictCurves } from "./error/prediction.js";
 import { run } from "./error/run.js";
-import { check, describePopulation, EPSILONS, FIELDS, RECORDS, type Settings } from "./error/settings.js";
+import { about, check, type ChartSettings, describePopulation, EPSILONS, FIELDS, RECORDS } from "./error/settings.js";
 import { type Axis, TrialErrors } from "./error/trials.js";
 
 const AXES = ["epsilon", "records"] as const;
@@ -33,7 +33,7 @@ export function start(_root: HTMLElement, context: Context): void {
     current?.abort();
     const own = new AbortController();
     current = own;
-    const settings = section.values;
+    const settings = about(section.values, context.records.current);
     const results = new TrialErrors();
     const curves: Partial<Record<Axis, Curves>> = {};
     const draw = (axis: Axis, mark?: string) => {
@@ -87,10 +87,11 @@ export function start(_root: HTMLElement, context: Context): void {
   controls.cancel.addEventListener("click", () => current?.abort());
   controls.run.addEventListener("click", () => void restart());
   bindControls(element<HTMLFormElement>("error-form"), section, () => void restart());
+  context.records.onChange(() => void restart());
   void restart();
 }
 
-function chartData(axis: Axis, settings: Settings, results: TrialErrors, curves: Curves | undefined): ChartData {
+function chartData(axis: Axis, settings: ChartSettings, results: TrialErrors, curves: Curves | undefined): ChartData {
   const series: Series[] = settings.mechanisms.map((name) => ({
     name: NAMES[name],
     style: STYLES[name],
@@ -121,7 +122,7 @@ function chartData(axis: Axis, settings: Settings, results: TrialErrors, curves:
   };
 }
 
-function caption(axis: Axis, settings: Settings): string {
+function caption(axis: Axis, settings: ChartSettings): string {
   const { records, epsilon, delta, seed } = settings;
   const fixed = axis === "epsilon" ? counted(records, "user") : `ε = ${number(epsilon)}`;
   return `${describePopulation(settings)}; ${fixed}; δ = ${plain(delta)} for Gaussian noise; seed ${seed}.`;

@@ -13,14 +13,14 @@ import { plain } from "../fields.js";
 import { mechanism, NAMES, STYLES } from "../mechanisms.js";
 import { fillTable } from "../tables.js";
 import { nearViewport } from "../viewport.js";
-import { check as checkCharts, FIELDS as CHART_FIELDS } from "./error/settings.js";
+import { type Population, populationOfCharts } from "./error/population.js";
+import { about as chartsAbout, check as checkCharts, FIELDS as CHART_FIELDS } from "./error/settings.js";
 import { BOUND_HEADS, boundRows, COMPONENT_HEADS, componentRows, sentences } from "./planner/answer.js";
-import { ownPopulation, type Population, populationOfCharts } from "./planner/population.js";
-import { check, FIELDS, type Settings } from "./planner/settings.js";
+import { check, FIELDS, ownPopulation, type Settings } from "./planner/settings.js";
 
 const POINTS = 49;
 
-export async function start(root: HTMLElement, { pool, state }: Context): Promise<void> {
+export async function start(root: HTMLElement, { pool, state, records: own }: Context): Promise<void> {
   const section = state.section("planner", FIELDS, check);
   const charts = state.section("error", CHART_FIELDS, checkCharts);
   const chart = new Chart(element("planner-chart"), "planned-users");
@@ -38,7 +38,7 @@ export async function start(root: HTMLElement, { pool, state }: Context): Promis
     const population =
       settings.source === "own"
         ? ownPopulation(settings)
-        : await populationOfCharts(pool, charts.values, options);
+        : await populationOfCharts(pool, chartsAbout(charts.values, own.current), options);
     const asked = { ...population, mechanism: mechanism(settings.mechanism, settings.epsilon, settings.delta) };
     const { target, records, delta } = settings;
     const plan = await pool.run("plan", { ...asked, target, records, shuffled: { delta } }, options);
@@ -62,7 +62,9 @@ export async function start(root: HTMLElement, { pool, state }: Context): Promis
   }
 
   bindControls(element<HTMLFormElement>("planner-form"), section, () => void renew());
-  charts.onChange(() => section.values.source === "charts" && void renew());
+  const follow = () => section.values.source === "charts" && void renew();
+  charts.onChange(follow);
+  own.onChange(follow);
   await renew();
   await nearViewport(root);
   seen = true;

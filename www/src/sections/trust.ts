@@ -11,8 +11,8 @@ import { choice, decimal, integer, plain, type Values } from "../fields.js";
 import { mechanism, NAMES } from "../mechanisms.js";
 import { RunControls } from "../run-controls.js";
 import { nearViewport } from "../viewport.js";
-import { check as checkCharts, FIELDS as CHART_FIELDS, describePopulation } from "./error/settings.js";
-import { populationOfCharts } from "./planner/population.js";
+import { populationOfCharts } from "./error/population.js";
+import { about, check as checkCharts, FIELDS as CHART_FIELDS, describePopulation } from "./error/settings.js";
 import { bindAllMethods } from "./trust/all-methods-controls.js";
 import { CentralSimulation, type ChartRecords, METHODS } from "./trust/central-methods.js";
 import { MODELS, type Outcome } from "./trust/trust-models.js";
@@ -34,6 +34,7 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   const { pool, state, announce } = context;
   const section = state.section("trust", FIELDS);
   const charts = state.section("error", CHART_FIELDS, checkCharts);
+  const asked = () => about(charts.values, context.records.current);
   const chart = new Chart(element("trust-chart"), "trust-models");
   const controls = new RunControls("trust");
   const status = element("trust-status");
@@ -50,7 +51,7 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   async function show(settings: Settings, signal: AbortSignal): Promise<void> {
     const options = { signal, urgent: true };
     const { records, delta } = settings;
-    const population = await populationOfCharts(pool, charts.values, options);
+    const population = await populationOfCharts(pool, asked(), options);
     const collection = (epsilon: number) => {
       return { ...population, records, delta, mechanism: mechanism(settings.mechanism, epsilon, delta) };
     };
@@ -59,11 +60,11 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
     );
     const { uninformed } = await pool.run("plan", { ...population, mechanism: collection(EXAMPLE).mechanism }, options);
     const name = NAMES[settings.mechanism];
-    const setting = `${describePopulation(charts.values)}; ${counted(records, "user")}; ${name}; δ = ${plain(delta)}.`;
+    const setting = `${describePopulation(asked())}; ${counted(records, "user")}; ${name}; δ = ${plain(delta)}.`;
     element("trust-caption").textContent = setting;
     element("trust-local").textContent = example(outcomes, records);
-    const asked = recordsOf(settings);
-    if (!simulated?.isOf(asked)) simulated = new CentralSimulation(asked);
+    const wanted = recordsOf(settings);
+    if (!simulated?.isOf(wanted)) simulated = new CentralSimulation(wanted);
     const kept = simulated;
     const draw = () => chart.show(chartData(outcomes, kept, uninformed, setting));
     draw();
@@ -89,8 +90,9 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
 
   /** Which records the methods get. */
   function recordsOf({ records: count, delta }: Settings): ChartRecords {
-    const { dimension, rank, sparsity, signal, seed } = charts.values;
-    return { dimension, rank, sparsity, signal, seed, count, delta };
+    const { own, dimension, rank, sparsity, signal, seed } = asked();
+    const all = { dimension, rank, seed, count, delta };
+    return own ? { ...all, secondMoment: own.secondMoment } : { ...all, sparsity, signal };
   }
 
   controls.cancel.addEventListener("click", () => stop.abort());
@@ -101,10 +103,11 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   bindAllMethods(context, () => {
     const { records, delta, epsilon } = section.values;
     const setting =
-      `${describePopulation(charts.values)}; ${counted(records, "user")}; ε = ${plain(epsilon)}, δ = ${plain(delta)}.`;
+      `${describePopulation(asked())}; ${counted(records, "user")}; ε = ${plain(epsilon)}, δ = ${plain(delta)}.`;
     return { records: recordsOf(section.values), epsilon, setting };
   });
   charts.onChange(() => void renew());
+  context.records.onChange(() => void renew());
   await nearViewport(root);
   seen = true;
   await renew();

@@ -6,7 +6,8 @@ import type { Limit, Point } from "../../charts/model.js";
 import type { Pool } from "../../engine/pool.js";
 import { mechanism, type MechanismName, NAMES, STYLES } from "../../mechanisms.js";
 import type { Axis } from "./trials.js";
-import { EPSILONS, RECORDS, type Settings } from "./settings.js";
+import { populationOfCharts } from "./population.js";
+import { type ChartSettings, EPSILONS, RECORDS } from "./settings.js";
 
 export interface Curve {
   readonly points: readonly Point[];
@@ -35,19 +36,20 @@ function dense(places: readonly number[], whole: boolean): number[] {
   });
 }
 
-export async function predictCurves(pool: Pool, settings: Settings, axis: Axis, signal: AbortSignal): Promise<Curves> {
-  const { dimension, rank, sparsity, signal: strength, delta } = settings;
-  const population = await pool.run(
-    "population",
-    { dimension, rank, signal: strength, sparsity },
-    { signal, urgent: true },
-  );
+export async function predictCurves(
+  pool: Pool,
+  settings: ChartSettings,
+  axis: Axis,
+  signal: AbortSignal,
+): Promise<Curves> {
+  const { delta } = settings;
+  const population = await populationOfCharts(pool, settings, { signal, urgent: true });
   const along = axis === "epsilon" ? dense(EPSILONS, false) : dense(RECORDS, true);
   const curves = settings.mechanisms.map(async (name): Promise<[MechanismName, Curve, number]> => {
     const predictions = await Promise.all(
       along.map((x) => {
         const [epsilon, records] = axis === "epsilon" ? [x, settings.records] : [settings.epsilon, x];
-        const asked = { dimension, rank, ...population, mechanism: mechanism(name, epsilon, delta), records };
+        const asked = { ...population, mechanism: mechanism(name, epsilon, delta), records };
         return pool.run("predict", asked, { signal, urgent: true });
       }),
     );
@@ -57,7 +59,7 @@ export async function predictCurves(pool: Pool, settings: Settings, axis: Axis, 
     return [name, { points, limit }, predictions[0]!.uninformed];
   });
   async function thresholdRecords(name: MechanismName): Promise<number> {
-    const asked = { dimension, rank, ...population, mechanism: mechanism(name, settings.epsilon, delta) };
+    const asked = { ...population, mechanism: mechanism(name, settings.epsilon, delta) };
     return (await pool.run("plan", asked, { signal, urgent: true })).thresholdRecords ?? Infinity;
   }
 

@@ -6,7 +6,7 @@ import { number } from "../../format.js";
 import type { Pool } from "../../engine/pool.js";
 import { mechanism } from "../../mechanisms.js";
 import { type Axis, schedule, type Trial, type TrialErrors } from "./trials.js";
-import type { Settings } from "./settings.js";
+import type { ChartSettings } from "./settings.js";
 
 export interface TrialProgress extends Progress {
   /** Whether the chart has all its simulations. */
@@ -21,7 +21,7 @@ export interface TrialProgress extends Progress {
  */
 export async function run(
   pool: Pool,
-  settings: Settings,
+  settings: ChartSettings,
   results: TrialErrors,
   signal: AbortSignal,
   onTrial: (axis: Axis, progress: TrialProgress) => void,
@@ -48,11 +48,19 @@ export async function run(
 /** One trial of every mechanism on the same records, drawn from the exact law of the reports. */
 async function simulate(
   pool: Pool,
-  settings: Settings,
+  settings: ChartSettings,
   trial: Trial,
   signal: AbortSignal,
 ): Promise<[string, number][]> {
-  const { dimension, rank, sparsity, signal: strength, delta, seed, mechanisms } = settings;
+  const { own, dimension, rank, sparsity, signal: strength, delta, seed } = settings;
+  const { records, index } = trial;
+  const mechanisms = settings.mechanisms.map((name) => mechanism(name, trial.epsilon, delta));
+  if (own) {
+    const { module, secondMoment } = own;
+    const asked = { module, secondMoment, dimension, rank, records, mechanisms, seed, trial: index };
+    const { errors, nonPrivate } = await pool.run("trialLike", asked, { signal });
+    return named(settings, errors, nonPrivate);
+  }
   const { byMechanism, nonPrivate } = await pool.run(
     "simulate",
     {
@@ -60,17 +68,20 @@ async function simulate(
       rank,
       signal: strength,
       sparsity,
-      records: trial.records,
-      mechanisms: mechanisms.map((name) => mechanism(name, trial.epsilon, delta)),
+      records,
+      mechanisms,
       reports: "drawn",
       trials: 1,
-      firstTrial: trial.index,
+      firstTrial: index,
       seed,
     },
     { signal },
   );
-  const errors = mechanisms.map((name, index): [string, number] => {
-    return [name, byMechanism[index]!.methods[0]!.sinThetaSquared.values[0]!];
-  });
-  return [...errors, ["not private", nonPrivate.values[0]!]];
+  const errors = byMechanism.map(({ methods }) => methods[0]!.sinThetaSquared.values[0]!);
+  return named(settings, errors, nonPrivate.values[0]!);
+}
+
+/** The errors of one trial by the names of their series. */
+function named({ mechanisms }: ChartSettings, errors: readonly number[], nonPrivate: number): [string, number][] {
+  return [...mechanisms.map((name, place): [string, number] => [name, errors[place]!]), ["not private", nonPrivate]];
 }

@@ -1,7 +1,9 @@
 // The settings of the two charts of the error, and their limits.
 
 import { decimal, integer, optional, subset, type Values } from "../../fields.js";
+import { counted } from "../../format.js";
 import { MECHANISMS } from "../../mechanisms.js";
+import type { OwnRecords } from "../../own-records.js";
 import type { Problem } from "../../state.js";
 
 export const FIELDS = {
@@ -18,6 +20,18 @@ export const FIELDS = {
 };
 
 export type Settings = Values<typeof FIELDS>;
+
+/** What the charts are about: made-up records, or those of the visitor. */
+export interface ChartSettings extends Settings {
+  readonly own?: OwnRecords | undefined;
+}
+
+/** The settings for records of the visitor's own, if there are any. */
+export function about(settings: Settings, own: OwnRecords | undefined): ChartSettings {
+  if (!own) return settings;
+  const { dimension } = own;
+  return { ...settings, own, dimension, rank: Math.min(settings.rank, dimension - 1), sparsity: undefined };
+}
 
 /** Checks for values that are impossible together. */
 export function check({ dimension, rank, sparsity }: Settings): Problem<typeof FIELDS>[] {
@@ -46,8 +60,9 @@ export const EPSILONS = [0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4, 5.6];
 export const RECORDS = [1000, 1700, 2800, 4600, 7700, 13_000, 22_000, 36_000, 60_000, 100_000];
 
 /** The population in words. */
-export function describePopulation({ dimension, rank, sparsity, signal }: Settings): string {
+export function describePopulation({ dimension, rank, sparsity, signal, own }: ChartSettings): string {
   const components = rank === 1 ? "1 component" : `${rank} components`;
+  if (own) return `${counted(own.rows, "record")} of ${own.name}, ${dimension} features, ${components}`;
   const features = sparsity === undefined ? "all of them" : `${sparsity} of them`;
   return `${dimension} features, ${components} on ${features}, signal ${signal}`;
 }

@@ -3,6 +3,7 @@
 import { choice, decimal, integer, InvalidValue, numberList, optional, type Values } from "../../fields.js";
 import { MECHANISMS } from "../../mechanisms.js";
 import type { Problem } from "../../state.js";
+import type { Population } from "../error/population.js";
 
 export const FIELDS = {
   source: choice("charts", ["charts", "own"]),
@@ -26,6 +27,11 @@ function checkSpectrum(values: readonly number[]): void {
   const sum = values.reduce((sum, value) => sum + value, 0);
   if (sum > 1 + 1e-9)
     throw new InvalidValue(`These shares sum to ${Number(sum.toPrecision(6))}: divide them by the total variance.`);
+}
+
+/** The spectrum that the visitor gave. */
+export function ownPopulation({ dimension, rank, spectrum }: Settings): Population {
+  return { dimension, rank, signals: spectrum.toSorted((a, b) => b - a) };
 }
 
 /** Checks for values that are impossible together. The population of the charts is checked where it is set. */

@@ -120,7 +120,7 @@ async function estimateAll(
   cancelled.throwIfAborted();
   const end = new AbortController();
   const signal = AbortSignal.any([cancelled, end.signal]);
-  const moments = asked.count * asked.dimension > MAX_NUMBERS;
+  const moments = "secondMoment" in asked || asked.count * asked.dimension > MAX_NUMBERS;
   const rows = new Map<Method, Row>();
   const nonPrivate = new Map<number, number>();
   let done = 0;
@@ -214,7 +214,7 @@ function caption(findings: Findings, setting: string): HTMLElement {
   const ends = `Bars are logarithmic, from ${low} to ${high}, the error of knowing nothing.`;
   const best = `The records’ own components have ${number(nonPrivate)}.`;
   const second = moments
-    ? " For this many records only second moments are drawn: methods that read records one by one refuse."
+    ? " There are only second moments, not records: methods that read records one by one refuse."
     : "";
   const made = document.createElement("caption");
   made.textContent = `${setting} Medians of ${counted(TRIALS, "trial")}. ${ends} ${best}${second}`;

@@ -1,6 +1,6 @@
 // Methods that trust a curator with the records: simulated in the pool on the second moments of the charts' records.
 
-import type { CompareMethodsOptions, ComparedPopulation, LabMethod, Progress } from "ldp-pca/lab";
+import type { ComparedMoments, CompareMethodsOptions, ComparedPopulation, LabMethod, Progress } from "ldp-pca/lab";
 
 import type { Measured, Style } from "../../charts/model.js";
 import type { Pool } from "../../engine/pool.js";
@@ -18,7 +18,7 @@ const EPSILONS = [0.1, 4, 0.63, 1.6, 0.25, 2.5, 0.16, 1, 0.4];
 const TRIALS = 5;
 
 /** The records of the charts, how many of them, and delta. */
-export type ChartRecords = ComparedPopulation & Omit<CompareMethodsOptions, "epsilon" | "methods">;
+export type ChartRecords = (ComparedPopulation | ComparedMoments) & Omit<CompareMethodsOptions, "epsilon" | "methods">;
 
 /** The simulations for one question, kept for when it is asked again. */
 export class CentralSimulation {
@@ -34,7 +34,8 @@ export class CentralSimulation {
 
   /** Whether it answers this question. */
   isOf(records: ChartRecords): boolean {
-    return JSON.stringify(records) === JSON.stringify(this.#records);
+    const [own, others] = [split(records), split(this.#records)];
+    return own.moments === others.moments && own.text === others.text;
   }
 
   measured(key: string): Measured[] {
@@ -66,4 +67,10 @@ export class CentralSimulation {
       }),
     );
   }
+}
+
+/** Second moments are the same when they are one array: there is one of each file. */
+function split(records: ChartRecords): { readonly moments: Float64Array | undefined; readonly text: string } {
+  const { secondMoment, ...others } = { secondMoment: undefined, ...records };
+  return { moments: secondMoment, text: JSON.stringify(others) };
 }

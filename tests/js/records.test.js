@@ -1,0 +1,154 @@
+// The module that reads a visitor's file on the demo page: the same schema as the command line's, the same records.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { loading } from "../../pkg/instantiate.js";
+import * as wasm from "../../pkg/wasm/records/ldp_pca.js";
+import { binary } from "../browser/aggregator.js";
+
+const MODULE = new URL("../../pkg/wasm/records/ldp_pca_bg.wasm", import.meta.url);
+const SURVEY = fileURLToPath(new URL("../../examples/survey.csv", import.meta.url));
+
+const { load, call } = loading({ ...wasm });
+let folder;
+let cli;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "ldp-pca-records-"));
+  cli = binary();
+  await load(() => readFileSync(MODULE));
+});
+
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What the module knows of a file with these bytes. */
+function read(bytes, options = {}) {
+  const content = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
+  const part = (from, to) => new Uint8Array(content.subarray(from, to));
+  const reader = call(({ RecordsReader }) => new RecordsReader(options, content.length, part));
+  const shares = [];
+  while ((shares.at(-1) ?? 0) < 1) shares.push(call(() => reader.step(100)));
+  assert.deepEqual(shares, shares.toSorted((a, b) => a - b));
+  return call(() => reader.facts());
+}
+
+/** The bytes of the schema that the command line writes for a file. */
+function inferred(path, ...options) {
+  const output = join(folder, "schema.json");
+  execFileSync(cli, ["schema", "infer", path, "--output", output, ...options], { stdio: "ignore" });
+  return readFileSync(output, "utf8");
+}
+
+function written(text) {
+  const path = join(folder, "records.csv");
+  writeFileSync(path, text);
+  return path;
+}
+
+/** What the module says against a file. */
+function refusal(bytes, options) {
+  try {
+    read(bytes, options);
+  } catch ({ code, message }) {
+    return `${code}: ${message}`;
+  }
+  return "";
+}
+
+const MIXED = [
+  "plan,age,spent,note,none",
+  "free,31,0.1,3,0",
+  'paid,NA,2.70000000000000018,"4",0',
+  "free,,1e-7,5,",
+  "other,64,-12.5,3,0",
+  "",
+].join("\n");
+
+test("schemas are those of the command line, byte for byte", () => {
+  assert.equal(read(readFileSync(SURVEY)).schema, inferred(SURVEY));
+  const scalings = ["max-abs", "range", "standard", "none"];
+  for (const text of [MIXED, MIXED.replaceAll("\n", "\r\n"), MIXED.replaceAll("\n", "\r"), `\ufeff${MIXED}`]) {
+    const path = written(text);
+    for (const scaling of scalings) {
+      assert.equal(read(text, { scaling }).schema, inferred(path, "--scaling", scaling), `${scaling} ${text}`);
+    }
+    const others = ["--ignore", "age", "--categorical", "note"];
+    assert.equal(read(text, { ignore: ["age"], categorical: ["note"] }).schema, inferred(path, ...others));
+  }
+  const headless = "1,2,a\n3,4,b\n";
+  assert.equal(read(headless).schema, inferred(written(headless)));
+  const index = ",x,y\n0,1,2\n1,2,5\n";
+  assert.equal(read(index).schema, inferred(written(index)));
+});
+
+test("what is missing is counted, and the second moments are those of unit-norm records", () => {
+  const { rows, columns, features, alwaysZero, missing, eigenvalues, secondMoment } = read(MIXED);
+  assert.deepEqual([rows, columns, alwaysZero], [4, 5, ["none"]]);
+  assert.deepEqual(features, ["plan=free", "plan=other", "plan=paid", "age", "spent", "note"]);
+  assert.deepEqual(missing, [
+    { column: "age", count: 2 },
+    { column: "none", count: 1 },
+  ]);
+  // Each of the four records has length one.
+  const d = features.length;
+  const trace = features.reduce((sum, _, at) => sum + secondMoment[at * d + at], 0);
+  assert.ok(Math.abs(trace - 1) < 1e-12);
+  assert.ok(Math.abs(eigenvalues.reduce((sum, value) => sum + value, 0) - 1) < 1e-12);
+  // "other" is the last row: 1, age 1, spent -1, note 0.6, over the root of 3.36.
+  assert.ok(Math.abs(secondMoment[1 * d + 4] + 1 / 3.36 / 4) < 1e-12);
+});
+
+test("trials are reproducible, and their errors fall with the number of reports", () => {
+  const { features, secondMoment } = read(readFileSync(SURVEY));
+  const moments = Float64Array.from(secondMoment);
+  const asked = { dimension: features.length, rank: 3, seed: 1, trial: 2 };
+  const mechanisms = [
+    { type: "double-cap", epsilon: 2 },
+    { type: "gaussian", epsilon: 2 },
+  ];
+  const trial = (records, others = {}) =>
+    call(({ trialLike }) => trialLike(moments, { ...asked, mechanisms, records, ...others }));
+  const few = trial(20_000);
+  assert.deepEqual(trial(20_000), few);
+  assert.notDeepEqual(trial(20_000, { trial: 3 }), few);
+  const many = trial(20_000_000);
+  few.errors.forEach((error, index) => assert.ok(many.errors[index] < error / 20, `${many.errors} ${few.errors}`));
+  assert.ok(few.nonPrivate < few.errors[0] && few.errors[0] < few.errors[1] && few.errors[1] <= 3);
+  assert.throws(() => trial(0), { code: "simulation" });
+  assert.throws(() => trial(10, { rank: 13 }), { code: "simulation" });
+  assert.throws(() => call(() => wasm.trialLike(moments.slice(1), { ...asked, mechanisms, records: 9 })), {
+    code: "argument",
+  });
+});
+
+test("a file that is no table of records is refused with line and column, and no value of it", () => {
+  const secret = "hunter2";
+  const numbers = Array.from({ length: 300 }, (_, row) => `${row},${row % 7}`).join("\n");
+  const cases = [
+    [`a,b\n1,2\n3,${secret},5\n`, /^records: line 3: found 3 fields where the schema has 2 columns/],
+    [`a,b\n${numbers}\n${secret},1\n`, /^records: line 302: column 1 of the sample holds a text among many numbers/],
+    [Buffer.from("a,b\n1,2\n3,\xff\n", "latin1"), /^records: line 3: field 2 is not UTF-8 text/],
+    [`a,a\n1,${secret}\n`, /^records: columns 1 and 2 of the sample have the same name/],
+    ["", /^records: the sample has no rows/],
+    ["a,b\n", /^records: the sample has no rows/],
+    [Buffer.from([0x1f, 0x8b, 8, 0]), /^records: this is a gzip file, and the page reads CSV: unpack it first/],
+    [`${Array.from({ length: 201 }, (_, at) => `c${at}`).join()}\n`, /has 201 columns, and this page reads at most 200/],
+    [`a,b\n${"1,2\n".repeat(100_001)}`, /has more rows, and this page reads at most 100,000 rows/],
+    [
+      `a,b\n${Array.from({ length: 250 }, (_, at) => `x${at},y${at}\n`).join("")}`,
+      /columns that make 500 features, and this page reads at most 400 features/,
+    ],
+  ];
+  for (const [bytes, words] of cases) {
+    const said = refusal(bytes);
+    assert.match(said, words);
+    assert.ok(!said.includes(secret), said);
+  }
+  assert.match(refusal("a,b\n1,2\n", { ignore: ["c"] }), /the sample has no column 'c' among its 2/);
+});

@@ -1,0 +1,42 @@
+// In a worker: the module that reads a visitor's file and draws from what is in it, loaded when there is such a file.
+
+import { loading } from "ldp-pca/instantiate";
+import * as wasm from "ldp-pca/records-module";
+
+import type { LikeOptions, LikeTrial, OpenedRecords, ReaderOptions } from "./protocol.js";
+
+/** A step of reading is about this long, so that its progress is seen. */
+const STEP_MS = 100;
+const ROWS = 100;
+
+// Part by part: the whole file as an object is more in a bundle.
+const { load, call } = loading({
+  imports: wasm.imports,
+  RecordsReader: wasm.RecordsReader,
+  trialLike: wasm.trialLike,
+});
+
+export async function openRecords({ module, file, ...options }: ReaderOptions): Promise<OpenedRecords> {
+  await load(() => module);
+  const files = new FileReaderSync();
+  const read = (from: number, to: number) => new Uint8Array(files.readAsArrayBuffer(file.slice(from, to)));
+  const reader = call(({ RecordsReader }) => new RecordsReader(options, file.size, read));
+  return {
+    step() {
+      const end = performance.now() + STEP_MS;
+      let share;
+      do share = call(() => reader.step(ROWS));
+      while (share < 1 && performance.now() < end);
+      return share;
+    },
+    facts() {
+      const { secondMoment, ...facts } = call(() => reader.facts());
+      return { ...facts, secondMoment: Float64Array.from(secondMoment) };
+    },
+  };
+}
+
+export async function trialLike({ module, secondMoment, ...options }: LikeOptions): Promise<LikeTrial> {
+  await load(() => module);
+  return call(({ trialLike }) => trialLike(secondMoment, options));
+}

@@ -1,0 +1,111 @@
+// The visitor's own records: a file that is dropped, chosen or pasted. What reads it, in own/records.ts, is loaded with
+// its module when there is a file.
+
+import { type Context, element } from "../context.js";
+import { bindControls } from "../controls.js";
+import { download } from "../download.js";
+import { SCALINGS } from "../engine/protocol.js";
+import { choice, decimal } from "../fields.js";
+import { RunControls } from "../run-controls.js";
+import type { Found } from "./own/records.js";
+
+const FIELDS = { scaling: choice("max-abs", SCALINGS) };
+const TASK_FIELDS = {
+  mechanism: choice("double-cap", ["double-cap", "gaussian"]),
+  epsilon: decimal(2, { min: 0.05, max: 16 }),
+  delta: decimal(1e-6, { min: 1e-15, max: 0.1 }),
+};
+
+export function start(_root: HTMLElement, { announce, lab, pool, records, state }: Context): void {
+  const section = state.section("own", FIELDS);
+  const task = state.section("own-task", TASK_FIELDS);
+  const controls = new RunControls("own");
+  const [status, failure, drop] = [element("own-status"), element("own-failure"), element("own-drop")];
+  const [chosen, text] = [element<HTMLInputElement>("own-file"), element<HTMLTextAreaElement>("own-text")];
+  let file: File | undefined;
+  let found: Found | undefined;
+  let stop = new AbortController();
+
+  /** Reads the file anew, with the present choices. */
+  async function read(): Promise<void> {
+    if (!file) return;
+    const { name } = file;
+    stop.abort();
+    const { signal } = (stop = new AbortController());
+    failure.hidden = true;
+    controls.bar.value = 0;
+    controls.running = true;
+    status.textContent = `Reading ${name}…`;
+    try {
+      const inference = { ...section.values, ignore: listed("own-ignore"), categorical: listed("own-categorical") };
+      const { readRecords, showRecords } = await import("./own/records.js");
+      found = await readRecords(pool, file, inference, signal, (share) => (controls.bar.value = share));
+      showRecords(found);
+      element("own-found").hidden = false;
+      records.use(found.records);
+      status.textContent = `The charts below are about ${name}.`;
+    } catch (error) {
+      if (stop.signal !== signal) return;
+      status.textContent = signal.aborted ? `Cancelled. ${kept()}` : "";
+      if (!signal.aborted) {
+        failure.textContent = `${name} could not be read: ${(error as Error).message}. ${kept()}`;
+        failure.hidden = false;
+      }
+    }
+    controls.running = false;
+  }
+
+  function kept(): string {
+    return records.current ? `The charts are about ${records.current.name} as before.` : "";
+  }
+
+  function take(given: File | undefined): void {
+    if (!given) return;
+    file = given;
+    void read();
+  }
+
+  chosen.addEventListener("change", () => take(chosen.files?.[0]));
+  element("own-paste").addEventListener("click", () => take(new File([text.value], "the pasted text")));
+  for (const name of ["dragenter", "dragover", "dragleave", "drop"]) {
+    drop.addEventListener(name, (event) => {
+      event.preventDefault();
+      drop.classList.toggle("over", name === "dragenter" || name === "dragover");
+    });
+  }
+  drop.addEventListener("drop", ({ dataTransfer }) => take(dataTransfer?.files[0]));
+  for (const id of ["own-ignore", "own-categorical"]) element(id).addEventListener("change", () => void read());
+  bindControls(element<HTMLFormElement>("own-form"), section, () => void read());
+  controls.run.addEventListener("click", () => void read());
+  controls.cancel.addEventListener("click", () => stop.abort());
+
+  element("own-back").addEventListener("click", () => {
+    stop.abort();
+    records.use(undefined);
+    file = undefined;
+    chosen.value = "";
+    element("own-found").hidden = true;
+    controls.run.hidden = true;
+    failure.hidden = true;
+    status.textContent = "The charts below are about made-up records.";
+    announce(status.textContent);
+    chosen.focus();
+  });
+
+  bindControls(element<HTMLFormElement>("own-task-form"), task, () => undefined);
+  element("own-schema").addEventListener("click", () => save("schema.json", found!.facts.schema));
+  element("own-task").addEventListener("click", async () => {
+    const { taskOf } = await import("./own/records.js");
+    save("task.json", taskOf(await lab(), found!.facts.schema, task.values));
+  });
+}
+
+function save(name: string, text: string): void {
+  download(name, new Blob([text], { type: "application/json" }));
+}
+
+/** The names in an input, with commas between. */
+function listed(id: string): string[] {
+  const names = element<HTMLInputElement>(id).value.split(",").map((name) => name.trim());
+  return names.filter((name) => name !== "");
+}

@@ -1,0 +1,104 @@
+// What becomes of the visitor's file: its schema, its spectrum, and a task to go on with.
+
+import type { Task } from "ldp-pca/lab";
+import moduleUrl from "ldp-pca/ldp_pca_records_bg.wasm?url";
+
+import { type Context, element } from "../../context.js";
+import { compile } from "../../engine/lab.js";
+import type { Pool } from "../../engine/pool.js";
+import type { Inference, RecordsFacts } from "../../engine/protocol.js";
+import { counted, number } from "../../format.js";
+import type { OwnRecords } from "../../own-records.js";
+import { fillTable } from "../../tables.js";
+
+/** More components than this, and more columns, are counted only. */
+const MOST_COMPONENTS = 12;
+const MOST_NAMES = 8;
+
+export interface Found {
+  readonly facts: RecordsFacts;
+  readonly records: OwnRecords;
+}
+
+let loading: Promise<WebAssembly.Module> | undefined;
+
+/** Fetched and compiled once; after a failure the next call tries again. */
+async function load(): Promise<WebAssembly.Module> {
+  try {
+    return await (loading ??= compile(moduleUrl));
+  } catch (error) {
+    loading = undefined;
+    throw error;
+  }
+}
+
+/** Reads a file in a worker of its own, which ends with it, and tells how much is done. */
+export async function readRecords(
+  pool: Pool,
+  file: File,
+  inference: Inference,
+  signal: AbortSignal,
+  onProgress: (share: number) => void,
+): Promise<Found> {
+  const module = await load();
+  const reader = await pool.open("openRecords", { ...inference, module, file }, { signal });
+  try {
+    let share = 0;
+    while (share < 1) onProgress((share = await reader.call("step", undefined)));
+    const { secondMoment, ...facts } = await reader.call("facts", undefined);
+    const { rows, eigenvalues } = facts;
+    const dimension = facts.features.length;
+    if (dimension < 2) throw new Error("its columns make one feature, and components take at least two");
+    return { facts, records: { name: file.name, rows, dimension, eigenvalues, secondMoment, module } };
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    reader.close();
+  }
+}
+
+/** What is known of the records, in words and in the table of the spectrum. */
+export function showRecords({ facts }: Found): void {
+  const { rows, columns, features, alwaysZero, missing, eigenvalues } = facts;
+  const sentences = [
+    `${counted(rows, "row")} of ${counted(columns, "column")} give ${counted(features.length, "feature")}.`,
+    alwaysZero.length > 0 ? `Left out, zero or missing in every row: ${listed(alwaysZero)}.` : "",
+    missing.length > 0
+      ? `Values are missing in ${listed(missing.map(({ column, count }) => `${column} (${counted(count, "row")})`))}.`
+      : "",
+  ];
+  element("own-facts").textContent = sentences.filter((sentence) => sentence !== "").join(" ");
+  const total = eigenvalues.reduce((sum, value) => sum + value, 0);
+  let sum = 0;
+  const table = eigenvalues.slice(0, MOST_COMPONENTS).map((value, index) => {
+    sum += value;
+    return [String(index + 1), percent(value / total), percent(sum / total)];
+  });
+  fillTable(element("own-spectrum"), ["component", "share of variance", "with those above"], table);
+}
+
+/** A task for records of this schema, as the command line writes it. */
+export function taskOf(
+  { recommendedMechanism, Task: Tasks }: Awaited<ReturnType<Context["lab"]>>,
+  schema: string,
+  { mechanism, epsilon, delta }: { mechanism: string; epsilon: number; delta: number },
+): string {
+  const type = mechanism as "double-cap" | "gaussian";
+  const stated = recommendedMechanism(type === "gaussian" ? { type, epsilon, delta } : { type, epsilon });
+  // The schema's own text: its numbers keep their digits.
+  const rest = JSON.stringify({ bounding: { type: "unit-norm" }, mechanism: stated, folds: 1 }).slice(1);
+  const task: Task = Tasks.parse(`{"version":2,"schema":${schema},${rest}`);
+  const text = `${task}\n`;
+  task.free();
+  return text;
+}
+
+function percent(share: number): string {
+  return `${number(100 * share)} %`;
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length - MOST_NAMES;
+  return more > 0 ? `${names.slice(0, MOST_NAMES).join(", ")} and ${more} more` : names.join(", ");
+}
