@@ -37,9 +37,11 @@ const contentSecurityPolicy: Plugin = {
 const repository = /^repository *= *"(.*)"/m.exec(readFileSync(file("../Cargo.toml"), "utf8"))?.[1];
 const documents = repository ? `${repository}/blob/main/` : "https://docs.rs/crate/ldp-pca/latest/source/";
 
-/** Puts each section's own markup in its place in index.html: `<!-- section: error -->` is src/sections/error.html.
- * `href="doc:docs/prediction.md"` leads to that file of the repository, `size:methods` and `size:records` are how much those modules
- * are. */
+/**
+ * Puts each section's own markup in its place in index.html: `<!-- section: error -->` is src/sections/error.html.
+ * `href="doc:docs/prediction.md"` leads to that file of the repository, `size:methods` and `size:records` are how much
+ * those modules are.
+ */
 const sections: Plugin = {
   name: "sections",
   transformIndexHtml: {
@@ -112,7 +114,11 @@ export default defineConfig({
   build: {
     // A content security policy without data: in it must not stop the page from loading the module.
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
+    // A worker has no document to preload into.
+    modulePreload: {
+      polyfill: false,
+      resolveDependencies: (_, dependencies, { hostId }) => (/\bworker-/.test(hostId) ? [] : dependencies),
+    },
     rollupOptions: {
       output: {
         assetFileNames: ({ originalFileNames }) =>

@@ -15,7 +15,7 @@ export const DIST = join(ROOT, "www/dist");
 const SCREENSHOTS = join(ROOT, "tests/browser/screenshots");
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-export const SECTIONS = ["one-report", "error", "sparse", "planner", "take-part", "trust"];
+export const SECTIONS = ["one-report", "own", "error", "sparse", "planner", "take-part", "trust"];
 
 /** The views of different visitors. */
 export const VIEWS = {

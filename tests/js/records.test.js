@@ -138,7 +138,7 @@ test("a file that is no table of records is refused with line and column, and no
     ["", /^records: the sample has no rows/],
     ["a,b\n", /^records: the sample has no rows/],
     [Buffer.from([0x1f, 0x8b, 8, 0]), /^records: this is a gzip file, and the page reads CSV: unpack it first/],
-    [`${Array.from({ length: 201 }, (_, at) => `c${at}`).join()}\n`, /has 201 columns, and this page reads at most 200/],
+    [Array.from({ length: 201 }, (_, at) => `c${at}`).join(), /has 201 columns, and this page reads at most 200/],
     [`a,b\n${"1,2\n".repeat(100_001)}`, /has more rows, and this page reads at most 100,000 rows/],
     [
       `a,b\n${Array.from({ length: 250 }, (_, at) => `x${at},y${at}\n`).join("")}`,

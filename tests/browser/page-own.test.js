@@ -1,0 +1,238 @@
+// The visitor's own records on the page: a file becomes a schema, a spectrum, and what the charts are about.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+
+import { binary } from "./aggregator.js";
+import { launchFirefox } from "./firefox.js";
+import {
+  assertAccessible,
+  assertFits,
+  eventually,
+  hostPage,
+  screenshot,
+  servePage,
+  SECTIONS,
+  VIEWS,
+} from "./page-tools.js";
+import { openPage, ROOT } from "./pages.js";
+
+const SURVEY = join(ROOT, "examples/survey.csv");
+/** Few trials, so that charts are soon done. */
+const FEW = "#own&error.trials=2";
+
+const host = hostPage();
+let folder;
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), "ldp-pca-own-"));
+});
+
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What the element says, in any browser. */
+function said(page, selector) {
+  return page.evaluate((selector) => document.querySelector(selector).textContent.replace(/\s+/g, " ").trim(), selector);
+}
+
+function saying(page, selector, words, patience) {
+  return eventually(() => said(page, selector), (text) => words.test(text), patience);
+}
+
+/** Drops a file on the page, as a hand does: in any browser. */
+function drop(page, name, text) {
+  return page.evaluate(
+    ([name, text]) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([text], name, { type: "text/csv" }));
+      const target = document.getElementById("own-drop");
+      for (const type of ["dragenter", "dragover", "drop"]) {
+        target.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+      }
+    },
+    [name, text],
+  );
+}
+
+/** That every chart is about the survey. */
+async function chartsOfSurvey(page) {
+  for (const section of SECTIONS) {
+    await page.evaluate((section) => document.getElementById(section).scrollIntoView(), section);
+  }
+  await saying(page, "#error-epsilon-caption", /^5,000 records of survey\.csv, 12 features, 3 components; 20,000 users/);
+  await saying(page, "#error-status", /^Done: 2 trials/, 60_000);
+  await saying(page, "#planner-caption", /^12 features, 3 components, shares of variance 0\./);
+  await saying(page, "#planner-answer", /users reach an error of at most 0\.1/);
+  await saying(page, "#trust-caption", /^5,000 records of survey\.csv, 12 features, 3 components/);
+  await saying(page, "#trust-status", /^Done\.$/, 60_000);
+}
+
+/** The file that a button gives. */
+async function saved(page, button) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click(button)]);
+  return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") };
+}
+
+function command(...options) {
+  execFileSync(binary(), options, { stdio: "ignore" });
+}
+
+test("a chosen file is what every chart is about, and its files are the command line's", async () => {
+  const { page, trouble } = await host.open({ hash: FEW, ...VIEWS.light });
+  await saying(page, "#error-status", /^Done: 2 trials/, 60_000);
+  await saying(page, "#error-epsilon-caption", /^40 features, 3 components on all of them, signal 20/);
+  await page.setInputFiles("#own-file", SURVEY);
+  await saying(page, "#own-status", /^The charts below are about survey\.csv\.$/);
+  assert.equal(await said(page, "#own-facts"), "5,000 rows of 12 columns give 12 features.");
+  assert.equal(await page.locator("#own-spectrum tbody tr").count(), 12);
+  assert.match(await said(page, "#own-spectrum tbody tr:last-child"), /100 %$/);
+  await chartsOfSurvey(page);
+  assert.ok(await page.locator("#error-dimension").isHidden());
+
+  // The prediction is made without a simulation, and lies among the simulated errors.
+  await page.locator("#error-epsilon-chart summary").click();
+  const rows = await page.locator("#error-epsilon-chart tbody tr").allTextContents();
+  assert.ok(rows.length >= 10, rows.join("\n"));
+
+  const schema = join(folder, "schema.json");
+  command("schema", "infer", SURVEY, "--output", schema);
+  assert.deepEqual(await saved(page, "#own-schema"), { name: "schema.json", text: readFileSync(schema, "utf8") });
+  const task = join(folder, "task.json");
+  command("task", "new", "--schema", schema, "--mechanism", "double-cap", "--epsilon", "2", "--output", task);
+  assert.deepEqual(await saved(page, "#own-task"), { name: "task.json", text: readFileSync(task, "utf8") });
+
+  // Other choices, other files: numbers with all their digits.
+  await page.selectOption("#own-scaling", "standard");
+  await saying(page, "#own-status", /^The charts below/);
+  command("schema", "infer", SURVEY, "--scaling", "standard", "--ignore", "chess", "--output", schema);
+  await page.fill("#own-ignore", "chess");
+  await page.locator("#own-ignore").blur();
+  await saying(page, "#own-facts", /give 11 features/);
+  assert.equal((await saved(page, "#own-schema")).text, readFileSync(schema, "utf8"));
+  await page.selectOption("#own-mechanism", "gaussian");
+  const gaussian = ["--mechanism", "gaussian", "--epsilon", "2", "--delta", "1e-6"];
+  command("task", "new", "--schema", schema, ...gaussian, "--output", task);
+  assert.equal((await saved(page, "#own-task")).text, readFileSync(task, "utf8"));
+
+  await page.click("#own-back");
+  await saying(page, "#error-epsilon-caption", /^40 features, 3 components on all of them, signal 20/);
+  assert.ok(await page.locator("#own-found").isHidden());
+  assert.ok(await page.locator("#error-dimension").isVisible());
+  assert.deepEqual(trouble, []);
+});
+
+test("missing values are counted, and text is read as a file is", async () => {
+  const { page, trouble } = await host.open({ hash: FEW, ...VIEWS.light });
+  const text = "age,plan,spent\n31,free,0.5\nNA,paid,\n,free,2\n64,,n/a\n";
+  await page.locator("#own summary").click();
+  await page.fill("#own-text", text);
+  await page.click("#own-paste");
+  await saying(page, "#own-status", /^The charts below are about the pasted text\.$/);
+  const expected =
+    "4 rows of 3 columns give 4 features. Values are missing in age (2 rows), plan (1 row), spent (2 rows).";
+  assert.equal(await said(page, "#own-facts"), expected);
+  const path = join(folder, "missing.csv");
+  writeFileSync(path, text);
+  const schema = join(folder, "missing.json");
+  command("schema", "infer", path, "--output", schema);
+  assert.equal((await saved(page, "#own-schema")).text, readFileSync(schema, "utf8"));
+  assert.deepEqual(trouble, []);
+});
+
+test("a broken file is refused by line and column, without a value of it, and the charts stay", async () => {
+  const { page, trouble } = await host.open({ hash: FEW, ...VIEWS.light });
+  await page.setInputFiles("#own-file", SURVEY);
+  await saying(page, "#own-status", /survey\.csv\.$/);
+  const numbers = Array.from({ length: 300 }, (_, row) => `${row},${row % 7}`).join("\n");
+  await drop(page, "broken.csv", `a,b\n${numbers}\nhunter2,1\n`);
+  const words = await saying(page, "#own-failure", /broken\.csv could not be read/);
+  assert.match(words, /line 302: column 1 of the sample holds a text among many numbers/);
+  assert.match(words, /The charts are about survey\.csv as before\.$/);
+  await drop(page, "short.csv", "a,b\n1,2\nhunter2\n");
+  assert.match(await saying(page, "#own-failure", /short\.csv/), /line 3: found 1 fields where the schema has 2 columns/);
+  assert.ok(!(await said(page, "body")).includes("hunter2"));
+  await drop(page, "one.csv", "a\n1\n2\n");
+  await saying(page, "#own-failure", /one\.csv could not be read: its columns make one feature/);
+  await saying(page, "#error-epsilon-caption", /survey\.csv/);
+  assert.deepEqual(trouble, []);
+});
+
+/** A file of many rows, made in the page. */
+function dropLarge(page, rows, columns) {
+  return page.evaluate(
+    ([rows, columns]) => {
+      const lines = [Array.from({ length: columns }, (_, column) => `c${column}`).join()];
+      let state = 1;
+      for (let row = 0; row < rows; row += 1) {
+        const fields = [];
+        for (let column = 0; column < columns; column += 1) {
+          state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+          fields.push(((state >>> 16) / 6553.6 - 5).toFixed(2));
+        }
+        lines.push(fields.join());
+      }
+      const data = new DataTransfer();
+      data.items.add(new File([lines.join("\n")], "large.csv"));
+      const input = document.getElementById("own-file");
+      input.files = data.files;
+      input.dispatchEvent(new Event("change", { bubbles: true }));
+    },
+    [rows, columns],
+  );
+}
+
+test("100,000 rows of 100 columns are read off the main thread, and reading can be cancelled", async () => {
+  const { page, trouble } = await host.open({ hash: `${FEW}&error.mechanisms=double-cap`, ...VIEWS.light });
+  await saying(page, "#error-status", /^Done: 2 trials/, 60_000);
+  await dropLarge(page, 100_000, 100);
+  await page.waitForFunction(() => document.getElementById("own-progress").value > 0);
+  await page.click("#own-cancel");
+  await saying(page, "#own-status", /^Cancelled\.$/);
+  await saying(page, "#error-epsilon-caption", /^40 features/);
+  await page.click("#own-run");
+  await saying(page, "#own-facts", /^100,000 rows of 100 columns give 100 features\.$/, 60_000);
+  await saying(page, "#error-epsilon-caption", /^100,000 records of large\.csv, 100 features/);
+  await dropLarge(page, 100_001, 2);
+  await saying(page, "#own-failure", /large\.csv could not be read: .* reads at most 100,000 rows/, 60_000);
+  assert.deepEqual(trouble, []);
+});
+
+for (const [view, options] of Object.entries(VIEWS)) {
+  test(`with one's own records everything fits, and axe finds nothing: ${view}`, async () => {
+    const { page, trouble } = await host.open({ hash: FEW, ...options });
+    await page.setInputFiles("#own-file", SURVEY);
+    await saying(page, "#own-status", /survey\.csv\.$/);
+    await chartsOfSurvey(page);
+    await page.evaluate(() => document.querySelectorAll("#own details").forEach((details) => (details.open = true)));
+    await assertFits(page);
+    await assertAccessible(page);
+    for (const section of ["own", "error", "planner", "trust"]) await screenshot(page, section, `own-records-${view}`);
+    assert.deepEqual(trouble, []);
+  });
+}
+
+test("the same in Firefox", async () => {
+  const server = await servePage();
+  const browser = await launchFirefox();
+  try {
+    const { page, errors } = await openPage(browser, `${server.url}`);
+    await page.evaluate((hash) => (location.hash = hash), FEW);
+    await eventually(() => page.evaluate(() => document.getElementById("version").textContent), (text) => text !== "");
+    await drop(page, "broken.csv", "a,b\n1,2\nhunter2\n");
+    await saying(page, "#own-failure", /line 3: found 1 fields/);
+    await drop(page, "survey.csv", readFileSync(SURVEY, "utf8"));
+    await saying(page, "#own-status", /survey\.csv\.$/, 60_000);
+    await chartsOfSurvey(page);
+    assert.deepEqual(
+      errors.filter((message) => !message.includes("404")),
+      [],
+    );
+  } finally {
+    await browser.close();
+    await server.close();
+  }
+});
