@@ -20,11 +20,19 @@ export async function populationOfCharts(
   return { dimension, rank, ...spectrum };
 }
 
-/** As many eigenvalues as the law of the noise tells apart, the others as one level. */
+/** An eigenvalue stands out when it is this many times the mean of those below it. */
+const STANDS_OUT = 1.5;
+
+/** The wanted components, as many more that stand out, and the others as one level. */
 function spectrumOf({ eigenvalues }: OwnRecords, rank: number): { signals: number[]; bulk: number } {
-  const signals = Math.min(2 * rank, eigenvalues.length - 1);
-  const rest = eigenvalues.slice(signals);
-  const bulk = rest.reduce((sum, value) => sum + value, 0) / rest.length;
+  const level = (signals: number) => {
+    const rest = eigenvalues.slice(signals);
+    return rest.reduce((sum, value) => sum + value, 0) / rest.length;
+  };
+  let signals = Math.min(2 * rank, eigenvalues.length - 1);
+  // With one level too many the prediction would be a third too large, with one too few a third too small.
+  while (signals > rank && eigenvalues[signals - 1]! < STANDS_OUT * level(signals)) signals -= 1;
+  const bulk = level(signals);
   // A mean is not above all that it is of, but for its last digit.
   return { signals: eigenvalues.slice(0, signals).map((value) => Math.max(value, bulk)), bulk };
 }
