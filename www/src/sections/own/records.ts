@@ -75,7 +75,7 @@ export function showRecords({ facts }: Found): void {
     sum += value;
     return [String(index + 1), percent(value / total), percent(sum / total)];
   });
-  fillTable(element("own-spectrum"), ["component", "share of variance", "with those above"], table);
+  fillTable(element("own-spectrum"), ["component", "share", "sum"], table);
 }
 
 /** A task for records of this schema, as the command line writes it. */
