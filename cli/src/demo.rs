@@ -42,6 +42,8 @@ pub(super) struct Demo {
     /// A column of --records to leave out; may be repeated
     #[arg(long, value_name = "COLUMN", requires = "records")]
     ignore: Vec<String>,
+    #[command(flatten)]
+    opening: Opening,
     /// Number of synthetic records
     #[arg(long, default_value_t = 20_000, conflicts_with = "records")]
     population: u64,
@@ -84,7 +86,7 @@ impl Demo {
         let schema = match &self.records {
             Some(path) => {
                 let options = InferenceOptions { ignore: self.ignore.clone(), ..InferenceOptions::default() };
-                infer(path, Opening::default(), &options)?.schema
+                infer(path, self.opening, &options)?.schema
             }
             None => LeisureSurvey::schema()?,
         };
@@ -155,7 +157,7 @@ impl Demo {
     fn collect(&self, collection: &mut Collection<'_>) -> Result<()> {
         if let Some(path) = &self.records {
             let task = collection.task;
-            let reading = Reading { skip_invalid: true, ..Reading::default() };
+            let reading = Reading { opening: self.opening, skip_invalid: true };
             records::bounded(path, task, reading, |record| collection.add(record))?;
             return Ok(());
         }

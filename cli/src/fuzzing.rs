@@ -11,7 +11,7 @@ use ldp_pca_literature::experiments::{Experiment, Matrix, Scale, Value};
 use ldp_pca_server::ServerConfig;
 
 use crate::experiment::{folder, kept};
-use crate::records::{Header, RecordFile, Row, is_header_of, looks_like_names};
+use crate::records::{Header, Opening, RecordFile, Row, is_header_of, looks_like_names};
 use crate::{dps_pca, files, serve};
 
 /// The name of a file in messages.
@@ -30,17 +30,23 @@ pub struct Records {
     pub numbers: Vec<Vec<f64>>,
 }
 
-/// Reads CSV or NPY, gzip or not.
+/// Reads CSV or NPY, gzip or not; the choice is that of the options.
 ///
 /// # Errors
 /// The message that a user would see.
-pub fn records(bytes: &[u8], header: u8, schema: Option<&Schema>) -> Result<Records> {
-    let header = [Header::Auto, Header::Yes, Header::No][usize::from(header) % 3];
+pub fn records(bytes: &[u8], choice: u8, schema: Option<&Schema>) -> Result<Records> {
+    let choice = usize::from(choice);
+    let opening = Opening {
+        header: [Header::Auto, Header::Yes, Header::No][choice % 3],
+        decimal_comma: choice / 3 % 2 == 1,
+        separator: [None, Some(b','), Some(b';'), Some(b'\t')][choice / 6 % 4],
+        show_values: false,
+    };
     let is_header = |fields: &[&str]| match schema {
         Some(schema) => is_header_of(schema, fields),
         None => looks_like_names(fields),
     };
-    let file = RecordFile::new(Path::new(NAME), Cursor::new(bytes.to_vec()), header, is_header);
+    let file = RecordFile::new(Path::new(NAME), Cursor::new(bytes.to_vec()), opening, is_header);
     let file = file.map_err(|error| error.to_string())?;
     let mut found = Records { names: file.names().map(<[String]>::to_vec), rows: vec![], numbers: vec![] };
     let read = file.for_each(|line, row| {

@@ -28,6 +28,7 @@ mod ready;
 mod records;
 mod recover;
 mod schema;
+mod separator;
 mod serve;
 mod simulate;
 mod solve;

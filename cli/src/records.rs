@@ -5,19 +5,20 @@
 //! `--show-values` also shows the row.
 
 use core::fmt::{self, Debug, Display};
-use std::io::{BufRead, Chain, Read};
+use std::io::{BufRead, Chain, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use csv::{ByteRecord, StringRecord, Terminator};
 use ldp_pca::record::{BoundedRecord, Bounding};
-use ldp_pca::schema::{Schema, Value, positional_name};
+use ldp_pca::schema::{ColumnKind, Schema, Value, positional_name};
 use ldp_pca::task::Task;
 use serde::Serialize;
 
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, NpyRows, unpacked};
 use super::output::reading;
+use super::separator::{self, Notation};
 
 /// Whether the first line of a CSV file names its columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -36,10 +37,17 @@ pub(super) enum Header {
 pub(super) struct Opening {
     /// Whether the first line of a CSV file names its columns
     #[arg(long, value_enum, default_value_t)]
-    header: Header,
+    pub(super) header: Header,
+    /// What separates the cells of a text file: comma, semicolon, tab or one character [default: a tab where the name
+    /// ends in .tsv or .tab, otherwise what separates the first lines]
+    #[arg(long, value_parser = separator::parse)]
+    pub(super) separator: Option<u8>,
+    /// Numbers of a text file have a decimal comma, as 1,5
+    #[arg(long)]
+    pub(super) decimal_comma: bool,
     /// Show in messages what a bad row holds, not only its line and the column
     #[arg(long)]
-    show_values: bool,
+    pub(super) show_values: bool,
 }
 
 /// The same for commands that may leave out bad rows.
@@ -59,6 +67,9 @@ impl Opening {
     }
 }
 
+/// How many bytes of a file are looked at before it is read.
+const START: u64 = 1 << 16;
+
 /// The rows of a file, one after the other, with their line numbers.
 pub(super) struct RecordFile {
     path: PathBuf,
@@ -66,7 +77,7 @@ pub(super) struct RecordFile {
 }
 
 enum Rows {
-    Csv { lines: CsvLines, names: Option<Vec<String>>, pending: Option<Line> },
+    Csv { lines: CsvLines, notation: Notation, names: Option<Vec<String>>, pending: Option<Line> },
     Npy(NpyRows<'static>),
 }
 
@@ -100,7 +111,7 @@ struct CsvLines {
 }
 
 impl CsvLines {
-    fn new(content: Box<dyn BufRead>, start: &[u8]) -> Self {
+    fn new(content: Box<dyn BufRead>, start: &[u8], separator: u8) -> Self {
         let carriage_returns = !start.contains(&b'\n') && start[..start.len().saturating_sub(1)].contains(&b'\r');
         let end: &'static [u8; 1] = if carriage_returns { b"\r" } else { b"\n" };
         // One byte ends every line, including the last, so that the reader's count of lines is reliable. The carriage
@@ -108,6 +119,7 @@ impl CsvLines {
         let reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
+            .delimiter(separator)
             .terminator(Terminator::Any(end[0]))
             .from_reader(content.chain(&end[..]));
         Self { reader, carriage_returns }
@@ -144,40 +156,66 @@ impl CsvLines {
 
 impl RecordFile {
     /// Opens a file. `is_header` decides with `Header::Auto`, from the first line.
-    pub(super) fn open(path: &Path, opening: Opening, is_header: impl FnOnce(&[&str]) -> bool) -> Result<Self> {
+    pub(super) fn open(path: &Path, opening: Opening, is_header: impl Fn(&[&str]) -> bool) -> Result<Self> {
         let (file, length) = files::open(path)?;
-        Self::new(path, reading("reading", length).wrap_read(file), opening.header, is_header)
+        Self::new(path, reading("reading", length).wrap_read(file), opening, is_header)
     }
 
-    /// The same from the reader `raw`; `path` is for messages.
+    /// The same from the reader `raw`; `path` is its name.
     pub(super) fn new(
         path: &Path,
         raw: impl Read + 'static,
-        header: Header,
-        is_header: impl FnOnce(&[&str]) -> bool,
+        opening: Opening,
+        is_header: impl Fn(&[&str]) -> bool,
     ) -> Result<Self> {
         let mut content = unpacked(path, raw)?;
-        let start = content.fill_buf().in_file(path)?;
+        let mut start = Vec::new();
+        content.by_ref().take(START).read_to_end(&mut start).in_file(path)?;
+        let content = Box::new(Cursor::new(start.clone()).chain(content));
         let rows = if start.starts_with(b"\x93NUMPY") {
             Rows::Npy(NpyRows::new(path, content)?)
         } else {
-            let start = start.to_vec();
-            let mut lines = CsvLines::new(content, &start);
-            let mut first = ByteRecord::new();
-            let line = lines.read(path, &mut first)?;
-            let names = match (line, header) {
-                (None, _) | (_, Header::No) => None,
-                (Some(line), Header::Yes) => {
-                    Some(column_names(&first).map_err(|problem| CliError::line(path, line, problem))?)
-                }
-                (Some(_), Header::Auto) => column_names(&first)
-                    .ok()
-                    .filter(|names| is_header(&names.iter().map(String::as_str).collect::<Vec<_>>())),
-            };
-            let pending = if names.is_some() { None } else { line.map(|line| (line, first)) };
-            Rows::Csv { lines, names, pending }
+            Self::text(path, content, &start, opening, is_header)?
         };
         Ok(Self { path: path.to_owned(), rows })
+    }
+
+    /// The rows of a text, whose first bytes are `start`.
+    fn text(
+        path: &Path,
+        content: Box<dyn BufRead>,
+        start: &[u8],
+        Opening { header, separator, decimal_comma, .. }: Opening,
+        is_header: impl Fn(&[&str]) -> bool,
+    ) -> Result<Rows> {
+        let whole = (start.len() as u64) < START;
+        let may_be_header = |fields: &[&str]| header != Header::No && (header == Header::Yes || is_header(fields));
+        let separator = separator.map_or_else(|| separator::of(path, start, whole, may_be_header).in_file(path), Ok)?;
+        let notation = Notation { decimal_comma, separator };
+        let mut lines = CsvLines::new(content, start, separator);
+        let mut first = ByteRecord::new();
+        let line = lines.read(path, &mut first)?;
+        let names = match (line, header) {
+            (None, _) | (_, Header::No) => None,
+            (Some(line), Header::Yes) => {
+                Some(column_names(&first).map_err(|problem| CliError::line(path, line, problem))?)
+            }
+            (Some(_), Header::Auto) => column_names(&first).ok().filter(|names| {
+                let a_number = |name: &String| notation.problem(name).is_some();
+                let pointed: Vec<_> = names.iter().map(|name| notation.pointed(name)).collect();
+                !names.iter().any(a_number) && is_header(&pointed.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+            }),
+        };
+        let pending = if names.is_some() { None } else { line.map(|line| (line, first)) };
+        Ok(Rows::Csv { lines, notation, names, pending })
+    }
+
+    /// How it writes its numbers.
+    pub(super) fn notation(&self) -> Notation {
+        match self.rows {
+            Rows::Csv { notation, .. } => notation,
+            Rows::Npy(_) => Notation::PLAIN,
+        }
     }
 
     /// The column names of the header, if the file has one.
@@ -285,10 +323,11 @@ pub(super) fn bounded_by(
         }
         None => None,
     };
+    let notation = file.notation();
     let mut counts = Counts::default();
     file.for_each(|line, row| {
         let features = match row {
-            Row::Text(fields) => encode_text(schema, fields, header.as_ref()),
+            Row::Text(fields) => encode_text(schema, fields, header.as_ref(), notation),
             Row::Numbers(numbers) => encode_numbers(schema, numbers),
             Row::Unreadable(problem) => Err(problem.to_owned()),
         };
@@ -335,6 +374,7 @@ fn encode_text(
     schema: &Schema,
     fields: &StringRecord,
     header: Option<&MatchedHeader>,
+    notation: Notation,
 ) -> core::result::Result<(Vec<f64>, usize), String> {
     let row: Vec<&str> = match header {
         None => fields.iter().collect(),
@@ -343,6 +383,13 @@ fn encode_text(
         }
         Some(header) => header.positions.iter().map(|position| position.map_or("", |index| &fields[index])).collect(),
     };
+    for (column, field) in schema.columns().iter().zip(&row) {
+        let numeric = matches!(column.kind, ColumnKind::Numeric { .. });
+        if let Some(problem) = notation.problem(field).filter(|_| numeric) {
+            return Err(format!("column '{}' has {problem}", column.name));
+        }
+    }
+    let row: Vec<_> = row.into_iter().map(|field| notation.pointed(field)).collect();
     let values = schema.read_fields(&row).map_err(|error| error.to_string())?;
     let features = schema.encode_values(&values).map_err(|error| error.to_string())?;
     Ok((features, schema.missing_among(&values)))

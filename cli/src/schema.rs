@@ -131,6 +131,12 @@ pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -
         Inference::new(names, options.clone()).map_err(|error| CliError::file(path, opening.told(error, names)))
     };
     let mut inference = file.names().map(start).transpose()?;
+    let notation = file.notation();
+    let names = file.names().map(<[String]>::to_vec);
+    let no_numbers = |place: usize| {
+        let name = names.as_ref().and_then(|names| names.get(place).cloned()).unwrap_or_else(|| positional_name(place));
+        options.ignore.contains(&name) || options.categorical.contains(&name)
+    };
     file.for_each(|line, row| {
         let texts: Vec<String>;
         let fields: Vec<&str> = match row {
@@ -141,6 +147,13 @@ pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -
                 texts.iter().map(String::as_str).collect()
             }
         };
+        let mut problems = fields.iter().enumerate().filter_map(|(place, cell)| Some((place, notation.problem(cell)?)));
+        if let Some((place, problem)) = problems.find(|(place, _)| !no_numbers(*place)) {
+            let problem = format!("column {} has {problem} (--categorical reads the column as texts)", place + 1);
+            return Err(CliError::line(path, line, opening.told(problem, row)));
+        }
+        let fields: Vec<_> = fields.into_iter().map(|field| notation.pointed(field)).collect();
+        let fields: Vec<&str> = fields.iter().map(AsRef::as_ref).collect();
         // Without a header the first row shows how many columns there are.
         let inference = match &mut inference {
             Some(inference) => inference,

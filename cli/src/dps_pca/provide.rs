@@ -205,14 +205,19 @@ fn read_records(path: &Path, opening: Opening, session: &Session) -> Result<Own>
     let mut values = Vec::new();
     let (mut records, mut scaled) = (0, 0);
     let mut numbers = Vec::new();
-    RecordFile::open(path, opening, looks_like_names)?.for_each(|line, row| {
+    let file = RecordFile::open(path, opening, looks_like_names)?;
+    let notation = file.notation();
+    file.for_each(|line, row| {
         let refused = |problem: String| Err(CliError::line(path, line, opening.told(problem, row)));
         numbers.clear();
         match row {
             Row::Numbers(row) => numbers.extend_from_slice(row),
             Row::Text(fields) => {
                 for (place, field) in (1..).zip(fields) {
-                    let Ok(number) = field.trim().parse() else {
+                    if let Some(problem) = notation.problem(field) {
+                        return refused(format!("field {place} has {problem}"));
+                    }
+                    let Ok(number) = notation.pointed(field).trim().parse() else {
                         return refused(format!("field {place} is not a number: encode records as numbers first"));
                     };
                     numbers.push(number);

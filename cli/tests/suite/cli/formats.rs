@@ -28,7 +28,7 @@ fn the_same_records_in_any_format_give_the_same_reports() {
     let doubles: [&[f64]; 4] = [&[1.5, -2.0], &[0.25, 4.0], &[-3.0, 0.5], &[1.0, 1.0]];
     let singles: Vec<u8> = doubles.iter().flat_map(|row| row.iter().flat_map(|x| (*x as f32).to_le_bytes())).collect();
     let swapped: Vec<u8> = doubles.iter().flat_map(|row| row.iter().flat_map(|x| x.to_be_bytes())).collect();
-    let variants: [(&str, Vec<u8>); 15] = [
+    let variants: [(&str, Vec<u8>); 23] = [
         ("header.csv", header.clone().into()),
         ("reordered.csv", b"y,x\n-2,1.5\n4,0.25\n0.5,-3\n1,1\n".to_vec()),
         ("packed.csv.gz", gzip(RECORDS.as_bytes())),
@@ -41,6 +41,14 @@ fn the_same_records_in_any_format_give_the_same_reports() {
         ("quoted.csv", b"\"x\",\"y\"\r\n\"1.5\",\"-2\"\r\n0.25,\"4\"\r\n-3,0.5\r\n1,1\r\n".to_vec()),
         ("unfinished.csv", RECORDS.trim_end().into()),
         ("blank-lines-and-spaces.csv", b"\n x , y \n\n 1.5 , -2\n0.25,4\n\n\n-3,0.5\n1,1\n\n".to_vec()),
+        ("header.tsv", header.replace(',', "\t").into()),
+        ("plain.tsv", RECORDS.replace(',', "\t").into()),
+        ("packed.tab.gz", gzip(header.replace(',', "\t").as_bytes())),
+        ("tabs.txt", header.replace(',', "\t").replace('\n', "\r\n").into()),
+        ("semicolons.csv", header.replace(',', ";").into()),
+        ("semicolons-without-header.csv", RECORDS.replace(',', ";").into()),
+        ("quoted-semicolons.csv", b"\"x\";\"y\"\n\"1.5\";-2\n0.25;\"4\"\n-3;0.5\n1;1".to_vec()),
+        ("carriage-returns.txt", header.replace(',', ";").replace('\n', "\r").into()),
         ("doubles.npy", npy_matrix(&doubles)),
         ("singles.npy.gz", gzip(&npy("<f4", false, "(4, 2)", &singles))),
         ("swapped.npy", npy(">f8", false, "(4, 2)", &swapped)),
@@ -143,4 +151,64 @@ fn text_that_is_not_utf8_is_an_invalid_row_with_its_line() {
     folder.run("schema infer latin.csv").refused(1, &parts);
     let counts = folder.run("randomize latin.csv -t task.json -o out.ldpr --skip-invalid --json").json();
     assert_eq!((counts["records"].as_u64(), counts["skipped"].as_u64()), (Some(10), Some(1)));
+}
+
+#[test]
+fn a_separator_is_named_where_the_file_does_not_show_it() {
+    let folder = numeric_task();
+    let plain = reports(&folder, "plain.csv", RECORDS);
+    let named = |option: &str, content: String| {
+        folder.write("named.csv", content);
+        folder.run(&format!("randomize named.csv -t task.json -o out.ldpr --insecure-seed 7 {option}")).ok();
+        assert!(folder.read("out.ldpr") == plain, "{option}");
+    };
+    named("--separator |", RECORDS.replace(',', "|"));
+    named("--separator semicolon", RECORDS.replace(',', ";"));
+    named("--separator tab", RECORDS.replace(',', "\t"));
+    named("--separator comma", RECORDS.into());
+    let decimal = RECORDS.replace(',', ";").replace('.', ",");
+    named("--decimal-comma", format!("x;y\n{decimal}"));
+    named("--decimal-comma --separator ;", decimal.clone());
+    named("--decimal-comma", decimal.replace(';', "\t"));
+    named("--decimal-comma", "\"1,5\",-2\n\"0,25\",4\n-3,\"0,5\"\n1,1\n".into());
+    folder.write("both.csv", "1,5;2,5\n3,0;4,5\n");
+    for command in ["randomize both.csv -t task.json -o out.ldpr", "schema infer both.csv"] {
+        folder.run(command).refused(1, &["both.csv: more than one of comma, semicolon and tab", "--separator"]);
+    }
+    let parts = ["--separator", "comma, semicolon, tab or one character"];
+    folder.run("schema infer both.csv --separator dot").refused(2, &parts);
+}
+
+#[test]
+fn a_decimal_comma_is_refused_with_its_place_or_read() {
+    let folder = numeric_task();
+    folder.write("comma.csv", "x;y\n1;2\n7315524,5;2\n");
+    let parts = ["comma.csv, line 3: column", "--decimal-comma"];
+    for command in
+        ["randomize comma.csv -t task.json -o out.ldpr", "schema infer comma.csv", "demo --once --records comma.csv"]
+    {
+        let run = folder.run(command);
+        assert!(!run.stderr.contains("7315524"), "{run:?}");
+        run.refused(1, &parts);
+    }
+    // A point may group digits there: 1.234 would be another number.
+    folder.write("points.csv", "x;y\n1,5;2\n1.234;2\n");
+    for command in ["randomize points.csv -t task.json -o out.ldpr", "schema infer points.csv"] {
+        folder.run(&format!("{command} --decimal-comma")).refused(1, &["points.csv, line 3: column", "without points"]);
+    }
+    // The first of them is no name either, and a column of texts may have them.
+    folder.write("first.csv", "1,5;2\n3;2\n");
+    folder.run("schema infer first.csv").refused(1, &["first.csv, line 1: column 1", "--decimal-comma"]);
+    assert_eq!(folder.run("schema infer first.csv --decimal-comma --json").json()["rows"], 2);
+    let schema = folder.run("schema infer first.csv --categorical c1 --json").json();
+    assert_eq!(schema["schema"]["columns"][0]["values"], serde_json::json!(["1,5", "3"]));
+}
+
+#[test]
+fn texts_with_semicolons_do_not_make_a_comma_file_another() {
+    let folder = Folder::new();
+    folder.write("notes.csv", "note;s,size\nlong; red,2\n\"a;b,c;d\",3\nshort,1\n");
+    folder.run("schema infer notes.csv -o schema.json").ok();
+    let names = serde_json::json!(["note;s=a;b,c;d", "note;s=long; red", "note;s=short", "size"]);
+    assert_eq!(folder.run("inspect schema.json --json").json()["feature_names"], names);
 }

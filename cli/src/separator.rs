@@ -1,0 +1,281 @@
+//! The separator of the cells of a text file, and the notation of its numbers.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use csv::{ByteRecord, StringRecord};
+
+/// The separators that are recognised.
+const KNOWN: [u8; 3] = [b',', b';', b'\t'];
+
+/// Parses the value of `--separator`.
+pub(super) fn parse(text: &str) -> Result<u8, String> {
+    match (text, text.as_bytes()) {
+        ("comma", _) => Ok(b','),
+        ("semicolon", _) => Ok(b';'),
+        ("tab" | "\\t", _) => Ok(b'\t'),
+        (_, &[byte]) if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n.+-".contains(&byte) => Ok(byte),
+        _ => Err("give comma, semicolon, tab or one character that no number has".into()),
+    }
+}
+
+/// The separator of a file: a tab where its name says so, or else the one that separates the first line. Where several
+/// do, it is the only one that gives all lines of `start` the same number of cells, or the comma of a header. `start`
+/// has the first bytes of the file, and `whole` says that they are all. `is_header` is asked of the first line's cells.
+pub(super) fn of(
+    path: &Path,
+    start: &[u8],
+    whole: bool,
+    is_header: impl Fn(&[&str]) -> bool,
+) -> Result<u8, &'static str> {
+    if named_tab(path) {
+        return Ok(b'\t');
+    }
+    let start = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start);
+    let lines = counts(start, whole);
+    let first = lines.first().copied().unwrap_or_default();
+    let fits = |place: &usize| first[*place] > 0;
+    let candidates: Vec<usize> = (0..KNOWN.len()).filter(fits).collect();
+    match candidates[..] {
+        [] => return Ok(b','),
+        [only] => return Ok(KNOWN[only]),
+        _ => {}
+    }
+    let steady = |place: &&usize| lines.iter().all(|line| line[**place] == first[**place]);
+    let steady: Vec<usize> = candidates.iter().filter(steady).copied().collect();
+    match steady[..] {
+        [only] => Ok(KNOWN[only]),
+        _ if candidates[0] == 0 && names_columns(start, &candidates, is_header) => Ok(b','),
+        _ => Err("more than one of comma, semicolon and tab may separate its cells: name the one with --separator"),
+    }
+}
+
+/// Whether a name says that tabs separate the cells.
+fn named_tab(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    name.ends_with(".tsv") || name.ends_with(".tab")
+}
+
+/// How many of each separator are outside the quotes, in every line that is not blank. A last line without its end
+/// counts where there is no more, and where it is the only one.
+fn counts(start: &[u8], whole: bool) -> Vec<[usize; KNOWN.len()]> {
+    let mut lines = vec![];
+    let (mut line, mut blank) = ([0; KNOWN.len()], true);
+    // A quote opens at the start of a cell alone: elsewhere it is a letter like others.
+    let (mut quoted, mut opens) = (false, true);
+    for &byte in start {
+        if byte == b'"' && (quoted || opens) {
+            quoted = !quoted;
+            // The second quote of two inside a cell opens it again.
+            (opens, blank) = (true, false);
+            continue;
+        }
+        let place = KNOWN.iter().position(|known| *known == byte);
+        match byte {
+            _ if quoted => {}
+            b'\r' | b'\n' => {
+                if !blank {
+                    lines.push(line);
+                }
+                (line, blank, opens) = ([0; KNOWN.len()], true, true);
+            }
+            _ => {
+                if let Some(place) = place {
+                    line[place] += 1;
+                }
+                opens = place.is_some();
+                blank &= byte.is_ascii_whitespace() && place.is_none();
+            }
+        }
+    }
+    if !blank && (whole || lines.is_empty()) {
+        lines.push(line);
+    }
+    lines
+}
+
+/// Whether the first line names columns, by the comma, and has no number by any of the separators: a record like
+/// `a;1,5;b` has one.
+fn names_columns(start: &[u8], candidates: &[usize], is_header: impl Fn(&[&str]) -> bool) -> bool {
+    let cells = |place: usize| {
+        let mut record = ByteRecord::new();
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).delimiter(KNOWN[place]).from_reader(start);
+        reader.read_byte_record(&mut record).ok()?;
+        StringRecord::from_byte_record(record).ok()
+    };
+    let number = |cell: &str| cell.trim().replace(',', ".").parse::<f64>().is_ok();
+    let others = candidates.iter().filter_map(|&place| cells(place)).all(|cells| !cells.iter().any(number));
+    others && cells(0).is_some_and(|cells| is_header(&cells.iter().map(str::trim).collect::<Vec<_>>()))
+}
+
+/// The notation of a file's numbers.
+#[derive(Clone, Copy)]
+pub(super) struct Notation {
+    /// A comma is the decimal point.
+    pub(super) decimal_comma: bool,
+    /// The separator of its cells.
+    pub(super) separator: u8,
+}
+
+impl Notation {
+    /// The notation of files whose cells are not text.
+    pub(super) const PLAIN: Self = Self { decimal_comma: false, separator: b',' };
+
+    /// The cell with a decimal point.
+    pub(super) fn pointed(self, cell: &str) -> Cow<'_, str> {
+        let pointed = if self.decimal_comma { with_point(cell) } else { None };
+        pointed.map_or(cell.into(), Cow::Owned)
+    }
+
+    /// The problem of the number in this cell, which would otherwise be read as another number, or as a text.
+    /// Where commas separate, the comma in a quoted cell may as well group digits, and the cell is a text.
+    pub(super) fn problem(self, cell: &str) -> Option<&'static str> {
+        let number = |text: &str| text.trim().parse::<f64>().is_ok();
+        if self.decimal_comma {
+            let grouped = cell.contains('.') && number(&cell.replace('.', "").replacen(',', ".", 1));
+            grouped.then_some("a point in a number where --decimal-comma reads commas: write the number without points")
+        } else {
+            (self.separator != b',' && with_point(&cell.replace('.', "")).is_some())
+                .then_some("a comma in a number: give --decimal-comma if it is the decimal point, or remove it")
+        }
+    }
+}
+
+/// The number of this text with a point in place of its one comma, if it is a number then.
+fn with_point(text: &str) -> Option<String> {
+    let pointed = text.contains(',').then(|| text.replacen(',', ".", 1))?;
+    pointed.trim().parse::<f64>().is_ok().then_some(pointed)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::records::looks_like_names;
+
+    fn found(content: &str) -> Option<char> {
+        of(Path::new("records.csv"), content.as_bytes(), true, looks_like_names).ok().map(char::from)
+    }
+
+    #[test]
+    fn the_first_line_shows_the_separator() {
+        let cases = [
+            ("a,b\n1,2\n", ','),
+            ("a;b\n1,5;2\n", ';'),
+            ("a\tb\n1\t2\n", '\t'),
+            ("\u{feff}\"a;x\",b\n", ','),
+            ("\"a,\"\"x\";b\n1;2", ';'),
+            ("\r\n \r\na;b\r\n1;2\r\n", ';'),
+            ("a;b\r1;2\r", ';'),
+            ("one\n\"t;w;o\"\n", ','),
+            ("5\" pipe;\"a\n,\"\n", ';'),
+            ("", ','),
+        ];
+        for (content, separator) in cases {
+            assert_eq!(found(content), Some(separator), "{content:?}");
+        }
+    }
+
+    #[test]
+    fn where_several_separate_the_lines_or_a_header_decide() {
+        let cases = [
+            // Texts with semicolons, under a header and without one.
+            ("id,note;s\n1,x;y;z\n2,none\n", Some(',')),
+            ("1,x; y\n2,z\n", Some(',')),
+            // Decimal commas without a header.
+            ("1,5;2,5\n3;4,25\n", Some(';')),
+            ("1,5\t2,5\n3\t4,25\n", Some('\t')),
+            ("name;price, EUR;size\nx;1;2\n", Some(';')),
+            // Both fit: the header has the comma, or nobody knows.
+            ("id,a;b\nx,y;z\n", Some(',')),
+            ("1,5;2,5\n3,0;4,0\n", None),
+            ("x;1,5;y\nz;2,5;y\n", None),
+            ("1;2\t3\n", None),
+            // Neither fits all lines.
+            ("id,a;b\n1,2,3\n4;5;6\n", Some(',')),
+            ("1,a;b\n1,2,3\n4;5;6\n", None),
+        ];
+        for (content, separator) in cases {
+            assert_eq!(found(content), separator, "{content:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_shows_tabs_and_a_line_without_its_end_is_not_compared() {
+        for name in ["a.tsv", "a.TSV.gz", "a.tab", "tab.tab.gz"] {
+            assert_eq!(of(Path::new(name), b"a,b;c", true, looks_like_names), Ok(b'\t'), "{name}");
+        }
+        for name in ["tsv", "a.tsv.csv", "tab", "a.gz"] {
+            assert_eq!(of(Path::new(name), b"a,b", true, looks_like_names), Ok(b','), "{name}");
+        }
+        let cut = |whole| of(Path::new("a"), b"1,5;2\n2,5;3\n3,5;4,", whole, looks_like_names).ok();
+        assert_eq!((cut(false), cut(true)), (None, Some(b';')));
+        assert_eq!(of(Path::new("a"), b"a;b", false, looks_like_names), Ok(b';'));
+    }
+
+    #[test]
+    fn separators_are_named_or_one_character_that_no_cell_needs() {
+        let good = [("comma", b','), ("semicolon", b';'), ("tab", b'\t'), ("|", b'|'), (" ", b' '), (";", b';')];
+        for (text, byte) in good {
+            assert_eq!(parse(text), Ok(byte));
+        }
+        for text in ["", "\"", "a", "7", ".", "-", "+", "\n", "||", "é", "pipe"] {
+            assert!(parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_in_another_notation_are_not_texts() {
+        let notation = |decimal_comma, separator| Notation { decimal_comma, separator };
+        let (comma, points) = (notation(true, b';'), notation(false, b';'));
+        for (cell, pointed) in
+            [("1,5", "1.5"), (" -0,25e3 ", " -0.25e3 "), ("12", "12"), ("a,b", "a,b"), ("1,2,3", "1,2,3")]
+        {
+            assert_eq!(comma.pointed(cell), pointed);
+            assert_eq!(comma.problem(cell), None, "{cell}");
+            assert_eq!(points.pointed(cell), cell);
+        }
+        for cell in ["1.234,5", "1.5", " 1.234.567 "] {
+            assert!(comma.problem(cell).is_some(), "{cell}");
+        }
+        for cell in ["1,5", "-1.234,5", ",5", " 3,0 "] {
+            assert!(points.problem(cell).is_some(), "{cell}");
+            assert_eq!(Notation::PLAIN.problem(cell), None, "{cell}");
+        }
+        for cell in ["1.5", "", "NA", "a,b", "1,2,3", "St. Louis, MO"] {
+            assert_eq!(points.problem(cell), None, "{cell}");
+        }
+    }
+
+    proptest! {
+        /// Whatever the cells are, once they are quoted.
+        #[test]
+        fn quoted_cells_never_decide(
+            place in 0..KNOWN.len(),
+            rows in prop::collection::vec(prop::collection::vec("[a,;\t\"\n]{0,6}", 2..5), 1..6),
+        ) {
+            let mut writer = csv::WriterBuilder::new()
+                .delimiter(KNOWN[place])
+                .flexible(true)
+                .quote_style(csv::QuoteStyle::Always)
+                .from_writer(vec![]);
+            for row in &rows {
+                writer.write_record(row).unwrap();
+            }
+            let content = writer.into_inner().unwrap();
+            prop_assert_eq!(of(Path::new("a.csv"), &content, true, looks_like_names), Ok(KNOWN[place]));
+        }
+
+        #[test]
+        fn any_bytes_have_a_separator_or_are_refused(
+            content in prop::collection::vec(prop::sample::select(b"a1,;\t\"\n\r \xff".to_vec()), 0..60),
+            whole: bool,
+        ) {
+            if let Ok(separator) = of(Path::new("a.csv"), &content, whole, looks_like_names) {
+                prop_assert!(separator == b',' || content.contains(&separator));
+            }
+        }
+    }
+}
