@@ -50,7 +50,7 @@ function drop(page, name, text) {
     ([name, text]) => {
       const dataTransfer = new DataTransfer();
       dataTransfer.items.add(new File([text], name, { type: "text/csv" }));
-      const target = document.getElementById("own-drop");
+      const target = document.querySelector("h1");
       for (const type of ["dragenter", "dragover", "drop"]) {
         target.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
       }
@@ -213,6 +213,19 @@ for (const [view, options] of Object.entries(VIEWS)) {
     assert.deepEqual(trouble, []);
   });
 }
+
+test("every method of the literature is compared on one's own records", async () => {
+  const { page, trouble } = await host.open({ hash: `${FEW}&error.mechanisms=double-cap`, ...VIEWS.light });
+  await page.setInputFiles("#own-file", SURVEY);
+  await saying(page, "#own-status", /survey\.csv\.$/);
+  await page.click("#trust-every-run");
+  await saying(page, "#trust-every-status", /^Done\.$/, 60_000);
+  const caption = await said(page, "#trust-every caption");
+  assert.match(caption, /^5,000 records of survey\.csv, .* only their second moments: methods that read records/);
+  assert.match(caption, /The records’ own components have 0\./);
+  assert.match(await said(page, "#trust-every"), /Analyze Gauss/);
+  assert.deepEqual(trouble, []);
+});
 
 test("the same in Firefox", async () => {
   const server = await servePage();

@@ -23,6 +23,11 @@ export function keepLatest<T>(work: (input: T) => Promise<void>): (input: T) => 
   };
 }
 
+/** `work`, or the signal's reason as soon as it is aborted. A started download continues, for the next request. */
+export function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return Promise.race([work, new Promise<never>((_, reject) => (signal.onabort = () => reject(signal.reason)))]);
+}
+
 /**
  * Every call aborts the previous one and starts `work` again. The last result stays until there is another; `failure`
  * says why there is none.

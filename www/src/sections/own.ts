@@ -1,6 +1,7 @@
 // The visitor's own records: a file that is dropped, chosen or pasted. What reads it, in own/records.ts, is loaded with
 // its module when there is a file.
 
+import { unlessAborted } from "../concurrency.js";
 import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
 import { download } from "../download.js";
@@ -16,7 +17,7 @@ const TASK_FIELDS = {
   delta: decimal(1e-6, { min: 1e-15, max: 0.1 }),
 };
 
-export function start(_root: HTMLElement, { announce, lab, pool, records, state }: Context): void {
+export function start(root: HTMLElement, { announce, lab, pool, records, state }: Context): void {
   const section = state.section("own", FIELDS);
   const task = state.section("own-task", TASK_FIELDS);
   const controls = new RunControls("own");
@@ -38,9 +39,14 @@ export function start(_root: HTMLElement, { announce, lab, pool, records, state 
     status.textContent = `Reading ${name}…`;
     try {
       const inference = { ...section.values, ignore: listed("own-ignore"), categorical: listed("own-categorical") };
-      const { readRecords, showRecords } = await import("./own/records.js");
-      found = await readRecords(pool, file, inference, signal, (share) => (controls.bar.value = share));
-      showRecords(found);
+      const given = file;
+      const known = import("./own/records.js").then(async ({ readRecords, showRecords }) => {
+        const read = await readRecords(pool, given, inference, signal, (share) => (controls.bar.value = share));
+        signal.throwIfAborted();
+        showRecords(read);
+        return read;
+      });
+      found = await unlessAborted(signal, known);
       element("own-found").hidden = false;
       records.use(found.records);
       status.textContent = `The charts below are about ${name}.`;
@@ -67,13 +73,17 @@ export function start(_root: HTMLElement, { announce, lab, pool, records, state 
 
   chosen.addEventListener("change", () => take(chosen.files?.[0]));
   element("own-paste").addEventListener("click", () => take(new File([text.value], "the pasted text")));
-  for (const name of ["dragenter", "dragover", "dragleave", "drop"]) {
-    drop.addEventListener(name, (event) => {
+  // Anywhere on the page; a text that is dragged into an input is none of this.
+  for (const name of ["dragover", "dragleave", "drop"] as const) {
+    document.addEventListener(name, (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
       event.preventDefault();
-      drop.classList.toggle("over", name === "dragenter" || name === "dragover");
+      drop.classList.toggle("over", name === "dragover");
+      if (name !== "drop") return;
+      root.scrollIntoView({ block: "nearest" });
+      take(event.dataTransfer.files[0]);
     });
   }
-  drop.addEventListener("drop", ({ dataTransfer }) => take(dataTransfer?.files[0]));
   for (const id of ["own-ignore", "own-categorical"]) element(id).addEventListener("change", () => void read());
   bindControls(element<HTMLFormElement>("own-form"), section, () => void read());
   controls.run.addEventListener("click", () => void read());

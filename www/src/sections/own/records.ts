@@ -14,6 +14,7 @@ import { fillTable } from "../../tables.js";
 /** More components than this, and more columns, are counted only. */
 const MOST_COMPONENTS = 12;
 const MOST_NAMES = 8;
+const MOST_BYTES = 500e6;
 
 export interface Found {
   readonly facts: RecordsFacts;
@@ -40,6 +41,10 @@ export async function readRecords(
   signal: AbortSignal,
   onProgress: (share: number) => void,
 ): Promise<Found> {
+  if (file.size > MOST_BYTES) {
+    const problem = `it has ${counted(Math.round(file.size / 1e6), "megabyte")}, and this page reads at most 500`;
+    throw new Error(`${problem}: take a part of it, or use \`ldp-pca schema infer\` on the whole`);
+  }
   const module = await load();
   const reader = await pool.open("openRecords", { ...inference, module, file }, { signal });
   try {

@@ -1,6 +1,7 @@
 // The controls of the table of every method, which are in the page from the start. The rest, in all-methods.ts, is
 // loaded with the module when somebody asks.
 
+import { unlessAborted } from "../../concurrency.js";
 import { type Context, element } from "../../context.js";
 import { RunControls } from "../../run-controls.js";
 import type { ChartRecords } from "./central-methods.js";
@@ -29,16 +30,13 @@ export function bindAllMethods(
     controls.bar.value = 0;
     status.textContent = "Loading the methods …";
     try {
-      await Promise.race([
-        // A started download continues, for the next request.
-        new Promise<never>((_, reject) => (signal.onabort = () => reject(signal.reason))),
-        import("./all-methods.js").then(({ compareAllMethods }) =>
-          compareAllMethods(pool, { ...records, epsilon }, setting, signal, ({ done, total }) => {
-            controls.bar.value = done / total;
-            status.textContent = known = `${done} of ${total} estimates done.`;
-          }),
-        ),
-      ]);
+      const compared = import("./all-methods.js").then(({ compareAllMethods }) =>
+        compareAllMethods(pool, { ...records, epsilon }, setting, signal, ({ done, total }) => {
+          controls.bar.value = done / total;
+          status.textContent = known = `${done} of ${total} estimates done.`;
+        }),
+      );
+      await unlessAborted(signal, compared);
       status.textContent = "Done.";
       announce("Every method is compared.");
     } catch (error) {

@@ -214,7 +214,7 @@ function caption(findings: Findings, setting: string): HTMLElement {
   const ends = `Bars are logarithmic, from ${low} to ${high}, the error of knowing nothing.`;
   const best = `The records’ own components have ${number(nonPrivate)}.`;
   const second = moments
-    ? " There are only second moments, not records: methods that read records one by one refuse."
+    ? " No records are drawn here, only their second moments: methods that read records one by one refuse."
     : "";
   const made = document.createElement("caption");
   made.textContent = `${setting} Medians of ${counted(TRIALS, "trial")}. ${ends} ${best}${second}`;
