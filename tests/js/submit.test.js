@@ -142,8 +142,7 @@ test("a task whose reports make their own ids has none to ask for", async () => 
   assert.equal((await submit(report, { url: aggregator.url })).status, "accepted");
 });
 
-test("an id is requested as reports are sent: again when it may come, and not from any server that answers", async (t) \
- => {
+test("an id is requested as reports are sent: again when it may come, and not from just any server", async (t) => {
   const ids = { headers: JSON_TYPE, body: '{"ids": ["00112233445566778899aabbccddeeff"]}' };
   const late = await answering(t, { status: 503 }, { status: 429 }, ids);
   assert.equal(await issuedId(task, { url: late.url, ...QUICK }), "00112233445566778899aabbccddeeff");
