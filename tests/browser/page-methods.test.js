@@ -99,7 +99,7 @@ test("of more records than can be drawn there are second moments, and the captio
   const { page } = await open({ hash: `#trust&${QUIET}&trust.records=1000000` });
   await page.locator("#trust-every-run").click();
   await says(page, /^Done\./);
-  assert.match(await page.locator("#trust-every caption").textContent(), /only second moments are drawn/);
+  assert.match(await page.locator("#trust-every caption").textContent(), /only their second moments/);
   const refusing = (await rows(page)).filter(({ refusal }) => refusal?.includes("reads records one by one"));
   assert.equal(refusing.length, 6);
   await page.locator("#trust-records").fill("3e6");

@@ -197,9 +197,12 @@ class Table {
 /** From an error to the length of its bar, 0 to 1. */
 type Scale = (error: number) => number;
 
+/** Errors below this are those of rounding. A method without privacy has one where the records are the population. */
+const ROUNDING = 1e-12;
+
 function lowerEnd({ rows, randomSubspace }: Findings): number {
   const errors = [...rows.values()].flatMap(({ errors }) => (errors.length > 0 ? median(errors) : []));
-  const smallest = Math.min(randomSubspace / 10, ...errors.filter((error) => error > 0));
+  const smallest = Math.min(randomSubspace / 10, ...errors.filter((error) => error > ROUNDING));
   return 10 ** Math.floor(Math.log10(smallest));
 }
 
@@ -212,7 +215,10 @@ function caption(findings: Findings, setting: string): HTMLElement {
   const { moments, nonPrivate, randomSubspace } = findings;
   const [low, high] = [lowerEnd(findings), randomSubspace].map(number);
   const ends = `Bars are logarithmic, from ${low} to ${high}, the error of knowing nothing.`;
-  const best = `The records’ own components have ${number(nonPrivate)}.`;
+  const best =
+    nonPrivate > ROUNDING
+      ? `The records’ own components have ${number(nonPrivate)}.`
+      : "The records’ own components are the true ones.";
   const second = moments
     ? " No records are drawn here, only their second moments: methods that read records one by one refuse."
     : "";
