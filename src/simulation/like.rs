@@ -112,9 +112,9 @@ mod tests {
         }
         let SpikedSpectrum { signal, bulk } = spectrum;
         let theory = 20.0 * signal * bulk / (signal - bulk).powi(2) / records as f64;
-        for place in 0..3 {
-            let [drawn, (found, own)] = [mean(&errors[0][place]), mean(&errors[1][place])];
-            let (expected, variance) = if place == 0 { (theory, 0.0) } else { drawn };
+        for (place, (drawn, like)) in errors[0].iter().zip(&errors[1]).enumerate() {
+            let (expected, variance) = if place == 0 { (theory, 0.0) } else { mean(drawn) };
+            let (found, own) = mean(like);
             let tolerance = 4.9 * (variance + own).sqrt() + 0.08 * expected;
             assert!((found - expected).abs() < tolerance, "{place}: {found} {expected} {tolerance}");
         }

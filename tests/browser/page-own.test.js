@@ -185,9 +185,22 @@ function dropLarge(page, rows, columns) {
 test("100,000 rows of 100 columns are read off the main thread, and reading can be cancelled", async () => {
   const { page, trouble } = await host.open({ hash: `${FEW}&error.mechanisms=double-cap`, ...VIEWS.light });
   await saying(page, "#error-status", /^Done: 2 trials/, 60_000);
+  // In the turn of the page that shows the first progress, so that reading cannot end before.
+  const cancelled = page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        const bar = document.getElementById("own-progress");
+        const observer = new MutationObserver(() => {
+          if (!(bar.value > 0)) return;
+          observer.disconnect();
+          document.getElementById("own-cancel").click();
+          resolve();
+        });
+        observer.observe(bar, { attributes: true });
+      }),
+  );
   await dropLarge(page, 100_000, 100);
-  await page.waitForFunction(() => document.getElementById("own-progress").value > 0);
-  await page.click("#own-cancel");
+  await cancelled;
   await saying(page, "#own-status", /^Cancelled\.$/);
   await saying(page, "#error-epsilon-caption", /^40 features/);
   await page.click("#own-run");
