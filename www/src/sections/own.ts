@@ -72,6 +72,8 @@ export function start(root: HTMLElement, { announce, lab, pool, records, state }
   }
 
   chosen.addEventListener("change", () => take(chosen.files?.[0]));
+  // A file that was chosen before this section had its turn.
+  take(chosen.files?.[0]);
   element("own-paste").addEventListener("click", () => take(new File([text.value], "the pasted text")));
   // Anywhere on the page; a text that is dragged into an input is none of this.
   for (const name of ["dragover", "dragleave", "drop"] as const) {
