@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::error::{CliError, Result};
 
-/// Tell whether a running aggregator can store reports
+/// Ask a running aggregator whether it can store reports
 ///
 /// Exits with 0 when it can, and with 1 and the reason when it cannot: for the health check of a container.
 #[derive(Args)]
