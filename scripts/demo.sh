@@ -16,6 +16,8 @@ main() {
     if page_is_new; then
         exec "$(target_directory)/demo/ldp-pca" demo --www www/dist "$@"
     fi
+    # The previous page does not go with new modules.
+    rm -f www/dist/index.html
     page &
     # Ctrl-C reaches both. Where the demo ends otherwise, the build of the page ends with it.
     trap 'kill $! 2>/dev/null || true' EXIT
@@ -24,14 +26,12 @@ main() {
 
 # Whether the page was built from what is here.
 page_is_new() {
-    [ -f www/dist/index.html ] && [ -z "$(find Cargo.toml Cargo.lock package-lock.json src literature/src lab/src \
-        pkg www scripts -newer www/dist/index.html -type f \
+    [ -f www/dist/index.html ] && [ -z "$(find Cargo.toml Cargo.lock package-lock.json src dps-pca/src literature/src \
+        lab/src bindgen/src pkg www scripts -newer www/dist/index.html -type f \
         -not -path 'www/dist/*' -not -path 'pkg/wasm/*' -print -quit)" ]
 }
 
 page() {
-    # The previous page does not go with new modules.
-    rm -f www/dist/index.html
     : >"$LOG"
     step "its tools" scripts/setup.sh page
     step "the client, 1 of 4 modules" scripts/build-wasm.sh --quick client

@@ -20,3 +20,16 @@ export async function start(module: Promise<WebAssembly.Module>): Promise<typeof
   await yieldToMain();
   return lab;
 }
+
+/** A module that is fetched and compiled once, on the first call; after a failure the next call tries again. */
+export function compiledOnce(url: string): () => Promise<WebAssembly.Module> {
+  let loading: Promise<WebAssembly.Module> | undefined;
+  return async () => {
+    try {
+      return await (loading ??= compile(url));
+    } catch (error) {
+      loading = undefined;
+      throw error;
+    }
+  };
+}

@@ -4,7 +4,7 @@ import type { Task } from "ldp-pca/lab";
 import moduleUrl from "ldp-pca/ldp_pca_records_bg.wasm?url";
 
 import { type Context, element } from "../../context.js";
-import { compile } from "../../engine/lab.js";
+import { compiledOnce } from "../../engine/lab.js";
 import type { Pool } from "../../engine/pool.js";
 import type { Inference, RecordsFacts } from "../../engine/protocol.js";
 import { counted, number } from "../../format.js";
@@ -21,17 +21,7 @@ export interface Found {
   readonly records: OwnRecords;
 }
 
-let loading: Promise<WebAssembly.Module> | undefined;
-
-/** Fetched and compiled once; after a failure the next call tries again. */
-async function load(): Promise<WebAssembly.Module> {
-  try {
-    return await (loading ??= compile(moduleUrl));
-  } catch (error) {
-    loading = undefined;
-    throw error;
-  }
-}
+const load = compiledOnce(moduleUrl);
 
 /** Reads a file in a worker of its own, which ends with it, and tells how much is done. */
 export async function readRecords(

@@ -5,7 +5,7 @@ import type { Method, MethodComparison, Progress } from "ldp-pca/lab";
 import moduleUrl from "ldp-pca/ldp_pca_methods_bg.wasm?url";
 
 import { element } from "../../context.js";
-import { compile } from "../../engine/lab.js";
+import { compiledOnce } from "../../engine/lab.js";
 import type { Pool } from "../../engine/pool.js";
 import { counted, number } from "../../format.js";
 import type { ChartRecords } from "./central-methods.js";
@@ -69,17 +69,8 @@ interface Findings extends Progress {
   readonly moments: boolean;
 }
 
-let loading: Promise<WebAssembly.Module> | undefined;
-
-/** The module with every method, fetched and compiled once; after a failure the next call tries again. */
-async function load(): Promise<WebAssembly.Module> {
-  try {
-    return await (loading ??= compile(moduleUrl));
-  } catch (error) {
-    loading = undefined;
-    throw error;
-  }
-}
+/** The module with every method. */
+const load = compiledOnce(moduleUrl);
 
 /**
  * Compares all methods, shows the results in the table after each estimate, and reports progress. Rejects with the
