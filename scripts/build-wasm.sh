@@ -20,32 +20,23 @@ main() {
     builds=${*:-client lab methods records}
     for build in $builds; do
         case $build in
-            client) build client client ldp-pca client ;;
-            lab) build lab lab ldp-pca-lab lab ;;
-            methods | records) build "$build" "$build" ldp-pca-lab "$build" ;;
+            client) build client ldp-pca ;;
+            lab | methods | records) build "$build" ldp-pca-lab ;;
             *) echo "unknown build '$build': use client, lab, methods, records" >&2 && exit 2 ;;
         esac
     done
     sizes pkg/wasm/*/ldp_pca_bg.wasm
 }
 
-# The place of dependencies' sources on this machine must not be in a package: messages of panics would contain it.
-unplaced() {
-    local folder flags=
-    for folder in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
-        flags+="'--remap-path-prefix=$folder=registry',"
-    done
-    echo "target.$TARGET.rustflags=[$flags]"
-}
-
-# build NAME PROFILE CRATE FEATURE
+# build NAME CRATE: the crate with the feature of that name. The builds of a crate overwrite its module, one by one.
 build() {
-    local imports module profile=$2 out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp quickly=()
+    local imports module profile=lab out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp quickly=()
+    if [ "$1" = client ]; then profile=client; fi
     if $quick; then profile=demo quickly=(--config profile.demo.opt-level=2); fi
-    module=$target/$TARGET/$profile/${3//-/_}.wasm
+    module=$target/$TARGET/$profile/${2//-/_}.wasm
     # The crate type is asked for here alone: native builds need not wait for its link.
-    cargo rustc --quiet --locked --package "$3" --lib --crate-type cdylib --profile "$profile" --target $TARGET \
-        --features "$4" --config "$(unplaced)" "${quickly[@]}"
+    cargo rustc --quiet --locked --package "$2" --lib --crate-type cdylib --profile "$profile" --target $TARGET \
+        --features "$1" --config "$(unplaced $TARGET)" "${quickly[@]}"
     if [ -d "$out" ] && [ "$(state "$out" "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
         return
     fi

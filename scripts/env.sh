@@ -8,3 +8,27 @@ export PATH="$ROOT/node_modules/.bin:$ROOT/.tools/bin:$PATH"
 target_directory() {
     cargo metadata --format-version 1 --no-deps | sed -E 's/.*"target_directory":"([^"]*)".*/\1/'
 }
+
+# The crates with tests and pages of documentation in Rust, with all that the default builds leave out.
+CRATES=(
+    --package ldp-pca --package ldp-pca-dps --package ldp-pca-literature --package ldp-pca-server --package ldp-pca-cli
+    --features ldp-pca-cli/tls,ldp-pca-cli/postgres
+)
+
+# build_as_tested PROGRAM...: from what the tests compiled. Naming a test, one that is empty here, turns on the features
+# that tests ask of dependencies: without it dozens of crates would be compiled again, and with them the server.
+build_as_tested() {
+    cargo build --quiet "${CRATES[@]}" --package ldp-pca-studies "${@/#/--bin=}" --test wasm
+}
+
+host() { rustc -vV | sed -n 's/^host: //p'; }
+
+# unplaced TARGET: Cargo's configuration for modules that are published. Messages of panics would contain the place of
+# dependencies' sources on this machine.
+unplaced() {
+    local folder flags=
+    for folder in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
+        flags+="'--remap-path-prefix=$folder=registry',"
+    done
+    echo "target.$1.rustflags=[$flags]"
+}
