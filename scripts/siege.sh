@@ -9,7 +9,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 if [ "${1:-}" = --short ]; then
-    cargo build --quiet --package ldp-pca-cli --package ldp-pca-studies --bin ldp-pca --bin siege
+    build_as_tested ldp-pca siege
     exec "$(target_directory)/debug/siege" --short
 fi
 

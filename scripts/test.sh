@@ -15,11 +15,6 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 WASM=wasm32-unknown-unknown
-# The crates with tests and pages of documentation in Rust.
-CRATES=(
-    --package ldp-pca --package ldp-pca-dps --package ldp-pca-literature --package ldp-pca-server --package ldp-pca-cli
-)
-
 main() {
     local group all="native wasm browser consumers python spark"
     if [ "${SKIP_SPARK:-}" = 1 ]; then all=${all/ spark/}; fi
@@ -57,8 +52,7 @@ main() {
     step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --package ldp-pca --package ldp-pca-lab \
         --features ldp-pca/client,ldp-pca-lab/lab --no-deps --lib --target $WASM
     step quick "unit tests and vectors" cargo nextest run --package ldp-pca -E 'kind(lib) | test(/^vectors::/)'
-    # HTTPS has tests of its own; the steps below build the command line without it.
-    step native "Rust tests" cargo nextest run "${CRATES[@]}" --features ldp-pca-cli/tls
+    step native "Rust tests" cargo nextest run "${CRATES[@]}"
     step native "doctests" cargo test "${CRATES[@]}" --doc
     step native "siege" scripts/siege.sh --short
     step "browser consumers" "wasm builds" scripts/build-wasm.sh
@@ -71,7 +65,7 @@ main() {
     step consumers "the packed package" node_tests tests/consumers/*.test.js
     step python "lints for Python" lints_for_python
     step python "a second implementation of the formats" python3 tests/independent/test_format.py
-    step "python spark" "the wheel" scripts/build-wheel.sh
+    step "python spark" "the wheel" scripts/build-wheel.sh dev
     step python "Python tests" python_tests python python/tests --ignore python/tests/spark
     step spark "tests in Spark 4 and 3.5" both_sparks
     passed=true
@@ -91,7 +85,7 @@ lints_for_python() {
 python_tests() {
     local bin=$ROOT/.tools/$1/bin
     shift
-    cargo build --quiet --package ldp-pca-cli
+    build_as_tested ldp-pca
     "$bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall python/dist/*.whl
     LDP_PCA_BIN=$(target_directory)/debug/ldp-pca LDP_PCA_WHEEL=$(echo "$ROOT"/python/dist/*.whl) \
         "$bin/python" -m pytest --config-file python/pyproject.toml "$@"
@@ -109,10 +103,8 @@ both_sparks() {
 
 # The library comes without a network stack and a command line, and without the JavaScript bindings where it is native.
 dependency_trees() {
-    local host
-    host=$(rustc -vV | sed -n 's/^host: //p')
     absent "$WASM" '^(tokio|axum|hyper|clap|ureq|csv|npyz|svg) '
-    absent "$host" '^(tokio|axum|hyper|rusqlite|clap|ureq|csv|npyz|svg|wasm-bindgen|js-sys|web-sys) '
+    absent "$(host)" '^(tokio|axum|hyper|rusqlite|clap|ureq|csv|npyz|svg|wasm-bindgen|js-sys|web-sys) '
 }
 
 # deny.toml. Advisories come over the network: without it the rest is checked all the same.
@@ -157,7 +149,7 @@ rust_tests_in_browser() {
 
 # step "GROUP..." "heading" command...: runs the command if one of its groups was asked for.
 step() {
-    local group asked=false start=$SECONDS
+    local group asked=false start=$SECONDS before
     for group in $1; do
         case "$groups any " in *" $group "*) asked=true ;; esac
     done
@@ -165,16 +157,29 @@ step() {
     shift 2
     $asked || return 0
     printf '\n=== %s\n' "$current"
+    processor_time
+    before=$used
     "$@"
-    times+=$(printf '\n%6d s  %s' $((SECONDS - start)) "$current")
+    processor_time
+    times+=$(printf '\n%6d s %6d s  %s' $((SECONDS - start)) $((used - before)) "$current")
+}
+
+# Sets `used` to the seconds of processor time of all that has ended. A subshell would count its own alone.
+processor_time() {
+    mkdir -p .tools
+    times >.tools/times
+    used=$(awk -F '[ms ]+' 'END { printf "%d", 60 * ($1 + $3) + $2 + $4 }' .tools/times)
 }
 
 summary() {
-    printf '\n=== summary%s\n' "$times"
+    local all
+    processor_time
+    all=$(printf '%6d s %6d s  in all:' $SECONDS "$used")
+    printf '\n=== summary: time passed, processor time%s\n' "$times"
     if $passed; then
-        printf '%6d s  in all: everything passed\n' $SECONDS
+        printf '%s everything passed\n' "$all"
     else
-        printf '%6d s  in all: FAILED at "%s"\n' $SECONDS "$current"
+        printf '%s FAILED at "%s"\n' "$all" "$current"
     fi
 }
 
