@@ -69,8 +69,9 @@ check() {
         config=(--config-file "$2")
         shift 2
     fi
-    .tools/schemathesis/bin/schemathesis "${config[@]}" run "$url/openapi.json" --header "Authorization: Bearer $TOKEN" --seed 1 \
-        --max-examples "$EXAMPLES" --request-timeout 10 --checks "$CHECKS" --no-color "$@"
+    .tools/schemathesis/bin/schemathesis "${config[@]}" run "$url/openapi.json" --seed 1 \
+        --header "Authorization: Bearer $TOKEN" --max-examples "$EXAMPLES" --request-timeout 10 --checks "$CHECKS" \
+        --no-color "$@"
 }
 
 stop() {

@@ -28,6 +28,7 @@ JAVA_VERSION=17
 
 main() {
     local need_native=false need_page=false need_wasm=false need_firefox=false need_consumers=false
+    local parts="native|quick|cli|page|wasm|browser|consumers|python|spark|release|schemathesis|test"
     local need_python=false need_spark=false need_release=false need_schemathesis=false part
     for part in "${@:-test}"; do
         case $part in
@@ -46,8 +47,7 @@ main() {
                 need_python=true need_spark=true
                 ;;
             *)
-                fail "unknown part '$part'" \
-                    "scripts/setup.sh [native|quick|cli|page|wasm|browser|consumers|python|spark|release|schemathesis|test]..."
+                fail "unknown part '$part'" "scripts/setup.sh [$parts]..."
                 ;;
         esac
     done
