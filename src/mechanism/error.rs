@@ -38,7 +38,8 @@ pub enum MechanismError {
     },
     /// Delta is too small for the error of the sampler, summed over all entries.
     #[error(
-        "delta {} is below the sampler's own error {} at this dimension: raise delta to at least {}",
+        "delta {} is below twice the sampler's own error {} at this dimension: raise delta to at least {}, or lower \
+            epsilon",
         Decimal(*delta), Scientific(*error, 1), Decimal(2.0 * error)
     )]
     DeltaBelowSampler {

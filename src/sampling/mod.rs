@@ -9,8 +9,8 @@ use chacha20::{ChaCha12Rng, ChaCha20Rng};
 use rand::SeedableRng;
 use rand::rand_core::TryRng;
 
-/// The randomizer's source of randomness in production: ChaCha12 seeded with 32 bytes from the operating system,
-/// or from `crypto.getRandomValues` in a browser.
+/// The randomizer's source of randomness in production: ChaCha12 seeded with 32 bytes from the operating system. (The
+/// client for web pages takes every word from `crypto.getRandomValues` instead.)
 ///
 /// # Errors
 /// [`EntropyError`] when the system gives none. There is no fallback.

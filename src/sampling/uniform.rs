@@ -7,7 +7,7 @@ use super::{
     bits::{Bits, Words},
 };
 
-/// A uniform integer in [0, `bound`), exactly: words beyond the last full multiple of `bound` are drawn again.
+/// A uniform integer in [0, `bound`), exactly: the lowest words are drawn again, so that a multiple of `bound` is left.
 ///
 /// # Errors
 /// [`EntropyError`] when the source fails.
