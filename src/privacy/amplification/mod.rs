@@ -56,9 +56,9 @@ impl fmt::Display for BatchGuarantee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "({:.6}, {}) for any two records of one person in an anonymised batch of {} reports ({} bound): in \
-                addition to the local guarantee of \
-             every report, never instead of it, and only against those who see the batch without its senders",
+            "({:.6}, {}) for any two records of one person in an anonymised batch of {} reports, one from each person \
+             ({} bound): in addition to the local guarantee of every report, never instead of it, and only against \
+             those who cannot know whose report or id is whose",
             self.epsilon, self.delta, self.reports, self.bound
         )
     }
