@@ -53,7 +53,7 @@ class Confidence:
     replicates : int
         The number of draws.
     level : float
-        The coverage of the intervals.
+        The nominal coverage of each interval; docs/recover.md states the assumptions.
     lower, upper, median : float
         Of ``||sin Theta||_F^2``.
     components : list of dict

@@ -188,7 +188,7 @@ pub struct Baseline {
 pub struct Confidence {
     /// The number of draws.
     pub replicates: usize,
-    /// The coverage of the intervals.
+    /// The nominal coverage of each interval; docs/recover.md states the assumptions.
     pub level: f64,
     /// For `||sin Theta||_F^2` of the components reported.
     #[serde(flatten)]

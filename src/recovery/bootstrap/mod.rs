@@ -92,6 +92,9 @@ pub struct ComponentConfidence {
 /// whose level is right to 1.5 percentage points, 1,000 to 0.7. `progress` is called after each; `Break` ends the
 /// bootstrap with those done so far.
 ///
+/// The intervals assume a population that is isotropic except for a few components, and many features, as
+/// [`denoise`](super::denoise()) does. With a sparse method they also assume that the support found is the true one.
+///
 /// # Errors
 /// [`BootstrapError::Replicates`] for fewer than [`FEWEST_REPLICATES`], [`BootstrapError::Cancelled`] when `progress`
 /// breaks before so many are done, [`BootstrapError::FullRank`] when as many components as features are recovered,
