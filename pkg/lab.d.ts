@@ -239,7 +239,7 @@ export function penaltyPath(
  * `wang-xu` is the Gaussian mechanism printed by Wang & Xu (2019, Algorithm 1), for comparison: noise of variance
  * `2 ln(1.25/delta) / epsilon^2` on every entry. It takes the sensitivity as 1 although two records may differ by
  * sqrt(2), and uses a formula that holds up to epsilon = 1. It is private, but not with the delta it is computed from:
- * it has a larger one, which `simulate` states as its guarantee.
+ * except for small epsilons it has a larger one. `simulate` states the true one as its guarantee.
  */
 export type MechanismInput =
   | { readonly type: "double-cap"; readonly epsilon: number; readonly candidates?: number; readonly cap?: number }

@@ -9,7 +9,7 @@
 //! `2^96 e^epsilon`. Each step loses less than 2, and what is lost in step n would have come back in step n and all
 //! later ones, `1 + epsilon / (n+1) + epsilon^2 / ((n+1) (n+2)) + … <= e^epsilon` times. So after N steps S is short by
 //! less than `2 N e^epsilon`. Where `floor(S / 2^64)` is the same for both ends of that interval, it is W. Elsewhere W
-//! is not known and the epsilon is refused: that is one in 2^31 at epsilon = 16, one in 2^50 at 4.
+//! is not known and the epsilon is refused: that is less than one in 2^31 at epsilon = 16, and in 2^50 at 4.
 
 use rand::{Rng, RngExt};
 
