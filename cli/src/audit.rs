@@ -168,7 +168,7 @@ impl AuditResult {
             self.epsilon_lower_bound,
             self.delta,
             self.confidence,
-            if self.passed { "stands" } else { "is refuted" }
+            if self.passed { "is not refuted" } else { "is refuted" }
         );
         if let Some(paper) = &self.paper {
             text += &format!(

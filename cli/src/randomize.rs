@@ -47,7 +47,8 @@ struct RandomizeResult {
     #[serde(flatten)]
     counts: Counts,
     report_bytes: usize,
-    guarantee: Guarantee,
+    /// `None` for reports that follow from a seed.
+    guarantee: Option<Guarantee>,
     private: bool,
     seconds: f64,
     output: PathBuf,
@@ -194,7 +195,7 @@ impl Randomize {
         let result = RandomizeResult {
             counts,
             report_bytes: report_bytes(&task),
-            guarantee: task.guarantee(),
+            guarantee: self.insecure_seed.is_none().then(|| task.guarantee()),
             private: self.insecure_seed.is_none(),
             seconds: started.elapsed().as_secs_f64(),
             output: self.output,
@@ -202,11 +203,14 @@ impl Randomize {
         self.format.print(&result, |result| {
             let counts = &result.counts;
             let mut text = format!(
-                "{} reports of {} bytes in {:.1} s\neach gives {}\n",
+                "{} reports of {} bytes in {:.1} s\n{}\n",
                 grouped(counts.records),
                 result.report_bytes,
                 result.seconds,
-                result.guarantee
+                result.guarantee.map_or_else(
+                    || "none is private: they follow from a seed".to_owned(),
+                    |guarantee| format!("each gives {guarantee}")
+                )
             );
             if let Some(first) = &counts.first_skipped {
                 text += &format!("left out {} invalid rows, the first at {first}\n", grouped(counts.skipped));

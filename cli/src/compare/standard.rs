@@ -180,8 +180,8 @@ cargo run --release -p ldp-pca-cli -- compare --standard ../shared/data --time-l
 documentation of `ldp_pca_literature::baselines` describes the methods, and argues for the guarantee of each.
 
 Epsilons are comparable only under the same neighbouring relation. *Any two records* is the local guarantee: nobody \
-sees a record, and a report says little about its sender. *One record replaced* and *one record more or less* are \
-about the published result of somebody who has seen everything.
+sees a record, and epsilon limits what a report says about its sender. *One record replaced* and *one record more or \
+less* are about the published result of somebody who has seen everything.
 
 ";
 

@@ -112,10 +112,14 @@ impl Provide {
         };
         self.format.print(&summary, |summary| {
             let mut text = format!(
-                "answered {} rounds on {} records, {}-private for each\n",
+                "answered {} rounds on {} records, {}\n",
                 summary.rounds,
                 grouped(summary.records),
-                summary.guarantee
+                if summary.private {
+                    format!("{}-private for each", summary.guarantee)
+                } else {
+                    "private for none: the noise follows from a seed".to_owned()
+                }
             );
             if summary.scaled > 0 {
                 text += &format!("scaled {} records to the session's bound\n", grouped(summary.scaled));

@@ -92,7 +92,8 @@ pub struct ComponentConfidence {
 /// whose level is right to 1.5 percentage points, 1,000 to 0.7. `progress` is called after each; `Break` ends the
 /// bootstrap with those done so far.
 ///
-/// The intervals assume a population that is isotropic except for a few components, and many features, as
+/// The intervals are for the error from the components of the population. They assume that the records are an
+/// independent sample of it, that it is isotropic except for a few components, and many features, as
 /// [`denoise`](super::denoise()) does. With a sparse method they also assume that the support found is the true one.
 ///
 /// # Errors

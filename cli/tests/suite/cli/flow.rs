@@ -31,6 +31,15 @@ fn a_collection_runs_from_sample_to_components() {
     assert_eq!(task["report_bytes"], 35);
     let randomized = folder.run("randomize records.csv -t task.json -o all.ldpr --json --insecure-seed 3").json();
     assert_eq!((&randomized["records"], &randomized["private"]), (&json!(4000), &json!(false)));
+    assert!(randomized["guarantee"].is_null(), "reports that follow from a seed guarantee nothing: {randomized}");
+    let private = folder.run("randomize records.csv -t task.json -o private.ldpr --json").json();
+    assert_eq!((&private["private"], &private["guarantee"]), (&json!(true), &task["guarantee"]));
+    for (line, said) in [("", "each gives (4, 0)-local"), (" --insecure-seed 3", "none is private")] {
+        let text = folder.run(&format!("randomize records.csv -t task.json -o told.ldpr{line}")).ok().stdout;
+        assert!(
+            text.contains(said) && text.matches("-local differential privacy").count() == usize::from(line.is_empty())
+        );
+    }
     let summed = folder.run("aggregate all.ldpr -t task.json -o sum.ldpa --json").json();
     assert_eq!((&summed["records"], &summed["duplicates"]), (&json!(4000), &json!(0)));
     let recovered = folder.run("recover sum.ldpa -t task.json --rank 1 --reference records.csv --json").json();
