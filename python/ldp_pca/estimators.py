@@ -87,7 +87,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal rows, most variance first.
     explained_variance_ : ndarray of shape (n_components,)
-        Variances along them, estimated without bias; noise can make them negative.
+        Variances of the estimate along them. The noise makes the first ones larger than the true variances, and can
+        make others negative.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         The same over the total variance; NaN where noise makes the total 0 or less.
     mean_ : ndarray of shape (n_features,)
