@@ -19,6 +19,7 @@ macro_rules! documents {
 [not protected]: crate::_documentation::double_cap#what-it-does-not-protect-against
 [penalty]: crate::_documentation::penalty
 [shuffling]: https://docs.rs/crate/ldp-pca/latest/source/docs/operations.md
+[text files]: crate::_documentation::records#separators-of-text-files
 [threat model]: crate::_documentation::threat_model
 [timing]: crate::_documentation::threat_model#timing
 [tradeoff]: crate::privacy::tradeoff

@@ -47,8 +47,8 @@
 //! reports there are. The neighbouring relation is "any two records", and the unit is one record in one report. A
 //! person who answers several tasks, or one task several times, spends the sum. [`mechanism`] has the two randomizers,
 //! each with its statement and proof in its own file. The code cannot ensure that a modified client randomizes at all,
-//! that a person sends one report, or that schema, offsets and scales were chosen without looking at the protected
-//! records.
+//! that a person sends one report, that nobody chose this report among several by its content, or that schema, offsets
+//! and scales were chosen without looking at the protected records.
 //!
 //! # Architecture
 //!
