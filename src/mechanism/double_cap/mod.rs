@@ -32,7 +32,7 @@
 //! there are, its spectral norm is below 1e-3, for every u and every J and L that are permitted: that is what
 //! "unbiased" means here. It holds by exact convolution of the table for records of up to three coordinates and for
 //! equal coordinates, on grids of directions, J and L, and by measurement for others (tests/bias.rs); the worst found
-//! is 6.4e-4, with 1024 candidates to a member of the cap, and 1e-4 at the default J and L up to epsilon 4. The more
+//! is 6.4e-4, with 1024 candidates to a member of the cap, and 1.2e-4 at the default J and L up to epsilon 4. The more
 //! coordinates a record is spread over, the less it is. An off-diagonal entry ij of one report has variance
 //! `1 / gain^2` across the record (`u_i = u_j = 0`). Along it the chosen z is longer and the variance larger,
 //! `(1 + gain) / gain^2` for `u_i = 1`; on average over all entries of a unit vector the factor is about

@@ -1,10 +1,11 @@
 //! Amplification by shuffling: the *additional* guarantee of an anonymised batch of reports.
 //!
 //! Every report is private on its own, against everybody. If, in addition, somebody trusted removes everything that
-//! shows who sent which report (addresses, times, order; report ids are random and carry nothing) from a batch of n
-//! reports of n people, then anyone who sees only that batch learns less. This is an additional guarantee about the
-//! batch under its assumption, never a replacement for the local guarantee: if the assumption fails, only the local one
-//! remains.
+//! shows who sent which report (addresses, times, order) from a batch of n reports of n people, then anyone who sees
+//! only that batch learns less. Report ids that people draw for themselves carry nothing. Ids that an aggregator issued
+//! one by one do: against an aggregator that knows whose id is whose, nothing is shuffled ([`Blanket`]). This is an
+//! additional guarantee about the batch under its assumption, never a replacement for the local guarantee: if the
+//! assumption fails, only the local one remains.
 //!
 //! | bound | for | theorem |
 //! |---|---|---|
