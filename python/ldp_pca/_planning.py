@@ -19,7 +19,8 @@ __all__ = ["Plan", "ShuffledPlan", "plan", "predict"]
 
 @dataclass(frozen=True, eq=False)
 class ShuffledPlan:
-    """The answers for reports that are shuffled before anybody sees them: the batch keeps epsilon with ``delta``.
+    """The answers for reports that somebody trusted shuffles before anybody sees them: the batch keeps epsilon with
+    ``delta``.
 
     Attributes
     ----------
@@ -136,7 +137,7 @@ def plan(
     target : float, optional
         An error ``||sin Theta||_F^2``, to find the number of reports it takes, and with ``records`` the epsilon.
     shuffled : float, optional
-        Also plan for reports that are shuffled before anybody sees them, with this delta of the batch.
+        Also plan for reports that somebody trusted shuffles before anybody sees them, with this delta of the batch.
     sparsity : int, optional
         The number of features that the components use, for published rates.
 

@@ -72,8 +72,8 @@ pub(super) struct Plan {
     /// An error ||sin Theta||_F^2: find the number of reports it takes, or the epsilon with --records
     #[arg(long, value_name = "ERROR", allow_hyphen_values = true)]
     target: Option<f64>,
-    /// Also plan for reports that are shuffled before anybody sees them; epsilon is then that of the batch, with this
-    /// delta
+    /// Also plan for reports that somebody trusted shuffles before anybody sees them; epsilon is then that of the
+    /// batch, with this delta
     #[arg(
         long,
         value_name = "DELTA",
