@@ -19,8 +19,7 @@ __all__ = ["Plan", "ShuffledPlan", "plan", "predict"]
 
 @dataclass(frozen=True, eq=False)
 class ShuffledPlan:
-    """The answers for reports that somebody trusted shuffles before anybody sees them: the batch keeps epsilon with
-    ``delta``.
+    """The answers for reports that somebody trusted shuffles first: the batch keeps epsilon with ``delta``.
 
     Attributes
     ----------
