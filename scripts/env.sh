@@ -12,7 +12,7 @@ target_directory() {
 # The crates with tests and pages of documentation in Rust, with all that the default builds leave out.
 CRATES=(
     --package ldp-pca --package ldp-pca-dps --package ldp-pca-literature --package ldp-pca-server --package ldp-pca-cli
-    --features ldp-pca-cli/tls,ldp-pca-cli/postgres
+    --features ldp-pca-cli/tls --features ldp-pca-cli/postgres
 )
 
 # build_as_tested PROGRAM...: from what the tests compiled. Naming a test, one that is empty here, turns on the features
