@@ -1,4 +1,4 @@
-//! The content of pictures and printed tables, apart from how they are drawn.
+//! The content of figures and printed tables, without their drawing.
 
 use super::{Table, Value, is};
 
@@ -27,12 +27,12 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// A straight axis.
+    /// A linear axis.
     pub fn linear(label: impl Into<String>) -> Self {
         Self { label: label.into(), logarithmic: false }
     }
 
-    /// A logarithmic one.
+    /// A logarithmic axis.
     pub fn logarithmic(label: impl Into<String>) -> Self {
         Self { label: label.into(), logarithmic: true }
     }
@@ -52,7 +52,7 @@ pub struct Series {
 /// The source of a series. It sets colour and dashes, so that a reader finds ours and the references at a glance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// A method of the paper, or another one; colours distinguish those of a figure.
+    /// A method of the paper, or of another one. Each has its own colour within a figure.
     Method,
     /// This crate's.
     Ours,
@@ -69,7 +69,7 @@ pub struct Point {
     pub x: f64,
     /// From bottom to top.
     pub y: f64,
-    /// From the least to the largest of the band.
+    /// The band, from its smallest to its largest value.
     pub band: Option<(f64, f64)>,
 }
 
@@ -136,7 +136,7 @@ pub struct Grid {
     pub title: String,
     /// The heads of the columns.
     pub heads: Vec<String>,
-    /// Rows of as many texts. Numbers are aligned to the right.
+    /// Rows, each with one text per column. Numbers are aligned to the right.
     pub rows: Vec<Vec<String>>,
 }
 

@@ -1,5 +1,5 @@
-//! The error to expect of double-cap on records in the unit ball: whether a local method can recover a paper's setting
-//! at all.
+//! The predicted error of double-cap on records in the unit ball. It shows whether a local method can recover the
+//! components of a paper's setting at all.
 
 use super::ExperimentError;
 use ldp_pca::error::Error;

@@ -1,18 +1,19 @@
-//! The tables and figures of the literature, run again: what the paper says, what we measure, and why they differ.
+//! Reruns of the literature's tables and figures: the paper's claims, our measurements, and reasons for the
+//! differences.
 //!
-//! An [`Experiment`] is cut into [`Cell`]s, independent units of work with a random stream of their own, so that they
-//! can run side by side, in any order, and be kept one by one. Each yields rows of one [`Table`]. Figures, tables and
-//! findings are made from the whole table, so no number in a report is older than its rows.
+//! An [`Experiment`] consists of [`Cell`]s: independent units of work, each with its own random stream. They can run in
+//! parallel and in any order, and each result is kept separately. Each cell yields rows of one [`Table`]. Figures,
+//! tables and findings are computed from the whole table, so no number in a report is older than its rows.
 //!
-//! Nothing here opens a file or reads a clock: the caller that runs the cells supplies data sets ([`Data`]) and time
-//! ([`Clock`]). That is the command line (`ldp-pca experiment`, docs/experiments.md).
+//! This module opens no file and reads no clock. Its caller, the command line (`ldp-pca experiment`,
+//! docs/experiments.md), supplies data sets ([`Data`]) and time ([`Clock`]).
 //!
 //! ```
 //! use ldp_pca_literature::experiments::{
 //!     Cell, Description, Experiment, Findings, NoData, Paper, Run, Scale, Table, Value, run_here,
 //! };
 //!
-//! /// A fair coin, thrown again.
+//! /// Throws of a fair coin.
 //! struct Coin;
 //!
 //! impl Experiment for Coin {
@@ -95,19 +96,19 @@ pub fn all() -> Vec<Box<dyn Experiment>> {
     papers.into_iter().flatten().collect()
 }
 
-/// A table or a figure of a paper, to be run again.
+/// A table or a figure of a paper that can be rerun.
 pub trait Experiment: Sync {
     /// Its description.
     fn description(&self) -> Description;
 
-    /// Every parameter with its value, and what we chose where the paper does not say. A change of one of them makes
-    /// what was run before worthless.
+    /// Every parameter with its value, and our choice where the paper gives none. If one of them changes, earlier
+    /// results are not reused.
     fn parameters(&self, scale: Scale) -> Vec<(&'static str, String)>;
 
-    /// The work, in the order in which its rows stand in the table. Keys are unique and do not depend on the order.
+    /// The cells, in the order of their rows in the table. Keys are unique and do not depend on the order.
     fn cells(&self, scale: Scale) -> Vec<Cell>;
 
-    /// The findings in its rows. A table may lack the cells whose data are missing, but is not empty.
+    /// The findings, computed from the rows. Cells whose data are missing have no rows, but the table is not empty.
     fn findings(&self, scale: Scale, table: &Table) -> Findings;
 
     /// See [`Description::name`].
@@ -145,9 +146,9 @@ pub struct Description {
     pub paper: Paper,
     /// Its subject, in one line.
     pub title: &'static str,
-    /// The paper's own statement about it, including numbers. Paragraphs are separated by empty lines.
+    /// The paper's statement about the subject, including numbers. Paragraphs are separated by empty lines.
     pub paper_says: &'static str,
-    /// The names of the values of a row.
+    /// The names of the columns.
     pub columns: &'static [&'static str],
 }
 
@@ -165,7 +166,7 @@ pub enum Paper {
 }
 
 impl Paper {
-    /// The paper as a list of references has it.
+    /// The paper's entry in a list of references.
     #[must_use]
     pub fn citation(self) -> &'static str {
         match self {
@@ -199,17 +200,17 @@ impl fmt::Display for Paper {
     }
 }
 
-/// How much is run.
+/// The scale of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scale {
     /// The paper's parameters and repetitions.
     Full,
-    /// The paper's parameters at fewer points and with fewer repetitions: minutes for everything together.
+    /// The paper's parameters at fewer points and with fewer repetitions: all experiments take minutes.
     Quick,
 }
 
 impl Scale {
-    /// One or the other.
+    /// `full` at the full scale, `quick` at the quick one.
     #[must_use]
     pub fn choose<T>(self, full: T, quick: T) -> T {
         match self {
@@ -228,7 +229,7 @@ impl fmt::Display for Scale {
 /// The work of a cell.
 type Work = Box<dyn Fn(&mut Run<'_>) -> Result<Rows, ExperimentError> + Send + Sync>;
 
-/// A part of an experiment that needs nothing of the others.
+/// An independent part of an experiment.
 pub struct Cell {
     key: String,
     data: Option<&'static DataSet>,
@@ -237,7 +238,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A cell with a name of its own in its experiment. Its work yields rows, each as long as the experiment's columns.
+    /// A cell with a name that is unique in its experiment. Its work yields rows with one value per column.
     pub fn new(
         key: impl Into<String>,
         work: impl Fn(&mut Run<'_>) -> Result<Rows, ExperimentError> + Send + Sync + 'static,
@@ -245,13 +246,13 @@ impl Cell {
         Self { key: key.into(), data: None, alone: false, work: Box::new(work) }
     }
 
-    /// Of a data set: left out where it is not there.
+    /// Names the data set that the cell needs. Where it is missing, the cell is left out.
     #[must_use]
     pub fn with_data(self, set: &'static DataSet) -> Self {
         Self { data: Some(set), ..self }
     }
 
-    /// Without others beside it: it measures time.
+    /// Lets the cell run alone, because it measures time.
     #[must_use]
     pub fn alone(self) -> Self {
         Self { alone: true, ..self }
@@ -269,19 +270,19 @@ impl Cell {
         self.data
     }
 
-    /// Whether nothing may run beside it.
+    /// Whether it must run alone.
     #[must_use]
     pub fn is_alone(&self) -> bool {
         self.alone
     }
 
-    /// Does the work, with a random stream that depends on the experiment's name, the key and `seed` alone.
+    /// Does the work, with a random stream that depends only on the experiment's name, the key and `seed`.
     ///
     /// # Errors
     /// [`ExperimentError`] of the work.
     ///
     /// # Panics
-    /// If a row has not a value for each of the experiment's columns.
+    /// If a row does not have one value per column of the experiment.
     pub fn run(
         &self,
         experiment: &dyn Experiment,
@@ -319,7 +320,7 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The result of `work`, and its time in seconds.
+    /// The result of `work`, and the seconds that it took.
     pub fn timed<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, f64) {
         let start = self.clock.now();
         let result = work(self);
@@ -332,7 +333,7 @@ pub trait Data: Sync {
     /// A data set that is a matrix.
     ///
     /// # Errors
-    /// [`ExperimentError::Missing`] when it is not there, [`ExperimentError::Unreadable`] when it is something else.
+    /// [`ExperimentError::Missing`] when the file is missing, [`ExperimentError::Unreadable`] when it is another file.
     fn matrix(&self, set: &'static DataSet) -> Result<Arc<Matrix>, ExperimentError>;
 
     /// KDD Cup 99.
@@ -342,7 +343,7 @@ pub trait Data: Sync {
     fn connections(&self) -> Result<Arc<Connections>, ExperimentError>;
 }
 
-/// Numbers as a file has them: a record per row.
+/// The numbers of a file, with a record per row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
     /// d.
@@ -351,7 +352,7 @@ pub struct Matrix {
     pub values: Vec<f64>,
 }
 
-/// No data set at all.
+/// A source without data sets.
 #[derive(Clone, Copy, Debug)]
 pub struct NoData;
 
@@ -365,13 +366,13 @@ impl Data for NoData {
     }
 }
 
-/// A clock that only runs forward.
+/// A monotonic clock.
 pub trait Clock: Sync {
-    /// The time since some moment.
+    /// The time since a fixed moment.
     fn now(&self) -> Duration;
 }
 
-/// A clock that stands still: cells take no time.
+/// A clock that stands still: every cell takes zero seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct StandingClock;
 
@@ -381,7 +382,7 @@ impl Clock for StandingClock {
     }
 }
 
-/// The findings in an experiment's rows.
+/// The findings of an experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
     /// Pictures.
@@ -390,11 +391,11 @@ pub struct Findings {
     pub grids: Vec<Grid>,
     /// Our measurements: sentences with numbers from the rows.
     pub measured: Vec<String>,
-    /// Why that is not what the paper has, or why it is.
+    /// Why our measurements differ from the paper's, or why they agree.
     pub differences: Vec<String>,
 }
 
-/// Runs all cells one after the other, without a clock, and leaves out those whose data are not there.
+/// Runs all cells one after the other, without a clock, and leaves out those whose data are missing.
 ///
 /// # Errors
 /// [`ExperimentError`] of the first cell that fails.
@@ -414,14 +415,14 @@ pub fn run_here(
     Ok(table)
 }
 
-/// Why an experiment has no result.
+/// The reason why an experiment has no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExperimentError {
-    /// A data set is not there.
+    /// A data set is missing.
     #[error("{0}")]
     Missing(&'static DataSet),
-    /// A file is not what it should be.
+    /// A file is not the expected data set.
     #[error("{set}: {problem}", set = set.name)]
     Unreadable {
         /// The data set.
@@ -432,15 +433,15 @@ pub enum ExperimentError {
     /// Its content.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// A method refused.
+    /// A method refused its input.
     #[error(transparent)]
     Method(#[from] BaselineError),
-    /// A stage of the pipeline.
+    /// A stage of the pipeline failed.
     #[error(transparent)]
     Pipeline(#[from] Error),
 }
 
-/// Every stage's error is one of a method's or of the pipeline's.
+/// Each error of a stage is an error of a method or of the pipeline.
 macro_rules! from_stage {
     ($($error:path => $variant:ident),* $(,)?) => {
         $(impl From<$error> for ExperimentError {
@@ -467,7 +468,7 @@ from_stage!(
 mod tests {
     use super::*;
 
-    /// The rows of the cells with these keys, at the quick scale, and what they show.
+    /// The rows of the cells with these keys, at the quick scale, and their findings.
     pub(super) fn some_cells(experiment: &dyn Experiment, keys: &[&str]) -> (Table, Findings) {
         let mut table = Table::new(experiment.columns());
         let cells = experiment.cells(Scale::Quick);

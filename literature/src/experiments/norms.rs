@@ -1,16 +1,15 @@
-//! Norms that Gaussian records do not exceed, which bring them into the unit ball without looking at them.
+//! Bounds on the norm of Gaussian records. They bring records into the unit ball without reading them.
 
-/// The probability with which one of all records may be longer.
+/// The probability that any record exceeds the bound.
 const LONGER: f64 = 1e-3;
 
-/// A norm that none of n normal records with mean 0 and these variances exceeds, except with a probability of a
-/// thousandth:
+/// A norm that no record of n exceeds, with probability 0.999, for normal records with mean 0 and these variances:
 ///
 /// ```text
 /// |x|^2 <= tr S + 2 sqrt(t tr S^2) + 2 t l_1     with probability 1 - e^-t
 /// ```
 ///
-/// (Laurent & Massart 2000, Lemma 1) for each, so for all of them with `t = ln(1000 n)`.
+/// for each record (Laurent & Massart 2000, Lemma 1), and so for all of them with `t = ln(1000 n)`.
 pub(super) fn gaussian_norm_bound(variances: impl Iterator<Item = f64>, records: u64) -> f64 {
     let t = libm::log(records as f64 / LONGER);
     let (mut trace, mut squares, mut largest) = (0.0, 0.0, 0.0f64);
@@ -28,7 +27,7 @@ mod tests {
     #[test]
     fn no_record_is_longer_but_rarely() {
         let bound = super::gaussian_norm_bound([1.0].into_iter(), 1000);
-        // Of two sides at z: 2 Phi(-z) <= 2 exp(-z^2 / 2) / z.
+        // Both tails at z: 2 Phi(-z) <= 2 exp(-z^2 / 2) / z.
         assert!(1000.0 * 2.0 * (-0.5 * bound * bound).exp() / bound < 1e-3);
         let wide = super::gaussian_norm_bound([1.0; 100].into_iter(), 1000);
         assert!((10.0..20.0).contains(&wide), "{wide}");

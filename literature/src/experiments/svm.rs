@@ -1,4 +1,4 @@
-//! A linear support vector machine, to judge a projection by a classifier's accuracy on it.
+//! A linear support vector machine. Its accuracy on projected records measures the quality of the projection.
 //!
 //! ```text
 //! minimize over w in R^p  1/2 ||w||^2 + C Sum_i max(0, 1 - y_i w^T z_i),     z_i = (x_i, 1),  y_i = +1 or -1
@@ -6,12 +6,12 @@
 //!
 //! by dual coordinate descent (Hsieh, Chang, Lin, Keerthi and Sundararajan 2008, Algorithm 1): each step minimizes the
 //! dual `1/2 ||Sum_i a_i y_i z_i||^2 - Sum_i a_i` over one `0 <= a_i <= C` exactly, with `w = Sum_i a_i y_i z_i` kept
-//! up to date. The constant feature is the intercept, which is regularized with the rest, as in LIBLINEAR and
-//! unlike in LIBSVM. Primal minus dual is never negative and bounds how far both are from the optimum: training stops
-//! by it, and [`LinearSvm::gap`] is a certificate that needs no trust in the algorithm.
+//! up to date. The constant feature is the intercept, which is regularized with the rest, as in LIBLINEAR and unlike in
+//! LIBSVM. The duality gap, primal minus dual, is never negative and bounds the distance of both from the optimum.
+//! Training stops when the gap is small, and [`LinearSvm::gap`] certifies the result whatever algorithm found it.
 //!
-//! Why not a crate: Chaudhuri et al. train on a tenth of half of KDD Cup 99, 24,701 records. `linfa-svm` 0.8 holds the
-//! full kernel matrix, here 4.9 GB, and its users report that half as many records do not finish in hours; `liblinear`
+//! No crate fits. Chaudhuri et al. train on a tenth of half of KDD Cup 99, 24,701 records. `linfa-svm` 0.8 holds the
+//! full kernel matrix, here 4.9 GB, and its users report that half as many records do not finish in hours. `liblinear`
 //! binds C++ sources. In the few dimensions of a projection this loop takes seconds.
 
 use rand::seq::SliceRandom;
@@ -22,20 +22,20 @@ use rand::{Rng, RngExt as _};
 pub struct LinearSvm {
     /// One weight per feature, the intercept last.
     weights: Vec<f64>,
-    /// Primal minus dual value: both are at most so far from the optimum.
+    /// Primal minus dual value: neither is further from the optimum.
     pub gap: f64,
-    /// Passes over the records that training took.
+    /// The number of passes over the records in training.
     pub epochs: usize,
 }
 
-/// When training stops, and what it minimizes.
+/// The cost in the objective, and when training stops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SvmSettings {
-    /// C, what a violated margin costs; above 0.
+    /// C, the cost of a violated margin; above 0.
     pub cost: f64,
-    /// Stop when the duality gap is below this part of the primal value.
+    /// Training stops when the duality gap is below this fraction of the primal value.
     pub tolerance: f64,
-    /// Stop after so many passes over the records, whatever the gap.
+    /// Training stops after this many passes over the records, whatever the gap.
     pub epochs: usize,
 }
 
@@ -47,7 +47,7 @@ impl Default for SvmSettings {
 }
 
 impl LinearSvm {
-    /// Trains on records of `dimension` features each, one after the other, of which `positive` says the class.
+    /// Trains on records of `dimension` features each, stored one after the other. `positive` gives their classes.
     ///
     /// # Panics
     /// If there are not as many classes as records, or the cost is not above 0.
@@ -117,11 +117,11 @@ impl LinearSvm {
     }
 }
 
-/// The value of C, of the `candidates`, with the best accuracy on average over `folds` parts of the records held out in
-/// turn; the first of those that are equally good.
+/// The candidate for C with the best mean accuracy in cross-validation with `folds` folds; the first of several that
+/// are equally good.
 ///
 /// # Panics
-/// As [`LinearSvm::train`], or without a candidate or a part.
+/// As [`LinearSvm::train`], or without a candidate, or with fewer than two folds.
 pub fn tuned_cost(
     dimension: usize,
     records: &[f64],
@@ -171,7 +171,8 @@ mod tests {
         SvmSettings { cost, tolerance: 1e-12, epochs: 100_000 }
     }
 
-    /// Two records at +-1 on a line: by symmetry no intercept, and `w^2 / 2 + 2 C (1 - w)` is least at `min(1, 2 C)`.
+    /// Two records at +-1 on a line: by symmetry the intercept is 0, and `w^2 / 2 + 2 C (1 - w)` is least at `min(1, 2
+    /// C)`.
     #[test]
     fn the_solution_of_two_records_is_the_one_by_hand() {
         let mut rng = ChaCha12Rng::seed_from_u64(1);
@@ -181,7 +182,8 @@ mod tests {
         }
     }
 
-    /// The primal value against every other in a cloud around it: it is convex, so a local minimum is the minimum.
+    /// No point in a cloud around the solution has a lower primal value. The problem is convex, so a local minimum is
+    /// global.
     #[test]
     fn overlapping_classes_are_separated_at_the_least_cost() {
         let mut rng = ChaCha12Rng::seed_from_u64(2);

@@ -10,9 +10,9 @@ use crate::baselines::comparison::quantile;
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// A number; NaN where there is none, which JSON has as `null`.
+    /// A number. NaN means that there is none, and is `null` in JSON.
     Number(#[serde(deserialize_with = "number_or_null")] f64),
-    /// A word, as the name of a method.
+    /// A word, such as the name of a method.
     Text(String),
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// A row, each value from a number or a word.
+/// A row of values, made from numbers and words.
 macro_rules! row {
     ($($value:expr),* $(,)?) => { vec![$($crate::experiments::Value::from($value)),*] };
 }
@@ -65,7 +65,7 @@ pub(super) fn is(column: &'static str, value: impl Into<Value>) -> (&'static str
     (column, value.into())
 }
 
-/// Rows, each with a value for every column.
+/// Rows, each with one value per column.
 pub type Rows = Vec<Vec<Value>>;
 
 /// The rows of an experiment.
@@ -76,7 +76,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// No row yet.
+    /// A table without rows.
     #[must_use]
     pub fn new(columns: &'static [&'static str]) -> Self {
         Self { columns, rows: vec![] }
@@ -85,7 +85,7 @@ impl Table {
     /// Adds rows.
     ///
     /// # Panics
-    /// If one has not a value for each column.
+    /// If a row does not have one value per column.
     pub fn extend(&mut self, rows: Rows) {
         assert!(rows.iter().all(|row| row.len() == self.columns.len()), "{:?}", self.columns);
         self.rows.extend(rows);
@@ -103,7 +103,7 @@ impl Table {
         self.rows.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
@@ -114,12 +114,12 @@ impl Table {
         self.rows.iter().map(|values| Row { columns: self.columns, values })
     }
 
-    /// The rows with these values: `[("method", "PCA".into()), ("n", 1000.into())]`.
+    /// The rows that meet these conditions: `[("method", "PCA".into()), ("n", 1000.into())]`.
     pub fn matching<'a>(&'a self, conditions: &'a [(&'static str, Value)]) -> impl Iterator<Item = Row<'a>> {
         self.rows().filter(move |row| conditions.iter().all(|(column, value)| row.value(column) == value))
     }
 
-    /// The values of a column in the rows with these values in others.
+    /// The values of a column in the rows that meet these conditions.
     #[must_use]
     pub fn numbers(&self, column: &'static str, conditions: &[(&'static str, Value)]) -> Vec<f64> {
         self.matching(conditions).map(|row| row.number(column)).collect()
@@ -137,8 +137,7 @@ impl Table {
         self.summary(column, conditions).map_or(f64::NAN, |summary| summary.mean)
     }
 
-    /// The different values of a column in the rows with these values in others, in the order in which they first stand
-    /// there.
+    /// The distinct values of a column in the rows that meet these conditions, in the order of their first appearance.
     #[must_use]
     pub fn distinct(&self, column: &'static str, conditions: &[(&'static str, Value)]) -> Vec<Value> {
         let mut values: Vec<Value> = vec![];
@@ -151,7 +150,7 @@ impl Table {
     }
 }
 
-/// One of them.
+/// One row of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     columns: &'static [&'static str],
@@ -162,14 +161,14 @@ impl<'a> Row<'a> {
     /// The value in a column.
     ///
     /// # Panics
-    /// If there is no such column.
+    /// If the table does not have this column.
     #[must_use]
     pub fn value(&self, column: &str) -> &'a Value {
         let index = self.columns.iter().position(|name| *name == column);
         &self.values[index.unwrap_or_else(|| panic!("no column {column} among {:?}", self.columns))]
     }
 
-    /// The number in a column; NaN where a word stands.
+    /// The number in a column; NaN if it is a word.
     #[must_use]
     pub fn number(&self, column: &str) -> f64 {
         match self.value(column) {
@@ -178,7 +177,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The word in a column; empty where a number stands.
+    /// The word in a column; empty if it is a number.
     #[must_use]
     pub fn text(&self, column: &str) -> &'a str {
         match self.value(column) {
@@ -194,25 +193,25 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Some numbers, in short.
+/// A summary of some numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// How many.
     pub count: usize,
     /// Their mean.
     pub mean: f64,
-    /// Their standard deviation (with n - 1; 0 of one number).
+    /// Their standard deviation (with n - 1; 0 for one number).
     pub deviation: f64,
-    /// The value that a tenth of them is below, between two of them where need be.
+    /// The tenth percentile, interpolated.
     pub low: f64,
-    /// The middle one.
+    /// The median.
     pub median: f64,
-    /// The value that nine tenths are below.
+    /// The ninetieth percentile.
     pub high: f64,
 }
 
 impl Summary {
-    /// Of the numbers that are; `None` where there is none.
+    /// The summary of those that are not NaN; `None` if there are none.
     #[must_use]
     pub fn of(mut values: Vec<f64>) -> Option<Self> {
         values.retain(|value| !value.is_nan());

@@ -14,19 +14,19 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// Numbers one after the other: "0.5, 1, 2".
+/// Numbers separated by commas: "0.5, 1, 2".
 pub(super) fn listed<T: ToString>(values: &[T]) -> String {
     values.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// A row of a printed table: its name, and what stands beside it.
+/// A row of a printed table: its name, and its other cells.
 pub(super) fn labelled(name: &(impl ToString + ?Sized), cells: impl IntoIterator<Item = impl ToString>) -> Vec<String> {
     let mut row = vec![name.to_string()];
     row.extend(cells.into_iter().map(|cell| cell.to_string()));
     row
 }
 
-/// Texts that somebody owns.
+/// Owned copies of these texts.
 pub(super) fn texts<const N: usize>(texts: [&str; N]) -> Vec<String> {
     texts.map(str::to_owned).into()
 }

@@ -91,7 +91,10 @@ fn the_stated_sparse_setting_is_below_the_threshold_even_with_the_rows_known() {
     let experiment = named("wang-xu-figure-4");
     let table = rows(experiment.as_ref(), "p-n2000-p100-k10-s", 1);
     let text = experiment.findings(Scale::Quick, &table).measured.join(" ");
-    assert!(text.contains("below the threshold of recovery with double-cap even with the rows"), "{text}");
+    assert!(
+        text.contains("below the threshold of recovery with double-cap, even if the nonzero rows are known"),
+        "{text}"
+    );
     // A random subspace has the root of 2 × 10 × (1 - 10/100) = 18 in the mean square.
     for method in ["Wang & Xu, Algorithm 2", "double-cap + Fantope", "random subspace"] {
         assert!(mean(&table, method) > 0.9 * 18f64.sqrt(), "{method}");

@@ -10,7 +10,7 @@ use nalgebra::DMatrix;
 
 pub(super) struct BurnIn;
 
-/// Epsilon of the chains; the section does not say, sections 6.3 and 6.4 have this.
+/// Epsilon of the chains. Section 6.2 does not give it; this is the value of section 6.3.
 const EPSILON: f64 = 0.1;
 /// The paper's criterion of convergence.
 const LEVEL: f64 = 0.01;
@@ -30,7 +30,7 @@ impl Experiment for BurnIn {
             title: "Burn-in of the sampler for PPCA (section 6.2, Figure 2)",
             paper_says: "F_k(T) = |X(1) + ... + X(T)|_F / (T sqrt(k)) of five traces from uniform starts decreases \
                 rapidly after a few thousand iterations and is less than 0.01 after T = 20,000, on kddcup (k = 4) and \
-                insurance; so 20,000 steps were run everywhere.",
+                insurance; the paper therefore runs 20,000 steps everywhere.",
             columns: &["data", "trace", "sweep", "f", "q_f_share", "random_share"],
         }
     }
@@ -134,11 +134,11 @@ impl Experiment for BurnIn {
             ));
         }
         findings.differences = texts([
-            "F_k measures how many states were averaged, not whether the chain has settled: the law does not change \
-             under V -> -V, so independent draws have F_k = 1 / sqrt(T) as well. That is 0.0071 at T = 20,000, which \
-             is the paper's \"less than 0.01\".",
-            "A sweep here draws each column exactly given the others and rotates the columns among themselves. Hoff's \
-             step scans the coordinates of a column one by one, so that his chain moves less in a step.",
+            "F_k measures how many states were averaged, not whether the chain has settled. The law does not change \
+             under V -> -V, so independent draws have F_k = 1 / sqrt(T) as well. At T = 20,000 this is 0.0071: the \
+             paper's \"less than 0.01\".",
+            "A sweep here draws each column from its exact law given the others, and rotates the columns among \
+             themselves. Hoff's step updates the coordinates of a column one by one, so his chain moves less per step.",
         ]);
         findings
     }

@@ -16,18 +16,18 @@ use ldp_pca::subspace::Subspace;
 
 pub(super) struct Classification;
 
-/// Of section 6.3; 6.4 does not say.
+/// The values of section 6.3; section 6.4 gives none.
 const EPSILON: f64 = 0.1;
 const DELTA: f64 = 0.01;
 /// Values of C to choose from.
 const COSTS: [f64; 4] = [1.0, 10.0, 100.0, 1000.0];
-/// Parts that C is chosen by, and how many of the training records they have together.
+/// Folds of the cross-validation that chooses C, and the number of training records in all folds together.
 const FOLDS: usize = 3;
 const TUNING: usize = 5000;
 /// The most passes over the training records: the accuracy settles earlier.
 const EPOCHS: usize = 300;
 
-/// As printed, kddcup99: non-private PCA, PPCA, MOD-SULQ, random projections.
+/// The printed values for kddcup99: non-private PCA, PPCA, MOD-SULQ, random projections.
 const PRINTED: [(&str, f64, f64); 4] =
     [("PCA", 98.97, 0.05), ("PPCA", 98.95, 0.05), ("MOD-SULQ", 98.18, 0.65), ("random subspace", 98.23, 0.49)];
 
@@ -39,10 +39,10 @@ fn effort(scale: Scale) -> (u32, usize, usize) {
     scale.choose((5, 5, SWEEPS), (2, 2, 200))
 }
 
-/// Part of the projected records that trains, C included.
+/// The share of the projected records that is used for training and for the choice of C.
 const TRAINING: f64 = 0.1;
 
-/// The records of these indices in the coordinates of the subspace, and their classes.
+/// The records with these indices, in the coordinates of the subspace, and their classes.
 fn projected(connections: &Connections, indices: &[usize], subspace: &Subspace) -> (Vec<f64>, Vec<bool>) {
     let basis = subspace.basis();
     let mut values = vec![0.0; indices.len() * subspace.rank()];
@@ -56,8 +56,8 @@ fn projected(connections: &Connections, indices: &[usize], subspace: &Subspace) 
     (values, indices.iter().map(|&index| connections.is_normal(index)).collect())
 }
 
-/// Shifts and stretches every coordinate, so that those of the training records have mean 0 and variance 1, as the
-/// guide of LIBSVM advises; one that is the same in all of them is only shifted.
+/// Shifts and scales every coordinate to mean 0 and variance 1 among the training records, as the guide of LIBSVM
+/// advises. A coordinate that is constant among them is only shifted.
 struct Standard {
     means: Vec<f64>,
     deviations: Vec<f64>,
@@ -84,7 +84,7 @@ impl Standard {
     }
 }
 
-/// Percent of the test records that a machine trained on the training records puts into their class, and its C.
+/// The percentage of test records that an SVM trained on the training records classifies correctly, and its C.
 fn accuracy(
     connections: &Connections,
     training: &[usize],
@@ -194,14 +194,14 @@ impl Experiment for Classification {
         Findings {
             figures: vec![],
             grids: vec![Grid {
-                title: "kddcup99, k = 4: percent of test records in their class, mean and standard deviation".into(),
+                title: "kddcup99, k = 4: accuracy in percent, mean and standard deviation".into(),
                 heads: texts(["method", "ours", "printed"]),
                 rows,
             }],
             measured: vec![
                 format!(
-                    "PCA {} %, PPCA {} %, MOD-SULQ {} %, random {} %, double-cap {} %; answering \"attack\" always is \
-                     right {} % of the time.",
+                    "PCA {} %, PPCA {} %, MOD-SULQ {} %, random {} %, double-cap {} %; the constant answer \"attack\" \
+                     is right for {} % of the test records.",
                     mean("PCA"),
                     mean("PPCA"),
                     mean("MOD-SULQ"),
@@ -215,11 +215,10 @@ impl Experiment for Classification {
                 ),
             ],
             differences: texts([
-                "The paper tunes an SVM of libSVM in a way that the text does not give. Ours regularizes the intercept \
-                 and chooses C among four.",
-                "Neither epsilon nor delta of this table is in the text.",
-                "localization is left out where its file is not in the folder, and its labels are not part of the \
-                 matrix that is asked for: its row is not reproduced.",
+                "The paper uses an SVM of libSVM and does not say how it was tuned. Ours regularizes the intercept and \
+                 chooses C among four values.",
+                "The text gives neither epsilon nor delta for this table.",
+                "The row of localization is not reproduced: the matrix in its file does not contain the labels.",
             ]),
         }
     }

@@ -1,4 +1,4 @@
-//! Figure 1: the best that MOD-SULQ can do on the worst data (Theorem 15), beside what it does.
+//! Figure 1: Theorem 15's upper bound on MOD-SULQ's correlation, beside the correlation that it reaches.
 
 use nalgebra::DMatrix;
 
@@ -16,23 +16,23 @@ use ldp_pca::recovery::Rank;
 pub(super) struct Correlation;
 
 const DELTA: f64 = 0.01;
-/// "from d = 50 to d = 1000" in four panels, "ranging from 0.01 to 2": those between are ours.
+/// The paper: "from d = 50 to d = 1000" in four panels, epsilon "ranging from 0.01 to 2". The values between are ours.
 const DIMENSIONS: [usize; 4] = [50, 100, 500, 1000];
 const EPSILONS: [f64; 5] = [0.01, 0.1, 0.5, 1.0, 2.0];
-/// Up to how many records, in powers of ten; the first is 2.
+/// The power of ten of the largest number of records; that of the smallest is 2.
 const LARGEST_EXPONENT: f64 = 8.0;
 
-/// Powers of ten in steps of a quarter.
+/// Steps of a quarter of a power of ten.
 fn exponents() -> impl Iterator<Item = f64> {
     (0..).map(|step| 2.0 + 0.25 * f64::from(step)).take_while(|exponent| *exponent <= LARGEST_EXPONENT)
 }
 
-/// Draws of MOD-SULQ at half powers of ten, and the largest d at which it is run.
+/// Draws of MOD-SULQ at every half power of ten, and the largest d at which it is run.
 fn effort(scale: Scale) -> (usize, usize) {
     scale.choose((100, 1000), (20, 100))
 }
 
-/// The correlation of MOD-SULQ on n copies of a unit vector, on average: the data set of the theorem's proof.
+/// The mean correlation of MOD-SULQ on n copies of a unit vector, which is the data set of the theorem's proof.
 fn measured(
     dimension: usize,
     records: u64,
@@ -122,7 +122,7 @@ impl Experiment for Correlation {
                 x: Axis::logarithmic("n"),
                 y: Axis::linear("correlation"),
                 series,
-                // The mean of a coordinate's size on the sphere, nearly.
+                // Approximately the mean absolute value of a coordinate on the sphere.
                 levels: vec![
                     Level { name: "PCA".into(), y: 1.0 },
                     Level { name: "random direction".into(), y: random },
@@ -133,8 +133,8 @@ impl Experiment for Correlation {
         let kept = ran.iter().filter(|row| row.number("mod_sulq") <= row.number("bound")).count();
         let closest = ran.iter().map(|row| row.number("bound") - row.number("mod_sulq")).fold(f64::INFINITY, f64::min);
         findings.measured.push(format!(
-            "MOD-SULQ's mean correlation is below the bound at {kept} of {} points at which it was run (closest: {} \
-             below).",
+            "MOD-SULQ's mean correlation is below the bound at {kept} of the {} points at which it was run (smallest \
+             distance: {}).",
             ran.len(),
             decimals(closest, 4),
         ));
@@ -154,11 +154,11 @@ impl Experiment for Correlation {
             ));
         }
         findings.differences = texts([
-            "The bound is far from what MOD-SULQ does: (21) never falls below 3/4, as 1 - (1 - phi) / 4 cannot. It \
-             proves the scaling of Theorem 9, not the height of a curve. The noise is that of eq. (5), with its last \
-             term 1 / (n sqrt(epsilon)).",
-            "MOD-SULQ's noise has a factor d in every entry, which Analyze Gauss does without: that a local method \
-             needs fewer records here is no merit of the local model.",
+            "The bound is far above MOD-SULQ's own correlation: (21) is 1 - (1 - phi) / 4, which is never below 3/4. \
+             It proves the scaling of Theorem 9, not the height of a curve. The noise is that of eq. (5), with its \
+             last term 1 / (n sqrt(epsilon)).",
+            "MOD-SULQ's noise has a factor d in every entry, and that of Analyze Gauss does not. So the local model is \
+             not the reason why a local method needs fewer records here.",
         ]);
         findings
     }

@@ -81,8 +81,8 @@ impl Experiment for DataSets {
                 let shares = [decimals(captured / norm, 3), decimals(share, 4), decimals(printed_share, 2)];
                 grid.rows.push(labelled(*name, of.into_iter().chain([ours, theirs]).chain(shares)));
                 measured.push(format!(
-                    "{name}: q_F = {} where {printed} is printed ({:+.1} %). As a share of the trace it is {}, where \
-                     {printed_share} is printed for a share of |A|_F, of which it is {}.",
+                    "{name}: q_F = {}; the paper prints {printed} (difference {:+.1} %). As a share of the trace it is \
+                     {}; the paper prints {printed_share} as the share of |A|_F, which is {} here.",
                     decimals(captured, 5),
                     100.0 * (captured / printed - 1.0),
                     decimals(share, 3),
@@ -93,8 +93,8 @@ impl Experiment for DataSets {
         let of = |scaling| table.rows().find(|row| row.text("data") == "kddcup99" && row.text("scaling") == scaling);
         if let (Some(row), Some(scaled)) = (of(UNIT_NORM), of(MAXIMUM_NORM)) {
             measured.push(format!(
-                "With every record divided by its own norm instead, as double-cap would have it, four components of \
-                 kddcup99 capture {} of a trace of 1; by the largest norm they capture {} of {}, which is {} of it.",
+                "Double-cap divides every record by its own norm. Four components of kddcup99 then capture {} of a \
+                 trace of 1. With all records divided by the largest norm, they capture {} of {}, a share of {}.",
                 decimals(row.number("q_f"), 4),
                 decimals(scaled.number("q_f"), 4),
                 decimals(scaled.number("trace"), 4),
@@ -106,12 +106,12 @@ impl Experiment for DataSets {
             grids: vec![grid],
             measured,
             differences: texts([
-                "q_F can exceed |A|_F, and does for kddcup99: what Table 1 prints as q_F / |A|_F is the share of the \
-                 trace.",
-                "kddcup99 has the paper's n and d, and every step of section 6.1 was followed; the paper's value is \
-                 not reached exactly, and it does not say which details (the categorical columns, the file) would \
-                 tell.",
-                "Data sets that are not in the folder are left out, never replaced: the list of what is missing names \
+                "q_F can exceed |A|_F, and does for kddcup99. The number that Table 1 prints as q_F / |A|_F is the \
+                 share of the trace.",
+                "kddcup99 has the paper's n and d, and every step of section 6.1 was followed. The result differs \
+                 slightly from the paper's, which does not give the details that could explain it (the categorical \
+                 columns, the file).",
+                "Data sets that are not in the folder are left out, never replaced. The list of missing files names \
                  their publishers.",
             ]),
         }

@@ -1,7 +1,7 @@
-//! Chaudhuri, Sarwate & Sinha (2013): MOD-SULQ and PPCA, in theory, on real data and before a classifier.
+//! Chaudhuri, Sarwate & Sinha (2013): MOD-SULQ and PPCA, in theory, on real data and as input of a classifier.
 //!
-//! The central methods are shown beside double-cap, which trusts nobody, PCA without privacy and a subspace that reads
-//! nothing.
+//! The central methods are shown beside double-cap, which needs no trusted party, PCA without privacy, and a random
+//! subspace, which reads no record.
 
 mod burn_in;
 mod classification;
@@ -32,7 +32,7 @@ pub(super) fn experiments() -> Vec<Box<dyn Experiment>> {
     ]
 }
 
-/// The real data sets of section 6.1, with the ranks that the paper takes.
+/// The real data sets of section 6.1, with the paper's ranks.
 const REAL: [(&str, usize); 4] = [("kddcup99", 4), ("census", 8), ("localization", 10), ("insurance", 11)];
 
 /// Steps of the paper's sampler on real data (section 6.2).
@@ -52,13 +52,13 @@ fn data_set(name: &'static str) -> &'static DataSet {
     DataSet::named(name).unwrap_or_else(|| panic!("{name} is not one of the data sets"))
 }
 
-/// The four methods of the paper's figures and ours, in the order in which rows and legends have them.
+/// The four methods of the paper's figures and ours, in the order of rows and legends.
 struct Methods {
     private: [(Box<dyn SubspaceEstimator>, usize); 4],
 }
 
 impl Methods {
-    /// With how often each is run.
+    /// The methods with their numbers of runs.
     fn new(epsilon: Epsilon, delta: Delta, (sweeps, restarts): (usize, usize), others: usize, local: usize) -> Self {
         Self {
             private: [
@@ -70,8 +70,8 @@ impl Methods {
         }
     }
 
-    /// q_F of each draw of each method, PCA first: `(method, draw, q_F)`. The local method reads `records`, the central
-    /// ones only `moments`, which are those of the same records.
+    /// q_F of each draw of each method, PCA first: `(method, draw, q_F)`. The local method reads `records`; the central
+    /// methods read only `moments`, the second moments of the same records.
     fn captured(
         &self,
         moments: &Sample,
@@ -99,7 +99,7 @@ impl Methods {
 /// order.
 fn expected(eigenvalues: &[f64], rank: Rank, records: u64, epsilon: Epsilon) -> Result<Prediction, ExperimentError> {
     let dimension = eigenvalues.len();
-    // As many signals as the law of the noise distinguishes, the rest as one level.
+    // As many signals as the law of the noise distinguishes; all other eigenvalues count as one level.
     let signals = (2 * rank.value()).min(dimension - 1);
     let rest = &eigenvalues[signals..];
     let bulk = rest.iter().sum::<f64>() / rest.len() as f64;
@@ -116,7 +116,7 @@ fn eigenvalues(sample: &Sample) -> Result<Vec<f64>, ExperimentError> {
     Ok(values)
 }
 
-/// Moments and records of a data set, or of those of its records whose indices are given.
+/// Moments and records of a data set, or of the records with the given indices.
 fn real_sample(
     set: &'static DataSet,
     indices: Option<&[usize]>,
@@ -136,7 +136,7 @@ fn real_sample(
     Ok((sample.clone(), sample))
 }
 
-/// The mean of a column in the rows with these values in others, and the deviation: `0.6655 ± 0.0012`.
+/// Mean and standard deviation of a column in the rows that meet these conditions: `0.6655 ± 0.0012`.
 fn mean_and_deviation(
     table: &Table,
     column: &'static str,
@@ -161,7 +161,8 @@ mod tests {
     use crate::experiments::tests::some_cells;
     use crate::experiments::{NoData, StandingClock, Summary};
 
-    /// PCA is the maximum whatever is drawn. For the others: 20 draws each, means at least 5 standard errors apart.
+    /// PCA is the maximum for every draw. The other methods have 20 draws each, and means at least 5 standard errors
+    /// apart.
     #[test]
     fn the_ordering_of_section_6_5_holds_at_moderate_epsilon() {
         let clock = StandingClock;
@@ -190,7 +191,7 @@ mod tests {
         assert!(ran.len() > 10 && ran.iter().all(|row| row.number("mod_sulq") <= row.number("bound")));
         // With a hundred records nothing is found; with 10^8 everything.
         assert!(ran[0].number("mod_sulq") < 0.3 && ran[ran.len() - 1].number("mod_sulq") > 0.99);
-        assert!(findings.measured[0].contains(&format!("at {0} of {0} points", ran.len())), "{findings:?}");
+        assert!(findings.measured[0].contains(&format!("at {0} of the {0} points", ran.len())), "{findings:?}");
     }
 
     #[test]

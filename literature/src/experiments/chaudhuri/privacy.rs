@@ -130,8 +130,8 @@ impl Experiment for PrivacyRequirement {
             }],
             measured: vec![
                 format!(
-                    "PCA ≥ PPCA > MOD-SULQ at {} of {} values of epsilon. The gap between the two is widest at epsilon \
-                     = {widest}: PPCA captures {} of what PCA does, MOD-SULQ {}, a random subspace {}.",
+                    "PCA ≥ PPCA > MOD-SULQ at {} of {} values of epsilon. The gap between PPCA and MOD-SULQ is widest \
+                     at epsilon = {widest}: PPCA captures {} of PCA's variance, MOD-SULQ {}, a random subspace {}.",
                     EPSILONS.iter().filter(ordered).count(),
                     EPSILONS.len(),
                     percent(share("PPCA", widest)),
@@ -139,17 +139,17 @@ impl Experiment for PrivacyRequirement {
                     percent(random),
                 ),
                 format!(
-                    "At epsilon = {last} PPCA is at {} of PCA, MOD-SULQ at {}, and double-cap, without a curator, at \
-                     {}.",
+                    "At epsilon = {last} PPCA captures {} of PCA's variance, MOD-SULQ {}, and double-cap, without a \
+                     curator, {}.",
                     percent(share("PPCA", last)),
                     percent(share("MOD-SULQ", last)),
                     percent(share("double-cap + PCA", last)),
                 ),
                 match recoverable {
                     Some(epsilon) => format!(
-                        "Local: the second component (eigenvalue {}) rises above the threshold of recovery from \
-                         epsilon = {epsilon} on (threshold {} there, predicted for these eigenvalues); every smaller \
-                         epsilon is below it.",
+                        "Local: the second component (eigenvalue {}) is above the threshold of recovery from epsilon = \
+                         {epsilon} on (threshold {} there, predicted for these eigenvalues), and below it at every \
+                         smaller epsilon.",
                         decimals(eigenvalue, 4),
                         decimals(thresholds(*epsilon), 4),
                     ),
@@ -163,9 +163,10 @@ impl Experiment for PrivacyRequirement {
                 },
             ],
             differences: vec![format!(
-                "Gaussian records are not bounded, and the text does not say how they were brought into the unit ball \
-                 that the guarantees ask for. Divided by the longest norm, PCA captures q_F = {} (of a possible 0.8 \
-                 before division); shares of it do not depend on units, the place of the curves along epsilon does.",
+                "Gaussian records are not bounded, and the text does not say how they were brought into the unit ball, \
+                 as the guarantees require. After division by the largest norm, PCA captures q_F = {} (the eigenvalues \
+                 before division give 0.8). This scaling does not change shares of q_F, but it moves the curves along \
+                 epsilon.",
                 decimals(q_f, 4),
             )],
         }

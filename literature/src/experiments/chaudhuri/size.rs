@@ -18,7 +18,7 @@ pub(super) struct DataSize;
 
 const EPSILON: f64 = 0.1;
 const DELTA: f64 = 0.01;
-/// Parts of all records that a subset takes; the axes of the figures are not in the text.
+/// The sizes of the subsets as shares of all records. The text does not give the values on the figures' axes.
 const SHARES: [f64; 6] = [0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
 
 /// Lines of the pictures and columns of the tables.
@@ -30,7 +30,7 @@ const METHODS: [(&str, Style); 5] = [
     ("random subspace", Style::Theory),
 ];
 
-/// How often everything is run.
+/// The numbers of runs.
 struct Effort {
     subsets: u32,
     sweeps: usize,
@@ -84,7 +84,7 @@ impl Experiment for DataSize {
             let [ppca, others, local] = effort.draws;
             for &share in effort.shares {
                 let size = (share * set.records as f64).round() as usize;
-                // There is one subset of all records.
+                // Only one subset contains all records.
                 for subset in 0..if share < 1.0 { effort.subsets } else { 1 } {
                     let work = move |run: &mut Run<'_>| {
                         let mut all = index::sample(&mut run.rng, set.records as usize, size).into_vec();
@@ -134,7 +134,7 @@ impl Experiment for DataSize {
             let largest = &sizes[sizes.len() - 1];
             let at = |method| decimals(mean(method, largest), 4);
             findings.measured.push(format!(
-                "{name}, n = {largest}: PCA {}, PPCA {}, MOD-SULQ {}, double-cap {}, a random subspace {}.",
+                "{name}, n = {largest}: q_F of PCA {}, PPCA {}, MOD-SULQ {}, double-cap {}, a random subspace {}.",
                 at("PCA"),
                 at("PPCA"),
                 at("MOD-SULQ"),
@@ -147,26 +147,26 @@ impl Experiment for DataSize {
                 .map(ToString::to_string)
                 .collect();
             findings.measured.push(format!(
-                "{name}: MOD-SULQ captures more than twice what a random subspace does at n = {}.",
+                "{name}: MOD-SULQ captures more than twice the variance that a random subspace does at n = {}.",
                 if apart.is_empty() { "none of these".to_owned() } else { apart.join(", ") },
             ));
             let here = [is("data", name), ("n", largest.clone())];
             let (threshold, eigenvalue) = (table.mean("threshold", &here), table.mean("eigenvalue", &here));
             findings.measured.push(format!(
-                "{name}, local: at n = {largest} an eigenvalue has to exceed {} to be recovered at epsilon {EPSILON}; \
-                 the largest is {}, {} it.",
+                "{name}, local: at n = {largest} an eigenvalue must exceed {} to be recovered at epsilon {EPSILON}; \
+                 the largest is {}, {} this threshold.",
                 decimals(threshold, 4),
                 decimals(eigenvalue, 4),
                 side(eigenvalue, threshold),
             ));
         }
         findings.differences = texts([
-            "Where MOD-SULQ leaves the line of random subspaces, the paper's axis may have ended: its sizes are not in \
-             the text.",
-            "PPCA's columns are drawn exactly given the others here, so that a chain settles within a few sweeps \
+            "The paper's axis may end before the sizes at which MOD-SULQ leaves the line of random subspaces: the text \
+             does not give its sizes.",
+            "Here PPCA draws each column from its exact law given the others, so a chain settles within a few sweeps \
              (Figure 2).",
-            "q_F is that of the subset's own second moments, whose scale (feature maxima, largest norm) is that of all \
-             records.",
+            "q_F is computed from the second moments of the subset. Its records are scaled by the feature maxima and \
+             the largest norm of all records.",
         ]);
         findings
     }

@@ -1,13 +1,14 @@
-//! KDD Cup 99, ten per cent (UCI): network connections of 41 features and a label, in the coding of Chaudhuri et al.
+//! KDD Cup 99, ten per cent (UCI): network connections with 41 features and a label, coded as in Chaudhuri et al.
 //!
 //! Three features are categorical (protocol, service, flag) and become one feature per value that occurs; the other 38
-//! are numbers, two of which are zero in every record. What remains has d = 116, as section 6.1 says. Each feature is
-//! then divided by its largest value, and each record by the largest norm of all ("normalized each row so that each
-//! entry has maximum value 1, and normalize each column such that the maximum (Euclidean) column norm is 1", where a
-//! column of their matrix is a record); or by its own norm, as a device that does not know the others can.
+//! are numbers, two of which are zero in every record. The other features give d = 116, as section 6.1 says. Each
+//! feature is then divided by its largest value, and each record by the largest norm of all ("normalized each row so
+//! that each entry has maximum value 1, and normalize each column such that the maximum (Euclidean) column norm is 1",
+//! where a column of their matrix is a record). The alternative divides each record by its own norm, which a device can
+//! do without the other records.
 //!
-//! Both divisors are read from the records themselves. The papers' guarantees, and ours here, hold about records that
-//! are so scaled: the divisors count as public.
+//! Both divisors are computed from the records. The papers' guarantees, and ours here, hold for the scaled records: the
+//! divisors count as public.
 
 use std::io::{BufRead, Read as _};
 
@@ -23,10 +24,10 @@ const CATEGORICAL: [usize; 3] = [1, 2, 3];
 /// The label of a connection that is not an attack.
 const NORMAL: &str = "normal.";
 
-/// The divisor of a record once each feature has the maximum 1.
+/// The divisor of a record after each feature is scaled to the maximum 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaling {
-    /// The largest norm of all records of the file, as Chaudhuri et al.
+    /// The largest norm of all records of the file, as in Chaudhuri et al.
     LargestNorm,
     /// Its own norm.
     UnitNorm,
@@ -132,8 +133,8 @@ impl Connections {
         Sample::new(self.dimension, values)
     }
 
-    /// Only the second moments of the records of these indices: seconds and megabytes less than [`Connections::sample`]
-    /// for all of them, and enough for methods that do not read records one by one.
+    /// Only the second moments of the records with these indices. That is enough for methods that do not read single
+    /// records, and for all records it saves the seconds and the memory of [`Connections::sample`].
     ///
     /// # Errors
     /// [`SampleError`] when there are none.
@@ -162,7 +163,7 @@ impl Connections {
 #[derive(Default)]
 struct Raw {
     numbers: Vec<f64>,
-    /// Which value of each categorical feature, in the order of their first appearance.
+    /// The number of each value of each categorical feature, in the order of first appearance.
     categories: Vec<[u16; 3]>,
     names: [Vec<String>; 3],
     normal: Vec<bool>,
@@ -244,7 +245,7 @@ impl Raw {
     }
 }
 
-/// Far above the data set's number (66): a file with more is another one.
+/// Far above the data set's number (66): a file with more is not this data set.
 const MAX_VALUES: usize = 1000;
 
 /// Far above the data set's length (some 170 bytes), so that a file without line ends cannot fill the memory.
@@ -291,7 +292,7 @@ mod tests {
         assert!(message(good.clone() + &good.replacen("1,", "one,", 1)).contains("line 2: column 1 is \"one\""));
         assert!(message(good.replacen("1,", "inf,", 1)).contains("line 1"));
         assert!(message(good.clone() + &good.replace("http", &"h".repeat(5000))).contains("line 2: it has over 4096"));
-        // The ends of lines do not count.
+        // Line ends do not count towards the length.
         let longest = |more: usize, end: &str| {
             let rest = good.len() - "http\n".len();
             let line = good.replace("http", &"h".repeat(LONGEST_LINE + more - rest));

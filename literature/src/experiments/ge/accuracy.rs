@@ -15,11 +15,11 @@ use ldp_pca_dps::scale::{self, Messages};
 
 pub(super) struct Accuracy;
 
-/// Panel (a): the epsilons are ours.
+/// Panel (a): the values of epsilon are ours.
 const LARGE: usize = 1000;
 const EPSILONS: [f64; 4] = [0.2, 0.5, 1.0, 2.0];
 const DELTA_A: f64 = 0.3;
-/// Panel (b): "from 40 to 140", in the caption 160.
+/// Panel (b): the text says "from 40 to 140", the caption 160.
 const DIMENSIONS: [usize; 5] = [40, 70, 100, 130, 160];
 const EPSILON_B: f64 = 1.0;
 const DELTA_B: f64 = 0.1;
@@ -42,7 +42,7 @@ fn effort(scale: Scale) -> (u32, usize, usize) {
     scale.choose((10, 1000, 1000), (1, 5, 50))
 }
 
-/// The setting of one panel's point.
+/// The setting of one point in a panel.
 #[derive(Clone, Copy)]
 struct Setting {
     panel: &'static str,
@@ -186,11 +186,12 @@ impl Experiment for Accuracy {
             }
         }
         findings.differences = texts([
-            "The paper's records are not bounded, while every noise here is that of records in the unit ball. \"As \
-             drawn\" adds the printed noise to records some 74 times as long, as the paper's text has it; all other \
-             lines have records divided by a norm that none exceeds, with the promise that the method makes.",
-            "MOD-SULQ, PPCA, double-cap and PCA do not know that components are sparse; DPS-PCA knows how many rows \
-             to keep.",
+            "The paper's records are not bounded, but every method here scales its noise to records in the unit ball. \
+             \"As drawn\" follows the paper's text: it adds the printed noise to records that are some 74 times as \
+             long. All other lines divide the records by a norm that none exceeds, so each method keeps its stated \
+             guarantee.",
+            "MOD-SULQ, PPCA, double-cap and PCA do not use the sparsity of the components; DPS-PCA is given the number \
+             of rows to keep.",
         ]);
         findings
     }

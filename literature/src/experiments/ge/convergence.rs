@@ -20,7 +20,7 @@ const DIMENSION: usize = 1000;
 const PANEL_A: [(f64, f64); 4] = [(0.2, 0.3), (0.5, 0.3), (1.0, 0.3), (2.0, 0.3)];
 const PANEL_B: [(f64, f64); 3] = [(1.0, 0.01), (1.0, 0.05), (1.0, 0.1)];
 
-/// The variants: the name, whether records are in the unit ball, whether the noise is the printed one, and the start.
+/// The variants: name, whether records are in the unit ball, whether the noise is the printed one, and the start.
 const VARIANTS: [(&str, bool, bool, Start); 5] = [
     ("as drawn", false, true, Start::Dense),
     ("as drawn, start thresholded", false, true, Start::Thresholded),
@@ -117,7 +117,7 @@ impl Experiment for Convergence {
                 };
                 let epsilon = settings[settings.len() - 1].0;
                 let local = table.mean("double_cap", &[is("epsilon", epsilon)]);
-                // Nothing happens round by round there: a line, which lies on that of a random subspace.
+                // Double-cap has no rounds: a horizontal line, which lies on that of a random subspace.
                 let ours = Series {
                     name: "double-cap (predicted)".into(),
                     style: Style::Ours,
@@ -146,8 +146,8 @@ impl Experiment for Convergence {
         });
         let drawn = VARIANTS[0].0;
         findings.measured.push(format!(
-            "Records as drawn, with the printed noise: {:.4} at epsilon = {}, {:.4} at epsilon = {}: no price of \
-             privacy is to be seen, since the noise is that of records of norm 1 and these have some 74.",
+            "Records as drawn, with the printed noise: {:.4} at epsilon = {}, {:.4} at epsilon = {}. Privacy seems to \
+             cost nothing, because the noise is scaled to records of norm 1, and these have a norm of some 74.",
             at_end(drawn, PANEL_A[0]),
             PANEL_A[0].0,
             at_end(drawn, PANEL_A[3]),
@@ -155,7 +155,8 @@ impl Experiment for Convergence {
         ));
         findings.measured.push(format!(
             "In the unit ball, at (1, 0.3): {:.3} with the printed noise from a random start, {:.3} from a start near \
-             the truth, {:.3} with the least noise that gives the same promise; at (0.2, 0.3): {:.3}, {:.3} and {:.3}.",
+             the truth, {:.3} with the least noise that gives the same guarantee; at (0.2, 0.3): {:.3}, {:.3} and \
+             {:.3}.",
             at_end(VARIANTS[2].0, (1.0, 0.3)),
             at_end(VARIANTS[3].0, (1.0, 0.3)),
             at_end(VARIANTS[4].0, (1.0, 0.3)),
@@ -166,9 +167,9 @@ impl Experiment for Convergence {
         let thresholded = [is("variant", VARIANTS[1].0), is("round", ROUNDS)];
         let ends = table.numbers("error", &thresholded);
         findings.measured.push(format!(
-            "Thresholding a random start to {KEPT_ROWS} of {DIMENSION} rows, as line 1 prints, finds nothing in {} of \
-             {} runs, even with records as drawn: with probability {:.2} none of the {SPARSITY} rows that matter is \
-             among those kept.",
+            "When a random start is thresholded to {KEPT_ROWS} of {DIMENSION} rows, as line 1 prints, {} of {} runs \
+             find nothing, even with records as drawn: with probability {:.2} none of the {SPARSITY} nonzero rows is \
+             kept.",
             ends.iter().filter(|error| **error > 0.9 * random).count(),
             ends.len(),
             (1.0 - KEPT_ROWS as f64 / DIMENSION as f64).powi(SPARSITY as i32),
@@ -176,16 +177,16 @@ impl Experiment for Convergence {
         if let Some(row) = table.rows().filter(|row| row.number("epsilon") == 2.0).last() {
             let (eigenvalue, threshold) = (row.number("eigenvalue"), row.number("threshold"));
             findings.measured.push(format!(
-                "Local: in the unit ball the leading eigenvalue is {eigenvalue:.4}, and at epsilon = 2 the threshold \
-                 of recovery without sparsity is {threshold:.4}: {} it. Double-cap's line is a prediction, not a run.",
+                "Local: in the unit ball the leading eigenvalue is {eigenvalue:.4}. At epsilon = 2 it is {} the \
+                 threshold of recovery without sparsity, {threshold:.4}. Double-cap's line is a prediction, not a run.",
                 side(eigenvalue, threshold),
             ));
         }
         findings.differences = texts([
-            "The paper's Q(0) is an assumption of its appendix. Ours is random and public, and keeps all rows in the \
-             first round; the variants show what other starts do.",
-            "Gaussian records have no bound. In the unit ball means divided by a norm that no record of all exceeds \
-             but with probability 1/1000 (Laurent & Massart 2000).",
+            "The paper's appendix only assumes a good Q(0). Ours is random and public, and the first round keeps all \
+             rows; the variants show the effect of other starts.",
+            "Gaussian records have no bound. \"In the unit ball\" means that they are divided by a norm that \
+             any record exceeds with probability at most 1/1000 (Laurent & Massart 2000).",
         ]);
         findings
     }

@@ -1,4 +1,4 @@
-//! Ge, Wang, Wang & Liu (2018): sparse components by DPS-PCA, between providers of data and a server that they do not
+//! Ge, Wang, Wang & Liu (2018): sparse components by DPS-PCA, between data providers and a server that they do not
 //! trust.
 
 mod accuracy;
@@ -30,7 +30,7 @@ pub(super) fn experiments() -> Vec<Box<dyn Experiment>> {
 
 /// T of all experiments.
 const ROUNDS: u32 = 10;
-/// Rows that are kept, `s` with a hat.
+/// The number of rows kept, s-hat in the paper.
 const KEPT_ROWS: usize = 50;
 /// n of all experiments.
 const RECORDS: u64 = 100_000;
@@ -38,15 +38,15 @@ const RECORDS: u64 = 100_000;
 const RANK: usize = 5;
 const SPARSITY: usize = 10;
 
-/// The start of an iteration, which the paper leaves to assumptions of its appendix.
+/// The start of an iteration. The paper's appendix only assumes a good one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Start {
-    /// At a random subspace, thresholded as line 1 of Algorithm 1 has it.
+    /// A random subspace, thresholded as in line 1 of Algorithm 1.
     Thresholded,
-    /// At a random subspace of which the first round keeps all rows. Ours: a random start misses s = 10 rows of 1,000
-    /// with 50 of its own more often than not.
+    /// A random subspace; the first round keeps all rows. This is our choice: a random start that keeps 50 of 1,000
+    /// rows misses all s = 10 nonzero rows more often than not.
     Dense,
-    /// At a subspace halfway to the truth, as a theorem may assume and nobody has.
+    /// A subspace halfway to the truth. A theorem may assume it, but no user has it.
     Near,
 }
 
@@ -71,7 +71,8 @@ fn trajectory(
     };
     let [first, second] = [NoiseSource::draw(&mut run_of.rng), NoiseSource::draw(&mut run_of.rng)];
     let bases = if start == Start::Dense {
-        // One round with all rows, the others from where it leads; what it leads to is the second stage's first.
+        // One round with all rows. The other rounds start from its result, which is also the second stage's first
+        // basis.
         let dense = stage(&from, None, 1, first)?;
         let sparse = stage(&dense[1], kept, ROUNDS - 1, second)?;
         std::iter::once(dense[0].clone()).chain(sparse).collect()
@@ -103,8 +104,7 @@ mod tests {
         assert_eq!(findings.figures[0].series.len(), 1);
     }
 
-    /// The ordering of Figure 4 (b) at its least dimension: noise that is proved, printed noise, and methods for all
-    /// records of the unit ball, far enough apart for one draw.
+    /// The order of the methods in Figure 4 (b) at its least dimension. Their errors are far enough apart for one draw.
     #[test]
     fn dps_pca_is_ahead_in_few_dimensions_and_local_reports_say_nothing() {
         let (table, findings) = some_cells(&accuracy::Accuracy, &["b-40-0"]);

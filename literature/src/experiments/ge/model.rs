@@ -14,7 +14,7 @@ use ldp_pca_dps::random_start;
 
 /// The k leading eigenvalues.
 pub(super) const TOP: f64 = 100.0;
-/// The others are uniform between 0 and this.
+/// The other eigenvalues are uniform between 0 and this value.
 pub(super) const BULK_LARGEST: f64 = 10.0;
 /// Their mean.
 pub(super) const BULK_MEAN: f64 = 5.0;
@@ -27,8 +27,8 @@ pub(super) struct Model {
     /// The leading components.
     pub(super) truth: Subspace,
     pub(super) rank: Rank,
-    /// A norm that no record exceeds, except with a probability of a thousandth: what records are divided by to bring
-    /// them into the unit ball without looking at them.
+    /// The divisor that brings records into the unit ball without reading them: with probability 0.999 no record has a
+    /// larger norm.
     pub(super) radius: f64,
 }
 
@@ -45,7 +45,7 @@ impl Model {
         let mut columns = random_start(dimension, Rank::new(dimension)?, rng);
         columns.view_mut((0, 0), (dimension, k)).fill(0.0);
         columns.view_mut((0, 0), (sparsity, k)).copy_from(&random_start(sparsity, rank, rng));
-        // Orthonormal from left to right: the first k stay sparse, the others become orthogonal to them.
+        // Orthonormalization from left to right: the first k stay sparse, the others become orthogonal to them.
         let vectors = Subspace::new(&columns)?.into_basis();
         let truth = Subspace::new(&vectors.columns(0, k).into_owned())?;
         let eigenvalues =
@@ -58,8 +58,8 @@ impl Model {
         self.eigenvalues.len()
     }
 
-    /// The second moments of n records, as drawn or divided by the radius, from their law: Wishart's, by Bartlett's
-    /// decomposition.
+    /// The second moments of n records, as drawn or divided by the radius. They are drawn from Wishart's law by
+    /// Bartlett's decomposition.
     pub(super) fn moments(
         &self,
         records: u64,

@@ -18,7 +18,7 @@ const EPSILON: f64 = 0.9;
 const DELTA: f64 = 0.1;
 /// Sweeps of the paper's Gibbs sampler.
 const SWEEPS: usize = 100;
-/// Records of the local method, whose simulated reports cost time each; devices share that among themselves.
+/// Records of the local method. Each simulated report costs time; in a collection every device makes its own.
 const LOCAL_RECORDS: u64 = 1000;
 
 /// Printed seconds at d = 200, 400 and 800; "<1ms" as 0.001.
@@ -107,7 +107,7 @@ impl Experiment for CpuTime {
         };
         let growth = |at: &dyn Fn(usize) -> f64| (at(800) / at(200)).log2() / 2.0;
         let mut grid = Grid {
-            title: "Seconds, ours beside the printed ones, and the exponent of their growth from d = 200 to 800".into(),
+            title: "Seconds, ours and printed, and the exponent of their growth from d = 200 to 800".into(),
             heads: texts(["method", "200", "printed", "400", "printed", "800", "printed", "exponent", "printed"]),
             rows: vec![],
         };
@@ -127,10 +127,9 @@ impl Experiment for CpuTime {
             row.push(format!("{own:.2}"));
             row.push(theirs.map_or(String::new(), |exponent| format!("{exponent:.2}")));
             grid.rows.push(row);
-            let theirs =
-                theirs.map_or(String::new(), |exponent| format!(", where the printed times grow as d^{exponent:.2}"));
-            measured
-                .push(format!("{method}: {:.4} s at d = 800, growing as d^{own:.2}{theirs}.", seconds(method, 800)));
+            let theirs = theirs.map_or(String::new(), |exponent| format!(", the printed times as d^{exponent:.2}"));
+            let at_800 = seconds(method, 800);
+            measured.push(format!("{method}: {at_800:.4} s at d = 800; the time grows as d^{own:.2}{theirs}."));
         }
         measured.push(format!(
             "At d = 800 PPCA takes {:.0} times as long as DPS-PCA, MOD-SULQ {:.1} times.",
@@ -148,17 +147,17 @@ impl Experiment for CpuTime {
             grids: vec![grid],
             measured,
             differences: vec![
-                "Another machine and language. The noise of DPS-PCA is drawn exactly on a lattice here, d k numbers a \
-                 round; the paper's is a floating-point normal."
+                "The machine and the language differ. Here DPS-PCA draws its noise exactly on a lattice, d k numbers \
+                 per round; the paper uses floating-point normal noise."
                     .into(),
-                "MOD-SULQ is followed by a full decomposition here, of order d^3, by an iterative one in the paper. \
-                 PPCA starts with one. Its sweeps draw each column exactly given the others, which takes longer the \
-                 more the law is concentrated, and in the unit ball eigenvalues fall as d grows; the paper counts \
-                 O(d^3) for each of Hoff's."
+                "Here MOD-SULQ ends with a full decomposition, of order d^3; the paper uses an iterative one. PPCA \
+                 starts with a full decomposition. Each of its sweeps draws each column from its exact law given the \
+                 others. That takes longer the more concentrated the law is, and in the unit ball eigenvalues fall as \
+                 d grows. The paper counts O(d^3) for each of Hoff's sweeps."
                     .into(),
                 format!(
-                    "Double-cap is timed on {LOCAL_RECORDS} simulated reports with their decomposition. In a \
-                     collection devices randomize, and the aggregator adds up what they send."
+                    "The time of double-cap covers {LOCAL_RECORDS} simulated reports and the decomposition. In a \
+                     collection, the devices randomize and the aggregator only sums their reports."
                 ),
             ],
         }

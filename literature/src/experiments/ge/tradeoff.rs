@@ -12,12 +12,12 @@ use ldp_pca_dps::scale;
 pub(super) struct Tradeoff;
 
 const DELTA: f64 = 0.01;
-/// tau of Theorem 4.3: its bound holds but for a probability of 2 T e^(-tau^2 / 2), here 0.7 %.
+/// tau of Theorem 4.3: its bound fails with probability at most 2 T e^(-tau^2 / 2), here 0.7 %.
 const TAU: f64 = 4.0;
-/// The dimension at which the norm of records is stated.
+/// The dimension for which the report states the norm of records.
 const DIMENSION: usize = 1000;
 
-/// rho, alpha and the privacy error of (4.3); no number where alpha is not below 1 - gamma, so that rho < 1.
+/// rho, alpha and the privacy error of (4.3). The error is NaN unless alpha is below 1 - gamma, that is, rho < 1.
 ///
 /// The text of the theorem is damaged; `alpha` is solved for in the display before it (with equality), `gamma = (3
 /// lambda_{k+1} + lambda_k) / (3 lambda_k + lambda_{k+1})` and `rho = gamma / (1 - alpha)`.
@@ -61,7 +61,7 @@ impl Experiment for Tradeoff {
 
     fn cells(&self, _: Scale) -> Vec<Cell> {
         let work = |_: &mut Run<'_>| {
-            // As many eigenvalues as there are, the others at their quantiles instead of drawn.
+            // All d eigenvalues. Those below the leading k are not drawn but set to their quantiles.
             let others = (DIMENSION - RANK) as f64;
             let others = (0..DIMENSION - RANK).map(|index| model::BULK_LARGEST * (index as f64 + 0.5) / others);
             let all = core::iter::repeat_n(model::TOP, RANK).chain(others);
@@ -107,20 +107,20 @@ impl Experiment for Tradeoff {
             grids: vec![],
             measured: vec![
                 format!(
-                    "With records as section 5.1 draws them the bound falls from {first:.4} at epsilon = 0.2 to \
-                     {last:.4} at epsilon = 2: as 1 / epsilon, as the figure shows."
+                    "With records as section 5.1 draws them, the bound falls from {first:.4} at epsilon = 0.2 to \
+                     {last:.4} at epsilon = 2. It falls as 1 / epsilon, as in the paper's figure."
                 ),
                 format!(
-                    "With the same records in the unit ball, where the printed noise has its meaning, alpha is \
-                     {least:.1} at best. The theorem needs alpha below 1: it says nothing at any epsilon of the figure."
+                    "With the same records in the unit ball, for which the printed noise is made, alpha is at least \
+                     {least:.1}. The theorem needs alpha below 1, so it gives no bound at any epsilon of the figure."
                 ),
             ],
             differences: texts([
-                "The figure's parameters other than delta are not in the text; those of section 5.1 are taken. The \
+                "The text gives only delta for this figure; the other parameters are those of section 5.1. The \
                  statistical error has an unknown constant and is left out.",
                 "The noise of Algorithm 1 is for records of norm 1. Records with eigenvalues of 100 in 1,000 \
-                 dimensions are longer, about 74: for them the promise does not hold, and \"for free\" is the price of \
-                 nothing.",
+                 dimensions have a norm of about 74. For them the guarantee does not hold: privacy is \"for free\" \
+                 because there is none.",
             ]),
         }
     }
@@ -137,7 +137,7 @@ mod tests {
         assert!((alpha - 1.330_72e-3).abs() < 1e-7, "{alpha}");
         let rho = 130.0 / 310.0 / (1.0 - alpha);
         assert!((error - 3.0 * alpha / (1.0 - alpha) / (1.732_051 * (1.0 - rho.powf(0.25)))).abs() < 1e-8);
-        // More noise, more error, until the theorem says nothing.
+        // The error grows with the noise, until the theorem gives no bound.
         assert!(privacy_error(200.0, 100.0, 10.0).1 > error);
         assert!(privacy_error(1e5, 100.0, 10.0).1.is_nan());
     }

@@ -1,4 +1,4 @@
-//! Example 4.1: a signal without randomness under noise that vanishes.
+//! Example 4.1: a fixed signal with vanishing noise.
 
 use rand::RngExt as _;
 
@@ -18,7 +18,7 @@ pub(super) struct Example;
 const DIMENSION: usize = 20;
 /// sigma^2.
 const VARIANCES: [f64; 6] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6];
-/// Theorem 5.1 is for epsilon below 0.9.
+/// Theorem 5.1 requires epsilon below 0.9.
 const PRINTED_EPSILON: f64 = 0.89;
 
 const PRINTED_THRESHOLD: &str = "Private Oja, beta of Lemma 3.2";
@@ -44,7 +44,7 @@ fn effort(scale: Scale) -> (u64, u32) {
     scale.choose((1_000_000, 20), (200_000, 2))
 }
 
-/// All methods for sigma^2 = `variance`, whose records are no longer than `bound`.
+/// All methods for sigma^2 = `variance`. No record has a norm above `bound`.
 fn contenders(variance: f64, bound: f64, records: u64) -> Result<Vec<Contender>, ExperimentError> {
     let (epsilon, delta) = (Epsilon::new(EPSILON)?, Delta::new(DELTA)?);
     let shape = Shape { records, dimension: DIMENSION, rank: Rank::new(1)? };
@@ -55,7 +55,7 @@ fn contenders(variance: f64, bound: f64, records: u64) -> Result<Vec<Contender>,
     let mut all = Contender::everywhere()?;
     all.push(Contender::new(PRINTED_THRESHOLD, oja(unshuffled, printed), false));
     all.push(Contender::new(LEAST_THRESHOLD, oja(unshuffled, bound * bound), false));
-    // Its range of epsilon is far below 1: it will say so.
+    // Its range of epsilon ends far below 1, so it refuses.
     all.push(Contender::new(SHUFFLED, oja(PrivateOja::new(epsilon, delta), bound * bound), false));
     if let Some(largest) = PrivateOja::largest_epsilon(records, delta) {
         all.push(Contender::new(AMPLIFIED, oja(PrivateOja::new(largest, delta), bound * bound), false));
@@ -80,7 +80,7 @@ impl Experiment for Example {
         Description {
             name: "liu-example-4-1",
             paper: Paper::Liu,
-            title: "Signal and noise apart: the error as the noise vanishes (Example 4.1)",
+            title: "Signal and noise separated: the error as the noise vanishes (Example 4.1)",
             paper_says: "x = s v + N(0, sigma^2 I) with a random sign s. Private Oja achieves sin^2 = O(sigma^2 d / n \
                 + d^2 log(1/delta) / (epsilon n)^2), which does not vanish with sigma; DP-PCA achieves sin = O(sigma \
                 sqrt(d / n) + sigma d sqrt(log(1/delta)) / (epsilon n)), which does, and for any epsilon = O(1), where \
@@ -143,13 +143,13 @@ impl Experiment for Example {
             };
             labelled(method, VARIANCES.map(cell))
         };
-        // Where signal and noise are well apart: the last three decades.
+        // The last three decades, where signal and noise are well separated.
         let before = VARIANCES[2];
         let times = |method: &str| mean(method, before) / mean(method, last);
         let mut measured = vec![
             format!(
-                "As sigma^2 falls from {before:e} to {last:e}, and sigma by a factor of {:.0}, the sine falls by a \
-                 factor of {:.0} for DP-PCA ({:.0} with balls, {:.0} for PCA without privacy), and of {:.1} for \
+                "As sigma^2 falls from {before:e} to {last:e}, sigma falls by a factor of {:.0}. The sine falls by a \
+                 factor of {:.0} for DP-PCA ({:.0} with balls, {:.0} for PCA without privacy), and by {:.1} for \
                  Private Oja with the least beta.",
                 (before / last).sqrt(),
                 times(BOXES),
@@ -177,8 +177,8 @@ impl Experiment for Example {
         if let Some(row) = table.rows().next() {
             let largest = row.number("largest_epsilon");
             measured.push(format!(
-                "Private Oja as printed, shuffled, is for epsilon up to {largest:.4} at this n; there its sine is \
-                 {:.4} at sigma^2 = {last:e}.",
+                "Private Oja as printed, shuffled, allows epsilon up to {largest:.4} at this n. At that epsilon and \
+                 sigma^2 = {last:e} its sine is {:.4}.",
                 mean(AMPLIFIED, last),
             ));
         }
@@ -207,10 +207,10 @@ impl Experiment for Example {
             }],
             measured,
             differences: texts([
-                "The paper states rates without constants. Both methods have the smallest noise here that is proved to \
-                 be private, since neither C nor C' of Algorithm 2 is in the paper.",
-                "A local method cannot adapt its noise to gradients: as Private Oja's, its error does not vanish with \
-                 sigma.",
+                "The paper states rates without constants, and does not give C and C' of Algorithm 2. Here both \
+                 methods have the least noise that is proved to be private.",
+                "A local method cannot adapt its noise to gradients. Like Private Oja's, its error does not vanish \
+                 with sigma.",
             ]),
         }
     }

@@ -28,7 +28,7 @@ const BALLS: &str = "DP-PCA, balls";
 const OURS: &str = "double-cap + PCA";
 const RANDOM: &str = "random subspace";
 
-/// A method, the name of its rows, and whether it is given the records divided by their bound.
+/// A method, the name of its rows, and whether its records are divided by their bound.
 struct Contender {
     name: &'static str,
     method: Box<dyn SubspaceEstimator>,
@@ -52,7 +52,7 @@ impl Contender {
         ])
     }
 
-    /// The sine of the angle to the first axis, or no number and the theorem that refuses.
+    /// The sine of the angle to the first axis; or NaN and the theorem whose conditions do not hold.
     fn sine(&self, drawn: &Drawn, run: &mut Run<'_>) -> Result<(f64, String), ExperimentError> {
         let sample = if self.unit_ball { &drawn.scaled } else { &drawn.plain };
         let rank = Rank::new(1)?;
@@ -66,12 +66,12 @@ impl Contender {
     }
 }
 
-/// Records of one eigenvalue above d - 1 equal ones, and what is to be expected of double-cap on them.
+/// Records with one large eigenvalue and d - 1 equal ones, and the threshold of double-cap for them.
 struct Drawn {
     plain: Sample,
-    /// Divided by a norm that none exceeds; one that does all the same is shortened.
+    /// The records divided by a bound on their norm. A record above the bound is shortened to it.
     scaled: Sample,
-    /// The leading eigenvalue of those.
+    /// The leading eigenvalue of the scaled records.
     eigenvalue: f64,
     /// The eigenvalue above which double-cap recovers a component.
     threshold: f64,

@@ -10,19 +10,19 @@ use crate::experiments::{
 
 pub(super) struct Rates;
 
-/// lambda_1 and all others: kappa = 10/9.
+/// lambda_1, and the value of all other eigenvalues: kappa = 10/9.
 const EIGENVALUES: (f64, f64) = (1.0, 0.1);
 
 const LINES: [(&str, Style); 4] =
     [(PCA, Style::NonPrivate), (BOXES, Style::Method), (BALLS, Style::Method), (OURS, Style::Ours)];
 
-/// The sizes of a run.
+/// The settings of a run.
 struct Effort {
-    /// n, at the middle d.
+    /// Values of n, at the middle d.
     records: &'static [u64],
-    /// d, at the middle n.
+    /// Values of d, at the middle n.
     dimensions: &'static [usize],
-    /// n and d of the other sweep.
+    /// The middle n and d, which the other sweep keeps fixed.
     middle: (u64, usize),
     trials: u32,
 }
@@ -44,7 +44,7 @@ fn effort(scale: Scale) -> Effort {
     )
 }
 
-/// The exponent of the power of x that is nearest, in logarithms, to the points; no number for fewer than two.
+/// The exponent of a power of x, fitted to the points by least squares in logarithms; NaN for fewer than two.
 fn exponent(points: &[(f64, f64)]) -> f64 {
     let usable = points.iter().filter(|(x, y)| *x > 0.0 && *y > 0.0);
     let logs: Vec<(f64, f64)> = usable.map(|(x, y)| (x.ln(), y.ln())).collect();
@@ -121,7 +121,7 @@ impl Experiment for Rates {
         let effort = effort(scale);
         let random = table.mean("sine", &[is("method", RANDOM), is("sweep", "n")]);
         let fit = |sweep: &'static str, method: &'static str, column: &'static str| {
-            // Medians: the mean is that of the few runs whose start was nearly orthogonal to what is sought.
+            // Medians: the few runs whose start was nearly orthogonal to the component would dominate the mean.
             let median = |at: Value| {
                 let conditions = [is("sweep", sweep), is("method", method), (sweep, at.clone())];
                 let Value::Number(x) = at else { return None };
@@ -138,7 +138,7 @@ impl Experiment for Rates {
         });
         let grid = Grid {
             title:
-                "Exponents fitted to the medians (Corollary 5.2: -1/2 and 1/2 without privacy, -1 and 1 of its price)"
+                "Exponents fitted to the medians (Corollary 5.2: -1/2 and 1/2 without privacy, -1 and 1 for its price)"
                     .into(),
             heads: texts(["method", "sine in n", "sine in d", "price in n", "price in d"]),
             rows: rows.collect(),
@@ -153,7 +153,7 @@ impl Experiment for Rates {
         let mut measured: Vec<String> = [BOXES, BALLS, OURS]
             .map(|method| {
                 let (n, d) = (fit("n", method, "price"), fit("d", method, "price"));
-                format!("{method}: the price of privacy goes as n^{n:.2} and as d^{d:.2}.")
+                format!("{method}: the price of privacy varies as n^{n:.2} and as d^{d:.2}.")
             })
             .into();
         let settings = |wanted: &dyn Fn(&crate::experiments::Row<'_>) -> bool| {
@@ -167,7 +167,7 @@ impl Experiment for Rates {
             let refused = settings(&|row| row.text("method") == method && !row.text("refused").is_empty());
             if !refused.is_empty() {
                 measured.push(format!(
-                    "{method} refuses {refused}: a batch has too few records for Theorem 6.1 and Lemma 6.2 there."
+                    "{method} refuses {refused}: a batch then has too few records for Theorem 6.1 and Lemma 6.2."
                 ));
             }
         }
@@ -175,9 +175,9 @@ impl Experiment for Rates {
             row.text("method") == OURS && side(row.number("eigenvalue"), row.number("threshold")) == "below"
         });
         measured.push(if below.is_empty() {
-            "Local: every setting lies above double-cap's threshold of recovery.".to_owned()
+            "Local: every setting is above double-cap's threshold of recovery.".to_owned()
         } else {
-            format!("Local: below double-cap's threshold of recovery lie {below}.")
+            format!("Local: these settings are below double-cap's threshold of recovery: {below}.")
         });
         Findings {
             figures: [("n", format!("d = {}", effort.middle.1)), ("d", format!("n = {}", effort.middle.0))]
@@ -186,11 +186,12 @@ impl Experiment for Rates {
             grids: vec![grid],
             measured,
             differences: texts([
-                "The corollary hides logarithms of n and d, and the number of batches is ours: ceil(log d) + 3, not \
-                 O(log^2 n), of which each has noise of its own.",
-                "DP-PCA starts at random and has few steps, so that a start nearly orthogonal to what is sought costs \
-                 more than noise does: exponents are those of medians, and the mean lies above where that happened.",
-                "At a sine near 1 every curve is flat, which pulls fitted exponents towards 0.",
+                "The corollary hides logarithms of n and d. The number of batches, each with its own noise, is ours: \
+                 ceil(log d) + 3, not O(log^2 n).",
+                "DP-PCA starts at random and has few steps, so a start nearly orthogonal to the component costs more \
+                 than noise does. The exponents are therefore fitted to medians; where such starts occurred, the mean \
+                 is larger.",
+                "Where the sine is near 1 every curve is flat, which pulls fitted exponents towards 0.",
             ]),
         }
     }

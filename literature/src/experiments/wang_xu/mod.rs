@@ -1,7 +1,7 @@
 //! Wang & Xu (2019, 2020): Figures 1 to 4, Tables 1 and 2.
 //!
-//! Errors are the paper's, `||V V^T - W W^T||_F`: 0 for the same subspace, `sqrt(2 k)` for an orthogonal one, and the
-//! root of `2 k (1 - k/p)` in the mean square for a random one.
+//! Errors are the paper's, `||V V^T - W W^T||_F`: 0 for the same subspace, `sqrt(2 k)` for an orthogonal one, and a
+//! root mean square of `sqrt(2 k (1 - k/p))` for a random one.
 
 mod population;
 mod real;
@@ -20,7 +20,7 @@ use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::{Subspace, projection_distance};
 
-/// All of them, in the order of the paper.
+/// The experiments, in the order of the paper.
 pub(super) fn experiments() -> Vec<Box<dyn Experiment>> {
     vec![
         Box::new(real::RealData),
@@ -32,16 +32,17 @@ pub(super) fn experiments() -> Vec<Box<dyn Experiment>> {
     ]
 }
 
-/// The paper states it for Figure 3 alone.
+/// The paper states delta for Figure 3 only.
 const DELTA: f64 = 1e-4;
 
-/// Lemma 15's condition on the penalty as to the noise: no entry of it exceeds `2 noise sqrt(ln p)`, nearly.
+/// Lemma 15's condition on the penalty: it is at least the largest entry of the noise, which is near
+/// `2 noise sqrt(ln p)`.
 const LEMMA_15_FACTOR: f64 = 2.0;
 
-/// The name of the method that reads nothing: a line in pictures.
+/// The name of the method that reads no record: a horizontal line in figures.
 const RANDOM: &str = "random subspace";
 
-/// A method with the colours of its owner.
+/// A method with its name and its style in figures.
 struct Contender {
     name: &'static str,
     style: Style,
@@ -69,7 +70,7 @@ impl Contender {
     }
 }
 
-/// Algorithm 1 and what stands beside it.
+/// Algorithm 1 and the methods compared with it.
 fn dense_contenders(epsilon: f64) -> Result<Vec<Contender>, ExperimentError> {
     let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(DELTA)?);
     Ok(vec![
@@ -81,7 +82,7 @@ fn dense_contenders(epsilon: f64) -> Result<Vec<Contender>, ExperimentError> {
     ])
 }
 
-/// Algorithm 2, with the penalty of Lemma 15 and with the one that is best in simulations, and what stands beside it.
+/// Algorithm 2, with the penalty of Lemma 15 and with the best one in simulations, and the methods compared with it.
 fn sparse_contenders(epsilon: f64) -> Result<Vec<Contender>, ExperimentError> {
     let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(DELTA)?);
     let printed = WangXuSparse::new(epsilon, delta);
@@ -95,26 +96,26 @@ fn sparse_contenders(epsilon: f64) -> Result<Vec<Contender>, ExperimentError> {
     ])
 }
 
-/// `sqrt(2 k (1 - k/p))`: the root mean square of what a random subspace has.
+/// `sqrt(2 k (1 - k/p))`: the root mean square error of a random subspace.
 fn random_level(rank: usize, dimension: usize) -> f64 {
     let (k, p) = (rank as f64, dimension as f64);
     (2.0 * k * (1.0 - k / p)).sqrt()
 }
 
-/// The series of each contender over `x` in the rows with these values.
+/// The series of each contender over `x` in the rows that meet these conditions.
 fn series(
     contenders: &[Contender],
     table: &Table,
     x: &'static str,
     conditions: &[(&'static str, Value)],
 ) -> Vec<Series> {
-    // The random subspace is a line across the picture.
+    // The random subspace is a line across the figure.
     let lines = contenders.iter().filter(|contender| contender.name != RANDOM);
     let lines: Vec<_> = lines.map(|contender| (contender.name, contender.style)).collect();
     Series::of_methods(&lines, table, (x, "error"), conditions)
 }
 
-/// A picture with the line of a random subspace of this level.
+/// A figure with a line at this level for a random subspace.
 fn figure(title: String, x: super::Axis, series: Vec<Series>, random: Option<f64>) -> Figure {
     let levels = random.map(|y| Level { name: "a random subspace".into(), y }).into_iter().collect();
     Figure { title, x, y: super::Axis::linear("||VVᵀ − WWᵀ||_F"), series, levels }

@@ -29,12 +29,12 @@ pub(super) struct Population {
     pub(super) unit_norm: bool,
 }
 
-/// Where a mechanism's noise puts the threshold of recovery.
+/// The threshold of recovery under a mechanism's noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Threshold {
     /// The eigenvalue above which a component can be recovered.
     pub(super) eigenvalue: f64,
-    /// How many records it takes to recover those that there are.
+    /// The number of records that recovers the population's components.
     pub(super) records: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ impl Population {
             }
             record.iter_mut().for_each(|value| *value = scale * (*value + rng.sample::<f64, _>(StandardNormal)));
             let norm = record.iter().map(|value| value * value).sum::<f64>().sqrt();
-            // "It can be shown that the norm is at most 1 with high probability": otherwise it is made so.
+            // "It can be shown that the norm is at most 1 with high probability": longer records are scaled to norm 1.
             if self.unit_norm || norm > 1.0 {
                 record.iter_mut().for_each(|value| *value /= norm);
             }
@@ -84,8 +84,8 @@ impl Population {
         Ok((self.bulk() * (1.0 + self.signal), self.bulk()))
     }
 
-    /// The threshold with so many records, with all rows, or as if the `sparsity` rows that matter were known
-    /// beforehand.
+    /// The threshold with this many records. With `known_support`, only the `sparsity` nonzero rows count, as if they
+    /// were known.
     pub(super) fn threshold(
         &self,
         family: MechanismFamily,
@@ -100,18 +100,18 @@ impl Population {
         let planner = Planner::new(spectrum, rank, family, unit_ball()?)?;
         let epsilon = Epsilon::new(epsilon)?;
         let eigenvalue = planner.predict(epsilon, records)?.threshold;
-        // The last of equal components needs most, by rounding.
+        // Of equal components, the last needs the most records, by rounding.
         let records = planner.threshold_records(epsilon)?.last().copied().flatten();
         Ok(Threshold { eigenvalue, records })
     }
 }
 
-/// The noise as printed.
+/// The paper's noise, as printed.
 pub(super) fn printed_noise() -> Result<MechanismFamily, ExperimentError> {
     Ok(MechanismFamily::WangXu { delta: Delta::new(super::DELTA)? })
 }
 
-/// Ours.
+/// Our noise.
 pub(super) const DOUBLE_CAP: MechanismFamily = MechanismFamily::DoubleCap { candidates: None, cap: None };
 
 #[cfg(test)]

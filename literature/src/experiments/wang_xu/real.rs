@@ -20,17 +20,17 @@ use ldp_pca::recovery::{Rank, principal_components};
 /// Figures 1 (over n) and 2 (over epsilon).
 pub(in crate::experiments) struct RealData;
 
-/// k, which the paper does not print for these figures.
+/// k; the paper does not print it for these figures.
 const RANK: usize = 5;
 /// Epsilon of Figure 1.
 const EPSILON: f64 = 0.5;
-/// Parts of the records in Figure 1.
+/// The shares of the records in Figure 1.
 const SHARES: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 1.0];
 /// Epsilons of Figure 2.
 const EPSILONS: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 
 impl RealData {
-    /// The paper's three, and KDD Cup 99, which stands in where they are not there.
+    /// The paper's three data sets, and KDD Cup 99, which replaces them where they are missing.
     fn data() -> impl Iterator<Item = &'static DataSet> {
         ["covertype", "buzz", "year", "kddcup99"].into_iter().filter_map(DataSet::named)
     }
@@ -43,7 +43,7 @@ impl RealData {
     }
 }
 
-/// Records of unit norm, whichever file they are from.
+/// Records of unit norm, from any of the files.
 fn load(run: &Run<'_>, set: &'static DataSet) -> Result<Sample, ExperimentError> {
     if set.name == "kddcup99" {
         let connections = run.data.connections()?;
@@ -108,8 +108,9 @@ impl Experiment for RealData {
             findings.measured.extend(Self::sentence(table, &set, p));
         }
         findings.differences = texts([
-            "A component is found once its variance is above the threshold. Those of real records differ by orders of \
-             magnitude, so the error falls in steps as n or ε lets one after the other out of the noise.",
+            "A component is found when its variance is above the threshold. The variances of real records differ by \
+             orders of magnitude. As n or ε grows, one component after the other rises above the threshold, and the \
+             error falls in steps.",
         ]);
         findings
     }
@@ -128,9 +129,9 @@ impl RealData {
         let [first, last, next] = ["first", "last", "next"].map(|column| row.number(column));
         let [printed, ours] = thresholds(dimension, [first, last, next], largest as u64).ok()?;
         Some(format!(
-            "{set}, all {} records, ε = {EPSILON}: {}; a random subspace has {}. Components 1, {RANK} and {} have \
-             variances {first:.4}, {last:.4} and {next:.4}; to stand out of the noise one needs {printed:.4} as \
-             printed and {ours:.4} with double-cap.",
+            "{set}, all {} records, ε = {EPSILON}, error: {}; a random subspace {}. Components 1, {RANK} and {} have \
+             variances {first:.4}, {last:.4} and {next:.4}. The threshold of recovery is {printed:.4} with the printed \
+             noise and {ours:.4} with double-cap.",
             grouped(largest as u64),
             parts.join(", "),
             two(random_level(RANK, dimension)),
@@ -142,7 +143,7 @@ impl RealData {
 /// The variance above which a component is recoverable, with the printed noise and with double-cap.
 fn thresholds(dimension: usize, variances: [f64; 3], records: u64) -> Result<[f64; 2], ExperimentError> {
     let [first, last, next] = variances;
-    // All that is not in the first component, spread over the others: the bulk is no larger.
+    // An upper bound on the bulk: all variance outside the first component, spread over the others.
     let bulk = next.min((1.0 - first) / dimension as f64).max(0.0);
     let spectrum = Spectrum::new(dimension, vec![first, last.max(bulk)], bulk)?;
     let of = |family| -> Result<f64, ExperimentError> {

@@ -1,4 +1,4 @@
-//! The sparse subspace that the paper uses as the truth of real data.
+//! The sparse subspace that the paper uses as the truth for real data.
 //!
 //! "We run the method in [28] 50 times, and select the one with the largest variance": Wang, Lu & Liu (2014), whose
 //! second stage is sparse orthogonal iteration:
@@ -19,12 +19,12 @@ use crate::baselines::Sample;
 use ldp_pca::recovery::{Rank, principal_components};
 use ldp_pca::subspace::Subspace;
 
-/// Steps of one run, after which its rows count as found.
+/// The most steps of one run; its rows then count as found.
 const STEPS: usize = 60;
-/// A run has ended when so many steps left the rows as they were.
+/// A run ends when the rows have not changed for this many steps.
 const STEADY: usize = 3;
 
-/// The subspace on `rows` features that captures most of the records' variance, of those found in `starts` runs.
+/// The subspace on `rows` features that captures the most variance of the records, among those found in `starts` runs.
 pub(super) fn sparse_components<R: Rng + ?Sized>(
     sample: &Sample,
     rank: Rank,
@@ -40,12 +40,12 @@ pub(super) fn sparse_components<R: Rng + ?Sized>(
             best = Some((variance, basis));
         }
     }
-    // At least one run was asked for; without one, everything is truth.
+    // The caller asks for at least one run; with none, the basis is the first axes.
     let basis = best.map_or_else(|| DMatrix::identity(sample.dimension(), rank.value()), |(_, basis)| basis);
     Ok(Subspace::new(&basis)?)
 }
 
-/// The rows at which one run ends, ascending.
+/// The rows found by one run, ascending.
 fn one_run<R: Rng + ?Sized>(
     sample: &Sample,
     rank: Rank,
@@ -72,7 +72,7 @@ fn one_run<R: Rng + ?Sized>(
     Ok(support)
 }
 
-/// `S U`, through the records where there are fewer of them than features.
+/// `S U`, computed from the records if there are fewer of them than features.
 fn times_second_moment(sample: &Sample, basis: &DMatrix<f64>) -> Result<DMatrix<f64>, ExperimentError> {
     if sample.records() >= sample.dimension() as u64 {
         return Ok(sample.second_moment() * basis);

@@ -1,4 +1,4 @@
-//! Figures 3 and 4: synthetic records, with n, p and epsilon swept.
+//! Figures 3 and 4: synthetic records, with sweeps over n, p and epsilon.
 
 use super::super::text::{grouped, listed};
 use super::super::{
@@ -16,10 +16,10 @@ pub(in crate::experiments) struct Synthetic {
     name: &'static str,
     title: &'static str,
     says: &'static str,
-    /// The letter of the numbers of which each has a picture: k, or s where the subspace is sparse.
+    /// The letter of the grouped parameter, with one figure per value: k, or s where the subspace is sparse.
     group: &'static str,
     groups: &'static [usize],
-    /// The setting that the paper states, with the first group.
+    /// The setting that the paper states, with the first value of the group.
     stated: Setting,
     records: (&'static [usize], &'static [usize]),
     dimensions: (&'static [usize], &'static [usize]),
@@ -65,14 +65,14 @@ pub(in crate::experiments) const FIGURE_3: Synthetic = Synthetic {
         ("records longer than 1", "divided by their norm (none was)"),
     ],
     differences: &[
-        "The paper's records are short: eigenvalues of 1/(5p) put a whole record's energy at about a tenth of the unit \
-         ball that the noise has to cover. Nothing depends on the data then, and the trends that the paper reports \
-         cannot be those of the mechanism it prints at the parameters it prints; the error grows with k and p all the \
-         same, since that of a random subspace does.",
+        "The paper's records are short: with eigenvalues of 1/(5p), a record's squared norm is about a tenth of that \
+         of the unit ball, which the noise has to cover. The result then does not depend on the data, so the trends \
+         that the paper reports cannot come from the printed mechanism at the printed parameters. The error still \
+         grows with k and p, because the error of a random subspace does.",
     ],
 };
 
-/// The same where something can be recovered.
+/// The same at parameters where something can be recovered.
 pub(in crate::experiments) const FIGURE_3_ABOVE: Synthetic = Synthetic {
     name: "wang-xu-figure-3-above-threshold",
     title: "Low dimension, synthetic records of unit norm: where there is something to recover",
@@ -94,8 +94,9 @@ pub(in crate::experiments) const FIGURE_3_ABOVE: Synthetic = Synthetic {
         ("k of the middle panel", "5"),
     ],
     differences: &[
-        "Theorem 2 has the error at no more than a multiple of √(kp/n)/ε. Close to the threshold it falls faster than \
-                    that, since components come out of the noise one after the other; far above it, at that rate.",
+        "Theorem 2 bounds the error by a multiple of √(kp/n)/ε. Close to the threshold the error falls faster, because \
+                    one component after the other rises above the noise; far above the threshold it falls at that \
+                    rate.",
     ],
 };
 
@@ -129,18 +130,18 @@ pub(in crate::experiments) const FIGURE_4: Synthetic = Synthetic {
         ("on the axes", "not printed: the values below; s = 15 in the middle panel"),
     ],
     differences: &[
-        "Below the threshold even for somebody who knows which rows matter, no penalty and no solver finds them: \
-         Theorem 4's bound is far above the largest error there is, √(2k).",
+        "The setting is below the threshold even if the nonzero rows are known, so no penalty and no solver can find \
+         them. Theorem 4's bound is far above the largest possible error, √(2k).",
     ],
 };
 
 impl Synthetic {
-    /// Whether groups are of s, and not of k.
+    /// Whether the groups are values of s, not of k.
     fn sparse(&self) -> bool {
         self.stated.population.sparsity.is_some()
     }
 
-    /// The values over which n, p and epsilon are swept.
+    /// The values of n, p and epsilon in the sweeps.
     fn swept(&self, scale: Scale) -> (&'static [usize], &'static [usize], &'static [f64]) {
         let (records, dimensions, epsilons) = (self.records, self.dimensions, self.epsilons);
         scale.choose((records.0, dimensions.0, epsilons.0), (records.1, dimensions.1, epsilons.1))
@@ -218,7 +219,7 @@ impl Synthetic {
                 rows.push(row);
             }
         }
-        let known = if self.sparse() { ", for somebody who knows the rows that matter" } else { "" };
+        let known = if self.sparse() { ", if the nonzero rows are known" } else { "" };
         Ok(Grid {
             title: format!("What can be recovered (computed from the law of the noise){known}"),
             heads: texts([
@@ -227,7 +228,7 @@ impl Synthetic {
                 "k",
                 "rows",
                 "ε",
-                "gap there is",
+                "gap",
                 "gap needed, as printed",
                 "records needed, as printed",
                 "gap needed, double-cap",
@@ -237,7 +238,7 @@ impl Synthetic {
         })
     }
 
-    /// By how much errors fall along an axis, from its first to its last value, in the first group.
+    /// The decrease of errors along an axis, from its first to its last value, in the first group.
     fn trends(&self, table: &Table) -> Result<Vec<String>, ExperimentError> {
         let mut sentences = vec![];
         for (axis, name, power) in [("n", "n", 0.5), ("epsilon", "ε", 1.0)] {
@@ -256,7 +257,7 @@ impl Synthetic {
             if let Some((first, last)) = ends {
                 let rate: f64 = (last / first).powf(power);
                 sentences.push(format!(
-                    "From {name} = {first} to {last}, {} = {}: {}. The rate of the theorems is a factor of {}.",
+                    "Error from {name} = {first} to {last}, {} = {}: {}. The theorems' rate is a factor of {}.",
                     self.group,
                     self.groups[0],
                     parts.join(", "),
@@ -267,20 +268,20 @@ impl Synthetic {
         Ok(sentences)
     }
 
-    /// What noise of the central model, n times smaller than a report's instead of the root of n, would allow.
+    /// The gap that the noise of the central model would need: it is divided by n, not by the root of n.
     fn central(&self) -> Result<String, ExperimentError> {
         let Setting { population, records, epsilon, .. } = self.stated;
         let (signal, bulk) = population.eigenvalues()?;
         let noise = paper_sigma(Epsilon::new(epsilon)?, Delta::new(DELTA)?) / records as f64;
         let rows = population.sparsity.unwrap_or(population.dimension);
-        // The largest eigenvalue of the noise is twice this; a component as large as this shows.
+        // The largest eigenvalue of the noise is twice this; a component of this size can be detected.
         let needed = noise * ((rows - population.rank) as f64).sqrt();
         let (gap, verdict) =
-            (signal - bulk, if signal - bulk > needed { "would show" } else { "would not show either" });
+            (signal - bulk, if signal - bulk > needed { "would be detected" } else { "would not be detected either" });
         Ok(format!(
-            "Had noise of the printed scale been added once to the mean (deviation σ/n, which is the central model) \
-             instead of to every report (σ/√n), a gap of {needed:.5} would be needed and the one of {gap:.5} \
-             {verdict}. What was run is not published."
+            "In the central model, noise of the printed scale is added once to the mean (standard deviation σ/n), not \
+             to every report (σ/√n). A gap of {needed:.5} would then be needed, and the gap of {gap:.5} {verdict}. The \
+             authors have not published the program that they ran."
         ))
     }
 
@@ -299,8 +300,8 @@ impl Synthetic {
         let (signal, bulk) = population.eigenvalues()?;
         let records = records as u64;
         let mut sentences = vec![format!(
-            "At n = {}, p = {dimension}, k = {rank}, ε = {epsilon}: {}; a random subspace has {} and the largest error \
-             is {}.",
+            "Error at n = {}, p = {dimension}, k = {rank}, ε = {epsilon}: {}; a random subspace {}; the largest \
+             possible {}.",
             grouped(records),
             parts.join(", "),
             two(random),
@@ -310,13 +311,13 @@ impl Synthetic {
             let threshold = population.threshold(family, epsilon, records, self.sparse())?;
             let (gap, needed) = (signal - bulk, threshold.eigenvalue - bulk);
             let side = if gap > needed { "above" } else { "below" };
-            let known = if self.sparse() { " even with the rows that matter known beforehand" } else { "" };
-            let records = threshold.records.map_or("no number of records would do".to_owned(), |records| {
-                format!("it takes {} records to reach it", grouped(records))
+            let known = if self.sparse() { ", even if the nonzero rows are known" } else { "" };
+            let records = threshold.records.map_or("no number of records suffices".to_owned(), |records| {
+                format!("{} records would reach it", grouped(records))
             });
             sentences.push(format!(
-                "That is {side} the threshold of recovery with {name}{known}: the gap is {gap:.5} and {needed:.5} is \
-                 needed; {records}."
+                "This setting is {side} the threshold of recovery with {name}{known}: the gap is {gap:.5}, and \
+                 {needed:.5} is needed; {records}."
             ));
         }
         sentences.extend(self.trends(table)?);
@@ -377,7 +378,7 @@ impl Experiment for Synthetic {
     }
 
     fn findings(&self, scale: Scale, table: &Table) -> Findings {
-        // The parameters are constants that all have a law.
+        // The parameters are constants, and each has a law of the noise.
         let grids = self.thresholds(scale).into_iter().collect();
         let measured = self.measured(table).unwrap_or_else(|error| vec![error.to_string()]);
         let mut differences: Vec<String> = self.differences.iter().map(|text| (*text).to_owned()).collect();

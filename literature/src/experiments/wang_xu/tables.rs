@@ -20,7 +20,7 @@ use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::{Rank, principal_components};
 use ldp_pca::subspace::{Subspace, projection_distance};
 
-/// Both tables have k = 10.
+/// k of both tables.
 const RANK: usize = 10;
 
 /// One of the two tables.
@@ -28,7 +28,7 @@ pub(in crate::experiments) struct Tables {
     name: &'static str,
     title: &'static str,
     says: &'static str,
-    /// s and epsilon of each row of a data set.
+    /// s and epsilon of each row, for every data set.
     settings: [(usize, f64); 3],
     /// The paper's numbers for them.
     printed: [(&'static str, [f64; 3]); 6],
@@ -67,7 +67,7 @@ pub(in crate::experiments) const TABLE_2: Tables = Tables {
     ],
 };
 
-/// Records divided by their norms; those that are zero are left out, as they have no direction.
+/// Records divided by their norms. Zero records have no direction and are left out.
 pub(super) fn of_unit_norm(matrix: &Matrix) -> Result<Sample, ExperimentError> {
     let norm = |row: &[f64]| row.iter().map(|value| value * value).sum::<f64>().sqrt();
     let mut values = Vec::with_capacity(matrix.values.len());
@@ -80,11 +80,11 @@ pub(super) fn of_unit_norm(matrix: &Matrix) -> Result<Sample, ExperimentError> {
     Ok(Sample::new(matrix.columns, values)?)
 }
 
-/// Features from which on Algorithm 2's problem is solved by its certified solver instead of ADMM: each step of ADMM is
+/// From this many features on, the certified solver solves Algorithm 2's problem instead of ADMM. Each step of ADMM is
 /// an eigendecomposition, which takes a minute at 7,129 features.
 const ADMM_FEATURES: usize = 1000;
 
-/// From this many features on a cell takes gigabytes, and runs alone.
+/// From this many features on, a cell takes gigabytes and runs alone.
 const LARGE: usize = 4000;
 
 impl Tables {
@@ -148,16 +148,16 @@ impl Tables {
             let exact = exact.map_or(String::new(), |exact| two(exact.mean));
             let mut noises = vec![];
             for (name, family) in [("the printed noise", printed_noise()?), ("double-cap", DOUBLE_CAP)] {
-                // The deviation of an entry does not depend on the number of features.
+                // The standard deviation of an entry does not depend on the number of features.
                 let noise = family.build(Epsilon::new(epsilons)?, 1, unit_ball()?)?.entry_deviation() / n.sqrt();
                 noises.push(format!("{:.3} with {name}", noise * known.sqrt()));
             }
             sentences.push(format!(
                 "{name}, {} records: the {RANK} components of the reference have variances from {largest:.3} down to \
-                 {smallest:.4} (largest s). At ε = {epsilons}, the most there is, noise on {known} rows alone moves \
-                 eigenvalues by up to twice {}: a component below that cannot be recovered even if those rows were \
-                 known. \
-                 Plain components without privacy are {exact} from the reference on average, a random subspace {}.",
+                 {smallest:.4} (largest s). At ε = {epsilons}, the largest, noise on {known} rows alone moves \
+                 eigenvalues by up to twice {}: a component below that cannot be recovered even if those rows are \
+                 known. The mean distance from the reference is {exact} for plain components without privacy and {} \
+                 for a random subspace.",
                 grouped(n as u64),
                 noises.join(" and "),
                 two(random),
@@ -218,10 +218,10 @@ impl Experiment for Tables {
         let largest = (2.0 * RANK as f64).sqrt();
         let mut differences = texts([
             "With 62 or 72 records of 2,000 or 7,129 features no local mechanism can recover anything: one report is \
-             mostly noise whatever the mechanism, and 72 of them do not average it out. The paper's numbers for these \
-             sets are therefore not those of the algorithm that it prints.",
-            "An error of exactly √10 = 3.162 or √6 = 2.449 at s = k = 10 is that of two sets of ten features that \
-             share five or seven. Ten features picked at random from 7,128 share none.",
+             mostly noise under every mechanism, and 72 reports do not average it out. So the paper's numbers for \
+             these sets do not come from the algorithm that it prints.",
+            "At s = k = 10, an error of exactly √10 = 3.162 or √6 = 2.449 means that the two sets of ten features \
+             share five or seven. Ten features picked at random from 7,128 would share none.",
         ]);
         let impossible: Vec<String> = (self.printed.iter())
             .flat_map(|(name, values)| values.iter().map(move |value| (name, value)))
@@ -230,7 +230,7 @@ impl Experiment for Tables {
             .collect();
         if !impossible.is_empty() {
             differences.push(format!(
-                "The paper prints {}, above the largest value that the distance can have, √(2k) = {largest:.3}.",
+                "The paper prints {}, which is above the largest value of the distance, √(2k) = {largest:.3}.",
                 impossible.join(", ")
             ));
         }
@@ -268,7 +268,8 @@ fn cell_rows(
     Ok(rows)
 }
 
-/// Components without privacy or sparsity; through the products of records where there are fewer of them than features.
+/// Components without privacy or sparsity, computed from the records' products if there are fewer records than
+/// features.
 fn components(sample: &Sample, rank: Rank) -> Result<Subspace, ExperimentError> {
     if sample.records() >= sample.dimension() as u64 {
         return Ok(Subspace::new(&principal_components(sample.second_moment(), rank)?.vectors)?);
