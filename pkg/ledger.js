@@ -286,7 +286,7 @@ function openDatabase(name) {
     request.onerror = () => reject(request.error);
     request.onsuccess = () => {
       const database = request.result;
-      // Whoever deletes the data, or a later version of this library, is not kept waiting.
+      // A visitor who deletes the data, or a later version of this library, does not have to wait.
       const close = (database.onversionchange = () => database.close());
       resolve({ change: transactions(database), close });
     };

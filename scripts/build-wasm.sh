@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the library for browsers into pkg/wasm, and prints the sizes: client, what a page loads to randomize records,
-# lab, with all that follows, methods, those of the literature that the lab has no room for, and records, what the demo
-# page reads files with, which is no part of the package. Does nothing more where pkg/wasm is up to date.
+# Builds the library's modules for browsers into pkg/wasm and prints their sizes. The client randomizes records, the lab
+# has all later steps, methods has the literature's methods that are too large for the lab, and records reads the demo
+# page's files and is not in the package. Modules that are up to date are not built again.
 #
 # usage: scripts/build-wasm.sh [--quick] [client|lab|methods|records]...   (all by default)
 #   --quick   compiled once for all of them and optimized in one pass: there sooner, but larger. For the demo

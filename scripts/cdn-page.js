@@ -1,4 +1,4 @@
-// Writes examples/cdn.html with the hashes of the package as it is built, to standard output.
+// Writes examples/cdn.html, with the hashes of the built package, to standard output.
 //
 // usage: node scripts/cdn-page.js > page.html   (after scripts/build-wasm.sh)
 

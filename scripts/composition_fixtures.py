@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/vectors/accounting/composition.json: what one person's reports lose together, not by the crate.
+"""Writes tests/vectors/accounting/composition.json: one person's total privacy loss, without the crate.
 
     python3 -m pip install mpmath && python3 scripts/composition_fixtures.py
 

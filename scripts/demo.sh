@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The demo: an aggregator, simulated users and the components of their reports, then the page on which to take part.
-# Only the command line has to be built first. The page is built while the demo runs, which says when the page is ready.
+# The demo: an aggregator, simulated users and the components of their reports, then a page for taking part. Only the
+# command line is built first. The page is built while the demo runs, and the demo says when it is ready.
 #
 # usage: scripts/demo.sh [option of `ldp-pca demo`]...
 set -euo pipefail

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Sourced by the other scripts. The project's own tools come first on PATH, wasm-opt above all: wasm-pack takes the
-# first one it finds, and an old one breaks the module without saying so.
+# Sourced by the other scripts. The project's own tools come first on PATH, above all wasm-opt: wasm-pack takes the
+# first one that it finds, and an old one breaks the module silently.
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT" || exit
 export PATH="$ROOT/node_modules/.bin:$ROOT/.tools/bin:$PATH"

@@ -19,7 +19,7 @@ const FLOORS = [
   ["ldp-pca-lab", "ldp-pca-cli", "ldp-pca-studies"],
 ];
 
-/** The library's features. One more is one more way to build it, which somebody has to test. */
+/** The library's features. Each feature is one more way to build it, which needs tests. */
 const FEATURES = ["client", "default", "js"];
 
 /** Generated, or lists of texts. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes python/requirements/*.txt from the .in files beside them: every package that they bring, with its version and
-# the hashes of its files, without which pip installs nothing.
+# the hashes of its files. pip installs nothing without the hashes.
 #
 # usage: scripts/lock-python.sh [--upgrade]   (--upgrade also renews what the .in files do not name)
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Finds the faults that the tests do not notice. Changes the code in thousands of small ways, one at a time, and runs
-# the tests that reach the change. What may survive is listed, with the reason: mutants/equivalent.toml,
-# tests/mutants/javascript.json.
+# the tests that reach the change. mutants/equivalent.toml and tests/mutants/javascript.json list the changes that may
+# survive, with the reason.
 #
 # usage: scripts/mutants.sh [javascript | rust [OPTION]... | faults [NAME]...]   (javascript and rust by default)
 #   rust          the crate; options are those of mutants/ (--help lists them), of which these are the ones to know:

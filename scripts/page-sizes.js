@@ -1,5 +1,6 @@
-// The downloads of a visitor of the built page, file by file, in bytes after brotli: as a host with precompressed files
-// sends. The budget is that of the whole page, with every section in view, without what a visitor has to ask for.
+// The downloads of a visitor of the built page, file by file, in bytes after brotli, as sent by a host with
+// precompressed files. The budget is for the whole page, with every section in view, without the files loaded on
+// request.
 //
 // usage: node scripts/page-sizes.js   (after `make page`)
 

@@ -3,7 +3,7 @@
 //
 // usage: node scripts/public-items.js [--list] [--limit N] [FILE]
 //   --list      prints the paths
-//   --limit N   fails where there are more than N
+//   --limit N   fails if there are more than N
 //   FILE        rustdoc's JSON; target/doc/ldp_pca.json where none is named, written by
 //               RUSTC_BOOTSTRAP=1 cargo rustdoc -p ldp-pca --lib -- -Z unstable-options --output-format json
 

@@ -1,5 +1,5 @@
-// The README's pictures, from the demo page in a real Chromium, light and dark: one report beside its record, and what
-// privacy costs. `make page` comes first.
+// Takes the README's pictures from the demo page in a real Chromium, light and dark: one report beside its record, and
+// the cost of privacy. Run `make page` first.
 //
 // usage: node scripts/readme-pictures.js
 

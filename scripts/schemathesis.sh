@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Property tests of the aggregator's interface against its own description (/openapi.json): no status 5xx, no answer
-# that the description lacks, nothing accepted that it forbids. Needs Python; installs schemathesis into .tools.
+# Property tests of the aggregator's interface against its own description (/openapi.json): no status 5xx, no
+# undescribed answer, and no forbidden request accepted. Needs Python; installs schemathesis into .tools.
 #
 # usage: scripts/schemathesis.sh [EXAMPLES]   (per operation, 100 by default)
 set -euo pipefail

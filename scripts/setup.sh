@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what building and testing need, on a machine that has Rust and Node. A second run finds everything in place.
+# Installs the tools for building and testing, on a machine that has Rust and Node. A second run changes nothing.
 #
 # usage: scripts/setup.sh [native|quick|cli|page|wasm|browser|consumers|python|spark|release|schemathesis|test]...
 #   native     compiler, rustfmt, clippy, nextest, which runs the tests, cargo-deny, which checks the dependencies, and

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every check there is, in the order in which a mistake is cheapest to find. Stops at the first that fails.
+# Runs every check. Cheap checks come first. Stops at the first failure.
 #
 # usage: scripts/test.sh [native|wasm|browser|consumers|python|spark|quick]...
 #   All but quick by default; no spark where SKIP_SPARK=1.

@@ -270,7 +270,7 @@ fn reports_and_aggregates_are_those_of_the_vectors() {
     }
 }
 
-/// There is one thread only; asking for more is no mistake.
+/// There is only one thread. A request for more is not an error.
 #[wasm_bindgen_test]
 fn threads_that_cannot_be_had_are_done_without() {
     let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(1.0).unwrap(), candidates: 4, cap: 1 };

@@ -1,5 +1,6 @@
-//! Writes the JavaScript bindings of a compiled module: `wasm-bindgen --target bundler --no-typescript`, through its
-//! library. That builds in a quarter of the time that its command-line tool takes, and Cargo.lock pins it.
+//! Writes the JavaScript bindings of a compiled module, as `wasm-bindgen --target bundler --no-typescript` does,
+//! through wasm-bindgen's library. The library builds in a quarter of the time of the command-line tool, and Cargo.lock
+//! pins its version.
 
 use std::process::ExitCode;
 

@@ -198,7 +198,7 @@ def test_a_record_without_any_value_has_a_report(bounding: Any, mechanism: str, 
         [{name: None for name in nulls}] * 3,
         pd.DataFrame(nulls),
         pd.DataFrame(nulls, dtype="category"),
-        # Of whatever type: there is no value that could be of another than the task's.
+        # Of any type: without values, no type can differ from the task's.
         pd.DataFrame({name: pd.Series([pd.NaT] * 3) for name in nulls}),
         pd.DataFrame({name: [NAN] * 3 for name in nulls}),
         pa.table(nulls),

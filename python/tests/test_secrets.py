@@ -109,7 +109,7 @@ def arrow(columns: dict[str, list[Any]]) -> Any:
 
 def polars(columns: dict[str, list[Any]]) -> Any:
     if any(isinstance(value, Raising) for values in columns.values() for value in values):
-        # polars itself tells of them, on standard error.
+        # polars itself prints them on standard error.
         return NoTable()
     try:
         return pl.DataFrame(columns, strict=False)

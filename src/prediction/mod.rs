@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(refused(vec![0.5, 0.25f64.next_down()], 0.25), (0.25f64.next_down(), "signal"));
         assert_eq!(refused(vec![], -f64::MIN_POSITIVE), (-f64::MIN_POSITIVE, "bulk"));
         assert!(matches!(Spectrum::new(0, vec![], 0.0), Err(PredictionError::Spectrum { .. })));
-        // What signals leave of 1 is spread over the others; rounding is no reason to refuse them.
+        // The rest of 1 is spread over the other eigenvalues. Signals are not refused because of rounding.
         assert_eq!(Spectrum::of_unit_trace(4, vec![0.5, 0.25]).unwrap().bulk(), 0.125);
         for sum in [1.0, 1.0 + 0.9e-9] {
             assert_eq!(Spectrum::of_unit_trace(4, vec![sum]).unwrap().bulk(), 0.0);

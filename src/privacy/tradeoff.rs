@@ -47,8 +47,8 @@
 //! their difference: its power is `Phi(Phi^-1(alpha) + Delta / sigma)` (Dong, Roth & Su 2022, Definition 2.6), where
 //! `Delta / sigma = sqrt(2 rho)`. Let t be the sampler's total variation. A test that is false with alpha under the
 //! sampled law is so with at most alpha + t under the real one, and its powers differ by at most t:
-//! `Phi(Phi^-1(alpha + t) + sqrt(2 rho)) + t`. The paper's shape has more noise off the diagonal, which is no help to
-//! e_1 against e_2.
+//! `Phi(Phi^-1(alpha + t) + sqrt(2 rho)) + t`. The paper's shape has more noise off the diagonal, which does not help
+//! against e_1 and e_2.
 //!
 //! # Proof for (epsilon, delta)
 //! Both inequalities of the guarantee, for the set of accusing reports and for the other ones: power is at most

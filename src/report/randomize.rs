@@ -35,8 +35,8 @@ impl Task {
     /// requires; otherwise like [`randomize`](Self::randomize). An id is for one report: two reports with one id count
     /// once.
     ///
-    /// The guarantee is the same. Both mechanisms' proofs hold for every fixed id, whoever chose it and why, as long as
-    /// this device draws the noise afterwards. The issuer of the id can recognize the report that has it.
+    /// The guarantee is the same. Both mechanisms' proofs hold for every fixed id, no matter who chose it and why, as
+    /// long as this device draws the noise afterwards. The issuer of the id can recognize the report that has it.
     ///
     /// # Errors
     /// [`RandomizeError`] for a record that does not fit the task, and when the system gives no randomness.

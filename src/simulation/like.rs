@@ -1,4 +1,4 @@
-//! Collections from people like those whose second moments are known.
+//! Simulated collections from a population of which only the second moments are known.
 
 use rand::Rng;
 
@@ -10,21 +10,21 @@ use crate::record::Bounding;
 use crate::recovery::Rank;
 use crate::subspace::Subspace;
 
-/// A collection of `records` reports of unit-norm records, once for each mechanism: [`Trial`](super::Trial) for a
-/// population of which the second moments are known, and nothing else.
+/// A collection of `records` reports of unit-norm records, once for each mechanism. It is [`Trial`](super::Trial) for a
+/// population of which only the second moments are known.
 ///
-/// The records count as an independent sample of the population, and errors are errors about its components. Estimates
-/// are drawn from [their law](crate::noise_law), which says what of it is exact, in `O(d^3)` operations whatever the
-/// number of records.
+/// The records count as an independent sample of the population, and errors are measured from the population's
+/// components. Estimates are drawn from [their law](crate::noise_law), which states the parts of it that are exact. A
+/// draw takes `O(d^3)` operations for any number of records.
 #[derive(Debug)]
 pub struct TrialLike<'a> {
     /// The population's second moments, d × d.
     pub second_moments: &'a SpikedCovariance,
-    /// How the records are randomized, each time on their own.
+    /// The mechanisms. Each one randomizes the records independently of the others.
     pub mechanisms: &'a [Mechanism],
-    /// How many are asked, n, at least 1.
+    /// The number of people asked, n, at least 1.
     pub records: u64,
-    /// How many components are recovered, k.
+    /// The number of components to recover, k.
     pub rank: Rank,
 }
 
@@ -83,9 +83,10 @@ mod tests {
         (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0) / n)
     }
 
-    /// Mean errors of 300 collections of 4000 records of one population, to 4.9 standard errors each (alpha 1e-6). By
-    /// each mechanism: those of records that are drawn one by one, within the 8 % by which their fourth moments differ
-    /// from normal ones. Without privacy those moments are all that counts: there it is the theory's of normal records.
+    /// Mean errors of 300 collections of 4000 records of one population, to 4.9 standard errors each (alpha 1e-6). With
+    /// each mechanism they agree with the errors of records that are drawn one by one, up to the 8 % by which the
+    /// fourth moments of those records differ from normal ones. Without privacy only those moments matter, so the
+    /// errors agree with the theory for normal records.
     #[test]
     fn errors_are_those_of_a_population_with_these_second_moments() {
         let mut rng = ChaCha12Rng::seed_from_u64(7);
@@ -118,7 +119,7 @@ mod tests {
             let tolerance = 4.9 * (variance + own).sqrt() + 0.08 * expected;
             assert!((found - expected).abs() < tolerance, "{place}: {found} {expected} {tolerance}");
         }
-        // Privacy costs something, so that a tolerance is no blind one.
+        // Privacy increases the error by more than the tolerance, so the comparison can fail.
         assert!(mean(&errors[1][0]).0 < 0.3 * mean(&errors[1][1]).0);
     }
 

@@ -71,7 +71,7 @@ test("mechanism and epsilon change the report and its promise, and are in the ad
     (hash) => ["running=-5", "mechanism=gaussian", "epsilon=8"].every((part) => hash.includes(`one-report.${part}`)),
   );
 
-  // Whoever opens the link has the same controls.
+  // A visitor who opens the link sees the same values.
   const { page: other } = await open({ hash: await page.evaluate(() => location.hash) });
   assert.equal(await other.getByLabel("running", { exact: true }).inputValue(), "-5");
   assert.equal(await other.locator("#one-report-form").getByLabel("Privacy loss ε").inputValue(), "8");

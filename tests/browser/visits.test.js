@@ -1,6 +1,6 @@
-// Visits from "agree" to "counted" in real browsers, with everything that can go wrong: what the page learned about its
-// report is what becomes of it, and it is counted once, never, or later, as was said. The table that it prints is that
-// of docs/visits.md.
+// Visits from "agree" to "counted" in real browsers, with everything that can go wrong. They check that the page learns
+// the truth about its report: it is counted once, never, or later, as the page was told. The table that this file
+// prints is in docs/visits.md.
 
 import assert from "node:assert/strict";
 import { request as send } from "node:http";

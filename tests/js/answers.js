@@ -1,4 +1,4 @@
-// A server that answers as it is told, for what the real aggregator does not do on demand.
+// A server with scripted answers, for behaviour that the real aggregator does not show on demand.
 
 import { createServer } from "node:http";
 

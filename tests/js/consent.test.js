@@ -94,7 +94,7 @@ test("every language says all, and an app's own may not say less", () => {
   assert.throws(() => consent(Task.parse(TASK), { sentences: less }), { code: "argument", message: /'promise'/ });
 });
 
-test("of a freed task there is no statement", () => {
+test("a freed task gives no statement", () => {
   const task = Task.parse(TASK);
   task.free();
   assert.throws(() => consent(task), LdpPcaError);

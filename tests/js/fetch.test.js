@@ -81,7 +81,7 @@ test("a URL without a scheme is an error that says so", async () => {
   await refuses(Task.fetch("localhost:8099/tasks/1"), "fetch", undefined, /give http:\/\/ or https:\/\//);
 });
 
-test("documents that are no tasks have the same errors as from a text", async (t) => {
+test("invalid documents give the same errors as their text does", async (t) => {
   for (const [document, part] of [
     [{ ...TASK, note: 1 }, /note/],
     [{ ...TASK, version: 1 }, /version 1/],

@@ -121,7 +121,7 @@ test("sums are the real ones where nothing is rounded, and the next double or th
   }
 });
 
-test("a task costs the same whatever becomes of its report, and once", async () => {
+test("a task costs the same whether or not its report is sent, and only once", async () => {
   const refused = failure("refused", "expired", { status: 403, type: "task-expired" });
   const down = failure("network", "no answer");
   const becomes = {
@@ -182,7 +182,7 @@ test("two tabs have one budget, and a task in both costs once", async () => {
   await fits(wide, randomizerOf(6, 2));
 });
 
-test("limits that make no sense open nothing, and what is no randomizer books nothing", async () => {
+test("invalid limits open no ledger, and a value that is not a randomizer books nothing", async () => {
   for (const limits of [
     undefined,
     {},

@@ -216,7 +216,7 @@ test("what an aggregator refuses for good is refused, with its error, until it i
   assert.equal(calls.length, 3);
 });
 
-test("what fails otherwise is pending, with its error and when to try again, and whatever is no answer is thrown", async () => {
+test("other failures leave the report pending, with the error and the retry time; a bug is thrown", async () => {
   const device = newDevice();
   const busy = failure("rate-limit", "busy", { status: 429, retryAfter: 12 });
   let error = busy;
@@ -389,7 +389,7 @@ test("of two tabs at once both send the report of the first", async () => {
   const bytes = bytesOf(1);
   bytes[0] = 77;
   first.resolve({ ...other.randomize(RECORD), bytes });
-  await assert.rejects(sending[0], { code: "argument" }, "what is no report is not kept");
+  await assert.rejects(sending[0], { code: "argument" }, "a value that is not a report is not kept");
   assert.equal((await sending[1]).status, "accepted");
   assert.deepEqual(calls.map(({ report }) => report.bytes), [bytesOf(1)]);
   // Data that is deleted meanwhile comes back with the report.
@@ -424,7 +424,7 @@ test("what cannot be noted does not change the outcome", async () => {
   }
 });
 
-test("three writes are all that sending takes, and the last is on the disk when the outcome is told", async () => {
+test("sending takes three writes, and the last is on the disk before the outcome is reported", async () => {
   for (const [verdict, state] of [
     [() => ({ status: "accepted", attempts: 1 }), "sent"],
     [() => { throw expired(); }, "refused"],

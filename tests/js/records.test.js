@@ -127,7 +127,7 @@ test("trials are reproducible, and their errors fall with the number of reports"
   });
 });
 
-test("a file that is no table of records is refused with line and column, and no value of it", () => {
+test("a file that is not a table of records is refused with line and column, and without its values", () => {
   const secret = "hunter2";
   const numbers = Array.from({ length: 300 }, (_, row) => `${row},${row % 7}`).join("\n");
   const cases = [

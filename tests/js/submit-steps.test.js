@@ -355,7 +355,7 @@ test("an address is absolute, or relative to the page's", (t) => {
   assert.equal(absolute(" http://d.example ").href, "http://d.example/");
 });
 
-test("what is no report, or promises nothing, is not sent", async () => {
+test("a value that is not a report, or that states no guarantee, is not sent", async () => {
   for (const other of [undefined, {}, report.bytes, { ...report }, reportOf(bytesOf(1), digest, null)]) {
     await assert.rejects(submit(other, { url }), { code: "argument" });
   }

@@ -259,7 +259,7 @@ test("an attempt without an answer ends in time, and is repeated", async (t) => 
   assert.deepEqual(submission, { status: "accepted", attempts: 2 });
 });
 
-test("the deadline is for all attempts and waits together, and the last error is told", async (t) => {
+test("the deadline covers all attempts and waits together, and the last error is reported", async (t) => {
   const silent = await answering(t, () => {});
   await refuses(submit(report, { url: silent.url, deadline: 60, ...QUICK }), "network", undefined);
   assert.equal(silent.requests.length, 1);

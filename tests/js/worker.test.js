@@ -529,7 +529,7 @@ async function thread() {
 const MODULE = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 
 // The module is loaded once for all tests of this file, here.
-test("the worker's script has questions wait for the module, and one that fails to load is told", async () => {
+test("in the worker's script requests wait for the module, and a module that fails to load is reported", async () => {
   const ask = await thread();
   const wrong = await ask("init", Uint8Array.of(1, 2, 3));
   assert.equal(wrong.error.code, "init");

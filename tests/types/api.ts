@@ -38,7 +38,7 @@ new Randomizer(task);
 // @ts-expect-error a delta alone does not say it
 new Randomizer(task, { maxDelta: 0 });
 task.detection.power satisfies number;
-// @ts-expect-error there is none: for a delta above 0 it is no theorem
+// @ts-expect-error it is absent: for a delta above 0 the theorem does not hold
 task.oddsFactor;
 const randomizer = new Randomizer(task, { maxEpsilon: 1, maxDelta: 0 });
 

@@ -1,8 +1,8 @@
-// Records of the visitor's own, which the charts can be about in place of made-up ones.
+// The visitor's own records, which the charts can show in place of made-up ones.
 
-/** What the charts take of them: nothing of a single record. */
+/** The facts about the records that the charts use; none is about a single record. */
 export interface OwnRecords {
-  /** Of the file. */
+  /** The file's name. */
   readonly name: string;
   readonly rows: number;
   readonly dimension: number;
@@ -10,11 +10,11 @@ export interface OwnRecords {
   readonly eigenvalues: readonly number[];
   /** The mean of `x x^T` over the records, d × d numbers. */
   readonly secondMoment: Float64Array;
-  /** The module that draws from them. */
+  /** The module that draws estimates from the second moments. */
   readonly module: WebAssembly.Module;
 }
 
-/** The records that the charts are about, if they are the visitor's. */
+/** The visitor's records, while the charts are about them. */
 export class RecordsInUse {
   #current: OwnRecords | undefined;
   readonly #onChange: (() => void)[] = [];
@@ -23,11 +23,11 @@ export class RecordsInUse {
     return this.#current;
   }
 
-  /** `undefined` for made-up ones. */
+  /** `undefined` returns to made-up records. */
   use(records: OwnRecords | undefined): void {
     if (records === this.#current) return;
     this.#current = records;
-    // What a section has for one kind of records alone: style.css.
+    // style.css shows and hides the parts that are for one kind of records only.
     document.body.classList.toggle("own-records", records !== undefined);
     for (const listener of this.#onChange) listener();
   }

@@ -171,8 +171,8 @@ mod tests {
         SvmSettings { cost, tolerance: 1e-12, epochs: 100_000 }
     }
 
-    /// Two records at +-1 on a line: by symmetry the intercept is 0, and `w^2 / 2 + 2 C (1 - w)` is least at `min(1, 2
-    /// C)`.
+    /// Two records at +-1 on a line: by symmetry the intercept is 0, and `w^2 / 2 + 2 C (1 - w)` has its minimum at
+    /// `min(1, 2 C)`.
     #[test]
     fn the_solution_of_two_records_is_the_one_by_hand() {
         let mut rng = ChaCha12Rng::seed_from_u64(1);

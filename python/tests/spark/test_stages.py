@@ -68,7 +68,7 @@ def test_repeated_ids_are_told_of_up_to_a_number(made: Callable[[str], Any]) -> 
 
 
 def test_the_last_task_holds_no_more_repeated_ids_than_it_tells_of(made: Callable[[str], Any]) -> None:
-    """However many tasks before it, each of which tells of as many."""
+    """The limit holds for any number of earlier tasks, each of which reports as many."""
     merge = stages._Merge(job(made("few").task, most_repeated=10))
     for task in range(20):
         merge.take(stages.REPEATED, 0, pa.py_buffer(np.arange(11 * task, 11 * task + 11, dtype="<u8").tobytes()))

@@ -1,5 +1,5 @@
-// The visitor's own records: a file that is dropped, chosen or pasted. What reads it, in own/records.ts, is loaded with
-// its module when there is a file.
+// The visitor's own records: a file that is dropped or chosen, or pasted text. The code that reads it, own/records.ts
+// and its module, is loaded with the first file.
 
 import { unlessAborted } from "../concurrency.js";
 import { type Context, element } from "../context.js";
@@ -27,7 +27,7 @@ export function start(root: HTMLElement, { announce, lab, pool, records, state }
   let found: Found | undefined;
   let stop = new AbortController();
 
-  /** Reads the file anew, with the present choices. */
+  /** Reads the file again, with the current choices. */
   async function read(): Promise<void> {
     if (!file) return;
     const { name } = file;
@@ -72,10 +72,10 @@ export function start(root: HTMLElement, { announce, lab, pool, records, state }
   }
 
   chosen.addEventListener("change", () => take(chosen.files?.[0]));
-  // A file that was chosen before this section had its turn.
+  // A file that was chosen before this section started.
   take(chosen.files?.[0]);
   element("own-paste").addEventListener("click", () => take(new File([text.value], "the pasted text")));
-  // Anywhere on the page; a text that is dragged into an input is none of this.
+  // Files may be dropped anywhere on the page. Text that is dragged into an input is left alone.
   for (const name of ["dragover", "dragleave", "drop"] as const) {
     document.addEventListener(name, (event) => {
       if (!event.dataTransfer?.types.includes("Files")) return;
@@ -116,7 +116,7 @@ function save(name: string, text: string): void {
   download(name, new Blob([text], { type: "application/json" }));
 }
 
-/** The names in an input, with commas between. */
+/** The names in an input, separated by commas. */
 function listed(id: string): string[] {
   const names = element<HTMLInputElement>(id).value.split(",").map((name) => name.trim());
   return names.filter((name) => name !== "");

@@ -111,7 +111,7 @@ fn finished_cells_are_kept_until_seed_or_records_change() {
     let other = with_records(401);
     folder.write("data/covertype.npy", other.read("data/covertype.npy"));
     assert_eq!(cells(&run(2)), (all, 0));
-    // What is no such file at all is replaced as a whole, but not lost: it is the second that is set aside.
+    // A file of another kind is replaced as a whole but not lost: it is the second file that is set aside.
     folder.write(&kept, b"not ours\n{}\n");
     assert_eq!(cells(&run(2)), (all, 0));
     assert_eq!(folder.read_text(&format!("{kept}.old2")), "not ours\n{}\n");

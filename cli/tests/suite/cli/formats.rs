@@ -196,7 +196,7 @@ fn a_decimal_comma_is_refused_with_its_place_or_read() {
     for command in ["randomize points.csv -t task.json -o out.ldpr", "schema infer points.csv"] {
         folder.run(&format!("{command} --decimal-comma")).refused(1, &["points.csv, line 3: column", "without points"]);
     }
-    // The first of them is no name either, and a column of texts may have them.
+    // A decimal comma in the first line is not a name either, but a column of texts may contain commas.
     folder.write("first.csv", "1,5;2\n3;2\n");
     folder.run("schema infer first.csv").refused(1, &["first.csv, line 1: column 1", "--decimal-comma"]);
     assert_eq!(folder.run("schema infer first.csv --decimal-comma --json").json()["rows"], 2);

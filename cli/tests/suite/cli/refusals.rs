@@ -376,7 +376,7 @@ fn matrices_that_cannot_be_read_are_refused_with_the_remedy() {
     let zeros = [0u8; 64];
     let whole = npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]);
     let deep = [&b"\x93NUMPY\x01\x00\x88\x13"[..], &[b'('; 5000]].concat();
-    // What stands in texts is no bracket, but as deep for a parser that tries again.
+    // Brackets inside texts do not count, but they are as deep for a parser that tries again.
     let texts = "(')',".repeat(20);
     let escaped = r"{'descr': '<f8', 'fortran_order': False, 'sha\x70e': (4294967296, 4294967296), }";
     let fields = "{'descr': [('a', '<f8'), ('b', '<u1')], 'fortran_order': False, 'shape': (1, 2), }";

@@ -104,7 +104,7 @@ fn the_components_of_a_centred_task_are_those_about_the_mean() {
     assert_eq!(found["noise_deviation"], covariance.noise_deviation());
     assert_eq!(found["noise_edge"], covariance.noise_edge());
     assert_eq!(found["mean"], serde_json::to_value(covariance.mean().unwrap()).unwrap());
-    assert_eq!(server.get(&path(&centred, "/recovery?rank=5")).status, 400, "the constant is no feature");
+    assert_eq!(server.get(&path(&centred, "/recovery?rank=5")).status, 400, "the constant does not count as a feature");
     assert!(server.get(&path(&task(), "/recovery?rank=1")).json().get("mean").is_none());
 }
 

@@ -272,7 +272,7 @@ fn reports_come_over_tls() {
     }
 }
 
-/// Whoever stands before the server may have read another request out of the same bytes.
+/// A proxy before the server may have read another request from the same bytes.
 #[test]
 fn requests_of_which_it_is_uncertain_where_they_end_or_whose_they_are_are_refused_and_closed() {
     let data = tempdir().unwrap();

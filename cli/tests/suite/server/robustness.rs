@@ -188,7 +188,7 @@ fn a_disk_that_is_full_for_a_while_costs_nothing_that_was_acknowledged() {
     let filler = folder.join("filler");
     let mut file = std::fs::File::create(&filler).unwrap();
     while file.write_all(&[1; 4096]).is_ok() {}
-    // Room that was taken ahead may still be there: more reports, until there is no more.
+    // Space that was reserved earlier may be left: send more reports until it is used up.
     let mut acknowledged = 1;
     let start = Instant::now();
     let mut extra = Vec::new();
@@ -267,8 +267,8 @@ fn kill(rounds: u64, filled: usize) {
         thread::scope(|scope| {
             for worker in 0..WORKERS {
                 let (acknowledged, sent, begin) = (&acknowledged, &sent, &begin);
-                // Whoever does not come to the barrier would keep the others waiting for ever: what may fail comes
-                // before.
+                // A thread that does not reach the barrier would keep the others waiting forever, so steps that may
+                // fail come before it.
                 let mut wire = Wire::connect(server.address);
                 let own = reports(&task(), 1_000_000 + 10 * round + worker as u64, 4000);
                 scope.spawn(move || {

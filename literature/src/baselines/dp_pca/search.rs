@@ -116,7 +116,7 @@ pub(super) fn search(
         let before = best.as_ref().map(|(captured, ..)| *captured);
         for (numerator, offset) in candidates(round) {
             let step = Step { numerator, offset, relative: false };
-            // A run that shows nothing has spent its share and is no candidate.
+            // A run that shows nothing has spent its share and is not a candidate.
             let Ok(run) = method.run(records, shape.rank, &plan, step, rng) else { continue };
             let (scalar, calibration) = evaluation(method, shape.records, share)?;
             let Some(captured) = captured(&scalar, &calibration, records, &run.basis, rng)? else { continue };

@@ -350,7 +350,7 @@ mod tests {
     /// The bytes searched at a time.
     const SEARCHED: [usize; 5] = [1, 7, EACH, MAX_PAGE_HEADER, 1 << 20];
 
-    /// Reports whose last bytes are no zeros.
+    /// Reports whose last bytes are not zero.
     fn reports() -> Vec<Report> {
         let mut all = model::reports(&compact(), &mut ChaCha8Rng::seed_from_u64(1), 200);
         all.retain(|report| !report.to_bytes()[EACH - 2..].contains(&0));

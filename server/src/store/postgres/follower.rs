@@ -65,11 +65,11 @@ impl Follower {
     /// or an earlier copy may have replaced it, and transaction ids may have been reused. So all sums start again, from
     /// a snapshot that agrees with the table.
     pub(super) async fn round(&mut self) -> Result<(), PostgresError> {
-        let (client, anew) = match self.client.take().filter(|client| !client.is_closed()) {
+        let (client, reconnected) = match self.client.take().filter(|client| !client.is_closed()) {
             Some(client) => (client, false),
             None => (self.connect().await?, true),
         };
-        let durable = self.follow(&client, anew).await?;
+        let durable = self.follow(&client, reconnected).await?;
         self.client = Some(client);
         durable
     }
@@ -87,8 +87,8 @@ impl Follower {
     }
 
     /// Whether the database keeps what it confirms, once everything was read.
-    async fn follow(&mut self, client: &Client, anew: bool) -> Result<Result<(), PostgresError>, PostgresError> {
-        let counted: BTreeMap<TaskDigest, u64> = if anew {
+    async fn follow(&mut self, client: &Client, reconnected: bool) -> Result<Result<(), PostgresError>, PostgresError> {
+        let counted: BTreeMap<TaskDigest, u64> = if reconnected {
             tasks_of(&self.tasks).iter().map(|task| (task.task().digest(), task.counts().records)).collect()
         } else {
             BTreeMap::new()
@@ -109,8 +109,8 @@ impl Follower {
         }
         let identity = self.identity.clone().unwrap_or_default();
         self.pool.follow(Database { identity, synchronous_commit }, durable.clone());
-        if anew || self.tasks_version != Some(version) {
-            self.read_tasks(client, anew.then_some(&counted), ended).await?;
+        if reconnected || self.tasks_version != Some(version) {
+            self.read_tasks(client, reconnected.then_some(&counted), ended).await?;
         }
         for task in tasks_of(&self.tasks) {
             let shared = &task.shared;

@@ -1,4 +1,4 @@
-// What becomes of the visitor's file: its schema, its spectrum, and a task to go on with.
+// The results from the visitor's file: its schema, its spectrum, and a task for the command line.
 
 import type { Task } from "ldp-pca/lab";
 import moduleUrl from "ldp-pca/ldp_pca_records_bg.wasm?url";
@@ -11,7 +11,7 @@ import { counted, number } from "../../format.js";
 import type { OwnRecords } from "../../own-records.js";
 import { fillTable } from "../../tables.js";
 
-/** More components than this, and more columns, are counted only. */
+/** The most components in the table, and the most columns that a sentence names. */
 const MOST_COMPONENTS = 12;
 const MOST_NAMES = 8;
 const MOST_BYTES = 500e6;
@@ -23,7 +23,7 @@ export interface Found {
 
 const load = compiledOnce(moduleUrl);
 
-/** Reads a file in a worker of its own, which ends with it, and tells how much is done. */
+/** Reads a file in its own worker, which ends afterwards, and reports progress. */
 export async function readRecords(
   pool: Pool,
   file: File,
@@ -53,7 +53,7 @@ export async function readRecords(
   }
 }
 
-/** What is known of the records, in words and in the table of the spectrum. */
+/** Shows the facts about the records, in words and in the table of the spectrum. */
 export function showRecords({ facts }: Found): void {
   const { rows, columns, features, alwaysZero, missing, eigenvalues } = facts;
   const sentences = [
@@ -81,7 +81,7 @@ export function taskOf(
 ): string {
   const type = mechanism as "double-cap" | "gaussian";
   const stated = recommendedMechanism(type === "gaussian" ? { type, epsilon, delta } : { type, epsilon });
-  // The schema's own text: its numbers keep their digits.
+  // The schema is inserted as text, so its numbers keep their digits.
   const rest = JSON.stringify({ bounding: { type: "unit-norm" }, mechanism: stated, folds: 1 }).slice(1);
   const task: Task = Tasks.parse(`{"version":2,"schema":${schema},${rest}`);
   const text = `${task}\n`;

@@ -36,7 +36,7 @@ impl Place {
         self.machine.fail(0, 0);
         let tasks = std::slice::from_ref(&self.task);
         let store = FolderStore::open_on(disk, Path::new("/data"), tasks, options).unwrap();
-        // What was in doubt is no damage.
+        // Reports that were in doubt do not count as damage.
         let damage = store.task(self.task.digest()).unwrap().damage();
         assert!(damage.places.is_empty() && damage.passed_over == 0, "{damage:?}");
         self.store = Some(store);

@@ -314,7 +314,7 @@ fn a_quota_is_filled_to_the_last_report_and_what_it_refuses_may_come_again() {
     assert_eq!(commit(&all[5..8]), Err((7, 5)));
     assert_eq!(commit(&all[6..8]), Ok((2, 0)));
     assert_eq!(commit(&all[5..6]), Err((7, 7)));
-    // Those that are there are no new ones.
+    // Stored reports are not new.
     assert_eq!(commit(&all[..5]), Ok((0, 5)));
     assert_eq!(served.counts().records, 7);
     assert_eq!(served.aggregate().unwrap(), sum(&task, all[..5].iter().chain(&all[6..8])));

@@ -372,7 +372,7 @@ fn a_start_reads_a_snapshot_and_what_came_since() {
     );
     let fourth = open();
     assert_eq!(fourth.aggregate(&task), sum_of(&task, &reports));
-    // One that cannot be read is no snapshot: what the tables have is counted.
+    // A snapshot that cannot be read does not count: the reports in the tables are counted.
     fourth.execute("UPDATE ldp_pca.snapshots SET bytes = substr(bytes, 2)");
     let rows = fourth.query("SELECT count(*) FROM ldp_pca.reports_1 WHERE report <> ''").parse::<u64>().unwrap();
     assert!(rows < 250);
