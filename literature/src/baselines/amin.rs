@@ -1,6 +1,6 @@
-//! Eigenvectors drawn one after the other, each from the exponential mechanism in the complement of those before it:
-//! the pure-epsilon covariance estimator of Amin, Dick, Kulesza, Muñoz Medina & Vassilvitskii (2019), as far as it
-//! concerns a subspace.
+//! Eigenvectors drawn one after the other, each from the exponential mechanism in the orthogonal complement of the
+//! earlier ones: the part of the pure-epsilon covariance estimator of Amin, Dick, Kulesza, Muñoz Medina & Vassilvitskii
+//! (2019) that gives a subspace.
 //!
 //! *The algorithm as printed* (Algorithm 1), for `C = X X^T` (here n A) of records in the unit ball:
 //!
@@ -11,21 +11,21 @@
 //! the estimate is the sum of lambda_i u_i u_i^T, and spends eps_0 + eps_1 + ... + eps_d
 //! ```
 //!
-//! For the leading k components, k draws are enough, and no eigenvalue is needed: the draws read C and the earlier
-//! draws, never an estimated eigenvalue, so eps_0 buys nothing here and is not spent. Each `u_i` is drawn exactly
-//! ([`bingham`]).
+//! For the leading k components, k draws are enough. They read C and the earlier draws but no estimated eigenvalue, so
+//! eps_0 is not spent. Each `u_i` is drawn exactly ([`bingham`]).
 //!
 //! *The guarantee argued.* One record replaced. Let every draw have density proportional to `exp(a u^T C u)`, and y
-//! replace x. For one draw the density changes by at most `e^a`, as |u . x|^2 and |u . y|^2 lie in [0, 1], and its
-//! normalising constant by another e^a: 2 a in all, and 2 k a for k draws by composition. The printed `a = eps_i / 4`
-//! is half of what that allows. But the draws are orthogonal, so that over all of them the densities change by
+//! replace x. For one draw the density changes by a factor of at most `e^a`, because |u . x|^2 and |u . y|^2 are in [0,
+//! 1], and its normalising constant by another e^a. That is 2 a in all, and 2 k a for k draws by composition; it allows
+//! twice the printed `a = eps_i / 4`. But the draws are orthogonal, so over all of them the densities change by
 //!
 //! ```text
 //! a sum_i (|u_i . x|^2 - |u_i . y|^2) <= a |V^T x|^2 <= a
 //! ```
 //!
-//! together, and only the k normalising constants by e^a each: the whole spends `(k + 1) a`. Our scale and the default
-//! is therefore `a = eps / (k + 1)`; as printed, with eps_i = eps / k, it spends `(k + 1) / (4 k)` of the eps claimed.
+//! together. Only the k normalising constants change by e^a each, so all draws spend `(k + 1) a`. Our scale, the
+//! default, is therefore `a = eps / (k + 1)`. The printed scale with eps_i = eps / k spends `(k + 1) / (4 k)` of the
+//! claimed eps.
 
 use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
@@ -38,12 +38,12 @@ use ldp_pca::privacy::Epsilon;
 use ldp_pca::recovery::{Rank, RecoveryError};
 use ldp_pca::subspace::Subspace;
 
-/// A draw's preference for directions of large variance.
+/// The scale of a draw's preference for directions of large variance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exponent {
     /// `a = eps / (4 k)`.
     AsPrinted,
-    /// `a = eps / (k + 1)`, all that the guarantee allows.
+    /// `a = eps / (k + 1)`, the largest that the guarantee allows.
     Exact,
 }
 
@@ -69,7 +69,7 @@ impl Amin {
         Self { epsilon, exponent: Exponent::AsPrinted }
     }
 
-    /// `a` above, per unit of `X X^T`.
+    /// `a` of the module's documentation, per unit of `X X^T`.
     fn strength(&self, rank: Rank) -> f64 {
         let k = rank.value() as f64;
         match self.exponent {
@@ -124,7 +124,7 @@ impl SubspaceEstimator for Amin {
     }
 }
 
-/// More than the roundings of a few operations.
+/// An upper bound on the rounding of a few operations.
 const ROUNDINGS: f64 = 8.0 * f64::EPSILON;
 
 #[cfg(test)]

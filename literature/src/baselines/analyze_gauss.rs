@@ -11,11 +11,11 @@
 //! ```
 //!
 //! *The guarantee argued.* The Gaussian mechanism on S. Its l2-sensitivity is that of one contribution `x x^T`: 1 for a
-//! record more or less, sqrt(2), the diameter of the set of all contributions, for one record replaced. That holds in
-//! the upper triangle, where the printed noise lives, and in the Frobenius norm. The printed scale is that of
-//! sensitivity 1 and of Dwork & Roth (2014, Theorem A.1), whose proof needs eps <= 1; it is a promise
-//! about a record more or less, and for one record replaced it is short of sqrt(2). Where a record may be there or not,
-//! n is protected too: only S is used, and n nowhere.
+//! record more or less, and sqrt(2), the diameter of the set of all contributions, for one record replaced. That holds
+//! in the upper triangle, where the printed noise is, and in the Frobenius norm. The printed scale is for sensitivity 1
+//! by Dwork & Roth (2014, Theorem A.1), whose proof needs eps <= 1. It gives a guarantee for a record more or less; for
+//! one record replaced it is too small by a factor of sqrt(2). For a record more or less, n is protected too: the
+//! algorithm uses only S, not n.
 //!
 //! *Ours by default*: one record replaced, the exact calibration (Balle & Wang 2018), and noise that is isotropic in
 //! the Frobenius norm, `N = (G + G^T) / 2` with G of independent N(0, sigma^2): the same guarantee, as the sensitivity
@@ -35,14 +35,14 @@ use ldp_pca::recovery::Rank;
 pub enum GaussianScale {
     /// `sqrt(2 ln(1.25 / delta)) / eps` times the sensitivity, for eps <= 1 (Dwork & Roth 2014, Theorem A.1).
     Classical,
-    /// The smallest that gives (eps, delta), for every eps (Balle & Wang 2018, Algorithm 1).
+    /// The smallest scale that gives (eps, delta), for every eps (Balle & Wang 2018, Algorithm 1).
     Analytic,
 }
 
 /// The law of the symmetric Gaussian matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoiseGeometry {
-    /// Entries on and above the diagonal of equal variance, as printed.
+    /// Equal variance of the entries on and above the diagonal, as printed.
     UpperTriangle,
     /// Equal variance in every direction of the Frobenius norm: half of it in an entry off the diagonal.
     Frobenius,

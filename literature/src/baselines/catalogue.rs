@@ -9,14 +9,15 @@ use super::{
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 
-/// The number of providers that hold the records of [`DpsPca`] here. Its default, one, would be the curator that it
-/// avoids.
+/// The number of providers that hold the records of [`DpsPca`] here. A single provider, its default, would be a
+/// curator.
 pub const PROVIDERS: usize = 10;
 
 /// All methods at `epsilon`, with `delta` where they need one, otherwise with the defaults of their documentation:
 /// first those that guarantee nothing, then from the least trust to the most.
 ///
-/// No method is refused here: one whose theorem excludes these parameters refuses when it is asked for its guarantee.
+/// No method is left out for its parameters: a method whose theorem excludes them refuses when its guarantee is
+/// requested.
 #[must_use]
 pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>> {
     vec![
@@ -47,9 +48,9 @@ pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>
     ]
 }
 
-/// Those of [`methods`] that the lab of a web page has room for, local and central: samplers, decompositions and
-/// private statistics that only one method needs would be a third of the lab. A separate build, the feature `methods`,
-/// has all of them.
+/// The methods among [`methods`] that the lab of a web page includes, local and central. Samplers, decompositions and
+/// private statistics that only one method needs would be a third of the lab. A separate build, with the feature
+/// `methods`, has all methods.
 #[must_use]
 pub fn for_pages(epsilon: Epsilon, delta: Delta) -> [Box<dyn SubspaceEstimator>; 5] {
     [
@@ -134,7 +135,7 @@ mod tests {
     fn methods_that_promise_nothing_stand_first_and_the_others_by_trust_from_the_least_to_the_most() {
         let shape = Shape { records: 100_000, dimension: 10, rank: Rank::new(2).unwrap() };
         let place = |method: &dyn SubspaceEstimator| match method.trust() {
-            // A refusal comes from a method that has a guarantee otherwise.
+            // A method that refuses has a guarantee for other parameters, so its trust counts.
             _ if matches!(method.guarantee(shape), Ok(None)) => 0,
             Trust::Nobody | Trust::Local => 1,
             Trust::Providers => 2,

@@ -38,13 +38,13 @@ pub struct MethodComparison<'a> {
 pub struct Row {
     /// Its name.
     pub method: &'static str,
-    /// Who sees records.
+    /// The parties that see records.
     pub trust: Trust,
-    /// Its guarantee; `None` where it has none, or refuses.
+    /// Its guarantee; `None` if it has none or refuses.
     pub guarantee: Option<MethodGuarantee>,
     /// Its estimates, one with each random stream.
     pub trials: Vec<Trial>,
-    /// The reason why it has none, or fewer than asked for.
+    /// The reason why there are no estimates, or fewer than requested.
     pub refusal: Option<BaselineError>,
 }
 
@@ -55,20 +55,20 @@ pub struct Trial {
     pub sin_theta_squared: f64,
     /// `q_F = tr(V^T A V)`: the part of the second moments A that the estimate V captures.
     pub captured: f64,
-    /// The time of the estimate, by the caller's clock. The second moments were there before.
+    /// The time of the estimate, by the caller's clock, without the computation of the second moments.
     pub seconds: f64,
     /// The method's diagnostics.
     pub diagnostics: Vec<(&'static str, f64)>,
 }
 
-/// The median of several numbers, and the ends of their middle half.
+/// The median and the quartiles of several numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quartiles {
-    /// A quarter of the numbers lie below.
+    /// The lower quartile.
     pub lower: f64,
-    /// Half of them do.
+    /// The median.
     pub median: f64,
-    /// Three quarters of them do.
+    /// The upper quartile.
     pub upper: f64,
 }
 
@@ -84,7 +84,7 @@ pub struct Figures {
 }
 
 impl<'a> MethodComparison<'a> {
-    /// Computes the second moments and their components. `seed` is that of all random streams.
+    /// Computes the second moments and their components. All random streams follow from `seed`.
     ///
     /// # Errors
     /// [`BaselineError`] when the records have fewer features than `rank`.
@@ -95,11 +95,11 @@ impl<'a> MethodComparison<'a> {
         Ok(Self { sample, rank, truth, captured, seed })
     }
 
-    /// The same, compared with other components than those of the records, such as the population's if the records are
-    /// synthetic.
+    /// The same, compared with other components than those of the records, such as the population's for synthetic
+    /// records.
     ///
     /// # Errors
-    /// [`BaselineError`] when they are of another dimension.
+    /// [`BaselineError`] when the components have another dimension.
     pub fn against(self, truth: Subspace) -> Result<Self, BaselineError> {
         let captured = captured_variance(&truth, self.sample.second_moment())?;
         Ok(Self { truth, captured, ..self })
@@ -120,7 +120,7 @@ impl<'a> MethodComparison<'a> {
         Shape { records: self.sample.records(), dimension: self.sample.dimension(), rank: self.rank }
     }
 
-    /// q_F of the components that methods are compared with, or of those without privacy, which capture the most.
+    /// q_F of the components that methods are compared with. Those without privacy capture the most.
     #[must_use]
     pub fn most_captured(&self) -> f64 {
         self.captured
@@ -172,7 +172,7 @@ impl<'a> MethodComparison<'a> {
         clock: &mut dyn FnMut() -> f64,
     ) -> Result<Trial, BaselineError> {
         let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
-        // From the far end: populations are drawn from the near ones, often with the same seed.
+        // Counted down from the last stream: populations are drawn from the first ones, often with the same seed.
         rng.set_stream(u64::MAX - stream);
         let started = clock();
         let Outcome { subspace, diagnostics } = method.estimate(self.sample, self.rank, &mut rng)?;
@@ -200,7 +200,7 @@ impl Row {
 }
 
 impl Quartiles {
-    /// Of finite numbers, between the two nearest ones where none stands exactly there; `None` of no numbers.
+    /// The quartiles of finite numbers, interpolated; `None` if there are no numbers.
     #[must_use]
     pub fn of(numbers: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = numbers.into_iter().collect();
@@ -213,8 +213,7 @@ impl Quartiles {
     }
 }
 
-/// The number that a share of at least one ascending number is below, between the two nearest ones where none stands
-/// exactly there.
+/// The quantile at `share` of at least one ascending number, interpolated.
 pub(crate) fn quantile(ascending: &[f64], share: f64) -> f64 {
     let place = share * (ascending.len() - 1) as f64;
     let (below, above) = (ascending[place.floor() as usize], ascending[place.ceil() as usize]);
@@ -228,7 +227,7 @@ mod tests {
     use super::*;
     use crate::baselines::reference::{Pca, RandomSubspace};
 
-    /// Gives up after some estimates.
+    /// A method that fails after some estimates.
     struct Tiring(core::sync::atomic::AtomicU32);
 
     impl SubspaceEstimator for Tiring {
@@ -266,7 +265,7 @@ mod tests {
         assert!((comparison.uninformed() - 2.0 / 3.0).abs() < 1e-15);
         let random = comparison.row(&RandomSubspace, 0..9, &mut clock);
         assert!(random.trials.iter().all(|trial| trial.captured < comparison.most_captured()));
-        // Every stream is another one, and the same again.
+        // Streams differ, and each gives the same result again.
         assert_ne!(random.trials[0], random.trials[1]);
         assert_eq!(random.trials[5], comparison.trial(&RandomSubspace, 5, &mut clock).unwrap());
         assert!(MethodComparison::new(&sample, Rank::new(4).unwrap(), 1).is_err());

@@ -1,7 +1,7 @@
 //! DPS-PCA (Ge, Wang, Wang & Liu 2018), all parties in one process, beside the other methods. The steps, the noise and
 //! the proof are those of [`ldp_pca_dps`].
 //!
-//! [`MethodGuarantee::proved`] is what holds with the bound that is enforced, and nothing for [`Bound::None`].
+//! [`MethodGuarantee::proved`] holds with the enforced bound; it is `None` for [`Bound::None`].
 
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -23,15 +23,15 @@ const LEAST_TOLD: f64 = 1e-3;
 /// The noise of the providers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Noise {
-    /// By Algorithm 1. Epsilon must be below 1 and delta below 1/2, as Theorem 4.1 has it.
+    /// By Algorithm 1. Epsilon must be below 1 and delta below 1/2, as Theorem 4.1 requires.
     Printed,
-    /// The least that gives epsilon and delta.
+    /// The least noise that gives epsilon and delta.
     #[default]
     Corrected,
-    /// This standard deviation, whatever epsilon and delta are claimed for it: for the paper's figures, which leave the
-    /// range of its theorem.
+    /// This standard deviation, whatever epsilon and delta are claimed. It is for the paper's figures, which are
+    /// outside the range of its theorem.
     Given(f64),
-    /// None, and no guarantee.
+    /// No noise, and no guarantee.
     Absent,
 }
 
@@ -41,7 +41,7 @@ pub enum Start {
     /// At a random subspace.
     #[default]
     Dense,
-    /// At a random subspace of which line 1 of Algorithm 1 zeroes all but the longest rows.
+    /// At a random subspace; line 1 of Algorithm 1 zeroes all but its longest rows.
     Thresholded,
 }
 
@@ -52,7 +52,7 @@ pub enum Bound {
     Require(f64),
     /// A longer record is scaled to this norm.
     Clip(f64),
-    /// Nothing, as in the paper's experiments: nothing is proved then.
+    /// No bound, as in the paper's experiments. Then nothing is proved.
     None,
 }
 
@@ -65,9 +65,9 @@ pub struct DpsPca {
     pub delta: Delta,
     /// N: the records are split into N runs of nearly the same length. Default 1, as in the paper's experiments.
     pub providers: usize,
-    /// T. Default 10, as there.
+    /// T. Default 10, as in those experiments.
     pub rounds: u32,
-    /// s, the rows that are kept, at least k. Default none: all of them, for components that are not sparse.
+    /// s, the number of rows kept, at least k. Default `None`: all rows, for components that are not sparse.
     pub kept_rows: Option<usize>,
     /// Default dense.
     pub start: Start,
@@ -94,7 +94,7 @@ impl DpsPca {
         match self.noise {
             Noise::Printed => Ok(Some(Scale::new(scale::printed(self.epsilon, self.delta, self.rounds)?)?)),
             Noise::Corrected => {
-                // Without a bound the corrected accounting has nothing to start from; 1 stands for it, as in the paper.
+                // The corrected accounting needs a bound. Without one it uses 1, as the paper does.
                 let norm = self.norm_bound().unwrap_or(1.0);
                 Ok(Some(Scale::new(scale::corrected(self.epsilon, self.delta, shape, norm)?)?))
             }
@@ -125,7 +125,7 @@ impl DpsPca {
         Ok(run(&providers, &sources, scale, coordinator)?)
     }
 
-    /// The records dealt out.
+    /// The providers with their records.
     fn providers(&self, sample: &Sample) -> Result<Vec<Provider>, BaselineError> {
         let wanted = self.providers;
         if wanted == 0 || wanted as u64 > sample.records() {
@@ -153,8 +153,8 @@ impl DpsPca {
                     let mut own = rows.clone().skip(first as usize).take(share as usize);
                     Provider::new(sample.dimension(), &mut own, self.norm_bound())?
                 }
-                // The server adds up messages, so the split of the records does not affect the result: all have the
-                // same mixture.
+                // The server sums the messages, so the split of the records does not affect the result: every provider
+                // gets the same moments.
                 Err(_) if short => Provider::from_second_moment(sample.second_moment(), share)?,
                 Err(refusal) => return Err(refusal.clone()),
             })
@@ -185,7 +185,7 @@ impl SubspaceEstimator for DpsPca {
         let proved = match (self.noise, self.norm_bound()) {
             (_, None) => None,
             (Noise::Corrected, Some(_)) => Some(EpsilonDelta::approximate(self.epsilon, self.delta)),
-            // Where delta alone covers everything, epsilon is as small as a number can be, which nobody needs to read.
+            // If delta alone covers the loss, the least epsilon is tiny, and a readable one is reported instead.
             (_, Some(norm)) => scale::epsilon(scale, self.delta, messages, norm)?
                 .and_then(|least| if least.value() < LEAST_TOLD { Epsilon::new(LEAST_TOLD).ok() } else { Some(least) })
                 .map(|epsilon| EpsilonDelta::approximate(epsilon, self.delta)),
@@ -201,7 +201,7 @@ impl SubspaceEstimator for DpsPca {
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
         let bases = self.trajectory(sample, rank, rng)?;
-        // The first is where the run starts.
+        // The first basis is the start of the run.
         Ok(Outcome::new(Subspace::new(&bases[bases.len() - 1])?))
     }
 }

@@ -25,7 +25,7 @@ pub enum BaselineError {
         value: f64,
         /// The theorem, by author, year and number.
         theorem: &'static str,
-        /// The range, and what to do.
+        /// The range, and the remedy.
         remedy: &'static str,
     },
     /// The method reads the records one by one and got only their moments.
@@ -63,16 +63,16 @@ pub enum BaselineError {
     Failed {
         /// The method.
         method: &'static str,
-        /// The cause, and what to do.
+        /// The cause, and the remedy.
         what: &'static str,
     },
     /// A step of DPS-PCA.
     #[error(transparent)]
     DpsPca(#[from] DpsPcaError),
-    /// A budget that no noise reaches.
+    /// A budget that noise cannot reach.
     #[error(transparent)]
     Privacy(#[from] PrivacyError),
-    /// Recovering components.
+    /// Recovering components failed.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
     /// The estimate spans no subspace of the rank asked for.
@@ -87,13 +87,13 @@ pub enum BaselineError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SampleError {
-    /// There is nothing.
+    /// There are no records.
     #[error("there are no records: give at least one, of at least one feature")]
     Empty,
     /// The numbers do not fill records.
     #[error("{numbers} numbers do not make whole records of {dimension} features")]
     Ragged {
-        /// How many numbers.
+        /// The number of numbers.
         numbers: usize,
         /// d.
         dimension: usize,

@@ -18,12 +18,12 @@ pub enum Trust {
     Curator,
     /// The curator and, through the result, its readers: nothing is guaranteed.
     Everybody,
-    /// Nobody sees or reads anything: the result does not depend on records.
+    /// No party sees records: the result does not depend on them.
     Nobody,
 }
 
 impl Trust {
-    /// The parties that have to be trusted, in a few words.
+    /// The parties that must be trusted, in a few words.
     #[must_use]
     pub fn who(self) -> &'static str {
         match self {
@@ -51,11 +51,11 @@ impl Trust {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Adjacency {
-    /// One person's record, whatever it is, in place of any other: the local model.
+    /// Any record of a person in place of any other: the local model.
     AnyTwoRecords,
     /// Sets of the same size that differ in one record.
     ReplaceOne,
-    /// Sets of which one has one record more.
+    /// Two sets, one of which has one more record.
     AddOrRemoveOne,
 }
 
@@ -91,7 +91,7 @@ impl EpsilonDelta {
         Self { epsilon, delta: Some(delta) }
     }
 
-    /// Delta as a number, 0 where there is none.
+    /// Delta as a number, 0 for `None`.
     #[must_use]
     pub fn delta_value(&self) -> f64 {
         self.delta.map_or(0.0, Delta::value)
@@ -114,18 +114,18 @@ pub struct MethodGuarantee {
     pub proved: Option<EpsilonDelta>,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
-    /// The argument in one sentence, with what it assumes.
+    /// The argument in one sentence, with its assumptions.
     pub argument: &'static str,
 }
 
 impl MethodGuarantee {
-    /// A claim that is proved.
+    /// A guarantee whose claim is proved.
     #[must_use]
     pub fn proved(claimed: EpsilonDelta, adjacency: Adjacency, argument: &'static str) -> Self {
         Self { claimed, proved: Some(claimed), adjacency, argument }
     }
 
-    /// Whether the proof gives everything that is claimed.
+    /// Whether the proof covers the whole claim.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.proved.is_some_and(|proved| {

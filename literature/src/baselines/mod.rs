@@ -1,5 +1,5 @@
-//! The methods of the literature as comparators: each under its paper's name, behind one trait that states whom it
-//! requires trust in and what it guarantees.
+//! The methods of the literature as comparators: each under its paper's name, behind one trait that states the parties
+//! that must be trusted and the guarantee.
 //!
 //! | method | trust | where |
 //! |---|---|---|
@@ -18,12 +18,12 @@
 //! | Private Oja | the curator | [`private_oja`] |
 //! | DP-PCA | the curator | [`dp_pca`] |
 //!
-//! [`catalogue`] has all of them for one promise, and [`comparison`] runs them on the same records.
+//! [`catalogue`] has all of them for one guarantee, and [`comparison`] runs them on the same records.
 //!
-//! These are comparators, not products: their noise is drawn in double precision from real-valued laws, as the papers
-//! write it, and a release in earnest would leak through the rounding (Mironov 2012); only the messages of
-//! [`ldp_pca_dps`] are on an exact lattice. Collect with the randomizers of [`mechanism`](ldp_pca::mechanism). Central
-//! methods see every record: run them on public or synthetic records, or where their owner may.
+//! These are comparators, not products. Their noise is drawn in double precision from real-valued laws, as the papers
+//! write it, so a real release would leak through the rounding (Mironov 2012); only the messages of [`ldp_pca_dps`] are
+//! on an exact lattice. Collect with the randomizers of [`mechanism`](ldp_pca::mechanism). Central methods see every
+//! record: run them on public or synthetic records, or where you may see the records.
 
 pub mod amin;
 pub mod analyze_gauss;
@@ -71,12 +71,12 @@ use ldp_pca::subspace::Subspace;
 
 /// A method that estimates a principal subspace from records, private or not.
 ///
-/// A value holds all parameters of the method; the same value can estimate again from other records.
+/// A value holds all parameters of the method and can be used again for other records.
 pub trait SubspaceEstimator: Sync {
     /// The method's name in its paper, such as `MOD-SULQ`.
     fn name(&self) -> &'static str;
 
-    /// The parties that see records, and so have to be trusted: the curator, unless a method overrides it.
+    /// The parties that see records and so must be trusted: the curator, unless a method overrides it.
     fn trust(&self) -> Trust {
         Trust::Curator
     }
@@ -111,8 +111,8 @@ pub struct Shape {
 pub struct Outcome {
     /// The estimate, k-dimensional.
     pub subspace: Subspace,
-    /// Diagnostics for readers of the method's paper, such as the burn-in statistic of a sampler; in the order of the
-    /// method's documentation, and not protected by the guarantee.
+    /// Diagnostics for readers of the method's paper, such as the burn-in statistic of a sampler, in the order of the
+    /// method's documentation. The guarantee does not protect them.
     pub diagnostics: Vec<(&'static str, f64)>,
 }
 

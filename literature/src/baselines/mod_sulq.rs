@@ -23,10 +23,10 @@
 //! quadratic equation for n beta, and `sqrt(a^2 + b) <= a + sqrt(b)` in its solution gives (5). So the theorem holds,
 //! for every eps.
 //!
-//! It asks for more noise than it needs: the mechanism is a Gaussian one of l2-sensitivity `sqrt(2) / n`, whose curve
-//! is known (Balle & Wang 2018, Theorem 8). For d = 10, eps = 1, delta = 0.05 its noise is 21 times what the claim
-//! takes, and is so large that delta is below 0.05 at any eps whatever. [Analyze Gauss](super::AnalyzeGauss) has the
-//! noise that the claim takes.
+//! It adds more noise than the claim needs: the mechanism is Gaussian with l2-sensitivity `sqrt(2) / n`, and its
+//! privacy curve is known (Balle & Wang 2018, Theorem 8). For d = 10, eps = 1, delta = 0.05 its noise is 21 times the
+//! noise that the claim needs, so large that delta is below 0.05 at every eps. [Analyze Gauss](super::AnalyzeGauss) has
+//! the noise that the claim needs.
 //!
 //! *The Laplace variant*, of which the paper says "Laplace noise of an appropriate variance": the l1-sensitivity of the
 //! upper triangle is at most `(d + 1) / n`, so that Laplace noise of scale `(d + 1) / (n eps)` gives eps (Dwork et al.
@@ -60,7 +60,7 @@ impl ModSulq {
     /// beta of eq. (5), the standard deviation of the noise in an entry.
     ///
     /// # Errors
-    /// [`BaselineError::OutsideTheorem`] for d < 2 or a delta that Theorem 5 does not have.
+    /// [`BaselineError::OutsideTheorem`] for d < 2 or a delta outside Theorem 5.
     pub fn beta(&self, records: u64, dimension: usize) -> Result<f64, BaselineError> {
         let outside = |parameter, value, remedy| {
             Err(BaselineError::OutsideTheorem { method: self.name(), parameter, value, theorem: THEOREM, remedy })
@@ -171,7 +171,7 @@ mod tests {
         assert!((mod_sulq(0.1, 0.01).beta(494_021, 116).unwrap() - 0.011_852_193).abs() < 1e-8);
     }
 
-    /// The theorem's claim against the exact curve of the noise, to the ends of its range.
+    /// The theorem's claim against the exact privacy curve of the noise, up to the ends of its range.
     #[test]
     fn the_claim_of_theorem_5_holds() {
         for dimension in [2, 3, 10, 500] {

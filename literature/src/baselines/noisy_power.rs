@@ -6,8 +6,8 @@
 //! return the k leading left singular vectors of Y_L
 //! ```
 //!
-//! Hardt and Price return all p columns; the k leading directions of Y_L are a function of it, cost nothing, and are
-//! the exact components where p columns have converged and there is no noise.
+//! Hardt and Price return all p columns. The k leading directions of Y_L are a function of Y_L, so they cost no
+//! privacy. Without noise they are the exact components once p columns have converged.
 //!
 //! # Guarantee
 //! For records in the unit ball and *one record replaced*, `A' - A = (y y^T - x x^T) / n` has Frobenius norm at most
@@ -21,13 +21,13 @@
 //! ```
 //!
 //! proves (epsilon, delta). Hardt and Price's own scale, `4 sqrt(p L log(1/delta)) / epsilon` times the largest entry
-//! of X, is for matrices that differ in one *entry* by 1 and for advanced composition; for records it is the above that
-//! the claim stands for.
+//! of X, is for matrices that differ in one *entry* by 1 and for advanced composition. For records, the claim uses the
+//! scale above.
 //!
 //! # What to expect
-//! One release of A with symmetric Gaussian noise (Analyze Gauss) has the same sensitivity sqrt(2) / n for everything
-//! at once, where this method pays sqrt(L) of it: it has less to store (d p numbers, never d^2), not less error. More
-//! columns are free for privacy; they replace the gap lambda_k - lambda_{k+1} by lambda_k - lambda_{p+1} (Balcan et al.
+//! One release of A with symmetric Gaussian noise (Analyze Gauss) has the sensitivity sqrt(2) / n in total; this method
+//! has sqrt(L) times as much. It needs less memory (d p numbers, never d^2) but does not have a smaller error. More
+//! columns cost no privacy; they replace the gap lambda_k - lambda_{k+1} by lambda_k - lambda_{p+1} (Balcan et al.
 //! 2016, Theorem 2.2), and their noise costs little.
 
 use nalgebra::DMatrix;
@@ -52,7 +52,7 @@ pub struct NoisyPower {
     pub delta: Delta,
     /// L; `None` for [`NoisyPower::default_iterations`].
     pub iterations: Option<usize>,
-    /// p - k, as far as the dimension allows.
+    /// p - k, if the dimension allows it.
     pub extra: usize,
 }
 
@@ -63,7 +63,7 @@ impl NoisyPower {
         Self { epsilon, delta, iterations: None, extra: 5 }
     }
 
-    /// `ceil(log d) + 2`: what a start at an overlap of `1 / sqrt(d)` needs where `lambda_{p+1} <= lambda_k / 2`.
+    /// `ceil(log d) + 2`: enough for a start with an overlap of `1 / sqrt(d)` if `lambda_{p+1} <= lambda_k / 2`.
     ///
     /// The theorem's `L = O(lambda_k / (lambda_k - lambda_{p+1}) log d)` depends on a gap that is not known privately,
     /// and noise grows with sqrt(L).

@@ -7,15 +7,15 @@
 //! return w_n
 //! ```
 //!
-//! Records are read in the order in which they stand. Nothing is promised to them.
+//! Records are read in the given order. The method guarantees them nothing.
 //!
 //! *Step sizes.* Theorem 2.2 of Liu et al. (Jain, Jin, Kakade, Netrapalli & Sidford 2016, Theorem 4.1) has
 //! `eta_t = alpha / ((lambda_1 - lambda_2)(xi + t))` with alpha > 1/2 and
 //! `xi = 20 max(kappa M alpha, kappa^2 (V + 1) alpha^2 / log(1 + zeta / 100))`, and asks for n > xi. At zeta = 0.01 the
-//! logarithm is 1e-4 and xi at least 200,000: [`StepSizes::Theorem`] takes the theorem at its word and refuses fewer
-//! records. [`StepSizes::Known`], the default, keeps the form, takes the gap from the records themselves (there is no
-//! privacy to lose), and of xi only what makes the first steps safe, `alpha |x|^2_max / (lambda_1 - lambda_2)`, with
-//! which no step is longer than `1 / |x|^2_max`.
+//! logarithm is 1e-4 and xi at least 200,000: [`StepSizes::Theorem`] follows the theorem literally and refuses fewer
+//! records. [`StepSizes::Known`], the default, keeps the form and takes the gap from the records (there is no privacy
+//! to lose). Of xi it keeps only the part that makes the first steps safe, `alpha |x|^2_max / (lambda_1 - lambda_2)`,
+//! with which no step is longer than `1 / |x|^2_max`.
 //!
 //! *Rank r* (section 7 of Liu et al., which gives no analysis): see [`RankExtension`]. Deflation makes one pass over
 //! all records for each component.
@@ -34,10 +34,10 @@ const NAME: &str = "Oja";
 /// The extension of an algorithm for one component to r of them (Liu et al. 2022, section 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RankExtension {
-    /// All r columns are iterated together and brought back to orthonormal ones by QR after each step.
+    /// All r columns are iterated together and orthonormalized by QR after each step.
     #[default]
     Qr,
-    /// One component after the other, each iterated orthogonally to those found before it (Hotelling 1933).
+    /// One component after the other, each iterated orthogonally to the earlier ones (Hotelling 1933).
     Deflation,
 }
 
@@ -54,7 +54,7 @@ impl RankExtension {
 /// The `eta_t` of Oja's algorithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepSizes {
-    /// Theorem 2.2 to the letter.
+    /// Theorem 2.2, literally.
     Theorem {
         /// alpha, above 1/2.
         alpha: f64,
@@ -143,7 +143,7 @@ impl Oja {
         }
         let Some(law) = law else {
             let square = sample.largest_norm() * sample.largest_norm();
-            // A gap of zero asks for infinite steps; any direction is then as good.
+            // A gap of zero would need infinite steps; every direction is then equally good.
             let gap = gap.max(1e-6 * square);
             return Ok(Schedule { numerator: alpha / gap, offset: alpha * square / gap });
         };
@@ -215,7 +215,7 @@ fn pass<'a>(
     Ok(())
 }
 
-/// Brings the iterate back to orthonormal columns that are orthogonal to `found`.
+/// Orthonormalizes the iterate's columns and makes them orthogonal to `found`.
 ///
 /// # Errors
 /// [`BaselineError::Failed`] in the name of `method` where its columns are dependent.

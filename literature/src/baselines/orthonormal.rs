@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// Columns shorter than this share of their length before the projection are lost to rounding.
+/// A column that the projection shortens to less than this share of its length is lost to rounding.
 const LOST: f64 = 1e-13;
 
 /// A `rows` × `columns` matrix with independent standard normal entries.
@@ -23,8 +23,8 @@ pub(super) fn uniform_start(rows: usize, columns: usize, rng: &mut dyn CryptoRng
     }
 }
 
-/// The Q of the thin QR decomposition with positive diagonal, by Gram-Schmidt run twice; `false` where the columns are
-/// dependent or not finite, and then they must not be used.
+/// The Q of the thin QR decomposition with positive diagonal, by Gram-Schmidt run twice; `false` if the columns are
+/// dependent or not finite; then they must not be used.
 pub(super) fn orthonormalize_in_place(columns: &mut DMatrix<f64>) -> bool {
     for index in 0..columns.ncols() {
         let (known, mut rest) = columns.columns_range_pair_mut(..index, index..);

@@ -1,4 +1,4 @@
-//! Second moments with noise in every entry: what SULQ, MOD-SULQ and Analyze Gauss have in common.
+//! Second moments with noise in every entry: the common part of SULQ, MOD-SULQ and Analyze Gauss.
 //!
 //! *Sensitivity.* Let one record x of the unit ball be replaced by y, so that n A changes by `v = x x^T - y y^T`. Then
 //!
@@ -7,8 +7,8 @@
 //! upper triangle:      sum_{i <= j} v_ij^2 <= 2,                               sum_{i <= j} |v_ij| <= d + 1
 //! ```
 //!
-//! The first is equality for orthogonal unit vectors, and bounds the third, which is equality for two of the standard
-//! basis. The sums of magnitudes are at most those of `x x^T` and `y y^T` together, and
+//! The first is an equality for orthogonal unit vectors. It bounds the third, which is an equality for two vectors of
+//! the standard basis. The sums of magnitudes are at most those of `x x^T` and `y y^T` together, and
 //! `sum_ij |x_i x_j| = |x|_1^2 <= d`, `sum_{i <= j} |x_i x_j| = (|x|_1^2 + |x|_2^2) / 2 <= (d + 1) / 2`. For a record
 //! more or less, y = 0: 1 in place of 2 under the squares.
 
@@ -36,7 +36,7 @@ pub(super) fn symmetrically_perturbed(matrix: &DMatrix<f64>, mut noise: impl FnM
     let mut perturbed = matrix.clone();
     for i in 0..matrix.nrows() {
         for j in i..matrix.ncols() {
-            // Its mirror entry is replaced, not added to: the sum is symmetric to the last bit.
+            // The mirror entry is replaced, not added to, so the sum is exactly symmetric.
             let entry = matrix[(i, j)] + noise(i == j);
             perturbed[(i, j)] = entry;
             perturbed[(j, i)] = entry;
@@ -61,9 +61,9 @@ pub(super) fn laplace(rng: &mut dyn CryptoRng) -> f64 {
     exponential() - exponential()
 }
 
-/// (`epsilon`, `delta`) where Gaussian noise of standard deviation `sigma` in every direction keeps it for a query of
-/// l2-sensitivity `sensitivity`; otherwise the epsilon that the noise gives at the same delta, rounded up (Balle & Wang
-/// 2018, Theorem 8).
+/// The guarantee of Gaussian noise of standard deviation `sigma` in every direction for a query of l2-sensitivity
+/// `sensitivity`: (`epsilon`, `delta`) if the noise gives that, otherwise the epsilon that it gives at the same delta,
+/// rounded up (Balle & Wang 2018, Theorem 8).
 pub(super) fn holding(
     epsilon: Epsilon,
     delta: Delta,
@@ -99,7 +99,7 @@ pub(super) mod tests {
         assert_laplace((0..20_000).map(|_| laplace(&mut rng)).collect());
     }
 
-    /// The four sums of the module's documentation, over records that reach them and over others.
+    /// The four sums of the module's documentation, for records that reach the bounds and for others.
     #[test]
     fn no_pair_of_records_moves_the_moments_by_more_than_the_sensitivity() {
         let mut rng = ChaCha12Rng::seed_from_u64(3);

@@ -10,13 +10,14 @@
 //! ```
 //!
 //! # Guarantee
-//! *Relation*: one record replaced among n. The paper's Definition 2.3 speaks of one record more or less, but the
-//! shuffling theorem that it uses (Feldman, McMillan & Talwar 2021, Theorem III.1) is about replacing, and so are n
-//! steps for n records.
+//! *Relation*: one record replaced among n. The paper's Definition 2.3 is about one record more or less. But the
+//! shuffling theorem that it uses (Feldman, McMillan & Talwar 2021, Theorem III.1) is about replacement, and n steps
+//! for n records also fix n.
 //!
 //! *One step*: two clipped gradients are at most 2 beta apart and the noise has standard deviation 2 beta alpha, so
 //! step t is a local randomizer with the privacy of Gaussian noise of standard deviation alpha at sensitivity 1, chosen
-//! by the steps before it. It holds for every record: clipping is what bounds it, not the law of the records.
+//! by the steps before it. This holds for every record, because clipping bounds the gradient, not the law of the
+//! records.
 //!
 //! *Shuffled* ([`Amplification::Shuffling`]): Theorem III.1 holds for local randomizers that are chosen adaptively,
 //! over a random permutation; approximate ones are covered as argued in
@@ -29,7 +30,7 @@
 //!   ([`PrivateOja::largest_epsilon`]), about `6 sqrt(log(4 / delta) / n)`. Up to there amplification has the
 //!   square-root form that Lemma 3.1 is about.
 //!
-//! *Not shuffled* ([`Amplification::None`], ours): every record is read in one step alone, so one replaced record
+//! *Not shuffled* ([`Amplification::None`], ours): every record is read in only one step, so one replaced record
 //! changes one Gaussian answer of sensitivity 2 beta, and all later steps are functions of it and of other records. The
 //! analytic Gaussian scale at sensitivity 1 is then enough for the whole run, and for every epsilon: not
 //! `O(log(n/delta)/epsilon)`, as section 3 of the paper says of a run without shuffling, but
@@ -37,8 +38,8 @@
 //!
 //! # Rank r
 //! QR: the gradient is the d × r matrix `A_t W`, clipped and perturbed in Frobenius norm. Deflation: each component has
-//! its own part of the permuted records, a replaced record lies in one of the parts, and so each part has the whole
-//! budget; amplification is by the part alone.
+//! its own part of the permuted records. A replaced record is in one of the parts, so each part has the whole budget.
+//! Only the records of the part count for amplification.
 
 use nalgebra::DMatrix;
 use rand::RngExt;
@@ -57,11 +58,11 @@ use ldp_pca::subspace::Subspace;
 
 const NAME: &str = "Private Oja";
 
-/// The theorem that the range of epsilon comes from.
+/// The theorem behind the range of epsilon.
 const THEOREM: &str = "Lemma 3.1 of Liu, Kong, Jain & Oh (2022; amplification by shuffling, Feldman, McMillan & Talwar \
     2021, Theorem III.1, at a local epsilon of at most 1)";
 
-/// The random permutation, and whether it counts.
+/// Whether the guarantee uses the random permutation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Amplification {
     /// As printed, with the range of epsilon that amplification allows.
@@ -88,7 +89,7 @@ pub struct PrivateOja {
     pub epsilon: Epsilon,
     /// The guarantee's delta, added to every probability.
     pub delta: Delta,
-    /// The source of the guarantee.
+    /// Whether shuffling amplifies the guarantee.
     pub amplification: Amplification,
     /// The noise.
     pub multiplier: Multiplier,
@@ -135,7 +136,7 @@ impl PrivateOja {
         closed_form_epsilon(Epsilon::new(1.0).ok()?, records, delta)
     }
 
-    /// Records that one component is computed from.
+    /// The number of records from which one component is computed.
     fn part(&self, shape: Shape) -> u64 {
         shape.records / self.extension.split(shape.rank).1 as u64
     }
@@ -189,7 +190,7 @@ impl PrivateOja {
         }
         let enough =
             |alpha: f64| -> Result<bool, BaselineError> { Ok(keeps(loss(alpha)?, part, self.epsilon, self.delta)?) };
-        // The scale that needs no amplification is enough; none below a thousandth of it is.
+        // The scale without amplification suffices, and no scale below a thousandth of it does.
         let (mut low, mut high) = (1e-3 * alone, alone);
         for _ in 0..30 {
             let middle = 0.5 * (low + high);
@@ -204,8 +205,8 @@ impl PrivateOja {
 
     /// `eta_t = 2 / (gap (xi + t))`: Theorem 2.2 with alpha = 2 for the matrices `A_t + 2 beta alpha G_t` of Theorem
     /// 3.3's proof, whose `V + 1` is about `1 + d (2 beta alpha / gap)^2`. The theorem's factor
-    /// `20 / log(1 + zeta / 100)` before it is left out, as the part of its proof. xi is an eighth of the records at
-    /// most, without which a run of few records would not leave its start.
+    /// `20 / log(1 + zeta / 100)` is left out: only its proof needs it. xi is at most an eighth of the records, because
+    /// a run of few records would otherwise stay at its start.
     fn step(&self, multiplier: f64, shape: Shape) -> (f64, f64) {
         let gap = self.gap * self.threshold;
         let noise = 2.0 * self.threshold * multiplier / gap;
@@ -312,7 +313,7 @@ impl Run {
             let factor = if norm > self.threshold { self.threshold / norm } else { 1.0 };
             clipped += u32::from(factor < 1.0);
             for (mut column, overlap) in basis.column_iter_mut().zip(overlaps.iter()) {
-                // A gradient too long for a number counts as none, so that a failed answer does not reveal it.
+                // A gradient whose norm overflows counts as 0, so that a failed answer does not reveal it.
                 let weight = if norm.is_finite() { factor * overlap } else { 0.0 };
                 for (entry, x) in column.iter_mut().zip(record.iter()) {
                     let noise: f64 = StandardNormal.sample(rng);

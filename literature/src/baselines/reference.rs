@@ -1,4 +1,4 @@
-//! The two ends of the scale: the answer without privacy, and an answer without data.
+//! The two extremes: the answer without privacy, and an answer without data.
 
 use rand::rand_core::CryptoRng;
 
@@ -30,7 +30,8 @@ impl SubspaceEstimator for Pca {
     }
 }
 
-/// A subspace drawn uniformly, whatever the records: `k (1 - k/d)` from any other on average.
+/// A uniformly drawn subspace, independent of the records. Its mean error `||sin Theta||_F^2` is `k (1 - k/d)` from any
+/// subspace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RandomSubspace;
 

@@ -1,4 +1,4 @@
-//! The records that every method is given.
+//! The records for every method.
 
 use std::sync::OnceLock;
 
@@ -22,7 +22,7 @@ pub struct Sample {
     dimension: usize,
     records: u64,
     largest_norm: f64,
-    /// Record after record; empty where only the moments are known.
+    /// The records one after the other; empty if only the moments are known.
     values: Vec<f64>,
     second_moment: OnceLock<DMatrix<f64>>,
 }
@@ -115,7 +115,7 @@ impl Sample {
         Ok(self.values.chunks_exact(self.dimension))
     }
 
-    /// The records of these indices.
+    /// The records with these indices.
     ///
     /// # Errors
     /// [`BaselineError::NeedsRecords`] in the name of `method` where only the moments are known,

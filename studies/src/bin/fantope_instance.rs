@@ -37,19 +37,19 @@ struct Arguments {
     /// Number of spikes
     #[arg(long, default_value_t = 5)]
     rank: usize,
-    /// Number of coordinates the spikes live on
+    /// Number of coordinates with spikes
     #[arg(long, default_value_t = 20)]
     sparsity: usize,
     /// Noise: gap / (hardness √d); 3 is easy, 1 is hard
     #[arg(long, default_value_t = 3.0, conflicts_with = "reports")]
     hardness: f64,
-    /// Gap of the covariance, of trace 1; without it, that of spikes with 10 times the variance of the rest
+    /// Gap of the covariance of trace 1 [default: that of spikes with 10 times the variance of the rest]
     #[arg(long)]
     gap: Option<f64>,
-    /// Noise of so many double-cap reports at epsilon 4
+    /// Noise of this many double-cap reports at epsilon 4
     #[arg(long)]
     reports: Option<u32>,
-    /// Penalty in units of noise √(ln d) [default: 0.5, or what `recover` takes with --reports]
+    /// Penalty in units of noise √(ln d) [default: 0.5; with --reports, the default of `recover`]
     #[arg(long)]
     factor: Option<f64>,
     /// Seed of the ChaCha8 generator
@@ -93,13 +93,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What an entry of the estimate from `reports` unit-norm records deviates by.
+/// The standard deviation of an entry of the estimate from `reports` unit-norm records.
 fn deviation_of_reports(dimension: usize, reports: u32) -> Result<f64, Box<dyn Error>> {
     let mechanism = MechanismSpec::double_cap(Epsilon::new(4.0)?).build(dimension, Bounding::UnitNorm)?;
     Ok(mechanism.entry_deviation() / f64::from(reports).sqrt())
 }
 
-/// Column by column, which is row by row too: the matrix is symmetric.
+/// Column by column. The matrix is symmetric, so this is also row by row.
 fn write<T: RealField + AutoSerialize + Copy>(path: &Path, matrix: &DMatrix<T>) -> Result<(), Box<dyn Error>> {
     let mut output = BufWriter::with_capacity(1 << 20, File::create(path)?);
     let shape = [matrix.nrows() as u64, matrix.ncols() as u64];

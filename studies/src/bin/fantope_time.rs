@@ -1,5 +1,5 @@
-//! Times the sparse solver on a matrix (NPY) already in memory, as benches/peers times other solvers: one JSON
-//! document on standard output.
+//! Times the sparse solver on a matrix (NPY) already in memory, as benches/peers times other solvers. Writes one JSON
+//! document to standard output.
 //!
 //! ```text
 //! cargo run --release -p ldp-pca-studies --bin fantope_time -- S.npy --rank 5 --penalty 0.01
@@ -35,7 +35,7 @@ struct Arguments {
     /// Most iterations
     #[arg(long)]
     max_iterations: Option<usize>,
-    /// Solves, each from the start, of which the fastest counts
+    /// Number of solves, each from the start; the fastest counts
     #[arg(long, default_value_t = 3)]
     repeats: usize,
 }

@@ -1,5 +1,5 @@
-//! Times the sparse solver over the number of features: a table on standard output, and a picture (.svg) when asked
-//! for.
+//! Times the sparse solver over the number of features. Writes a table to standard output, and a picture (.svg) on
+//! request.
 //!
 //! ```text
 //! cargo run --release -p ldp-pca-studies --bin growth -- --plot docs/growth.svg
@@ -32,7 +32,7 @@ struct Arguments {
     plot: Option<PathBuf>,
 }
 
-/// One kind of instance: how far the signal stands out of the noise, and the penalty in units of `noise √(ln d)`.
+/// One kind of instance: the ratio of signal to noise, and the penalty in units of `noise √(ln d)`.
 struct Case {
     name: &'static str,
     hardness: f64,

@@ -1,9 +1,9 @@
-//! Times how long the crate takes to decode and sum a file of reports, to compare its bindings with
+//! Measures the time in which the crate decodes and sums a file of reports, as the reference for its bindings
 //! (python/benches/overhead.py).
 //!
 //! usage: `cargo run --release -p ldp-pca-studies --bin kernel -- TASK REPORTS THREADS RUNS`
 //!
-//! Prints the seconds of each run, one per line. The file is in memory before the first.
+//! Prints the seconds of each run, one per line. The file is in memory before the first run.
 
 use std::error::Error;
 use std::num::NonZeroUsize;

@@ -2,7 +2,7 @@
 //!
 //! Sparse populations are collected through the real mechanism, and the sparse problem is solved on each collection
 //! with the penalty `c τ √(ln d)` for several `c`, and with the cross-validated one. Prints a Markdown table of the
-//! error `‖sin Θ‖_F²`, its mean over the seeds. An argument restricts it to the settings of that many features.
+//! mean error `‖sin Θ‖_F²` over the seeds. An argument restricts it to the settings with that many features.
 
 use std::ops::ControlFlow;
 
@@ -31,7 +31,7 @@ const SEEDS: u64 = 5;
 const FOLDS: u32 = 5;
 /// Strength of the components, the default of `simulate`.
 const SIGNAL: f64 = 20.0;
-/// Cross-validation solves 35 problems; above this dimension it is left out.
+/// The largest dimension with cross-validation, which solves 35 problems.
 const LARGEST_CROSS_VALIDATED: usize = 100;
 
 /// Features, features with signal, components, epsilon, records.
@@ -51,7 +51,7 @@ struct Errors {
     pca: f64,
     soft_threshold: Vec<f64>,
     fantope: Vec<f64>,
-    /// With the best mean score, and with the largest penalty within one standard error of it.
+    /// The errors at the best mean score, and at the largest penalty within one standard error of it.
     cross_validated: Option<[f64; 2]>,
 }
 

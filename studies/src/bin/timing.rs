@@ -1,5 +1,5 @@
-//! Measures what the time of randomizing reveals: `cargo run --release -p ldp-pca-studies --bin timing`. Figures of one
-//! run are in docs/threat-model.md.
+//! Measures what the time of randomization reveals: `cargo run --release -p ldp-pca-studies --bin timing`. Figures of
+//! one run are in docs/threat-model.md.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -36,7 +36,7 @@ fn gaussian_draws() -> Result<(), Box<dyn std::error::Error>> {
         let start = Instant::now();
         let deviate = black_box(gaussian::deviate(&mut bits)?);
         let time = start.elapsed().as_nanos() as f64;
-        // Interruptions, and the draws that fetch a block of random bytes.
+        // Leaves out interruptions and the draws that fetch a block of random bytes.
         if time < 1_000.0 {
             pairs.push((deviate.to_f64().abs(), time));
         }
@@ -64,7 +64,7 @@ fn correlation(pairs: &[(f64, f64)]) -> f64 {
     moment(&|a, b| a * b) / (moment(&|a, _| a * a) * moment(&|_, b| b * b)).sqrt()
 }
 
-/// Records of one norm that look different to arithmetic.
+/// Records of the same norm with different arithmetic.
 fn records() -> Result<Vec<(&'static str, BoundedRecord)>, Box<dyn std::error::Error>> {
     let bound =
         |coordinate: fn(usize) -> f64| BoundedRecord::new((0..DIMENSION).map(coordinate).collect(), Bounding::UnitNorm);

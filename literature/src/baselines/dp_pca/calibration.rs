@@ -1,8 +1,8 @@
-//! The noise of the private histograms and means for a budget: as printed, and the least that is enough.
+//! The noise of the private histograms and means for a budget: the printed one, and the least sufficient one.
 //!
-//! Only Algorithm 4 reads one half of a batch, and only Algorithm 5 the other (or, for balls, each of four answers
-//! reads one of four parts), so a replaced record is in one of them, in one batch. What follows for each is its own
-//! (epsilon, delta); nothing adds up over parts or batches.
+//! Algorithm 4 reads only one half of a batch, and Algorithm 5 only the other. (For balls, each of four answers reads
+//! one of four parts.) So a replaced record is in one part of one batch. Each part has the whole (epsilon, delta):
+//! losses do not add up over parts or batches.
 
 use super::histogram::BinNoise;
 use super::{Accounting, DpPca, Range};
@@ -10,10 +10,10 @@ use crate::baselines::BaselineError;
 use ldp_pca::privacy::calibration::analytic_gaussian_sigma;
 use ldp_pca::privacy::{Delta, Epsilon};
 
-/// The part of the Gaussian budget of Algorithm 5 that goes to the location, in units of concentrated privacy.
+/// The share of Algorithm 5's Gaussian budget for the location, in units of concentrated privacy.
 const LOCATION_SHARE: f64 = 0.25;
 
-/// The part of the delta of Algorithm 5 for bins that hold something in only one data set.
+/// The share of Algorithm 5's delta for bins that are nonempty in only one data set.
 const UNSEEN_SHARE: f64 = 0.25;
 
 /// The noise of one batch.
@@ -27,11 +27,11 @@ pub(super) struct Calibration {
     pub(super) location: BinNoise,
     /// Standard deviation of the mean's noise in units of its l2-sensitivity.
     pub(super) mean: f64,
-    /// The smallest batch in which all of them succeed.
+    /// The smallest batch for which all of them succeed.
     pub(super) batch: usize,
 }
 
-/// A ball's range is found in three parts of a batch, each one of this many.
+/// Three parts of a batch determine a ball's range. Each part has one in this many of the batch's records.
 const RANGING: usize = 8;
 
 impl Calibration {
@@ -58,11 +58,11 @@ impl Calibration {
             }
         };
         let failure = method.failure / (2.0 * batches as f64);
-        // Values scatter over neighbouring bins: three times what one bin needs.
+        // Values scatter over neighbouring bins, so three times as many as one bin needs.
         let enough = |noise: BinNoise, failure: f64| 3.0 * (noise.threshold + noise.exceeded_with(failure)).ceil();
         let values = enough(scale, failure);
         let located = enough(location, failure / histograms as f64);
-        // The values are of pairs of gradients.
+        // Each value comes from a pair of gradients.
         let part = located.max(2.0 * values);
         let parts = match method.range {
             Range::Box => 2.0,
@@ -71,7 +71,7 @@ impl Calibration {
         Ok(Self { scale, groups: values as usize, location, mean, batch: (parts * part).min(1e15) as usize })
     }
 
-    /// How many of a batch of `records` each of a ball's three private ranges reads.
+    /// The number of records that each of a ball's three private ranges reads in a batch of `records`.
     pub(super) fn ranging(&self, records: usize) -> usize {
         records / RANGING
     }
@@ -92,7 +92,8 @@ fn printed(epsilon: f64, delta: f64, histograms: usize) -> (BinNoise, BinNoise, 
 
 /// The histograms and the mean of Algorithm 5 are Gaussian answers, of sensitivity sqrt(2 D) and as the range is: with
 /// noise `sqrt(2 D) c / sqrt(f)` and `s c / sqrt(1 - f)` they are together one of sensitivity 1 and noise c (Dong, Roth
-/// & Su 2022, Corollary 3.3), for which the analytic scale c is exact. Part of delta is for bins that are not seen.
+/// & Su 2022, Corollary 3.3), for which the analytic scale c is exact. Part of delta covers bins that are nonempty in
+/// only one data set.
 ///
 /// For balls, whose locations and mean are of different records, the share f is 1 and the mean has its own c.
 fn tight(

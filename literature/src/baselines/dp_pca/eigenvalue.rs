@@ -9,16 +9,16 @@
 //! return the heaviest bin's lower end; nothing if none is seen
 //! ```
 //!
-//! *Guarantee*: a replaced gradient is in one pair, in one group, so it replaces one of the k values; the rest is the
-//! histogram's.
+//! *Guarantee*: a replaced gradient is in one pair of one group, so it replaces one of the k values. The histogram's
+//! guarantee covers that.
 //!
 //! A group of b pairs in D dimensions has a top eigenvalue of about `(1 + sqrt(D / b))^2` where the covariance is a
-//! multiple of the identity: Theorem 6.1 asks for b of order D, and with fewer the answer is too large, which costs
-//! noise and nothing else. Fewer pairs also scatter the values over several quarters of an octave, and none of these
-//! bins may reach the threshold: [`Accounting::Tight`] takes whole octaves, for a factor of 2 in place of sqrt(2).
+//! multiple of the identity: Theorem 6.1 requires b of order D. With fewer pairs the answer is too large, which only
+//! adds noise. Fewer pairs also scatter the values over several quarters of an octave, and then no bin may reach the
+//! threshold. [`Accounting::Tight`] therefore takes whole octaves, with a factor of 2 in place of sqrt(2).
 //!
-//! [`Range::Ball`] asks for the trace instead, which has no such bias, by the same histogram: of the covariance, from
-//! pairs, or about a given centre, from single gradients.
+//! [`Range::Ball`] needs the trace instead, which does not have this bias. The same histogram gives it: the trace of
+//! the covariance from pairs, or about a given centre from single gradients.
 
 use nalgebra::{DMatrix, DMatrixView, DVector};
 use rand::rand_core::CryptoRng;
@@ -31,7 +31,7 @@ use crate::baselines::orthonormal::uniform_start;
 use ldp_pca::linalg::lanczos;
 use ldp_pca::recovery::RecoveryError;
 
-/// The smallest value that is distinguished from 0: where all gradients are the same, the noise is tiny instead of 0.
+/// The smallest value that is distinguished from 0. If all gradients are equal, the noise is tiny, not 0.
 const SMALLEST: f64 = 1e-200;
 
 /// The private estimate of the covariance's top eigenvalue, from `gradients`, one per column.
@@ -81,7 +81,7 @@ pub(super) fn private_mean_square(
     private_octave(&values, 1.0, calibration, rng)
 }
 
-/// The lower end of the heaviest bin, of `per_octave` in an octave.
+/// The lower end of the heaviest bin, with `per_octave` bins per octave.
 fn private_octave(values: &[f64], per_octave: f64, calibration: &Calibration, rng: &mut dyn CryptoRng) -> Option<f64> {
     let bins = values.iter().map(|value| (per_octave * libm::log2(value.max(SMALLEST))).floor()).collect();
     let scale = heaviest_bin(bins, calibration.scale, rng).map(|bin| libm::exp2(bin / per_octave));
@@ -103,7 +103,7 @@ const STEPS: usize = 12;
 
 /// The top eigenvalue of `(1/b) G G^T`.
 fn top_eigenvalue(pairs: &DMatrix<f64>, rng: &mut dyn CryptoRng) -> Result<f64, BaselineError> {
-    // Products would overflow, and an error would reveal a single gradient.
+    // Otherwise products would overflow, and the error would reveal a single gradient.
     if !pairs.norm_squared().is_finite() {
         return Ok(f64::INFINITY);
     }

@@ -1,4 +1,4 @@
-//! The private histogram of unboundedly many bins, which returns only a heaviest one (Karwa & Vadhan 2018,
+//! The private histogram with unboundedly many bins, which returns only a heaviest bin (Karwa & Vadhan 2018,
 //! Lemma 2.3; the stability-based histogram of Bun, Nissim & Stemmer 2016): Lemma B.1 of Liu et al.
 //!
 //! ```text
@@ -8,10 +8,9 @@
 //! # Guarantee, one value replaced in each of D histograms
 //! In each histogram the value leaves one bin and enters another: both counts change by one.
 //!
-//! *Laplace*, D = 1. Noise of scale 2 / epsilon makes the counts of bins that hold something in both data sets
-//! (epsilon, 0)-private (l1-sensitivity 2). What is left is a bin that holds something in one set alone, and there a
-//! single value: it is seen with probability `P[1 + noise >= threshold] = e^(-(threshold - 1) epsilon / 2) / 2`, which
-//! is delta at
+//! *Laplace*, D = 1. Noise of scale 2 / epsilon makes the counts of bins that are nonempty in both data sets (epsilon,
+//! 0)-private (l1-sensitivity 2). At most one bin is nonempty in only one set, and it holds a single value there. It is
+//! seen with probability `P[1 + noise >= threshold] = e^(-(threshold - 1) epsilon / 2) / 2`, which is delta at
 //!
 //! ```text
 //! threshold = 1 + (2 / epsilon) log(1 / (2 delta))                                          (delta <= 1/2)
@@ -20,9 +19,9 @@
 //! On the event that it is not seen, the set's answer has the law of common bins only; so
 //! `P[M(S) in E] <= delta + e^epsilon P[M(S') in E]`.
 //!
-//! *Gaussian*, any D. All counts together have l2-sensitivity sqrt(2 D). At most one bin of each histogram is in one
-//! set alone, and one of them is seen with probability at most `D P[1 + N(0, sigma^2) >= threshold]`, which is at most
-//! delta at
+//! *Gaussian*, any D. All counts together have l2-sensitivity sqrt(2 D). At most one bin of each histogram is nonempty
+//! in only one set, and one of these is seen with probability at most `D P[1 + N(0, sigma^2) >= threshold]`, which is
+//! at most delta at
 //!
 //! ```text
 //! threshold = 1 + sigma sqrt(2 log(D / (2 delta)))          as P[N(0,1) >= z] <= e^(-z^2 / 2) / 2
@@ -63,7 +62,7 @@ impl BinNoise {
         Self { law: Law::Gaussian { sigma }, threshold: (1.0 + sigma * tail).next_up() }
     }
 
-    /// The value that the noise exceeds with probability at most `failure`, on either side.
+    /// The value that the absolute noise exceeds with probability at most `failure`.
     pub(super) fn exceeded_with(&self, failure: f64) -> f64 {
         let logarithm = -libm::log(failure.min(1.0));
         match self.law {
@@ -103,11 +102,11 @@ mod tests {
         for noise in [BinNoise::laplace(0.5, 1e-6), BinNoise::gaussian(5.0, 20, 1e-6)] {
             let margin = noise.exceeded_with(1e-6);
             let heavy = (noise.threshold + margin).ceil() as usize;
-            // A bin that is lighter by twice the margin, and many values that are alone in theirs.
+            // A bin that is lighter by twice the margin, and many bins with a single value.
             let light = heavy - (2.0 * margin).ceil().min(heavy as f64 - 1.0) as usize;
             let bins: Vec<f64> = [vec![3.0; heavy], vec![-2.0; light], (10..500).map(f64::from).collect()].concat();
             for _ in 0..200 {
-                // It fails with probability 3e-6 each time at most.
+                // It fails with probability at most 3e-6 each time.
                 assert_eq!(heaviest_bin(bins.clone(), noise, &mut rng), Some(3.0));
             }
         }

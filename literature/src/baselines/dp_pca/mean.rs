@@ -1,4 +1,4 @@
-//! Private mean within a range that is found privately (Algorithm 5 of Liu et al.; Karwa & Vadhan 2018; Kamath, Li,
+//! The private mean within a privately found range (Algorithm 5 of Liu et al.; Karwa & Vadhan 2018; Kamath, Li,
 //! Singhal & Ullman 2019).
 //!
 //! *In a box*, as printed ([`Range::Box`](super::Range::Box)):
@@ -14,8 +14,8 @@
 //! which is up to 2 tau off where the middle is up to tau off. Section 6.1 has `8 sqrt(2) K` in the noise where twice 3
 //! K from the sensitivity and twice 1 from the budget's halves make 12 K.)
 //!
-//! *In a ball*, ours ([`Range::Ball`](super::Range::Ball)). Of the mean gradient `Sigma W`, most is in the span of W
-//! once the iterate is near components; so the centre is sought there alone, in r numbers instead of d r:
+//! *In a ball*, ours ([`Range::Ball`](super::Range::Ball)). Once the iterate is near the components, most of the mean
+//! gradient `Sigma W` is in the span of W. So the centre is sought only there, as r numbers instead of d r:
 //!
 //! ```text
 //! V   = private trace of the gradients' covariance                         first part of the batch
@@ -26,11 +26,11 @@
 //!
 //! One gradient replaced moves the mean by at most `2 radius sqrt(Q) / m`. Where the covariance is a multiple of the
 //! identity and the centre is good, this is smaller than the box's by `3 sqrt(2) K log^a(m D / zeta) / radius`: three
-//! to four with the box of `DpPca::new`, about two hundred with the paper's K = 4 and a = 1. Where the iterate is far
-//! off, Q is of the size of the gradients and the noise a small part of it, so that the next iterate is nearer.
+//! to four with the box of `DpPca::new`, about two hundred with the paper's K = 4 and a = 1. While the iterate is far
+//! off, Q is as large as the gradients, and the noise is a small part of Q, so the next iterate is nearer.
 //!
-//! A centre that is not seen is 0: a function of what was released. Then, or where it is far off in a box, more is
-//! clipped, and the answer is biased and no less private.
+//! A centre that is not seen is set to 0, which is a function of released values. Then, or if the centre of a box is
+//! far off, more is clipped. The answer is biased, but as private as before.
 
 use nalgebra::{DMatrix, DVector};
 use rand::rand_core::CryptoRng;
@@ -46,11 +46,11 @@ use crate::baselines::orthonormal::normal_matrix;
 pub(super) struct PrivateMean {
     /// rows × columns, as the iterate.
     pub(super) value: DMatrix<f64>,
-    /// The private scale behind it: a top eigenvalue, or a mean square.
+    /// The private scale that it is based on: a top eigenvalue, or a mean square.
     pub(super) scale: f64,
     /// Standard deviation of the noise on each entry.
     pub(super) noise: f64,
-    /// Histograms without a bin that was seen.
+    /// The number of histograms in which no bin was seen.
     pub(super) unseen: usize,
 }
 
@@ -85,7 +85,7 @@ pub(super) fn mean_in_box(
     noisy(value, scale, sensitivity, unseen, calibration, rng)
 }
 
-/// Gradients held at a time.
+/// The number of gradients in memory at a time.
 const CHUNK: usize = 4096;
 
 /// The private mean, in a ball around the image of the iterate `basis` in its own span, of the `gradients` of the
@@ -137,7 +137,7 @@ fn locate(
     bin.map_or(0.0, |bin| (bin + 0.5) * width)
 }
 
-/// The gradients' differences from the centre.
+/// The differences of the gradients from the centre.
 fn residuals(mut gradients: DMatrix<f64>, centre: &DMatrix<f64>) -> DMatrix<f64> {
     for mut gradient in gradients.column_iter_mut() {
         gradient.iter_mut().zip(centre.iter()).for_each(|(value, middle)| *value -= middle);
@@ -169,7 +169,7 @@ mod tests {
     use super::super::{Range, Tail};
     use super::*;
 
-    /// With a box that cuts nothing here.
+    /// The mean with a box that cuts nothing.
     fn wide(range: Range) -> DpPca {
         DpPca { tail: Tail { constant: 1.0, exponent: 0.5 }, ..method(range) }
     }
@@ -219,7 +219,7 @@ mod tests {
             let rest = 16_000 - 3 * calibration.ranging(16_000);
             let radius = found.noise / calibration.mean * rest as f64 / 2.0;
             assert!(radius < 1.5 * largest && radius > 0.4 * largest, "{radius}");
-            // Along the iterate itself a ball that is off its centre is biased, and that does not turn it.
+            // A ball that is off centre is biased along the iterate itself, and this does not turn the iterate.
             let error = found.value.column(0) - given.columns_range(16_000 - rest..).column_mean();
             let across = (&error - &basis * basis.tr_mul(&error)).norm();
             assert!(across > 0.0 && across < 5.0 * found.noise * 2.0, "{across} {}", found.noise);
@@ -232,9 +232,9 @@ mod tests {
         for range in [Range::Box, Range::Ball] {
             let method = wide(range);
             let calibration = Calibration::new(&method, (method.epsilon, method.delta), (4, 1), 1).unwrap();
-            // The last gradient is one of those that are averaged; the same random numbers for both.
+            // The last gradient is among those that are averaged. Both runs use the same random numbers.
             let answer = |last: [f64; 4]| {
-                // In the middle of a box's bins: the random numbers of another order do not choose another one.
+                // In the middle of a box's bins, so random numbers in another order do not choose another bin.
                 let mut given = gradients(8000).add_scalar(0.03);
                 given.column_mut(7999).copy_from_slice(&last);
                 let mut rng = ChaCha12Rng::seed_from_u64(12);

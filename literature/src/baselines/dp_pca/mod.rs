@@ -13,35 +13,36 @@
 //! Records of any length are taken: nothing here needs the unit ball.
 //!
 //! # Guarantee
-//! *Relation*: one record replaced among n, and n, T and B are public. The paper's Definition 2.3 speaks of one record
-//! more or less; but batches are made of places, and one record less moves every later one into another place or batch.
+//! *Relation*: one record replaced among n, and n, T and B are public. The paper's Definition 2.3 is about one record
+//! more or less. But batches are sets of positions, and removing one record moves every later record to another
+//! position or batch.
 //!
 //! *Argument*: the batches, and the halves of each, are disjoint. A replaced record is in one half of one batch (the
-//! random order does not depend on records). That half's answer is (epsilon, delta)-private whatever was answered
-//! before, and every later answer is a function of it and of other records (parallel composition with adaptive
-//! choices). So the run is as private as one call of Algorithm 4 or of Algorithm 5, argued in their files.
+//! random order does not depend on records). That half's answer is (epsilon, delta)-private given all earlier answers,
+//! and every later answer is a function of it and of other records (parallel composition with adaptive choices). So the
+//! run is as private as one call of Algorithm 4 or of Algorithm 5. Their files have the proofs.
 //!
 //! *Printed* ([`Accounting::Printed`]): each gets (epsilon/2, delta/2), and Theorem 5.1 claims the sum, for epsilon <
-//! 0.9 (the Gaussian mechanism of Lemma 2.4 at epsilon/4). The halves being disjoint, (epsilon/2, delta/2) is what is
-//! proved.
+//! 0.9 (the Gaussian mechanism of Lemma 2.4 at epsilon/4). Because the halves are disjoint, the proof gives (epsilon/2,
+//! delta/2).
 //!
 //! *Tight* ([`Accounting::Tight`], the default): each gets the whole budget, and Algorithm 5's histograms and mean are
 //! one composed Gaussian answer with the analytic scale, for every epsilon.
 //!
 //! # Too few records
-//! Algorithm 4 needs k = O(log(1 / (delta zeta)) / epsilon) values to show one above its threshold, and Algorithm 5 as
-//! many gradients as its own ask for. With fewer in half a batch, the method would return its start: it refuses, naming
-//! Theorem 6.1 and Lemma 6.2. Where a batch shows nothing all the same (that is an answer of the private histogram), it
-//! is skipped and counted in the diagnostics.
+//! Algorithm 4 needs k = O(log(1 / (delta zeta)) / epsilon) values to bring one above its threshold, and Algorithm 5
+//! needs enough gradients for its own histograms. With fewer in half a batch, the method would return its start, so it
+//! refuses and names Theorem 6.1 and Lemma 6.2. If a batch still shows nothing, which is an answer of the private
+//! histogram, it is skipped and counted in the diagnostics.
 //!
 //! # Step sizes
 //! Theorem 5.1 lets `eta_t` depend on lambda_1 and the gap. [`StepSizes::Relative`] is `c_1 / (c_2 + t)` in units of
-//! `1 / |g_t|`, which is private already and about `1 / lambda_1` near the end: it needs to know nothing.
-//! [`StepSizes::Search`] is the search that section 5 describes; see its file for what has to be filled in.
+//! `1 / |g_t|`, which is already private and about `1 / lambda_1` near the end. It needs no knowledge of the law.
+//! [`StepSizes::Search`] is the search that section 5 describes; its file lists the details that the paper leaves open.
 //!
 //! # Rank r
 //! QR: gradients are d × r matrices, read as vectors of d r entries. Deflation: each component has its own part of the
-//! records, and with it the whole budget; its gradients are taken orthogonally to the components before.
+//! records, and so the whole budget; its gradients are taken orthogonally to the earlier components.
 
 mod calibration;
 mod eigenvalue;
@@ -68,12 +69,12 @@ use ldp_pca::subspace::Subspace;
 pub enum Accounting {
     /// The paper's, for epsilon < 0.9.
     Printed,
-    /// The smallest that are proved here, for every epsilon.
+    /// The smallest ones that are proved here, for every epsilon.
     #[default]
     Tight,
 }
 
-/// The set that gradients are cut to before their mean is taken.
+/// The set to which gradients are clipped before they are averaged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Range {
     /// A cube by coordinates, from the top eigenvalue: Algorithms 4 and 5.
@@ -83,7 +84,7 @@ pub enum Range {
     Ball,
 }
 
-/// K and a of Assumption A.4: how far out gradients lie.
+/// K and a of Assumption A.4, which bound the tails of gradients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tail {
     /// K.
@@ -101,9 +102,9 @@ pub enum StepSizes {
     Absolute(f64, f64),
     /// Section 5's search among `c_1 / (c_2 + t)`.
     Search {
-        /// Rounds at most; round i tries 8 (i - 1) pairs, the first one.
+        /// The most rounds. Round 1 tries one pair, round i > 1 tries 8 (i - 1) pairs.
         rounds: u32,
-        /// The search ends with a round that captures less than this part more than the rounds before it.
+        /// The search ends with a round that captures less than this fraction more than the earlier rounds.
         improvement: f64,
     },
 }
@@ -115,9 +116,9 @@ pub struct DpPca {
     pub epsilon: Epsilon,
     /// The guarantee's delta, added to every probability.
     pub delta: Delta,
-    /// T; `None` for [`DpPca::default_batches`], or fewer if the records do not suffice for so many.
+    /// T; `None` for [`DpPca::default_batches`], or for fewer if there are not enough records.
     pub batches: Option<usize>,
-    /// zeta, the probability with which the private ranges may miss. It has no part in the guarantee.
+    /// zeta, the probability with which the private ranges may miss. The guarantee does not depend on it.
     pub failure: f64,
     /// The reach of a box.
     pub tail: Tail,
@@ -127,20 +128,20 @@ pub struct DpPca {
     pub steps: StepSizes,
     /// Box or ball.
     pub range: Range,
-    /// The noise's constants.
+    /// The constants of the noise.
     pub accounting: Accounting,
     /// The extension to more than one component.
     pub extension: RankExtension,
 }
 
-/// The fewest batches that are worth a run.
+/// The fewest batches with which the method runs.
 const FEWEST_BATCHES: usize = 2;
 
 impl DpPca {
     /// Algorithms 3 to 5 with tight accounting.
     ///
     /// zeta = 0.01; K = 0.3 and a = 1/2, with which a box reaches about four standard deviations and cuts a few
-    /// products of Gaussians in a thousand. With a K for which nothing is cut, the noise is several times as large.
+    /// products of Gaussians in a thousand. With a K at which nothing is cut, the noise is several times as large.
     #[must_use]
     pub fn new(epsilon: Epsilon, delta: Delta) -> Self {
         Self {
@@ -157,20 +158,21 @@ impl DpPca {
         }
     }
 
-    /// The same with the paper's constants, K = 4 and a = 1 being those of Gaussian records (Remark 3.4).
+    /// The same with the paper's constants; K = 4 and a = 1 are those for Gaussian records (Remark 3.4).
     #[must_use]
     pub fn printed(epsilon: Epsilon, delta: Delta) -> Self {
         let tail = Tail { constant: 4.0, exponent: 1.0 };
         Self { accounting: Accounting::Printed, tail, ..Self::new(epsilon, delta) }
     }
 
-    /// The same with balls for ranges, which needs less noise and fewer records.
+    /// The same with balls as ranges, which need less noise and fewer records.
     #[must_use]
     pub fn in_balls(epsilon: Epsilon, delta: Delta) -> Self {
         Self { range: Range::Ball, ..Self::new(epsilon, delta) }
     }
 
-    /// `ceil(log d) + 3`: few, since each batch has noise of its own. The paper's `T = O(log^2 n)` is above 100.
+    /// `ceil(log d) + 3`. This is a small number, because each batch has its own noise; the paper's `T = O(log^2 n)` is
+    /// above 100.
     #[must_use]
     pub fn default_batches(dimension: usize) -> usize {
         libm::log(dimension as f64).ceil() as usize + 3
@@ -248,8 +250,8 @@ impl DpPca {
         Ok(Plan { columns, part, batches, size: part / batches, calibration })
     }
 
-    /// One estimate with the step sizes `step` from all records: Algorithm 3 on each part, orthogonally to what the
-    /// parts before it found.
+    /// One estimate with the step sizes `step` from all records: Algorithm 3 on each part, orthogonally to the
+    /// components found from earlier parts.
     fn run(
         &self,
         records: DMatrixView<'_, f64>,
@@ -307,9 +309,9 @@ impl DpPca {
 /// How the records are split.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
-    /// Columns iterated together.
+    /// The number of columns iterated together.
     columns: usize,
-    /// Records of one run.
+    /// The number of records of one run.
     part: usize,
     batches: usize,
     /// B.
@@ -317,7 +319,7 @@ struct Plan {
     calibration: Calibration,
 }
 
-/// The result of one estimate: the diagnostics are of the last batch, or sums.
+/// The result of one estimate. Diagnostics are those of the last batch, or sums.
 #[derive(Clone, Debug, Default)]
 struct Run {
     basis: DMatrix<f64>,
@@ -359,7 +361,7 @@ fn gradients(
         for (place, overlap) in overlaps.iter().enumerate() {
             gradient.rows_mut(place * rows, rows).axpy(*overlap, &outside, 0.0);
         }
-        // A record so long that its gradient is not a number must not be revealed by a failure of the whole answer.
+        // A record may be so long that its gradient is not a number. A failure of the whole answer would reveal it.
         if !gradient.iter().all(|value| value.is_finite()) {
             gradient.fill(0.0);
         }

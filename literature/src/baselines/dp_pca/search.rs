@@ -7,12 +7,12 @@
 //!     and compute each sin(w, v_1) privately;   end once one is at most the target
 //! ```
 //!
-//! What has to be filled in:
+//! The paper leaves these details open:
 //!
-//! - `sin(w, v_1)` cannot be computed, v_1 being what is sought. The captured variance, the mean of `|W^T x|^2`, is as
-//!   good for comparing candidates; it is a private mean in one dimension (Algorithms 4 and 5 on these numbers). The
-//!   search ends with a round that captures less than `improvement` more than all before it.
-//! - A candidate costs a run and an evaluation: half of its share each.
+//! - `sin(w, v_1)` cannot be computed, because v_1 is unknown. The captured variance, the mean of `|W^T x|^2`, compares
+//!   candidates equally well; it is a private mean in one dimension (Algorithms 4 and 5 on these numbers). The search
+//!   ends with a round that captures less than `improvement` more than all earlier rounds.
+//! - A candidate costs a run and an evaluation; each has half of its share.
 //! - A round of distinct pairs has 1 of them, or 8 (i - 1) = 2 · 2 · (2i - 1) less four counted twice. With the printed
 //!   shares all rounds add up to `5/4 - (sqrt(2) atanh(1 / sqrt(2)) - 1) = 1.0035` of the budget, a little too much.
 //!   Rounds are limited here, and the shares divided by their sum over those rounds: all candidates together are
@@ -61,10 +61,10 @@ fn budget(method: &DpPca, round: u32, rounds: u32) -> Result<(Epsilon, Delta), B
     Ok((Epsilon::new(method.epsilon.value() * share)?, Delta::new(method.delta.value() * share)?))
 }
 
-/// Nothing, if every round up to the last has enough records.
+/// Checks that every round up to the last has enough records.
 ///
 /// # Errors
-/// [`BaselineError::OutsideTheorem`] where one has not.
+/// [`BaselineError::OutsideTheorem`] if a round does not.
 pub(super) fn check(method: &DpPca, shape: Shape, rounds: u32) -> Result<(), BaselineError> {
     if rounds > MOST_ROUNDS {
         return Err(method.outside(
@@ -96,7 +96,7 @@ fn evaluation(method: &DpPca, records: u64, share: (Epsilon, Delta)) -> Result<(
     Ok((scalar, calibration))
 }
 
-/// The candidate that captures most, and the number of its batches.
+/// The candidate that captures the most variance, and the number of its batches.
 ///
 /// # Errors
 /// As [`check`], and [`BaselineError::Failed`] where no candidate could be evaluated.

@@ -19,7 +19,8 @@ fn rank(k: usize) -> Rank {
     Rank::new(k).unwrap()
 }
 
-/// The model of the paper's section 5.1 in small: k eigenvalues `top` on an s-sparse subspace, the others `bulk`.
+/// A small version of the model of the paper's section 5.1: k eigenvalues `top` on an s-sparse subspace, the others
+/// `bulk`.
 fn sparse_model(d: usize, k: usize, s: usize, top: f64, bulk: f64, rng: &mut ChaCha12Rng) -> (DMatrix<f64>, Subspace) {
     let mut loadings = DMatrix::zeros(d, k);
     loadings.rows_mut(0, s).copy_from(&random_start(s, rank(k), rng));
@@ -53,8 +54,8 @@ fn without_noise_it_converges_to_the_sparse_subspace_at_the_rate_of_theorem_4_3(
     let errors: Vec<f64> =
         bases.iter().map(|basis| sin_theta_squared(&Subspace::new(basis).unwrap(), &truth).unwrap().sqrt()).collect();
     assert_eq!(errors.len(), 17);
-    // Theorem 4.3 with alpha = 0 has the optimization error fall by gamma^(1/4) a round. The power iteration underneath
-    // falls by lambda_{k+1} / lambda_k once it is close, and no faster.
+    // By Theorem 4.3 with alpha = 0, the optimization error falls by gamma^(1/4) per round. Close to the solution, the
+    // underlying power iteration falls by lambda_{k+1} / lambda_k and no faster.
     let gamma = (3.0 * bulk + top) / (3.0 * top + bulk);
     for (t, error) in errors.iter().enumerate().skip(4) {
         assert!(*error <= gamma.powf(t as f64 / 4.0), "round {t}: {errors:?}");
@@ -69,7 +70,7 @@ fn without_noise_it_converges_to_the_sparse_subspace_at_the_rate_of_theorem_4_3(
     assert!(last.rows(10, 50).amax() < 1e-10);
 }
 
-/// 20 rows of 400 miss all of 6 that matter with probability 0.73, and then nothing is ever found.
+/// 20 rows of 400 miss all 6 nonzero rows with probability 0.73, and then the method finds nothing.
 #[test]
 fn a_dense_start_finds_what_a_thresholded_one_mostly_misses() {
     let found = |start| {
@@ -105,7 +106,7 @@ fn how_records_are_dealt_out_does_not_matter_without_noise() {
         method(providers).trajectory(&sample, rank(2), &mut ChaCha12Rng::seed_from_u64(3)).unwrap().pop().unwrap()
     };
     let one = of(1);
-    // 500 records for one are moments; 10 for each of fifty are held as records.
+    // One provider with 500 records holds moments; fifty with 10 each hold records.
     for providers in [3, 50] {
         assert!((of(providers) - &one).amax() < 1e-12, "{providers}");
     }

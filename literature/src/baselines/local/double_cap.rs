@@ -1,4 +1,4 @@
-//! Double-cap, this crate's own mechanism, with components found by either method.
+//! Double-cap, this crate's own mechanism, with plain or sparse recovery of components.
 //!
 //! # The guarantee
 //! A report is an index j among J public directions, drawn with weight `floor(2^32 e^epsilon)` if j is among the L
@@ -30,7 +30,7 @@ pub struct DoubleCapPca {
     pub epsilon: Epsilon,
     /// J, the number of candidates: 2 to 16384.
     pub candidates: u32,
-    /// L, the number of likelier ones: J / 1024 to J / 2.
+    /// L, the number of likelier candidates: J / 1024 to J / 2.
     pub cap: u32,
 }
 

@@ -13,28 +13,31 @@
 //!                                   10: U <- U + X - Y
 //!                                   13: the principal k-subspace of Y
 //! ```
-//! Printed without a value: rho, the number of iterations, and the penalty, for which Theorem 4 has an order only, and
-//! Lemma 15 the condition `penalty >= max |S - Sigma|`. Here: rho is the problem's natural scale and stays constant;
-//! the iteration ends at a certified relative gap; the penalty is a multiple of the noise (see [`WangXuSparse`]).
+//! The paper gives no value for rho, the number of iterations, and the penalty. For the penalty, Theorem 4 has only an
+//! order, and Lemma 15 the condition `penalty >= max |S - Sigma|`. Here rho is the problem's natural scale and stays
+//! constant, the iteration ends at a certified relative gap, and the penalty is a multiple of the noise (see
+//! [`WangXuSparse`]).
 //!
 //! # The guarantee
 //! Claimed: (epsilon, delta) for one report under "any two records" (Theorem 2, for "any epsilon, delta > 0"; Theorem
-//! 4, for both below 1), after Dwork & Roth's Theorem A.1. Neither of its premises is met for all of them. The
-//! sensitivity of `x x^T` over the unit ball is the diameter, not 1:
+//! 4, for both below 1), after Dwork & Roth's Theorem A.1. Its two premises do not hold for all of these parameters.
+//! The sensitivity of `x x^T` over the unit ball is the diameter, not 1:
 //!
 //! ```text
 //! |x x^T - y y^T|_F^2 = |x|^4 + |y|^4 - 2 (x . y)^2 <= 2, with equality for x = e_1, y = e_2
 //! ```
 //!
-//! and that theorem needs epsilon <= 1. What holds: in coordinates (diagonal, sqrt(2) off-diagonal), whose Euclidean
-//! norm is Frobenius', the noise has deviation sigma on the diagonal and sqrt(2) sigma off it, so at least sigma
-//! everywhere, and e_1 against e_2 meets no more. So the least delta at epsilon is exactly Balle & Wang's (2018,
-//! Theorem 8) at sigma and sensitivity sqrt(2), [`gaussian_delta`], which is what is *proved*. But for small epsilons
-//! it is more than claimed: at epsilon = 2 and delta = 1e-4 it is 5.0e-4. Parameters are therefore not refused outside
-//! the theorems' ranges: the papers' own tables use epsilon = 2.
+//! and that theorem needs epsilon <= 1. The following holds instead. In the coordinates (diagonal, sqrt(2)
+//! off-diagonal), whose Euclidean norm is the Frobenius norm, the noise has standard deviation sigma on the diagonal
+//! and sqrt(2) sigma off it. That is at least sigma in every direction, and exactly sigma in the direction from e_1 to
+//! e_2. So the least delta at epsilon is exactly that of Balle & Wang (2018, Theorem 8) at sigma and sensitivity
+//! sqrt(2), [`gaussian_delta`]; this is the *proved* delta. Except for small epsilons it is more than claimed: at
+//! epsilon = 2 and delta = 1e-4 it is 5.0e-4. Parameters outside the theorems' ranges are therefore not refused: the
+//! papers' own tables use epsilon = 2.
 //!
-//! *With the least noise.* sigma from the analytic formula at sensitivity sqrt(2), and sigma / sqrt(2) off the
-//! diagonal: deviation sigma in every one of those coordinates, so the promise is (epsilon, delta), for every epsilon.
+//! *With the least noise.* sigma follows from the analytic formula at sensitivity sqrt(2), and entries off the diagonal
+//! have sigma / sqrt(2). So the standard deviation is sigma in each of those coordinates, and the guarantee is
+//! (epsilon, delta), for every epsilon.
 
 use core::f64::consts::FRAC_1_SQRT_2;
 
@@ -56,7 +59,7 @@ use ldp_pca::recovery::{AdmmSettings, DEFAULT_PENALTY_FACTOR, Rank};
 pub struct WangXuPca {
     /// Epsilon of one report.
     pub epsilon: Epsilon,
-    /// Delta that is claimed, and that the scale is computed from.
+    /// The claimed delta, from which the scale is computed.
     pub delta: Delta,
 }
 
@@ -86,7 +89,7 @@ impl SubspaceEstimator for WangXuPca {
     fn guarantee(&self, _: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         let sigma = paper_sigma(self.epsilon, self.delta);
         let real = gaussian_delta(sigma, COVARIANCE_SENSITIVITY, self.epsilon).map_err(Error::from)?;
-        // A delta of 1 guarantees nothing; one that underflows is still not 0.
+        // A delta of 1 guarantees nothing. A delta that underflows is still above 0.
         let proved = Delta::new(real.max(f64::MIN_POSITIVE)).ok();
         Ok(Some(MethodGuarantee {
             claimed: EpsilonDelta::approximate(self.epsilon, self.delta),
@@ -119,9 +122,9 @@ pub struct WangXuSparse {
 /// An algorithm for the sparse problem of Algorithm 2. It is convex: both find the same solution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SparseSolver {
-    /// As printed. A step is an eigendecomposition of all p features, which takes a minute at p = 7,000.
+    /// ADMM, as printed. A step is an eigendecomposition of all p features, which takes a minute at p = 7,000.
     Admm(AdmmSettings),
-    /// On the features that matter, with a certificate: [`FantopeSolver`](ldp_pca::recovery::FantopeSolver).
+    /// On the features in the support, with a certificate: [`FantopeSolver`](ldp_pca::recovery::FantopeSolver).
     Certified,
 }
 
@@ -209,7 +212,7 @@ impl SubspaceEstimator for AnalyticGaussianPca {
     }
 }
 
-/// The second moments and the mean of the noise of as many reports, whose entries have these deviations in one report.
+/// The second moments plus the mean noise of the reports. The entries of one report's noise have these deviations.
 fn noisy(sample: &Sample, diagonal: f64, off_diagonal: f64, rng: &mut dyn CryptoRng) -> Estimate {
     let shrink = 1.0 / (sample.records() as f64).sqrt();
     let mut matrix = sample.second_moment().clone();

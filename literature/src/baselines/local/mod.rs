@@ -8,12 +8,12 @@
 //! | [`DoubleCapPca`] | this crate | one of J public directions, pure epsilon | PCA |
 //! | [`DoubleCapSparse`] | this crate | the same | certified solution over the Fantope |
 //!
-//! Reports are drawn from the law of their sum (that of one Gaussian matrix for all records; a rank and a direction for
-//! each with double-cap), which is what a simulation needs. The randomizers to collect with are in
+//! Reports are drawn from the law of their sum, which is enough for a simulation: one Gaussian matrix for all records,
+//! or, with double-cap, a rank and a direction for each record. The randomizers for real collections are in
 //! [`mechanism`](ldp_pca::mechanism).
 //!
-//! All five need records in the unit ball. Double-cap lifts them to the sphere, `(x, sqrt(1 - |x|^2))`, which changes
-//! nothing for records that are on it.
+//! All five need records in the unit ball. Double-cap lifts them to the sphere, `(x, sqrt(1 - |x|^2))`; records on the
+//! sphere do not change.
 
 mod double_cap;
 mod gaussian;
@@ -34,7 +34,7 @@ use ldp_pca::subspace::Subspace;
 struct Estimate {
     /// d × d.
     matrix: DMatrix<f64>,
-    /// Standard deviation that the reports give to an off-diagonal entry.
+    /// The standard deviation of an off-diagonal entry, due to the reports.
     noise: f64,
 }
 
@@ -44,9 +44,9 @@ impl Estimate {
         Ok(Outcome { subspace: leading_subspace(&self.matrix, rank)?, diagnostics: vec![("noise", self.noise)] })
     }
 
-    /// Its sparse components, with the penalty of this factor, and how many steps they took. The certified solver goes
-    /// to a relative gap of 1e-4, or as many steps as [`WangXuSparse`]: where there is nothing but noise, more of them
-    /// change which noise is found.
+    /// Its sparse components, with the penalty of this factor, and the number of steps. The certified solver stops at a
+    /// relative gap of 1e-4, or after as many steps as [`WangXuSparse`]: on pure noise, more steps only find other
+    /// noise.
     fn sparse(&self, rank: Rank, penalty_factor: f64, solver: SparseSolver) -> Result<(Outcome, usize), BaselineError> {
         let penalty = default_penalty(self.noise, self.matrix.nrows(), penalty_factor)?;
         let problem = FantopeProblem::new(&self.matrix, rank, penalty)?;
@@ -68,7 +68,7 @@ impl Estimate {
 
 /// Relative gap at which sparse solvers stop.
 const TOLERANCE: f64 = 1e-4;
-/// Steps after which they do.
+/// Steps after which sparse solvers stop.
 const MOST_STEPS: usize = 300;
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
         ]
     }
 
-    /// Records of a spiked model inside the ball, and its subspace.
+    /// Records of a spiked model inside the unit ball, and its subspace.
     fn sample(records: usize, sparsity: Option<usize>, seed: u64) -> (Sample, Subspace, ChaCha12Rng) {
         let mut rng = ChaCha12Rng::seed_from_u64(seed);
         let model = SpikedModel::draw(20, Rank::new(2).unwrap(), 20.0, sparsity, &mut rng).unwrap();
@@ -124,8 +124,8 @@ mod tests {
             methods(e).into_iter().map(error).collect()
         };
         let at = errors(2.0);
-        // Off-diagonal entries of variance 4.7, 3.0 and 0.6 a report: the errors are a multiple of them, and sparse
-        // recovery takes most of what is off the five rows.
+        // One report's off-diagonal entries have variances 4.7, 3.0 and 0.6. The errors are a multiple of these, and
+        // sparse recovery removes most of the noise outside the five rows.
         assert!(at[0] > at[2] && at[2] > 3.0 * at[3], "{at:?}");
         assert!(at[1] < 0.5 * at[0] && at[4] < 0.7 * at[3], "{at:?}");
         assert!(errors(8.0).iter().zip(&at).all(|(less, more)| less < more));

@@ -18,15 +18,15 @@
 //! exp(-(w - q)/2) (w / q)^(q/2)
 //! ```
 //!
-//! (the power *multiplies*: dividing by it gives another law wherever q > 2). That is exact for every admissible mu;
-//! fewest proposals are refused where the trace of the inverse of D on W is 1, which is looked for roughly. In the
-//! paper's notation mu = b + 2 l_1.
+//! (the power *multiplies*: dividing by it gives another law wherever q > 2). This is exact for every admissible mu.
+//! The fewest proposals are refused where the trace of the inverse of D on W is 1; the search for that mu is rough. In
+//! the paper's notation mu = b + 2 l_1.
 //!
 //! # Cost
-//! D need not be positive off W: where X has taken up large exponents it is not, but only the m first entries can be
-//! negative (interlacing). With m Householder reflections W becomes the last q coordinates, where D is a positive
-//! diagonal and a matrix of rank 2 m: its inverse root is a diagonal and a matrix of rank 2 m too. O(d m^2) per trial
-//! of mu, O(d m) per proposal, nothing of order d^2. Memory is O(d m).
+//! D need not be positive off W: if X has taken large exponents it is not, but only the first m entries can be negative
+//! (interlacing). With m Householder reflections W becomes the last q coordinates, where D is a positive diagonal and a
+//! matrix of rank 2 m: its inverse root is a diagonal and a matrix of rank 2 m too. O(d m^2) per trial of mu, O(d m)
+//! per proposal, nothing of order d^2. Memory is O(d m).
 
 use core::f64::consts::SQRT_2;
 
@@ -216,7 +216,7 @@ impl<'a> Complement<'a> {
 
     /// The envelope of the mu where the trace is about 1.
     fn best_envelope(&self) -> Option<Envelope> {
-        // The result of the fast trace counts if the envelope agrees.
+        // The result of the fast trace is used if the envelope agrees.
         if let Some((envelope, trace)) = self.envelope(self.best(&|mu| self.trace(mu)))
             && (trace - 1.0).abs() <= 2.0 * TRACE_TOLERANCE
         {
@@ -248,7 +248,7 @@ impl<'a> Complement<'a> {
     }
 }
 
-/// `None` where it does not converge: the iteration itself would never end.
+/// `None` if it does not converge; the iteration alone would not end.
 fn eigen(matrix: DMatrix<f64>) -> Option<SymmetricEigen<f64, Dyn>> {
     let steps = STEPS_PER_EIGENVALUE * matrix.nrows();
     SymmetricEigen::try_new(matrix, f64::EPSILON, steps)

@@ -17,26 +17,26 @@ use ldp_pca::subspace::Subspace;
 /// A sweep has two passes, each of which preserves the law, followed by a uniform rotation of the columns among
 /// themselves, which does not change the law.
 ///
-/// - *By columns* (Hoff 2009, section 3): each column given the others. It reaches everything, but slowly where
-///   exponents differ by orders: the columns are at random angles to the axes.
+/// - *By columns* (Hoff 2009, section 3): each column given the others. It reaches every state, but slowly if exponents
+///   differ by orders of magnitude, because the columns are at random angles to the axes.
 /// - *By axes* `e_1 ... e_k`: let U be the part of S orthogonal to `e_i`, and v the direction of S orthogonal to U.
 ///   Given U, the uniform law of S makes v uniform on the unit vectors orthogonal to U but for a factor `|v_i|^(k-1)`:
 ///   S moves by linear maps from S to its complement, and as U has to stay orthogonal to `e_i`, each of its k - 1
 ///   directions moves by `1 / |v_i|` times what S does. So v is proposed from the vector Bingham law in the complement
 ///   of U, and accepted over the present one with probability `min(1, (|v'_i| / |v_i|)^(k-1))` (Metropolis & Hastings).
-///   Once S is near the first axes, nearly all are accepted, and each axis is drawn on its own scale.
+///   Once S is near the first axes, nearly all proposals are accepted, and each axis is drawn on its own scale.
 #[derive(Clone, Debug)]
 pub struct Gibbs<'a> {
     exponents: &'a [f64],
     columns: DMatrix<f64>,
     /// The number of vectors drawn.
     pub(super) draws: u64,
-    /// The number of proposals of the rejection sampler for them.
+    /// The number of proposals that the rejection sampler needed for them.
     pub(super) proposals: u64,
 }
 
 impl<'a> Gibbs<'a> {
-    /// A chain that starts at uniformly drawn columns, as the paper's does; `exponents` in descending order.
+    /// A chain that starts at uniformly drawn columns, like the paper's; `exponents` in descending order.
     ///
     /// # Errors
     /// [`BaselineError::Subspace`] for no column or more than d of them.
@@ -91,7 +91,7 @@ impl<'a> Gibbs<'a> {
         let norm = y.norm();
         y[last] += if y[last] < 0.0 { -norm } else { norm };
         let length = y.norm();
-        // A subspace orthogonal to the axis to begin with is as it should be.
+        // A subspace that is already orthogonal to the axis needs no rotation.
         if length > 0.0 {
             y *= SQRT_2 / length;
             let along = &self.columns * &y;
@@ -125,8 +125,9 @@ mod tests {
     use super::*;
 
     /// Near the first axes the coordinates of the errors are normal with variances `1 / (2 (l_i - l_j))`, for i among
-    /// the first three axes and j among the others, whose ranges differ by orders here. A chain that mixes slowly along
-    /// the longest would be far off: 2000 sweeps allow 5 standard errors of independent draws, times 2.
+    /// the first three axes and j among the others. The variances differ by orders of magnitude here. A chain that
+    /// mixes slowly along the longest range would be far off: for 2000 sweeps the tolerance is twice 5 standard errors
+    /// of independent draws.
     #[test]
     fn components_of_very_different_variance_settle_equally_fast() {
         let exponents = [2e6, 2e5, 2e3, 1e3, 0.0, -1e3];

@@ -11,20 +11,20 @@
 //! *The guarantee argued* (Theorem 6; the paper writes it for k = 1). One record replaced, n public. The utility is
 //! `n q_F(V) = |V^T x_1|^2 + ... + |V^T x_n|^2`, of which each term lies in [0, 1]: with y in place of x it changes by
 //! at most 1. So the density changes by at most a factor of `e^(eps/2)`, its normalising constant by another, and PPCA
-//! is the exponential mechanism (McSherry & Talwar 2007, Theorem 6) with exactly the constant for eps. It is a promise
-//! about an exact draw.
+//! is the exponential mechanism (McSherry & Talwar 2007, Theorem 6) with exactly the constant for eps. This guarantee
+//! is for an exact draw.
 //!
 //! *How it is drawn.* For k = 1 exactly ([`bingham`]): the guarantee holds. For k > 1 by a Gibbs sampler (Hoff 2009):
-//! column after column from its law given the others, which is the vector Bingham law in their orthogonal complement,
-//! here drawn exactly, where Hoff goes through it coordinate by coordinate; then axis after axis ([`Gibbs`]), which
-//! lets components of very different variance settle equally fast. A chain of finite length has not quite its
-//! stationary law. How far off it is, nobody has proved to be small, so that nothing is proved for k > 1: the paper
-//! says the same of its own (section 6.2).
+//! column after column from its law given the others, which is the vector Bingham law in their orthogonal complement.
+//! It is drawn exactly here; Hoff updates it coordinate by coordinate. Then axis after axis ([`Gibbs`]), so that
+//! components of very different variance settle equally fast. A chain of finite length does not have exactly its
+//! stationary law, and no proof bounds the difference. So nothing is proved for k > 1; the paper says the same of its
+//! own sampler (section 6.2).
 //!
-//! *Burn-in.* The paper watches `F_k(T) = |X(1) + ... + X(T)|_F / (T sqrt(k))`, which has to fall to 0 as the law has
-//! mean 0. With exact conditional draws each X(t) has conditional mean 0, whether or not the chain has settled, and F_k
-//! falls as `1 / sqrt(T)`: it is reported for comparison, and beside it Geweke's z of q_F (the first tenth of the
-//! sweeps against the last half), which does notice a chain that still drifts.
+//! *Burn-in.* The paper watches `F_k(T) = |X(1) + ... + X(T)|_F / (T sqrt(k))`, which must fall to 0 because the law
+//! has mean 0. With exact conditional draws each X(t) has conditional mean 0, whether or not the chain has settled, and
+//! F_k falls as `1 / sqrt(T)`. It is reported only for comparison. Geweke's z of q_F (the first tenth of the sweeps
+//! against the last half) is reported beside it; it detects a chain that still drifts.
 
 pub mod bingham;
 mod gibbs;
@@ -49,7 +49,7 @@ pub struct Ppca {
     pub sweeps: usize,
 }
 
-/// Sweeps that [`Ppca::new`] asks for.
+/// The number of sweeps of [`Ppca::new`].
 pub const DEFAULT_SWEEPS: usize = 200;
 
 impl Ppca {
@@ -189,7 +189,7 @@ mod tests {
         let found = ppca(1.0).estimate(&sample, Rank::new(2).unwrap(), rng).unwrap();
         let [(f, statistic), (_, z), sweeps, (_, proposals)] = found.diagnostics[..] else { panic!() };
         assert_eq!((f, sweeps), ("F_k", ("sweeps", 200.0)));
-        // 1 / sqrt(200) = 0.07 is what the statistic is about for independent draws.
+        // For independent draws the statistic is about 1 / sqrt(200) = 0.07.
         assert!(statistic < 0.2 && z.abs() < 6.0 && (1.0..3.0).contains(&proposals), "{:?}", found.diagnostics);
         let drifting: Vec<f64> = (0..400).map(|t| f64::from(t % 7) + f64::from(t) / 20.0).collect();
         assert!(geweke(&drifting).abs() > 5.0);

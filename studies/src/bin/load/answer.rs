@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-/// The status of a whole answer, and how many reports it acknowledges.
+/// The status of a whole answer, and the number of reports that it acknowledges.
 pub fn parse(answer: &[u8]) -> Result<Option<(u16, u64)>, Box<dyn Error>> {
     let Some(end) = find(answer, b"\r\n\r\n") else { return Ok(None) };
     let head = &answer[..end];

@@ -1,4 +1,4 @@
-//! Requests with valid reports and fresh ids, cheaply: payloads repeat, ids and checksums do not.
+//! Cheap requests with valid reports and fresh ids: payloads repeat, ids and checksums do not.
 
 use std::error::Error;
 
@@ -12,10 +12,10 @@ use ldp_pca::schema::Schema;
 use ldp_pca::task::{Folds, Task};
 use rand::{Rng, SeedableRng};
 
-/// Payloads that the requests draw from, at most so many bytes.
+/// The most bytes of payloads from which the requests draw.
 const POOL_BYTES: usize = 4 << 20;
 
-/// The position of the id in a report: behind the magic, the version and the task's prefix.
+/// The position of the id in a report: after the magic, the version and the task's prefix.
 const ID: std::ops::Range<usize> = 13..29;
 
 /// The reports to send.
@@ -106,7 +106,7 @@ impl Bodies {
     }
 }
 
-/// The requests of one connection, one after the other in the same place.
+/// The requests of one connection, one after the other in the same buffer.
 pub struct Requests<'a> {
     bodies: &'a Bodies,
     rng: ChaCha8Rng,

@@ -12,25 +12,25 @@ use crate::answer::parse;
 use crate::bodies::{Bodies, Requests};
 use crate::target::Processor;
 
-/// How much, and for how long.
+/// The load, and its duration.
 pub struct Load {
     pub address: SocketAddr,
     pub connections: usize,
     pub warmup: Duration,
     pub duration: Duration,
-    /// Requests per second, where they do not follow answers.
+    /// Requests per second at fixed times. `None` sends each request after the last answer.
     pub rate: Option<f64>,
 }
 
 /// The outcome of a load.
 pub struct Outcome {
-    /// Of the answers in the measured time, in microseconds, sorted.
+    /// The latencies of the answers in the measured time, in microseconds, sorted.
     pub latencies: Vec<u32>,
     /// Reports acknowledged in the measured time.
     pub accepted: u64,
     /// Reports acknowledged from the first request to the last.
     pub accepted_in_all: u64,
-    /// Requests answered with something else than 200, in the measured time.
+    /// Requests with another answer than 200, in the measured time.
     pub refused: u64,
     pub seconds: f64,
 }
@@ -46,7 +46,7 @@ impl Outcome {
 struct Connection<'a> {
     stream: TcpStream,
     requests: Requests<'a>,
-    /// Bytes of the request that are written.
+    /// The number of bytes written of the request.
     written: usize,
     /// The bytes of the answer read so far.
     answer: Vec<u8>,
@@ -54,7 +54,7 @@ struct Connection<'a> {
     start: Option<Instant>,
 }
 
-/// Sends until the time is over, and takes the answers that are still open.
+/// Sends until the time is over, then waits for the outstanding answers.
 pub fn run(
     load: &Load,
     bodies: &Bodies,
@@ -90,7 +90,7 @@ pub fn run(
             connections[place].send(if pace.is_some() { due } else { now })?;
             due += pace.unwrap_or_default();
         }
-        // The system's clock for this is coarse: with fixed times it is asked again at once.
+        // The system's clock for this is coarse, so with fixed times the loop does not sleep.
         let patience = if pace.is_some() { Duration::ZERO } else { Duration::from_millis(100) };
         wait(&mut poll, &mut events, patience)?;
         now = Instant::now();
@@ -160,7 +160,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Writes what is left and reads what is there; the answer once it is whole.
+    /// Writes the rest of the request and reads available bytes. Returns the answer once it is whole.
     fn advance(&mut self, buffer: &mut [u8]) -> Result<Option<Answer>, Box<dyn Error>> {
         let Some(start) = self.start else { return Ok(None) };
         self.write()?;
@@ -176,7 +176,7 @@ impl Connection<'_> {
                     };
                     if let Some((status, accepted)) = parse(whole)? {
                         self.answer.clear();
-                        // Nothing more comes before the next request: the system is not asked for it.
+                        // The server sends nothing more before the next request, so do not read again.
                         self.start = None;
                         return Ok(Some(Answer { status, accepted, start }));
                     }

@@ -7,10 +7,10 @@
 //! cargo run --release -p ldp-pca-studies --bin load -- compact --url http://127.0.0.1:8080 --pid "$(pidof ldp-pca)"
 //! ```
 //!
-//! Each connection sends its next request when the answer to the last one is there (no pipelining); with `--rate`
-//! requests start at fixed times instead, and a late one counts as late from when it was due. Every report is valid and
-//! has a fresh id. Afterwards the server's count is compared with what it acknowledged. Linux only: processor times
-//! come from /proc.
+//! Each connection sends its next request after the answer to the last one (no pipelining). With `--rate`, requests
+//! start at fixed times instead, and latency counts from the time at which the request was due. Every report is valid
+//! and has a fresh id. Afterwards the server's count is compared with the acknowledged reports. Linux only: processor
+//! times come from /proc.
 
 mod answer;
 mod bodies;
@@ -28,7 +28,7 @@ use clap::Parser;
 use drive::{Load, Outcome};
 use target::{Processor, Target};
 
-/// Send reports to a server as fast as it takes them, and say how fast that was
+/// Send reports to a server as fast as it accepts them, and report the rate
 #[derive(Parser)]
 pub(crate) struct Arguments {
     /// One compact report per request, many of them, or one dense report of d (d + 1) / 2 bytes
@@ -43,31 +43,31 @@ pub(crate) struct Arguments {
     /// Reports in each request of the mode batched
     #[arg(long, default_value_t = 1000)]
     batch: usize,
-    /// Seconds that are measured
+    /// Seconds of measurement
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
-    /// Seconds before them
+    /// Seconds of warm-up before the measurement
     #[arg(long, default_value_t = 2.0)]
     warmup: f64,
-    /// Requests per second, at fixed times; without it as many as are answered
+    /// Requests per second, at fixed times [default: each follows the last answer]
     #[arg(long)]
     rate: Option<f64>,
-    /// A server that runs, with the task that this one would give it; otherwise one is started in a temporary folder
+    /// A running server with the same task [default: starts one in a temporary folder]
     #[arg(long)]
     url: Option<String>,
-    /// The process of the server at --url, to tell its processor time
+    /// The process of the server at --url, to measure its processor time
     #[arg(long, requires = "url")]
     pid: Option<u32>,
     /// The program to start [default: ldp-pca beside this one's folder]
     #[arg(long)]
     server: Option<PathBuf>,
-    /// Where to make the temporary folder
+    /// Where to create the temporary folder
     #[arg(long)]
     folder: Option<PathBuf>,
-    /// Write the task, for a server to start by hand, and stop
+    /// Write the task, for a server that you start by hand, and stop
     #[arg(long)]
     write_task: Option<PathBuf>,
-    /// Say it in JSON
+    /// Write the result as JSON
     #[arg(long)]
     json: bool,
     /// Further arguments of `serve`

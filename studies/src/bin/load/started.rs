@@ -1,4 +1,4 @@
-//! A server started for the measurement, in a process and a temporary folder of its own.
+//! A server started for the measurement, in its own process and temporary folder.
 
 use std::error::Error;
 use std::fs;
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use ldp_pca::task::Task;
 use tempfile::TempDir;
 
-/// It ends when this is dropped.
+/// A server that ends when this value is dropped.
 pub struct Started {
     pub address: SocketAddr,
     pub program: PathBuf,
@@ -19,7 +19,8 @@ pub struct Started {
 }
 
 impl Started {
-    /// With these settings and further arguments of `serve`; by default the program beside this one's folder.
+    /// Starts it with these settings and further arguments of `serve`. The default program is the one beside this one's
+    /// folder.
     pub fn start(
         program: Option<&Path>,
         folder: TempDir,
@@ -52,7 +53,7 @@ impl Started {
             let address = line.strip_prefix("listening on http://")?;
             address.parse().ok()
         });
-        let address = address.ok_or("the server did not start: it says why above")?;
+        let address = address.ok_or("the server did not start: its message above says why")?;
         Ok(Self { address, program, child, folder })
     }
 

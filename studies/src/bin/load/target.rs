@@ -10,14 +10,14 @@ use ldp_pca::task::Task;
 use crate::Arguments;
 use crate::started::{Started, memory_mib};
 
-/// Of /proc/PID/stat; Linux counts in hundredths on every architecture that it runs on.
+/// The ticks per second in /proc/PID/stat; Linux counts in hundredths on every architecture.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// The target of the requests.
 pub struct Target {
     pub address: SocketAddr,
     pub pid: Option<u32>,
-    /// Stopped when this one ends.
+    /// The server that is stopped when this program ends.
     _own: Option<Started>,
 }
 
@@ -32,14 +32,14 @@ impl Target {
             Some(folder) => tempfile::tempdir_in(folder)?,
             None => tempfile::tempdir()?,
         };
-        // One address sends everything, and reports of its own making.
+        // One address sends all reports, with its own ids.
         let settings = "issued_ids = false\nmax_client_connections = 16384\nmax_client_pending_bytes = 67108864\n";
         let (program, further) = (arguments.server.as_deref(), &arguments.serve);
         let own = Started::start(program, folder, task, settings, further, Stdio::inherit())?;
         Ok(Self { address: own.address, pid: Some(own.pid()), _own: Some(own) })
     }
 
-    /// How many reports the server counts.
+    /// The number of reports that the server counts.
     pub fn records(&self, task: &Task) -> Result<u64, Box<dyn Error>> {
         let url = format!("http://{}/tasks/{}/status", self.address, task.digest());
         let status: serde_json::Value = ureq::get(url).call()?.body_mut().read_json()?;
@@ -52,7 +52,7 @@ impl Target {
     }
 }
 
-/// Seconds of processor time, of the system's work for them too.
+/// Seconds of processor time, including the system's work for the process.
 #[derive(Clone, Copy)]
 pub struct Processor {
     pub server: Option<f64>,

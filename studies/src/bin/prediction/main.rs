@@ -1,13 +1,13 @@
-//! Compares the predicted error with simulated ones: tables on standard output (Markdown), and a picture (.svg) when
-//! asked for.
+//! Compares predicted and simulated errors. Writes tables (Markdown) to standard output, and a picture (.svg) on
+//! request.
 //!
 //! ```text
 //! cargo run --release -p ldp-pca-studies --bin prediction -- --plot docs/prediction.svg > tables.md
 //! ```
 //!
-//! Records are those of the spiked model with signal 20. Every report is drawn on its own, from the randomizer's exact
-//! law, but for a check by the randomizers themselves. docs/prediction.md says what the tables show. Seeds are fixed:
-//! the same numbers in every run, on one thread in some ten minutes.
+//! Records are those of the spiked model with signal 20. Every report is drawn separately from the randomizer's exact
+//! law; one check runs the randomizers themselves. docs/prediction.md explains the tables. Seeds are fixed, so every
+//! run gives the same numbers. A run takes some ten minutes on one thread.
 #![cfg(not(target_family = "wasm"))]
 
 mod picture;
@@ -45,7 +45,7 @@ struct Arguments {
     /// Where to draw the comparison (.svg)
     #[arg(long)]
     plot: Option<PathBuf>,
-    /// Leave out what takes long: 300,000 reports and more, and all but 4 trials around the threshold
+    /// Leave out slow parts: 300,000 reports and more, and all but 4 trials around the threshold
     #[arg(long)]
     quick: bool,
     /// Leave out the grid
@@ -86,7 +86,7 @@ struct Cell {
     records: u64,
     predicted: f64,
     simulated: f64,
-    /// By the limit law of many features alone.
+    /// The prediction from only the limit law of many features.
     limit: f64,
     trials: u64,
 }
@@ -128,8 +128,8 @@ fn grid(quick: bool) -> Result<Vec<Cell>, Box<dyn Error>> {
     for records in RECORDS.into_iter().filter(|&records| !quick || records < 300_000) {
         for dimension in DIMENSIONS {
             for rank in RANKS {
-                // One trial's error strays by sqrt(2 / (k (d - k))); the mean of these by 6 %, or 11 % for the largest
-                // n.
+                // One trial's error has the relative standard deviation sqrt(2 / (k (d - k))). That of the mean is 6 %,
+                // or 11 % for the largest n.
                 let entries = (rank * (dimension - rank)) as u64;
                 let wanted = if records >= 300_000 { 160 } else { 600 };
                 jobs.push((records, dimension, rank, u64::div_ceil(wanted, entries).max(1)));
@@ -169,7 +169,7 @@ fn grid(quick: bool) -> Result<Vec<Cell>, Box<dyn Error>> {
     Ok(cells)
 }
 
-/// The law of many features, at most that of a random direction.
+/// The error by the law of many features, at most that of a random direction.
 fn limit(spectrum: &Spectrum, rank: usize, law: &NoiseLaw) -> f64 {
     let bulk = law.bulk(spectrum.bulk(), spectrum.dimension() - rank);
     (1.0 - bulk.cos_squared(spectrum.signals()[0])).min(1.0 - rank as f64 / spectrum.dimension() as f64)
@@ -387,7 +387,7 @@ fn crossing(small: &Transition, large: &Transition) -> Option<f64> {
     first_rise(&differences, 0.0)
 }
 
-/// Where half of the components is found, in units of the predicted threshold.
+/// The point at which half of the component is found, in units of the predicted threshold.
 fn half(cosines: &[f64]) -> Option<f64> {
     first_rise(cosines, 0.5)
 }

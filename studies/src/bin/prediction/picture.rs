@@ -26,7 +26,7 @@ struct Frame {
     bottom: f64,
     across: (f64, f64),
     up: (f64, f64),
-    /// Whether the upward axis is logarithmic; the other is.
+    /// Whether the vertical axis is logarithmic; the horizontal one always is.
     log_up: bool,
 }
 

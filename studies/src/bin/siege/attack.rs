@@ -1,4 +1,4 @@
-//! The attackers: many connections that each do one wrong thing, for as long as they are let, and come again.
+//! The attackers: many connections that each misbehave in one way for as long as the server allows, and then reconnect.
 
 use std::error::Error;
 use std::io;
@@ -16,22 +16,22 @@ use tokio::time::{sleep, sleep_until};
 
 use crate::bodies::Mode;
 
-/// How long one waits before it comes again.
+/// The wait before a connection is opened again.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// Bytes a second of all of them.
+/// Bytes per second of all attackers together.
 const BANDWIDTH: f64 = 100e6;
 
 /// The number of bytes sent at a time.
 const PART: usize = 64 << 10;
 
-/// The largest body that the server reads by default.
+/// The largest body that the server accepts by default.
 const BODY: usize = 8 << 20;
 
-/// The size of a body that is refused; the connection is idle afterwards.
+/// The size of a refused body; the connection is idle afterwards.
 const IDLE_BODY: usize = 40_000;
 
-/// How often components were asked for: no two questions are the same.
+/// The number of requests for components, so that no two are the same.
 static PENALTIES: AtomicU64 = AtomicU64::new(1);
 
 /// The behaviour of a hostile connection.
@@ -41,30 +41,30 @@ pub enum Way {
     SlowHead,
     /// A body, a byte a second
     SlowBody,
-    /// A head that announces 8 MiB, and nothing more
+    /// A head that announces 8 MiB, and no body
     PromisedBody,
-    /// 8 MiB but for the last byte
+    /// 8 MiB without the last byte
     LastByte,
-    /// Requests, without ever reading an answer
+    /// Requests whose answers are never read
     UnreadAnswers,
     /// Nothing
     Silence,
-    /// Half a body, and the end of what it sends
+    /// Half a body, then the end of the stream
     HalfClosed,
-    /// 8 MiB for which there is no taker
+    /// 8 MiB in a body that is refused
     RefusedBody,
-    /// One refused body of 40 KB, and then nothing
+    /// One refused body of 40 KB, then nothing
     IdleAfter,
     /// Streams of events
     Streams,
-    /// Questions for sparse components, each with a penalty of its own
+    /// Requests for sparse components, each with another penalty
     Recoveries,
     /// The beginning of a TLS handshake
     Handshake,
 }
 
 impl Way {
-    /// Those that this build can do: the last needs the feature `tls`.
+    /// The behaviours of this build: the last one needs the feature `tls`.
     pub fn all() -> Vec<Self> {
         let tls = cfg!(feature = "tls");
         Self::value_variants().iter().copied().filter(|way| tls || *way != Self::Handshake).collect()
@@ -86,7 +86,7 @@ impl Attack {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()?;
-        // It says when everybody has tried once.
+        // It signals when every attacker has tried once.
         let mut ready = [0];
         if let Some(output) = &mut child.stdout {
             io::Read::read_exact(output, &mut ready)?;
@@ -121,7 +121,7 @@ pub async fn run(address: SocketAddr, way: Way, connections: usize, networks: us
                     let _ = attack(way, stream, &task, &bandwidth).await;
                 }
                 first.take();
-                // Not all at the same time.
+                // Attackers do not start at the same time.
                 sleep(AGAIN.mul_f64(0.5 + (place * 7919 % 1000) as f64 / 1000.0)).await;
             }
         });
@@ -137,7 +137,7 @@ async fn connect(address: SocketAddr, from: Ipv4Addr, way: Way) -> io::Result<Tc
     let socket = TcpSocket::new_v4()?;
     socket.bind((from, 0).into())?;
     if way == Way::UnreadAnswers {
-        // What the system holds for it is soon full.
+        // The system's buffer for it is soon full.
         socket.set_recv_buffer_size(4096)?;
     }
     socket.connect(address).await
@@ -197,7 +197,7 @@ async fn attack(way: Way, mut stream: TcpStream, task: &str, bandwidth: &Bandwid
     Ok(())
 }
 
-/// A byte a second, until the server has enough.
+/// One byte per second, until the server closes the connection.
 async fn drip(stream: &mut TcpStream) -> io::Result<()> {
     loop {
         sleep(Duration::from_secs(1)).await;

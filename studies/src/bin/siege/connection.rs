@@ -8,7 +8,7 @@ use tokio::net::{TcpSocket, TcpStream};
 
 use crate::answer::parse;
 
-/// A connection, in the clear or not.
+/// A connection, with or without TLS.
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
@@ -22,7 +22,7 @@ pub async fn connect(to: SocketAddr, from: Ipv4Addr) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// One request, and its answer: the status, how many reports it acknowledges, and all of it.
+/// Sends one request. Returns the answer's status, the number of reports that it acknowledges, and its text.
 pub async fn ask(stream: &mut dyn Stream, request: &[u8]) -> io::Result<(u16, u64, Vec<u8>)> {
     stream.write_all(request).await?;
     let mut answer = Vec::new();

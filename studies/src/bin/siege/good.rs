@@ -16,7 +16,7 @@ use crate::server::Besieged;
 /// Requests per second.
 const RATE: f64 = 100.0;
 
-/// Connections that are kept.
+/// The number of connections that are kept open.
 const KEPT: usize = 4;
 
 /// After a longer wait a request counts as unanswered.
@@ -24,13 +24,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 7, 7, 7);
 
-/// The outcomes of its requests.
+/// The outcomes of the good client's requests.
 #[derive(Clone, Default)]
 pub struct Good {
     pub asked: usize,
-    /// Of those that were acknowledged, sorted.
+    /// The times of acknowledged requests, sorted.
     times: Vec<Duration>,
-    /// Why the others were not.
+    /// The reasons why the others were not acknowledged.
     pub failures: BTreeMap<String, usize>,
 }
 
@@ -45,7 +45,7 @@ impl Good {
     }
 }
 
-/// Sends for so long, and waits for the answers.
+/// Sends for this long, and waits for the answers.
 pub async fn run(server: &Besieged, duration: Duration, seed: u64) -> Result<Good, Box<dyn Error>> {
     let mut kept = Vec::new();
     for _ in 0..KEPT {
@@ -56,7 +56,7 @@ pub async fn run(server: &Besieged, duration: Duration, seed: u64) -> Result<Goo
     let count = (duration.as_secs_f64() * RATE) as usize;
     let mut tasks = Vec::with_capacity(count);
     for place in 0..count {
-        // Times that a seed shifts a little, so that they do not beat with timers of the server.
+        // A seed shifts the times a little, so that they do not coincide with the server's timers.
         let shift = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(place as u64 * 0x5851_f42d) >> 16) % 1000;
         let due = start + Duration::from_secs_f64((place as f64 + shift as f64 / 1000.0) / RATE);
         sleep_until(due.into()).await;

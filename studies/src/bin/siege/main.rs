@@ -1,5 +1,5 @@
-//! A test of service under attack: whether good clients are served while hostile ones do their worst, with a real
-//! server, real sockets, and attackers in a process of their own.
+//! Tests service under attack: whether good clients are served beside hostile ones. The server and the sockets are
+//! real, and the attackers have their own process.
 //!
 //! ```text
 //! cargo build --release -p ldp-pca-cli && cargo run --release -p ldp-pca-studies --bin siege
@@ -7,13 +7,13 @@
 //! cargo run -p ldp-pca-studies --bin siege -- --way slow-body --connections 1000 --networks 1
 //! ```
 //!
-//! A line for each way of attack and number of connections. A good client, at another address, sends a report a hundred
-//! times a second, half of them on new connections: first alone, then beside the attack. The line has the share of its
-//! uploads that were acknowledged, the time within which 99 of 100 were, as a multiple of the time without an attack,
-//! and the most memory that the server held.
+//! Prints a line for each way of attack and number of connections. A good client at another address sends a hundred
+//! reports per second, half of them on new connections: first alone, then beside the attack. The line has the share of
+//! its uploads that were acknowledged, the time within which 99 of 100 were acknowledged, as a multiple of the time
+//! without an attack, and the server's peak memory.
 //!
-//! What it assumes: attackers have 100 MB/s in all, come again 5 s after they were closed or refused, and leave the
-//! processor to the server when both want it (a lower priority: an attacker is not on the same machine). Linux only.
+//! Assumptions: attackers have 100 MB/s in all and reconnect 5 s after they were closed or refused. They run at a lower
+//! priority than the server, because real attackers are not on the same machine. Linux only.
 
 #[allow(dead_code, reason = "the load generator's; one of its two users needs less of it")]
 #[path = "../load/bodies.rs"]
@@ -40,34 +40,34 @@ use attack::{Attack, Way};
 use good::Good;
 use server::Besieged;
 
-/// Besiege a server, and say how good clients fare
+/// Attack a server, and measure the service of good clients
 #[derive(Parser)]
 struct Arguments {
-    /// A minute of it, with the answers counted and no limit to the times
+    /// Run for a minute: count answers, without a limit on times
     #[arg(long)]
     short: bool,
-    /// One way of attack alone
+    /// Only this way of attack
     #[arg(long)]
     way: Option<Way>,
-    /// One number of hostile connections alone
+    /// Only this number of hostile connections
     #[arg(long)]
     connections: Option<usize>,
-    /// Networks that they come from
+    /// Number of networks of the hostile connections
     #[arg(long, requires = "connections")]
     networks: Option<usize>,
-    /// Seconds that are measured for each line
+    /// Seconds of measurement for each line
     #[arg(long, default_value_t = 8.0)]
     seconds: f64,
-    /// What the good client's reports are drawn from
+    /// Seed of the good client's reports
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The program to besiege [default: ldp-pca beside this one's folder]
+    /// The server program [default: ldp-pca beside this one's folder]
     #[arg(long)]
     server: Option<PathBuf>,
-    /// Say it in JSON, a line each
+    /// Write the results as JSON, one object per line
     #[arg(long)]
     json: bool,
-    /// Be the attacker on this address (what the program starts itself with)
+    /// Run as the attacker on this address (the program starts itself with this option)
     #[arg(long, hide = true, requires = "way")]
     attack: Option<std::net::SocketAddr>,
 }
@@ -79,18 +79,18 @@ struct Line {
     networks: usize,
     alone: Good,
     besieged: Good,
-    /// MiB at the most.
+    /// Peak memory in MiB.
     memory: f64,
-    /// Of the minute in which times are not held.
+    /// Whether the line is from the short run, which does not check times.
     short: bool,
 }
 
-/// The share of answers that a good client has at least, beside an attack from one address and from many networks.
+/// The least share of answers for a good client, beside an attack from one address and from many networks.
 const FROM_ONE: f64 = 0.999;
 const FROM_MANY: f64 = 0.99;
 
-/// The memory of a server without connections and of the reports that may wait for the disk: their room grows by
-/// doubling (docs/limits.md).
+/// The memory of a server without connections, and of the reports that may wait for the disk. The buffer for reports
+/// grows by doubling (docs/limits.md).
 const SERVER_MIB: f64 = 32.0;
 const PENDING_MIB: f64 = 144.0;
 
@@ -101,14 +101,14 @@ const REPORTS_MIB: f64 = 64.0;
 const IDLE_KIB: f64 = 16.0;
 const BUSY_KIB: f64 = 96.0;
 
-/// The additional memory of a connection when few are open, and how few that is.
+/// The additional memory of each of the first connections, and the number of these connections.
 const AMONG_FEW_KIB: f64 = 64.0;
 const FEW: usize = 256;
 
-/// How many times longer 99 of 100 answers may take.
+/// The largest factor by which the time of 99 of 100 answers may grow.
 const SLOWER: f64 = 5.0;
 
-/// How often a line is measured, at the most.
+/// The most measurements of a line.
 const ATTEMPTS: usize = 3;
 
 impl Line {
@@ -120,8 +120,8 @@ impl Line {
         self.besieged.share() >= if self.networks == 1 { FROM_ONE } else { FROM_MANY }
     }
 
-    /// MiB that docs/limits.md lets the server hold: itself, the bytes that may wait, and so much for each connection,
-    /// of which one client has no more than its share.
+    /// The memory in MiB that docs/limits.md allows: the server itself, the bytes that may wait, and an amount for each
+    /// connection. One client has at most its share of the connections.
     fn most_memory(&self) -> f64 {
         let connections = self.connections.min(if self.networks == 1 { 1024 } else { 16_384 });
         let held = match self.way {
@@ -131,7 +131,7 @@ impl Line {
         SERVER_MIB + PENDING_MIB + held / 1024.0
     }
 
-    /// In a minute memory that was given back is not yet used again: the allocator has some of it.
+    /// In a short run the allocator still holds some memory that was freed and not yet used again.
     fn is_small(&self) -> bool {
         self.memory <= self.most_memory() * if self.short { 1.5 } else { 1.0 }
     }
@@ -173,7 +173,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut missed = 0;
     for way in ways {
         let server = Besieged::start(arguments.server.as_deref(), way == Way::Handshake, "")?;
-        // Whatever is done once is done before.
+        // Work that is done only once is done before the measurement.
         runtime.block_on(good::run(&server, Duration::from_secs_f64(0.5), arguments.seed))?;
         let good = || runtime.block_on(good::run(&server, measured, arguments.seed));
         let mut alone = good()?;
@@ -194,7 +194,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 })
             };
             let mut line = besiege(alone.clone())?;
-            // Another process on this machine can make one answer in a hundred slow: what is late must be late again.
+            // Another process on this machine can make one answer in a hundred slow, so a late line is measured again.
             for _ in 1..ATTEMPTS {
                 if !(line.is_served() && line.is_small() && line.is_late()) {
                     break;
@@ -216,7 +216,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         print_reports(reports, memory, most, arguments.json);
     }
     if missed > 0 {
-        return Err(format!("{missed} lines are worse than they may be").into());
+        return Err(format!("{missed} lines are outside the limits").into());
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The memory that a task's reports take: one client sends as many as the task may have, until it is full.
+//! The memory of a task's reports: one client sends reports until the task is full.
 
 use std::error::Error;
 use std::net::Ipv4Addr;
@@ -8,13 +8,13 @@ use crate::bodies::{Bodies, Mode};
 use crate::connection::{ask, connect};
 use crate::server::Besieged;
 
-/// Reports of one request.
+/// The number of reports per request.
 const BATCH: usize = 1000;
 
 /// The most bytes that an id takes.
 const ID_BYTES: f64 = 51.0;
 
-/// The most memory that a server with that many reports held, in MiB, and what docs/limits.md states for the ids alone.
+/// The peak memory of a server with that many reports, in MiB, and the memory that docs/limits.md states for the ids.
 pub async fn fill(program: Option<&Path>, reports: usize) -> Result<(f64, f64), Box<dyn Error>> {
     let server = Besieged::start(program, false, &format!("max_task_records = {reports}\n"))?;
     let bodies = Bodies::new(&Mode::Batched.task(None)?, Mode::Batched, BATCH)?;

@@ -14,7 +14,7 @@ use crate::bodies::{Bodies, Mode};
 use crate::connection::Stream;
 use crate::started::{Started, memory_mib};
 
-/// A server in a process of its own, and what good clients send to it.
+/// A server in its own process, and the requests of good clients.
 pub struct Besieged {
     pub address: SocketAddr,
     pub bodies: Bodies,
@@ -24,11 +24,11 @@ pub struct Besieged {
 }
 
 impl Besieged {
-    /// With `settings` beside its own.
+    /// Starts it with `settings` in addition to its own.
     pub fn start(program: Option<&Path>, tls: bool, settings: &str) -> Result<Self, Box<dyn Error>> {
         let task = Mode::Compact.task(None)?;
         let folder = tempfile::tempdir()?;
-        // The reports of good clients have ids of their own, and anybody may ask for components.
+        // Good clients choose the ids of their reports, and anybody may request components.
         let mut settings = format!("issued_ids = false\nopen_recovery = true\n{settings}");
         let dresser = Dresser::new(tls, folder.path(), &mut settings)?;
         let quiet = ["--log-level".to_owned(), "error".to_owned()];
@@ -37,7 +37,7 @@ impl Besieged {
         Ok(Self { address: server.address, bodies, server, dresser, acknowledged: AtomicU64::new(0) })
     }
 
-    /// The stream as the server speaks.
+    /// The stream in the server's protocol.
     pub async fn dress(&self, stream: TcpStream) -> io::Result<Box<dyn Stream>> {
         self.dresser.dress(stream).await
     }
@@ -50,18 +50,18 @@ impl Besieged {
         self.acknowledged.fetch_add(reports, Relaxed);
     }
 
-    /// From now on the peak is a new one.
+    /// Resets the peak of memory.
     pub fn forget_peak(&self) {
-        // Where the system does not let us, the peak is of all attacks so far.
+        // If the system does not allow this, the peak is that of all attacks so far.
         let _ = fs::write(format!("/proc/{}/clear_refs", self.server.pid()), "5");
     }
 
-    /// The most memory that the server held.
+    /// The server's peak memory.
     pub fn peak_mib(&self) -> f64 {
         memory_mib(self.server.pid(), "VmHWM").unwrap_or(f64::NAN)
     }
 
-    /// Stops it, and reads what it has: at least what it acknowledged, and no more than was asked.
+    /// Stops the server, and checks that it has stored at least the reports that it acknowledged.
     pub fn count_is_what_was_acknowledged(mut self) -> Result<(), Box<dyn Error>> {
         self.server.kill();
         let told = Command::new(&self.server.program)
@@ -70,10 +70,10 @@ impl Besieged {
             .stderr(Stdio::null())
             .output()?;
         let told: serde_json::Value = serde_json::from_slice(&told.stdout)?;
-        let records = told["tasks"][0]["reports"].as_u64().ok_or("store verify told of no task")?;
+        let records = told["tasks"][0]["reports"].as_u64().ok_or("store verify reported no task")?;
         let acknowledged = self.acknowledged.load(Relaxed);
         if records < acknowledged {
-            return Err(format!("{acknowledged} reports were acknowledged, and {records} are there").into());
+            return Err(format!("{acknowledged} reports were acknowledged, and {records} are stored").into());
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ mod dress {
 
     use super::*;
 
-    /// Makes TLS of streams where the server speaks it.
+    /// Wraps streams in TLS if the server uses it.
     #[derive(Clone)]
     pub struct Dresser(Option<TlsConnector>);
 
