@@ -130,7 +130,7 @@ async function measure([json, repetitions, milliseconds]) {
   );
   const times = { bytes: task.reportBytes, numbers: [], named: [], peer: [] };
   for (let repetition = 0; repetition < repetitions; repetition += 1) {
-    // In turn, so that whatever else the machine does slows all of them.
+    // In turn, so that other work on the machine slows all of them alike.
     for (const name of Object.keys(work)) times[name].push(time(work[name], calls[name]));
   }
   randomizer.free();

@@ -52,7 +52,7 @@ export interface TaskFacts<S extends Schema = Schema> extends Freeable {
   /** The task's JSON; `Task.parse` of it is the same task. */
   toJSON(): TaskDocument<S>;
 
-  /** The canonical JSON text, of which the digest is taken. */
+  /** The canonical JSON text; the digest is computed from it. */
   toString(): string;
 }
 

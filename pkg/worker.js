@@ -19,7 +19,7 @@ let ended = "none is started yet: `await init()` first";
 let patience;
 let watch;
 let silence;
-/** The number that a call or an object had last: no two have the same, in whatever worker. */
+/** The last number of a call or an object. No two have the same, in any worker. */
 let last = 0;
 const calls = new Map();
 /** The calls that make the objects of a dead worker again in the next one, by handle. */
@@ -70,7 +70,7 @@ function made(source) {
   return source;
 }
 
-/** Ends the worker, and whatever waits for it; `init` starts another one. */
+/** Ends the worker and all calls that wait for it; `init` starts another one. */
 export function terminate() {
   recipes.clear();
   beginning = undefined;

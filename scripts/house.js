@@ -60,7 +60,7 @@ function libraryKinds(packages) {
   return kinds.join() === "lib" ? [] : [`ldp-pca is built as ${kinds}: it is to be a lib alone`];
 }
 
-/** The modules of a crate by path (`store::folder`), each with its file and its code but for tests. */
+/** The modules of a crate by path (`store::folder`), each with its file and its code without tests. */
 function modulesOf(entry) {
   const modules = new Map();
   const visit = (path, file) => {

@@ -4,10 +4,10 @@
 # survive, with the reason.
 #
 # usage: scripts/mutants.sh [javascript | rust [OPTION]... | faults [NAME]...]   (javascript and rust by default)
-#   rust          the crate; options are those of mutants/ (--help lists them), of which these are the ones to know:
-#                 --file src/privacy   in these files alone
-#                 --in-diff FILE       in what a diff changes alone: git diff main >FILE
-#                 --survivors          those alone that were not caught the last time
+#   rust          the crate; options are those of mutants/ (--help lists them), above all:
+#                 --file src/privacy   only in these files
+#                 --in-diff FILE       only in the lines that a diff changes: git diff main >FILE
+#                 --survivors          only those that were not caught the last time
 #   javascript    the client's ledger, submission and worker
 #   faults        the faults of mutants/faults.toml, such as a careless maintainer might make
 set -euo pipefail

@@ -23,7 +23,7 @@ document = json.load(sys.stdin)
 body = document["paths"]["/tasks/{id}"]["put"]["requestBody"]
 json.dump(body["content"]["application/json"]["example"], open(sys.argv[1], "w"))
 print(document["components"]["parameters"]["Id"]["example"])' "$folder/put.json")
-    # First whatever ids come to its mind. Streams stay open, which it would wait for.
+    # First with ids that it makes up. Streams stay open, and it would wait for their end.
     check --exclude-path '/tasks/{id}/events'
     # Then a task that is there and stays: deleting it was among the first.
     put

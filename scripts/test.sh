@@ -107,7 +107,7 @@ dependency_trees() {
     absent "$(host)" '^(tokio|axum|hyper|rusqlite|clap|ureq|csv|npyz|svg|wasm-bindgen|js-sys|web-sys) '
 }
 
-# deny.toml. Advisories come over the network: without it the rest is checked all the same.
+# deny.toml. Advisories come over the network; without it the rest is still checked.
 dependencies() {
     cargo deny --locked --workspace check bans licenses sources
     if cargo deny --workspace fetch db 2>/dev/null; then

@@ -29,7 +29,7 @@
 //!
 //! *No gain is taken.* For `w <= 1/2` none is there: records with `x . x' = -w / (1 - w)` on the sphere give orthogonal
 //! y, so the sensitivity of `y y^T` stays sqrt(2). For `w > 1/2` it is less (`sqrt(8 w (1 - w))` between records with a
-//! direction; 1 to one without, under unit norm); the noise is that of sqrt(2) all the same.
+//! direction; 1 to one without, under unit norm); the noise is still that of sqrt(2).
 //!
 //! # What it costs
 //! Let tau be the deviation of an off-diagonal entry without centring. Dividing by the weights makes it

@@ -123,7 +123,7 @@ impl Task {
         Ok(Self { document: Arc::new(document), digest, mechanism })
     }
 
-    /// The canonical JSON, of which the digest is taken.
+    /// The canonical JSON; the digest is computed from it.
     #[must_use]
     pub fn to_json(&self) -> String {
         self.document.to_json()

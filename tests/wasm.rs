@@ -210,7 +210,7 @@ fn every_record_of_the_tasks_shape_has_a_report() {
     }
 }
 
-/// What the package never sends is refused all the same.
+/// Values that the package never sends are refused as well.
 #[wasm_bindgen_test]
 fn bad_records_are_refused() {
     let task = task();

@@ -143,7 +143,7 @@ impl Session {
         Self::new(serde_json::from_str(text).map_err(|error| SessionError::Json(error.to_string()))?)
     }
 
-    /// The canonical JSON, of which the id is the digest.
+    /// The canonical JSON; the id is its digest.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(&self.parameters).unwrap_or_default()
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_takes_orthonormal_matrices_of_the_right_shape_alone() {
+    fn a_provider_accepts_only_orthonormal_matrices_of_the_right_shape() {
         let session = Session::new(parameters()).unwrap();
         let coordinator = session.coordinator().unwrap();
         let good: Vec<Vec<f64>> = coordinator.basis().column_iter().map(|c| c.iter().copied().collect()).collect();

@@ -84,7 +84,7 @@ pub struct Switched {
     pub placed: Vec<Placed>,
 }
 
-/// Rewrites `text` with `mutants`, numbered, but for those in `dropped`. Those that have no switch are pushed to
+/// Rewrites `text` with `mutants`, numbered, except those in `dropped`. Those that have no switch are pushed to
 /// `left`.
 pub fn switch(
     text: &str,

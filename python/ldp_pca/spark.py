@@ -322,7 +322,7 @@ class _Total:
         return max((int(words[-2]) for words in self.states.values()), default=0)
 
     def check(self, seen: tuple[int, int]) -> None:
-        """Every stretch of the sum is of exactly the reports whose ids were compared, but for dropped copies.
+        """Every stretch of the sum is of exactly the reports whose ids were compared, except dropped copies.
 
         Otherwise a task was run again, as after the loss of an executor, and its rows were others.
         """

@@ -276,7 +276,7 @@ fn centring_of(centring: &Bound<'_, PyAny>) -> PyResult<Option<Centring>> {
     }
 }
 
-/// A mechanism but for epsilon, named as on the command line. Parameters that it does not have are refused.
+/// A mechanism without its epsilon, named as on the command line. Parameters that it does not have are refused.
 pub(crate) fn family(
     mechanism: &str,
     delta: Option<f64>,

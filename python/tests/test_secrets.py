@@ -32,7 +32,7 @@ RANDOMIZER = Randomizer(Task(COLUMNS, epsilon=2.0))
 
 
 class Raising:
-    """What tells a value whatever is asked of it."""
+    """An object that reveals a value in answer to every question."""
 
     def __init__(self, kind: type[Exception]) -> None:
         object.__setattr__(self, "kind", kind)

@@ -305,7 +305,7 @@ impl Pace {
         Self(Instant::now())
     }
 
-    /// The next piece of a body of which this many bytes have arrived, unless it is too late.
+    /// The next piece of a body, after this many bytes, unless it is too late.
     async fn next(&self, body: &mut Body, received: usize) -> Result<Option<Bytes>, Problem> {
         let allowed = BODY_GRACE + Duration::from_secs_f64(received as f64 / SLOWEST_BODY);
         let next = timeout(allowed.saturating_sub(self.0.elapsed()), next_data(body)).await;

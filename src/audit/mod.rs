@@ -482,7 +482,7 @@ pub enum AuditError {
     /// The same trials twice.
     #[error("the tally has this job: count every job once, or run it with another seed")]
     Repeated,
-    /// Trials that could not have refuted the claim, whatever they showed.
+    /// Trials that could not have refuted the claim with any result.
     #[error(
         "{trials} trials of each record cannot refute epsilon = {epsilon_claimed}, whatever they show: {}",
         needed.map_or("no audit can".to_owned(), |needed| format!("use {needed} or more"))

@@ -51,7 +51,7 @@ impl Task {
         Ok(Self { task: task::Task::from_json(json).map_err(thrown)? })
     }
 
-    /// The canonical JSON text, of which the digest is taken.
+    /// The canonical JSON text; the digest is computed from it.
     #[wasm_bindgen(js_name = canonicalJSON)]
     #[must_use]
     pub fn canonical_json(&self) -> String {

@@ -6,8 +6,8 @@
 //! `x x^T` of some record x in the unit ball, which is what an honest report adds on average. Then every eigenvalue of
 //! S is within `m pull / n` of the one of S' in the same place. For [`Pull::unchecked`] this holds whatever the bytes
 //! are. For [`Pull::checked`] it holds for an aggregator that makes the [`Check`]: always with the range check; with
-//! issued ids but for a chance of 2^-40 for every id that was ever issued, ChaCha8 taken for random. (Double-cap's
-//! expectation is such an x x^T to 1e-3.)
+//! issued ids except with probability 2^-40 for every id that was ever issued, if ChaCha8 is taken for random.
+//! (Double-cap's expectation is such an x x^T to 1e-3.)
 //!
 //! # Proof
 //! A report r adds `D(r) / n`, where D debiases one report. So `S - S'` is the sum of m terms `(D(r) - x x^T) / n`, and

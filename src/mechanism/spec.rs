@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_recommended_and_what_does_not_belong_is_refused() {
+    fn missing_parameters_are_recommended_and_unknown_ones_are_refused() {
         let family = MechanismFamily::DoubleCap { candidates: Some(64), cap: None };
         assert_eq!(options("double-cap", r#", "candidates": 64"#), Ok(family));
         let cap = DoubleCap::best_cap(64, epsilon(2.0));

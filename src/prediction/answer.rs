@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_asked_is_not_answered_and_what_nothing_answers_is_said_so() {
+    fn questions_that_were_not_asked_have_no_answer_and_unanswerable_ones_say_so() {
         let tied = planner(vec![0.3, 0.3], DOUBLE_CAP);
         let answer = |question| tied.answer(epsilon(1.0), delta(1e-6), &question).unwrap();
         let nothing = answer(Question::default());

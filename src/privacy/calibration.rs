@@ -171,7 +171,7 @@ fn delta_upper(ratio: f64, epsilon: f64) -> f64 {
     ((gain - loss).max(0.0) + error * (gain + loss) + UNDERFLOW).min(1.0)
 }
 
-/// `e^(x^2) erfc(x)` for x from 25 on, but for roundings from below: its asymptotic series up to the fifth power.
+/// `e^(x^2) erfc(x)` for x from 25 on, from below except for rounding: its asymptotic series up to the fifth power.
 fn scaled_tail(x: f64) -> f64 {
     let small = 0.5 / (x * x);
     let inner = 1.0 - 5.0 * small * (1.0 - 7.0 * small * (1.0 - 9.0 * small));

@@ -542,7 +542,7 @@ mod tests {
         }
     }
 
-    /// Four deltas of a quarter are the whole, but for the rounding of sums.
+    /// Four deltas of a quarter are the whole, except for the rounding of sums.
     #[test]
     fn the_deltas_of_reports_add_up() {
         let quarter = 2f64.powi(-22);

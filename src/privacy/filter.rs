@@ -492,7 +492,7 @@ mod tests {
                     None => assert_eq!(found, f64::INFINITY, "{}", case.name),
                 }
                 finite += u32::from(case.filter.spent.is_some());
-                // In whatever order.
+                // In any order.
                 reports.reverse();
             }
         }

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_with_nothing_in_it_is_no_farther_from_the_others_than_they_are_from_each_other() {
+    fn the_divergence_from_the_uniform_law_is_at_most_that_between_two_records() {
         for (e, candidates, cap) in
             [(0.5, 64, 20), (4.0, 256, 9), (1.0, 10, 7), (2.0, 2, 1), (8.0, 4096, 7), (1e-3, 5, 4)]
         {

@@ -300,7 +300,7 @@ mod tests {
             let found = power(loss, alpha);
             assert_rounded_up(found, truth, 3.0 * ERROR, inputs);
             if found < 1.0 {
-                // The margin itself, but for the roundings that it is for.
+                // The margin itself, except for the roundings that it covers.
                 assert!(found >= truth[1] + 0.9 * ERROR, "{inputs:?}: {found}");
             }
         };

@@ -150,7 +150,8 @@ mod tests {
         assert_eq!(model.subspace().basis().row_iter().filter(|row| row.amax() > 1e-12).count(), 7);
     }
 
-    /// 20,100 normal draws: their root mean square is within 4.9 standard errors of 1 but for one seed in a million.
+    /// 20,100 normal draws: their root mean square is within 4.9 standard errors of 1, except for one seed in a
+    /// million.
     #[test]
     fn noise_is_symmetric_and_has_the_stated_deviation() {
         let (model, mut rng) = model(200, 0.03, 2);

@@ -196,8 +196,8 @@ async function sentLater(visitor, statuses = ["accepted"]) {
 }
 
 /**
- * What became of a report of which the page heard nothing: it counts now, or the next visit sends it or says that there
- * is none.
+ * The fate of a report about which the page learned nothing: it counts now, or the next visit sends it or says that
+ * there is none.
  */
 async function whatever(visitor) {
   const { statuses, states } = await visitor.later();

@@ -36,7 +36,7 @@ test("publint has nothing to say", () => {
 });
 
 test("the types are right for everyone who can use ES modules", () => {
-  // esm-only: there is no CommonJS build (but for tests), which Node of the version that the package asks for can
+  // esm-only: there is no CommonJS build (except for tests), which Node of the version that the package asks for can
   // `require` nonetheless, and resolution without `exports`, TypeScript's node10, finds nothing.
   run("attw", tarball.file, "--profile", "esm-only", "--exclude-entrypoints", ...UNTYPED);
 });

@@ -221,7 +221,7 @@ describe("the package", () => {
     }
   });
 
-  test("takes a value that is missing for nothing, in whatever form", () => {
+  test("treats a missing value in every form as absent", () => {
     const randomizer = new Randomizer(Task.parse(TASK), LIMITS);
     const seed = new Uint8Array(32).fill(3);
     const made = (record) => String(seededBy(seed)(() => randomizer.randomize(record)).bytes);

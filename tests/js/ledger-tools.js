@@ -52,7 +52,7 @@ export function newDevice() {
   return device;
 }
 
-/** A ledger on a device, with the client's own parts but for `parts`. */
+/** A ledger on a device, with the client's own parts except for `parts`. */
 export function openOn(device, options = {}, parts = {}) {
   const { openDatabase } = device;
   return PrivacyLedger.open(

@@ -251,7 +251,7 @@ fn really_there(local: f64, candidates: u32, cap: u32, reports: u32, at: f64) ->
 }
 
 #[test]
-fn what_was_printed_formerly_is_exceeded_and_what_is_printed_now_is_not() {
+fn the_formerly_printed_values_are_exceeded_and_the_present_ones_are_not() {
     let target = 1e-6;
     for (local, candidates, cap, reports, was, there) in [
         (8.0, 4096, 7, 30, 7.0569, 8.8e-3),

@@ -82,7 +82,7 @@ pub(super) struct Compare {
     format: Format,
 }
 
-/// How methods are compared, whatever the records.
+/// The settings of a comparison, for any records.
 #[derive(Args)]
 struct Setting {
     /// Privacy parameter delta, for the methods that have one [default: 1e-6]

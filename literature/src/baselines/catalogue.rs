@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_that_promise_nothing_stand_first_and_the_others_by_trust_from_the_least_to_the_most() {
+    fn methods_without_a_guarantee_come_first_and_the_others_in_order_of_trust() {
         let shape = Shape { records: 100_000, dimension: 10, rank: Rank::new(2).unwrap() };
         let place = |method: &dyn SubspaceEstimator| match method.trust() {
             // A method that refuses has a guarantee for other parameters, so its trust counts.

@@ -63,7 +63,7 @@ mod tests {
     use ldp_pca::subspace::sin_theta_squared;
 
     #[test]
-    fn pca_finds_the_axis_that_matters_and_a_random_subspace_does_not() {
+    fn pca_finds_the_axis_with_the_variance_and_a_random_subspace_does_not() {
         let sample = Sample::new(3, vec![0.0, 0.9, 0.1, 0.1, -0.8, 0.0, 0.0, 0.7, 0.1]).unwrap();
         let mut rng = ChaCha12Rng::seed_from_u64(1);
         let rank = Rank::new(1).unwrap();

@@ -35,7 +35,7 @@
 //! where G > 3.
 //!
 //! *The test.* G moves by at most 2 (Weyl). `G + N(0, s^2)` is released; less `s sqrt(2 log(1 / (2 delta_t)))` it is
-//! below G but for a probability delta_t. If that bound exceeds 3, P is released with noise for
+//! below G except with probability delta_t. If that bound exceeds 3, P is released with noise for
 //! `sqrt(2) / (bound - 3)`; if not, A with noise for sqrt(2) / n, as in Analyze Gauss. Either is a Gaussian answer;
 //! with the first, composed exactly, it has the budget (epsilon, delta - delta_t), and the missed test costs delta_t:
 //! on the event that the bound is right, the second answer hides the difference, and the event's complement has

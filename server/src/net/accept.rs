@@ -1,6 +1,6 @@
 //! The life of a connection, from the accepted socket to the last answer.
 //!
-//! `axum::serve` accepts whatever comes and waits for it as long as it takes. Here a connection without a place gets an
+//! `axum::serve` accepts every connection and waits for it without a limit. Here a connection without a place gets an
 //! answer that says so, and an idle one releases its buffers: thousands may be open.
 
 use std::convert::Infallible;

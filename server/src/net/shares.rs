@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_is_no_more_than_there_is_and_what_is_spared_stays() {
+    fn taken_shares_never_exceed_the_total_and_spared_ones_stay() {
         let shares = Shares::new(10, Most::Fixed(8));
         let mut first = shares.take(client(1), 0).unwrap();
         assert_eq!((first.grow(8, 3), first.grow(7, 3)), (Err(Full::All), Ok(())));

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_client_waits_for_itself_and_for_nobody_else_and_is_forgotten() {
+    async fn a_client_waits_only_for_its_own_requests_and_is_forgotten_afterwards() {
         let turns = Arc::new(Turns::default());
         let client = |text: &str| Client::from(text.parse::<IpAddr>().unwrap());
         let mut taken = Vec::new();

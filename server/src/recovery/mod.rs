@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_collector_waits_for_nobody_and_no_client_takes_all_the_time() {
+    fn the_collector_does_not_wait_for_clients_and_no_client_takes_all_the_time() {
         let recoveries = Recoveries::new(1, Duration::ZERO, Counter::default());
         let computing = at_once(recoveries.enter(anybody(1))).unwrap().unwrap();
         let mut waiting: Vec<_> = (0..OF_ONE_CLIENT - 1).map(|_| Box::pin(recoveries.enter(anybody(1)))).collect();

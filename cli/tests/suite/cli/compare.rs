@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{Folder, PEOPLE, npy_matrix};
 
-/// Six features, of which two directions matter.
+/// Six features; two directions have most of the variance.
 fn records() -> Folder {
     let folder = Folder::new();
     let rows: Vec<Vec<f64>> = (0..600)

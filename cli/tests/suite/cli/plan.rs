@@ -176,7 +176,7 @@ fn the_picture_has_the_curve_the_thresholds_and_the_target() {
 }
 
 #[test]
-fn what_makes_no_sense_is_wrong_usage_with_its_value_and_the_remedy() {
+fn invalid_arguments_are_wrong_usage_with_the_value_and_the_remedy() {
     let folder = Folder::new();
     let base = "plan --rank 2 --epsilon 2 --target 0.1";
     for (arguments, parts) in [

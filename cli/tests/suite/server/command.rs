@@ -17,7 +17,7 @@ fn text(path: &Path) -> &str {
 }
 
 #[test]
-fn a_server_with_a_folder_alone_gets_its_task_by_the_command_that_it_names() {
+fn a_server_with_an_empty_folder_gets_its_task_by_the_command_that_it_names() {
     let data = tempdir().unwrap();
     let folder = data.path().join("new/data");
     let server = Serving::start(&["--data", text(&folder)]);
@@ -114,7 +114,7 @@ fn settings_that_make_no_sense_are_named_with_their_place() {
 
 #[cfg(unix)]
 #[test]
-fn a_hangup_ends_no_server_and_what_it_makes_is_its_user_s_alone() {
+fn a_hangup_does_not_end_the_server_and_its_files_belong_to_its_user_only() {
     use std::os::unix::fs::PermissionsExt;
 
     let data = tempdir().unwrap();

@@ -15,7 +15,7 @@ use super::harness::{
     REPORTS, Running, aggregate_of, bytes_of, config, get, path, post, reports, segment_path, stored, task, try_post,
 };
 
-/// A folder with 20 reports, of which 12 came first, and their bytes.
+/// A folder with 20 reports, and their bytes. 12 of the reports came first.
 fn filled() -> (TempDir, Vec<u8>) {
     let data = tempdir().unwrap();
     let body = bytes_of(&reports(&task(), 1, 20));

@@ -217,7 +217,7 @@ fn lasting_address() -> String {
 }
 
 #[test]
-fn providers_and_server_go_on_after_they_were_killed_and_nobody_answers_twice() {
+fn killed_providers_and_servers_resume_and_none_answers_twice() {
     let counts = [300, 200, 100];
     let folder = tempdir().unwrap();
     write_all_records(folder.path(), &counts);
@@ -272,7 +272,7 @@ fn providers_and_server_go_on_after_they_were_killed_and_nobody_answers_twice() 
 }
 
 #[test]
-fn a_provider_refuses_what_costs_more_than_it_allows_and_records_that_do_not_fit() {
+fn a_provider_refuses_sessions_above_its_limit_and_records_that_do_not_fit() {
     let folder = tempdir().unwrap();
     write_all_records(folder.path(), &[10, 10, 10]);
     let server = Serving::start(&["--data", text(&folder.path().join("data"))]);

@@ -63,7 +63,7 @@ impl Listener {
 }
 
 #[test]
-fn all_listeners_hear_of_every_change_first_of_the_present_state() {
+fn all_listeners_get_the_present_state_and_then_every_change() {
     let data = tempdir().unwrap();
     let server = Running::start(ServerConfig { minimum_batch: 5, ..config(data.path()) }, &[task()]);
     let body = bytes_of(&reports(&task(), 1, 9));
@@ -102,7 +102,7 @@ fn all_listeners_hear_of_every_change_first_of_the_present_state() {
 }
 
 #[test]
-fn there_is_at_most_one_state_a_second_and_the_last_one_is_told() {
+fn at_most_one_state_per_second_is_sent_and_the_last_one_always_is() {
     let data = tempdir().unwrap();
     let server = Running::start(config(data.path()), &[task()]);
     let start = Instant::now();

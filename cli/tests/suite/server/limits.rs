@@ -228,7 +228,7 @@ fn reports_and_bytes_of_one_client_are_limited_where_that_is_set() {
 
 /// Without any setting of the task: what nobody limits fills the memory or the disk.
 #[test]
-fn a_task_has_a_ceiling_and_what_was_acknowledged_is_still_told() {
+fn a_task_has_a_ceiling_and_acknowledged_reports_are_still_answered() {
     for settings in [
         |data: &std::path::Path| ServerConfig { max_task_records: 3, ..config(data) },
         |data: &std::path::Path| ServerConfig { max_task_bytes: 139, ..config(data) },

@@ -180,7 +180,7 @@ fn at_the_default_level_an_upload_has_no_line() {
 
 /// The log of a changed task: who changed it, by the operator's name of the token, and its settings before and after.
 #[test]
-fn changes_of_tasks_are_told_with_who_made_them_and_what_was_before() {
+fn changes_of_tasks_are_logged_with_their_author_and_the_earlier_settings() {
     let data = tempdir().unwrap();
     let (tokens, settings) = (data.path().join("tokens"), data.path().join("server.toml"));
     let second = "0123456789abcdef0123456789abcdef-second";

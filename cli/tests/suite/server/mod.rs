@@ -158,7 +158,7 @@ fn reports_from_many_connections_sum_to_the_same_bytes() {
 }
 
 #[test]
-fn what_is_no_report_of_the_task_is_rejected_by_its_place_and_the_others_count() {
+fn an_invalid_report_is_rejected_with_its_position_and_the_others_count() {
     let data = tempdir().unwrap();
     let server = Running::start(config(data.path()), &[task(), other_task()]);
     let good = reports(&task(), 6, 3);

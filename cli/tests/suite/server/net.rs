@@ -21,7 +21,7 @@ fn is_closed(mut stream: &TcpStream) -> bool {
 }
 
 #[test]
-fn a_head_that_trickles_in_is_closed_and_costs_nobody_else_anything() {
+fn a_slow_head_is_closed_and_does_not_affect_other_clients() {
     let data = tempdir().unwrap();
     let settings =
         ServerConfig { header_timeout: Duration::from_millis(300), idle_timeout: NEVER, ..config(data.path()) };
@@ -274,7 +274,7 @@ fn reports_come_over_tls() {
 
 /// A proxy before the server may have read another request from the same bytes.
 #[test]
-fn requests_of_which_it_is_uncertain_where_they_end_or_whose_they_are_are_refused_and_closed() {
+fn requests_with_an_uncertain_end_or_sender_are_refused_and_closed() {
     let data = tempdir().unwrap();
     let server = Running::start(config(data.path()), &[task()]);
     let ask = |head: &str, body: &[u8]| {
@@ -344,7 +344,7 @@ fn connections_that_rested_go_on() {
         std::thread::sleep(Duration::from_millis(1300));
     }
     assert_eq!(wires[1].read_answer().unwrap().0, 200);
-    // A head of which a part came with the request before it.
+    // A head that arrived in part with the earlier request.
     wires[2].send(format!("{get}{}", &get[..9]).as_bytes());
     assert_eq!(wires[2].read_answer().unwrap().0, 200);
     std::thread::sleep(Duration::from_millis(1800));

@@ -55,7 +55,7 @@ impl Installed {
         serde_json::from_str::<serde_json::Value>(&body).unwrap()["records"].as_u64().unwrap()
     }
 
-    /// Stands still for a moment in the middle of whatever it does.
+    /// Pauses for a moment in the middle of its work.
     fn pause(&self, moment: Duration) {
         for (signal, wait) in [("-STOP", moment), ("-CONT", Duration::ZERO)] {
             let sent = Command::new("kill").arg(signal).arg(self.child.id().to_string()).status();

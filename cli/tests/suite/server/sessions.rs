@@ -151,7 +151,7 @@ fn only_providers_send_and_only_admins_create_and_delete() {
 }
 
 #[test]
-fn sessions_and_questions_that_make_no_sense_are_refused_with_the_value() {
+fn invalid_sessions_and_questions_are_refused_with_the_value() {
     let session = Direct::new(2);
     let create = |change: Value| {
         let mut parameters = parameters(2);
@@ -189,7 +189,7 @@ fn sessions_and_questions_that_make_no_sense_are_refused_with_the_value() {
 /// Bytes of a good message, altered, cut and repeated: at most one of them counts for a provider's round, and none does
 /// harm.
 #[test]
-fn altered_bytes_are_refused_or_taken_as_the_message_that_they_are() {
+fn altered_bytes_are_refused_or_read_as_another_valid_message() {
     let session = Direct::new(2);
     let good = json!({"round": 1, "cells": cells(1)}).to_string().into_bytes();
     let mut rng = ChaCha8Rng::seed_from_u64(5);
@@ -215,7 +215,7 @@ fn altered_bytes_are_refused_or_taken_as_the_message_that_they_are() {
             taken.push(message);
         }
     }
-    // Those that were taken are all the same, but for the spaces in them.
+    // The accepted messages differ only in spaces.
     assert!(taken.windows(2).all(|pair| pair[0] == pair[1]), "{taken:?}");
     assert_eq!(session.ask("GET", "/state", &session.tokens[0], "").json()["answered"], u32::from(!taken.is_empty()));
 }
@@ -253,7 +253,7 @@ fn answers_have_the_members_of_the_document() {
 }
 
 #[test]
-fn a_damaged_session_is_named_at_the_start_and_half_a_one_is_no_session() {
+fn a_damaged_session_is_named_at_the_start_and_an_incomplete_one_is_ignored() {
     let data = tempdir().unwrap();
     let server = Running::start(config(data.path()), &[]);
     let created = server.administer("POST", "/sessions", parameters(2).to_string().as_bytes()).json();

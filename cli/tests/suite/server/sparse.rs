@@ -59,7 +59,7 @@ fn sparse_components_are_those_of_the_solver_on_the_same_reports() {
 }
 
 #[test]
-fn a_path_and_simpler_methods_are_those_of_the_library_where_they_are_asked_for() {
+fn a_requested_path_or_simpler_method_gives_the_library_s_result() {
     let data = tempdir().unwrap();
     let server = Running::start(config(data.path()), &[task()]);
     let body = bytes_of(&reports(&task(), 1, 400));
@@ -89,7 +89,7 @@ fn a_path_and_simpler_methods_are_those_of_the_library_where_they_are_asked_for(
 }
 
 #[test]
-fn an_answer_is_computed_once_per_state_and_wish_and_few_are_kept() {
+fn an_answer_is_computed_once_per_state_and_request_and_few_are_kept() {
     let data = tempdir().unwrap();
     let server = Running::start(config(data.path()), &[task()]);
     let body = bytes_of(&reports(&task(), 2, 50));

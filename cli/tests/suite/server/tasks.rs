@@ -244,7 +244,7 @@ fn settings_stay_unless_they_are_named() {
 }
 
 #[test]
-fn reports_are_taken_from_the_start_to_the_end_with_what_clocks_may_be_off() {
+fn reports_are_accepted_from_the_start_to_the_end_with_a_tolerance_for_clocks() {
     let data = tempdir().unwrap();
     let server = Running::start(config(data.path()), &[]);
     let body = bytes_of(&reports(&task(), 4, 2));

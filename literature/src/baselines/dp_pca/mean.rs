@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ball_s_noise_is_that_of_the_spread_where_the_centre_is_good_and_of_the_gradients_where_not() {
+    fn a_ball_s_noise_follows_the_spread_for_a_good_centre_and_the_gradients_for_a_bad_one() {
         let mut rng = ChaCha12Rng::seed_from_u64(11);
         let (method, given) = (method(Range::Ball), gradients(16_000));
         let calibration = Calibration::new(&method, (method.epsilon, method.delta), (4, 1), 1).unwrap();

@@ -20,7 +20,7 @@ use ldp_pca::subspace::Subspace;
 /// - *By columns* (Hoff 2009, section 3): each column given the others. It reaches every state, but slowly if exponents
 ///   differ by orders of magnitude, because the columns are at random angles to the axes.
 /// - *By axes* `e_1 ... e_k`: let U be the part of S orthogonal to `e_i`, and v the direction of S orthogonal to U.
-///   Given U, the uniform law of S makes v uniform on the unit vectors orthogonal to U but for a factor `|v_i|^(k-1)`:
+///   Given U, the uniform law of S makes v uniform on the unit vectors orthogonal to U, up to a factor `|v_i|^(k-1)`:
 ///   S moves by linear maps from S to its complement, and as U has to stay orthogonal to `e_i`, each of its k - 1
 ///   directions moves by `1 / |v_i|` times what S does. So v is proposed from the vector Bingham law in the complement
 ///   of U, and accepted over the present one with probability `min(1, (|v'_i| / |v_i|)^(k-1))` (Metropolis & Hastings).

@@ -33,7 +33,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// A population of `dimension` features, of which n records are drawn.
+    /// A population of `dimension` features, from which n records are drawn.
     pub(super) fn draw(
         dimension: usize,
         rank: Rank,

@@ -137,7 +137,7 @@ fn delta(value: f64) -> Delta {
     Delta::new(value).unwrap()
 }
 
-/// The audit of a method on three records, of which one is replaced, or is not there.
+/// The audit of a method on three records, one of which is replaced or missing.
 pub(crate) fn small<'a>(estimator: &'a dyn SubspaceEstimator, pair: &'a [Sample; 2]) -> Audit<'a> {
     Audit { estimator, sample: &pair[0], neighbour: &pair[1], rank: 1, statistic: &first_over_second }
 }

@@ -17,7 +17,7 @@ fn delta(value: f64) -> Delta {
     Delta::new(value).unwrap()
 }
 
-/// Records of zeros, but for one of length `length` on the first axis or on the second: nothing hides it but the noise.
+/// Records of zeros and one of length `length` on the first or the second axis: only the noise hides it.
 fn one_among_zeros(records: usize, length: f64) -> [Sample; 2] {
     [0, 1].map(|axis| {
         let mut values = vec![0.0; 2 * records];

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_missing_or_unreadable_is_a_problem_and_half_a_file_is_none() {
+    fn a_missing_or_unreadable_file_is_a_problem_and_half_a_file_is_not() {
         assert_eq!(no_file(false).problem(), None);
         assert!(no_file(true).problem().unwrap().contains("is missing"));
         assert!(!no_file(true).is_torn());

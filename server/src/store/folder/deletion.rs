@@ -149,7 +149,7 @@ mod tests {
     use crate::store::{Erase, ReportStore};
 
     #[test]
-    fn what_is_not_there_is_not_deleted_and_what_the_disk_refuses_is_told() {
+    fn a_missing_task_is_not_deleted_and_errors_of_the_disk_are_reported() {
         let (tasks, root, machine) = (tasks(), Path::new("/data"), Machine::new(1));
         let options = FolderOptions { reserve_bytes: 0, ..FolderOptions::default() };
         let disk: Arc<dyn Disk> = Arc::new(machine.clone());
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn wherever_the_machine_stops_a_deleted_task_is_served_whole_or_can_be_brought_back_whole() {
+    fn wherever_the_machine_stops_a_deleted_task_is_served_or_restored_whole() {
         let (task, root) = (tasks().remove(0), Path::new("/data"));
         let settings = TaskSettings { max_records: Some(30), ..TaskSettings::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_so_is_left_to_the_system_and_other_errors_are_told() {
+    fn writes_that_cannot_be_direct_are_left_to_the_system_and_other_errors_are_reported() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let large = vec![1; WORTH_IT];
         let write = |direct: &mut Direct, file: &File, length: usize, offset: u64| {

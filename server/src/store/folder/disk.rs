@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_is_made_when_it_may_be_and_one_that_is_cut_off_is_none() {
+    fn a_database_is_created_when_allowed_and_a_truncated_one_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("database");
         assert!(SystemDisk.database(&path, false).is_err());

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_that_lags_behind_its_count_of_changes_is_refused_with_how_many_there_are_more() {
+    fn a_manifest_that_lacks_counted_changes_is_refused_with_their_number() {
         let (machine, manifest) = made();
         manifest.put(compact().digest(), &TaskSettings::default()).unwrap();
         manifest.put(compact().digest(), &TaskSettings::default()).unwrap();

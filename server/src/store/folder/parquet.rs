@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_footer_of_the_format_before_tells_the_same_without_a_checksum_of_ids() {
+    fn a_footer_of_the_earlier_format_has_the_same_facts_without_a_checksum_of_ids() {
         let footer = |notes: &[(&str, &str)], release: u32| Footer {
             reports: 3,
             report_bytes: 35,

@@ -329,7 +329,7 @@ impl Scan<'_> {
     }
 }
 
-/// Whether a frame is intact, whatever its content.
+/// Whether a frame is intact, with any content.
 fn checksum_fits(frame: &[u8]) -> bool {
     frame.split_last_chunk::<4>().is_some_and(|(content, checksum)| crc32fast::hash(content).to_le_bytes() == *checksum)
 }
@@ -535,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_did_not_come_to_its_end_is_passed_over_where_nothing_was_known_to_be_whole() {
+    fn an_incomplete_write_is_skipped_where_nothing_was_known_to_be_whole() {
         let made = |zeros: usize, cut: usize| {
             let mut made = Made::new(&[2, 2]);
             let length = made.bytes.len();

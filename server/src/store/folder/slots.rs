@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sync_that_failed_leaves_no_slot_that_the_next_one_takes_for_written() {
+    fn a_failed_sync_leaves_no_slot_that_the_next_sync_counts_as_written() {
         for seed in 0..400 {
             let (machine, mut slots) = created(seed, [0]);
             slots.put([1]).unwrap();

@@ -287,7 +287,7 @@ mod tests {
 
     /// All but the first wait for it, and are written together.
     #[test]
-    fn batches_that_are_written_together_fill_a_quota_in_their_order() {
+    fn batches_that_are_written_together_fill_a_quota_in_order() {
         let options = FolderOptions { reserve_bytes: 0, ..FolderOptions::default() };
         let disk = Arc::new(Machine::new(1));
         let open = || FolderStore::open_on(disk.clone(), Path::new("/data"), &[compact()], options.clone()).unwrap();

@@ -297,7 +297,7 @@ fn the_edge_of_the_noise_is_that_of_marchenko_and_pastur() {
 }
 
 #[test]
-fn parameters_are_told_as_they_were_given_and_recommended_by_epsilon() {
+fn parameters_are_shown_as_given_and_recommended_by_epsilon() {
     let mechanism = mechanism(3, 1.0, 64, 9);
     assert_eq!((mechanism.candidates(), mechanism.cap()), (64, 9));
     for (e, candidates) in [

@@ -33,6 +33,6 @@ function spectrumOf({ eigenvalues }: OwnRecords, rank: number): { signals: numbe
   // With one level too many the prediction would be a third too large, with one too few a third too small.
   while (signals > rank && eigenvalues[signals - 1]! < STANDS_OUT * level(signals)) signals -= 1;
   const bulk = level(signals);
-  // A mean is not above all that it is of, but for its last digit.
+  // A mean is not above all of its values, except in its last digit.
   return { signals: eigenvalues.slice(0, signals).map((value) => Math.max(value, bulk)), bulk };
 }

@@ -83,7 +83,7 @@ fn read_parquet(path: &Path, task: &Task) -> Vec<Report> {
 }
 
 #[test]
-fn another_engine_reads_the_segments_and_what_they_say_of_themselves() {
+fn another_engine_reads_the_segments_and_their_metadata() {
     for task in [compact(), dense()] {
         let (root, reports) = filled(&task);
         assert_eq!(read_parquet(&segment(&root, &task, "00000000.parquet"), &task), reports[..21]);
@@ -318,7 +318,7 @@ fn the_reports_of_a_segment_can_be_read_from_its_bytes() {
 }
 
 #[test]
-fn a_look_at_everything_tells_how_far_it_is_and_a_whole_folder_needs_no_notes() {
+fn verification_reports_progress_and_an_intact_folder_gives_no_notes() {
     let task = compact();
     let (root, _) = filled(&task);
     let names = ["00000000.parquet", "00000001.parquet", "00000002.open"];
@@ -382,7 +382,7 @@ fn reports_of_a_task_that_the_manifest_does_not_know_are_a_problem() {
 }
 
 #[test]
-fn a_merge_tells_how_far_it_is_and_leaves_the_reserve_to_whoever_serves_it() {
+fn a_merge_reports_progress_and_leaves_the_reserve_to_the_server() {
     let (first, second, into) = (filled(&compact()).0, filled(&dense()).0, tempdir().unwrap());
     let length = |root: &TempDir, task: &Task| -> u64 {
         let names = ["00000000.parquet", "00000001.parquet", "00000002.open"];

@@ -134,7 +134,7 @@ fn a_log_of_the_manifest_that_is_lost_is_missed() {
 }
 
 #[test]
-fn a_damaged_report_of_the_written_segment_is_told_of_with_its_place() {
+fn a_damaged_report_of_the_written_segment_is_reported_with_its_place() {
     let task = compact();
     let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(8), 10);
     for repairs in [false, true] {

@@ -383,7 +383,7 @@ fn a_damaged_file_is_set_aside_as_it_is_however_much_is_copied_at_a_time() {
 }
 
 #[test]
-fn what_is_left_of_a_task_that_was_about_to_be_added_is_removed_unless_it_has_reports() {
+fn the_rest_of_a_half_added_task_is_removed_unless_it_has_reports() {
     let (task, machine) = (compact(), machine());
     let open = || FolderStore::open_on(Arc::new(machine.clone()), Path::new(FOLDER), &[], FolderOptions::default());
     drop(open().unwrap());

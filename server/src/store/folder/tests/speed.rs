@@ -38,7 +38,7 @@ fn dense() -> Task {
     task(MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Analytic })
 }
 
-/// Reports with ids of their own and payloads that are all the same: what is stored and summed takes as long.
+/// Reports with distinct ids and equal payloads, which take as long to store and to sum.
 fn reports(task: &Task, seed: u64, count: usize) -> Vec<Report> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let payload = vec![0; task.mechanism().payload_bytes()];
