@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** The crates, from the bottom up. A crate may depend on those of lower floors alone. */
 const FLOORS = [
   ["ldp-pca", "ldp-pca-bindgen"],
-  ["ldp-pca-dps", "ldp-pca-python"],
+  ["ldp-pca-dps", "ldp-pca-python", "ldp-pca-records"],
   ["ldp-pca-literature", "ldp-pca-server"],
   ["ldp-pca-lab", "ldp-pca-cli", "ldp-pca-studies"],
 ];

@@ -15,6 +15,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 WASM=wasm32-unknown-unknown
+
 main() {
     local group all="native wasm browser consumers python spark"
     if [ "${SKIP_SPARK:-}" = 1 ]; then all=${all/ spark/}; fi

@@ -28,7 +28,6 @@ mod ready;
 mod records;
 mod recover;
 mod schema;
-mod separator;
 mod serve;
 mod simulate;
 mod solve;

@@ -5,42 +5,42 @@
 //! `--show-values` also shows the row.
 
 use core::fmt::{self, Debug, Display};
-use std::io::{BufRead, Chain, Cursor, Read};
+use std::io::{BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use csv::{ByteRecord, StringRecord, Terminator};
+use clap::Args;
 use ldp_pca::record::{BoundedRecord, Bounding};
-use ldp_pca::schema::{ColumnKind, Schema, Value, positional_name};
+use ldp_pca::schema::{Schema, Value, positional_name};
 use ldp_pca::task::Task;
+pub(super) use ldp_pca_records::{Header, is_header_of, looks_like_names};
+use ldp_pca_records::{
+    Kind, Layout, Notation, OptionNames, Problem, StringRecord, TextOptions, TextRows, parse_separator, start_of,
+};
 use serde::Serialize;
 
+use super::choice::{Choice, one_of};
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, NpyRows, unpacked};
 use super::output::reading;
-use super::separator::{self, Notation};
 
-/// Whether the first line of a CSV file names its columns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum Header {
-    /// Look at the first line
-    #[default]
-    Auto,
-    /// It does
-    Yes,
-    /// It is a record
-    No,
-}
+const HEADERS: [Choice<Header>; 3] = [
+    ("auto", "Look at the first line", Header::Auto),
+    ("yes", "It does", Header::Yes),
+    ("no", "It is a record", Header::No),
+];
+
+const OPTIONS: OptionNames =
+    OptionNames { separator: "--separator", decimal_comma: "--decimal-comma", categorical: "--categorical" };
 
 /// How a file of records is read, and what messages show of it.
 #[derive(Args, Clone, Copy, Default)]
 pub(super) struct Opening {
     /// Whether the first line of a CSV file names its columns
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = one_of(&HEADERS), default_value = "auto")]
     pub(super) header: Header,
     /// What separates the cells of a text file: comma, semicolon, tab or one character [default: a tab where the name
     /// ends in .tsv or .tab, otherwise what separates the first lines]
-    #[arg(long, value_parser = separator::parse)]
+    #[arg(long, value_parser = parse_separator)]
     pub(super) separator: Option<u8>,
     /// Numbers of a text file have a decimal comma, as 1,5
     #[arg(long)]
@@ -65,10 +65,12 @@ impl Opening {
     pub(super) fn told(self, problem: impl Display, held: impl Debug) -> String {
         if self.show_values { format!("{problem}; it holds {held:?}") } else { problem.to_string() }
     }
-}
 
-/// How many bytes of a file are looked at before it is read.
-const START: u64 = 1 << 16;
+    fn text(self) -> TextOptions {
+        let Self { header, separator, decimal_comma, .. } = self;
+        TextOptions { header, separator, decimal_comma, names: &OPTIONS }
+    }
+}
 
 /// The rows of a file, one after the other, with their line numbers.
 pub(super) struct RecordFile {
@@ -77,7 +79,7 @@ pub(super) struct RecordFile {
 }
 
 enum Rows {
-    Csv { lines: CsvLines, notation: Notation, names: Option<Vec<String>>, pending: Option<Line> },
+    Text(Box<TextRows<Box<dyn BufRead>>>),
     Npy(NpyRows<'static>),
 }
 
@@ -100,60 +102,6 @@ impl Debug for Row<'_> {
     }
 }
 
-/// A CSV record and the line it starts on.
-type Line = (u64, ByteRecord);
-
-/// CSV records with the lines they start on.
-struct CsvLines {
-    reader: csv::Reader<Chain<Box<dyn BufRead>, &'static [u8]>>,
-    /// Lines that end in a carriage return alone, which the reader does not count.
-    carriage_returns: bool,
-}
-
-impl CsvLines {
-    fn new(content: Box<dyn BufRead>, start: &[u8], separator: u8) -> Self {
-        let carriage_returns = !start.contains(&b'\n') && start[..start.len().saturating_sub(1)].contains(&b'\r');
-        let end: &'static [u8; 1] = if carriage_returns { b"\r" } else { b"\n" };
-        // One byte ends every line, including the last, so that the reader's count of lines is reliable. The carriage
-        // return of CRLF is trimmed as blank space.
-        let reader = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .delimiter(separator)
-            .terminator(Terminator::Any(end[0]))
-            .from_reader(content.chain(&end[..]));
-        Self { reader, carriage_returns }
-    }
-
-    /// The next record that is not an empty line, in place of `record`.
-    fn read(&mut self, path: &Path, record: &mut ByteRecord) -> Result<Option<u64>> {
-        loop {
-            let any = self
-                .reader
-                .read_byte_record(record)
-                .map_err(|error| CliError::line(path, self.reader.position().line(), error))?;
-            if !any {
-                return Ok(None);
-            }
-            if record.len() > 1 || !record[0].trim_ascii().is_empty() {
-                return Ok(Some(self.line_of(record)));
-            }
-        }
-    }
-
-    /// The line on which the record just read starts, counted back from its end: the reader's own figure is that of the
-    /// empty lines before it.
-    fn line_of(&self, record: &ByteRecord) -> u64 {
-        if self.carriage_returns {
-            return record.position().map_or(0, csv::Position::record) + 1;
-        }
-        let inside = record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
-        let start = self.reader.position().line().saturating_sub(1 + inside);
-        // A quote that is never closed has no end to count from.
-        start.max(record.position().map_or(0, csv::Position::line))
-    }
-}
-
 impl RecordFile {
     /// Opens a file. `is_header` decides with `Header::Auto`, from the first line.
     pub(super) fn open(path: &Path, opening: Opening, is_header: impl Fn(&[&str]) -> bool) -> Result<Self> {
@@ -169,51 +117,22 @@ impl RecordFile {
         is_header: impl Fn(&[&str]) -> bool,
     ) -> Result<Self> {
         let mut content = unpacked(path, raw)?;
-        let mut start = Vec::new();
-        content.by_ref().take(START).read_to_end(&mut start).in_file(path)?;
-        let content = Box::new(Cursor::new(start.clone()).chain(content));
-        let rows = if start.starts_with(b"\x93NUMPY") {
-            Rows::Npy(NpyRows::new(path, content)?)
-        } else {
-            Self::text(path, content, &start, opening, is_header)?
+        let start = start_of(&mut content).in_file(path)?;
+        let rows = match Kind::of(&start) {
+            Kind::NumPy => Rows::Npy(NpyRows::new(path, Cursor::new(start).chain(content))?),
+            _ => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let rows = TextRows::open(&name, start, content, opening.text(), is_header);
+                Rows::Text(Box::new(rows.map_err(|problem| problem_of(path, problem))?))
+            }
         };
         Ok(Self { path: path.to_owned(), rows })
     }
 
-    /// The rows of a text, whose first bytes are `start`.
-    fn text(
-        path: &Path,
-        content: Box<dyn BufRead>,
-        start: &[u8],
-        Opening { header, separator, decimal_comma, .. }: Opening,
-        is_header: impl Fn(&[&str]) -> bool,
-    ) -> Result<Rows> {
-        let whole = (start.len() as u64) < START;
-        let may_be_header = |fields: &[&str]| header != Header::No && (header == Header::Yes || is_header(fields));
-        let separator = separator.map_or_else(|| separator::of(path, start, whole, may_be_header).in_file(path), Ok)?;
-        let notation = Notation { decimal_comma, separator };
-        let mut lines = CsvLines::new(content, start, separator);
-        let mut first = ByteRecord::new();
-        let line = lines.read(path, &mut first)?;
-        let names = match (line, header) {
-            (None, _) | (_, Header::No) => None,
-            (Some(line), Header::Yes) => {
-                Some(column_names(&first).map_err(|problem| CliError::line(path, line, problem))?)
-            }
-            (Some(_), Header::Auto) => column_names(&first).ok().filter(|names| {
-                let a_number = |name: &String| notation.problem(name).is_some();
-                let pointed: Vec<_> = names.iter().map(|name| notation.pointed(name)).collect();
-                !names.iter().any(a_number) && is_header(&pointed.iter().map(AsRef::as_ref).collect::<Vec<_>>())
-            }),
-        };
-        let pending = if names.is_some() { None } else { line.map(|line| (line, first)) };
-        Ok(Rows::Csv { lines, notation, names, pending })
-    }
-
     /// How it writes its numbers.
     pub(super) fn notation(&self) -> Notation {
-        match self.rows {
-            Rows::Csv { notation, .. } => notation,
+        match &self.rows {
+            Rows::Text(rows) => rows.notation(),
             Rows::Npy(_) => Notation::PLAIN,
         }
     }
@@ -221,8 +140,16 @@ impl RecordFile {
     /// The column names of the header, if the file has one.
     pub(super) fn names(&self) -> Option<&[String]> {
         match &self.rows {
-            Rows::Csv { names, .. } => names.as_deref(),
+            Rows::Text(rows) => rows.names(),
             Rows::Npy(_) => None,
+        }
+    }
+
+    /// The names of its columns, which are their positions in a file without header.
+    pub(super) fn columns(&self) -> Vec<String> {
+        match &self.rows {
+            Rows::Text(rows) => rows.columns(),
+            Rows::Npy(rows) => (0..rows.columns()).map(positional_name).collect(),
         }
     }
 
@@ -230,51 +157,30 @@ impl RecordFile {
     pub(super) fn for_each(self, mut visit: impl FnMut(u64, Row<'_>) -> Result<()>) -> Result<()> {
         let path = self.path;
         match self.rows {
-            Rows::Csv { mut lines, pending, .. } => {
-                let (line, first) = pending.unzip();
-                let mut record = first.unwrap_or_default();
-                let mut next = line.map_or_else(|| lines.read(&path, &mut record), |line| Ok(Some(line)))?;
-                while let Some(line) = next {
-                    match StringRecord::from_byte_record(core::mem::take(&mut record)) {
-                        Ok(text) => {
-                            visit(line, Row::Text(&text))?;
-                            record = text.into_byte_record();
-                        }
-                        Err(error) => visit(line, Row::Unreadable(&not_text(error.utf8_error().field())))?,
+            Rows::Text(mut rows) => {
+                while let Some(row) = rows.next_row().map_err(|problem| problem_of(&path, problem))? {
+                    match row.cells {
+                        Ok(cells) => visit(row.line, Row::Text(cells))?,
+                        Err(problem) => visit(row.line, Row::Unreadable(&problem))?,
                     }
-                    next = lines.read(&path, &mut record)?;
                 }
-                Ok(())
             }
             Rows::Npy(mut rows) => {
                 let mut row = Vec::new();
                 while let Some(number) = rows.next_row(&mut row)? {
                     visit(number, Row::Numbers(&row))?;
                 }
-                Ok(())
             }
         }
+        Ok(())
     }
 }
 
-fn not_text(field: usize) -> String {
-    format!("field {} is not UTF-8 text: save the file as UTF-8", field + 1)
-}
-
-/// The fields of a first line as names. A first column without name, as data frames write their index, is named by its
-/// position.
-fn column_names(record: &ByteRecord) -> core::result::Result<Vec<String>, String> {
-    let text = StringRecord::from_byte_record(record.clone()).map_err(|error| not_text(error.utf8_error().field()))?;
-    let mut names: Vec<String> = text.iter().map(|name| name.trim().to_owned()).collect();
-    if names.len() > 1 && names[0].is_empty() {
-        names[0] = positional_name(0);
+fn problem_of(path: &Path, Problem { line, what }: Problem) -> CliError {
+    match line {
+        Some(line) => CliError::line(path, line, what),
+        None => CliError::file(path, what),
     }
-    Ok(names)
-}
-
-/// Whether a first line names columns, when nothing is known about the file: no field is a number.
-pub(super) fn looks_like_names(fields: &[&str]) -> bool {
-    fields.iter().all(|field| field.parse::<f64>().is_err() && !field.is_empty())
 }
 
 /// Counts of the rows of a file.
@@ -312,22 +218,14 @@ pub(super) fn bounded_by(
     mut visit: impl FnMut(BoundedRecord) -> Result<()>,
 ) -> Result<Counts> {
     let file = RecordFile::open(path, opening, |fields| is_header_of(schema, fields))?;
-    let header = match file.names() {
-        Some(names) => {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let positions = schema.match_header(&names).map_err(|error| {
-                let problem = opening.told(error, &names);
-                CliError::Failed(format!("{}, header: {problem} (--header no reads it as a record)", path.display()))
-            })?;
-            Some(MatchedHeader { fields: names.len(), positions })
-        }
-        None => None,
-    };
-    let notation = file.notation();
+    let layout = Layout::new(schema, file.names(), file.notation()).map_err(|error| {
+        let problem = opening.told(error, file.names().unwrap_or_default());
+        CliError::Failed(format!("{}, header: {problem} (--header no reads it as a record)", path.display()))
+    })?;
     let mut counts = Counts::default();
     file.for_each(|line, row| {
         let features = match row {
-            Row::Text(fields) => encode_text(schema, fields, header.as_ref(), notation),
+            Row::Text(fields) => layout.encode(schema, fields),
             Row::Numbers(numbers) => encode_numbers(schema, numbers),
             Row::Unreadable(problem) => Err(problem.to_owned()),
         };
@@ -353,46 +251,6 @@ pub(super) fn bounded_by(
         }
     })?;
     Ok(counts)
-}
-
-/// A first line is the schema's header when it has the schema's names, or when it names columns and could not be a
-/// record.
-pub(super) fn is_header_of(schema: &Schema, fields: &[&str]) -> bool {
-    schema.match_header(fields).is_ok() || (looks_like_names(fields) && schema.encode_fields(fields).is_err())
-}
-
-/// A file's header under a schema.
-struct MatchedHeader {
-    /// The number of fields that every row must have.
-    fields: usize,
-    /// Where each column of the schema is. Ignored columns may be missing from the file.
-    positions: Vec<Option<usize>>,
-}
-
-/// The features of a row, and how many of its values are missing.
-fn encode_text(
-    schema: &Schema,
-    fields: &StringRecord,
-    header: Option<&MatchedHeader>,
-    notation: Notation,
-) -> core::result::Result<(Vec<f64>, usize), String> {
-    let row: Vec<&str> = match header {
-        None => fields.iter().collect(),
-        Some(header) if fields.len() != header.fields => {
-            return Err(format!("found {} fields, but the header has {}", fields.len(), header.fields));
-        }
-        Some(header) => header.positions.iter().map(|position| position.map_or("", |index| &fields[index])).collect(),
-    };
-    for (column, field) in schema.columns().iter().zip(&row) {
-        let numeric = matches!(column.kind, ColumnKind::Numeric { .. });
-        if let Some(problem) = notation.problem(field).filter(|_| numeric) {
-            return Err(format!("column '{}' has {problem}", column.name));
-        }
-    }
-    let row: Vec<_> = row.into_iter().map(|field| notation.pointed(field)).collect();
-    let values = schema.read_fields(&row).map_err(|error| error.to_string())?;
-    let features = schema.encode_values(&values).map_err(|error| error.to_string())?;
-    Ok((features, schema.missing_among(&values)))
 }
 
 fn encode_numbers(schema: &Schema, numbers: &[f64]) -> core::result::Result<(Vec<f64>, usize), String> {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred, Scaling};
-use ldp_pca::schema::{SchemaError, Unseen, positional_name};
+use ldp_pca::schema::Unseen;
+use ldp_pca::schema::infer::{InferenceOptions, Inferred, Scaling};
+use ldp_pca_records::Sample;
 use serde::Serialize;
 
 use super::choice::{Choice, one_of};
@@ -127,16 +128,9 @@ impl Infer {
 /// Reads a sample and infers its schema.
 pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -> Result<Inferred> {
     let file = RecordFile::open(path, opening, looks_like_names)?;
-    let start = |names: &[String]| {
-        Inference::new(names, options.clone()).map_err(|error| CliError::file(path, opening.told(error, names)))
-    };
-    let mut inference = file.names().map(start).transpose()?;
-    let notation = file.notation();
-    let names = file.names().map(<[String]>::to_vec);
-    let no_numbers = |place: usize| {
-        let name = names.as_ref().and_then(|names| names.get(place).cloned()).unwrap_or_else(|| positional_name(place));
-        options.ignore.contains(&name) || options.categorical.contains(&name)
-    };
+    let columns = file.columns();
+    let mut sample = Sample::new(&columns, options.clone(), file.notation())
+        .map_err(|error| CliError::file(path, opening.told(error, &columns)))?;
     file.for_each(|line, row| {
         let texts: Vec<String>;
         let fields: Vec<&str> = match row {
@@ -147,19 +141,7 @@ pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -
                 texts.iter().map(String::as_str).collect()
             }
         };
-        let mut problems = fields.iter().enumerate().filter_map(|(place, cell)| Some((place, notation.problem(cell)?)));
-        if let Some((place, problem)) = problems.find(|(place, _)| !no_numbers(*place)) {
-            let problem = format!("column {} has {problem} (--categorical reads the column as texts)", place + 1);
-            return Err(CliError::line(path, line, opening.told(problem, row)));
-        }
-        let fields: Vec<_> = fields.into_iter().map(|field| notation.pointed(field)).collect();
-        let fields: Vec<&str> = fields.iter().map(AsRef::as_ref).collect();
-        // Without a header the first row shows how many columns there are.
-        let inference = match &mut inference {
-            Some(inference) => inference,
-            none => none.insert(start(&(0..fields.len()).map(positional_name).collect::<Vec<_>>())?),
-        };
-        inference.observe(&fields).map_err(|error| CliError::line(path, line, opening.told(error, row)))
+        sample.observe(&fields).map_err(|problem| CliError::line(path, line, opening.told(problem, row)))
     })?;
-    inference.ok_or(SchemaError::EmptySample).and_then(Inference::finish).in_file(path)
+    sample.finish().in_file(path)
 }

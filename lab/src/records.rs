@@ -1,4 +1,4 @@
-//! Records that a visitor has: a schema inferred from a CSV file, the second moments of its records, and collections
+//! Records that a visitor has: a schema inferred from a text file, the second moments of its records, and collections
 //! from people like them. What this reads stays on the page; no message has a value of the file.
 //!
 //! | code | what was wrong |
@@ -10,19 +10,21 @@
 
 use core::fmt::Display;
 use core::mem;
-use std::io::{self, Chain, Read};
+use std::io::{self, BufReader, Read};
 
 use chacha20::ChaCha12Rng;
-use csv::{ByteRecord, StringRecord, Terminator};
 use js_sys::{Function, Uint8Array};
 use ldp_pca::mechanism::{MechanismError, MechanismOptions};
 use ldp_pca::noise_law::{NoiseError, SpikedCovariance};
 use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
 use ldp_pca::recovery::{Rank, RecoveryError};
-use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred, Scaling};
-use ldp_pca::schema::{SchemaError, positional_name};
+use ldp_pca::schema::SchemaError;
+use ldp_pca::schema::infer::{InferenceOptions, Inferred, Scaling};
 use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::simulation::{RecoveryMethod, SimulationError, TrialLike};
+use ldp_pca_records::{
+    Header, Kind, Layout, OptionNames, Sample, TextOptions, TextRows, looks_like_names, parse_separator, start_of,
+};
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsCast;
@@ -48,9 +50,23 @@ const MOST_FEATURES: usize = 400;
 /// How many bytes are asked of the file at a time.
 const PIECE: usize = 1 << 20;
 
+/// What the page calls its options.
+const OPTIONS: OptionNames = OptionNames {
+    separator: "the option 'cells are separated by'",
+    decimal_comma: "the option 'decimal comma'",
+    categorical: "the option 'columns of numbers that are categories'",
+};
+
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ReadOptions {
+    /// The file's name, which may say what separates its cells.
+    #[serde(default)]
+    name: String,
+    /// What separates them, where the file does not show it.
+    separator: Option<String>,
+    #[serde(default)]
+    decimal_comma: bool,
     #[serde(default)]
     scaling: ScalingName,
     #[serde(default)]
@@ -113,14 +129,16 @@ struct LikeFacts {
 #[wasm_bindgen]
 pub struct RecordsReader {
     file: File,
-    lines: Lines,
-    rows: u64,
+    rows: Rows,
+    count: u64,
     pass: Pass,
 }
 
+type Rows = TextRows<BufReader<Content>>;
+
 enum Pass {
-    Schema(Inference),
-    Moments(Inferred, SecondMoment),
+    Schema(Sample),
+    Moments(Inferred, Layout, SecondMoment),
     /// All is read, or an error ended it.
     Over,
 }
@@ -130,61 +148,69 @@ impl RecordsReader {
     /// Opens a file of `length` bytes, of which `read(from, to)` gives any part as a `Uint8Array`.
     #[wasm_bindgen(constructor)]
     pub fn new(options: JsValue, length: f64, read: Function) -> Result<RecordsReader, JsValue> {
-        let ReadOptions { scaling, ignore, categorical } = crate::crossing::read(options)?;
+        let ReadOptions { name, separator, decimal_comma, scaling, ignore, categorical } =
+            crate::crossing::read(options)?;
         let scaling = match scaling {
             ScalingName::MaxAbs => Scaling::MaxAbs,
             ScalingName::Range => Scaling::Range,
             ScalingName::Standard => Scaling::Standard,
             ScalingName::None => Scaling::None,
         };
-        let file = File { read, length: length as u64, position: 0 };
-        let (lines, names) = file.open()?;
-        if names.len() > MOST_COLUMNS {
-            let columns = names.len();
-            return Err(too_much(&format!("{columns} columns"), &MOST_COLUMNS, "columns"));
+        let separator = separator.map(|separator| parse_separator(&separator)).transpose();
+        let separator = separator.map_err(|problem| failure("argument", &problem))?;
+        let options = TextOptions { header: Header::Auto, separator, decimal_comma, names: &OPTIONS };
+        let file = File { name, options, content: Content { read, length: length as u64, position: 0 } };
+        let rows = file.open()?;
+        let columns = rows.columns();
+        if columns.len() > MOST_COLUMNS {
+            return Err(too_much(&format!("{} columns", columns.len()), &MOST_COLUMNS, "columns"));
         }
-        let options = InferenceOptions { scaling, ignore, categorical, ..InferenceOptions::default() };
-        let pass = Pass::Schema(Inference::new(&names, options).map_err(thrown)?);
-        Ok(Self { file, lines, rows: 0, pass })
+        let inference = InferenceOptions { scaling, ignore, categorical, ..InferenceOptions::default() };
+        let pass = Pass::Schema(Sample::new(&columns, inference, rows.notation()).map_err(thrown)?);
+        Ok(Self { file, rows, count: 0, pass })
     }
 
     /// Reads on, at most `rows` rows. The share of the work that is done, 1 when [`facts`](Self::facts) has it all.
     pub fn step(&mut self, rows: u32) -> Result<f64, JsValue> {
         for _ in 0..rows {
-            let Some(line) = self.lines.next()? else { return self.turn() };
-            let fields: Vec<&str> = self.lines.row.iter().collect();
-            let known = match &mut self.pass {
-                Pass::Schema(inference) => inference.observe(&fields),
-                Pass::Moments(inferred, moments) => inferred.schema.encode_fields(&fields).map(|features| {
+            let row = self.rows.next_row().map_err(|problem| failure("records", &problem))?;
+            let Some(row) = row else { return self.turn() };
+            let known = row.cells.and_then(|cells| match &mut self.pass {
+                Pass::Schema(sample) => sample.observe(&cells.iter().collect::<Vec<_>>()),
+                Pass::Moments(inferred, layout, moments) => {
+                    let (features, _) = layout.encode(&inferred.schema, cells)?;
                     // A schema has features.
                     BoundedRecord::new(features, Bounding::UnitNorm).iter().for_each(|record| moments.add(record));
-                }),
-                Pass::Over => return Ok(1.0),
-            };
-            known.map_err(|problem| at_line(line, &problem))?;
-            self.rows += 1;
-            if self.rows > MOST_ROWS {
+                    Ok(())
+                }
+                Pass::Over => Ok(()),
+            });
+            known.map_err(|what| failure("records", &format!("line {}: {what}", row.line)))?;
+            self.count += 1;
+            if self.count > MOST_ROWS {
                 return Err(too_much("more rows", &"100,000", "rows"));
             }
         }
         let passed = if let Pass::Schema(_) = self.pass { 0.0 } else { 1.0 };
+        let share = self.rows.bytes() as f64 / self.file.content.length.max(1) as f64;
         // Before its end it is not over.
-        Ok((0.5 * (passed + self.lines.share())).min(0.999))
+        Ok((0.5 * (passed + share)).min(0.999))
     }
 
     /// After the last row: what is next.
     fn turn(&mut self) -> Result<f64, JsValue> {
         match mem::replace(&mut self.pass, Pass::Over) {
-            Pass::Schema(inference) => {
-                let inferred = inference.finish().map_err(thrown)?;
+            Pass::Schema(sample) => {
+                let inferred = sample.finish().map_err(thrown)?;
                 let dimension = inferred.schema.dimension();
                 if dimension > MOST_FEATURES {
                     let found = format!("columns that make {dimension} features");
                     return Err(too_much(&found, &MOST_FEATURES, "features"));
                 }
-                (self.lines, _) = self.file.open()?;
-                self.rows = 0;
-                self.pass = Pass::Moments(inferred, SecondMoment::new(dimension, 1.0));
+                self.rows = self.file.open()?;
+                self.count = 0;
+                let layout = Layout::new(&inferred.schema, self.rows.names(), self.rows.notation()).map_err(thrown)?;
+                self.pass = Pass::Moments(inferred, layout, SecondMoment::new(dimension, 1.0));
                 Ok(0.5)
             }
             moments => {
@@ -196,7 +222,7 @@ impl RecordsReader {
 
     /// What is known of the records, after the last step.
     pub fn facts(self) -> Result<JsValue, JsValue> {
-        let Pass::Moments(inferred, moments) = self.pass else {
+        let Pass::Moments(inferred, _, moments) = self.pass else {
             return Err(failure("argument", &"the file is not read to its end: go on with step()"));
         };
         let Inferred { schema, always_zero, missing, rows, .. } = inferred;
@@ -229,24 +255,47 @@ pub fn trial_like(second_moment: &[f64], options: JsValue) -> Result<JsValue, Js
     object(&LikeFacts { errors: found.by_mechanism.concat(), non_private: found.non_private })
 }
 
-fn at_line(line: u64, problem: &dyn Display) -> JsValue {
-    failure("records", &format!("line {line}: {problem}"))
-}
-
 fn too_much(found: &str, most: &dyn Display, of: &str) -> JsValue {
     let remedy = "take a part of it, or use `ldp-pca schema infer` and `ldp-pca plan` on the whole";
     failure("records", &format!("the file has {found}, and this page reads at most {most} {of}: {remedy}"))
 }
 
-/// A file of the page, read from its start to its end.
-#[derive(Clone)]
+/// A file of the page.
 struct File {
+    name: String,
+    options: TextOptions,
+    content: Content,
+}
+
+impl File {
+    /// Its rows, from the first.
+    fn open(&self) -> Result<Rows, JsValue> {
+        let refused = |problem: &dyn Display| failure("records", problem);
+        let mut content = BufReader::with_capacity(PIECE, self.content.clone());
+        let start = start_of(&mut content).map_err(|problem| refused(&problem))?;
+        let not_text = match Kind::of(&start) {
+            Kind::Text => None,
+            Kind::Gzip => Some("gzip file, and the page reads text: unpack it first"),
+            Kind::NumPy => Some("NumPy file, and the page reads text: use `ldp-pca schema infer`"),
+            Kind::Zip => Some("zip or spreadsheet file, and the page reads text: save it as CSV"),
+        };
+        if let Some(kind) = not_text {
+            return Err(refused(&format!("this is a {kind}")));
+        }
+        let rows = TextRows::open(&self.name, start, content, self.options, looks_like_names);
+        rows.map_err(|problem| refused(&problem))
+    }
+}
+
+/// The bytes of a file, read from its start to its end.
+#[derive(Clone)]
+struct Content {
     read: Function,
     length: u64,
     position: u64,
 }
 
-impl Read for File {
+impl Read for Content {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let end = self.length.min(self.position + buffer.len() as u64);
         let range = [self.position, end].map(|place| JsValue::from_f64(place as f64));
@@ -258,106 +307,5 @@ impl Read for File {
         piece.subarray(0, count as u32).copy_to(&mut buffer[..count]);
         self.position += count as u64;
         Ok(count)
-    }
-}
-
-impl File {
-    /// The rows, and the names of the columns: those of the first line, or their positions if it is a record.
-    fn open(&self) -> Result<(Lines, Vec<String>), JsValue> {
-        let mut start = vec![0; PIECE];
-        let count = self.clone().read(&mut start).map_err(|problem| failure("records", &problem))?;
-        start.truncate(count);
-        for (magic, kind, remedy) in NOT_TEXT {
-            if start.starts_with(magic) {
-                return Err(failure("records", &format!("this is a {kind} file, and the page reads CSV: {remedy}")));
-            }
-        }
-        let mut lines = Lines::new(self, &start);
-        if lines.next()?.is_none() {
-            return Err(thrown(SchemaError::EmptySample));
-        }
-        let mut names: Vec<String> = lines.row.iter().map(|name| name.trim().to_owned()).collect();
-        if names.len() > 1 && names[0].is_empty() {
-            names[0] = positional_name(0);
-        }
-        if names.iter().any(|name| name.is_empty() || name.parse::<f64>().is_ok()) {
-            names = (0..names.len()).map(positional_name).collect();
-            lines.again = true;
-        }
-        Ok((lines, names))
-    }
-}
-
-/// How files begin that are none of text, what they are, and what to do with them.
-const NOT_TEXT: [(&[u8], &str, &str); 3] = [
-    (b"\x1f\x8b", "gzip", "unpack it first"),
-    (b"\x93NUMPY", "NumPy", "use `ldp-pca schema infer`"),
-    (b"PK\x03\x04", "zip or spreadsheet", "save it as CSV"),
-];
-
-/// CSV records with the lines they start on, as the command line reads them (`cli/src/records.rs`).
-struct Lines {
-    reader: csv::Reader<Chain<File, &'static [u8]>>,
-    length: u64,
-    /// Lines that end in a carriage return alone, which the reader does not count.
-    carriage_returns: bool,
-    row: StringRecord,
-    line: u64,
-    /// Whether the row is to come again.
-    again: bool,
-}
-
-impl Lines {
-    fn new(file: &File, start: &[u8]) -> Self {
-        let carriage_returns = !start.contains(&b'\n') && start[..start.len().saturating_sub(1)].contains(&b'\r');
-        let end: &'static [u8; 1] = if carriage_returns { b"\r" } else { b"\n" };
-        // One byte ends a line, the last one too, so that the reader's count of lines can be relied on. The carriage
-        // return of CRLF is trimmed as blank space is.
-        let reader = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .buffer_capacity(PIECE)
-            .terminator(Terminator::Any(end[0]))
-            .from_reader(file.clone().chain(&end[..]));
-        Self { reader, length: file.length, carriage_returns, row: StringRecord::new(), line: 0, again: false }
-    }
-
-    /// Reads the next record that is not an empty line into `row`, and says on which line it starts.
-    fn next(&mut self) -> Result<Option<u64>, JsValue> {
-        if mem::take(&mut self.again) {
-            return Ok(Some(self.line));
-        }
-        let mut record = mem::take(&mut self.row).into_byte_record();
-        loop {
-            let any = self.reader.read_byte_record(&mut record);
-            if !any.map_err(|problem| at_line(self.reader.position().line(), &problem))? {
-                return Ok(None);
-            }
-            if record.len() > 1 || !record[0].trim_ascii().is_empty() {
-                break;
-            }
-        }
-        self.line = self.line_of(&record);
-        self.row = StringRecord::from_byte_record(record).map_err(|error| {
-            let field = error.utf8_error().field() + 1;
-            at_line(self.line, &format!("field {field} is not UTF-8 text: save the file as UTF-8"))
-        })?;
-        Ok(Some(self.line))
-    }
-
-    /// Counted back from the record's end: the reader's own figure is that of the empty lines before it.
-    fn line_of(&self, record: &ByteRecord) -> u64 {
-        if self.carriage_returns {
-            return record.position().map_or(0, csv::Position::record) + 1;
-        }
-        let inside = record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
-        let start = self.reader.position().line().saturating_sub(1 + inside);
-        // A quote that is never closed has no end to count from.
-        start.max(record.position().map_or(0, csv::Position::line))
-    }
-
-    /// How much of the file is read.
-    fn share(&self) -> f64 {
-        self.reader.position().byte() as f64 / self.length.max(1) as f64
     }
 }

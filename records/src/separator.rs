@@ -1,15 +1,28 @@
 //! The separator of the cells of a text file, and the notation of its numbers.
 
 use std::borrow::Cow;
-use std::path::Path;
 
 use csv::{ByteRecord, StringRecord};
 
 /// The separators that are recognised.
 const KNOWN: [u8; 3] = [b',', b';', b'\t'];
 
-/// Parses the value of `--separator`.
-pub(super) fn parse(text: &str) -> Result<u8, String> {
+/// What messages call the options, each with its article where it needs one.
+#[derive(Debug)]
+pub struct OptionNames {
+    /// The one that names the separator.
+    pub separator: &'static str,
+    /// The one for decimal commas.
+    pub decimal_comma: &'static str,
+    /// The one that makes texts of a column's numbers.
+    pub categorical: &'static str,
+}
+
+/// Parses the name of a separator.
+///
+/// # Errors
+/// What to give instead.
+pub fn parse_separator(text: &str) -> Result<u8, String> {
     match (text, text.as_bytes()) {
         ("comma", _) => Ok(b','),
         ("semicolon", _) => Ok(b';'),
@@ -22,13 +35,14 @@ pub(super) fn parse(text: &str) -> Result<u8, String> {
 /// The separator of a file: a tab where its name says so, or else the one that separates the first line. Where several
 /// do, it is the only one that gives all lines of `start` the same number of cells, or the comma of a header. `start`
 /// has the first bytes of the file, and `whole` says that they are all. `is_header` is asked of the first line's cells.
-pub(super) fn of(
-    path: &Path,
+pub(crate) fn of(
+    name: &str,
     start: &[u8],
     whole: bool,
     is_header: impl Fn(&[&str]) -> bool,
-) -> Result<u8, &'static str> {
-    if named_tab(path) {
+    names: &OptionNames,
+) -> Result<u8, String> {
+    if named_tab(name) {
         return Ok(b'\t');
     }
     let start = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start);
@@ -46,13 +60,16 @@ pub(super) fn of(
     match steady[..] {
         [only] => Ok(KNOWN[only]),
         _ if candidates[0] == 0 && names_columns(start, &candidates, is_header) => Ok(b','),
-        _ => Err("more than one of comma, semicolon and tab may separate its cells: name the one with --separator"),
+        _ => Err(format!(
+            "more than one of comma, semicolon and tab may separate its cells: name the one with {}",
+            names.separator
+        )),
     }
 }
 
 /// Whether a name says that tabs separate the cells.
-fn named_tab(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+fn named_tab(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     name.ends_with(".tsv") || name.ends_with(".tab")
 }
@@ -110,34 +127,42 @@ fn names_columns(start: &[u8], candidates: &[usize], is_header: impl Fn(&[&str])
 }
 
 /// The notation of a file's numbers.
-#[derive(Clone, Copy)]
-pub(super) struct Notation {
+#[derive(Clone, Copy, Debug)]
+pub struct Notation {
     /// A comma is the decimal point.
-    pub(super) decimal_comma: bool,
+    pub(crate) decimal_comma: bool,
     /// The separator of its cells.
-    pub(super) separator: u8,
+    pub(crate) separator: u8,
+    pub(crate) names: &'static OptionNames,
 }
 
 impl Notation {
     /// The notation of files whose cells are not text.
-    pub(super) const PLAIN: Self = Self { decimal_comma: false, separator: b',' };
+    pub const PLAIN: Self = Self {
+        decimal_comma: false,
+        separator: b',',
+        names: &OptionNames { separator: "", decimal_comma: "", categorical: "" },
+    };
 
     /// The cell with a decimal point.
-    pub(super) fn pointed(self, cell: &str) -> Cow<'_, str> {
+    #[must_use]
+    pub fn pointed(self, cell: &str) -> Cow<'_, str> {
         let pointed = if self.decimal_comma { with_point(cell) } else { None };
         pointed.map_or(cell.into(), Cow::Owned)
     }
 
     /// The problem of the number in this cell, which would otherwise be read as another number, or as a text.
     /// Where commas separate, the comma in a quoted cell may as well group digits, and the cell is a text.
-    pub(super) fn problem(self, cell: &str) -> Option<&'static str> {
+    #[must_use]
+    pub fn problem(self, cell: &str) -> Option<String> {
         let number = |text: &str| text.trim().parse::<f64>().is_ok();
+        let option = self.names.decimal_comma;
         if self.decimal_comma {
             let grouped = cell.contains('.') && number(&cell.replace('.', "").replacen(',', ".", 1));
-            grouped.then_some("a point in a number where --decimal-comma reads commas: write the number without points")
+            grouped.then(|| format!("a point in a number where {option} reads commas: write the number without points"))
         } else {
             (self.separator != b',' && with_point(&cell.replace('.', "")).is_some())
-                .then_some("a comma in a number: give --decimal-comma if it is the decimal point, or remove it")
+                .then(|| format!("a comma in a number: give {option} if it is the decimal point, or remove it"))
         }
     }
 }
@@ -153,10 +178,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::records::looks_like_names;
+    use crate::looks_like_names;
+
+    const NAMES: OptionNames =
+        OptionNames { separator: "--separator", decimal_comma: "--decimal-comma", categorical: "--categorical" };
+
+    fn separator_of(name: &str, content: &[u8], whole: bool) -> Result<u8, String> {
+        of(name, content, whole, looks_like_names, &NAMES)
+    }
 
     fn found(content: &str) -> Option<char> {
-        of(Path::new("records.csv"), content.as_bytes(), true, looks_like_names).ok().map(char::from)
+        separator_of("records.csv", content.as_bytes(), true).ok().map(char::from)
     }
 
     #[test]
@@ -205,30 +237,30 @@ mod tests {
     #[test]
     fn a_name_shows_tabs_and_a_line_without_its_end_is_not_compared() {
         for name in ["a.tsv", "a.TSV.gz", "a.tab", "tab.tab.gz"] {
-            assert_eq!(of(Path::new(name), b"a,b;c", true, looks_like_names), Ok(b'\t'), "{name}");
+            assert_eq!(separator_of(name, b"a,b;c", true), Ok(b'\t'), "{name}");
         }
         for name in ["tsv", "a.tsv.csv", "tab", "a.gz"] {
-            assert_eq!(of(Path::new(name), b"a,b", true, looks_like_names), Ok(b','), "{name}");
+            assert_eq!(separator_of(name, b"a,b", true), Ok(b','), "{name}");
         }
-        let cut = |whole| of(Path::new("a"), b"1,5;2\n2,5;3\n3,5;4,", whole, looks_like_names).ok();
+        let cut = |whole| separator_of("a", b"1,5;2\n2,5;3\n3,5;4,", whole).ok();
         assert_eq!((cut(false), cut(true)), (None, Some(b';')));
-        assert_eq!(of(Path::new("a"), b"a;b", false, looks_like_names), Ok(b';'));
+        assert_eq!(separator_of("a", b"a;b", false), Ok(b';'));
     }
 
     #[test]
     fn separators_are_named_or_one_character_that_no_cell_needs() {
         let good = [("comma", b','), ("semicolon", b';'), ("tab", b'\t'), ("|", b'|'), (" ", b' '), (";", b';')];
         for (text, byte) in good {
-            assert_eq!(parse(text), Ok(byte));
+            assert_eq!(parse_separator(text), Ok(byte));
         }
         for text in ["", "\"", "a", "7", ".", "-", "+", "\n", "||", "é", "pipe"] {
-            assert!(parse(text).is_err(), "{text:?}");
+            assert!(parse_separator(text).is_err(), "{text:?}");
         }
     }
 
     #[test]
     fn numbers_in_another_notation_are_not_texts() {
-        let notation = |decimal_comma, separator| Notation { decimal_comma, separator };
+        let notation = |decimal_comma, separator| Notation { decimal_comma, separator, names: &NAMES };
         let (comma, points) = (notation(true, b';'), notation(false, b';'));
         for (cell, pointed) in
             [("1,5", "1.5"), (" -0,25e3 ", " -0.25e3 "), ("12", "12"), ("a,b", "a,b"), ("1,2,3", "1,2,3")]
@@ -265,7 +297,7 @@ mod tests {
                 writer.write_record(row).unwrap();
             }
             let content = writer.into_inner().unwrap();
-            prop_assert_eq!(of(Path::new("a.csv"), &content, true, looks_like_names), Ok(KNOWN[place]));
+            prop_assert_eq!(separator_of("a.csv", &content, true), Ok(KNOWN[place]));
         }
 
         #[test]
@@ -273,7 +305,7 @@ mod tests {
             content in prop::collection::vec(prop::sample::select(b"a1,;\t\"\n\r \xff".to_vec()), 0..60),
             whole: bool,
         ) {
-            if let Ok(separator) = of(Path::new("a.csv"), &content, whole, looks_like_names) {
+            if let Ok(separator) = separator_of("a.csv", &content, whole) {
                 prop_assert!(separator == b',' || content.contains(&separator));
             }
         }

@@ -1,0 +1,433 @@
+//! The rows of a text file, and the lines they start on.
+
+use core::fmt::{self, Display};
+use core::mem;
+use std::io::{self, Chain, Cursor, Read};
+
+use csv::{ByteRecord, StringRecord, Terminator};
+use ldp_pca::schema::positional_name;
+
+use crate::separator::{self, Notation, OptionNames};
+
+/// How many bytes of a file are looked at before it is read.
+pub const START: u64 = 1 << 16;
+
+/// The most bytes of a row, with the empty lines before it. A quote that is never closed makes one of all that follows.
+pub const MOST_BYTES: u64 = 8 << 20;
+
+/// The first bytes of a file, at most [`START`].
+///
+/// # Errors
+/// Those of the reader.
+pub fn start_of(content: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    content.take(START).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Anything else is read as text.
+    Text,
+    /// Content packed by gzip.
+    Gzip,
+    /// A matrix in NPY.
+    NumPy,
+    /// A zip archive, such as a spreadsheet.
+    Zip,
+}
+
+impl Kind {
+    /// The kind of a file that starts like this.
+    #[must_use]
+    pub fn of(start: &[u8]) -> Self {
+        const MAGIC: [(&[u8], Kind); 3] =
+            [(b"\x1f\x8b", Kind::Gzip), (b"\x93NUMPY", Kind::NumPy), (b"PK\x03\x04", Kind::Zip)];
+        MAGIC.iter().find(|(magic, _)| start.starts_with(magic)).map_or(Self::Text, |(_, kind)| *kind)
+    }
+}
+
+/// Whether the first line of a text file names its columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Header {
+    /// The line shows it.
+    #[default]
+    Auto,
+    /// It does.
+    Yes,
+    /// It is a record.
+    No,
+}
+
+/// How a text file is read.
+#[derive(Clone, Copy, Debug)]
+pub struct TextOptions {
+    /// Whether the first line names the columns.
+    pub header: Header,
+    /// What separates the cells, where the file does not show it.
+    pub separator: Option<u8>,
+    /// Whether numbers have a decimal comma.
+    pub decimal_comma: bool,
+    /// The names of the options in messages.
+    pub names: &'static OptionNames,
+}
+
+/// Why a file cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The line, where it is of one.
+    pub line: Option<u64>,
+    /// What is wrong, and the remedy.
+    pub what: String,
+}
+
+impl Problem {
+    fn at(line: u64, what: &dyn Display) -> Self {
+        Self { line: Some(line), what: what.to_string() }
+    }
+}
+
+impl Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
+impl core::error::Error for Problem {}
+
+/// One row.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    /// The line on which it starts, from 1.
+    pub line: u64,
+    /// Its cells, or why it cannot be read as text.
+    pub cells: Result<&'a StringRecord, String>,
+}
+
+/// The rows of a text file, one after the other.
+#[derive(Debug)]
+pub struct TextRows<R> {
+    lines: Lines<R>,
+    notation: Notation,
+    names: Option<Vec<String>>,
+    /// The first row, where it is no header, until it is read.
+    pending: Option<(u64, ByteRecord)>,
+    row: StringRecord,
+}
+
+impl<R: Read> TextRows<R> {
+    /// Opens a file of this name that begins with `start`, as [`start_of`] reads it, and goes on with `rest`.
+    /// `is_header` decides with [`Header::Auto`], from the cells of the first line.
+    ///
+    /// # Errors
+    /// Where the separator cannot be told, and where the first line cannot be read.
+    pub fn open(
+        name: &str,
+        start: Vec<u8>,
+        rest: R,
+        options: TextOptions,
+        is_header: impl Fn(&[&str]) -> bool,
+    ) -> Result<Self, Problem> {
+        let TextOptions { header, decimal_comma, names, .. } = options;
+        let may_be_header = |fields: &[&str]| header != Header::No && (header == Header::Yes || is_header(fields));
+        let separator = match options.separator {
+            Some(separator) => separator,
+            None => {
+                let whole = (start.len() as u64) < START;
+                separator::of(name, &start, whole, may_be_header, names).map_err(|what| Problem { line: None, what })?
+            }
+        };
+        let notation = Notation { decimal_comma, separator, names };
+        let mut lines = Lines::new(start, rest, separator);
+        let mut first = ByteRecord::new();
+        let line = lines.read(&mut first)?;
+        let names = match (line, header) {
+            (None, _) | (_, Header::No) => None,
+            (Some(line), Header::Yes) => Some(column_names(&first).map_err(|what| Problem::at(line, &what))?),
+            (Some(_), Header::Auto) => column_names(&first).ok().filter(|names| {
+                let a_number = |name: &String| notation.problem(name).is_some();
+                let pointed: Vec<_> = names.iter().map(|name| notation.pointed(name)).collect();
+                !names.iter().any(a_number) && is_header(&pointed.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+            }),
+        };
+        let pending = if names.is_some() { None } else { line.map(|line| (line, first)) };
+        Ok(Self { lines, notation, names, pending, row: StringRecord::new() })
+    }
+
+    /// How the file writes its numbers.
+    #[must_use]
+    pub fn notation(&self) -> Notation {
+        self.notation
+    }
+
+    /// The names of the header, if the file has one.
+    #[must_use]
+    pub fn names(&self) -> Option<&[String]> {
+        self.names.as_deref()
+    }
+
+    /// The names of the header, or those of the positions in a first row that is not read yet.
+    #[must_use]
+    pub fn columns(&self) -> Vec<String> {
+        let width = self.pending.as_ref().map_or(0, |(_, first)| first.len());
+        self.names.clone().unwrap_or_else(|| (0..width).map(positional_name).collect())
+    }
+
+    /// How many bytes are read.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.lines.reader.position().byte()
+    }
+
+    /// The next row, if there is one. Empty lines are passed over.
+    ///
+    /// # Errors
+    /// Where the file cannot be read on.
+    pub fn next_row(&mut self) -> Result<Option<Row<'_>>, Problem> {
+        let mut record = mem::take(&mut self.row).into_byte_record();
+        let line = match self.pending.take() {
+            Some((line, first)) => {
+                record = first;
+                Some(line)
+            }
+            None => self.lines.read(&mut record)?,
+        };
+        let Some(line) = line else { return Ok(None) };
+        let cells = match StringRecord::from_byte_record(record) {
+            Ok(text) => {
+                self.row = text;
+                Ok(&self.row)
+            }
+            Err(error) => Err(not_text(error.utf8_error().field())),
+        };
+        Ok(Some(Row { line, cells }))
+    }
+}
+
+fn not_text(field: usize) -> String {
+    format!("field {} is not UTF-8 text: save the file as UTF-8", field + 1)
+}
+
+/// The fields of a first line as names. A first column without name, as data frames write their index, is named by its
+/// position.
+fn column_names(record: &ByteRecord) -> Result<Vec<String>, String> {
+    let text = StringRecord::from_byte_record(record.clone()).map_err(|error| not_text(error.utf8_error().field()))?;
+    let mut names: Vec<String> = text.iter().map(|name| name.trim().to_owned()).collect();
+    if names.len() > 1 && names[0].is_empty() {
+        names[0] = positional_name(0);
+    }
+    Ok(names)
+}
+
+/// The content of a file with one more end of a line, up to a limit that moves on with the rows.
+#[derive(Debug)]
+struct Content<R> {
+    bytes: Chain<Chain<Cursor<Vec<u8>>, R>, &'static [u8]>,
+    given: u64,
+    limit: u64,
+    /// Whether there is no more.
+    over: bool,
+}
+
+impl<R: Read> Read for Content<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let most = (buffer.len() as u64).min(self.limit - self.given);
+        let count = self.bytes.read(&mut buffer[..most as usize])?;
+        self.given += count as u64;
+        self.over = count == 0;
+        Ok(count)
+    }
+}
+
+/// CSV records with the lines they start on.
+#[derive(Debug)]
+struct Lines<R> {
+    reader: csv::Reader<Content<R>>,
+    /// Lines that end in a carriage return alone, which the reader does not count.
+    carriage_returns: bool,
+}
+
+impl<R: Read> Lines<R> {
+    fn new(start: Vec<u8>, rest: R, separator: u8) -> Self {
+        let carriage_returns = !start.contains(&b'\n') && start[..start.len().saturating_sub(1)].contains(&b'\r');
+        let end: &'static [u8; 1] = if carriage_returns { b"\r" } else { b"\n" };
+        // One byte ends every line, including the last, so that the reader's count of lines is reliable. The carriage
+        // return of CRLF is trimmed as blank space.
+        let bytes = Cursor::new(start).chain(rest).chain(&end[..]);
+        let reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(separator)
+            .terminator(Terminator::Any(end[0]))
+            .from_reader(Content { bytes, given: 0, limit: MOST_BYTES, over: false });
+        Self { reader, carriage_returns }
+    }
+
+    /// The next record that is not an empty line, in place of `record`.
+    fn read(&mut self, record: &mut ByteRecord) -> Result<Option<u64>, Problem> {
+        loop {
+            let any = self.reader.read_byte_record(record);
+            let any = any.map_err(|error| Problem::at(self.reader.position().line(), &error))?;
+            let position = self.reader.position().byte();
+            let content = self.reader.get_mut();
+            // Every line has an end: a record that takes the end of all for its own has an open quote, or is too long.
+            let whole = content.given < content.limit;
+            if content.over && !whole {
+                return Err(Problem::at(self.cut_line(record), &"longer than 8 MiB: is a quote never closed?"));
+            }
+            if !any {
+                return Ok(None);
+            }
+            if content.over {
+                let what = "a quote opens on this line and is never closed: close it, or remove it";
+                return Err(Problem::at(self.cut_line(record), &what));
+            }
+            content.limit = position + MOST_BYTES;
+            if record.len() > 1 || !record[0].trim_ascii().is_empty() {
+                return Ok(Some(self.line_of(record)));
+            }
+        }
+    }
+
+    /// The line on which the record just read starts, counted back from its end: the reader's own figure is that of the
+    /// empty lines before it.
+    fn line_of(&self, record: &ByteRecord) -> u64 {
+        if self.carriage_returns {
+            return record.position().map_or(0, csv::Position::record) + 1;
+        }
+        self.reader.position().line().saturating_sub(1 + line_ends(record.as_slice(), b'\n'))
+    }
+
+    /// The line on which the last cell of a record without an end starts.
+    fn cut_line(&self, record: &ByteRecord) -> u64 {
+        let last = record.iter().next_back().unwrap_or_default();
+        if self.carriage_returns {
+            let before = &record.as_slice()[..record.as_slice().len() - last.len()];
+            return record.position().map_or(0, csv::Position::record) + 1 + line_ends(before, b'\r');
+        }
+        self.reader.position().line().saturating_sub(line_ends(last, b'\n'))
+    }
+}
+
+fn line_ends(bytes: &[u8], end: u8) -> u64 {
+    bytes.iter().filter(|&&byte| byte == end).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::looks_like_names;
+
+    const NAMES: OptionNames = OptionNames { separator: "s", decimal_comma: "d", categorical: "c" };
+    const OPTIONS: TextOptions =
+        TextOptions { header: Header::No, separator: Some(b','), decimal_comma: false, names: &NAMES };
+
+    /// Each row's line and cells, as far as they can be read, and the problem that ends them.
+    fn read(mut content: impl Read, options: TextOptions) -> (Vec<(u64, Vec<String>)>, Option<Problem>) {
+        let start = start_of(&mut content).unwrap();
+        let mut rows = match TextRows::open("", start, content, options, looks_like_names) {
+            Ok(rows) => rows,
+            Err(problem) => return (vec![], Some(problem)),
+        };
+        let mut found = vec![];
+        loop {
+            match rows.next_row() {
+                Ok(Some(Row { line, cells })) => {
+                    found.push((line, cells.unwrap().iter().map(ToOwned::to_owned).collect()));
+                }
+                Ok(None) => return (found, None),
+                Err(problem) => return (found, Some(problem)),
+            }
+        }
+    }
+
+    fn lines(content: &str) -> (Vec<u64>, Option<u64>) {
+        let (rows, problem) = read(content.as_bytes(), OPTIONS);
+        assert!(problem.iter().all(|problem| problem.what.contains("quote")), "{problem:?}");
+        (rows.into_iter().map(|(line, _)| line).collect(), problem.and_then(|problem| problem.line))
+    }
+
+    #[test]
+    fn rows_start_on_their_lines_and_empty_lines_are_none() {
+        for content in ["\n \na,b\n\n\"c\nd\",e\nf,g", "\r\n\r\na,b\r\n\r\n\"c\r\nd\",e\r\nf,g\r\n"] {
+            assert_eq!(lines(content), (vec![3, 5, 7], None), "{content:?}");
+        }
+        assert_eq!(lines("a,b\rc,d\re,f"), (vec![1, 2, 3], None));
+        assert_eq!(lines(""), (vec![], None));
+    }
+
+    #[test]
+    fn a_quote_that_is_never_closed_is_told_with_the_line_on_which_it_opens() {
+        let cases = [
+            ("\"a", vec![], 1),
+            ("\"a\n", vec![], 1),
+            ("a,b\n\n\"c\nd\",\"e\nf\n", vec![1], 4),
+            ("a,b\nc,\"\"\"d\"\"\ne,f\n", vec![1], 2),
+            ("a,b\r\n1,\"2\r\n3,4\r\n5,6\r\n", vec![1], 2),
+            ("a,b\rc,\"d\re", vec![1], 2),
+            ("a,b\r\"c\rd\",\"e\rf", vec![1], 3),
+        ];
+        for (content, whole, line) in cases {
+            assert_eq!(lines(content), (whole, Some(line)), "{content:?}");
+        }
+        // Elsewhere than at a cell's start a quote is a letter.
+        assert_eq!(lines("5\",b\n\"c\"d\",e\"\n"), (vec![1, 2], None));
+        let header = TextOptions { header: Header::Yes, ..OPTIONS };
+        assert_eq!(read(&b"x,\"y\n1,2\n"[..], header).1.unwrap().line, Some(1));
+    }
+
+    /// A row of as many bytes as there may be, and what follows it, with one byte more and with a quote.
+    #[test]
+    fn a_row_is_no_longer_than_what_memory_is_kept_for() {
+        let repeated = |byte, count| io::repeat(byte).take(count);
+        for first in ["", "1,2\n"] {
+            let row = |bytes| first.as_bytes().chain(repeated(b'x', bytes)).chain(&b"\n3,4\n"[..]);
+            let (rows, problem) = read(row(MOST_BYTES - 1), OPTIONS);
+            assert_eq!((rows.len(), problem), (first.len() / 4 + 2, None));
+            let (rows, problem) = read(row(MOST_BYTES), OPTIONS);
+            assert_eq!(rows.len(), first.len() / 4);
+            let problem = problem.unwrap();
+            assert_eq!(problem.line, Some(rows.len() as u64 + 1));
+            assert_eq!(problem.what, "longer than 8 MiB: is a quote never closed?");
+        }
+        // A terabyte of lines after a quote on the third line; most of it is never asked for.
+        let mut asked = b"a\n\nb,\"c\n".chain(repeated(b'\n', 1 << 40));
+        let (rows, problem) = read(asked.by_ref(), OPTIONS);
+        assert_eq!((rows.len(), problem.unwrap().line), (1, Some(3)));
+        assert!(asked.get_ref().1.limit() > (1 << 40) - 2 * MOST_BYTES);
+        // Many short rows are as long as they like together.
+        let many = io::repeat(b'\n').take(100).chain(Cursor::new(b"1,2\n".repeat(1 << 22)));
+        assert_eq!(read(many, OPTIONS).0.len(), 1 << 22);
+    }
+
+    proptest! {
+        /// Whatever the cells are: rows have their lines, and without the last quote the line of its cell.
+        #[test]
+        fn quoted_rows_are_read_back_or_refused(
+            rows in prop::collection::vec(prop::collection::vec("[a,\"\n]{0,5}", 2..4), 1..6),
+        ) {
+            let mut writer = csv::WriterBuilder::new().flexible(true).quote_style(csv::QuoteStyle::Always);
+            let mut writer = writer.from_writer(vec![]);
+            let mut expected = vec![];
+            let mut line = 1;
+            let ends = |text: &String| line_ends(text.as_bytes(), b'\n');
+            for row in &rows {
+                writer.write_record(row).unwrap();
+                expected.push((line, row.clone()));
+                line += 1 + row.iter().map(ends).sum::<u64>();
+            }
+            let content = writer.into_inner().unwrap();
+            prop_assert_eq!(read(&content[..], OPTIONS), (expected.clone(), None));
+            let (start, last) = expected.pop().unwrap();
+            let opens = start + last[..last.len() - 1].iter().map(ends).sum::<u64>();
+            let (whole, problem) = read(&content[..content.len() - 2], OPTIONS);
+            prop_assert_eq!((whole, problem.and_then(|problem| problem.line)), (expected, Some(opens)));
+        }
+    }
+}
