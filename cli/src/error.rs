@@ -54,7 +54,12 @@ impl CliError {
 
     /// A line of a file that cannot be used.
     pub(super) fn line(path: &Path, line: u64, problem: impl core::fmt::Display) -> Self {
-        Self::Failed(format!("{}, line {line}: {problem}", path.display()))
+        Self::at(path, "line", line, problem)
+    }
+
+    /// The same for a file whose parts are not lines.
+    pub(super) fn at(path: &Path, part: &str, number: u64, problem: impl core::fmt::Display) -> Self {
+        Self::Failed(format!("{}, {part} {number}: {problem}", path.display()))
     }
 
     /// A mechanism's parameters all come from the arguments.

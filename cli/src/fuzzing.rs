@@ -10,6 +10,7 @@ use ldp_pca_literature::experiments::data::Connections;
 use ldp_pca_literature::experiments::{Experiment, Matrix, Scale, Value};
 use ldp_pca_server::ServerConfig;
 
+use crate::error::CliError;
 use crate::experiment::{folder, kept};
 use crate::records::{Header, Opening, RecordFile, Row, is_header_of, looks_like_names};
 use crate::{dps_pca, files, serve};
@@ -28,9 +29,14 @@ pub struct Records {
     pub rows: Vec<(u64, Result<Vec<String>>)>,
     /// Rows of an NPY file.
     pub numbers: Vec<Vec<f64>>,
+    /// Whether it is Parquet or Arrow.
+    pub columnar: bool,
 }
 
-/// Reads CSV or NPY, gzip or not; the choice is that of the options.
+/// How many rows are kept: a few bytes of Parquet can hold millions.
+const MOST_ROWS: usize = 1 << 16;
+
+/// Reads CSV, NPY, Parquet or Arrow, gzip or not; the choice is that of the options.
 ///
 /// # Errors
 /// The message that a user would see.
@@ -48,14 +54,19 @@ pub fn records(bytes: &[u8], choice: u8, schema: Option<&Schema>) -> Result<Reco
     };
     let file = RecordFile::new(Path::new(NAME), Cursor::new(bytes.to_vec()), opening, is_header);
     let file = file.map_err(|error| error.to_string())?;
-    let mut found = Records { names: file.names().map(<[String]>::to_vec), rows: vec![], numbers: vec![] };
+    let mut found = Records {
+        names: file.names().map(<[String]>::to_vec),
+        rows: vec![],
+        numbers: vec![],
+        columnar: file.part() == "row",
+    };
     let read = file.for_each(|line, row| {
         match row {
             Row::Text(fields) => found.rows.push((line, Ok(fields.iter().map(ToOwned::to_owned).collect()))),
             Row::Unreadable(problem) => found.rows.push((line, Err(problem.to_owned()))),
             Row::Numbers(numbers) => found.numbers.push(numbers.to_vec()),
         }
-        Ok(())
+        if found.rows.len() > MOST_ROWS { Err(CliError::failed("enough rows")) } else { Ok(()) }
     });
     read.map_err(|error| error.to_string())?;
     Ok(found)

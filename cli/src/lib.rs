@@ -8,6 +8,7 @@ mod account;
 mod aggregate;
 mod audit;
 mod choice;
+mod columnar;
 mod compare;
 mod demo;
 mod dps_pca;

@@ -1,4 +1,4 @@
-//! Records from CSV (with or without header) and NPY files, gzip or not.
+//! Records from CSV (with or without header), NPY, Parquet and Arrow files, gzip or not.
 //!
 //! Others often keep what a command prints. So no message contains a value of a record, or a name of a header that the
 //! schema does not have (the first line may be a record): the line and the column are enough to find it.
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ldp_pca::record::{BoundedRecord, Bounding};
-use ldp_pca::schema::{Schema, Value, positional_name};
+use ldp_pca::schema::{Column, ColumnKind, Schema, Value, positional_name};
 use ldp_pca::task::Task;
 pub(super) use ldp_pca_records::{Header, is_header_of, looks_like_names};
 use ldp_pca_records::{
@@ -19,6 +19,7 @@ use ldp_pca_records::{
 use serde::Serialize;
 
 use super::choice::{Choice, one_of};
+use super::columnar::{self, ColumnarRows};
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, NpyRows, unpacked};
 use super::output::reading;
@@ -81,6 +82,7 @@ pub(super) struct RecordFile {
 enum Rows {
     Text(Box<TextRows<Box<dyn BufRead>>>),
     Npy(NpyRows<'static>),
+    Columnar(ColumnarRows),
 }
 
 /// One row.
@@ -105,7 +107,10 @@ impl Debug for Row<'_> {
 impl RecordFile {
     /// Opens a file. `is_header` decides with `Header::Auto`, from the first line.
     pub(super) fn open(path: &Path, opening: Opening, is_header: impl Fn(&[&str]) -> bool) -> Result<Self> {
-        let (file, length) = files::open(path)?;
+        let (mut file, length) = files::open(path)?;
+        if columnar::is_parquet(path, &mut file)? {
+            return Ok(Self { path: path.to_owned(), rows: Rows::Columnar(ColumnarRows::parquet(path, file)?) });
+        }
         Self::new(path, reading("reading", length).wrap_read(file), opening, is_header)
     }
 
@@ -120,6 +125,9 @@ impl RecordFile {
         let start = start_of(&mut content).in_file(path)?;
         let rows = match Kind::of(&start) {
             Kind::NumPy => Rows::Npy(NpyRows::new(path, Cursor::new(start).chain(content))?),
+            kind @ (Kind::Parquet | Kind::ArrowFile | Kind::ArrowStream) => {
+                Rows::Columnar(ColumnarRows::new(path, kind, Box::new(Cursor::new(start).chain(content)))?)
+            }
             _ => {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 let rows = TextRows::open(&name, start, content, opening.text(), is_header);
@@ -133,7 +141,7 @@ impl RecordFile {
     pub(super) fn notation(&self) -> Notation {
         match &self.rows {
             Rows::Text(rows) => rows.notation(),
-            Rows::Npy(_) => Notation::PLAIN,
+            Rows::Npy(_) | Rows::Columnar(_) => Notation::PLAIN,
         }
     }
 
@@ -142,6 +150,7 @@ impl RecordFile {
         match &self.rows {
             Rows::Text(rows) => rows.names(),
             Rows::Npy(_) => None,
+            Rows::Columnar(rows) => Some(rows.names()),
         }
     }
 
@@ -150,10 +159,23 @@ impl RecordFile {
         match &self.rows {
             Rows::Text(rows) => rows.columns(),
             Rows::Npy(rows) => (0..rows.columns()).map(positional_name).collect(),
+            Rows::Columnar(rows) => rows.names().to_vec(),
         }
     }
 
-    /// Calls `visit` with every row and its line number (from 1) until it fails.
+    /// The name of what a record stands in: a line of a text, or a row.
+    pub(super) fn part(&self) -> &'static str {
+        if matches!(self.rows, Rows::Columnar(_)) { "row" } else { "line" }
+    }
+
+    /// Only the columns of these names matter. A file of columns is spared the others, whatever they hold.
+    pub(super) fn only(&mut self, wanted: impl Fn(&str) -> bool) {
+        if let Rows::Columnar(rows) = &mut self.rows {
+            rows.only(wanted);
+        }
+    }
+
+    /// Calls `visit` with every row and the number (from 1) of its [`part`](Self::part) until it fails.
     pub(super) fn for_each(self, mut visit: impl FnMut(u64, Row<'_>) -> Result<()>) -> Result<()> {
         let path = self.path;
         match self.rows {
@@ -171,6 +193,7 @@ impl RecordFile {
                     visit(number, Row::Numbers(&row))?;
                 }
             }
+            Rows::Columnar(rows) => rows.for_each(&path, |number, cells| visit(number, Row::Text(cells)))?,
         }
         Ok(())
     }
@@ -217,11 +240,15 @@ pub(super) fn bounded_by(
     Reading { opening, skip_invalid }: Reading,
     mut visit: impl FnMut(BoundedRecord) -> Result<()>,
 ) -> Result<Counts> {
-    let file = RecordFile::open(path, opening, |fields| is_header_of(schema, fields))?;
+    let mut file = RecordFile::open(path, opening, |fields| is_header_of(schema, fields))?;
+    let part = file.part();
     let layout = Layout::new(schema, file.names(), file.notation()).map_err(|error| {
         let problem = opening.told(error, file.names().unwrap_or_default());
-        CliError::Failed(format!("{}, header: {problem} (--header no reads it as a record)", path.display()))
+        let remedy = if part == "line" { " (--header no reads it as a record)" } else { "" };
+        CliError::Failed(format!("{}, header: {problem}{remedy}", path.display()))
     })?;
+    let read = |column: &&Column| column.kind != ColumnKind::Ignored;
+    file.only(|name| schema.columns().iter().filter(read).any(|column| column.name == name));
     let mut counts = Counts::default();
     file.for_each(|line, row| {
         let features = match row {
@@ -241,13 +268,12 @@ pub(super) fn bounded_by(
             }
             Err(problem) if skip_invalid => {
                 counts.skipped += 1;
-                counts.first_skipped.get_or_insert_with(|| format!("line {line}: {problem}"));
+                counts.first_skipped.get_or_insert_with(|| format!("{part} {line}: {problem}"));
                 Ok(())
             }
-            Err(problem) => Err(CliError::Failed(format!(
-                "{}, line {line}: {problem} (--skip-invalid leaves such rows out)",
-                path.display()
-            ))),
+            Err(problem) => {
+                Err(CliError::at(path, part, line, format!("{problem} (--skip-invalid leaves such rows out)")))
+            }
         }
     })?;
     Ok(counts)

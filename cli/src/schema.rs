@@ -127,7 +127,9 @@ impl Infer {
 
 /// Reads a sample and infers its schema.
 pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -> Result<Inferred> {
-    let file = RecordFile::open(path, opening, looks_like_names)?;
+    let mut file = RecordFile::open(path, opening, looks_like_names)?;
+    file.only(|name| !options.ignore.iter().any(|ignored| ignored == name));
+    let part = file.part();
     let columns = file.columns();
     let mut sample = Sample::new(&columns, options.clone(), file.notation())
         .map_err(|error| CliError::file(path, opening.told(error, &columns)))?;
@@ -141,7 +143,7 @@ pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -
                 texts.iter().map(String::as_str).collect()
             }
         };
-        sample.observe(&fields).map_err(|problem| CliError::line(path, line, opening.told(problem, row)))
+        sample.observe(&fields).map_err(|problem| CliError::at(path, part, line, opening.told(problem, row)))
     })?;
     sample.finish().in_file(path)
 }

@@ -277,6 +277,9 @@ impl File {
             Kind::Text => None,
             Kind::Gzip => Some("gzip file, and the page reads text: unpack it first"),
             Kind::NumPy => Some("NumPy file, and the page reads text: use `ldp-pca schema infer`"),
+            Kind::Parquet | Kind::ArrowFile | Kind::ArrowStream => {
+                Some("Parquet or Arrow file, and the page reads text: use `ldp-pca schema infer`")
+            }
             Kind::Zip => Some("zip or spreadsheet file, and the page reads text: save it as CSV"),
         };
         if let Some(kind) = not_text {

@@ -36,14 +36,27 @@ pub enum Kind {
     NumPy,
     /// A zip archive, such as a spreadsheet.
     Zip,
+    /// A Parquet file.
+    Parquet,
+    /// Arrow's file format, which is also Feather's second version.
+    ArrowFile,
+    /// A stream of Arrow's messages.
+    ArrowStream,
 }
 
 impl Kind {
     /// The kind of a file that starts like this.
     #[must_use]
     pub fn of(start: &[u8]) -> Self {
-        const MAGIC: [(&[u8], Kind); 3] =
-            [(b"\x1f\x8b", Kind::Gzip), (b"\x93NUMPY", Kind::NumPy), (b"PK\x03\x04", Kind::Zip)];
+        const MAGIC: [(&[u8], Kind); 6] = [
+            (b"\x1f\x8b", Kind::Gzip),
+            (b"\x93NUMPY", Kind::NumPy),
+            (b"PK\x03\x04", Kind::Zip),
+            (b"PAR1", Kind::Parquet),
+            (b"ARROW1", Kind::ArrowFile),
+            // No text in UTF-8 has this byte.
+            (b"\xff\xff\xff\xff", Kind::ArrowStream),
+        ];
         MAGIC.iter().find(|(magic, _)| start.starts_with(magic)).map_or(Self::Text, |(_, kind)| *kind)
     }
 }

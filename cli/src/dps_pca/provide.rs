@@ -210,9 +210,9 @@ fn read_records(path: &Path, opening: Opening, session: &Session) -> Result<Own>
     let (mut records, mut scaled) = (0, 0);
     let mut numbers = Vec::new();
     let file = RecordFile::open(path, opening, looks_like_names)?;
-    let notation = file.notation();
+    let (notation, part) = (file.notation(), file.part());
     file.for_each(|line, row| {
-        let refused = |problem: String| Err(CliError::line(path, line, opening.told(problem, row)));
+        let refused = |problem: String| Err(CliError::at(path, part, line, opening.told(problem, row)));
         numbers.clear();
         match row {
             Row::Numbers(row) => numbers.extend_from_slice(row),

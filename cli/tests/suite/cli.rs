@@ -1,6 +1,8 @@
 //! The command line through the real binary, as a newcomer uses and misuses it.
 
 mod account;
+#[cfg(feature = "parquet")]
+mod columnar;
 mod compare;
 mod experiment;
 mod flow;
