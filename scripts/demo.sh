@@ -11,7 +11,10 @@ LOG=.tools/demo-page.log
 
 main() {
     scripts/setup.sh cli
-    cargo build --profile demo --package ldp-pca-cli
+    # The readers of Parquet and Arrow take long to build, and only records of one's own need them.
+    local features=(--no-default-features)
+    case " $* " in *" --records"*) features=(--features parquet) ;; esac
+    cargo build --profile demo --package ldp-pca-cli "${features[@]}"
     mkdir -p www/dist .tools
     if page_is_new; then
         exec "$(target_directory)/demo/ldp-pca" demo --www www/dist "$@"

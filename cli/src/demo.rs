@@ -35,8 +35,8 @@ use super::serve::{runtime, stopped};
 /// components and compares them with those found without privacy. Then it serves the page until Ctrl-C.
 #[derive(Args)]
 pub(super) struct Demo {
-    /// Your own records instead of the synthetic survey: CSV or NPY, gzip or not. The schema is inferred from them,
-    /// which a real collection must not do
+    /// Your own records instead of the synthetic survey: CSV, NPY, Parquet or Arrow, gzip or not. The schema is
+    /// inferred from them, which a real collection must not do
     #[arg(long, value_name = "FILE")]
     records: Option<PathBuf>,
     /// A column of --records to leave out; may be repeated

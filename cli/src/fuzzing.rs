@@ -29,7 +29,7 @@ pub struct Records {
     pub rows: Vec<(u64, Result<Vec<String>>)>,
     /// Rows of an NPY file.
     pub numbers: Vec<Vec<f64>>,
-    /// Whether it is Parquet or Arrow.
+    /// Whether they are columns, which all have names, and not lines.
     pub columnar: bool,
 }
 

@@ -22,8 +22,8 @@ use super::records::{self, Counts, Reading};
 
 #[derive(Args)]
 pub(super) struct Randomize {
-    /// Records: CSV (with or without header) or NPY, gzip or not. On a device, name --header and --separator of a CSV
-    /// file: otherwise its records may decide whether there is a report
+    /// Records: CSV (with or without header), NPY, Parquet or Arrow, gzip or not. On a device, name --header and
+    /// --separator of a CSV file: otherwise its records may decide whether there is a report
     records: PathBuf,
     /// The task file
     #[arg(short, long)]

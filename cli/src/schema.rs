@@ -27,7 +27,7 @@ pub(super) enum SchemaCommand {
 
 #[derive(Args)]
 pub(super) struct Infer {
-    /// A public sample: CSV (with or without header) or NPY, gzip or not
+    /// A public sample: CSV (with or without header), NPY, Parquet or Arrow, gzip or not
     sample: PathBuf,
     /// Where to write the schema [default: standard output]
     #[arg(short, long)]

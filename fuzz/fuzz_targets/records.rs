@@ -20,6 +20,9 @@ fuzz_target!(|input: &[u8]| {
     let schema = SCHEMAS[usize::from(choice) / 24 % 2].as_ref();
     let Ok(records) = cli::records(bytes, choice, schema) else { return };
     assert!(records.rows.is_empty() || records.numbers.is_empty());
+    if records.columnar {
+        return;
+    }
     let header = usize::from(records.names.is_some());
     assert!(records.names.iter().all(|names| !names.is_empty()));
     assert!(choice % 3 != 2 || header == 0);

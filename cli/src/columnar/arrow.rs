@@ -38,8 +38,15 @@ impl Messages {
             // The magic, and two bytes to align what follows.
             exactly(&mut content, MAGIC.len() + 2)?;
         }
+        let mut start = exactly(&mut content, 4)?;
+        // Some writers align by 64 bytes instead of the eight that the format asks for.
+        for _ in 0..14 {
+            if in_file && start == [0; 4] {
+                start = exactly(&mut content, 4)?;
+            }
+        }
         let mut messages = Self { content, in_file, schema: Arc::new(Schema::empty()), dictionaries: HashMap::new() };
-        let (head, _) = messages.next()?.ok_or(DAMAGED)?;
+        let (head, _) = messages.message(start)?.ok_or(DAMAGED)?;
         let schema = decoded(|| {
             let message = root_as_message(&head).map_err(|_| ())?;
             let schema = message.header_as_schema().filter(|schema| schema.endianness().equals_to_target_endianness());
@@ -56,7 +63,8 @@ impl Messages {
     /// The next batch with rows, of the columns at these places. It is an error inside where it cannot be decoded.
     pub(super) fn next_batch(&mut self, columns: &[usize]) -> Result<Option<Result<RecordBatch, ()>>, String> {
         loop {
-            let Some((head, body)) = self.next()? else { return Ok(None) };
+            let start = exactly(&mut self.content, 4)?;
+            let Some((head, body)) = self.message(start)? else { return Ok(None) };
             match decoded(|| self.decode(&head, &body, columns)) {
                 None => return Ok(Some(Err(()))),
                 Some(Some(batch)) if batch.num_rows() > 0 => return Ok(Some(Ok(batch))),
@@ -86,10 +94,9 @@ impl Messages {
         .map_err(|_| ())
     }
 
-    /// The next message, or nothing after the last.
-    fn next(&mut self) -> Result<Option<Message>, String> {
+    /// The message that starts with this word, or nothing after the last.
+    fn message(&mut self, mut word: Vec<u8>) -> Result<Option<Message>, String> {
         let content = &mut self.content;
-        let mut word = exactly(content, 4)?;
         if word == [0xff; 4] {
             word = exactly(content, 4)?;
         }

@@ -37,7 +37,7 @@ use super::schema::infer;
 /// your own.
 #[derive(Args)]
 pub(super) struct Compare {
-    /// Records: CSV (with or without header) or NPY, gzip or not
+    /// Records: CSV (with or without header), NPY, Parquet or Arrow, gzip or not
     #[arg(long, value_name = "FILE", required_unless_present = "standard")]
     records: Option<PathBuf>,
     /// Number of components, k

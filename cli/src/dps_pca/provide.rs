@@ -24,7 +24,7 @@ use crate::records::{Opening, RecordFile, Row, looks_like_names};
 /// crash, run it again with the same --memory.
 #[derive(Args)]
 pub(crate) struct Provide {
-    /// Records: CSV (with or without header) or NPY of numbers, gzip or not
+    /// Records: CSV (with or without header), NPY, Parquet or Arrow, of numbers, gzip or not
     records: PathBuf,
     /// The id of the session
     #[arg(long, value_parser = session_id)]
