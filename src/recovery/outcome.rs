@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::scaled::ScaledProblem;
 use super::{FantopeProblem, RecoveryError};
-use crate::linalg::{scatter, symmetric_eigen};
+use crate::linalg::{scatter, sorted_descending, symmetric_eigen};
 use crate::subspace::orient_columns_in_place;
 
 /// How the solver ended.
@@ -143,12 +143,13 @@ pub struct FantopeSolution {
     /// The dual matrix that proves the bound.
     pub dual: DualMatrix,
     /// Rows on which `X` is nonzero, ascending from 0 (Theorem 5 of Wang & Xu 2019): those with a nonzero entry of `Y`
-    /// off the diagonal, or with more than 1e-4 on it.
+    /// off the diagonal, or with more than 1e-4 on it. At least `k` rows.
     pub support: Vec<usize>,
     /// Diagonal entries of `X` on the support, each in `[0, 1]`: the share of the row's unit vector that the components
     /// explain.
     pub leverages: Vec<f64>,
-    /// The `k`-PCA of `X`, `d × k`, column-major, orthonormal, oriented, most variance first.
+    /// The `k`-PCA of `X` on the support, `d × k`, column-major, orthonormal, oriented, most variance first: exactly 0 on
+    /// all other rows. Objective, bound and gap are those of `X`, which has entries there as small as the gap allows.
     ///
     /// Within the subspace the basis is the one that diagonalises `S`, since `X` itself often ties all its eigenvalues.
     pub components: DMatrix<f64>,
@@ -196,15 +197,22 @@ impl FantopeSolution {
             let beside = (0..y.ncols()).any(|column| column != *row && y[(*row, column)] != 0.0);
             beside || y[(*row, *row)] > ISOLATED
         };
-        let places: Vec<usize> = (0..found.rows.len()).filter(on_support).collect();
         let leverage = |place: &usize| {
             let entries = found.vectors.row(*place);
-            entries.iter().zip(found.weights.iter()).map(|(entry, weight)| weight * entry * entry).sum()
+            entries.iter().zip(found.weights.iter()).map(|(entry, weight)| weight * entry * entry).sum::<f64>()
         };
-        let (components, variances) = components(problem, &found.rows, &found.vectors.columns(0, rank).into_owned())?;
+        let mut places: Vec<usize> = (0..found.rows.len()).filter(on_support).collect();
+        if places.len() < rank {
+            // An early iterate can leave fewer rows than components, which need as many.
+            places = sorted_descending((0..found.rows.len()).collect(), leverage);
+            places.truncate(rank);
+            places.sort_unstable();
+        }
+        let support: Vec<usize> = places.iter().map(|place| found.rows[*place]).collect();
+        let (components, variances) = components(problem, &support, &leading_on(&places, &found, rank)?)?;
         Ok(Self {
             leverages: places.iter().map(leverage).collect(),
-            support: places.iter().map(|place| found.rows[*place]).collect(),
+            support,
             components,
             variances,
             dimension: problem.dimension(),
@@ -289,6 +297,19 @@ impl DualMatrix {
         scatter(&self.block, &self.rows, &mut whole);
         whole
     }
+}
+
+/// The leading `rank` eigenvectors of `X` on these places of its rows: what `X` has elsewhere comes from a gap above 0.
+fn leading_on(places: &[usize], found: &Found, rank: usize) -> Result<DMatrix<f64>, RecoveryError> {
+    if places.len() == found.rows.len() {
+        return Ok(found.vectors.columns(0, rank).into_owned());
+    }
+    let factor = DMatrix::from_fn(places.len(), found.weights.len(), |place, column| {
+        found.vectors[(places[place], column)] * found.weights[column].sqrt()
+    });
+    let mut block = &factor * factor.transpose();
+    block.fill_lower_triangle_with_upper_triangle();
+    Ok(symmetric_eigen(&block)?.vectors.columns(0, rank).into_owned())
 }
 
 /// The basis of the span that diagonalises `S`, most variance first, on all rows, and those variances.

@@ -50,6 +50,14 @@ pub(super) fn assert_certified(problem: &FantopeProblem, solution: &FantopeSolut
     );
     let gram = solution.components.tr_mul(&solution.components);
     assert!((gram - DMatrix::identity(problem.rank().value(), problem.rank().value())).norm() < 1e-10);
+    assert_zero_off_the_support(solution);
+}
+
+/// Components use no feature that is not named, and the variances are along the components themselves.
+pub(super) fn assert_zero_off_the_support(solution: &FantopeSolution) {
+    for (row, loadings) in solution.components.row_iter().enumerate() {
+        assert!(solution.support.contains(&row) || loadings.iter().all(|loading| *loading == 0.0), "{row} {loadings}");
+    }
 }
 
 #[test]
@@ -65,6 +73,32 @@ fn sparse_spikes_are_found_with_their_support() {
                 && solution.leverages.iter().all(|share| (0.0..=1.0 + 1e-12).contains(share))
         );
     }
+}
+
+/// Rough solutions have entries in rows that they do not name, and the earliest name few.
+#[test]
+fn components_of_rough_solutions_are_orthonormal_on_their_support_and_zero_elsewhere() {
+    let mut cut = 0;
+    for (dimension, rank, penalty) in [(40, 2, 0.2), (40, 3, 0.15), (60, 5, 0.3), (30, 6, 0.09)] {
+        let problem = problem(&spiked(dimension), rank, penalty);
+        for max_iterations in [1, 10, 40, 20_000] {
+            let settings = SolverSettings { tolerance: 1e-4, max_iterations, ..Default::default() };
+            let reference = AdmmSettings { tolerance: 1e-4, max_iterations, ..Default::default() };
+            for solution in [
+                FantopeSolver::new(settings).unwrap().solve(&problem).unwrap(),
+                solve_admm(&problem, &reference, &mut |_| ControlFlow::Continue(())).unwrap(),
+            ] {
+                assert_zero_off_the_support(&solution);
+                let gram = solution.components.tr_mul(&solution.components);
+                assert!((gram - DMatrix::identity(rank, rank)).norm() < 1e-12 && solution.support.len() >= rank);
+                let moved = problem.estimate().to_double() * &solution.components;
+                assert!((solution.components.tr_mul(&moved).diagonal() - &solution.variances).norm() < 1e-12);
+                let nonzero = solution.feasible().diagonal().iter().filter(|entry| **entry > 0.0).count();
+                cut += usize::from(nonzero > solution.support.len());
+            }
+        }
+    }
+    assert!(cut > 5, "{cut} solutions have entries elsewhere");
 }
 
 #[test]
