@@ -19,7 +19,8 @@ pub(super) struct SolverArguments {
     /// Largest number of iterations, one eigendecomposition each
     #[arg(long, default_value_t = Solver::default().max_iterations)]
     max_iterations: usize,
-    /// Seconds after which the solver stops with what it has [default: no limit]
+    /// Seconds after which the work stops: the answer is what was found until then, and says what is missing [default:
+    /// no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     time_limit: Option<f64>,
     /// The algorithm
@@ -37,7 +38,7 @@ impl SolverArguments {
         Solver { algorithm: self.solver, tolerance: self.tolerance, max_iterations: self.max_iterations }
     }
 
-    /// Stops the solver when the time is up.
+    /// Stops the work when the time is up.
     pub(super) fn in_time(self, started: Instant) -> ControlFlow<Stop> {
         match self.time_limit {
             Some(limit) if started.elapsed().as_secs_f64() > limit => ControlFlow::Break(Stop::OutOfTime),

@@ -26,7 +26,7 @@ class Prediction:
     Attributes
     ----------
     sin_theta_squared : float
-        Of the whole subspace: 0 is exact.
+        Of the whole subspace: 0 is the same subspace, ``uninformed`` a random one.
     per_component : ndarray of shape (rank,)
         The share of each true component that the subspace misses.
     recoverable : ndarray of shape (rank,)
@@ -131,7 +131,7 @@ class _Comparable:
         Returns
         -------
         float
-            From 0, for the same subspace, to rank.
+            0 for the same subspace, rank (1 - rank / d) on average for a random one.
 
         Raises
         ------
@@ -198,7 +198,8 @@ class Recovery(_Comparable):
         Standard deviation of one off-diagonal entry of the covariance; the variance that noise alone would give to the
         first component.
     mean : Mean or None
-        Of a task with centring.
+        Of a task with centring: the components are then of the covariance about it. Without, they are of second
+        moments about zero, and a mean away from zero is the first of them.
     sparse : SparseCertificate or None
         Of sparse components.
     baselines : dict of str to Baseline, or None
@@ -211,6 +212,10 @@ class Recovery(_Comparable):
         The error to expect of plain components; None with centring and above 2,000 features.
     confidence : Confidence or None
         Where a bootstrap was asked for.
+    unfinished : list of dict
+        What was asked for and is missing, because the time limit was reached: its ``part`` (``'penalty'``: that of
+        ``'auto'`` was taken, ``'solution'``, ``'path'``, ``'baselines'``, ``'bootstrap'``), and how much of it was
+        ``done``, ``of`` how much.
     """
 
     method: str
@@ -233,6 +238,7 @@ class Recovery(_Comparable):
     path: list[dict[str, Any]] | None
     predicted: Prediction | None
     confidence: Confidence | None
+    unfinished: list[dict[str, Any]]
 
     @property
     def support(self) -> list[str]:
@@ -288,7 +294,8 @@ def recover(
     max_iterations : int, optional
         The largest number of iterations of the sparse solver, 20,000 by default.
     time_limit : float, optional
-        Seconds after which the sparse solver stops with what it has, its gap certified.
+        Seconds after which the work stops. The answer is what was found until then, the gap of a sparse solution
+        certified, and its ``unfinished`` says what is missing.
     path : int, optional
         Solve the sparse program for so many penalties too (2 or more), from the largest that changes anything.
     baselines : bool
@@ -309,7 +316,7 @@ def recover(
         bootstrap with centring.
     """
     given = {"penalty": None if penalty == "auto" else penalty, "tolerance": tolerance}
-    given.update(max_iterations=max_iterations, time_limit=time_limit, path=path, baselines=baselines or None)
+    given.update(max_iterations=max_iterations, path=path, baselines=baselines or None)
     unused = [name for name, value in given.items() if value is not None]
     if unused and not sparse:
         raise RecoveryError(f"{' and '.join(unused)} of plain components: ask for sparse=True, or leave it out")

@@ -7,7 +7,7 @@ use ldp_pca::covariance::Covariance;
 use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
     Answer, Baselines, ComponentInterval, Confidence, PathPoint, Penalty, PenaltyChoice, Question, Rank, ScoredPenalty,
-    Solver, Source, SparseAnswer, Step, Stop, When, answer,
+    Solver, Source, SparseAnswer, Stop, Unfinished, When, answer,
 };
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use nalgebra::DMatrix;
@@ -61,15 +61,10 @@ pub(crate) fn _recover<'py>(
         let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
         let source = Source::Reports { aggregate: &sums, covariance: &covariance, task };
         let mut signals = Signals::new();
-        // The time of the solver counts from the end of the steps before it.
-        let mut started = Instant::now();
-        let found = answer(&question, source, &mut |step| {
-            match (step, time_limit) {
-                (Step::Solving(_), Some(limit)) if started.elapsed().as_secs_f64() > limit => {
-                    return ControlFlow::Break(Stop::OutOfTime);
-                }
-                (Step::Solving(_), _) => {}
-                _ => started = Instant::now(),
+        let started = Instant::now();
+        let found = answer(&question, source, &mut |_| {
+            if time_limit.is_some_and(|limit| started.elapsed().as_secs_f64() > limit) {
+                return ControlFlow::Break(Stop::OutOfTime);
             }
             signals.flow().map_break(|()| Stop::Cancelled)
         });
@@ -126,6 +121,16 @@ fn describe_answer<'py>(py: Python<'py>, answer: &Answer) -> PyResult<Bound<'py,
     result.set_item("predicted", answer.predicted.as_ref().map(|found| describe_prediction(py, found)).transpose()?)?;
     result
         .set_item("confidence", answer.confidence.as_ref().map(|found| describe_confidence(py, found)).transpose()?)?;
+    let unfinished = answer.unfinished.iter().map(|part| describe_unfinished(py, part));
+    result.set_item("unfinished", unfinished.collect::<PyResult<Vec<_>>>()?)?;
+    Ok(result)
+}
+
+fn describe_unfinished<'py>(py: Python<'py>, unfinished: &Unfinished) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("part", unfinished.part.name())?;
+    result.set_item("done", unfinished.done)?;
+    result.set_item("of", unfinished.of)?;
     Ok(result)
 }
 
@@ -168,8 +173,14 @@ fn describe_baselines<'py>(py: Python<'py>, baselines: &Baselines) -> PyResult<B
     let result = PyDict::new(py);
     for (name, baseline) in [("soft_threshold", &baselines.soft_threshold), ("pca", &baselines.pca)] {
         let found = PyDict::new(py);
-        let components: Vec<Vec<f64>> =
-            baseline.subspace.basis().column_iter().map(|column| column.iter().copied().collect()).collect();
+        // Rows that the components do not use have rounding in the basis.
+        let used = |(row, loading): (usize, &f64)| if baseline.rows.contains(&row) { *loading } else { 0.0 };
+        let components: Vec<Vec<f64>> = baseline
+            .subspace
+            .basis()
+            .column_iter()
+            .map(|column| column.iter().enumerate().map(used).collect())
+            .collect();
         found.set_item("components", PyArray2::from_vec2(py, &components)?)?;
         found.set_item("eigenvalues", array(py, &baseline.eigenvalues))?;
         found.set_item("support", &baseline.support)?;

@@ -189,7 +189,7 @@ def test_what_cannot_be_recovered_is_refused(task: Task, aggregate: Aggregate) -
         (lambda: recover(aggregate, 1, sparse=True, tolerance=-1.0), "`tolerance` is -1"),
         (lambda: recover(aggregate, 1, sparse=True, time_limit=0.0), "0 is not a positive number of seconds"),
         (lambda: recover(aggregate, 1, bootstrap=3), "3 replicates"),
-        (lambda: recover(aggregate, 1, penalty=0.1, time_limit=1.0), "penalty and time_limit of plain components"),
+        (lambda: recover(aggregate, 1, penalty=0.1, tolerance=1.0), "penalty and tolerance of plain components"),
         (lambda: recover(aggregate, 1, path=5, baselines=True), "path and baselines of plain components"),
         (lambda: recover(aggregate, 1, sparse=True, path=1), "`count` is 1"),
         (lambda: recover(one_fold, 1, sparse=True, penalty="cross-validated"), "the task has 1"),
@@ -197,6 +197,28 @@ def test_what_cannot_be_recovered_is_refused(task: Task, aggregate: Aggregate) -
     for refused, words in cases:
         with pytest.raises(RecoveryError, match=words):
             refused()
+
+
+def test_time_that_is_up_leaves_an_answer_that_says_what_is_missing(aggregate: Aggregate) -> None:
+    late = recover(aggregate, 2, sparse=True, penalty="cross-validated", path=4, bootstrap=40, time_limit=1e-9)
+    assert late.sparse is not None
+    parts = [part["part"] for part in late.unfinished if part["part"] != "solution"]
+    assert parts == ["penalty", "path", "bootstrap"]
+    assert late.unfinished[-1] == {"part": "bootstrap", "done": 0, "of": 40}
+    assert late.sparse.penalty_choice == "auto"
+    assert late.path is None and late.confidence is None
+    assert [part["part"] for part in recover(aggregate, 1, bootstrap=40, time_limit=1e-9).unfinished] == ["bootstrap"]
+    assert recover(aggregate, 1, bootstrap=40, time_limit=1e3).unfinished == []
+
+
+def test_sparse_components_are_zero_off_their_support(aggregate: Aggregate) -> None:
+    found = recover(aggregate, 2, sparse=True, baselines=True)
+    assert found.sparse is not None and found.baselines is not None
+    others = np.setdiff1d(np.arange(found.dimension), found.sparse.support)
+    assert np.all(found.components[:, others] == 0)
+    for baseline in found.baselines.values():
+        unused = [name not in baseline.support for name in found.feature_names]
+        assert np.all(baseline.components[:, unused] == 0)
 
 
 def test_a_recovery_survives_a_pickle(aggregate: Aggregate) -> None:

@@ -49,7 +49,8 @@ pub use answer::{
 };
 #[doc(hidden)]
 pub use answer::{
-    Decomposition, Reference, ReferenceAnswer, ReferenceComparison, Solver, Source, Step, Stop, Watch, When, components,
+    Decomposition, Part, Reference, ReferenceAnswer, ReferenceComparison, Solver, Source, Step, Stop, Unfinished,
+    Watch, When, components,
 };
 #[doc(hidden)]
 pub use bootstrap::FEWEST_REPLICATES;

@@ -148,8 +148,9 @@ pub struct FantopeSolution {
     /// Diagonal entries of `X` on the support, each in `[0, 1]`: the share of the row's unit vector that the components
     /// explain.
     pub leverages: Vec<f64>,
-    /// The `k`-PCA of `X` on the support, `d × k`, column-major, orthonormal, oriented, most variance first: exactly 0 on
-    /// all other rows. Objective, bound and gap are those of `X`, which has entries there as small as the gap allows.
+    /// The `k`-PCA of `X` on the support, `d × k`, column-major, orthonormal, oriented, most variance first: exactly 0
+    /// on all other rows. Objective, bound and gap are those of `X`, whose entries there are as small as the gap
+    /// allows.
     ///
     /// Within the subspace the basis is the one that diagonalises `S`, since `X` itself often ties all its eigenvalues.
     pub components: DMatrix<f64>,

@@ -13,7 +13,9 @@ use std::time::Instant;
 use clap::Args;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::recovery::{Answer, AnswerError, Question, Rank, Reference, Source, When, answer};
+use ldp_pca::recovery::{
+    Answer, AnswerError, Part, Question, Rank, Reference, Source, Unfinished, When, answer, principal_components,
+};
 use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::task::Task;
 
@@ -81,19 +83,32 @@ impl Recover {
         self.rank.check(task.dimension()).map_err(CliError::usage)?;
         let aggregate = files::aggregate(&self.aggregate, &task)?;
         let covariance = Covariance::estimate(&aggregate, &task)?;
-        let mut answer = self.answer(&aggregate, &covariance, &task)?;
+        let mut progress = Progress::new(self.sparse.solver, started);
+        let mut answer = self.answer(&aggregate, &covariance, &task, &mut progress)?;
         let compared = match &self.reference {
-            Some(path) => Some(answer.compare(&self.reference(path, &task)?)?),
+            Some(path) => match self.reference(path, &task, &progress)? {
+                Read::Whole(reference) => Some(answer.compare(&reference)?),
+                Read::Until(done) => {
+                    answer.unfinished.push(Unfinished { part: Part::Reference, done, of: None });
+                    None
+                }
+            },
             None => None,
         };
+        drop(progress);
         if let Some(loadings) = &loadings {
             let vectors = answer.vectors();
             let columns: Vec<String> = (1..=vectors.ncols()).map(|index| format!("component_{index}")).collect();
             loadings.write(&vectors, &answer.feature_names, "components", &columns)?;
         }
         let denoised = self.covariance.write(&covariance, &answer.feature_names, covariance_file.as_ref())?;
-        if let (Some(path), Some(spectrum)) = (&self.plot, &answer.spectrum) {
-            files::write(path, plot::svg(&figure(&answer, spectrum)).as_bytes())?;
+        if let Some(path) = &self.plot {
+            let spectrum = match &answer.spectrum {
+                Some(spectrum) => spectrum.clone(),
+                // Time was up before the simpler methods, which have it.
+                None => principal_components(covariance.matrix(), self.rank)?.all_values.as_slice().to_vec(),
+            };
+            files::write(path, plot::svg(&figure(&answer, &spectrum)).as_bytes())?;
         }
         let result = RecoverResult {
             answer,
@@ -107,7 +122,13 @@ impl Recover {
     }
 
     /// Asks, with progress on a terminal.
-    fn answer(&self, aggregate: &Aggregate, covariance: &Covariance, task: &Task) -> Result<Answer> {
+    fn answer(
+        &self,
+        aggregate: &Aggregate,
+        covariance: &Covariance,
+        task: &Task,
+        progress: &mut Progress,
+    ) -> Result<Answer> {
         let SparseArguments { sparse, penalty, path, solver } = &self.sparse;
         let question = Question {
             penalty: sparse.then(|| penalty.clone()),
@@ -120,7 +141,6 @@ impl Recover {
             hostile: Some(self.hostile.reports),
             ..Question::new(self.rank)
         };
-        let mut progress = Progress::new(*solver);
         let answer =
             answer(&question, Source::Reports { aggregate, covariance, task }, &mut |step| progress.watch(step));
         answer.map_err(|error| match error {
@@ -133,17 +153,33 @@ impl Recover {
         })
     }
 
-    fn reference(&self, path: &Path, task: &Task) -> Result<Reference> {
+    fn reference(&self, path: &Path, task: &Task, progress: &Progress) -> Result<Read> {
         let mut moment = SecondMoment::of_task(task);
+        let mut late = false;
         let counts = records::bounded(path, task, self.reading, |record| {
+            late = progress.in_time().is_break();
+            if late {
+                return Err(CliError::Failed("time is up".into()));
+            }
             moment.add(&record);
             Ok(())
-        })?;
+        });
+        if late {
+            return Ok(Read::Until(moment.records()));
+        }
+        let counts = counts?;
         if counts.records == 0 {
             return Err(CliError::file(path, "the reference has no records to compare with"));
         }
-        Ok(Reference { matrix: moment.reference(task), records: counts.records, skipped: counts.skipped })
+        let reference = Reference { matrix: moment.reference(task), records: counts.records, skipped: counts.skipped };
+        Ok(Read::Whole(reference))
     }
+}
+
+/// The reference, or the number of its records that were read until time was up.
+enum Read {
+    Whole(Reference),
+    Until(u64),
 }
 
 fn figure<'a>(answer: &'a Answer, spectrum: &'a [f64]) -> Figure<'a> {

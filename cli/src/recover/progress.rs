@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use indicatif::ProgressBar;
-use ldp_pca::recovery::{Step, Stop};
+use ldp_pca::recovery::{Part, Step, Stop};
 
 use crate::output::{bar, spinner};
 use crate::solver::{SolverArguments, show};
 
-/// The bar of the present step. The time of the solver counts from the end of the steps before it.
+/// The bar of the present step, and the time since the start of it all.
 pub(super) struct Progress {
     label: &'static str,
     bar: ProgressBar,
@@ -18,30 +18,55 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(solver: SolverArguments) -> Self {
-        Self { label: "solving", bar: spinner("solving"), solver, started: Instant::now() }
+    pub(super) fn new(solver: SolverArguments, started: Instant) -> Self {
+        Self { label: "solving", bar: spinner("solving"), solver, started }
     }
 
     pub(super) fn watch(&mut self, step: &Step) -> ControlFlow<Stop> {
-        let (label, done, total) = match step {
+        match step {
+            Step::Beginning(part) => {
+                let label = label(*part);
+                self.turn_to(label, || spinner(label));
+            }
             Step::Solving(progress) => {
                 self.turn_to("solving", || spinner("solving"));
                 show(&self.bar, progress);
-                return self.solver.in_time(self.started);
             }
-            Step::Validating(state) => ("validating", state.solved, state.total),
-            Step::Path(state) => ("path", state.solved, state.total),
-            Step::Bootstrapping(state) => ("bootstrapping", state.done, state.replicates),
-        };
-        self.turn_to(label, || bar(label, total as u64));
+            Step::Validating(state) => self.show(Part::Penalty, state.solved, state.total),
+            Step::Path(state) => self.show(Part::Path, state.solved, state.total),
+            Step::Bootstrapping(state) => self.show(Part::Bootstrap, state.done, state.replicates),
+        }
+        self.in_time()
+    }
+
+    /// Stops the work when the time is up.
+    pub(super) fn in_time(&self) -> ControlFlow<Stop> {
+        self.solver.in_time(self.started)
+    }
+
+    fn show(&mut self, part: Part, done: usize, total: usize) {
+        let label = label(part);
+        // What begins has a spinner, until the length of the work is known.
+        if self.label != label || self.bar.length().is_none() {
+            (self.label, self.bar) = (label, bar(label, total as u64));
+        }
         self.bar.set_position(done as u64);
-        self.started = Instant::now();
-        ControlFlow::Continue(())
     }
 
     fn turn_to(&mut self, label: &'static str, make: impl FnOnce() -> ProgressBar) {
         if self.label != label {
             (self.label, self.bar) = (label, make());
         }
+    }
+}
+
+fn label(part: Part) -> &'static str {
+    match part {
+        Part::Penalty => "validating",
+        Part::Solution => "solving",
+        Part::Path => "path",
+        Part::Baselines => "simpler methods",
+        Part::Bootstrap => "bootstrapping",
+        Part::Reference => "reference",
     }
 }

@@ -10,7 +10,8 @@ use crate::problem::{Kind, Problem};
 use crate::store::TaskReports;
 use ldp_pca::covariance::{Covariance, Mean};
 use ldp_pca::recovery::{
-    self, AnswerError, Baselines, Decomposition, Method, PathPoint, PenaltyError, Question, Rank, Source, Stop,
+    self, AnswerError, Baselines, Decomposition, Method, Part, PathPoint, Question, Rank, Source, Step, Stop,
+    Unfinished,
 };
 use ldp_pca::task::Task;
 
@@ -87,11 +88,19 @@ impl Answer {
     /// The answer to the question; sparse components are the best ones found by the deadline.
     pub(super) fn sparse(reports: &dyn TaskReports, question: &Question, deadline: Instant) -> Result<Self, Problem> {
         let found = with_estimate(reports, |source| {
-            recovery::answer(question, source, &mut |_| {
-                if Instant::now() < deadline { ControlFlow::Continue(()) } else { ControlFlow::Break(Stop::OutOfTime) }
+            recovery::answer(question, source, &mut |step| {
+                // The simpler methods belong to an answer, whatever the time.
+                if Instant::now() < deadline || *step == Step::Beginning(Part::Baselines) {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(Stop::OutOfTime)
+                }
             })
         })?;
-        Self::new(&found, reports.task())
+        match found.unfinished.iter().find(|unfinished| unfinished.part == Part::Path) {
+            Some(path) => Err(late(path)),
+            None => Self::new(&found, reports.task()),
+        }
     }
 
     fn new(found: &recovery::Answer, task: &Task) -> Result<Self, Problem> {
@@ -146,12 +155,16 @@ fn with_estimate<T>(
 }
 
 fn problem(error: AnswerError) -> Problem {
-    match error {
-        AnswerError::Penalty(PenaltyError::Cancelled { solved, total }) => Kind::RecoveryTimeout.because(format!(
-            "{solved} of {total} penalties of the path were solved in time: ask for a shorter path, or for none"
-        )),
-        error => Problem::internal(error.to_string()),
-    }
+    Problem::internal(error.to_string())
+}
+
+/// A path is whole or none.
+fn late(path: &Unfinished) -> Problem {
+    Kind::RecoveryTimeout.because(format!(
+        "{} of {} penalties of the path were solved in time: ask for a shorter path, or for none",
+        path.done,
+        path.of.unwrap_or_default()
+    ))
 }
 
 #[cfg(test)]
@@ -160,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_path_without_time_is_no_failure_of_the_server() {
-        let refused = problem(PenaltyError::Cancelled { solved: 3, total: 20 }.into());
+        let refused = late(&Unfinished { part: Part::Path, done: 3, of: Some(20) });
         assert!(refused.document()["type"].as_str().unwrap().ends_with(":recovery-timeout"));
         assert!(refused.detail.starts_with("3 of 20 penalties"), "{refused:?}");
         assert_eq!(problem(AnswerError::NoLaw).document()["status"], 500);

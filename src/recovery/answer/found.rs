@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::super::{
     Bootstrap, BootstrapError, Components, CrossValidation, CrossValidationPoint, FantopeSolution, Interval, PathPoint,
-    Penalty, PenaltyChoice, PenaltySelection, Rank, RecoveryError, SolverStatus, principal_components, soft_threshold,
+    Penalty, PenaltySelection, Rank, RecoveryError, SolverStatus, principal_components, soft_threshold,
     sparse_noise_edge,
 };
 use super::{AnswerError, Source};
@@ -25,6 +25,10 @@ const LEVEL: f64 = 0.95;
 pub struct Answer {
     /// The method of recovery.
     pub method: Method,
+    /// Whether the components are of the covariance about an estimated mean, as those of a task with
+    /// [centring](crate::centring) are. Those of other tasks are of second moments about zero. None for a bare matrix.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub centred: Option<bool>,
     /// The number of reports; 0 for a bare matrix.
     pub records: u64,
     /// The number of features, d.
@@ -67,6 +71,9 @@ pub struct Answer {
     /// The bootstrap's result on the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
+    /// What was asked for and is missing, because time was up ([`Stop::OutOfTime`](super::Stop::OutOfTime)).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<Unfinished>,
     /// All eigenvalues of the estimate, descending, where they were computed.
     #[serde(skip)]
     pub spectrum: Option<Vec<f64>>,
@@ -88,6 +95,38 @@ pub enum Method {
     Fantope,
 }
 
+/// A part of an answer that time did not suffice for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[doc(hidden)]
+pub struct Unfinished {
+    /// The part.
+    pub part: Part,
+    /// How much of it was done: problems, iterations, methods, replicates, records.
+    pub done: u64,
+    /// How much there was to do; none where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<u64>,
+}
+
+/// The parts of an answer that may take long.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[doc(hidden)]
+pub enum Part {
+    /// Cross-validation of the penalty: where it is unfinished, the penalty is that of `auto`.
+    Penalty,
+    /// The sparse solution: where it is unfinished, its certified gap is wider than asked for.
+    Solution,
+    /// The sequence of penalties.
+    Path,
+    /// Simpler methods on the same estimate.
+    Baselines,
+    /// The interval of the error: where it is unfinished, it is of fewer replicates, or missing below 20.
+    Bootstrap,
+    /// The comparison with a reference.
+    Reference,
+}
+
 /// The mean, of a task with centring.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeanAnswer {
@@ -99,6 +138,10 @@ pub struct MeanAnswer {
     pub in_column_units: Option<Vec<f64>>,
     /// The deviation of a covariance entry, as a multiple of what it would be without centring.
     pub noise_factor: f64,
+    /// The part of the second moments about zero that is due to the mean, `|mu|^2 / tr E[x x^T]`, without the bias of
+    /// the noise; none where noise makes the total 0 or less.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
 }
 
 /// How the sparse problem was solved.
@@ -258,6 +301,7 @@ impl Answer {
         let bare = Self { dimension: matrix.nrows(), total_variance: Some(matrix.trace()), ..Self::default() };
         let Source::Reports { covariance, task, .. } = source else { return bare };
         Self {
+            centred: Some(covariance.mean().is_some()),
             records: covariance.records(),
             feature_names: task.schema().feature_names(),
             noise_deviation: covariance.noise_deviation(),
@@ -282,7 +326,7 @@ impl Answer {
 
     pub(super) fn with_sparse(
         self,
-        choice: &PenaltyChoice,
+        choice: &'static str,
         selection: &PenaltySelection,
         solution: FantopeSolution,
     ) -> Self {
@@ -290,7 +334,7 @@ impl Answer {
         let sparse = SparseAnswer {
             status: solution.status,
             penalty: selection.penalty.value(),
-            penalty_choice: choice.name(),
+            penalty_choice: choice,
             objective: solution.objective,
             dual_bound: solution.dual_bound,
             relative_gap: solution.relative_gap,
@@ -325,6 +369,22 @@ impl Answer {
     }
 }
 
+impl Part {
+    /// The key for programs, on every interface.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Penalty => "penalty",
+            Self::Solution => "solution",
+            Self::Path => "path",
+            Self::Baselines => "baselines",
+            Self::Bootstrap => "bootstrap",
+            Self::Reference => "reference",
+        }
+    }
+}
+
 impl Method {
     /// The key for programs: `pca` or `fantope`.
     #[must_use]
@@ -346,7 +406,15 @@ impl MeanAnswer {
             Bounding::UnitNorm => None,
             Bounding::Clip { .. } => Some(task.schema().decode(mean.values())),
         };
-        Self { estimate: mean.clone(), in_column_units, noise_factor: covariance.noise_factor() }
+        let squares: f64 = mean.values().iter().map(|entry| entry * entry).sum();
+        let length = squares - mean.values().len() as f64 * mean.noise_deviation().powi(2);
+        let total = covariance.second_moment().trace();
+        Self {
+            estimate: mean.clone(),
+            in_column_units,
+            noise_factor: covariance.noise_factor(),
+            share: (total > 0.0).then(|| (length / total).clamp(0.0, 1.0)),
+        }
     }
 }
 

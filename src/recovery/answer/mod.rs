@@ -19,12 +19,16 @@ mod found;
 mod reference;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 pub use found::{
-    Answer, Baseline, Baselines, ComponentInterval, Confidence, MeanAnswer, Method, ScoredPenalty, SparseAnswer,
+    Answer, Baseline, Baselines, ComponentInterval, Confidence, MeanAnswer, Method, Part, ScoredPenalty, SparseAnswer,
+    Unfinished,
 };
 pub use reference::{Reference, ReferenceAnswer, ReferenceComparison};
+pub use watch::{Step, Stop, Watch};
 
+use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 
 use chacha20::ChaCha12Rng;
@@ -33,10 +37,12 @@ use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use self::watch::{Watched, unreasoned};
+use super::bootstrap::bootstrap_until;
 use super::{
     AdmmSettings, BootstrapError, BootstrapProgress, Components, FantopeProblem, FantopeSolution, FantopeSolver,
     PathPoint, Penalty, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, Progress, Rank, RecoveryError,
-    SequenceProgress, SolverSettings, SolverStatus, SubspaceEstimate, bootstrap, principal_components, solve_admm,
+    SolverSettings, SolverStatus, SubspaceEstimate, principal_components, solve_admm,
 };
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
@@ -49,6 +55,9 @@ use crate::task::Task;
 /// The most features for which all eigenvalues are computed without being asked for: beyond, that takes longer than a
 /// sparse solution.
 const DECOMPOSED: usize = 2_000;
+
+/// The simpler methods that are compared.
+const METHODS: usize = 2;
 
 /// Duality gap to which replicates are solved: far below their differences through noise.
 const REPLICATE_TOLERANCE: f64 = 1e-4;
@@ -130,32 +139,8 @@ pub enum Source<'a> {
     Matrix(&'a DMatrix<f64>),
 }
 
-/// The progress of an answer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Step {
-    /// Penalties are validated.
-    Validating(SequenceProgress),
-    /// A path is solved.
-    Path(SequenceProgress),
-    /// The sparse problem is solved.
-    Solving(Progress),
-    /// The noise is drawn again.
-    Bootstrapping(BootstrapProgress),
-}
-
-/// A callback's reason to stop the work.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Stop {
-    /// Nobody waits for the answer. The last solution is returned as [`SolverStatus::Cancelled`], and nothing follows.
-    Cancelled,
-    /// Time is up. The last solution is returned as [`SolverStatus::BudgetExhausted`].
-    OutOfTime,
-}
-
-/// The callback that receives the progress, and may stop the work.
-pub type Watch<'a> = dyn FnMut(&Step) -> ControlFlow<Stop> + 'a;
-
-/// Answers the question. The callback may stop solver and bootstrap; a sequence of penalties that it stops is an error.
+/// Answers the question. The callback may stop the work: when time is up, the answer has what was found until then.
+/// Without that reason a stopped solution is the last thing in an answer, and a stopped sequence of penalties an error.
 ///
 /// # Errors
 /// [`AnswerError`].
@@ -164,14 +149,17 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
     if question.bootstrap.is_some() && law.is_none() {
         return Err(AnswerError::NoLaw);
     }
-    let mut answer = components(question, source, watch)?;
+    let mut watch = Watched::new(watch);
+    let mut answer = question.components(source, &mut watch)?;
     if answer.status() == SolverStatus::Cancelled {
         return Ok(answer);
     }
     let penalty = answer.sparse.as_ref().map(|sparse| Penalty::new(sparse.penalty)).transpose()?;
     if penalty.is_some() {
-        answer.path = question.path.map(|points| question.solve_path(points, source, watch)).transpose()?;
-        if question.baselines.decompose(matrix.nrows()) {
+        if let Some(points) = question.path {
+            answer.path = question.solve_path(points, source, &mut watch)?;
+        }
+        if question.baselines.decompose(matrix.nrows()) && watch.begin(Part::Baselines, METHODS) {
             answer.add_baselines(matrix)?;
         }
     }
@@ -184,8 +172,9 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
         }
     }
     if let (Some(replicates), Some(law)) = (question.bootstrap, law) {
-        answer.confidence = Some(question.confidence(matrix, &law, penalty, replicates, watch)?);
+        answer.confidence = question.confidence(matrix, &law, penalty, replicates, &mut watch)?;
     }
+    answer.unfinished = watch.unfinished;
     Ok(answer)
 }
 
@@ -194,14 +183,9 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
 /// # Errors
 /// [`AnswerError::UnknownNoise`], [`AnswerError::Penalty`], [`AnswerError::Recovery`].
 pub fn components(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) -> Result<Answer, AnswerError> {
-    let (rank, matrix) = (question.rank, source.matrix());
-    let Some(choice) = &question.penalty else {
-        return Ok(Answer::facts(source).with_plain(&principal_components(matrix, rank)?, rank));
-    };
-    let selection = question.select(choice, source, watch)?;
-    let problem = FantopeProblem::new(matrix, rank, selection.penalty)?;
-    let solution = question.solver.solve(&problem, &mut |progress| watch(&Step::Solving(*progress)))?;
-    Ok(Answer::facts(source).with_sparse(choice, &selection, solution))
+    let mut watch = Watched::new(watch);
+    let answer = question.components(source, &mut watch)?;
+    Ok(Answer { unfinished: watch.unfinished, ..answer })
 }
 
 /// All plain components of an estimate, for answers at several ranks: those of a rank are the first ones.
@@ -274,64 +258,115 @@ impl Question {
         FantopeSolver::new(self.solver.settings()).map(|_| ())
     }
 
+    fn components(&self, source: Source<'_>, watch: &mut Watched<'_, '_>) -> Result<Answer, AnswerError> {
+        let matrix = source.matrix();
+        let Some(choice) = &self.penalty else {
+            return Ok(Answer::facts(source).with_plain(&principal_components(matrix, self.rank)?, self.rank));
+        };
+        let (choice, selection) = self.select(choice, source, watch)?;
+        let problem = FantopeProblem::new(matrix, self.rank, selection.penalty)?;
+        let solution = self.solver.solve(&problem, &mut |progress| watch.flow(&Step::Solving(*progress)))?;
+        if watch.is_late() && solution.status == SolverStatus::BudgetExhausted {
+            watch.missing(Part::Solution, solution.iterations, self.solver.max_iterations);
+        }
+        Ok(Answer::facts(source).with_sparse(choice, &selection, solution))
+    }
+
+    /// The penalty, and the name of the choice that gave it: `auto` where time did not suffice for cross-validation.
     fn select(
         &self,
         choice: &PenaltyChoice,
         source: Source<'_>,
-        watch: &mut Watch<'_>,
-    ) -> Result<PenaltySelection, AnswerError> {
-        match (source, choice) {
-            (_, &PenaltyChoice::Value(penalty)) => Ok(PenaltySelection { penalty, cross_validation: None }),
-            (Source::Matrix(_), _) => Err(AnswerError::UnknownNoise),
+        watch: &mut Watched<'_, '_>,
+    ) -> Result<(&'static str, PenaltySelection), AnswerError> {
+        let selection = match (source, choice) {
+            (_, &PenaltyChoice::Value(penalty)) => PenaltySelection { penalty, cross_validation: None },
+            (Source::Matrix(_), _) => return Err(AnswerError::UnknownNoise),
             (Source::Reports { aggregate, covariance, task }, _) => {
                 let settings = self.solver.settings().for_sequence();
-                Ok(choice.select(covariance, aggregate, task, self.rank, &settings, &mut |state| {
-                    unreasoned(watch(&Step::Validating(*state)))
-                })?)
+                let select = |choice: &PenaltyChoice, watch: &mut Watched<'_, '_>| {
+                    choice.select(covariance, aggregate, task, self.rank, &settings, &mut |state| {
+                        watch.step(&Step::Validating(*state))
+                    })
+                };
+                match select(choice, watch) {
+                    Err(PenaltyError::Cancelled { solved, total }) if watch.is_late() => {
+                        watch.missing(Part::Penalty, solved, total);
+                        let auto = PenaltyChoice::default();
+                        return Ok((auto.name(), select(&auto, watch)?));
+                    }
+                    selection => selection?,
+                }
             }
-        }
+        };
+        Ok((choice.name(), selection))
     }
 
+    /// The points that were solved in time; none where there are none.
     fn solve_path(
         &self,
         points: usize,
         source: Source<'_>,
-        watch: &mut Watch<'_>,
-    ) -> Result<Vec<PathPoint>, AnswerError> {
+        watch: &mut Watched<'_, '_>,
+    ) -> Result<Option<Vec<PathPoint>>, AnswerError> {
         let Source::Reports { covariance, .. } = source else { return Err(AnswerError::UnknownNoise) };
-        let (matrix, noise) = (covariance.matrix(), covariance.noise_deviation());
-        let settings = self.solver.settings();
-        let path = PenaltyPath::to_default(matrix, noise, self.rank, points, &settings, &mut |state| {
-            unreasoned(watch(&Step::Path(*state)))
-        })?;
-        Ok(path.points)
+        let matrix = covariance.matrix();
+        let penalties = PenaltyPath::default_penalties(matrix, covariance.noise_deviation(), points)?;
+        if !watch.begin(Part::Path, penalties.len()) {
+            return Ok(None);
+        }
+        let mut solved = Vec::with_capacity(penalties.len());
+        let settings = self.solver.settings().for_sequence();
+        let outcome = PenaltyPath::solve_into(&mut solved, matrix, self.rank, &penalties, &settings, &mut |state| {
+            watch.step(&Step::Path(*state))
+        });
+        match outcome {
+            Err(PenaltyError::Cancelled { total, .. }) if watch.is_late() => {
+                watch.missing(Part::Path, solved.len(), total);
+            }
+            outcome => outcome?,
+        }
+        Ok((!solved.is_empty()).then_some(solved))
     }
 
-    /// Bootstraps the components, sparse when there is a penalty.
+    /// Bootstraps the components, sparse when there is a penalty; none where time did not suffice for an interval.
     fn confidence(
         &self,
         matrix: &DMatrix<f64>,
         law: &NoiseLaw,
         penalty: Option<Penalty>,
         replicates: usize,
-        watch: &mut Watch<'_>,
-    ) -> Result<Confidence, AnswerError> {
+        watch: &mut Watched<'_, '_>,
+    ) -> Result<Option<Confidence>, AnswerError> {
+        if !watch.begin(Part::Bootstrap, replicates) {
+            return Ok(None);
+        }
         let settings = SolverSettings { tolerance: REPLICATE_TOLERANCE, ..SolverSettings::default() };
         let solver = FantopeSolver::new(settings)?;
-        let estimator = |matrix: &DMatrix<f64>| -> Result<SubspaceEstimate, RecoveryError> {
-            match penalty {
-                None => Ok(principal_components(matrix, self.rank)?.into()),
-                Some(penalty) => {
-                    let problem = FantopeProblem::new(matrix, self.rank, penalty)?;
-                    Ok(solver.solve(&problem)?.into())
-                }
-            }
+        let watched = RefCell::new(watch);
+        let last = Cell::new(BootstrapProgress { done: 0, replicates });
+        let estimator = |matrix: &DMatrix<f64>| -> Result<Option<SubspaceEstimate>, RecoveryError> {
+            let Some(penalty) = penalty else { return Ok(Some(principal_components(matrix, self.rank)?.into())) };
+            let problem = FantopeProblem::new(matrix, self.rank, penalty)?;
+            let solution = solver
+                .solve_with(&problem, None, &mut |_| watched.borrow_mut().step(&Step::Bootstrapping(last.get())))?;
+            // What was stopped is no replicate.
+            Ok(watched.borrow().stop.is_none().then(|| solution.into()))
         };
         let mut rng = ChaCha12Rng::seed_from_u64(self.bootstrap_seed);
-        let outcome = bootstrap(matrix, law, replicates, estimator, &mut rng, |state| {
-            unreasoned(watch(&Step::Bootstrapping(state)))
-        })?;
-        Ok(Confidence::of(&outcome)?)
+        let outcome = bootstrap_until(matrix, law, replicates, estimator, &mut rng, |state| {
+            last.set(state);
+            watched.borrow_mut().step(&Step::Bootstrapping(state))
+        });
+        let watch = watched.into_inner();
+        let done = last.get().done;
+        if watch.is_late() && done < replicates {
+            watch.missing(Part::Bootstrap, done, replicates);
+        }
+        match outcome {
+            Err(BootstrapError::Cancelled(_)) if watch.is_late() => Ok(None),
+            outcome => Ok(Some(Confidence::of(&outcome?)?)),
+        }
     }
 }
 
@@ -407,11 +442,6 @@ impl<'a> Source<'a> {
             Self::Matrix(_) => None,
         }
     }
-}
-
-/// The control flow of a callback without a reason.
-fn unreasoned(flow: ControlFlow<Stop>) -> ControlFlow<()> {
-    flow.map_break(|_| ())
 }
 
 /// Reasons why there is no answer.

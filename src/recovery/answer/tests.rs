@@ -134,8 +134,86 @@ fn who_stops_the_solver_gets_what_it_has_and_why() {
     assert_eq!((cancelled.status(), cancelled.predicted.is_some()), (SolverStatus::Cancelled, false));
     assert_eq!(cancelled.components, late.components);
     let path = Question { path: Some(3), ..question.clone() };
-    let refused = answer(&path, collected.source(), &mut |_| ControlFlow::Break(Stop::OutOfTime));
+    let refused = answer(&path, collected.source(), &mut |step| match step {
+        Step::Path(_) => ControlFlow::Break(Stop::Cancelled),
+        _ => ControlFlow::Continue(()),
+    });
     assert!(matches!(refused, Err(AnswerError::Penalty(PenaltyError::Cancelled { .. }))));
+}
+
+/// The parts that are missing when time is up at the first step that `late` says.
+fn in_time(question: &Question, mut late: impl FnMut(&Step) -> bool) -> (Answer, Vec<(Part, u64, u64)>) {
+    let collected = Collected::new(None);
+    let found = answer(question, collected.source(), &mut |step| {
+        if late(step) { ControlFlow::Break(Stop::OutOfTime) } else { ControlFlow::Continue(()) }
+    })
+    .unwrap();
+    let missing = found.unfinished.iter().map(|part| (part.part, part.done, part.of.unwrap())).collect();
+    (found, missing)
+}
+
+#[test]
+fn time_that_is_up_leaves_the_best_answer_and_says_what_is_missing() {
+    let solver = Solver { tolerance: 0.0, ..Solver::default() };
+    let everything = Question {
+        solver,
+        path: Some(3),
+        baselines: When::Quick,
+        predict: true,
+        bootstrap: Some(40),
+        ..sparse(PenaltyChoice::cross_validated())
+    };
+    let (found, missing) = in_time(&everything, |_| true);
+    let [penalty, solution, rest @ ..] = missing.as_slice() else { panic!("{missing:?}") };
+    assert_eq!((*penalty, solution.0), ((Part::Penalty, 0, 27), Part::Solution));
+    assert_eq!(rest, [(Part::Path, 0, 3), (Part::Baselines, 0, 2), (Part::Bootstrap, 0, 40)]);
+    assert_eq!((found.components.len(), found.predicted.is_some()), (1, true));
+    assert_eq!((&found.path, &found.confidence), (&None, &None));
+    let solved = found.sparse.unwrap();
+    assert_eq!((solved.penalty_choice, solved.status, solved.baselines), ("auto", SolverStatus::BudgetExhausted, None));
+    assert!(solved.relative_gap.is_finite() && solved.cross_validation.is_none());
+    let auto = default_penalty(Collected::new(None).covariance.noise_deviation(), DIMENSION, 0.5).unwrap();
+    assert_eq!(solved.penalty, auto.value());
+
+    // The same without a limit has everything, and nothing is missing.
+    let question = Question { solver: Solver::default(), ..everything.clone() };
+    let (whole, missing) = in_time(&question, |_| false);
+    assert_eq!((missing.as_slice(), whole.path.unwrap().len()), (&[][..], 3));
+    // A path is what was solved of it.
+    let (found, missing) = in_time(&question, |step| matches!(step, Step::Path(state) if state.solved == 2));
+    assert_eq!((missing.as_slice(), found.path.unwrap().len()), (&[(Part::Path, 2, 3)][..], 2));
+    assert!(found.sparse.unwrap().baselines.is_some() && found.confidence.is_some(), "later parts ask again");
+}
+
+#[test]
+fn an_interval_is_of_the_replicates_in_time_and_none_of_too_few() {
+    let plain = Question { bootstrap: Some(60), ..Question::new(rank(1)) };
+    let solved = Question { bootstrap: Some(60), ..sparse(PenaltyChoice::Value(Penalty::new(0.02).unwrap())) };
+    for question in [plain, solved] {
+        let until = |most| in_time(&question, move |step| matches!(step, Step::Bootstrapping(s) if s.done >= most));
+        let (found, missing) = until(30);
+        assert_eq!((found.confidence.unwrap().replicates, missing.as_slice()), (30, &[(Part::Bootstrap, 30, 60)][..]));
+        let (found, missing) = until(19);
+        assert_eq!((found.confidence, missing.as_slice()), (None, &[(Part::Bootstrap, 19, 60)][..]));
+    }
+    // Within a replicate, too: the estimate itself is solved again first.
+    let question = Question { bootstrap: Some(60), ..sparse(PenaltyChoice::Value(Penalty::new(1e-4).unwrap())) };
+    let (found, missing) = in_time(&question, |step| matches!(step, Step::Bootstrapping(_)));
+    assert_eq!((found.confidence, missing.as_slice()), (None, &[(Part::Bootstrap, 0, 60)][..]));
+}
+
+#[test]
+fn an_answer_says_what_its_components_are_about() {
+    let plain = Collected::new(None).answer(&Question::new(rank(1))).unwrap();
+    assert_eq!((plain.centred, plain.mean), (Some(false), None));
+    let collected = Collected::new(Some(Centring::new(0.25).unwrap()));
+    let centred = collected.answer(&Question::new(rank(1))).unwrap();
+    assert_eq!(centred.centred, Some(true));
+    // The population has mean 0, of which the squared noise makes nothing.
+    let share = centred.mean.unwrap().share.unwrap();
+    assert!((0.0..0.2).contains(&share), "{share}");
+    let bare = answer(&Question::new(rank(1)), Source::Matrix(&DMatrix::identity(2, 2)), &mut |_| panic!()).unwrap();
+    assert_eq!(bare.centred, None);
 }
 
 #[test]

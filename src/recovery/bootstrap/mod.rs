@@ -106,16 +106,29 @@ pub fn bootstrap<R: Rng + ?Sized>(
     replicates: usize,
     mut estimator: impl FnMut(&DMatrix<f64>) -> Result<SubspaceEstimate, RecoveryError>,
     rng: &mut R,
+    progress: impl FnMut(BootstrapProgress) -> ControlFlow<()>,
+) -> Result<Bootstrap, BootstrapError> {
+    bootstrap_until(estimate, law, replicates, |matrix| estimator(matrix).map(Some), rng, progress)
+}
+
+/// [`bootstrap`] with an estimator that ends it, as `progress` does, by returning nothing.
+pub(super) fn bootstrap_until<R: Rng + ?Sized>(
+    estimate: &DMatrix<f64>,
+    law: &NoiseLaw,
+    replicates: usize,
+    mut estimator: impl FnMut(&DMatrix<f64>) -> Result<Option<SubspaceEstimate>, RecoveryError>,
+    rng: &mut R,
     mut progress: impl FnMut(BootstrapProgress) -> ControlFlow<()>,
 ) -> Result<Bootstrap, BootstrapError> {
     if replicates < FEWEST_REPLICATES {
         return Err(BootstrapError::Replicates(replicates));
     }
-    let model = Model::fit(estimate, law, &estimator(estimate)?)?;
+    let found = estimator(estimate)?.ok_or(BootstrapError::Cancelled(0))?;
+    let model = Model::fit(estimate, law, &found)?;
     let mut outcome = Bootstrap::start(&model);
     for done in 1..=replicates {
         let perturbed = model.perturbed(rng)?;
-        let recovered = estimator(&law.draw_with_rng(&perturbed, rng)?)?;
+        let Some(recovered) = estimator(&law.draw_with_rng(&perturbed, rng)?)? else { break };
         outcome.add(&model.components, &recovered)?;
         if progress(BootstrapProgress { done, replicates }).is_break() {
             break;

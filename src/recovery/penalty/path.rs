@@ -81,12 +81,25 @@ impl PenaltyPath {
         settings: &SolverSettings,
         progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
     ) -> Result<Self, PenaltyError> {
+        let mut points = Vec::with_capacity(penalties.len());
+        Self::solve_into(&mut points, estimate, rank, penalties, settings, progress)?;
+        Ok(Self { points })
+    }
+
+    /// [`solve`](Self::solve), which leaves the points solved before an error in `points`.
+    pub(crate) fn solve_into(
+        points: &mut Vec<PathPoint>,
+        estimate: &DMatrix<f64>,
+        rank: Rank,
+        penalties: &[Penalty],
+        settings: &SolverSettings,
+        progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
+    ) -> Result<(), PenaltyError> {
         if penalties.is_empty() {
             return Err(PenaltyError::NoPenalties);
         }
         let penalties = sorted_descending(penalties.to_vec(), |penalty| penalty.value());
         let mut sequence = Sequence { settings, progress, solved: 0, total: penalties.len() };
-        let mut points = Vec::with_capacity(penalties.len());
         let mut last = None;
         let mut problem = FantopeProblem::new(estimate, rank, Penalty::ZERO)?;
         for penalty in penalties {
@@ -103,7 +116,7 @@ impl PenaltyPath {
             });
             last = Some(solution);
         }
-        Ok(Self { points })
+        Ok(())
     }
 
     /// Solves `count` penalties from the largest that changes anything to a quarter of the [`default_penalty`] for
@@ -120,9 +133,18 @@ impl PenaltyPath {
         settings: &SolverSettings,
         progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
     ) -> Result<Self, PenaltyError> {
-        let smallest = default_penalty(noise_level, estimate.nrows(), DEFAULT_PENALTY_FACTOR / 4.0)?;
-        let penalties = Self::penalties(estimate, smallest, count)?;
+        let penalties = Self::default_penalties(estimate, noise_level, count)?;
         Self::solve(estimate, rank, &penalties, &settings.for_sequence(), progress)
+    }
+
+    /// The penalties of [`to_default`](Self::to_default).
+    pub(crate) fn default_penalties(
+        estimate: &DMatrix<f64>,
+        noise_level: f64,
+        count: usize,
+    ) -> Result<Vec<Penalty>, RecoveryError> {
+        let smallest = default_penalty(noise_level, estimate.nrows(), DEFAULT_PENALTY_FACTOR / 4.0)?;
+        Self::penalties(estimate, smallest, count)
     }
 
     /// One point per penalty, largest penalty first; never empty.
