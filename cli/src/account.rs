@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::error::{CliError, Result};
 use super::files;
 use super::output::{Format, grouped};
-use super::parameters::delta;
+use super::parameters::{delta, warn_of, warn_of_delta};
 
 /// Show what reports of a task guarantee: one, several of one person, and an anonymised batch.
 #[derive(Args)]
@@ -65,6 +65,8 @@ impl Account {
             }
         }
         let guarantee = task.guarantee();
+        warn_of(&guarantee);
+        warn_of_delta(self.delta);
         let target = match self.delta {
             Some(delta) => delta,
             None => Delta::new(guarantee.delta_value().max(Delta::USUAL.value()))?,

@@ -21,7 +21,7 @@ use serde::Deserialize;
 
 use super::error::{CliError, InFile as _, Result};
 use super::files;
-use super::output::{bar, grouped};
+use super::output::{bar, fitted, grouped};
 use super::parameters;
 use super::randomize::{BATCH, BatchRandomizer, IssuedIds};
 use super::records::{self, Opening, Reading};
@@ -126,7 +126,7 @@ impl Demo {
             started.elapsed().as_secs_f64()
         );
         let result = collection.recover(self.rank, &address)?;
-        print!("\n{}", result.text());
+        print!("\n{}", fitted(&result.text()));
         if !self.once {
             runtime.block_on(self.serve_on(&address));
         }
@@ -248,6 +248,7 @@ impl<'a> Collection<'a> {
         let failed = |error: ureq::Error| CliError::Failed(format!("{url}: {error}"));
         let recovery: Recovery = ureq::get(&url).call().map_err(failed)?.body_mut().read_json().map_err(failed)?;
         let facts = Answer {
+            centred: Some(self.task.centring().is_some()),
             records: recovery.records,
             dimension: self.task.dimension(),
             feature_names: self.task.schema().feature_names(),

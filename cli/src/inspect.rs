@@ -16,6 +16,7 @@ use super::error::{CliError, InFile as _, Result};
 use super::files;
 use super::hostile::hostile_text;
 use super::output::{Format, first, grouped};
+use super::recover::what_about;
 use super::task::TaskSummary;
 
 /// Show what a schema, task, reports or aggregate file holds. Reports and aggregates are checked against `--task`.
@@ -48,6 +49,8 @@ enum Content {
     },
     Aggregate {
         task: String,
+        /// Whether components are about an estimated mean; otherwise they are about zero.
+        centred: bool,
         records: u64,
         fold_records: Vec<u64>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,6 +102,7 @@ impl Inspect {
         let aggregate = files::aggregate(&self.file, task)?;
         Ok(Content::Aggregate {
             task: aggregate.task().to_string(),
+            centred: task.centring().is_some(),
             records: aggregate.records(),
             fold_records: aggregate.folds().iter().map(ldp_pca::aggregate::FoldSum::records).collect(),
             // No reports give no estimate.
@@ -148,10 +152,11 @@ impl Content {
                 }
                 text
             }
-            Self::Aggregate { task, records, fold_records, hostile } => {
+            Self::Aggregate { task, centred, records, fold_records, hostile } => {
                 let folds: Vec<String> = fold_records.iter().map(|&records| grouped(records)).collect();
                 format!(
-                    "aggregate\ntask       {task}\nreports    {}\nper fold   {}\n{}",
+                    "aggregate\ntask       {task}\nabout      {}\nreports    {}\nper fold   {}\n{}",
+                    what_about(*centred),
                     grouped(*records),
                     folds.join(", "),
                     hostile.as_ref().map(hostile_text).unwrap_or_default()

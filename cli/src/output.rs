@@ -20,8 +20,13 @@ pub(super) struct Format {
 }
 
 impl Format {
-    /// Prints `result` as JSON, or `text` of it.
+    /// Prints `result` as JSON, or `text` of it, in lines that fit a terminal.
     pub(super) fn print<T: Serialize>(self, result: &T, text: impl FnOnce(&T) -> String) -> Result<()> {
+        self.print_laid_out(result, |result| fitted(&text(result)))
+    }
+
+    /// Prints `result` as JSON, or `text` of it, which chooses the length of its lines itself.
+    pub(super) fn print_laid_out<T: Serialize>(self, result: &T, text: impl FnOnce(&T) -> String) -> Result<()> {
         let mut out = stdout().lock();
         if self.json {
             serde_json::to_writer_pretty(&mut out, result).map_err(std::io::Error::from)?;
@@ -73,15 +78,88 @@ pub(super) fn first<T: ToString>(items: impl IntoIterator<Item = T>, most: usize
 
 /// "wrote FILE".
 pub(super) fn wrote(path: Option<&Path>) -> String {
-    path.map(|path| format!("wrote {}\n", path.display())).unwrap_or_default()
+    path.map(|path| format!("{WROTE}{}\n", path.display())).unwrap_or_default()
+}
+
+const WROTE: &str = "wrote ";
+
+/// An error with the scale that it is on.
+pub(super) fn on_scale(error: f64, uninformed: f64) -> String {
+    format!("||sin Theta||_F^2 = {error:.4} (0 is the same subspace, {uninformed:.2} a random one)")
+}
+
+/// Characters of a line of text.
+const WIDTH: usize = 90;
+/// The widest label that what is broken off its line is indented by.
+const LABEL: usize = 16;
+
+/// Breaks the lines that are too long at spaces. What is broken off stands below the text beside the label. Names of
+/// files stay whole.
+pub(super) fn fitted(text: &str) -> String {
+    let mut fitted = String::with_capacity(text.len());
+    for line in text.lines() {
+        let (mut rest, mut indent) = (line, 0);
+        while !line.starts_with(WROTE)
+            && let Some(end) = break_of(rest, WIDTH - indent)
+        {
+            fitted += &format!("{:indent$}{}\n", "", rest[..end].trim_end());
+            rest = rest[end..].trim_start();
+            indent = hanging(line);
+        }
+        fitted += &format!("{:indent$}{rest}\n", "");
+    }
+    fitted
+}
+
+/// Where a line of more than `width` characters is broken: at its last space that leaves something on both sides. Two
+/// spaces, between the entries of a list, come first where they fill half of the width.
+fn break_of(line: &str, width: usize) -> Option<usize> {
+    let (end, _) = line.char_indices().nth(width)?;
+    let indent = line.len() - line.trim_start().len();
+    let space = |(place, letter): (usize, char)| (letter == ' ' && place > indent).then_some(place);
+    let after = || line[end..].char_indices().find_map(|(place, letter)| space((end + place, letter)));
+    let entry = line[..=end].rfind("  ").filter(|&place| place > indent.max(width / 2));
+    entry.or_else(|| line[..=end].char_indices().rev().find_map(space)).or_else(after)
+}
+
+/// The column of the text beside a label, which two spaces separate; two more than the indentation without one.
+fn hanging(line: &str) -> usize {
+    let indent = line.len() - line.trim_start().len();
+    let label = line[indent..].find("  ").map(|end| line.len() - line[indent + end..].trim_start().len());
+    label.filter(|&column| column <= LABEL && line.is_char_boundary(column)).unwrap_or(indent + 2)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_at_spaces_below_the_text_beside_their_label() {
+        let words = "word ".repeat(40);
+        let long = format!("label       {words}\n  1. {words}\nwrote {words}\n{}\n", "x".repeat(200));
+        let text = fitted(&long);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("label       word") && lines[1].starts_with("            word"), "{text}");
+        assert!(lines.iter().any(|line| line.starts_with("    word")), "{text}");
+        let whole = |line: &&&str| line.starts_with("wrote") || line.starts_with('x');
+        assert_eq!(lines.iter().filter(whole).count(), 2);
+        assert!(lines.iter().filter(|line| !whole(line)).all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(fitted(&"+0.1 name  ".repeat(20)).lines().all(|line| line.trim_start().starts_with('+')));
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&text), words(&long));
+        for short in ["", "short\n", "label   a  b\n\n  c\n"] {
+            assert_eq!(fitted(short), short);
+        }
+        // A word too long for a line, letters of several bytes, and a line of spaces.
+        for odd in [format!("é {} é", "ü".repeat(300)), " ".repeat(200), "é".repeat(90) + " é"] {
+            assert_eq!(words(&fitted(&odd)), words(&odd));
+        }
+    }
+
     #[test]
     fn thousands_are_separated() {
         assert_eq!(
-            [0, 999, 1000, 494_021, 1_000_000].map(super::grouped),
+            [0, 999, 1000, 494_021, 1_000_000].map(grouped),
             ["0", "999", "1,000", "494,021", "1,000,000"]
         );
     }

@@ -7,11 +7,12 @@ use clap::builder::{PossibleValue, PossibleValuesParser, RangedI64ValueParser, T
 use ldp_pca::centring::Centring;
 use ldp_pca::mechanism::double_cap::MAX_CANDIDATES;
 use ldp_pca::mechanism::{MechanismFamily, MechanismName, MechanismOptionError, MechanismSpec};
-use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::{Penalty, Rank};
 
 use super::error::{CliError, Result};
+use super::output::note;
 
 fn number(text: &str) -> core::result::Result<f64, String> {
     f64::from_str(text).map_err(|_| format!("'{text}' is not a number"))
@@ -25,6 +26,33 @@ pub(super) fn epsilon(text: &str) -> core::result::Result<Epsilon, String> {
 /// Parses delta.
 pub(super) fn delta(text: &str) -> core::result::Result<Delta, String> {
     Delta::new(number(text)?).map_err(|error| error.to_string())
+}
+
+/// An epsilon beyond which a report says nearly all.
+const MUCH: f64 = 20.0;
+/// A delta beyond which many a record may be revealed whole.
+const OFTEN: f64 = 1e-3;
+
+/// Warns of a guarantee that promises next to nothing.
+pub(super) fn warn_of(guarantee: &Guarantee) {
+    if guarantee.epsilon.value() > MUCH {
+        note(format_args!(
+            "warning: epsilon {} promises next to nothing: one report may tell two records apart. 0.5 to 8 are common",
+            guarantee.epsilon
+        ));
+    }
+    warn_of_delta(guarantee.delta);
+}
+
+/// Warns of a delta that is too large to be a rare failure.
+pub(super) fn warn_of_delta(delta: Option<Delta>) {
+    if let Some(delta) = delta.filter(|delta| delta.value() > OFTEN) {
+        note(format_args!(
+            "warning: delta {delta} is the share of reports that may reveal their record whole: take less than one in \
+             the number of people, such as {}",
+            Delta::USUAL
+        ));
+    }
 }
 
 /// Parses the number of components.

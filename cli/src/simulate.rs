@@ -26,7 +26,7 @@ use super::parameters::{self, MechanismParameters};
 ///
 /// Draws unit-norm records of the spiked model (g + sqrt(signal) V f, normalised), randomizes every one, sums the
 /// reports, recovers the components and compares them with V. The error ||sin Theta||_F^2 is 0 for the same subspace
-/// and up to the rank for an orthogonal one.
+/// and k (1 - k/d) for a random one. The model has mean 0, and its tasks no centring.
 #[derive(Args)]
 pub(super) struct Simulate {
     /// How records are randomized; gaussian-paper works at any epsilon here, and its true guarantee is printed
@@ -157,6 +157,9 @@ impl Simulate {
             return Err(CliError::Usage(problem));
         }
         let (mechanism, claimed_delta) = self.mechanism()?;
+        if let Some(mechanism) = &mechanism {
+            parameters::warn_of(&mechanism.guarantee());
+        }
         let progress = bar("simulating", self.trials.saturating_mul(self.records));
         let methods: Vec<_> = self.method.iter().map(|method| method.named(self.penalty_factor)).collect();
         let results = self.trials(mechanism.as_slice(), &methods, &progress).map_err(|error| match error {
@@ -234,7 +237,9 @@ impl MethodName {
 impl SimulateResult {
     fn text(&self) -> String {
         let mut text = format!(
-            "||sin Theta||_F^2 over {} trials of {} records, {} of {} dimensions\n",
+            "||sin Theta||_F^2 (0 is the same subspace, {:.2} a random one) over {} trials of {} records, {} of {} \
+             dimensions\n",
+            self.random_subspace,
             self.trials,
             grouped(self.records),
             self.rank,
@@ -247,7 +252,7 @@ impl SimulateResult {
             text += &format!("  {name:<15}{:.4}   ({})\n", figures.mean, listed(&figures.values));
         }
         text += &format!("  {:<15}{:.4}\n", "non-private", self.non_private.mean);
-        text += &format!("  {:<15}{:.4}\n", "knows nothing", self.random_subspace);
+        text += &format!("  {:<15}{:.4}\n", "a random one", self.random_subspace);
         if let Some(guarantee) = &self.guarantee {
             text += &format!("guarantee       {guarantee}\n");
         }

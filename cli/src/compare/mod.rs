@@ -109,11 +109,11 @@ impl Compare {
         match (&self.standard, &self.records, self.rank) {
             (Some(folder), ..) => {
                 let sets = standard::compare(folder, &self.setting)?;
-                self.format.print(&sets, |sets| standard::markdown(sets))
+                self.format.print_laid_out(&sets, |sets| standard::markdown(sets))
             }
             (None, Some(records), Some(rank)) => {
                 let result = self.own(records, rank)?;
-                self.format.print(&result, |result| result.text(text::width()))
+                self.format.print_laid_out(&result, |result| result.text(text::width()))
             }
             (None, ..) => Err(CliError::Usage("--records and --rank are missing".into())),
         }

@@ -26,7 +26,8 @@ use super::plot::{self, ErrorCurve};
 ///
 /// Predicts the error ||sin Theta||_F^2 of the recovered components (0 for the same subspace, and k (1 - k/d) for a
 /// random one) from the eigenvalues of the records' second-moment matrix, which for records of norm 1 sum to 1. From an
-/// aggregate it takes them from the estimate. Nothing is simulated.
+/// aggregate it takes them from the estimate. Nothing is simulated. All this is of tasks without centring: for those
+/// with it there is no prediction.
 #[derive(Args)]
 pub(super) struct Plan {
     /// Number of features, d
@@ -113,6 +114,8 @@ impl Plan {
         }
         let setting = self.setting()?;
         let mut result = PlanResult { plan: self.plan(&setting)?, plot: None };
+        parameters::warn_of(&result.plan.guarantee);
+        parameters::warn_of_delta(self.shuffled);
         if let Some(path) = self.plot.clone() {
             let curve = self.curve(&setting, &result)?;
             files::write(&path, plot::error_curve(&curve).as_bytes())?;

@@ -7,7 +7,7 @@ use ldp_pca::privacy::Epsilon;
 use serde::Serialize;
 
 use crate::hostile::{hostile_text, per_report};
-use crate::output::{grouped, wrote};
+use crate::output::{grouped, on_scale, wrote};
 
 #[derive(Serialize)]
 pub(super) struct PlanResult {
@@ -79,8 +79,8 @@ fn predicted_text(what: &str, predicted: Option<&Prediction>, uninformed: f64) -
         predicted.components.iter().map(|component| format!("{:.4}", component.sin_squared)).collect();
     let lost = predicted.components.iter().filter(|component| !component.recoverable).count();
     let mut text = format!(
-        "{what}: predicted ||sin Theta||_F^2 = {:.4} ({}); 0 is exact, {uninformed:.2} is a guess\n",
-        predicted.sin_theta_squared,
+        "{what}: predicted {}, by component {}\n",
+        on_scale(predicted.sin_theta_squared, uninformed),
         parts.join(", ")
     );
     if lost > 0 {

@@ -33,6 +33,7 @@ use super::plot::{self, Figure};
 use super::records::{self, Reading};
 
 pub(super) use self::result::RecoverResult;
+pub(super) use self::text::what_about;
 
 /// Recover principal components from summed reports.
 #[derive(Args)]

@@ -2,35 +2,44 @@
 
 use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
-    Answer, Confidence, PathPoint, ReferenceComparison, ScoredPenalty, SolverStatus, SparseAnswer,
+    Answer, Confidence, FEWEST_REPLICATES, Part, PathPoint, ReferenceComparison, ScoredPenalty, SolverStatus,
+    SparseAnswer, Unfinished,
 };
 
 use super::denoising::CovarianceResult;
 use super::result::{RecoverResult, descending};
 use crate::hostile::hostile_text;
-use crate::output::{first, grouped, wrote};
+use crate::output::{first, grouped, on_scale, wrote};
 
 /// Features named per component, per support, and with their stability.
 const SHOWN: usize = 5;
 const SHOWN_SUPPORT: usize = 12;
 
+/// A squared loading that leaves next to nothing for the other features.
+const WHOLE: f64 = 0.98;
+/// A share of the total variance that leaves little for the other components.
+const DOMINANT: f64 = 0.8;
+/// The number of features that must carry a component before the signs of its loadings say something.
+const SEVERAL: f64 = 4.0;
+
 impl RecoverResult {
     pub(crate) fn text(&self) -> String {
         let answer = &self.answer;
-        let mut text = components(answer) + &explained(answer) + &warning(answer);
+        let mut text = components(answer) + &explained(answer) + &warning(answer) + &notice(answer);
         text += &answer.hostile.as_ref().map(hostile_text).unwrap_or_default();
         text += &mean(answer);
         if let Some(found) = &answer.sparse {
             text += &sparse(answer, found);
         }
         text += &answer.path.as_deref().map(path).unwrap_or_default();
-        if let (Some(prediction), None) = (&answer.predicted, &answer.sparse) {
-            text += &predicted(prediction);
-        }
+        text += &predicted(answer);
         text += &answer.confidence.as_ref().map(|found| confidence(answer, found)).unwrap_or_default();
-        text += &self.compared.as_ref().map(|compared| reference(answer.rank, compared)).unwrap_or_default();
+        text += &self.compared.as_ref().map(|compared| reference(answer, compared)).unwrap_or_default();
         let covariance = self.covariance.as_ref();
         text += &covariance.map(CovarianceResult::text).unwrap_or_default();
+        for part in &answer.unfinished {
+            text += &format!("unfinished  {}\n", unfinished(answer, part));
+        }
         let covariance = covariance.map(|covariance| covariance.output.as_path());
         text + &wrote(self.output.as_deref()) + &wrote(covariance) + &wrote(self.plot.as_deref())
     }
@@ -44,7 +53,7 @@ fn components(answer: &Answer) -> String {
         grouped(answer.records),
         answer.method.name(),
         answer.noise_deviation
-    );
+    ) + &about(answer);
     for (index, (component, value)) in answer.components.iter().zip(&answer.eigenvalues).enumerate() {
         let share = answer.explained_variance.as_ref().map(|shares| format!(" ({:.1} %)", 100.0 * shares[index]));
         text += &format!(
@@ -55,6 +64,19 @@ fn components(answer: &Answer) -> String {
         );
     }
     text
+}
+
+fn about(answer: &Answer) -> String {
+    answer.centred.map(|centred| format!("about       {}\n", what_about(centred))).unwrap_or_default()
+}
+
+/// What components are about, for a task with or without centring.
+pub(crate) fn what_about(centred: bool) -> &'static str {
+    if centred {
+        "the estimated mean: components of the covariance"
+    } else {
+        "zero: components of second moments, not of the covariance"
+    }
 }
 
 fn explained(answer: &Answer) -> String {
@@ -77,14 +99,47 @@ fn warning(answer: &Answer) -> String {
     )
 }
 
+/// The marks that a mean far from zero leaves on components about zero. They are no proof: a strong component has them
+/// too.
+fn notice(answer: &Answer) -> String {
+    let (Some(false), Some(loadings)) = (answer.centred, answer.components.first()) else { return String::new() };
+    if answer.dimension == 1 || answer.eigenvalues[0] <= answer.edge() {
+        return String::new();
+    }
+    let square = |loading: &f64| loading * loading;
+    let sum = |kept: fn(f64) -> bool| loadings.iter().filter(|loading| kept(**loading)).map(square).sum::<f64>();
+    let fourth_powers: f64 = loadings.iter().map(|loading| square(loading).powi(2)).sum();
+    let largest = descending(loadings)[0];
+    let mut marks = vec![];
+    if square(&loadings[largest]) >= WHOLE {
+        marks.push(format!("is '{}' alone", answer.feature_names[largest]));
+    } else if 1.0 / fourth_powers >= SEVERAL && sum(|loading| loading < 0.0).min(sum(|loading| loading > 0.0)) < 0.01 {
+        marks.push("has loadings of one sign".to_owned());
+    }
+    if let Some(share) = answer.explained_variance.as_ref().map(|shares| shares[0]).filter(|&share| share >= DOMINANT) {
+        marks.push(format!("holds {:.0} % of the total variance", 100.0 * share));
+    }
+    if marks.is_empty() {
+        return String::new();
+    }
+    format!(
+        "notice      the first component {}: it may be the mean, of which these reports carry no estimate. A task with \
+         centring (`task new --centre`) estimates it, and components about it; an id is no feature\n",
+        marks.join(" and ")
+    )
+}
+
 fn mean(answer: &Answer) -> String {
     let Some(mean) = &answer.mean else { return String::new() };
     format!(
         "mean        {}  (encoded, noise {:.2e} per entry; \
-         it makes the noise of the covariance {:.2} times as large)\n",
+         it makes the noise of the covariance {:.2} times as large){}\n",
         largest_loadings(mean.estimate.values(), &answer.feature_names),
         mean.estimate.noise_deviation(),
-        mean.noise_factor
+        mean.noise_factor,
+        mean.share
+            .map(|share| format!("; {:.0} % of the second moments about zero are the mean's", 100.0 * share))
+            .unwrap_or_default()
     )
 }
 
@@ -156,11 +211,36 @@ fn path(points: &[PathPoint]) -> String {
     text
 }
 
-fn predicted(prediction: &Prediction) -> String {
-    format!(
-        "predicted   ||sin Theta||_F^2 = {:.4} (0 is exact, {:.2} is a guess)\n",
-        prediction.sin_theta_squared, prediction.uninformed
-    )
+/// The predicted error, or why there is none.
+fn predicted(answer: &Answer) -> String {
+    let why = match (&answer.predicted, &answer.sparse, answer.centred) {
+        (Some(Prediction { sin_theta_squared, uninformed, .. }), None, _) => {
+            return format!("predicted   {}\n", on_scale(*sin_theta_squared, *uninformed));
+        }
+        (_, _, Some(true)) => "with centring the law of the noise is not known, and neither is the error",
+        (_, Some(_), _) if answer.confidence.is_none() => {
+            "errors are predicted of plain components only; --bootstrap gives an interval"
+        }
+        _ => return String::new(),
+    };
+    format!("predicted   none: {why}\n")
+}
+
+/// What is missing, and what that means.
+fn unfinished(answer: &Answer, &Unfinished { part, done, of }: &Unfinished) -> String {
+    let (done, of) = (grouped(done), of.map(grouped).unwrap_or_default());
+    let what = match part {
+        Part::Penalty => format!("{done} of {of} problems of cross-validation: the penalty is that of `auto`"),
+        Part::Solution => format!("{done} iterations: the gap is certified, and wider than --tolerance"),
+        Part::Path => format!("{done} of {of} penalties of the path"),
+        Part::Baselines => "none of the simpler methods beside the sparse one".to_owned(),
+        Part::Bootstrap if answer.confidence.is_some() => {
+            format!("{done} of {of} replicates: the interval is of those")
+        }
+        Part::Bootstrap => format!("{done} of {of} replicates: there is no interval of fewer than {FEWEST_REPLICATES}"),
+        Part::Reference => format!("{done} records of the reference: there is no comparison with it"),
+    };
+    format!("time was up after {what}")
 }
 
 fn confidence(answer: &Answer, confidence: &Confidence) -> String {
@@ -179,11 +259,12 @@ fn confidence(answer: &Answer, confidence: &Confidence) -> String {
     text
 }
 
-fn reference(rank: usize, ReferenceComparison { sin_theta_squared, reference }: &ReferenceComparison) -> String {
+fn reference(answer: &Answer, ReferenceComparison { sin_theta_squared, reference }: &ReferenceComparison) -> String {
+    let (rank, dimension) = (answer.rank as f64, answer.dimension as f64);
     format!(
-        "error       ||sin Theta||_F^2 = {sin_theta_squared:.4} against the non-private components of {} records (0 is \
-            equal, {rank} is unrelated)\n\
+        "error       {} from the non-private components of {} records\n\
          captured    {:.2} % of the variance, where {:.2} % is possible\n",
+        on_scale(*sin_theta_squared, rank * (1.0 - rank / dimension)),
         grouped(reference.records),
         100.0 * reference.captured_variance,
         100.0 * reference.largest_captured_variance

@@ -11,15 +11,16 @@ use ldp_pca::mechanism::{Estimator, MechanismSpec, Pull};
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::Bounding;
 use ldp_pca::report::report_bytes;
-use ldp_pca::schema::Schema;
+use ldp_pca::schema::{Column, ColumnKind, Schema};
 use ldp_pca::task::{Folds, Task, TaskError};
 use serde::Serialize;
 
 use crate::error::{CliError, Result};
 use crate::files;
 use crate::hostile::per_report;
-use crate::output::Format;
-use crate::parameters::{MechanismArguments, bounding, centring};
+use crate::output::{Format, wrote};
+use crate::parameters::{MechanismArguments, bounding, centring, warn_of};
+use crate::recover::what_about;
 
 #[derive(Subcommand)]
 pub(super) enum TaskCommand {
@@ -61,6 +62,8 @@ pub(super) struct TaskSummary {
     pub(super) digest: String,
     pub(super) features: usize,
     pub(super) bounding: Bounding,
+    /// Whether components are about an estimated mean; otherwise they are about zero.
+    pub(super) centred: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) centring: Option<CentringSummary>,
     pub(super) mechanism: MechanismSpec,
@@ -112,6 +115,7 @@ impl TaskSummary {
             digest: task.digest().to_string(),
             features: task.dimension(),
             bounding: task.bounding(),
+            centred: task.centring().is_some(),
             centring: task.centring().map(|centring| CentringSummary::of(task, centring)),
             mechanism: task.mechanism_spec(),
             folds: task.folds().count(),
@@ -136,10 +140,11 @@ impl TaskSummary {
         };
         let centring = self.centring.as_ref().map(CentringSummary::text).unwrap_or_default();
         format!(
-            "task       {}\nfeatures   {}, {bounding}\n{centring}mechanism  {mechanism}\nguarantee  {}\nreport     {} \
-                bytes\nnoise      {:.4} per off-diagonal entry of one report\nhostile    {}",
+            "task       {}\nfeatures   {}, {bounding}\nabout      {}\n{centring}mechanism  {mechanism}\n\
+             guarantee  {}\nreport     {} bytes\nnoise      {:.4} per off-diagonal entry of one report\nhostile    {}",
             self.digest,
             self.features,
+            what_about(self.centred),
             self.guarantee,
             self.report_bytes,
             self.entry_deviation,
@@ -158,6 +163,23 @@ impl TaskCommand {
     }
 }
 
+/// What to do about a mean away from zero, where nothing is done about it.
+fn hint(task: &Task) -> String {
+    let away = |column: &Column| match column.kind {
+        ColumnKind::Numeric { offset, .. } => offset == 0.0,
+        ColumnKind::Categorical { .. } => true,
+        ColumnKind::Ignored => false,
+    };
+    if task.centring().is_some() || !task.schema().columns().iter().any(away) {
+        return String::new();
+    }
+    format!(
+        "hint       where the mean is away from zero, it becomes the first component: --centre estimates it too, and \
+         components about it, with {:.2} times the noise per entry. Or give public centres as `offset` in the schema\n",
+        Centring::default().covariance_factor()
+    )
+}
+
 impl New {
     fn run(self) -> Result<()> {
         let schema =
@@ -174,7 +196,9 @@ impl New {
                 other => other.into(),
             })?;
         files::write(&self.output, format!("{}\n", task.to_json()).as_bytes())?;
-        let output = self.output;
-        self.format.print(&TaskSummary::of(&task), |summary| format!("{}wrote {}\n", summary.text(), output.display()))
+        warn_of(&task.guarantee());
+        let hint = hint(&task);
+        self.format
+            .print(&TaskSummary::of(&task), |summary| format!("{}{hint}{}", summary.text(), wrote(Some(&self.output))))
     }
 }
