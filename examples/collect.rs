@@ -35,8 +35,8 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let covariance = Covariance::estimate(accumulator.aggregate()?, &task)?;
     let rank = Rank::new(3)?;
     let prediction = predict_from_estimate(&covariance, rank)?;
-    let (error, guess) = (prediction.sin_theta_squared, prediction.uninformed);
-    println!("error to expect: {error:.3}; a guess has {guess:.2}");
+    let (error, random) = (prediction.sin_theta_squared, prediction.uninformed);
+    println!("error to expect: {error:.3}; a random subspace has {random:.2}");
 
     let names = task.schema().feature_names();
     for component in principal_components(covariance.matrix(), rank)?.vectors.column_iter() {

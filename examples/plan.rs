@@ -16,7 +16,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let family = MechanismFamily::DoubleCap { candidates: None, cap: None };
     let planner = Planner::new(Spectrum::new(questions, patterns, bulk)?, Rank::new(2)?, family, Bounding::UnitNorm)?;
 
-    println!("two components of {questions} questions; a guess has the error {:.2}", planner.uninformed());
+    println!("two components of {questions} questions; a random subspace has the error {:.2}", planner.uninformed());
     for epsilon in [1.0, 2.0, 4.0] {
         let epsilon = Epsilon::new(epsilon)?;
         for error in [0.5, 0.1, 0.02] {

@@ -122,7 +122,7 @@ export interface RecoverOptions extends WatchOptions {
 export interface Recovery {
   /**
    * The components, d × k numbers, row-major (feature by feature), orthonormal, most variance first; each one's largest
-   * entry is positive.
+   * entry is positive. Sparse ones are exactly 0 off the support.
    */
   readonly components: Float64Array;
   /** d. */
@@ -147,7 +147,10 @@ export interface Recovery {
   readonly eigenvalueGap: number | null;
   /** For sparse components; `null` for others. */
   readonly sparse: SparseFacts | null;
-  /** With a reference: `||sin Theta||_F^2` between the components and it, from 0 for the same subspace to k. */
+  /**
+   * With a reference: `||sin Theta||_F^2` between the components and it, 0 for the same subspace and k (1 - k/d) on
+   * average for a random one.
+   */
   readonly sinThetaSquared?: number;
 }
 
@@ -178,7 +181,10 @@ export interface Baseline {
   readonly sinThetaSquared?: number;
 }
 
-/** Components of an aggregate's estimate. */
+/**
+ * Components of an aggregate's estimate: of second moments about zero, not of the covariance, unless the task has
+ * centring. Without it a mean away from zero is the first component.
+ */
 export interface AggregateRecovery extends Recovery {
   /** The number of reports. */
   readonly records: number;

@@ -1,6 +1,7 @@
 //! The command line through the real binary, as a newcomer uses and misuses it.
 
 mod account;
+mod answer;
 #[cfg(feature = "parquet")]
 mod columnar;
 mod compare;

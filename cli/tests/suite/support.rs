@@ -96,11 +96,16 @@ impl Run {
         assert_eq!(self.stdout, "", "{self:?}");
         assert!(self.stderr.contains("error:"), "{self:?}");
         // Usage errors are wrapped to the width of the terminal.
-        let message = self.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        let message = words(&self.stderr);
         for part in parts {
             assert!(message.contains(part), "'{part}' is not in: {message}");
         }
     }
+}
+
+/// The text without its line breaks and columns.
+pub(crate) fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Ten people: three numeric columns and a categorical one.

@@ -2,6 +2,8 @@
 
 use ldp_pca::privacy::composition::Method;
 
+use crate::support::words;
+
 #[test]
 fn the_account_of_a_task_names_every_method_and_keeps_the_local_guarantee_first() {
     let folder = tempfile::tempdir().unwrap();
@@ -14,11 +16,11 @@ fn the_account_of_a_task_names_every_method_and_keeps_the_local_guarantee_first(
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ldp-pca"));
         command.args(["account", "--reports", "3", "--shuffled", "100000", "--task"]).arg(&task).args(extra);
         let output = command.output().unwrap();
-        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+        (output.status.code(), words(&String::from_utf8(output.stdout).unwrap()))
     };
     let (code, text) = run(&[]);
     assert_eq!(code, Some(0));
-    assert!(text.starts_with("one report   (2, 0)-local differential privacy: any two records"), "{text}");
+    assert!(text.starts_with("one report (2, 0)-local differential privacy: any two records"), "{text}");
     assert!(text.contains("falsely accuses 1 % of those with another finds at most 7.39 % of those with it"), "{text}");
     assert!(text.contains("in addition to the local guarantee"), "{text}");
     assert!(Method::ALL.iter().all(|method| text.contains(&method.to_string())), "{text}");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::Folder;
+use crate::support::{Folder, words};
 
 const SURVEY: &str = "plan --dimension 116 --rank 3 --spectrum 0.646,0.176,0.088,0.039 --epsilon 2";
 
@@ -69,7 +69,7 @@ fn the_pull_of_hostile_reports_is_told() {
     // Of the number that a target takes, where none is given.
     let target = folder.run(&format!("{line} --target 0.1 --json")).json();
     assert_eq!(target["hostile"]["records"], target["records_for_target"]);
-    let text = folder.run(&format!("{line} --mechanism gaussian")).ok().stdout;
+    let text = words(&folder.run(&format!("{line} --mechanism gaussian")).ok().stdout);
     assert!(
         text.contains(
             "one hostile report of n moves an eigenvalue of the covariance estimate by at most 720/n, one that passes \
@@ -77,7 +77,7 @@ fn the_pull_of_hostile_reports_is_told() {
         ),
         "{text}"
     );
-    let text = folder.run(&format!("{line} --records 20000 --hostile 300")).ok().stdout;
+    let text = words(&folder.run(&format!("{line} --records 20000 --hostile 300")).ok().stdout);
     assert!(
         text.contains("one report of 20,000 moves an eigenvalue of the covariance estimate by at most")
             && text.contains("300 of them by"),

@@ -1,0 +1,216 @@
+//! What `recover` says of its answer: what the components are about, what time did not suffice for, and on which scale
+//! errors are; and warnings of promises that are none.
+
+use nalgebra::DMatrix;
+use serde_json::{Value, json};
+
+use crate::support::{Folder, read_npy, words};
+
+/// Characters of a line that every terminal has room for.
+const WIDTH: usize = 90;
+
+/// Records of 24 features with long names, three of which vary together, about a mean away from zero; a column with
+/// ids when `ids` says so. They are collected by a task with these options.
+fn collected(ids: bool, options: &str) -> Folder {
+    let folder = Folder::new();
+    let mut text: Vec<String> = (1..=24).map(|index| format!("answer_to_question_{index}_of_the_survey")).collect();
+    if ids {
+        text.insert(0, "customer_id".into());
+    }
+    let mut records = text.join(",") + "\n";
+    for row in 0..2000 {
+        let shared = (row * 37 % 101) as f64 / 101.0 - 0.5;
+        let mut values: Vec<String> = (0..24)
+            .map(|column| {
+                let own = (row * (29 + 2 * column) % (83 + column)) as f64 / 83.0 - 0.5;
+                let value = if column < 3 { 4.0 * shared } else { 0.2 * own };
+                format!("{}", value)
+            })
+            .collect();
+        if ids {
+            values.insert(0, (500_000 + row).to_string());
+        }
+        records += &(values.join(",") + "\n");
+    }
+    folder.write("records.csv", records);
+    folder.run("schema infer records.csv --scaling none -o schema.json").ok();
+    folder.run(&format!("task new --schema schema.json --epsilon 8 {options} -o task.json")).ok();
+    folder.run("randomize records.csv -t task.json -o r.ldpr --insecure-seed 5").ok();
+    folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+    folder
+}
+
+fn assert_fits(text: &str) {
+    for line in text.lines().filter(|line| !line.starts_with("wrote ")) {
+        assert!(line.chars().count() <= WIDTH, "{} characters: {line}", line.chars().count());
+    }
+}
+
+#[test]
+fn recover_and_inspect_say_whether_components_are_about_zero_or_the_mean() {
+    let zero = "about zero: components of second moments, not of the covariance";
+    let mean = "about the estimated mean: components of the covariance";
+    for (options, centred, said) in [("", false, zero), ("--centre", true, mean)] {
+        let folder = collected(false, options);
+        let recover = "recover a.ldpa -t task.json --rank 1";
+        assert_eq!(folder.run(&format!("{recover} --json")).json()["centred"], json!(centred));
+        let text = words(&folder.run(recover).ok().stdout);
+        assert!(text.contains(said), "{text}");
+        let unpredicted = "predicted none: with centring the law of the noise is not known";
+        assert_eq!(text.contains(unpredicted), centred, "{text}");
+        for inspect in ["inspect task.json", "inspect a.ldpa -t task.json"] {
+            assert_eq!(folder.run(&format!("{inspect} --json")).json()["centred"], json!(centred));
+            let text = words(&folder.run(inspect).ok().stdout);
+            assert!(text.contains(said), "{text}");
+        }
+        let again = folder.run(&format!("task new --schema schema.json --epsilon 8 {options} -o t.json")).ok();
+        assert_eq!(words(&again.stdout).contains("hint where the mean is away from zero"), !centred, "{again:?}");
+    }
+    // Public centres in the schema serve as well.
+    let folder = collected(false, "");
+    folder.run("schema infer records.csv --scaling standard -o schema.json").ok();
+    let text = folder.run("task new --schema schema.json --epsilon 8 -o t.json").ok().stdout;
+    assert!(!text.contains("hint"), "{text}");
+}
+
+#[test]
+fn a_first_component_that_looks_like_the_mean_is_noticed() {
+    let folder = collected(true, "");
+    let text = words(&folder.run("recover a.ldpa -t task.json --rank 1").ok().stdout);
+    assert!(text.contains("notice the first component is 'customer_id' alone and holds"), "{text}");
+    assert!(text.contains("an id is no feature"), "{text}");
+    let folder = collected(true, "--centre");
+    let text = words(&folder.run("recover a.ldpa -t task.json --rank 1").ok().stdout);
+    assert!(!text.contains("notice"), "{text}");
+    assert!(text.contains("of the second moments about zero are the mean's"), "{text}");
+    let share = folder.run("recover a.ldpa -t task.json --rank 1 --json").json()["mean"]["share"].as_f64().unwrap();
+    assert!(share > 0.8, "{share}");
+    // Three features with loadings of either sign, beside noise.
+    let folder = collected(false, "");
+    let text = folder.run("recover a.ldpa -t task.json --rank 1").ok().stdout;
+    assert!(!text.contains("one sign") && !text.contains("alone"), "{text}");
+}
+
+#[test]
+fn time_that_is_up_leaves_an_answer_that_says_what_is_missing() {
+    let folder = collected(false, "--folds 3");
+    let line = "recover a.ldpa -t task.json --rank 2 --sparse --penalty cv --path=4 --bootstrap 40 --reference \
+                records.csv --plot p.svg --covariance s.csv -o c.csv --time-limit 1e-9";
+    let result = folder.run(&format!("{line} --json")).json();
+    let missing: Vec<(&str, u64)> = result["unfinished"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| (part["part"].as_str().unwrap(), part["done"].as_u64().unwrap()))
+        .filter(|(part, _)| *part != "solution")
+        .collect();
+    assert_eq!(missing, [("penalty", 0), ("path", 0), ("baselines", 0), ("bootstrap", 0), ("reference", 0)]);
+    assert_eq!((&result["unfinished"][0]["of"], &result["sparse"]["penalty_choice"]), (&json!(27), &json!("auto")));
+    assert!(result["sparse"]["relative_gap"].is_number() && result["components"].as_array().unwrap().len() == 2);
+    for absent in ["path", "confidence", "reference", "sin_theta_squared"] {
+        assert!(result.get(absent).is_none(), "{absent}");
+    }
+    // The files that were asked for are there.
+    for file in ["p.svg", "s.csv", "c.csv"] {
+        assert!(!folder.read(file).is_empty(), "{file}");
+    }
+    let text = folder.run(line).ok().stdout;
+    let said = words(&text);
+    for part in [
+        "unfinished time was up after 0 of 27 problems of cross-validation: the penalty is that of `auto`",
+        "unfinished time was up after 0 of 4 penalties of the path",
+        "unfinished time was up after none of the simpler methods",
+        "unfinished time was up after 0 of 40 replicates: there is no interval of fewer than 20",
+        "unfinished time was up after 0 records of the reference",
+    ] {
+        assert!(said.contains(part), "'{part}' is not in: {text}");
+    }
+    assert_fits(&text);
+    // Plain components have a bootstrap and a reference, too.
+    let plain = "recover a.ldpa -t task.json --rank 2 --bootstrap 40 --reference records.csv --json";
+    let result = folder.run(&format!("{plain} --time-limit 1e-9")).json();
+    assert_eq!(
+        (&result["unfinished"][0]["part"], &result["unfinished"][1]["part"]),
+        (&json!("bootstrap"), &json!("reference"))
+    );
+    let result = folder.run(&format!("{plain} --time-limit 1000")).json();
+    assert!(result.get("unfinished").is_none() && result["confidence"]["replicates"] == 40);
+    folder.run(&format!("{plain} --time-limit 0")).refused(2, &["0 is not a positive number of seconds"]);
+}
+
+#[test]
+fn exported_sparse_components_are_zero_off_the_support_and_orthonormal_on_it() {
+    let folder = collected(false, "");
+    for options in ["--penalty auto", "--penalty 0.02", "--tolerance 1e-2", "--solver admm --tolerance 1e-3"] {
+        let line = format!("recover a.ldpa -t task.json --rank 2 --sparse {options} -o c.npy --json");
+        let result = folder.run(&line).json();
+        let names: Vec<&str> = result["feature_names"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let support: Vec<&str> =
+            result["sparse"]["support"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let (shape, loadings) = read_npy(&folder.read("c.npy"));
+        let exported = DMatrix::from_row_slice(shape[0] as usize, shape[1] as usize, &loadings);
+        assert_eq!(exported.shape(), (24, 2));
+        for (row, name) in exported.row_iter().zip(&names) {
+            assert!(support.contains(name) || row.iter().all(|loading| *loading == 0.0), "{options} {name} {row}");
+        }
+        assert!((exported.tr_mul(&exported) - DMatrix::identity(2, 2)).norm() < 1e-12, "{options}");
+        for (index, component) in result["components"].as_array().unwrap().iter().enumerate() {
+            let printed: Vec<f64> = component.as_array().unwrap().iter().filter_map(Value::as_f64).collect();
+            assert_eq!(printed, exported.column(index).as_slice());
+        }
+    }
+}
+
+#[test]
+fn parameters_that_promise_next_to_nothing_are_warned_of() {
+    let folder = Folder::with_task();
+    let much = "--mechanism gaussian --epsilon 21 --dimension 4 --rank 1 --records 50";
+    let gaussian = "task new --schema schema.json --mechanism gaussian -o t.json";
+    for (line, said) in [
+        (format!("{gaussian} --epsilon 21 --delta 1e-3"), "warning: epsilon 21"),
+        (format!("{gaussian} --epsilon 1 --delta 0.999"), "warning: delta 0.999"),
+        ("account -t t.json".to_owned(), "warning: delta 0.999"),
+        ("account -t task.json --delta 0.5".to_owned(), "warning: delta 0.5"),
+        (format!("plan --spectrum 0.5 {much}"), "warning: epsilon 21"),
+        (format!("simulate --trials 1 {much}"), "warning: epsilon 21"),
+    ] {
+        let run = folder.run(&line).ok();
+        assert!(run.stderr.contains(said), "{run:?}");
+    }
+    for line in
+        ["task new --schema schema.json --epsilon 16 -o t.json", &format!("{gaussian} --epsilon 1 --delta 1e-3")]
+    {
+        let run = folder.run(line).ok();
+        assert_eq!(run.stderr, "", "{run:?}");
+    }
+}
+
+#[test]
+fn errors_are_on_one_scale_and_lines_fit_a_terminal() {
+    let folder = collected(false, "--folds 3");
+    let whole = "recover a.ldpa -t task.json --rank 4 --reference records.csv --hostile 30";
+    let text = folder.run(whole).ok().stdout;
+    // k (1 - k/d) of 4 components of 24 features.
+    assert_eq!(words(&text).matches("(0 is the same subspace, 3.33 a random one)").count(), 2, "{text}");
+    assert_fits(&text);
+    let spectrum = "--dimension 24 --spectrum 0.5,0.1,0.05,0.02 --rank 4 --epsilon 2 --records 100000 --target 0.5";
+    for line in [
+        &format!("{whole} --sparse --penalty cv --path=5 --bootstrap 20"),
+        "inspect task.json",
+        "inspect schema.json",
+        "inspect a.ldpa -t task.json",
+        "task new --schema schema.json --epsilon 2 -o t.json",
+        "task new --schema schema.json --epsilon 2 --centre -o t.json",
+        &format!("plan {spectrum} --shuffled --sparsity 3"),
+        "simulate --epsilon 2 --dimension 24 --rank 4 --records 200 --trials 12 --reports drawn",
+        "account -t task.json --reports 3 --shuffled 1000",
+    ] {
+        assert_fits(&folder.run(line).ok().stdout);
+    }
+    for line in
+        [format!("plan {spectrum}"), "simulate --epsilon 2 --dimension 24 --rank 4 --records 200 --trials 1".into()]
+    {
+        let text = words(&folder.run(&line).ok().stdout);
+        assert!(text.contains("(0 is the same subspace, 3.33 a random one)"), "{text}");
+    }
+}
