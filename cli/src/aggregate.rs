@@ -12,8 +12,9 @@ use ldp_pca::task::Task;
 use serde::Serialize;
 
 use super::error::{CliError, InFile as _, Result};
-use super::files::{self, Output};
+use super::files;
 use super::output::{Format, grouped, reading};
+use super::writing::{Kind, Output, Target};
 
 /// Sum reports, and sums of reports. A report that occurs twice (by its id) is counted once.
 #[derive(Args)]
@@ -25,8 +26,8 @@ pub(super) struct AggregateCommand {
     #[arg(short, long)]
     task: PathBuf,
     /// Where to write the aggregate
-    #[arg(short, long)]
-    output: PathBuf,
+    #[arg(short, long, value_parser = Target::parser(Kind::Aggregate))]
+    output: Target,
     /// Leave out bytes that are not valid reports, and count them, instead of stopping at the first
     #[arg(long)]
     skip_invalid: bool,
@@ -46,13 +47,15 @@ struct AggregateResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     first_skipped: Option<String>,
     seconds: f64,
-    output: PathBuf,
+    output: Target,
 }
 
 impl AggregateCommand {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
         let task = files::task(&self.task)?;
+        // Before the work, which may take hours.
+        let mut output = Output::create(&self.output)?;
         let threads = self.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
         let threads = threads.or(std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
         let mut collection = Collection {
@@ -68,9 +71,8 @@ impl AggregateCommand {
         for input in &self.inputs {
             collection.add_file(input)?;
         }
-        let mut output = Output::create(&self.output)?;
         let written = collection.aggregate.visit_bytes(|part| output.write_all(part));
-        written.in_file(&self.output)?;
+        written.map_err(|error| output.failed(error))?;
         output.finish()?;
         let result = AggregateResult {
             records: collection.aggregate.records(),
@@ -88,7 +90,7 @@ impl AggregateCommand {
             if let Some(first) = &result.first_skipped {
                 text += &format!("left out {} invalid reports, the first {first}\n", grouped(result.skipped));
             }
-            text + &format!("wrote {}\n", result.output.display())
+            text + &format!("wrote {}\n", result.output)
         })
     }
 }
@@ -107,13 +109,10 @@ struct Collection<'a> {
 impl Collection<'_> {
     fn add_file(&mut self, path: &Path) -> Result<()> {
         let (file, length) = files::open(path)?;
-        let mut content = BufReader::with_capacity(1 << 20, reading("aggregating", length).wrap_read(file));
-        let start = std::io::BufRead::fill_buf(&mut content).in_file(path)?;
-        if start.starts_with(b"LDPA") {
-            let mut bytes = Vec::new();
-            content.read_to_end(&mut bytes).in_file(path)?;
-            let other = Aggregate::from_bytes(&bytes, self.task).in_file(path)?;
-            return Ok(self.aggregate.merge(&other)?);
+        let content = BufReader::with_capacity(1 << 20, reading("aggregating", length).wrap_read(file));
+        let (start, mut content) = files::start(content, 4).in_file(path)?;
+        if start == b"LDPA" {
+            return Ok(self.aggregate.merge(&files::aggregate_of(path, content, self.task)?)?);
         }
         let length = report_bytes(self.task);
         let size = (BATCH_BYTES / length).clamp(1, BATCH);

@@ -85,6 +85,7 @@ impl Demo {
         let started = Instant::now();
         let schema = match &self.records {
             Some(path) => {
+                files::can_be_read_twice(path)?;
                 let options = InferenceOptions { ignore: self.ignore.clone(), ..InferenceOptions::default() };
                 infer(path, self.opening, &options)?.schema
             }

@@ -1,8 +1,8 @@
-//! Files: whole documents, matrices, and output that is written completely or not at all.
+//! Files that are read: whole documents, and matrices.
 
 use core::fmt::Display;
-use std::fs::{self, File, TryLockError};
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::fs::{File, TryLockError};
+use std::io::{BufReader, Cursor, Read, StdinLock};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
@@ -11,21 +11,66 @@ use ldp_pca::linalg::{EigenError, SymmetricMatrix};
 use ldp_pca::schema::Schema;
 use ldp_pca::task::{MAX_TASK_BYTES, Task};
 use nalgebra::DMatrix;
-use npyz::{DType, NpyFile, Order, WriterBuilder};
+use npyz::{DType, NpyFile, Order};
 
 use super::error::{CliError, InFile as _, Result};
 
-/// Opens a file, and returns its length in bytes.
-pub(super) fn open(path: &Path) -> Result<(File, u64)> {
+/// Whether a path is `-`: standard input, or standard output. A file of that name is `./-`.
+pub(super) fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Refuses standard input where records are read once for their schema, and once more for what they hold.
+pub(super) fn can_be_read_twice(path: &Path) -> Result<()> {
+    if is_standard(path) {
+        let problem = "standard input (-) can be read once, and the schema is inferred first: give records as a file";
+        return Err(CliError::usage(problem));
+    }
+    Ok(())
+}
+
+/// What a command reads.
+pub(super) enum Input {
+    File(File),
+    Standard(StdinLock<'static>),
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Self::File(file) => file.read(buffer),
+            Self::Standard(input) => input.read(buffer),
+        }
+    }
+}
+
+/// Opens a file, and returns its length in bytes. That of standard input is not known, and given as 0.
+pub(super) fn open(path: &Path) -> Result<(Input, u64)> {
+    if is_standard(path) {
+        return Ok((Input::Standard(std::io::stdin().lock()), 0));
+    }
     let file = File::open(path).in_file(path)?;
     let bytes = file.metadata().map_or(0, |metadata| metadata.len());
-    Ok((file, bytes))
+    Ok((Input::File(file), bytes))
+}
+
+/// The first `length` bytes of a content, or fewer where it ends, and the whole content. A pipe may give these bytes
+/// one by one.
+pub(super) fn start<R: Read>(mut content: R, length: u64) -> std::io::Result<(Vec<u8>, impl Read + use<R>)> {
+    let mut start = Vec::new();
+    content.by_ref().take(length).read_to_end(&mut start)?;
+    Ok((start.clone(), Cursor::new(start).chain(content)))
 }
 
 /// Reads a text document of bounded size.
 pub(super) fn text(path: &Path) -> Result<String> {
+    text_of(path, open(path)?.0)
+}
+
+/// The same from a reader; `path` is for messages.
+pub(super) fn text_of(path: &Path, content: impl Read) -> Result<String> {
     let mut text = String::new();
-    open(path)?.0.take(MAX_TASK_BYTES as u64 + 1).read_to_string(&mut text).in_file(path)?;
+    content.take(MAX_TASK_BYTES as u64 + 1).read_to_string(&mut text).in_file(path)?;
     Ok(text)
 }
 
@@ -41,7 +86,14 @@ pub(super) fn schema(path: &Path) -> Result<Schema> {
 
 /// Reads the aggregate of a task.
 pub(super) fn aggregate(path: &Path, task: &Task) -> Result<Aggregate> {
-    Aggregate::from_bytes(&fs::read(path).in_file(path)?, task).in_file(path)
+    aggregate_of(path, open(path)?.0, task)
+}
+
+/// The same from a reader; `path` is for messages.
+pub(super) fn aggregate_of(path: &Path, mut content: impl Read, task: &Task) -> Result<Aggregate> {
+    let mut bytes = vec![];
+    content.read_to_end(&mut bytes).in_file(path)?;
+    Aggregate::from_bytes(&bytes, task).in_file(path)
 }
 
 /// The first line of a file of tokens that is not empty.
@@ -61,89 +113,10 @@ pub(super) fn locked(path: &Path, busy: &str) -> Result<File> {
     }
 }
 
-/// A file that gets its name only when it is complete. A device or a pipe is written to directly.
-pub(super) struct Output {
-    writer: BufWriter<File>,
-    /// The place of the content until it is complete.
-    partial: Option<PathBuf>,
-    path: PathBuf,
-}
-
-impl Output {
-    pub(super) fn create(path: &Path) -> Result<Self> {
-        let failed = |error| CliError::file(path, format!("cannot write it: {error}"));
-        // A link stays a link: the file it leads to is replaced.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let existing = fs::metadata(&path).ok();
-        if existing.as_ref().is_some_and(fs::Metadata::is_dir) {
-            return Err(failed(std::io::ErrorKind::IsADirectory.into()));
-        }
-        let partial = match existing {
-            Some(existing) if !existing.is_file() => None,
-            _ => {
-                let mut name = path.file_name().unwrap_or_default().to_owned();
-                name.push(".partial");
-                Some(path.with_file_name(name))
-            }
-        };
-        let file = match &partial {
-            Some(partial) => File::create(partial),
-            None => File::options().write(true).open(&path),
-        };
-        Ok(Self { writer: BufWriter::with_capacity(1 << 20, file.map_err(failed)?), partial, path })
-    }
-
-    /// Writes it all and gives the file its name.
-    pub(super) fn finish(mut self) -> Result<()> {
-        self.writer.flush().in_file(&self.path)?;
-        if let Some(partial) = &self.partial {
-            fs::rename(partial, &self.path).in_file(&self.path)?;
-            self.partial = None;
-        }
-        Ok(())
-    }
-}
-
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.writer.write(bytes)
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.writer.flush()
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        if let Some(partial) = &self.partial {
-            // What a failed command leaves is not a result. If it cannot be removed, its name says so.
-            let _ = fs::remove_file(partial);
-        }
-    }
-}
-
-/// Writes a whole file at once.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut output = Output::create(path)?;
-    output.write_all(bytes).in_file(path)?;
-    output.finish()
-}
-
-/// Writes rows of fields as CSV.
-pub(super) fn write_csv<R: IntoIterator<Item: AsRef<[u8]>>>(
-    path: &Path,
-    rows: impl IntoIterator<Item = R>,
-) -> Result<()> {
-    let mut writer = csv::Writer::from_writer(vec![]);
-    rows.into_iter().try_for_each(|row| writer.write_record(row)).in_file(path)?;
-    write(path, &writer.into_inner().in_file(path)?)
-}
-
 /// A buffered reader that unpacks content in gzip, whatever the file's name.
 pub(super) fn unpacked<'a>(path: &Path, raw: impl Read + 'a) -> Result<Box<dyn std::io::BufRead + 'a>> {
-    use std::io::BufRead as _;
-    let mut raw = BufReader::with_capacity(1 << 16, raw);
-    let start = raw.fill_buf().in_file(path)?;
+    let (start, raw) = start(raw, 2).in_file(path)?;
+    let raw = BufReader::with_capacity(1 << 16, raw);
     if start.starts_with(&[0x1f, 0x8b]) {
         Ok(Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(raw))))
     } else {
@@ -257,7 +230,7 @@ fn checked<R: Read>(mut reader: R) -> std::io::Result<impl Read + use<R>> {
     if product(shape).is_none() {
         return refused("its header claims more than a file can hold: the header is wrong".into());
     }
-    Ok(std::io::Cursor::new(start).chain(reader))
+    Ok(Cursor::new(start).chain(reader))
 }
 
 /// The product of all numbers in the text, except zeros, and of the bytes of the largest element; `None` where it
@@ -352,20 +325,4 @@ impl NpyRows<'_> {
         }
         Ok(DMatrix::from_vec(columns, count, values))
     }
-}
-
-/// Writes a matrix as NPY, row by row.
-pub(super) fn write_matrix(path: &Path, matrix: &DMatrix<f64>) -> Result<()> {
-    let mut output = Output::create(path)?;
-    let shape = [matrix.nrows() as u64, matrix.ncols() as u64];
-    let written = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut output).begin_nd().and_then(
-        |mut writer| {
-            for row in matrix.row_iter() {
-                writer.extend(row.iter().copied())?;
-            }
-            writer.finish()
-        },
-    );
-    written.in_file(path)?;
-    output.finish()
 }

@@ -1,7 +1,6 @@
 //! The `inspect` command: the content of a file.
 
-use std::fs::File;
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -60,13 +59,12 @@ enum Content {
 
 impl Inspect {
     pub(super) fn run(self) -> Result<()> {
-        let mut start = [0; 4];
-        let mut file = File::open(&self.file).in_file(&self.file)?;
-        let held = file.read(&mut start).in_file(&self.file)?;
-        let content = match &start[..held] {
-            b"LDPR" => self.reports(&self.task()?)?,
-            b"LDPA" => self.aggregate(&self.task()?)?,
-            _ => self.document()?,
+        let file = BufReader::with_capacity(1 << 16, files::open(&self.file)?.0);
+        let (start, content) = files::start(file, 4).in_file(&self.file)?;
+        let content = match &start[..] {
+            b"LDPR" => self.reports(content, &self.task()?)?,
+            b"LDPA" => self.aggregate(content, &self.task()?)?,
+            _ => self.document(content)?,
         };
         self.format.print(&content, Content::text)
     }
@@ -80,11 +78,16 @@ impl Inspect {
         files::task(task)
     }
 
-    fn reports(&self, task: &Task) -> Result<Content> {
-        let bytes = std::fs::read(&self.file).in_file(&self.file)?;
+    fn reports(&self, mut content: impl Read, task: &Task) -> Result<Content> {
         let (mut reports, mut invalid, mut first_id, mut first_invalid) = (0, 0, None, None);
-        for (position, chunk) in (1u64..).zip(bytes.chunks(report_bytes(task))) {
-            match Report::from_bytes(chunk, task) {
+        let mut bytes = vec![];
+        for position in 1u64.. {
+            bytes.clear();
+            content.by_ref().take(report_bytes(task) as u64).read_to_end(&mut bytes).in_file(&self.file)?;
+            if bytes.is_empty() {
+                break;
+            }
+            match Report::from_bytes(&bytes, task) {
                 Ok(report) => {
                     reports += 1;
                     first_id.get_or_insert_with(|| report.id().to_string());
@@ -98,8 +101,8 @@ impl Inspect {
         Ok(Content::Reports { reports, report_bytes: report_bytes(task), first_id, invalid, first_invalid })
     }
 
-    fn aggregate(&self, task: &Task) -> Result<Content> {
-        let aggregate = files::aggregate(&self.file, task)?;
+    fn aggregate(&self, content: impl Read, task: &Task) -> Result<Content> {
+        let aggregate = files::aggregate_of(&self.file, content, task)?;
         Ok(Content::Aggregate {
             task: aggregate.task().to_string(),
             centred: task.centring().is_some(),
@@ -112,8 +115,8 @@ impl Inspect {
         })
     }
 
-    fn document(&self) -> Result<Content> {
-        let text = files::text(&self.file)?;
+    fn document(&self, content: impl Read) -> Result<Content> {
+        let text = files::text_of(&self.file, content)?;
         let task_error = match Task::from_json(&text) {
             Ok(task) => return Ok(Content::Task(TaskSummary::of(&task))),
             Err(error) => error,

@@ -1,5 +1,5 @@
-//! The command line `ldp-pca`, with one file per subcommand. `files`, `records` and `output` have reading, writing and
-//! the terminal.
+//! The command line `ldp-pca`, with one file per subcommand. `files` and `records` have reading, `writing` has
+//! writing, and `output` the terminal.
 //!
 //! Exit codes: 0 ok, 1 failed, 2 wrong usage. Results go to standard output as text, or as one JSON document with
 //! `--json`; progress and notes go to standard error, and progress only when that is a terminal.
@@ -35,16 +35,17 @@ mod solve;
 mod solver;
 mod store;
 mod task;
+mod writing;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 /// Principal components of data that never leaves its owner's device.
 ///
 /// The steps of a collection: schema infer (from a public sample), task new, randomize (on each device), aggregate,
 /// recover. `plan` and `simulate` show beforehand what to expect, `serve` collects over HTTP, and `demo` does
-/// everything on this machine.
+/// everything on this machine. A file named - is standard input, or standard output.
 #[derive(Parser)]
 #[command(name = "ldp-pca", version, max_term_width = 110)]
 struct Arguments {
@@ -95,8 +96,10 @@ enum Command {
 
 /// Parses the arguments, runs the command, and reports its error.
 pub fn run() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
+    let matches = writing::with_force(Arguments::command()).try_get_matches();
+    let parsed = matches.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
+    let (arguments, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => {
             // Help and version are not failures; everything else is wrong usage.
             let code = if error.use_stderr() { 2 } else { 0 };
@@ -105,7 +108,7 @@ pub fn run() -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    let result = match arguments.command {
+    let result = writing::check(&matches).and_then(|()| match arguments.command {
         Command::Schema(command) => command.run(),
         Command::Task(command) => command.run(),
         Command::Randomize(command) => command.run(),
@@ -124,7 +127,7 @@ pub fn run() -> ExitCode {
         Command::Store(command) => command.run(),
         Command::DpsPca(command) => command.run(),
         Command::Demo(command) => command.run(),
-    };
+    });
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,

@@ -1,7 +1,7 @@
 //! Results for people and for programs, and progress on a terminal.
 
-use std::io::{Write as _, stderr, stdout};
-use std::path::Path;
+use std::io::{Stdout, Write, stderr, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
@@ -20,14 +20,16 @@ pub(super) struct Format {
 }
 
 impl Format {
-    /// Prints `result` as JSON, or `text` of it, in lines that fit a terminal.
+    /// Prints `result` as JSON, or `text` of it, in lines that fit a terminal: on standard output, or where that is
+    /// taken on standard error.
     pub(super) fn print<T: Serialize>(self, result: &T, text: impl FnOnce(&T) -> String) -> Result<()> {
         self.print_laid_out(result, |result| fitted(&text(result)))
     }
 
-    /// Prints `result` as JSON, or `text` of it, which chooses the length of its lines itself.
+    /// The same of a `text` that chooses the length of its lines itself.
     pub(super) fn print_laid_out<T: Serialize>(self, result: &T, text: impl FnOnce(&T) -> String) -> Result<()> {
-        let mut out = stdout().lock();
+        let is_taken = TAKEN.load(Ordering::Relaxed);
+        let mut out: Box<dyn Write> = if is_taken { Box::new(stderr().lock()) } else { Box::new(stdout().lock()) };
         if self.json {
             serde_json::to_writer_pretty(&mut out, result).map_err(std::io::Error::from)?;
             writeln!(out)?;
@@ -37,6 +39,15 @@ impl Format {
         out.flush()?;
         Ok(())
     }
+}
+
+/// Whether standard output has the content of a file.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Standard output, for the content of a file.
+pub(super) fn take_stdout() -> Stdout {
+    TAKEN.store(true, Ordering::Relaxed);
+    stdout()
 }
 
 /// A bar for work of known size; silent where standard error is not a terminal. Like the others here, it is cleared
@@ -77,8 +88,8 @@ pub(super) fn first<T: ToString>(items: impl IntoIterator<Item = T>, most: usize
 }
 
 /// "wrote FILE".
-pub(super) fn wrote(path: Option<&Path>) -> String {
-    path.map(|path| format!("{WROTE}{}\n", path.display())).unwrap_or_default()
+pub(super) fn wrote(target: Option<impl core::fmt::Display>) -> String {
+    target.map(|target| format!("{WROTE}{target}\n")).unwrap_or_default()
 }
 
 const WROTE: &str = "wrote ";

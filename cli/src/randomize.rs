@@ -15,10 +15,11 @@ use ldp_pca::task::Task;
 use serde::{Deserialize, Serialize};
 
 use super::error::{CliError, InFile as _, Result};
-use super::files::{self, Output};
+use super::files;
 use super::output::{Format, grouped, note};
 use super::parallel::on_all_cores;
 use super::records::{self, Counts, Reading};
+use super::writing::{Kind, Output, Target};
 
 #[derive(Args)]
 pub(super) struct Randomize {
@@ -29,8 +30,8 @@ pub(super) struct Randomize {
     #[arg(short, long)]
     task: PathBuf,
     /// Where to write the reports
-    #[arg(short, long)]
-    output: PathBuf,
+    #[arg(short, long, value_parser = Target::parser(Kind::Reports))]
+    output: Target,
     #[command(flatten)]
     reading: Reading,
     /// Ids that an aggregator issued, at least one per record: a file with the answer of POST /tasks/{id}/seeds
@@ -52,7 +53,7 @@ struct RandomizeResult {
     guarantee: Option<Guarantee>,
     private: bool,
     seconds: f64,
-    output: PathBuf,
+    output: Target,
 }
 
 /// The randomization of records: many at a time, on all cores.
@@ -187,7 +188,8 @@ impl Randomize {
             randomizer.add_ids(ids);
         }
         let counts = randomize_file(&self.records, &task, self.reading, randomizer, |reports| {
-            reports.iter().try_for_each(|report| output.write_all(&report.to_bytes())).in_file(&self.output)
+            let written = reports.iter().try_for_each(|report| output.write_all(&report.to_bytes()));
+            written.map_err(|error| output.failed(error))
         })?;
         if counts.records == 0 {
             return Err(CliError::file(&self.records, no_records(&counts)));
@@ -222,7 +224,7 @@ impl Randomize {
                     grouped(counts.missing)
                 );
             }
-            text + &format!("wrote {}\n", result.output.display())
+            text + &format!("wrote {}\n", result.output)
         })
     }
 }

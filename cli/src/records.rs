@@ -21,7 +21,7 @@ use serde::Serialize;
 use super::choice::{Choice, one_of};
 use super::columnar::{self, ColumnarRows};
 use super::error::{CliError, InFile as _, Result};
-use super::files::{self, NpyRows, unpacked};
+use super::files::{self, Input, NpyRows, unpacked};
 use super::output::reading;
 
 const HEADERS: [Choice<Header>; 3] = [
@@ -107,11 +107,14 @@ impl Debug for Row<'_> {
 impl RecordFile {
     /// Opens a file. `is_header` decides with `Header::Auto`, from the first line.
     pub(super) fn open(path: &Path, opening: Opening, is_header: impl Fn(&[&str]) -> bool) -> Result<Self> {
-        let (mut file, length) = files::open(path)?;
-        if columnar::is_parquet(path, &mut file)? {
+        let (mut input, length) = files::open(path)?;
+        if let Input::File(file) = &mut input
+            && columnar::is_parquet(path, file)?
+        {
+            let file = file.try_clone().in_file(path)?;
             return Ok(Self { path: path.to_owned(), rows: Rows::Columnar(ColumnarRows::parquet(path, file)?) });
         }
-        Self::new(path, reading("reading", length).wrap_read(file), opening, is_header)
+        Self::new(path, reading("reading", length).wrap_read(input), opening, is_header)
     }
 
     /// The same from the reader `raw`; `path` is its name.

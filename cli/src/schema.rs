@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use super::choice::{Choice, one_of};
 use super::error::{CliError, InFile as _, Result};
-use super::files;
 use super::output::{Format, grouped, note};
 use super::records::{Opening, RecordFile, Row, looks_like_names};
+use super::writing::{self, Kind, Target};
 
 #[derive(Subcommand)]
 pub(super) enum SchemaCommand {
@@ -30,8 +30,8 @@ pub(super) struct Infer {
     /// A public sample: CSV (with or without header), NPY, Parquet or Arrow, gzip or not
     sample: PathBuf,
     /// Where to write the schema [default: standard output]
-    #[arg(short, long)]
-    output: Option<PathBuf>,
+    #[arg(short, long, value_parser = Target::parser(Kind::Schema))]
+    output: Option<Target>,
     #[command(flatten)]
     opening: Opening,
     /// A column to leave out, by name (c1, c2, … in a file without header); may be repeated
@@ -71,7 +71,7 @@ struct InferResult {
     always_zero: Vec<String>,
     missing: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<PathBuf>,
+    output: Option<Target>,
     #[serde(skip_serializing_if = "Option::is_none")]
     schema: Option<serde_json::Value>,
 }
@@ -96,7 +96,7 @@ impl Infer {
         let inferred = infer(&self.sample, self.opening, &options)?;
         let json = serde_json::to_string_pretty(&inferred.schema).map_err(CliError::failed)?;
         if let Some(output) = &self.output {
-            files::write(output, format!("{json}\n").as_bytes())?;
+            writing::write(output, format!("{json}\n").as_bytes())?;
         }
         let result = InferResult {
             rows: inferred.rows,
@@ -108,12 +108,8 @@ impl Infer {
         };
         self.format.print(&result, |result| {
             let Some(output) = &result.output else { return json };
-            let mut text = format!(
-                "{} rows give {} features\nwrote {}\n",
-                grouped(result.rows),
-                result.features,
-                output.display()
-            );
+            let mut text =
+                format!("{} rows give {} features\nwrote {output}\n", grouped(result.rows), result.features,);
             if !result.always_zero.is_empty() {
                 text += &format!("left out, zero or missing in every row: {}\n", result.always_zero.join(", "));
             }

@@ -1,6 +1,6 @@
 //! The `solve` command: the sparse problem for a given matrix.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
@@ -12,6 +12,7 @@ use super::files;
 use super::output::{Format, first, spinner, wrote};
 use super::parameters;
 use super::solver::{self, SolverArguments};
+use super::writing::{self, Kind, Target};
 
 /// Solve the sparse (Fantope) problem for a matrix
 ///
@@ -31,8 +32,8 @@ pub(super) struct Solve {
     #[command(flatten)]
     solver: SolverArguments,
     /// Where to write the feasible solution X (NPY)
-    #[arg(short, long)]
-    output: Option<PathBuf>,
+    #[arg(short, long, value_parser = Target::parser(Kind::Matrix))]
+    output: Option<Target>,
     #[command(flatten)]
     format: Format,
 }
@@ -58,7 +59,7 @@ struct SolveResult {
     /// Every certificate of the whole problem, in order.
     history: Vec<HistoryEntry>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<PathBuf>,
+    output: Option<Target>,
 }
 
 impl Solve {
@@ -74,7 +75,7 @@ impl Solve {
         drop(spinner);
         let seconds = started.elapsed().as_secs_f64();
         if let Some(output) = &self.output {
-            files::write_matrix(output, &solution.feasible())?;
+            writing::write_matrix(output, &solution.feasible())?;
         }
         let result = SolveResult {
             status: solution.status,
@@ -112,7 +113,7 @@ impl SolveResult {
             self.support.len(),
             self.dimension,
             first(&self.support, 30),
-            wrote(self.output.as_deref().map(Path::new))
+            wrote(self.output.as_ref())
         )
     }
 }

@@ -1,7 +1,6 @@
 //! The `store` commands: upkeep of an aggregator's folder.
 
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ldp_pca::task::TaskDigest;
@@ -9,8 +8,9 @@ use ldp_pca_server::maintenance::{self, Layout, MergedTask, Repaired, Verified};
 use serde::Serialize;
 
 use super::error::{CliError, Result};
-use super::files::Output;
+use super::files::is_standard;
 use super::output::{Format, grouped, reading};
+use super::writing::{Kind, Output, Target};
 
 /// Maintain the folder of an aggregator (`serve --data`) while no server has it open
 #[derive(Subcommand)]
@@ -116,9 +116,9 @@ pub(super) struct Export {
     /// The task's digest, or the first part of it; not needed if the folder has one task
     #[arg(short, long)]
     task: Option<String>,
-    /// Where to write the reports; - is standard output
-    #[arg(short, long)]
-    output: PathBuf,
+    /// Where to write the reports
+    #[arg(short, long, value_parser = Target::parser(Kind::Reports))]
+    output: Target,
     /// Write a Parquet file instead of the plain sequence that `aggregate` reads
     #[arg(long)]
     parquet: bool,
@@ -132,7 +132,7 @@ struct ExportResult {
     reports: u64,
     /// Damaged reports that were left out.
     lost: u64,
-    output: PathBuf,
+    output: Target,
 }
 
 impl Export {
@@ -140,18 +140,14 @@ impl Export {
         let tasks = maintenance::tasks(&self.folder).map_err(CliError::failed)?;
         let task = choose(&tasks, self.task.as_deref().unwrap_or_default(), "tasks", "--task")?;
         let layout = if self.parquet { Layout::Parquet } else { Layout::Plain };
-        let export = |output: &mut dyn Write| {
-            with_bar("exporting", |progress| maintenance::export(&self.folder, task, layout, output, progress))
-        };
-        if self.output == Path::new("-") {
-            let mut output = BufWriter::new(std::io::stdout().lock());
-            let exported = export(&mut output)?;
-            output.flush()?;
+        let mut output = Output::create(&self.output)?;
+        let exported =
+            with_bar("exporting", |progress| maintenance::export(&self.folder, task, layout, &mut output, progress));
+        let exported = exported.map_err(|error| output.closed().unwrap_or(error))?;
+        output.finish()?;
+        if is_standard(&self.output) {
             return if exported.lost == 0 { Ok(()) } else { Err(CliError::Failed(left_out(exported.lost))) };
         }
-        let mut output = Output::create(&self.output)?;
-        let exported = export(&mut output)?;
-        output.finish()?;
         let result = ExportResult {
             task: task.to_string(),
             reports: exported.reports,
@@ -159,7 +155,7 @@ impl Export {
             output: self.output,
         };
         self.format.print(&result, |result| {
-            let mut text = format!("{} reports written to {}\n", grouped(result.reports), result.output.display());
+            let mut text = format!("{} reports written to {}\n", grouped(result.reports), result.output);
             if result.lost > 0 {
                 text += &left_out(result.lost);
             }

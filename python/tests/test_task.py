@@ -78,7 +78,8 @@ def test_it_is_the_task_of_the_command_line(command, tmp_path: Path) -> None:
         (["--epsilon", 1, "--mechanism", "gaussian-paper"], {"epsilon": 1, "mechanism": "gaussian-paper"}),
     ]:
         output = tmp_path / "task.json"
-        answer = command("task", "new", "--schema", tmp_path / "schema.json", *arguments, "-o", output)
+        written = ["-o", output, "--force"]
+        answer = command("task", "new", "--schema", tmp_path / "schema.json", *arguments, *written)
         task = Task(SCHEMA, **parameters)
         assert task.digest == answer["digest"]
         assert task.entry_deviation == answer["entry_deviation"]

@@ -104,14 +104,14 @@ test("a chosen file is what every chart is about, and its files are the command 
   // Other choices, other files: numbers with all their digits.
   await page.selectOption("#own-scaling", "standard");
   await saying(page, "#own-status", /^The charts below/);
-  command("schema", "infer", SURVEY, "--scaling", "standard", "--ignore", "chess", "--output", schema);
+  command("schema", "infer", SURVEY, "--scaling", "standard", "--ignore", "chess", "--output", schema, "--force");
   await page.fill("#own-ignore", "chess");
   await page.locator("#own-ignore").blur();
   await saying(page, "#own-facts", /give 11 features/);
   assert.equal((await saved(page, "#own-schema")).text, readFileSync(schema, "utf8"));
   await page.selectOption("#own-mechanism", "gaussian");
   const gaussian = ["--mechanism", "gaussian", "--epsilon", "2", "--delta", "1e-6"];
-  command("task", "new", "--schema", schema, ...gaussian, "--output", task);
+  command("task", "new", "--schema", schema, ...gaussian, "--output", task, "--force");
   assert.equal((await saved(page, "#own-task")).text, readFileSync(task, "utf8"));
 
   await page.click("#own-back");

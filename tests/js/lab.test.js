@@ -362,7 +362,7 @@ describe("what to expect", () => {
         const path = join(folder, "task.json");
         const mechanism = type === "gaussian" ? ["--delta", "1e-6"] : [];
         const options = ["--schema", schema, "--epsilon", String(epsilon), "--mechanism", type, ...mechanism];
-        command("task", "new", ...options, "-o", path);
+        command("task", "new", ...options, "-o", path, "--force");
         const stated = JSON.parse(readFileSync(path, "utf8")).mechanism;
         assert.deepEqual(recommendedMechanism({ type, epsilon }), stated);
         assert.deepEqual(

@@ -41,7 +41,7 @@ function read(bytes, options = {}) {
 /** The bytes of the schema that the command line writes for a file. */
 function inferred(path, ...options) {
   const output = join(folder, "schema.json");
-  execFileSync(cli, ["schema", "infer", path, "--output", output, ...options], { stdio: "ignore" });
+  execFileSync(cli, ["schema", "infer", path, "--output", output, "--force", ...options], { stdio: "ignore" });
   return readFileSync(output, "utf8");
 }
 

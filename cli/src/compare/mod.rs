@@ -27,6 +27,7 @@ use super::plot::{self, MethodsFigure};
 use super::randomize::no_records;
 use super::records::{self, Counts, Reading};
 use super::schema::infer;
+use super::writing::{self, Kind, Target};
 
 /// Run every method of the literature on the same records, and compare
 ///
@@ -66,8 +67,8 @@ pub(super) struct Compare {
     #[command(flatten)]
     setting: Setting,
     /// Where to draw the errors (.svg)
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::Text))]
+    plot: Option<Target>,
     /// Use the three data sets of docs/comparison.md from this folder instead of --records, and print that document
     #[arg(
         long,
@@ -133,7 +134,7 @@ impl Compare {
             first_skipped: counts.first_skipped,
         };
         if let Some(path) = &self.plot {
-            files::write(path, plot::methods(&figure(&result)).as_bytes())?;
+            writing::write(path, plot::methods(&figure(&result)).as_bytes())?;
             result.plot = Some(path.clone());
         }
         result.seconds = started.elapsed().as_secs_f64();
@@ -145,6 +146,7 @@ impl Compare {
         let schema = match &self.schema {
             Some(schema) => files::schema(schema)?,
             None => {
+                files::can_be_read_twice(path)?;
                 let options = InferenceOptions { ignore: self.ignore.clone(), ..InferenceOptions::default() };
                 infer(path, self.reading.opening, &options)?.schema
             }

@@ -1,7 +1,5 @@
 //! The result of `compare`.
 
-use std::path::PathBuf;
-
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca_literature::baselines::catalogue::key;
@@ -10,6 +8,7 @@ use ldp_pca_literature::baselines::{MethodGuarantee, Trust};
 use serde::Serialize;
 
 use crate::plot::{MethodMark, MethodsPanel};
+use crate::writing::Target;
 
 #[derive(Serialize)]
 pub(super) struct CompareResult {
@@ -31,7 +30,7 @@ pub(super) struct CompareResult {
     pub(super) epsilons: Vec<AtEpsilon>,
     pub(super) seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) plot: Option<PathBuf>,
+    pub(super) plot: Option<Target>,
 }
 
 /// The source of the records.

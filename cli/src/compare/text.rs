@@ -60,7 +60,7 @@ impl CompareResult {
         }
         text += &self.notes(width);
         text += &format!("\ntime {}\n", duration(self.seconds));
-        text + &wrote(self.plot.as_deref())
+        text + &wrote(self.plot.as_ref())
     }
 
     /// What promises are about, and those that are not what their papers claim, once for each method.

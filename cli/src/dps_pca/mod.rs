@@ -6,15 +6,13 @@ mod provide;
 mod result;
 mod start;
 
-use std::path::Path;
-
 use clap::Subcommand;
 use ldp_pca::schema::positional_name;
 use ldp_pca_dps::{Session, State};
 
 use super::error::{CliError, Result};
-use super::files;
 use super::output::first;
+use crate::writing::{self, Target};
 
 /// Find sparse components of several data providers' records; no provider shows a record
 ///
@@ -38,9 +36,9 @@ impl DpsPcaCommand {
 }
 
 /// Checks the components of a finished session, and writes them as a d × k matrix where a file is given.
-fn write_components(path: Option<&Path>, session: &Session, state: &State) -> Result<()> {
+fn write_components(target: Option<&Target>, session: &Session, state: &State) -> Result<()> {
     let components = session.check_basis(&state.basis).map_err(CliError::failed)?;
-    path.map_or(Ok(()), |path| files::write_matrix(path, &components))
+    target.map_or(Ok(()), |target| writing::write_matrix(target, &components))
 }
 
 /// The largest entries of every component.

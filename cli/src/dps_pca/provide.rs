@@ -17,6 +17,7 @@ use crate::error::{CliError, InFile as _, Result};
 use crate::files;
 use crate::output::{Format, bar, grouped, note, wrote};
 use crate::records::{Opening, RecordFile, Row, looks_like_names};
+use crate::writing::{Kind, Target};
 
 /// Take part in a session with your records
 ///
@@ -50,8 +51,8 @@ pub(crate) struct Provide {
     #[command(flatten)]
     opening: Opening,
     /// Where to write the components, as an NPY matrix of features times components
-    #[arg(short, long)]
-    output: Option<PathBuf>,
+    #[arg(short, long, value_parser = Target::parser(Kind::Matrix))]
+    output: Option<Target>,
     /// Draw from a fixed seed, for tests: such messages are NOT private
     #[arg(long, value_name = "SEED")]
     insecure_seed: Option<u64>,
@@ -71,7 +72,7 @@ struct Summary {
     private: bool,
     components: Vec<Vec<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<PathBuf>,
+    output: Option<Target>,
 }
 
 /// A provider's records, ready to answer.
@@ -98,7 +99,7 @@ impl Provide {
         let own = read_records(&self.records, self.opening, &session)?;
         note(format!("provider {number} of {}: {} records", session.parameters().providers, grouped(own.records)));
         let last = self.answer_all(&aggregator, &session, &mut memory, &own.provider)?;
-        write_components(self.output.as_deref(), &session, &last)?;
+        write_components(self.output.as_ref(), &session, &last)?;
         let summary = Summary {
             session: session.id().to_string(),
             provider: number,
@@ -124,7 +125,7 @@ impl Provide {
             if summary.scaled > 0 {
                 text += &format!("scaled {} records to the session's bound\n", grouped(summary.scaled));
             }
-            text + &described(&summary.components) + &wrote(summary.output.as_deref())
+            text + &described(&summary.components) + &wrote(summary.output.as_ref())
         })
     }
 

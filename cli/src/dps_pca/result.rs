@@ -13,6 +13,7 @@ use super::{described, write_components};
 use crate::error::{CliError, Result};
 use crate::files;
 use crate::output::{Format, wrote};
+use crate::writing::{Kind, Target};
 
 /// Show the components of a finished session
 #[derive(Args)]
@@ -30,8 +31,8 @@ pub(crate) struct ShowResult {
     #[arg(long, default_value = "http://127.0.0.1:8080")]
     url: String,
     /// Where to write the components, as an NPY matrix of features times components
-    #[arg(short, long)]
-    output: Option<PathBuf>,
+    #[arg(short, long, value_parser = Target::parser(Kind::Matrix))]
+    output: Option<Target>,
     #[command(flatten)]
     format: Format,
 }
@@ -42,7 +43,7 @@ struct Summary {
     rounds: u32,
     components: Vec<Vec<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<PathBuf>,
+    output: Option<Target>,
 }
 
 impl ShowResult {
@@ -67,7 +68,7 @@ impl ShowResult {
                 missing.join(", ")
             )));
         }
-        write_components(self.output.as_deref(), &session, &state)?;
+        write_components(self.output.as_ref(), &session, &state)?;
         let summary = Summary {
             session: self.session.to_string(),
             rounds: session.parameters().rounds,
@@ -79,7 +80,7 @@ impl ShowResult {
                 "after {} rounds\n{}{}",
                 summary.rounds,
                 described(&summary.components),
-                wrote(summary.output.as_deref())
+                wrote(summary.output.as_ref())
             )
         })
     }

@@ -1,8 +1,7 @@
 //! The `dps-pca start` command: a new session.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -19,6 +18,7 @@ use crate::choice::{Choice, one_of};
 use crate::error::{CliError, InFile as _, Result};
 use crate::files;
 use crate::output::Format;
+use crate::writing::write_private;
 
 /// Fix the parameters of a session, and make the providers' tokens
 #[derive(Args)]
@@ -112,7 +112,7 @@ impl Start {
         fs::create_dir_all(&self.tokens).in_file(&self.tokens)?;
         let mut tokens = Vec::new();
         for (path, token) in (1..).map(path).zip(given) {
-            write_private(&path, token)?;
+            write_private(&path, format!("{token}\n").as_bytes())?;
             tokens.push(path);
         }
         let summary = Summary { session: session.id().to_string(), guarantee, sigma: session.scale().sigma(), tokens };
@@ -129,18 +129,4 @@ impl Start {
             )
         })
     }
-}
-
-/// Writes a token that its owner alone may read: as a new file, which then replaces an existing one. The creator of
-/// that one could still read it.
-fn write_private(path: &Path, token: &str) -> Result<()> {
-    let temporary = path.with_extension("token.new");
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    // The rest of a start that was killed. If somebody else creates it again, the next line fails.
-    let _ = fs::remove_file(&temporary);
-    let written = options.open(&temporary).and_then(|mut file| writeln!(file, "{token}"));
-    written.and_then(|()| fs::rename(&temporary, path)).in_file(path)
 }

@@ -1,7 +1,7 @@
 //! The data sets of a folder.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use ldp_pca_literature::experiments::data::{Connections, DataSet};
 use ldp_pca_literature::experiments::{Data, ExperimentError, Matrix};
 
 use crate::error::{CliError, InFile as _, Result};
-use crate::files::{self, NpyRows, unpacked};
+use crate::files::{self, Input, NpyRows, unpacked};
 
 /// Files named after [`DataSet::file`], with or without `.gz`; each is read once.
 pub(super) struct DataFolder {
@@ -44,7 +44,7 @@ impl DataFolder {
     fn read<T>(
         &self,
         set: &'static DataSet,
-        read: impl FnOnce(&Path, File) -> Result<T>,
+        read: impl FnOnce(&Path, Input) -> Result<T>,
     ) -> core::result::Result<Arc<T>, ExperimentError> {
         let path = self.file(set).ok_or(ExperimentError::Missing(set))?;
         let found = files::open(&path).and_then(|(file, _)| read(&path, file)).map(Arc::new);

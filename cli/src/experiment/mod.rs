@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::error::{CliError, InFile as _, Result};
 use super::output::Format;
+use super::writing::{self, Kind, Target};
 
 /// Run the tables and figures of the literature again
 #[derive(Subcommand)]
@@ -130,7 +131,7 @@ impl Run {
         let outcomes = job.run(&experiments)?;
         let report = self.out.join("index.html");
         let sections = job.sections(&experiments)?;
-        super::files::write(&report, html::report(&sections).as_bytes())?;
+        writing::write(&Target::new(report.clone(), Kind::Text), html::report(&sections).as_bytes())?;
         let summary = run::Summary { report: report.display().to_string(), experiments: &outcomes };
         self.format.print(&summary, run::Summary::text)?;
         let failed = outcomes.iter().filter(|outcome| outcome.is_failure(named)).map(|outcome| outcome.name);

@@ -16,7 +16,8 @@ use super::kept::{Head, Kept, key_of};
 use crate::error::{CliError, Result};
 use crate::output::{bar, note};
 use crate::parallel::on_all_cores;
-use crate::{files, plot};
+use crate::plot;
+use crate::writing::{self, Kind, Target};
 
 /// The part that all experiments of a run share.
 pub(super) struct Job<'a> {
@@ -203,13 +204,13 @@ impl Job<'_> {
     }
 
     fn write(&self, experiment: &dyn Experiment, scale: Scale, table: &Table) -> Result<()> {
-        let path = |ending: &str| self.out.join(format!("{}.{ending}", experiment.name()));
+        let target = |ending: &str| Target::new(self.out.join(format!("{}.{ending}", experiment.name())), Kind::Text);
         let head = table.columns().iter().map(ToString::to_string).collect::<Vec<_>>();
         let rows = table.rows().map(|row| row.values().iter().map(Value::to_string).collect());
-        files::write_csv(&path("csv"), iter::once(head).chain(rows))?;
+        writing::write_csv(&target("csv"), iter::once(head).chain(rows))?;
         let Findings { figures, .. } = experiment.findings(scale, table);
         if !figures.is_empty() {
-            files::write(&path("svg"), plot::figures(experiment.title(), experiment.name(), &figures).as_bytes())?;
+            writing::write(&target("svg"), plot::figures(experiment.title(), experiment.name(), &figures).as_bytes())?;
         }
         Ok(())
     }

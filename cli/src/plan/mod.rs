@@ -21,6 +21,7 @@ use super::hostile::HostileArguments;
 use super::output::{Format, spinner};
 use super::parameters::{self, Eigenvalues, MechanismParameters};
 use super::plot::{self, ErrorCurve};
+use super::writing::{self, Kind, Target};
 
 /// Predict how many users it takes, before anybody is asked
 ///
@@ -90,8 +91,8 @@ pub(super) struct Plan {
     #[command(flatten)]
     hostile: HostileArguments,
     /// Where to draw the error against the number of reports (.svg)
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::Text))]
+    plot: Option<Target>,
     #[command(flatten)]
     format: Format,
 }
@@ -118,7 +119,7 @@ impl Plan {
         parameters::warn_of_delta(self.shuffled);
         if let Some(path) = self.plot.clone() {
             let curve = self.curve(&setting, &result)?;
-            files::write(&path, plot::error_curve(&curve).as_bytes())?;
+            writing::write(&path, plot::error_curve(&curve).as_bytes())?;
             result.plot = Some(path);
         }
         self.format.print(&result, PlanResult::text)

@@ -1,20 +1,19 @@
 //! The result of `plan`, as JSON and as text.
 
-use std::path::PathBuf;
-
 use ldp_pca::prediction::{Direction, Plan, Prediction, Published, Quantity, ShuffledPlan};
 use ldp_pca::privacy::Epsilon;
 use serde::Serialize;
 
 use crate::hostile::{hostile_text, per_report};
 use crate::output::{grouped, on_scale, wrote};
+use crate::writing::Target;
 
 #[derive(Serialize)]
 pub(super) struct PlanResult {
     #[serde(flatten)]
     pub(super) plan: Plan,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) plot: Option<PathBuf>,
+    pub(super) plot: Option<Target>,
 }
 
 impl PlanResult {
@@ -67,7 +66,7 @@ impl PlanResult {
             (None, None) => String::new(),
         };
         text += &bounds_text(&plan.bounds);
-        text + &wrote(self.plot.as_deref())
+        text + &wrote(self.plot.as_ref())
     }
 }
 

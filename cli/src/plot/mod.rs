@@ -24,6 +24,7 @@ pub(super) use self::methods::{MethodMark, MethodsFigure, MethodsPanel, methods}
 
 use self::canvas::{Anchor, INK, MUTED, printable, text};
 use super::error::{CliError, Result};
+use super::files::is_standard;
 
 /// What is drawn.
 pub(super) struct Figure<'a> {
@@ -69,7 +70,7 @@ struct Panel {
 
 /// A picture is an SVG.
 pub(super) fn check(path: Option<&Path>) -> Result<()> {
-    match path.filter(|path| path.extension().is_none_or(|extension| extension != "svg")) {
+    match path.filter(|path| !is_standard(path) && path.extension().is_none_or(|extension| extension != "svg")) {
         Some(path) => Err(CliError::Usage(format!("{}: the plot can be written as .svg", path.display()))),
         None => Ok(()),
     }

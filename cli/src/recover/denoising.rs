@@ -1,7 +1,5 @@
 //! The denoised covariance as a result of `recover`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::recovery::{Denoised, Denoising, RecoveryError};
@@ -10,13 +8,14 @@ use serde::Serialize;
 use super::loadings::LoadingsFile;
 use crate::choice::{Choice, one_of};
 use crate::error::{CliError, Result};
+use crate::writing::{Kind, Target};
 
 /// The arguments of the covariance.
 #[derive(Args)]
 pub(super) struct CovarianceArguments {
     /// Where to write the covariance (d × d), denoised: .csv with feature names, .npy, or .json
-    #[arg(long, value_name = "FILE")]
-    covariance: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::Text))]
+    covariance: Option<Target>,
     /// How its noise is treated
     #[arg(long, value_parser = one_of(&DENOISINGS), default_value = "frobenius", requires = "covariance")]
     denoise: Denoising,
@@ -47,13 +46,13 @@ const DENOISINGS: [Choice<Denoising>; 4] = [
 pub(crate) struct CovarianceResult {
     #[serde(flatten)]
     denoised: Denoised,
-    pub(super) output: PathBuf,
+    pub(super) output: Target,
 }
 
 impl CovarianceArguments {
     /// The file to write, its name checked before any work is done.
     pub(super) fn file(&self) -> Result<Option<LoadingsFile>> {
-        self.covariance.as_deref().map(LoadingsFile::new).transpose()
+        self.covariance.as_ref().map(LoadingsFile::new).transpose()
     }
 
     /// Denoises and writes.

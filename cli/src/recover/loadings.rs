@@ -1,16 +1,16 @@
 //! Components, and covariances, as files.
 
 use std::iter;
-use std::path::{Path, PathBuf};
 
 use nalgebra::DMatrix;
 
 use crate::error::{CliError, Result};
-use crate::files;
+use crate::files::is_standard;
+use crate::writing::{self, Target};
 
 /// The file for a matrix with one row per feature, in the format of its extension.
 pub(super) struct LoadingsFile {
-    path: PathBuf,
+    target: Target,
     format: LoadingsFormat,
 }
 
@@ -22,32 +22,30 @@ enum LoadingsFormat {
 }
 
 impl LoadingsFile {
-    pub(super) fn new(path: &Path) -> Result<Self> {
-        let format = match path.extension().and_then(|extension| extension.to_str()) {
+    pub(super) fn new(target: &Target) -> Result<Self> {
+        let format = match target.extension().and_then(|extension| extension.to_str()) {
+            _ if is_standard(target) => LoadingsFormat::Csv,
             Some("npy") => LoadingsFormat::Npy,
             Some("csv") => LoadingsFormat::Csv,
             Some("json") => LoadingsFormat::Json,
             _ => {
-                return Err(CliError::Usage(format!(
-                    "{}: a matrix can be written as .csv, .npy or .json",
-                    path.display()
-                )));
+                return Err(CliError::Usage(format!("{target}: a matrix can be written as .csv, .npy or .json")));
             }
         };
-        Ok(Self { path: path.to_owned(), format })
+        Ok(Self { target: target.clone(), format })
     }
 
     /// Writes a matrix with these names of rows. `what` is the key of the columns in JSON, and `header` names them in
     /// CSV.
     pub(super) fn write(&self, matrix: &DMatrix<f64>, names: &[String], what: &str, header: &[String]) -> Result<()> {
         match self.format {
-            LoadingsFormat::Npy => files::write_matrix(&self.path, matrix),
+            LoadingsFormat::Npy => writing::write_matrix(&self.target, matrix),
             LoadingsFormat::Csv => self.write_csv(matrix, names, header),
             LoadingsFormat::Json => {
                 let columns: Vec<Vec<f64>> =
                     matrix.column_iter().map(|column| column.iter().copied().collect()).collect();
                 let document = serde_json::json!({ "feature_names": names, what: columns });
-                files::write(&self.path, format!("{document}\n").as_bytes())
+                writing::write(&self.target, format!("{document}\n").as_bytes())
             }
         }
     }
@@ -57,6 +55,6 @@ impl LoadingsFile {
         let rows = matrix.row_iter().zip(names);
         let rows =
             rows.map(|(row, name)| iter::once(name.clone()).chain(row.iter().map(ToString::to_string)).collect());
-        files::write_csv(&self.path, iter::once(head).chain(rows))
+        writing::write_csv(&self.target, iter::once(head).chain(rows))
     }
 }

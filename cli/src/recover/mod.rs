@@ -31,6 +31,7 @@ use super::output::Format;
 use super::parameters;
 use super::plot::{self, Figure};
 use super::records::{self, Reading};
+use super::writing::{self, Kind, Target};
 
 pub(super) use self::result::RecoverResult;
 pub(super) use self::text::what_about;
@@ -63,13 +64,13 @@ pub(super) struct Recover {
     #[command(flatten)]
     reading: Reading,
     /// Where to write the components (d rows, one column each): .csv with feature names, .npy, or .json
-    #[arg(short, long)]
-    output: Option<PathBuf>,
+    #[arg(short, long, value_parser = Target::parser(Kind::Text))]
+    output: Option<Target>,
     #[command(flatten)]
     covariance: CovarianceArguments,
     /// Where to draw the eigenvalues with the noise edge, the loadings, and the penalties tried (.svg)
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::Text))]
+    plot: Option<Target>,
     #[command(flatten)]
     format: Format,
 }
@@ -77,7 +78,7 @@ pub(super) struct Recover {
 impl Recover {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
-        let loadings = self.output.as_deref().map(LoadingsFile::new).transpose()?;
+        let loadings = self.output.as_ref().map(LoadingsFile::new).transpose()?;
         let covariance_file = self.covariance.file()?;
         plot::check(self.plot.as_deref())?;
         let task = files::task(&self.task)?;
@@ -109,7 +110,7 @@ impl Recover {
                 // Time was up before the simpler methods, which have it.
                 None => principal_components(covariance.matrix(), self.rank)?.all_values.as_slice().to_vec(),
             };
-            files::write(path, plot::svg(&figure(&answer, &spectrum)).as_bytes())?;
+            writing::write(path, plot::svg(&figure(&answer, &spectrum)).as_bytes())?;
         }
         let result = RecoverResult {
             answer,

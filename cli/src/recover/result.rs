@@ -1,11 +1,10 @@
 //! The result of `recover`. docs/recover.md has the meaning of every key.
 
-use std::path::PathBuf;
-
 use ldp_pca::recovery::{Answer, ReferenceComparison};
 use serde::Serialize;
 
 use super::denoising::CovarianceResult;
+use crate::writing::Target;
 
 /// An answer, and what was written of it.
 #[derive(Default, Serialize)]
@@ -18,9 +17,9 @@ pub(crate) struct RecoverResult {
     pub(crate) compared: Option<ReferenceComparison>,
     pub(crate) seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) output: Option<PathBuf>,
+    pub(crate) output: Option<Target>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) plot: Option<PathBuf>,
+    pub(crate) plot: Option<Target>,
 }
 
 /// Positions of the values from the largest magnitude to the smallest, ties in order.

@@ -40,8 +40,8 @@ impl RecoverResult {
         for part in &answer.unfinished {
             text += &format!("unfinished  {}\n", unfinished(answer, part));
         }
-        let covariance = covariance.map(|covariance| covariance.output.as_path());
-        text + &wrote(self.output.as_deref()) + &wrote(covariance) + &wrote(self.plot.as_deref())
+        let covariance = covariance.map(|covariance| &covariance.output);
+        text + &wrote(self.output.as_ref()) + &wrote(covariance) + &wrote(self.plot.as_ref())
     }
 }
 

@@ -11,7 +11,7 @@ use ldp_pca::mechanism::{Estimator, MechanismSpec, Pull};
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::Bounding;
 use ldp_pca::report::report_bytes;
-use ldp_pca::schema::{Column, ColumnKind, Schema};
+use ldp_pca::schema::{Column, ColumnKind};
 use ldp_pca::task::{Folds, Task, TaskError};
 use serde::Serialize;
 
@@ -21,6 +21,7 @@ use crate::hostile::per_report;
 use crate::output::{Format, wrote};
 use crate::parameters::{MechanismArguments, bounding, centring, warn_of};
 use crate::recover::what_about;
+use crate::writing::{self, Kind, Target};
 
 #[derive(Subcommand)]
 pub(super) enum TaskCommand {
@@ -50,8 +51,8 @@ pub(super) struct New {
     #[arg(long, default_value_t = 1)]
     folds: u32,
     /// Where to write the task
-    #[arg(short, long)]
-    output: PathBuf,
+    #[arg(short, long, value_parser = Target::parser(Kind::Task))]
+    output: Target,
     #[command(flatten)]
     format: Format,
 }
@@ -182,8 +183,7 @@ fn hint(task: &Task) -> String {
 
 impl New {
     fn run(self) -> Result<()> {
-        let schema =
-            Schema::from_json(&files::text(&self.schema)?).map_err(|error| CliError::file(&self.schema, error))?;
+        let schema = files::schema(&self.schema)?;
         let folds = Folds::new(self.folds).map_err(|error| CliError::Usage(error.to_string()))?;
         let spec = self.mechanism.spec()?;
         let task = Task::new(schema, self.bounding, spec, folds)
@@ -195,10 +195,10 @@ impl New {
                 TaskError::Mechanism(problem) => CliError::wrong_mechanism(problem),
                 other => other.into(),
             })?;
-        files::write(&self.output, format!("{}\n", task.to_json()).as_bytes())?;
+        writing::write(&self.output, format!("{}\n", task.to_json()).as_bytes())?;
         warn_of(&task.guarantee());
-        let hint = hint(&task);
+        let (hint, output) = (hint(&task), self.output);
         self.format
-            .print(&TaskSummary::of(&task), |summary| format!("{}{hint}{}", summary.text(), wrote(Some(&self.output))))
+            .print(&TaskSummary::of(&task), |summary| format!("{}{hint}{}", summary.text(), wrote(Some(&output))))
     }
 }

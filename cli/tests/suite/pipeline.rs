@@ -91,8 +91,8 @@ fn the_spectrum_without_privacy_is_the_known_one() {
     let Some((folder, data)) = kdd() else { return };
     head(&data, 200, &folder.path("some.csv"));
     let spectrum = |bounding: &str| {
-        folder.run(&format!("task new --schema schema.json --epsilon 2 --bounding {bounding} -o t.json")).ok();
-        folder.run("randomize some.csv -t t.json -o r.ldpr").ok();
+        folder.run(&format!("task new --schema schema.json --epsilon 2 --bounding {bounding} -o t.json --force")).ok();
+        folder.run("randomize some.csv -t t.json -o r.ldpr --force").ok();
         folder.run("aggregate r.ldpr -t t.json -o a.ldpa").ok();
         let line = format!("recover a.ldpa -t t.json --rank 5 --reference {} --json", data.display());
         folder.run(&line).json()["reference"].take()

@@ -39,17 +39,19 @@ fn run(document: &str, folder: &Path) -> (usize, String) {
 
 #[test]
 fn every_command_of_the_documents_runs_as_printed() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::create_dir(folder.path().join("examples")).unwrap();
-    std::fs::copy(Path::new(ROOT).join("examples/survey.csv"), folder.path().join("examples/survey.csv")).unwrap();
-    for document in ["README.md", "docs/command-line.md"] {
+    // A collection replaces none of another's files: each has a folder.
+    let folders = ["README.md", "docs/command-line.md"].map(|document| {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("examples")).unwrap();
+        std::fs::copy(Path::new(ROOT).join("examples/survey.csv"), folder.path().join("examples/survey.csv")).unwrap();
         let (ran, last) = run(document, folder.path());
         assert!(ran >= 5, "{document} has lost its commands: {ran} found");
         // 5,000 reports at epsilon 2 find the sport, screen and home components.
         assert!(last.contains("running") && last.contains("gaming") && last.contains("cooking"), "{last}");
-    }
+        folder
+    });
     // It plans with the sums of the collection above.
-    let (ran, _) = run("docs/prediction.md", folder.path());
+    let (ran, _) = run("docs/prediction.md", folders[1].path());
     assert!(ran >= 6, "docs/prediction.md has lost its commands: {ran} found");
 }
 

@@ -15,7 +15,7 @@ fn numeric_task() -> Folder {
 /// The reports of a file, from a fixed seed.
 fn reports(folder: &Folder, name: &str, content: impl AsRef<[u8]>) -> Vec<u8> {
     folder.write(name, content);
-    folder.run(&format!("randomize {name} -t task.json -o out.ldpr --insecure-seed 7")).ok();
+    folder.run(&format!("randomize {name} -t task.json -o out.ldpr --force --insecure-seed 7")).ok();
     folder.read("out.ldpr")
 }
 
@@ -83,9 +83,9 @@ fn quoted_fields_may_hold_commas_quotes_and_line_ends() {
     let names = ["city=Paris, Texas", "city=the \"other\" one", "city=two\nlines", "size"];
     assert_eq!(kind["feature_names"], serde_json::json!(names));
     folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
-    folder.run("randomize sample.csv -t task.json -o out.ldpr").ok();
+    folder.run("randomize sample.csv -t task.json -o out.ldpr --force").ok();
     folder.write("bad.csv", "city,size\n\"two\nlines\",1\n\n\"Paris, Texas\",x\n");
-    folder.run("randomize bad.csv -t task.json -o out.ldpr").refused(1, &["bad.csv, line 5:", "'size'"]);
+    folder.run("randomize bad.csv -t task.json -o out.ldpr --force").refused(1, &["bad.csv, line 5:", "'size'"]);
 }
 
 #[test]
@@ -105,9 +105,9 @@ fn line_numbers_are_those_of_an_editor() {
     for (name, content, line) in cases {
         folder.write("bad.csv", content);
         folder
-            .run("randomize bad.csv -t task.json -o out.ldpr")
+            .run("randomize bad.csv -t task.json -o out.ldpr --force")
             .refused(1, &[&format!("bad.csv, line {line}:"), "is numeric but holds a text", "--skip-invalid"]);
-        let counts = folder.run("randomize bad.csv -t task.json -o out.ldpr --skip-invalid --json").json();
+        let counts = folder.run("randomize bad.csv -t task.json -o out.ldpr --force --skip-invalid --json").json();
         assert_eq!(counts["skipped"], 1, "{name}");
         assert!(counts["first_skipped"].as_str().unwrap().starts_with(&format!("line {line}:")), "{name} {counts}");
     }
@@ -121,7 +121,7 @@ fn a_first_column_without_name_is_called_by_its_position() {
     folder.run("schema infer frame.csv --ignore c1 -o schema.json").ok();
     assert_eq!(folder.run("inspect schema.json --json").json()["feature_names"], serde_json::json!(["x", "y"]));
     folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
-    let counts = folder.run("randomize frame.csv -t task.json -o out.ldpr --json").json();
+    let counts = folder.run("randomize frame.csv -t task.json -o out.ldpr --force --json").json();
     assert_eq!(counts["records"], 2);
 }
 
@@ -131,11 +131,11 @@ fn a_row_of_another_length_than_the_header_is_refused() {
     for (row, found) in [("1,2,3", 3), ("1", 1)] {
         folder.write("ragged.csv", format!("x,y\n1,2\n{row}\n3,4\n"));
         folder
-            .run("randomize ragged.csv -t task.json -o out.ldpr")
+            .run("randomize ragged.csv -t task.json -o out.ldpr --force")
             .refused(1, &["ragged.csv, line 3:", &format!("found {found} fields"), "header has 2"]);
         folder.write("ragged.csv", format!("1,2\n{row}\n3,4\n"));
         folder
-            .run("randomize ragged.csv -t task.json -o out.ldpr")
+            .run("randomize ragged.csv -t task.json -o out.ldpr --force")
             .refused(1, &["ragged.csv, line 2:", &format!("found {found} fields"), "schema has 2"]);
         folder.run("schema infer ragged.csv").refused(1, &["ragged.csv, line 2:", &format!("found {found} fields")]);
     }
@@ -147,9 +147,9 @@ fn text_that_is_not_utf8_is_an_invalid_row_with_its_line() {
     let latin = [PEOPLE.as_bytes(), b"33,1.7,fr\xe9e,1\n"].concat();
     folder.write("latin.csv", &latin);
     let parts = ["latin.csv, line 12:", "field 3", "UTF-8"];
-    folder.run("randomize latin.csv -t task.json -o out.ldpr").refused(1, &parts);
+    folder.run("randomize latin.csv -t task.json -o out.ldpr --force").refused(1, &parts);
     folder.run("schema infer latin.csv").refused(1, &parts);
-    let counts = folder.run("randomize latin.csv -t task.json -o out.ldpr --skip-invalid --json").json();
+    let counts = folder.run("randomize latin.csv -t task.json -o out.ldpr --force --skip-invalid --json").json();
     assert_eq!((counts["records"].as_u64(), counts["skipped"].as_u64()), (Some(10), Some(1)));
 }
 
@@ -159,7 +159,7 @@ fn a_separator_is_named_where_the_file_does_not_show_it() {
     let plain = reports(&folder, "plain.csv", RECORDS);
     let named = |option: &str, content: String| {
         folder.write("named.csv", content);
-        folder.run(&format!("randomize named.csv -t task.json -o out.ldpr --insecure-seed 7 {option}")).ok();
+        folder.run(&format!("randomize named.csv -t task.json -o out.ldpr --force --insecure-seed 7 {option}")).ok();
         assert!(folder.read("out.ldpr") == plain, "{option}");
     };
     named("--separator |", RECORDS.replace(',', "|"));
@@ -172,7 +172,7 @@ fn a_separator_is_named_where_the_file_does_not_show_it() {
     named("--decimal-comma", decimal.replace(';', "\t"));
     named("--decimal-comma", "\"1,5\",-2\n\"0,25\",4\n-3,\"0,5\"\n1,1\n".into());
     folder.write("both.csv", "1,5;2,5\n3,0;4,5\n");
-    for command in ["randomize both.csv -t task.json -o out.ldpr", "schema infer both.csv"] {
+    for command in ["randomize both.csv -t task.json -o out.ldpr --force", "schema infer both.csv"] {
         folder.run(command).refused(1, &["both.csv: more than one of comma, semicolon and tab", "--separator"]);
     }
     let parts = ["--separator", "comma, semicolon, tab or one character"];
@@ -184,16 +184,18 @@ fn a_decimal_comma_is_refused_with_its_place_or_read() {
     let folder = numeric_task();
     folder.write("comma.csv", "x;y\n1;2\n7315524,5;2\n");
     let parts = ["comma.csv, line 3: column", "--decimal-comma"];
-    for command in
-        ["randomize comma.csv -t task.json -o out.ldpr", "schema infer comma.csv", "demo --once --records comma.csv"]
-    {
+    for command in [
+        "randomize comma.csv -t task.json -o out.ldpr --force",
+        "schema infer comma.csv",
+        "demo --once --records comma.csv",
+    ] {
         let run = folder.run(command);
         assert!(!run.stderr.contains("7315524"), "{run:?}");
         run.refused(1, &parts);
     }
     // A point may group digits there: 1.234 would be another number.
     folder.write("points.csv", "x;y\n1,5;2\n1.234;2\n");
-    for command in ["randomize points.csv -t task.json -o out.ldpr", "schema infer points.csv"] {
+    for command in ["randomize points.csv -t task.json -o out.ldpr --force", "schema infer points.csv"] {
         folder.run(&format!("{command} --decimal-comma")).refused(1, &["points.csv, line 3: column", "without points"]);
     }
     // A decimal comma in the first line is not a name either, but a column of texts may contain commas.

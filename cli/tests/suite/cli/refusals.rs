@@ -58,7 +58,7 @@ fn every_row_of_the_right_shape_has_a_report() {
     let counts = folder.run("randomize all.csv -t task.json -o out.ldpr --json").json();
     assert_eq!((counts["records"].as_u64(), counts["skipped"].as_u64()), (Some(21), Some(0)));
     assert_eq!(counts["missing_values"], 15, "for the eyes of the file's owner");
-    let text = folder.run("randomize all.csv -t task.json -o out.ldpr").ok().stdout;
+    let text = folder.run("randomize all.csv -t task.json -o out.ldpr --force").ok().stdout;
     assert!(text.contains("15 missing values, which contribute nothing"), "{text}");
 }
 
@@ -72,7 +72,7 @@ fn a_matrix_may_have_missing_values_but_no_other_width() {
     let counts = folder.run("randomize holes.npy -t task.json -o out.ldpr --json").json();
     assert_eq!((counts["records"].as_u64(), counts["missing_values"].as_u64()), (Some(4), Some(2)));
     folder.write("wide.npy", npy_matrix(&[&[1.0, 2.0, 3.0]]));
-    folder.run("randomize wide.npy -t task.json -o out.ldpr").refused(1, &["line 1", "3 fields", "2 columns"]);
+    folder.run("randomize wide.npy -t task.json -o out.ldpr --force").refused(1, &["line 1", "3 fields", "2 columns"]);
 }
 
 /// A task can no longer ask for what version 1 revealed about a record by refusing it.

@@ -15,12 +15,12 @@ const MARKS: [&str; 3] = ["s3cret", "7f3a", "7315524"];
 
 /// A command that reads records, which it may refuse. Most of them end before there is anything to compute.
 const COMMANDS: [&str; 6] = [
-    "randomize FILE -t task.json -o out.ldpr",
-    "randomize FILE -t task.json -o out.ldpr --skip-invalid --json",
+    "randomize FILE -t task.json -o out.ldpr --force",
+    "randomize FILE -t task.json -o out.ldpr --force --skip-invalid --json",
     "recover a.ldpa -t task.json --rank 1 --reference FILE",
     "compare --records FILE --schema schema.json --rank 90 --epsilon 2",
     "compare --records FILE --rank 90 --epsilon 2 --ignore score",
-    "schema infer FILE --max-values 1 -o out.json",
+    "schema infer FILE --max-values 1 -o out.json --force",
 ];
 
 fn cell() -> impl Strategy<Value = Vec<u8>> {

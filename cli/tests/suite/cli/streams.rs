@@ -7,7 +7,7 @@ use crate::support::{Folder, npy_matrix};
 
 /// Every command that writes a file, with the name OUT for it.
 fn writing_commands(folder: &Folder) -> Vec<&'static str> {
-    folder.run("randomize people.csv -t task.json -o r.ldpr").ok();
+    folder.run("randomize people.csv -t task.json -o r.ldpr --force").ok();
     folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
     folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
     vec![
@@ -49,10 +49,10 @@ fn a_failure_leaves_the_old_result_and_nothing_else() {
     folder.write("out.ldpr", "what was there before");
     folder.write("bad.csv", "age,height,plan,score\n31,1.80,free,-2\n31,tall,free,-2\n");
     let before = folder.names();
-    folder.run("randomize bad.csv -t task.json -o out.ldpr").refused(1, &["'height'"]);
+    folder.run("randomize bad.csv -t task.json -o out.ldpr --force").refused(1, &["'height'"]);
     assert_eq!(folder.read_text("out.ldpr"), "what was there before");
     assert_eq!(folder.names(), before);
-    folder.run("randomize people.csv -t task.json -o out.ldpr").ok();
+    folder.run("randomize people.csv -t task.json -o out.ldpr --force").ok();
     assert_eq!(folder.read("out.ldpr").len(), 10 * 35);
     assert_eq!(folder.names(), before);
 }
@@ -103,7 +103,7 @@ fn a_link_stays_a_link() {
     let folder = Folder::with_task();
     folder.write("target.ldpr", "old");
     std::os::unix::fs::symlink("target.ldpr", folder.path("link.ldpr")).unwrap();
-    folder.run("randomize people.csv -t task.json -o link.ldpr").ok();
+    folder.run("randomize people.csv -t task.json -o link.ldpr --force").ok();
     assert!(folder.path("link.ldpr").symlink_metadata().unwrap().is_symlink());
     assert_eq!(folder.read("target.ldpr").len(), 10 * 35);
 }
@@ -112,7 +112,7 @@ fn a_link_stays_a_link() {
 fn with_json_standard_output_is_one_document_and_progress_is_silent_in_a_pipe() {
     let folder = Folder::with_task();
     for command in writing_commands(&folder) {
-        let run = folder.run(&format!("{} --json", command.replace("OUT", "out"))).ok();
+        let run = folder.run(&format!("{} --force --json", command.replace("OUT", "out"))).ok();
         let quiet = run.stderr.lines().all(|line| line.starts_with("note:"));
         assert!(quiet && !run.stderr.contains('\u{1b}') && !run.stderr.contains('\r'), "{run:?}");
         run.json();

@@ -1,0 +1,509 @@
+//! Files that a command writes: which it may replace, and how each is written completely or not at all.
+
+use core::any::TypeId;
+use core::fmt::{self, Display};
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufWriter, ErrorKind, IsTerminal as _, Read as _, Write};
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use clap::builder::{PathBufValueParser, TypedValueParser, ValueParser};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use ldp_pca::task::MAX_TASK_BYTES;
+use nalgebra::DMatrix;
+use npyz::WriterBuilder as _;
+use serde::de::IgnoredAny;
+use serde::{Serialize, Serializer};
+use tempfile::TempPath;
+
+use super::error::{CliError, InFile as _, Result};
+use super::files::is_standard;
+use super::output;
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Task,
+    Schema,
+    Reports,
+    Aggregate,
+    /// NPY.
+    Matrix,
+    /// CSV, JSON or SVG, or anything else.
+    Text,
+}
+
+impl Kind {
+    /// Nothing replaces such a file unasked. Reports are drawn once, and they are worth nothing without their task.
+    fn is_kept(self) -> bool {
+        matches!(self, Self::Task | Self::Schema | Self::Reports)
+    }
+
+    fn is_binary(self) -> bool {
+        matches!(self, Self::Reports | Self::Aggregate | Self::Matrix)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Task => "a task",
+            Self::Schema => "a schema",
+            Self::Reports => "reports",
+            Self::Aggregate => "an aggregate",
+            Self::Matrix | Self::Text => "something",
+        }
+    }
+
+    /// That of an existing file, or `None` where there is no regular file with content.
+    fn of(path: &Path) -> Option<Self> {
+        if !fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0) {
+            return None;
+        }
+        let mut start = vec![];
+        // What cannot be read is not known.
+        let _ = File::open(path).and_then(|file| file.take(MAX_TASK_BYTES as u64 + 1).read_to_end(&mut start));
+        if [b"LDPR", b"PAR1"].iter().any(|magic| start.starts_with(*magic)) {
+            return Some(Self::Reports);
+        }
+        if start.starts_with(b"LDPA") {
+            return Some(Self::Aggregate);
+        }
+        // By their keys, so that documents of other versions are kept too.
+        let document: BTreeMap<String, IgnoredAny> = serde_json::from_slice(&start).unwrap_or_default();
+        let has = |key: &str| document.contains_key(key);
+        Some(match () {
+            () if has("schema") && has("mechanism") => Self::Task,
+            () if has("columns") => Self::Schema,
+            () => Self::Text,
+        })
+    }
+}
+
+/// Where a command writes to: a file, or `-` for standard output.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    path: PathBuf,
+    kind: Kind,
+}
+
+impl Target {
+    pub(super) fn new(path: PathBuf, kind: Kind) -> Self {
+        Self { path, kind }
+    }
+
+    /// Reads an argument. [`check`] sees all arguments of this type.
+    pub(super) fn parser(kind: Kind) -> ValueParser {
+        PathBufValueParser::new().map(move |path| Self::new(path, kind)).into()
+    }
+}
+
+impl Deref for Target {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if is_standard(self) { f.write_str("standard output") } else { self.display().fmt(f) }
+    }
+}
+
+impl Serialize for Target {
+    fn serialize<S: Serializer>(&self, serializer: S) -> core::result::Result<S::Ok, S::Error> {
+        self.path.serialize(serializer)
+    }
+}
+
+/// Adds `--force` to every command that has a [`Target`].
+pub(super) fn with_force(command: Command) -> Command {
+    let writes =
+        command.get_arguments().any(|argument| argument.get_value_parser().type_id() == TypeId::of::<Target>());
+    let command = command.mut_subcommands(with_force);
+    if !writes {
+        return command;
+    }
+    let force = Arg::new("force").long("force").action(ArgAction::SetTrue);
+    command.arg(force.help("Replace a file even if it holds a task, a schema or reports; never one that is read"))
+}
+
+/// Refuses arguments of a command by which it would destroy a file, or could not write one: before it does anything.
+/// All paths that are not a [`Target`] are inputs.
+pub(super) fn check(matches: &ArgMatches) -> Result<()> {
+    if let Some((_, matches)) = matches.subcommand() {
+        return check(matches);
+    }
+    let force = matches.try_get_one("force").is_ok_and(|force| force.copied().unwrap_or(false));
+    let (inputs, targets): (Vec<&PathBuf>, Vec<&Target>) = (all(matches), all(matches));
+    if inputs.iter().filter(|input| is_standard(input)).count() > 1 {
+        return Err(CliError::usage("two inputs are standard input (-), which can be read once: give a file for one"));
+    }
+    if targets.iter().filter(|target| is_standard(target)).count() > 1 {
+        return Err(CliError::usage(
+            "two outputs are standard output (-), which has room for one: give a file for one",
+        ));
+    }
+    let inputs: Vec<Place> = inputs.into_iter().map(|input| Place::of(input, std::io::stdin())).collect();
+    let mut outputs: Vec<Place> = vec![];
+    for target in targets {
+        let place = Place::of(target, std::io::stdout());
+        if inputs.iter().any(|input| input.is_or_holds(&place)) {
+            return Err(CliError::Usage(format!("{target} is also read by this command: write to another file")));
+        }
+        if outputs.iter().any(|output| output.is_or_holds(&place)) {
+            return Err(CliError::Usage(format!("{target} is written to by two options: give each its own file")));
+        }
+        outputs.push(place);
+        target.check(force)?;
+    }
+    Ok(())
+}
+
+/// The values of all arguments of this type.
+fn all<T: Clone + Send + Sync + 'static>(matches: &ArgMatches) -> Vec<&T> {
+    let values = matches.ids().filter_map(|id| matches.try_get_many(id.as_str()).ok().flatten());
+    values.flatten().collect()
+}
+
+impl Target {
+    /// Refuses what cannot be written to, and what is not to be replaced.
+    fn check(&self, force: bool) -> Result<()> {
+        if self.kind.is_binary() && self.is_terminal() {
+            return Err(CliError::Usage(format!(
+                "{self} is a terminal, and the result is binary: write to a file, or pipe it to another command"
+            )));
+        }
+        if is_standard(self) {
+            return Ok(());
+        }
+        if self.is_dir() {
+            return Err(cannot_write(self, "it is a directory"));
+        }
+        if self.is_symlink() && !self.exists() {
+            return Err(cannot_write(self, "it is a link to a file that is not there"));
+        }
+        fs::metadata(folder_of(self)).map_err(|error| cannot_write(self, error))?;
+        match Kind::of(self) {
+            Some(held) if !force && (held.is_kept() || self.kind.is_kept()) => Err(self.is_taken(held)),
+            Some(Kind::Aggregate) if !force && self.kind != Kind::Aggregate => Err(self.is_taken(Kind::Aggregate)),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_taken(&self, held: Kind) -> CliError {
+        CliError::file(
+            self,
+            format!("the file is there and holds {}: write to another file, or replace it with --force", held.name()),
+        )
+    }
+
+    fn is_terminal(&self) -> bool {
+        if is_standard(self) {
+            return std::io::stdout().is_terminal();
+        }
+        // Only a device is opened: the opening of a pipe waits for its reader.
+        is_device(self) && File::options().write(true).open(&**self).is_ok_and(|device| device.is_terminal())
+    }
+}
+
+fn cannot_write(path: &Path, problem: impl Display) -> CliError {
+    CliError::file(path, format!("cannot write it: {problem}"))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(unix)]
+fn is_device(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_char_device())
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &Path) -> bool {
+    false
+}
+
+/// What distinguishes a file, whatever it is called: its name without links, and its number on the disk.
+struct Place {
+    resolved: Option<PathBuf>,
+    number: Option<(u64, u64)>,
+    is_dir: bool,
+}
+
+impl Place {
+    /// Of a path; that of `-` is where `standard` leads to.
+    #[cfg(unix)]
+    fn of(path: &Path, standard: impl std::os::fd::AsFd) -> Self {
+        use std::os::unix::fs::MetadataExt as _;
+        let metadata = if is_standard(path) {
+            standard.as_fd().try_clone_to_owned().and_then(|stream| File::from(stream).metadata())
+        } else {
+            fs::metadata(path)
+        };
+        let number = metadata.ok().filter(fs::Metadata::is_file).map(|file| (file.dev(), file.ino()));
+        Self { number, ..Self::named(path) }
+    }
+
+    #[cfg(not(unix))]
+    fn of<T>(path: &Path, _: T) -> Self {
+        Self::named(path)
+    }
+
+    fn named(path: &Path) -> Self {
+        let unlinked = || Some(fs::canonicalize(folder_of(path)).ok()?.join(path.file_name()?));
+        let is_named = !is_standard(path) && !is_device(path);
+        let resolved = if is_named { fs::canonicalize(path).ok().or_else(unlinked) } else { None };
+        Self { resolved, number: None, is_dir: path.is_dir() }
+    }
+
+    /// Whether both are one file, or the other is a file in this folder.
+    fn is_or_holds(&self, other: &Self) -> bool {
+        let same_number = self.number.is_some() && self.number == other.number;
+        let (Some(own), Some(others)) = (&self.resolved, &other.resolved) else { return same_number };
+        same_number || own == others || (self.is_dir && others.is_file() && others.starts_with(own))
+    }
+}
+
+/// A file that gets its name only when it is complete. Standard output, a device and a pipe are written to directly.
+pub(super) struct Output {
+    writer: BufWriter<Box<dyn Write>>,
+    /// The place of the content until it is complete.
+    partial: Option<Partial>,
+    target: Target,
+    /// The reader of standard output has seen enough.
+    is_closed: bool,
+}
+
+impl Output {
+    pub(super) fn create(target: &Target) -> Result<Self> {
+        Self::open(target, false)
+    }
+
+    /// Opens it; if it is `private`, the owner alone may read it, whoever could read the file before.
+    fn open(target: &Target, private: bool) -> Result<Self> {
+        let failed = |error| cannot_write(target, error);
+        // A link stays a link: the file it leads to is replaced.
+        let mut target = target.clone();
+        target.path = fs::canonicalize(&target.path).unwrap_or(target.path);
+        let (writer, partial): (Box<dyn Write>, _) = match fs::metadata(&target.path) {
+            _ if is_standard(&target) => (Box::new(output::take_stdout()), None),
+            Ok(existing) if !existing.is_file() => {
+                (Box::new(File::options().write(true).open(&target.path).map_err(failed)?), None)
+            }
+            existing => {
+                let existing = existing.ok();
+                // What nobody asked to replace is not replaced, should it come to be in the meantime.
+                let new = existing.is_none() && target.kind.is_kept();
+                let (file, partial) =
+                    Partial::create(&target, existing.filter(|_| !private), private, new).map_err(failed)?;
+                (Box::new(file), Some(partial))
+            }
+        };
+        Ok(Self { writer: BufWriter::with_capacity(1 << 20, writer), partial, target, is_closed: false })
+    }
+
+    /// Writes it all and gives the file its name.
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.flush().map_err(|error| self.failed(error))?;
+        let named = self.partial.take().map_or(Ok(()), |partial| partial.name(&self.target));
+        named.map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => self.target.is_taken(Kind::of(&self.target).unwrap_or(Kind::Text)),
+            _ => cannot_write(&self.target, error),
+        })
+    }
+
+    /// The error of a command that could not write, for this reason.
+    pub(super) fn failed(&self, problem: impl Display) -> CliError {
+        self.closed().unwrap_or_else(|| CliError::file(&self.target, problem))
+    }
+
+    /// The error that ends a command quietly, if the reader of standard output has left.
+    pub(super) fn closed(&self) -> Option<CliError> {
+        self.is_closed.then(|| CliError::Output(ErrorKind::BrokenPipe.into()))
+    }
+
+    /// The same outcome, and whether the reader has left.
+    fn watched<T>(&mut self, outcome: std::io::Result<T>) -> std::io::Result<T> {
+        let is_broken = |error: &std::io::Error| error.kind() == ErrorKind::BrokenPipe;
+        self.is_closed |= is_standard(&self.target) && outcome.as_ref().err().is_some_and(is_broken);
+        outcome
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.writer.write(bytes);
+        self.watched(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let flushed = self.writer.flush();
+        self.watched(flushed)
+    }
+}
+
+/// A temporary file, in the folder of the file that it becomes. It is removed when it is dropped, and at a signal.
+struct Partial {
+    path: PathBuf,
+    /// There was no file of its name, and none is replaced.
+    new: bool,
+}
+
+/// All temporary files there are. Dropping one removes it.
+static PARTIAL: Mutex<Vec<TempPath>> = Mutex::new(vec![]);
+
+/// Locked while a file comes or goes, so that a signal finds every file there is.
+fn partial() -> MutexGuard<'static, Vec<TempPath>> {
+    PARTIAL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Partial {
+    /// With the rights of the `existing` file, or with those of any new file unless it is `private`.
+    fn create(
+        target: &Path,
+        existing: Option<fs::Metadata>,
+        private: bool,
+        new: bool,
+    ) -> std::io::Result<(File, Self)> {
+        let mut options = OpenOptions::new();
+        // The name is drawn, and what already has it is not followed.
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(
+            &mut options,
+            if private || existing.is_some() { 0o600 } else { 0o666 },
+        );
+        let mut prefix = std::ffi::OsString::from(".");
+        prefix.push(target.file_name().unwrap_or_default());
+        prefix.push(".");
+        let mut all = partial();
+        stop::watch();
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).suffix(".partial").rand_bytes(12);
+        let (file, path) = builder.make_in(folder_of(target), |path| options.open(path))?.into_parts();
+        let own = Self { path: path.to_path_buf(), new };
+        all.push(path);
+        // From here on its drop removes the file.
+        drop(all);
+        #[cfg(unix)]
+        if let Some(existing) = existing {
+            use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+            let is_of_group = fchown(&file, None, Some(existing.gid())).is_ok();
+            let rights = if is_of_group { 0o777 } else { 0o707 };
+            file.set_permissions(fs::Permissions::from_mode(existing.permissions().mode() & rights))?;
+        }
+        Ok((file, own))
+    }
+
+    /// Gives the file its name.
+    fn name(self, target: &Path) -> std::io::Result<()> {
+        self.end(|path| if self.new { path.persist_noclobber(target) } else { path.persist(target) })
+            .unwrap_or(Ok(()))
+            .map_err(|error| error.error)
+    }
+
+    fn end<T>(&self, end: impl FnOnce(TempPath) -> T) -> Option<T> {
+        let mut all = partial();
+        let place = all.iter().position(|path| **path == *self.path)?;
+        let path = all.swap_remove(place);
+        // Still under the lock.
+        Some(end(path))
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        self.end(drop);
+    }
+}
+
+#[cfg(unix)]
+mod stop {
+    //! Signals that end the process: the temporary files go first.
+
+    use std::sync::Once;
+    use std::thread;
+
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+    use signal_hook::low_level::emulate_default_handler;
+
+    /// Watches for signals from now on.
+    pub(super) fn watch() {
+        static WATCHED: Once = Once::new();
+        WATCHED.call_once(|| {
+            let signals = [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal));
+            let Ok(mut signals) = Signals::new(signals) else { return };
+            let removal = move || {
+                for signal in signals.forever() {
+                    let mut all = super::partial();
+                    all.clear();
+                    // The shell sees that a signal ended the command. The lock is held until then: no file follows.
+                    let _ = emulate_default_handler(signal);
+                }
+            };
+            let _ = thread::Builder::new().spawn(removal);
+        });
+    }
+
+    /// Whether the command was started so that this signal does nothing, as shells do in the background.
+    fn is_ignored(signal: i32) -> bool {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+        mask >> (signal - 1) & 1 == 1
+    }
+}
+
+#[cfg(not(unix))]
+mod stop {
+    //! Elsewhere a command that is stopped leaves its temporary file.
+
+    pub(super) fn watch() {}
+}
+
+/// Writes a whole file at once.
+pub(super) fn write(target: &Target, bytes: &[u8]) -> Result<()> {
+    write_all(Output::create(target)?, bytes)
+}
+
+/// Writes a file that its owner alone may read. It replaces an existing one, whose creator could still read that one.
+pub(super) fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_all(Output::open(&Target::new(path.to_owned(), Kind::Text), true)?, bytes)
+}
+
+fn write_all(mut output: Output, bytes: &[u8]) -> Result<()> {
+    output.write_all(bytes).map_err(|error| output.failed(error))?;
+    output.finish()
+}
+
+/// Writes rows of fields as CSV.
+pub(super) fn write_csv<R: IntoIterator<Item: AsRef<[u8]>>>(
+    target: &Target,
+    rows: impl IntoIterator<Item = R>,
+) -> Result<()> {
+    let mut writer = csv::Writer::from_writer(vec![]);
+    rows.into_iter().try_for_each(|row| writer.write_record(row)).in_file(target)?;
+    write(target, &writer.into_inner().in_file(target)?)
+}
+
+/// Writes a matrix as NPY, row by row.
+pub(super) fn write_matrix(target: &Target, matrix: &DMatrix<f64>) -> Result<()> {
+    let mut output = Output::create(target)?;
+    let shape = [matrix.nrows() as u64, matrix.ncols() as u64];
+    let written = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut output).begin_nd().and_then(
+        |mut writer| {
+            for row in matrix.row_iter() {
+                writer.extend(row.iter().copied())?;
+            }
+            writer.finish()
+        },
+    );
+    written.map_err(|error| output.failed(error))?;
+    output.finish()
+}

@@ -1,0 +1,197 @@
+//! `-` for standard input and output, wherever a file is read or written.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Folder, gzip, npy_matrix};
+
+/// A folder with a file of each kind.
+fn folder() -> Folder {
+    let folder = Folder::with_task();
+    folder.run("randomize people.csv -t task.json -o r.ldpr --insecure-seed 1").ok();
+    folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+    folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
+    folder.write("people.csv.gz", gzip(&folder.read("people.csv")));
+    let ids: Vec<String> = (0..10).map(|id| format!("\"{id:032x}\"")).collect();
+    folder.write("ids.json", format!("{{\"ids\":[{}]}}", ids.join(",")));
+    folder
+}
+
+/// Runs a script in which `ldp-pca` is the command.
+fn shell(folder: &Folder, script: &str) -> std::process::Output {
+    let programs = Path::new(env!("CARGO_BIN_EXE_ldp-pca")).parent().unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    Command::new("sh").args(["-c", script]).env("PATH", path).current_dir(folder.path("")).output().unwrap()
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_collection_is_one_pipeline() {
+    let folder = folder();
+    let script = "ldp-pca schema infer - -o - <people.csv | ldp-pca task new --schema - --epsilon 2 -o - >piped.json \
+        && ldp-pca randomize - -t piped.json --insecure-seed 1 -o - <people.csv \
+        | ldp-pca aggregate -t piped.json - -o - | tee sums.ldpa \
+        | ldp-pca recover - -t piped.json --rank 1 -o - | head -n 1";
+    let output = shell(&folder, script);
+    let notes = text(output.stderr);
+    assert_eq!(text(output.stdout), "feature,component_1\n", "{notes}");
+    assert!(notes.contains("10 reports of") && notes.contains("wrote standard output"), "{notes}");
+    assert_eq!(folder.read("piped.json"), folder.read("task.json"));
+    assert_eq!(folder.read("sums.ldpa"), folder.read("a.ldpa"));
+}
+
+#[test]
+fn every_file_can_be_read_from_standard_input() {
+    let folder = folder();
+    for (line, input) in [
+        ("schema infer IN --json", "people.csv"),
+        ("schema infer IN --json", "people.csv.gz"),
+        ("task new --schema IN --epsilon 2 -o t.json --force --json", "schema.json"),
+        ("task types IN", "task.json"),
+        ("randomize IN -t task.json --insecure-seed 1 -o o.ldpr --force --json", "people.csv"),
+        ("randomize people.csv -t IN --insecure-seed 1 -o o.ldpr --force --json", "task.json"),
+        ("randomize people.csv -t task.json --ids IN --insecure-seed 1 -o o.ldpr --force --json", "ids.json"),
+        ("aggregate IN -t task.json -o o.ldpa --json", "r.ldpr"),
+        ("aggregate IN -t task.json -o o.ldpa --json", "a.ldpa"),
+        ("aggregate r.ldpr -t IN -o o.ldpa --json", "task.json"),
+        ("recover IN -t task.json --rank 1 --json", "a.ldpa"),
+        ("recover a.ldpa -t IN --rank 1 --json", "task.json"),
+        ("recover a.ldpa -t task.json --rank 1 --reference IN --json", "people.csv"),
+        ("plan --aggregate IN -t task.json --rank 1 --records 1000 --json", "a.ldpa"),
+        ("compare --records IN --schema schema.json --rank 1 --epsilon 1 --methods mod-sulq --trials 1", "people.csv"),
+        ("solve IN --rank 1 --penalty 0.1 --json", "s.npy"),
+        ("account --task IN --reports 2", "task.json"),
+        ("inspect IN --json", "schema.json"),
+        ("inspect IN --json", "task.json"),
+        ("inspect IN -t task.json --json", "r.ldpr"),
+        ("inspect IN -t task.json --json", "a.ldpa"),
+    ] {
+        let named = folder.run(&line.replace("IN", input)).ok();
+        let mut command = folder.command(line.replace("IN", "-").split(' '));
+        let piped = command.stdin(File::open(folder.path(input)).unwrap()).output().unwrap();
+        assert_eq!(piped.status.code(), Some(0), "{line}: {}", text(piped.stderr));
+        assert_eq!(timeless(&text(piped.stdout)), timeless(&named.stdout), "{line}");
+    }
+}
+
+/// A result without its times.
+fn timeless(result: &str) -> Value {
+    match serde_json::from_str::<Value>(result) {
+        Ok(mut document) => {
+            document.as_object_mut().unwrap().remove("seconds");
+            document
+        }
+        Err(_) if result.contains(" s\n") || result.contains("seconds") || result.contains("time") => Value::Null,
+        Err(_) => result.into(),
+    }
+}
+
+#[test]
+fn every_file_can_be_written_to_standard_output() {
+    let folder = folder();
+    for (line, name) in [
+        ("schema infer people.csv -o OUT", "o"),
+        ("task new --schema schema.json --epsilon 2 -o OUT", "o"),
+        ("randomize people.csv -t task.json --insecure-seed 1 -o OUT", "o"),
+        ("aggregate r.ldpr -t task.json -o OUT", "o"),
+        ("recover a.ldpa -t task.json --rank 1 -o OUT", "o.csv"),
+        ("recover a.ldpa -t task.json --rank 1 --covariance OUT", "o.csv"),
+        ("recover a.ldpa -t task.json --rank 1 --plot OUT", "o.svg"),
+        ("plan --aggregate a.ldpa -t task.json --rank 1 --records 1000 --plot OUT", "o.svg"),
+        ("compare --records people.csv --rank 1 --epsilon 1 --methods mod-sulq --trials 2 --plot OUT", "o.svg"),
+        ("solve s.npy --rank 1 --penalty 0.1 -o OUT", "o"),
+    ] {
+        let printed = folder.run(&format!("{} --json", line.replace("OUT", name))).json();
+        let written = folder.read(name);
+        for json in ["", " --json"] {
+            let line = format!("{}{json}", line.replace("OUT", "-"));
+            let output = folder.command(line.split(' ')).output().unwrap();
+            let notes = text(output.stderr);
+            assert_eq!(output.status.code(), Some(0), "{line}: {notes}");
+            assert!(output.stdout == written, "{line}");
+            // The result is for people, who see it where nothing else is.
+            if json.is_empty() {
+                assert!(notes.contains("wrote standard output\n"), "{line}: {notes}");
+            } else {
+                let result = notes[notes.find('{').unwrap()..].to_owned();
+                let result: Value = serde_json::from_str(&result).unwrap();
+                assert_eq!(result.as_object().unwrap().len(), printed.as_object().unwrap().len(), "{line}");
+            }
+        }
+        std::fs::remove_file(folder.path(name)).unwrap();
+    }
+    assert!(!folder.path("-").exists());
+}
+
+#[test]
+fn standard_input_is_one_input_and_standard_output_one_output() {
+    let folder = folder();
+    for line in [
+        "randomize - -t - -o o.ldpr",
+        "aggregate - - -t task.json -o o.ldpa",
+        "recover - -t task.json --rank 1 --reference -",
+        "compare --records - --schema - --rank 1 --epsilon 1",
+    ] {
+        folder.run(line).refused(2, &["two inputs are standard input (-)", "give a file for one"]);
+    }
+    folder
+        .run("recover a.ldpa -t task.json --rank 1 -o - --plot -")
+        .refused(2, &["two outputs are standard output (-)", "give a file for one"]);
+    for line in ["compare --records - --rank 1 --epsilon 1", "demo --records -"] {
+        folder.run(line).refused(2, &["standard input (-) can be read once", "records as a file"]);
+    }
+    // A file of that name has a longer one.
+    folder.run("task new --schema schema.json --epsilon 2 -o ./-").ok();
+    assert_eq!(folder.read("-"), folder.read("task.json"));
+}
+
+#[test]
+fn a_reader_that_leaves_ends_a_command_without_a_word() {
+    let folder = folder();
+    for line in [
+        "schema infer people.csv -o -",
+        "randomize people.csv -t task.json -o -",
+        "aggregate r.ldpr -t task.json -o -",
+        "recover a.ldpa -t task.json --rank 1 -o -",
+        "solve s.npy --rank 1 --penalty 0.1 -o -",
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = folder.command(line.split(' ')).stdout(writer).output().unwrap();
+        let said = text(output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{line}: {said}");
+        assert!(said.lines().all(|line| line.starts_with("note:")), "{line}: {said}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn binary_results_are_not_shown_on_a_terminal() {
+    let folder = folder();
+    let on_terminal = |line: &str| {
+        let line = format!("'{}' {line}", env!("CARGO_BIN_EXE_ldp-pca"));
+        Command::new("script").args(["-qec", &line, "/dev/null"]).current_dir(folder.path("")).output().unwrap()
+    };
+    for out in ["-", "/dev/tty"] {
+        for line in [
+            "randomize people.csv -t task.json -o",
+            "aggregate r.ldpr -t task.json -o",
+            "solve s.npy --rank 1 --penalty 0.1 -o",
+        ] {
+            let output = on_terminal(&format!("{line} {out}"));
+            assert_eq!(output.status.code(), Some(2), "{line} {out}");
+            let said = text(output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(said.contains("is a terminal, and the result is binary: write to a file"), "{said}");
+        }
+    }
+    let output = on_terminal("task new --schema schema.json --epsilon 2 -o -");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(output.stdout).contains("\"mechanism\""));
+}

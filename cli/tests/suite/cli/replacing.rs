@@ -1,0 +1,313 @@
+//! What a command may write over: never what it reads, and a task, a schema or reports only if it is told to.
+
+use std::collections::BTreeSet;
+
+use crate::support::{Folder, npy_matrix};
+
+/// Every option that names a file to write: its command, the option, and a command line of it with OUT for the file.
+const OUTPUTS: &[(&str, &str, &str)] = &[
+    ("schema infer", "--output", "schema infer people.csv -o OUT"),
+    ("task new", "--output", "task new --schema schema.json --epsilon 2 -o OUT"),
+    ("randomize", "--output", "randomize people.csv -t task.json --ids ids.json -o OUT"),
+    ("aggregate", "--output", "aggregate r.ldpr a.ldpa -t task.json -o OUT"),
+    ("recover", "--output", "recover a.ldpa -t task.json --rank 1 --reference people.csv -o OUT"),
+    ("recover", "--covariance", "recover a.ldpa -t task.json --rank 1 --reference people.csv --covariance OUT"),
+    ("recover", "--plot", "recover a.ldpa -t task.json --rank 1 --reference people.csv --plot OUT"),
+    ("plan", "--plot", "plan --aggregate a.ldpa -t task.json --rank 1 --records 1000 --plot OUT"),
+    ("compare", "--plot", "compare --records people.csv --schema schema.json --rank 1 --epsilon 1 --plot OUT"),
+    ("solve", "--output", "solve s.npy --rank 1 --penalty 0.1 -o OUT"),
+    ("store export", "--output", "store export collected -o OUT"),
+    (
+        "dps-pca provide",
+        "--output",
+        "dps-pca provide people.csv --session SESSION --token-file token --memory memory --epsilon 1 --delta 1e-6 \
+         -o OUT",
+    ),
+    ("dps-pca result", "--output", "dps-pca result --session SESSION --token-file token -o OUT"),
+];
+
+/// All files that these commands read.
+const INPUTS: [&str; 10] = [
+    "people.csv",
+    "schema.json",
+    "task.json",
+    "ids.json",
+    "r.ldpr",
+    "a.ldpa",
+    "s.npy",
+    "token",
+    "memory",
+    "collected/segment",
+];
+
+/// A folder with all of them, and others of each kind.
+fn folder() -> Folder {
+    let folder = Folder::with_task();
+    folder.run("randomize people.csv -t task.json -o r.ldpr").ok();
+    folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+    folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
+    let ids: Vec<String> = (0..10).map(|id| format!("\"{id:032x}\"")).collect();
+    folder.write("ids.json", format!("{{\"ids\":[{}]}}", ids.join(",")));
+    folder.write("token", "1-secret");
+    folder.write("memory", "what was sent");
+    std::fs::create_dir(folder.path("collected")).unwrap();
+    folder.write("collected/segment", "what was collected");
+    folder
+}
+
+fn line(line: &str, out: &str) -> String {
+    line.replace("SESSION", &"0".repeat(64)).replace("OUT", out)
+}
+
+/// The subcommands that a page of help lists.
+fn subcommands(help: &str) -> Vec<&str> {
+    let list = help.split_once("Commands:\n").map_or("", |(_, list)| list.split("\n\n").next().unwrap());
+    let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
+}
+
+/// All commands that do something, with their help.
+fn commands(folder: &Folder, path: &str) -> Vec<(String, String)> {
+    let help = folder.run(&format!("{path} --help")).ok().stdout;
+    match &subcommands(&help)[..] {
+        [] => vec![(path.trim().to_owned(), help)],
+        names => names.iter().flat_map(|name| commands(folder, &format!("{path} {name}"))).collect(),
+    }
+}
+
+#[test]
+fn the_table_has_every_option_that_names_a_file_to_write() {
+    let folder = Folder::new();
+    let (mut found, mut forced) = (BTreeSet::new(), BTreeSet::new());
+    for (command, help) in commands(&folder, "") {
+        let words: Vec<&str> = help.split_whitespace().collect();
+        for place in 2..words.len() - 1 {
+            if words[place] == "Where" && ["to", "the"].contains(&words[place + 1]) {
+                found.insert((command.clone(), words[place - 2].to_owned()));
+            }
+        }
+        if words.contains(&"--force") {
+            forced.insert(command);
+        }
+    }
+    let listed = OUTPUTS.iter().map(|(command, option, _)| ((*command).to_owned(), (*option).to_owned()));
+    assert_eq!(found, listed.collect());
+    assert_eq!(forced, OUTPUTS.iter().map(|(command, ..)| (*command).to_owned()).collect());
+}
+
+#[test]
+fn no_command_writes_over_what_it_reads() {
+    let folder = folder();
+    let before: Vec<Vec<u8>> = INPUTS.iter().map(|name| folder.read(name)).collect();
+    let names = folder.names();
+    let mut refused = BTreeSet::new();
+    for (command, option, text) in OUTPUTS {
+        let words: Vec<&str> = text.split(' ').collect();
+        let is_read = |name: &&&str| words.contains(*name) || words.contains(&name.split('/').next().unwrap());
+        for name in INPUTS.iter().filter(is_read) {
+            // As it is called, through another way, and however it is asked for.
+            for out in [name, &&*format!("./{name}"), &&*format!("collected/../{name}")] {
+                for force in ["", " --force"] {
+                    let run = folder.run(&format!("{}{force}", line(text, out)));
+                    assert!(!run.stderr.contains("usage:"), "{run:?}");
+                    run.refused(2, &[out, "is also read by this command: write to another file"]);
+                }
+            }
+            refused.insert((*command, *option));
+        }
+    }
+    assert_eq!(refused.len(), OUTPUTS.len(), "every command reads a file: {refused:?}");
+    assert_eq!(folder.names(), names);
+    assert_eq!(before, INPUTS.map(|name| folder.read(name)));
+}
+
+/// What opens a link opens the file, and so does the other name of a file that has two.
+#[cfg(unix)]
+#[test]
+fn an_input_under_another_name_is_still_an_input() {
+    let folder = folder();
+    std::os::unix::fs::symlink("task.json", folder.path("link")).unwrap();
+    std::fs::hard_link(folder.path("r.ldpr"), folder.path("second")).unwrap();
+    std::os::unix::fs::symlink("nowhere", folder.path("dangling")).unwrap();
+    let before = ["task.json", "r.ldpr"].map(|name| folder.read(name));
+    for out in ["link", "second", "task.json", "r.ldpr"] {
+        for force in ["", " --force"] {
+            folder.run(&format!("aggregate r.ldpr -t link -o {out}{force}")).refused(2, &[out, "is also read"]);
+            folder.run(&format!("aggregate second -t task.json -o {out}{force}")).refused(2, &[out, "is also read"]);
+        }
+    }
+    folder.run("aggregate r.ldpr -t task.json -o dangling").refused(1, &["dangling", "a file that is not there"]);
+    // Redirected by the shell, too.
+    for (input, output) in [("-", "r.ldpr"), ("r.ldpr", "-")] {
+        let mut command = folder.command(["aggregate", input, "-t", "task.json", "--force", "-o", output]);
+        let open = std::fs::File::options().read(true).append(true).open(folder.path("r.ldpr")).unwrap();
+        if input == "-" {
+            command.stdin(open)
+        } else {
+            command.stdout(open)
+        };
+        let run = command.output().unwrap();
+        assert_eq!(run.status.code(), Some(2));
+        assert!(String::from_utf8(run.stderr).unwrap().contains("is also read by this command"), "{input} {output}");
+    }
+    assert_eq!(before, ["task.json", "r.ldpr"].map(|name| folder.read(name)));
+}
+
+#[test]
+fn two_options_do_not_write_to_one_file() {
+    let folder = folder();
+    for out in ["c.csv", "./c.csv", "collected/../c.csv"] {
+        let run = folder.run(&format!("recover a.ldpa -t task.json --rank 1 -o c.csv --covariance {out}"));
+        run.refused(2, &["c.csv is written to by two options"]);
+    }
+    assert!(!folder.path("c.csv").exists());
+}
+
+#[test]
+fn no_command_replaces_a_task_a_schema_or_reports_unasked() {
+    let folder = folder();
+    let kept = [("task.json", "a task"), ("schema.json", "a schema"), ("r.ldpr", "reports")];
+    for (name, _) in kept {
+        std::fs::copy(folder.path(name), folder.path(&format!("other-{name}"))).unwrap();
+    }
+    // A document of another version is one, too.
+    folder.write("other-task.json", folder.read_text("task.json").replacen("\"version\":2", "\"version\":1", 1));
+    folder.write("parquet", "PAR1 and more");
+    folder.write("anything", "a letter");
+    std::fs::copy(folder.path("a.ldpa"), folder.path("other.ldpa")).unwrap();
+    let remedy = "write to another file, or replace it with --force";
+    for (command, _, text) in OUTPUTS {
+        for (name, kind) in kept {
+            let name = format!("other-{name}");
+            let before = folder.read(&name);
+            folder.run(&line(text, &name)).refused(1, &[&name, &format!("holds {kind}"), remedy]);
+            assert_eq!(folder.read(&name), before, "{command}");
+        }
+        folder.run(&line(text, "parquet")).refused(1, &["parquet", "holds reports", remedy]);
+        if *command != "aggregate" {
+            folder.run(&line(text, "other.ldpa")).refused(1, &["other.ldpa", "holds an aggregate", remedy]);
+        }
+        if ["schema infer", "task new", "randomize", "store export"].contains(command) {
+            folder.run(&line(text, "anything")).refused(1, &["anything", "the file is there", remedy]);
+        }
+        std::fs::create_dir_all(folder.path("folder")).unwrap();
+        folder.run(&format!("{} --force", line(text, "folder"))).refused(1, &["folder", "it is a directory"]);
+    }
+    assert_eq!(folder.read_text("anything"), "a letter");
+}
+
+#[test]
+fn force_replaces_and_results_that_can_be_had_again_are_replaced_without() {
+    let folder = folder();
+    for (command, option, text) in OUTPUTS {
+        if ["store export", "dps-pca provide", "dps-pca result"].contains(command) {
+            // Their tests are those of the aggregator.
+            continue;
+        }
+        let out = match *option {
+            "--plot" => "out.svg",
+            _ if *command == "recover" => "out.csv",
+            _ => "out",
+        };
+        folder.write(out, folder.read("r.ldpr"));
+        let line = line(text, out);
+        folder.run(&line).refused(1, &["holds reports"]);
+        folder.run(&format!("{line} --force")).ok();
+        let written = folder.read(out);
+        assert_ne!(written, folder.read("r.ldpr"), "{command}");
+        match *command {
+            "schema infer" | "task new" | "randomize" => folder.run(&line).refused(1, &[out, "--force"]),
+            _ => {
+                folder.run(&line).ok();
+            }
+        }
+        // As mktemp makes one.
+        folder.write(out, "");
+        folder.run(&line).ok();
+        assert!(!folder.read(out).is_empty(), "{command}");
+        std::fs::remove_file(folder.path(out)).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_keeps_its_rights_and_a_new_one_has_those_of_any() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = folder();
+    let mode = |name: &str| std::fs::metadata(folder.path(name)).unwrap().permissions().mode() & 0o777;
+    folder.write("a-file", "");
+    for rights in [0o600, 0o640, 0o666] {
+        std::fs::set_permissions(folder.path("a.ldpa"), std::fs::Permissions::from_mode(rights)).unwrap();
+        folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+        assert_eq!(mode("a.ldpa"), rights);
+    }
+    folder.run("aggregate r.ldpr -t task.json -o new.ldpa").ok();
+    assert_eq!(mode("new.ldpa"), mode("a-file"));
+    assert!(folder.run("aggregate r.ldpr -t task.json -o new.ldpa").ok().stderr.is_empty());
+}
+
+/// A killed command left `out.ldpr.partial`, whose name everybody could guess and lead elsewhere.
+#[cfg(unix)]
+#[test]
+fn a_temporary_file_follows_no_link_that_waits_for_it() {
+    let folder = folder();
+    folder.write("precious", "mine");
+    for name in ["out.ldpr.partial", ".out.ldpr.partial"] {
+        std::os::unix::fs::symlink("precious", folder.path(name)).unwrap();
+    }
+    folder.run("randomize people.csv -t task.json -o out.ldpr").ok();
+    assert_eq!(folder.read_text("precious"), "mine");
+    assert_eq!(folder.read("out.ldpr").len(), 10 * 35);
+}
+
+/// Ctrl-C and `kill` while a file is written: the command ends by the signal, its file is gone, the old one is whole.
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_the_old_file_and_no_temporary_one() {
+    use std::io::Write as _;
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::Stdio;
+    let folder = folder();
+    let names = folder.names();
+    let before = folder.read("r.ldpr");
+    for (name, number) in [("INT", Some(2)), ("TERM", Some(15)), ("INT ignored", None)] {
+        let ldp_pca = env!("CARGO_BIN_EXE_ldp-pca");
+        let trap = if number.is_none() { "trap '' INT; " } else { "" };
+        let script = format!("{trap}exec {ldp_pca} randomize - -t task.json -o r.ldpr --force");
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .current_dir(folder.path(""))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // It has records, and waits for more.
+        let mut records = child.stdin.take().unwrap();
+        records.write_all(folder.read("people.csv").as_slice()).unwrap();
+        while folder.names().len() == names.len() {
+            assert!(child.try_wait().unwrap().is_none(), "it ended without a file");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let signal = format!("-{}", name.split(' ').next().unwrap());
+        let sent = std::process::Command::new("kill").args([signal, child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        // The end of its input ends a command that takes no notice.
+        let waiting = if number.is_none() {
+            drop(records);
+            None
+        } else {
+            Some(records)
+        };
+        let status = child.wait().unwrap();
+        drop(waiting);
+        assert_eq!(folder.names(), names, "{name}");
+        assert_eq!(status.signal(), number, "{name}");
+        if number.is_some() {
+            assert_eq!(folder.read("r.ldpr"), before, "{name}");
+        } else {
+            assert!(status.success());
+            assert_ne!(folder.read("r.ldpr"), before, "{name}");
+        }
+    }
+}
