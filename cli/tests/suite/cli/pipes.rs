@@ -148,7 +148,9 @@ fn standard_input_is_one_input_and_standard_output_one_output() {
         folder.run(line).refused(2, &["standard input (-) can be read once", "records as a file"]);
     }
     // A file of that name has a longer one.
+    folder.run("task new --schema schema.json --epsilon 3 -o 3.json").ok();
     folder.run("task new --schema schema.json --epsilon 2 -o ./-").ok();
+    assert_eq!(folder.run("task new --schema schema.json --epsilon 3 -o -").ok().stdout, folder.read_text("3.json"));
     assert_eq!(folder.read("-"), folder.read("task.json"));
 }
 

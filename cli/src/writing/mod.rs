@@ -1,9 +1,11 @@
 //! Files that a command writes: which it may replace, and how each is written completely or not at all.
 
+mod system;
+
 use core::any::TypeId;
 use core::fmt::{self, Display};
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind, IsTerminal as _, Read as _, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -45,13 +47,14 @@ impl Kind {
         matches!(self, Self::Reports | Self::Aggregate | Self::Matrix)
     }
 
-    fn name(self) -> &'static str {
+    /// What a message says of an existing file.
+    fn told(self) -> &'static str {
         match self {
-            Self::Task => "a task",
-            Self::Schema => "a schema",
-            Self::Reports => "reports",
-            Self::Aggregate => "an aggregate",
-            Self::Matrix | Self::Text => "something",
+            Self::Task => " and holds a task",
+            Self::Schema => " and holds a schema",
+            Self::Reports => " and holds reports",
+            Self::Aggregate => " and holds an aggregate",
+            Self::Matrix | Self::Text => "",
         }
     }
 
@@ -146,10 +149,10 @@ pub(super) fn check(matches: &ArgMatches) -> Result<()> {
             "two outputs are standard output (-), which has room for one: give a file for one",
         ));
     }
-    let inputs: Vec<Place> = inputs.into_iter().map(|input| Place::of(input, std::io::stdin())).collect();
+    let inputs: Vec<Place> = inputs.into_iter().map(|input| Place::input(input)).collect();
     let mut outputs: Vec<Place> = vec![];
     for target in targets {
-        let place = Place::of(target, std::io::stdout());
+        let place = Place::output(target);
         if inputs.iter().any(|input| input.is_or_holds(&place)) {
             return Err(CliError::Usage(format!("{target} is also read by this command: write to another file")));
         }
@@ -194,10 +197,8 @@ impl Target {
     }
 
     fn is_taken(&self, held: Kind) -> CliError {
-        CliError::file(
-            self,
-            format!("the file is there and holds {}: write to another file, or replace it with --force", held.name()),
-        )
+        let held = held.told();
+        CliError::file(self, format!("the file is there{held}: write to another file, or replace it with --force"))
     }
 
     fn is_terminal(&self) -> bool {
@@ -205,7 +206,7 @@ impl Target {
             return std::io::stdout().is_terminal();
         }
         // Only a device is opened: the opening of a pipe waits for its reader.
-        is_device(self) && File::options().write(true).open(&**self).is_ok_and(|device| device.is_terminal())
+        system::is_device(self) && File::options().write(true).open(&**self).is_ok_and(|device| device.is_terminal())
     }
 }
 
@@ -217,17 +218,6 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-#[cfg(unix)]
-fn is_device(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt as _;
-    fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_char_device())
-}
-
-#[cfg(not(unix))]
-fn is_device(_: &Path) -> bool {
-    false
-}
-
 /// What distinguishes a file, whatever it is called: its name without links, and its number on the disk.
 struct Place {
     resolved: Option<PathBuf>,
@@ -236,29 +226,23 @@ struct Place {
 }
 
 impl Place {
-    /// Of a path; that of `-` is where `standard` leads to.
-    #[cfg(unix)]
-    fn of(path: &Path, standard: impl std::os::fd::AsFd) -> Self {
-        use std::os::unix::fs::MetadataExt as _;
-        let metadata = if is_standard(path) {
-            standard.as_fd().try_clone_to_owned().and_then(|stream| File::from(stream).metadata())
-        } else {
-            fs::metadata(path)
-        };
-        let number = metadata.ok().filter(fs::Metadata::is_file).map(|file| (file.dev(), file.ino()));
-        Self { number, ..Self::named(path) }
+    fn input(path: &Path) -> Self {
+        Self::of(path, || system::number(std::io::stdin()))
     }
 
-    #[cfg(not(unix))]
-    fn of<T>(path: &Path, _: T) -> Self {
-        Self::named(path)
+    fn output(path: &Path) -> Self {
+        Self::of(path, || system::number(std::io::stdout()))
     }
 
-    fn named(path: &Path) -> Self {
+    /// Of a path; `standard` is the number of what `-` leads to.
+    fn of(path: &Path, standard: impl FnOnce() -> Option<(u64, u64)>) -> Self {
+        if is_standard(path) {
+            return Self { resolved: None, number: standard(), is_dir: false };
+        }
         let unlinked = || Some(fs::canonicalize(folder_of(path)).ok()?.join(path.file_name()?));
-        let is_named = !is_standard(path) && !is_device(path);
-        let resolved = if is_named { fs::canonicalize(path).ok().or_else(unlinked) } else { None };
-        Self { resolved, number: None, is_dir: path.is_dir() }
+        let resolved = if system::is_device(path) { None } else { fs::canonicalize(path).ok().or_else(unlinked) };
+        let number = fs::metadata(path).ok().and_then(|metadata| system::number_of(&metadata));
+        Self { resolved, number, is_dir: path.is_dir() }
     }
 
     /// Whether both are one file, or the other is a file in this folder.
@@ -289,7 +273,9 @@ impl Output {
         let failed = |error| cannot_write(target, error);
         // A link stays a link: the file it leads to is replaced.
         let mut target = target.clone();
-        target.path = fs::canonicalize(&target.path).unwrap_or(target.path);
+        if !is_standard(&target) {
+            target.path = fs::canonicalize(&target.path).unwrap_or(target.path);
+        }
         let (writer, partial): (Box<dyn Write>, _) = match fs::metadata(&target.path) {
             _ if is_standard(&target) => (Box::new(output::take_stdout()), None),
             Ok(existing) if !existing.is_file() => {
@@ -370,32 +356,24 @@ impl Partial {
         private: bool,
         new: bool,
     ) -> std::io::Result<(File, Self)> {
-        let mut options = OpenOptions::new();
-        // The name is drawn, and what already has it is not followed.
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(
-            &mut options,
-            if private || existing.is_some() { 0o600 } else { 0o666 },
-        );
-        let mut prefix = std::ffi::OsString::from(".");
-        prefix.push(target.file_name().unwrap_or_default());
-        prefix.push(".");
         let mut all = partial();
-        stop::watch();
+        system::watch(|| {
+            let mut all = partial();
+            all.clear();
+            all
+        });
+        let rights = if private || existing.is_some() { 0o600 } else { 0o666 };
         let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix).suffix(".partial").rand_bytes(12);
-        let (file, path) = builder.make_in(folder_of(target), |path| options.open(path))?.into_parts();
+        builder.prefix(".ldp-pca.").suffix(".partial").rand_bytes(12);
+        // The name is drawn, and what already has it is not followed.
+        let open = |path: &Path| system::with_rights(rights).write(true).create_new(true).open(path);
+        let (file, path) = builder.make_in(folder_of(target), open)?.into_parts();
         let own = Self { path: path.to_path_buf(), new };
         all.push(path);
         // From here on its drop removes the file.
         drop(all);
-        #[cfg(unix)]
         if let Some(existing) = existing {
-            use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
-            let is_of_group = fchown(&file, None, Some(existing.gid())).is_ok();
-            let rights = if is_of_group { 0o777 } else { 0o707 };
-            file.set_permissions(fs::Permissions::from_mode(existing.permissions().mode() & rights))?;
+            system::take_rights(&file, &existing)?;
         }
         Ok((file, own))
     }
@@ -420,51 +398,6 @@ impl Drop for Partial {
     fn drop(&mut self) {
         self.end(drop);
     }
-}
-
-#[cfg(unix)]
-mod stop {
-    //! Signals that end the process: the temporary files go first.
-
-    use std::sync::Once;
-    use std::thread;
-
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    use signal_hook::iterator::Signals;
-    use signal_hook::low_level::emulate_default_handler;
-
-    /// Watches for signals from now on.
-    pub(super) fn watch() {
-        static WATCHED: Once = Once::new();
-        WATCHED.call_once(|| {
-            let signals = [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal));
-            let Ok(mut signals) = Signals::new(signals) else { return };
-            let removal = move || {
-                for signal in signals.forever() {
-                    let mut all = super::partial();
-                    all.clear();
-                    // The shell sees that a signal ended the command. The lock is held until then: no file follows.
-                    let _ = emulate_default_handler(signal);
-                }
-            };
-            let _ = thread::Builder::new().spawn(removal);
-        });
-    }
-
-    /// Whether the command was started so that this signal does nothing, as shells do in the background.
-    fn is_ignored(signal: i32) -> bool {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-        mask >> (signal - 1) & 1 == 1
-    }
-}
-
-#[cfg(not(unix))]
-mod stop {
-    //! Elsewhere a command that is stopped leaves its temporary file.
-
-    pub(super) fn watch() {}
 }
 
 /// Writes a whole file at once.
