@@ -121,7 +121,7 @@ impl Serialize for Target {
     }
 }
 
-/// Adds `--force` to every command that has a [`Target`].
+/// Adds `--force` to every command that has a [`Target`], and says what `-` is.
 pub(super) fn with_force(command: Command) -> Command {
     let writes =
         command.get_arguments().any(|argument| argument.get_value_parser().type_id() == TypeId::of::<Target>());
@@ -130,7 +130,8 @@ pub(super) fn with_force(command: Command) -> Command {
         return command;
     }
     let force = Arg::new("force").long("force").action(ArgAction::SetTrue);
-    command.arg(force.help("Replace a file even if it holds a task, a schema or reports; never one that is read"))
+    let command = command.arg(force.help("Replace the file that is there, whatever it holds, unless it is read"));
+    command.after_help("A file named - is standard input, or standard output.")
 }
 
 /// Refuses arguments of a command by which it would destroy a file, or could not write one: before it does anything.
@@ -268,25 +269,24 @@ impl Output {
         Self::open(target, false)
     }
 
-    /// Opens it; if it is `private`, the owner alone may read it, whoever could read the file before.
+    /// Opens it. A `private` file is one that the owner alone may read, and replaces whatever is there.
     fn open(target: &Target, private: bool) -> Result<Self> {
         let failed = |error| cannot_write(target, error);
-        // A link stays a link: the file it leads to is replaced.
         let mut target = target.clone();
-        if !is_standard(&target) {
+        if !private && !is_standard(&target) {
+            // A link stays a link: the file it leads to is replaced.
             target.path = fs::canonicalize(&target.path).unwrap_or(target.path);
         }
-        let (writer, partial): (Box<dyn Write>, _) = match fs::metadata(&target.path) {
+        let existing = if private { None } else { fs::metadata(&target.path).ok() };
+        let (writer, partial): (Box<dyn Write>, _) = match existing {
             _ if is_standard(&target) => (Box::new(output::take_stdout()), None),
-            Ok(existing) if !existing.is_file() => {
+            Some(existing) if !existing.is_file() => {
                 (Box::new(File::options().write(true).open(&target.path).map_err(failed)?), None)
             }
             existing => {
-                let existing = existing.ok();
                 // What nobody asked to replace is not replaced, should it come to be in the meantime.
                 let new = existing.is_none() && target.kind.is_kept();
-                let (file, partial) =
-                    Partial::create(&target, existing.filter(|_| !private), private, new).map_err(failed)?;
+                let (file, partial) = Partial::create(&target, existing, private, new).map_err(failed)?;
                 (Box::new(file), Some(partial))
             }
         };
@@ -298,7 +298,7 @@ impl Output {
         self.flush().map_err(|error| self.failed(error))?;
         let named = self.partial.take().map_or(Ok(()), |partial| partial.name(&self.target));
         named.map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => self.target.is_taken(Kind::of(&self.target).unwrap_or(Kind::Text)),
+            ErrorKind::AlreadyExists => cannot_write(&self.target, "another came while this command ran, and stays"),
             _ => cannot_write(&self.target, error),
         })
     }

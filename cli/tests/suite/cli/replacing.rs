@@ -1,6 +1,10 @@
 //! What a command may write over: never what it reads, and a task, a schema or reports only if it is told to.
 
 use std::collections::BTreeSet;
+#[cfg(unix)]
+use std::process::{Child, ChildStdin, Command, Stdio};
+#[cfg(unix)]
+use std::time::Duration;
 
 use crate::support::{Folder, npy_matrix};
 
@@ -260,54 +264,70 @@ fn a_temporary_file_follows_no_link_that_waits_for_it() {
     assert_eq!(folder.read("out.ldpr").len(), 10 * 35);
 }
 
+/// A command that writes `out` and waits for more records, once its temporary file is there, and what gives them.
+#[cfg(unix)]
+fn waiting(folder: &Folder, out: &str, trap: &str) -> (Child, ChildStdin) {
+    use std::io::Write as _;
+    let files = folder.names().len();
+    let ldp_pca = env!("CARGO_BIN_EXE_ldp-pca");
+    let script = format!("{trap}exec {ldp_pca} randomize - -t task.json -o {out} --force");
+    let mut child = Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(folder.path(""))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut records = child.stdin.take().unwrap();
+    records.write_all(&folder.read("people.csv")).unwrap();
+    while folder.names().len() == files {
+        assert!(child.try_wait().unwrap().is_none(), "it ended without a file");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    (child, records)
+}
+
 /// Ctrl-C and `kill` while a file is written: the command ends by the signal, its file is gone, the old one is whole.
 #[cfg(unix)]
 #[test]
 fn a_signal_leaves_the_old_file_and_no_temporary_one() {
-    use std::io::Write as _;
     use std::os::unix::process::ExitStatusExt as _;
-    use std::process::Stdio;
     let folder = folder();
-    let names = folder.names();
-    let before = folder.read("r.ldpr");
-    for (name, number) in [("INT", Some(2)), ("TERM", Some(15)), ("INT ignored", None)] {
-        let ldp_pca = env!("CARGO_BIN_EXE_ldp-pca");
-        let trap = if number.is_none() { "trap '' INT; " } else { "" };
-        let script = format!("{trap}exec {ldp_pca} randomize - -t task.json -o r.ldpr --force");
-        let mut child = std::process::Command::new("sh")
-            .args(["-c", &script])
-            .current_dir(folder.path(""))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        // It has records, and waits for more.
-        let mut records = child.stdin.take().unwrap();
-        records.write_all(folder.read("people.csv").as_slice()).unwrap();
-        while folder.names().len() == names.len() {
-            assert!(child.try_wait().unwrap().is_none(), "it ended without a file");
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        let signal = format!("-{}", name.split(' ').next().unwrap());
-        let sent = std::process::Command::new("kill").args([signal, child.id().to_string()]).status().unwrap();
+    let (names, before) = (folder.names(), folder.read("r.ldpr"));
+    let kill = |signal: &str, child: &Child| {
+        let sent = Command::new("kill").args([signal.to_owned(), child.id().to_string()]).status().unwrap();
         assert!(sent.success());
-        // The end of its input ends a command that takes no notice.
-        let waiting = if number.is_none() {
-            drop(records);
-            None
-        } else {
-            Some(records)
-        };
+    };
+    for (signal, number) in [("-INT", 2), ("-TERM", 15)] {
+        let (mut child, records) = waiting(&folder, "r.ldpr", "");
+        kill(signal, &child);
         let status = child.wait().unwrap();
-        drop(waiting);
-        assert_eq!(folder.names(), names, "{name}");
-        assert_eq!(status.signal(), number, "{name}");
-        if number.is_some() {
-            assert_eq!(folder.read("r.ldpr"), before, "{name}");
-        } else {
-            assert!(status.success());
-            assert_ne!(folder.read("r.ldpr"), before, "{name}");
-        }
+        drop(records);
+        assert_eq!(status.signal(), Some(number));
+        assert_eq!(folder.names(), names, "{signal}");
+        assert_eq!(folder.read("r.ldpr"), before, "{signal}");
     }
+    // As shells start what runs in the background: the end of its input ends it.
+    let (mut child, records) = waiting(&folder, "r.ldpr", "trap '' INT; ");
+    kill("-INT", &child);
+    drop(records);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(folder.names(), names);
+    assert_ne!(folder.read("r.ldpr"), before);
+}
+
+/// Nobody asked to replace what was not there when the command began.
+#[cfg(unix)]
+#[test]
+fn a_file_that_comes_in_the_meantime_stays() {
+    let folder = folder();
+    let (child, records) = waiting(&folder, "new.ldpr", "");
+    folder.write("new.ldpr", "from elsewhere");
+    drop(records);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && said.contains("new.ldpr: cannot write it: another came"), "{said}");
+    assert_eq!(folder.read_text("new.ldpr"), "from elsewhere");
+    assert!(!folder.names().iter().any(|name| name.ends_with(".partial")));
 }

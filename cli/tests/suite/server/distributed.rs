@@ -209,6 +209,33 @@ fn three_provider_processes_and_a_server_find_what_one_process_finds_to_the_last
     drop(server.log());
 }
 
+/// Whoever made the files that are there: a provider's token is for its owner alone.
+#[cfg(unix)]
+#[test]
+fn tokens_are_private_and_follow_no_link() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let folder = tempdir().unwrap();
+    let (elsewhere, tokens) = (folder.path().join("elsewhere"), folder.path().join("tokens"));
+    fs::write(&elsewhere, "mine").unwrap();
+    fs::create_dir(&tokens).unwrap();
+    fs::write(tokens.join("provider-1.token"), "open to all").unwrap();
+    fs::set_permissions(tokens.join("provider-1.token"), fs::Permissions::from_mode(0o666)).unwrap();
+    symlink(&elsewhere, tokens.join("provider-2.token")).unwrap();
+    let server = Serving::start(&["--data", text(&folder.path().join("data"))]);
+    let world = World::new(&server, folder, 1);
+    let mut names: Vec<_> = fs::read_dir(&tokens).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["provider-1.token", "provider-2.token", "provider-3.token"]);
+    for provider in 1..=PROVIDERS {
+        let path = world.path(&format!("tokens/provider-{provider}.token"));
+        assert!(fs::read_to_string(&path).unwrap().starts_with(&format!("{provider}-")));
+        let metadata = fs::symlink_metadata(path).unwrap();
+        assert!(metadata.is_file() && metadata.permissions().mode() & 0o777 == 0o600, "{metadata:?}");
+    }
+    assert_eq!(fs::read_to_string(elsewhere).unwrap(), "mine");
+    drop(server.log());
+}
+
 /// An address that is free again after its server was killed: systems give outgoing connections ports from 32768 on.
 fn lasting_address() -> String {
     let first = 20_000 + (std::process::id() % 10_000) as u16;

@@ -35,6 +35,13 @@ fn what_is_exported_sums_to_what_the_server_had() {
     folder.run("aggregate all.ldpr -t task.json -o sum.ldpa").ok();
     let sum = Aggregate::from_bytes(&folder.read("sum.ldpa"), &task()).unwrap();
     assert_eq!(sum, aggregate_of(&task(), &body));
+    folder.run("store export data --output all.ldpr").refused(1, &["all.ldpr", "holds reports", "--force"]);
+    folder.run("store export data --output all.ldpr --force").ok();
+    assert_eq!(folder.read("all.ldpr"), body);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let unread = folder.command(["store", "export", "data", "-o", "-"]).stdout(writer).output().unwrap();
+    assert_eq!((unread.status.code(), &unread.stderr[..]), (Some(0), &b""[..]), "its reader has seen enough");
     folder.run("store export data --parquet --output all.parquet").ok();
     assert!(folder.read("all.parquet").starts_with(b"PAR1") && folder.read("all.parquet").ends_with(b"PAR1"));
 }
