@@ -208,7 +208,7 @@ impl Ledger {
         let (guarantee, loss) = (task.guarantee(), task.mechanism().privacy_loss());
         let total = self.total(Some((guarantee, loss)));
         if total > self.budget.epsilon.value() {
-            // If the total is infinite, so is what is needed, whatever was spent.
+            // If the total is infinite, so is the needed amount, however much was spent.
             let needed = if total.is_finite() { total - self.spent() } else { f64::INFINITY };
             return Decision::Refuse { remaining: self.remaining(), needed };
         }

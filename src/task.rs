@@ -328,7 +328,7 @@ pub enum TaskError {
     /// Another version.
     #[error("the task has version {0}, and this software reads version {TASK_VERSION}: use a release that knows it")]
     Version(u32),
-    /// More than a device can be asked for.
+    /// More than a device can compute.
     #[error(
         "a report takes {payload_bytes} bytes and {draws} random numbers, of at most {MAX_PAYLOAD_BYTES} and \
          {MAX_DRAWS}: use fewer features or candidates, or double-cap"

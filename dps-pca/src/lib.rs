@@ -30,8 +30,8 @@
 //!   no provider reveals how many records it has.
 //! - *The start.* The paper leaves Q(0) to its user and assumes it good (its appendix); it must not depend on records.
 //!   Ours is a uniformly random subspace, drawn by the server, and the first round is the first to zero rows
-//!   ([`Coordinator::dense`]): 50 rows of 1000, drawn blindly, miss all of 10 that matter in 0.95^10 = 60 % of runs,
-//!   and the iteration then stays orthogonal to what it looks for. The guarantee is the same, because it holds for
+//!   ([`Coordinator::dense`]): 50 rows of 1000, drawn blindly, miss all 10 nonzero rows in 0.95^10 = 60 % of runs,
+//!   and the iteration then stays orthogonal to the components. The guarantee is the same, because it holds for
 //!   every Q. On the population of section 5.1 (n = 1e5, no sampling error) all of 10 dense starts arrive within 10
 //!   rounds: `|sin Theta|_F` below 0.001 with the printed noise at (1, 0.3), 0.04 with the least noise for records of
 //!   norm 74 at the same, 0.25 at (1, 1e-6).

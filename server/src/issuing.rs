@@ -16,9 +16,9 @@
 //! The guarantee of a report holds for every fixed id: both mechanisms' proofs fix the id (and with it the candidates)
 //! first, and bound the ratio of payload probabilities given it. Given the id that the server issued, the payload's law
 //! is that of the proof, whatever the server knew or intended when it chose the id, so nothing is spent. The cost is a
-//! different one: the server can remember whom it gave an id, and so link a report to that request. A report travels
-//! with a sender's address anyway. Where a proxy hides it, ids must be fetched through the same proxy, and not in one
-//! connection with the report.
+//! different one: the server can remember the recipient of an id, and so link a report to that request. A report
+//! travels with a sender's address anyway. Where a proxy hides it, ids must be fetched through the same proxy, and not
+//! in one connection with the report.
 
 use std::io;
 use std::path::Path;

@@ -9,10 +9,10 @@
 //! 2016): a rule, fixed before the first report, by which a report fits or does not.
 //!
 //! # Statement
-//! Let somebody choose tasks, one after the other, each with the knowledge of all reports before it, and let the person
-//! send one report for each as long as [`Filter::spent`] of all reports is at most the budget's epsilon. Let x and y be
-//! any two persons: a record for each task. Then the sequence of all reports is (epsilon, delta)-private for the
-//! budget: `P[reports of x in E] <= e^epsilon P[reports of y in E] + delta` for every set E of sequences.
+//! Let an adversary choose tasks, one after the other, each with the knowledge of all reports before it, and let the
+//! person send one report for each as long as [`Filter::spent`] of all reports is at most the budget's epsilon. Let x
+//! and y be any two persons: a record for each task. Then the sequence of all reports is (epsilon, delta)-private for
+//! the budget: `P[reports of x in E] <= e^epsilon P[reports of y in E] + delta` for every set E of sequences.
 //!
 //! # Assumptions
 //! The filter and the budget are fixed before the first report. Every report has the loss that is booked for it, for

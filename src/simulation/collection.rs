@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 
-/// The estimates that an aggregator would have, and the truth that nobody has.
+/// The estimates that an aggregator would have, and the truth, which is unknown in practice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collection {
     /// The mean of `x x^T` over the records themselves, d × d.

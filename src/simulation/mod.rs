@@ -1,4 +1,4 @@
-//! Simulations before anybody is asked for data: synthetic populations through the real mechanisms.
+//! Simulations before a collection: synthetic populations through the real mechanisms.
 
 mod collection;
 mod comparison;

@@ -1,4 +1,4 @@
-//! Output perturbation of the spectral projector (Cai, Xia & Zha 2024), and the same with a gap that is tested.
+//! Output perturbation of the spectral projector (Cai, Xia & Zha 2024), and the same with a private test of the gap.
 //!
 //! *The algorithm* for the spiked covariance `U diag(lambda) U^T + sigma^2 I`, with the projector P on the k leading
 //! eigenvectors of the second moments:
@@ -14,13 +14,13 @@
 //! from the sines to the projector, make C = 4 sqrt(2).
 //!
 //! # Guarantee of [`Release::Spiked`]
-//! None. Delta bounds what *typical* records of the model do, with high probability over the records; differential
-//! privacy is about every record, and one far from the model moves P by more. `proved` is `None`, whatever is known of
-//! sigma and lambda; here they are estimated from the same records.
+//! None. Delta bounds the effect of *typical* records of the model, with high probability over the records.
+//! Differential privacy is about every record, and a record far from the model moves P by more. `proved` is `None` even
+//! if sigma and lambda are known; here they are estimated from the same records.
 //!
 //! # Guarantee of [`Release::Tested`]
 //! Unconditional, for records in the unit ball and *one record replaced*: propose, test, release (Dwork & Lei 2009), as
-//! in Algorithm 2 of Dwork, Talwar, Thakurta & Zhang (2014), with constants of our own. Let E = A' - A =
+//! in Algorithm 2 of Dwork, Talwar, Thakurta & Zhang (2014), with our constants. Let E = A' - A =
 //! `(y y^T - x x^T) / n` and G = n (lambda_k - lambda_{k+1}).
 //!
 //! *How far P moves.* With `X = (I - P') P`, `(I - P') E P = A' X - X A`. On its left side the eigenvalues of A' are at
@@ -36,24 +36,24 @@
 //!
 //! *The test.* G moves by at most 2 (Weyl). `G + N(0, s^2)` is released; less `s sqrt(2 log(1 / (2 delta_t)))` it is
 //! below G except with probability delta_t. If that bound exceeds 3, P is released with noise for
-//! `sqrt(2) / (bound - 3)`; if not, A with noise for sqrt(2) / n, as in Analyze Gauss. Either is a Gaussian answer;
-//! with the first, composed exactly, it has the budget (epsilon, delta - delta_t), and the missed test costs delta_t:
-//! on the event that the bound is right, the second answer hides the difference, and the event's complement has
-//! probability at most delta_t.
+//! `sqrt(2) / (bound - 3)`; if not, A with noise for sqrt(2) / n, as in Analyze Gauss. Each is a Gaussian answer.
+//! Composed exactly with the test's answer, it has the budget (epsilon, delta - delta_t). A wrong bound costs delta_t:
+//! if the bound is right, the second answer hides the difference, and the bound is wrong with probability at most
+//! delta_t.
 //!
 //! # What to expect
 //! Noise of deviation `c sqrt(2) / (G - 3)` on P turns it as far as noise of `c sqrt(2) / n` on A turns a gap of
-//! `(G - 3) / n`: over the unit ball, output perturbation is never better than Analyze Gauss, which needs no test. What
-//! the spiked model saves, `sqrt(sigma^2 / lambda)`, comes from bounding how far a record reaches out of U; to be
-//! private in that takes clipping that adapts, as in [`dp_pca`](super::dp_pca), which pays where records lie close to
-//! the components.
+//! `(G - 3) / n`: over the unit ball, output perturbation is never better than Analyze Gauss, which needs no test. The
+//! spiked model saves a factor of `sqrt(sigma^2 / lambda)`, because it bounds the part of a record outside U. A private
+//! method needs adaptive clipping for this, as in [`dp_pca`](super::dp_pca), which gains if records are close to the
+//! components.
 //!
 //! d'Orsi & Novikov (2025, Tight Differentially Private PCA via Matrix Coherence) perturb a decomposition too, with an
 //! error that depends on the coherence of the singular vectors, and answer a question of Hardt & Roth (2013), where
-//! neighbours differ in one entry of the matrix by at most 1. Where a whole record is replaced, the new one may be as
-//! coherent with the components as it likes: the bound on `|(I - P) y| |P y|` above has 1/2 for it whatever the
-//! coherence of the others. So nothing is gained for the relation of this crate, and it is not built. For pure epsilon
-//! see [`wishart_difference`](super::wishart_difference).
+//! neighbours differ in one entry of the matrix by at most 1. If a whole record is replaced, the new one may have any
+//! coherence with the components: the bound on `|(I - P) y| |P y|` above is 1/2 for every coherence of the others. So
+//! their method gains nothing for the relation of this crate, and is not implemented. For pure epsilon see
+//! [`wishart_difference`](super::wishart_difference).
 
 use rand::rand_core::CryptoRng;
 
@@ -69,18 +69,18 @@ const TESTED: &str = "spectral projector, tested gap";
 /// C of the spiked model's sensitivity: 4 sqrt(2).
 const CONSTANT: f64 = 4.0 * core::f64::consts::SQRT_2;
 
-/// The part of the concentrated budget that the test gets.
+/// The test's share of the concentrated budget.
 const TEST_SHARE: f64 = 0.1;
 
-/// The part of delta with which the test may miss.
+/// The share of delta for a wrong bound of the test.
 const MISS_SHARE: f64 = 0.1;
 
-/// The sensitivity that the noise is calibrated for.
+/// The sensitivity for which the noise is calibrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// That of the spiked model, for which nothing is proved about all records.
+    /// The sensitivity of the spiked model. It is not proved for all records.
     Spiked,
-    /// That of a gap which is tested privately.
+    /// The sensitivity for a gap that is tested privately.
     Tested,
 }
 
@@ -139,7 +139,8 @@ impl SpectralProjector {
         Ok(CONSTANT * (ratio + ratio.sqrt()) * (shape.dimension as f64 * (k as f64 + libm::log(n))).sqrt() / n)
     }
 
-    /// s, its multiple below which the gap is not, and the deviation of the second answer's noise at sensitivity 1.
+    /// s, the multiple of s subtracted for the lower bound of the gap, and the standard deviation of the second
+    /// answer's noise at sensitivity 1.
     fn test(&self) -> Result<(f64, f64, f64), BaselineError> {
         let miss = MISS_SHARE * self.delta.value();
         let c = analytic_gaussian_sigma(self.epsilon, Delta::new(self.delta.value() - miss)?, 1.0)?;

@@ -15,19 +15,19 @@
 //! norm is near 2 sqrt(d) deviations, of order d^(3/2) log(d / delta) / (n eps), where [MOD-SULQ](super::ModSulq) needs
 //! a root of the logarithm.
 //!
-//! *What is estimated all the same.* Eigenvalues in descending order of their real parts. A complex one comes with its
-//! conjugate, and the real and imaginary parts of their eigenvectors span a real plane that A + N maps to itself. So
-//! the k leading eigenvectors give a real k-dimensional subspace unless the k-th and the next eigenvalue are such a
-//! pair. Then there is none, and the method refuses. [`Reading::SymmetricPart`] takes the eigenvectors of
-//! `(A + N + (A + N)^T) / 2` instead, which always exist, and have half the noise off the diagonal: it is not what is
-//! printed.
+//! *The estimate.* Eigenvalues are in descending order of their real parts. A complex one comes with its conjugate, and
+//! the real and imaginary parts of their eigenvectors span a real plane that A + N maps to itself. So the k leading
+//! eigenvectors give a real k-dimensional subspace unless the k-th and the next eigenvalue are such a pair. Then no
+//! such subspace exists, and the method refuses. [`Reading::SymmetricPart`] takes the eigenvectors of
+//! `(A + N + (A + N)^T) / 2` instead. They always exist and have half the noise off the diagonal, but this is not the
+//! printed algorithm.
 //!
 //! *The guarantee argued.* One record replaced, n public. The Gaussian mechanism with l2-sensitivity `sqrt(2) / n`:
 //! (eps, delta) for a standard deviation of `sqrt(2) / n sqrt(2 ln(1.25 / delta)) / eps` and eps <= 1 (Dwork & Roth
-//! 2014, Theorem A.1), less than the printed one for d >= 2. For large epsilons nothing is printed about, the noise
-//! does not keep the claim (it falls as 1 / eps where 1 / sqrt(eps) is needed): the exact curve (Balle & Wang 2018)
-//! decides what is [`proved`](MethodGuarantee::proved). What is done to A + N afterwards costs nothing, a refusal
-//! included.
+//! 2014, Theorem A.1), less than the printed one for d >= 2. The paper says nothing about large epsilons. There the
+//! noise does not keep the claim (it falls as 1 / eps, but 1 / sqrt(eps) is needed):
+//! [`proved`](MethodGuarantee::proved) follows from the exact curve (Balle & Wang 2018). Later steps on A + N,
+//! including a refusal, cost no privacy.
 //!
 //! *The Laplace variant*: `sum_ij |x_i x_j - y_i y_j| <= 2 d`, hence Laplace noise of scale `2 d / (n eps)` gives eps.
 
@@ -53,7 +53,7 @@ pub enum SulqNoise {
 /// The reading of a matrix that is not symmetric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// Its leading eigenvectors, as printed; refused where they span no real subspace of k dimensions.
+    /// Its leading eigenvectors, as printed; refused if they do not span a real subspace of k dimensions.
     AsPrinted,
     /// The leading eigenvectors of its symmetric part.
     SymmetricPart,
@@ -120,7 +120,7 @@ impl SubspaceEstimator for Sulq {
     /// Diagnostics: the number of complex eigenvalues, as printed; none for the symmetric part.
     ///
     /// # Errors
-    /// [`BaselineError::Failed`] where the leading eigenvectors span no real subspace.
+    /// [`BaselineError::Failed`] if the leading eigenvectors do not span a real subspace.
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
         sample.check(rank, self.name())?;
         let scale = self.scale(sample.records(), sample.dimension());

@@ -1,9 +1,9 @@
-//! Wishart difference: second moments with noise for pure epsilon, made for their nuclear norm; a practical stand-in
-//! for the mechanism of d'Orsi & Novikov (2025).
+//! Wishart difference: second moments with noise for pure epsilon, designed for their nuclear norm. It is a practical
+//! substitute for the mechanism of d'Orsi & Novikov (2025).
 //!
 //! Theirs adds noise W of density proportional to `exp(-c |W|_*)`, the K-norm mechanism (Hardt & Talwar 2010) of the
-//! nuclear norm, whose unit ball is the convex hull of all `+- x x^T`: optimal in order under pure epsilon. We know
-//! no practical sampler that draws it exactly. This noise is drawn exactly, and is little larger:
+//! nuclear norm, whose unit ball is the convex hull of all `+- x x^T`: optimal in order under pure epsilon. We know of
+//! no practical sampler that draws it exactly. The noise here is drawn exactly and is only slightly larger:
 //!
 //! ```text
 //! S = X X^T
@@ -27,12 +27,11 @@
 //! ```
 //!
 //! and S + W is (c D)-differentially private if |V|_* <= D for all changes V of S: `|x x^T - y y^T|_* <= 2`,
-//! `|x x^T|_* <= 1`. (One Wishart matrix alone, as Jiang, Xie & Zhang 2016 propose, is not enough: what it adds is
-//! positive semidefinite for certain, so that some answers are possible for one set of records and impossible for its
-//! neighbour.)
+//! `|x x^T|_* <= 1`. (A single Wishart matrix, as Jiang, Xie & Zhang 2016 propose, is not enough: it is always positive
+//! semidefinite, so some answers are possible for one set of records and impossible for its neighbour.)
 //!
-//! *How much is lost.* For large d the spectral norm of W is near 1.665 d / c (the edge of the free difference of two
-//! Marchenko-Pastur laws), where noise of density `exp(-c |W|_*)` has `pi/2 d / c` (Ullman's law): 6 % less.
+//! *The loss.* For large d the spectral norm of W is near 1.665 d / c (the edge of the free difference of two
+//! Marchenko-Pastur laws). Noise of density `exp(-c |W|_*)` has `pi/2 d / c` (Ullman's law), which is 6 % less.
 
 use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
@@ -49,7 +48,7 @@ use ldp_pca::recovery::Rank;
 pub struct WishartDifference {
     /// The claim's epsilon.
     pub epsilon: Epsilon,
-    /// The relation that the noise is calibrated for.
+    /// The relation for which the noise is calibrated.
     pub change: RecordChange,
 }
 
@@ -60,7 +59,7 @@ impl WishartDifference {
         Self { epsilon, change: RecordChange::Replaced }
     }
 
-    /// c above, per unit of `X X^T`.
+    /// c of the module's documentation, per unit of `X X^T`.
     #[must_use]
     pub fn rate(&self) -> f64 {
         match self.change {
@@ -89,7 +88,7 @@ impl SubspaceEstimator for WishartDifference {
     }
 }
 
-/// Adds the noise above to a symmetric matrix, which is symmetric to the last bit afterwards.
+/// Adds this noise to a symmetric matrix. The sum is exactly symmetric.
 fn add_noise(matrix: &mut DMatrix<f64>, rate: f64, rng: &mut dyn CryptoRng) {
     let d = matrix.nrows();
     for sign in [1.0, -1.0] {

@@ -1,4 +1,4 @@
-//! The loaders of the papers' data sets against facts known of them. The data lives outside the package
+//! The loaders of the papers' data sets against known facts. The data lives outside the package
 //! ([`shared`]); without it these tests say so and pass.
 
 use std::fs::File;
@@ -57,7 +57,7 @@ fn kdd_cup_99_has_the_known_norms_and_spectrum_and_shows_what_its_paper_says() {
     real_records_show_the_ordering_and_the_share_of_the_trace(connections);
 }
 
-/// KDD Cup 99 and nothing else.
+/// Only KDD Cup 99.
 struct OnlyConnections(Arc<Connections>);
 
 impl Data for OnlyConnections {

@@ -1,4 +1,4 @@
-//! The experiments as a library: their common properties, and what Wang & Xu's show.
+//! The experiments as a library: their common properties, and the results of Wang & Xu's.
 
 use std::collections::HashSet;
 
@@ -55,8 +55,8 @@ fn a_cell_depends_on_its_seed_and_on_nothing_else() {
     assert_eq!(table.len(), 15);
 }
 
-/// The paper's own setting: whatever is done to the reports, a random subspace is as good. Its squared distance is 8.75
-/// on average; three repetitions of it and of each method are within a tenth of its root.
+/// In the paper's own setting a random subspace is as good as every method. Its squared distance is 8.75 on average;
+/// three repetitions of it and of each method are within a tenth of its root.
 #[test]
 fn in_the_papers_setting_no_method_is_better_than_a_random_subspace() {
     let experiment = named("wang-xu-figure-3");
@@ -80,7 +80,8 @@ fn above_the_threshold_errors_are_ordered_as_the_noise_is() {
     let table = rows(experiment.as_ref(), "n-n100000-p40-k5-s", 1);
     let [printed, ours, exact] =
         ["Wang & Xu, Algorithm 1", "double-cap + PCA", "PCA"].map(|method| mean(&table, method));
-    // Deviations of 2.17 and 0.75 a report, and errors in proportion, since all of it is far above the threshold.
+    // The noise of a report has standard deviations of 2.17 and 0.75, and the errors are in proportion, because the
+    // setting is far above the threshold.
     assert!(exact < ours && 2.0 * ours < printed && printed < 3.5 * ours, "{exact} {ours} {printed}");
     let text = experiment.findings(Scale::Quick, &table).measured.join(" ");
     assert!(text.contains("above the threshold of recovery with the printed noise"), "{text}");

@@ -1,4 +1,4 @@
-//! A check for what the request parser hides: a length that it dropped because there is also a transfer encoding.
+//! A check for a length that the request parser dropped because there is also a transfer encoding.
 
 /// The line of a head that announces a length, from the end of the line before it.
 const LENGTH: &[u8] = b"\ncontent-length:";

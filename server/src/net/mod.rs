@@ -1,7 +1,7 @@
 //! Connections: who gets one, for how long, and how they end.
 //!
 //! Every connection has a phase and the time when it entered it. One task looks at all of them a few times a second and
-//! closes those that take too long. So a request costs no timer, and what the server may hold is bounded:
+//! closes those that take too long. So a request costs no timer, and the server's memory is bounded:
 //!
 //! - a head or a TLS handshake that is not complete in time: closed (slow clients cannot hoard connections);
 //! - no request for too long: closed, which also ends connections whose other side vanished silently;

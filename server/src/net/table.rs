@@ -112,7 +112,7 @@ impl Table {
         }
     }
 
-    /// Closes what has taken too long.
+    /// Closes connections that have taken too long.
     pub(super) fn sweep(&self) {
         self.clock.set(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX));
         let Open { connections, of_clients, .. } = &mut *hold(&self.open);

@@ -40,7 +40,7 @@ impl Drop for Turn {
     fn drop(&mut self) {
         let mut of_clients = hold(&self.turns.of_clients);
         self.permit.take();
-        // Under the lock nobody arrives; a waiting request holds it too.
+        // Under the lock no request arrives; a waiting request holds it too.
         if of_clients.get(&self.client).is_some_and(|permits| Arc::strong_count(permits) == 1) {
             of_clients.remove(&self.client);
         }

@@ -1,15 +1,15 @@
-//! A black-box audit of estimators: the least that epsilon must be, from runs on neighbouring sets of records.
+//! A black-box audit of estimators: a lower bound on epsilon, from runs on neighbouring sets of records.
 //!
 //! # Statement
 //! Let a method be (epsilon, delta)-private for the relation under which the two samples are neighbours. With
 //! probability at least 1 - alpha over its randomness, [`Audit::lower_bound`] is at most epsilon. So a bound above the
-//! claim refutes it, and a bound below says only how much of the claim this test can see.
+//! claim refutes it, and a bound below shows only the part of the claim that this test can detect.
 //!
 //! # Argument
-//! As in `ldp_pca::audit`: for every event E, `epsilon >= ln((P[E | one] - delta) / P[E | other])`. The events are that
-//! a number made of the answer is at least, or is below, a threshold, in either direction: four families. The threshold
-//! of each is chosen on one half of the trials and judged on the other half by Clopper-Pearson bounds, two to a family,
-//! each of which fails with probability at most alpha / 8.
+//! As in `ldp_pca::audit`: for every event E, `epsilon >= ln((P[E | one] - delta) / P[E | other])`. An event is that a
+//! number computed from the answer is at least, or is below, a threshold. With both directions these are four families.
+//! The threshold of each is chosen on one half of the trials and tested on the other half by two Clopper-Pearson
+//! bounds, each of which fails with probability at most alpha / 8.
 
 use chacha20::ChaCha12Rng;
 use ldp_pca::audit::binomial;
@@ -29,13 +29,13 @@ use rand::rand_core::CryptoRng;
 /// Every test here refutes a correct method with at most this probability, at a new seed.
 pub(crate) const ALPHA: f64 = 1e-3;
 
-/// A method on two neighbouring samples, and what is made of its answer.
+/// A method on two neighbouring samples, and the number computed from its answer.
 pub(crate) struct Audit<'a> {
     pub(crate) estimator: &'a dyn SubspaceEstimator,
     pub(crate) sample: &'a Sample,
     pub(crate) neighbour: &'a Sample,
     pub(crate) rank: usize,
-    /// Best where it grows with the ratio of the answer's two densities.
+    /// Best if it grows with the ratio of the answer's two densities.
     pub(crate) statistic: &'a dyn Fn(&Subspace) -> f64,
 }
 
@@ -124,7 +124,7 @@ fn axis(dimension: usize, index: usize) -> Vec<f64> {
     (0..dimension).map(|i| f64::from(i == index)).collect()
 }
 
-/// How much more of the first axis than of the second lies in the answer: what the ratio of densities grows with.
+/// The excess of the first axis over the second in the answer. The ratio of densities grows with it.
 pub(crate) fn first_over_second(subspace: &Subspace) -> f64 {
     subspace.basis().row(0).norm_squared() - subspace.basis().row(1).norm_squared()
 }
@@ -182,7 +182,7 @@ fn exponential_mechanisms_keep_their_claims_and_show_much_of_them() {
             assert!(found < 0.5 * e && found > 0.15 * e, "the audit sees {found} of {e}");
         }
     }
-    // Two components of three, where the sampler is a chain and where draws follow one another.
+    // Two components of three: for a sampler that is a chain, and for successive draws.
     let pair = replaced(3, 3);
     let chain = Ppca { sweeps: 10, ..Ppca::new(epsilon(4.0)) };
     for method in [&chain as &dyn SubspaceEstimator, &Amin::new(epsilon(4.0)), &Amin::as_printed(epsilon(4.0))] {
@@ -191,7 +191,8 @@ fn exponential_mechanisms_keep_their_claims_and_show_much_of_them() {
     }
 }
 
-/// Four times the exponent: between these two samples half of what it spends is to be seen, 2 where 1 is claimed.
+/// Four times the exponent. Between these two samples the audit can detect half of the spent epsilon: 2, and 1 is
+/// claimed.
 #[test]
 fn an_exponent_that_is_too_large_is_caught() {
     let pair = replaced(2, 3);
@@ -227,7 +228,7 @@ impl SubspaceEstimator for Boasting<'_> {
     }
 }
 
-/// The harness can fail: no noise at all, and noise a quarter of what is claimed.
+/// The harness can fail: without noise, and with a quarter of the noise that the claim needs.
 #[test]
 fn too_little_noise_is_caught() {
     let pair = replaced(2, 3);

@@ -46,12 +46,12 @@ fn private_oja_keeps_its_claim() {
     }
     let many = one_among_zeros(400, 1.0);
     let shuffled = PrivateOja { gap: 4.0, ..PrivateOja::new(epsilon(0.5), delta(0.01)) };
-    // The proved noise is searched for in each estimate: found once, it is given as a constant.
+    // Each estimate would search for the proved noise. It is found once here and given as a constant.
     let shape = Shape { records: 400, dimension: 2, rank: Rank::new(1).unwrap() };
     let constant = shuffled.noise_multiplier(shape).unwrap() * 0.5 * 20.0 / (400.0f64 / 0.01).ln();
     let same = PrivateOja { multiplier: Multiplier::Printed(constant), ..shuffled };
     small(&same, &many).keeps_its_claim(2_000, 3);
-    // With a constant that is far too small, what is proved is more than what is claimed.
+    // With a constant that is far too small, the proved epsilon is above the claimed one.
     let printed = PrivateOja { multiplier: Multiplier::Printed(0.05), ..shuffled };
     let guarantee = small(&printed, &many).claim();
     assert!(guarantee.proved.is_none_or(|proved| proved.epsilon > guarantee.claimed.epsilon));

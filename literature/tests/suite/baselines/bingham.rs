@@ -1,4 +1,4 @@
-//! The Bingham samplers against exact densities, computed here by other means than the samplers'.
+//! The Bingham samplers against exact densities, which are computed here in another way.
 
 use chacha20::ChaCha12Rng;
 use ldp_pca_literature::baselines::ppca::{Gibbs, bingham::draw_orthogonal};
@@ -6,8 +6,8 @@ use nalgebra::DMatrix;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// Of a Kolmogorov-Smirnov test: the statistic times sqrt(n) is above it with probability 1e-4 (the first term of
-/// Kolmogorov's series, `2 exp(-2 x^2)`).
+/// The limit of a Kolmogorov-Smirnov test: the statistic times sqrt(n) is above it with probability 1e-4 (the first
+/// term of Kolmogorov's series, `2 exp(-2 x^2)`).
 const CRITICAL: f64 = 2.226;
 
 /// Points of the grids on [0, 1].
@@ -127,7 +127,7 @@ fn exact_draws_follow_the_exact_law_in_3_10_and_20_dimensions() {
     }
 }
 
-/// What the samplers of two public packages do, dividing where they must multiply, is another law from d = 3 on.
+/// The samplers of two public packages divide where they must multiply. From d = 3 on, this gives another law.
 #[test]
 fn the_proposals_alone_do_not_follow_it() {
     let mut rng = ChaCha12Rng::seed_from_u64(4);
@@ -229,7 +229,7 @@ fn compare_with_weighted_draws(exponents: &[f64], k: usize) {
     for (i, ((expected, its_error), (found, error))) in weighted.iter().zip(&sampled).enumerate() {
         let allowed = 5.0 * its_error.hypot(*error);
         assert!((found - expected).abs() < allowed, "{i}: {found} for {expected}, {allowed} allowed");
-        // The comparison is a sharp one.
+        // The comparison is sharp.
         assert!(allowed < 0.05 * expected.max(1.0), "{i}: {allowed}");
     }
 }

@@ -55,8 +55,8 @@ fn of_messages<'a>(messages: &'a Messages, pair: &'a [Sample; 2], rank: usize) -
     Audit { rank, statistic: &slope, ..small(messages, pair) }
 }
 
-/// The messages are all that anybody sees, and between these records one number tells all about them: the audit sees
-/// most of what is claimed, so little is wasted.
+/// The server sees only the messages, and for these records one number has all their information. The audit detects
+/// most of the claimed epsilon, so the method wastes little.
 #[test]
 fn messages_of_the_corrected_accounting_keep_their_claim_and_show_most_of_it() {
     let pair = replaced(2, 3);
@@ -76,7 +76,7 @@ fn the_result_keeps_its_claim() {
 }
 
 /// The printed scale keeps its claim for records in the unit ball, and spends a fraction of it. For records of norm 4
-/// the same noise is refuted, as the accounting says without a bound that is kept.
+/// the same noise is refuted, in agreement with the accounting, which proves nothing without an enforced bound.
 #[test]
 fn the_printed_scale_is_refuted_for_records_longer_than_one_and_not_for_others() {
     let pair = replaced(2, 3);
@@ -95,13 +95,13 @@ fn the_printed_scale_is_refuted_for_records_longer_than_one_and_not_for_others()
     let found = audit.lower_bound(0.01, 20_000, 24, ALPHA);
     println!("printed scale, norm 4: at least {found:.3} of 0.9");
     assert!(found > 1.5, "{found}");
-    // What is proved for a bound of 4 is kept.
+    // The epsilon that is proved for a bound of 4 holds.
     let bounded = Messages(DpsPca { bound: Bound::Require(4.0), ..printed });
     let real = of_messages(&bounded, &long, 2).claim().proved.unwrap().epsilon.value();
     assert!(found <= real, "{found} of {real}");
 }
 
-/// The harness can fail here too: half of the noise that the corrected accounting asks for.
+/// The harness can fail here too: with half of the noise that the corrected accounting needs.
 #[test]
 fn half_of_the_noise_is_caught() {
     let pair = replaced(2, 3);
@@ -112,6 +112,6 @@ fn half_of_the_noise_is_caught() {
     let audit = of_messages(&fault, &pair, 2);
     let found = audit.lower_bound(0.01, 20_000, 25, ALPHA);
     assert!(found > 1.0, "{found}");
-    // The accounting knows: what it proves of such noise is above what is found.
+    // The accounting agrees: the epsilon that it proves for such noise is above the one that is found.
     assert!(audit.claim().proved.unwrap().epsilon.value() >= found);
 }

@@ -1,4 +1,4 @@
-//! Oja, Private Oja and DP-PCA on laws for which their papers state what to expect.
+//! Oja, Private Oja and DP-PCA on laws for which their papers state the expected error.
 
 use chacha20::ChaCha12Rng;
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -97,15 +97,15 @@ fn dp_pca_beats_private_oja_on_example_4_1_as_the_noise_vanishes() {
         );
     }
     let (first, last) = (errors[0], errors[2]);
-    // Its error stays where the noise of privacy keeps it: equation (8).
+    // Its error stays at the level of the privacy noise: equation (8).
     assert!(last.0 > 0.3 * first.0, "{errors:?}");
-    // DP-PCA's falls with the noise in the records, down to what three batches leave of a random start.
+    // DP-PCA's error falls with the noise in the records, down to the rest of the random start after three batches.
     assert!(last.1[0] < 0.01 * last.0 && last.1[0] < 0.01 * first.1[0], "{errors:?}");
     assert!(errors.iter().all(|error| error.1[1] < 0.03 * error.0), "{errors:?}");
     assert!(last.1[1] < 0.5 * first.1[1], "{errors:?}");
 }
 
-/// With the paper's constants a private range asks for some 30,000 records in half a batch, even here.
+/// With the paper's constants a private range needs some 30,000 records in half a batch, even here.
 #[test]
 fn dp_pca_with_the_printed_constants_finds_a_component_of_many_records() {
     let method = DpPca::printed(Epsilon::new(0.8).unwrap(), Delta::new(1e-5).unwrap());
@@ -124,7 +124,7 @@ fn dp_pca_finds_several_components_by_qr_and_by_deflation() {
     }
 }
 
-/// One record in place of another, however long, is hidden: it must not end in an error, nor be all there is to see.
+/// A replaced record of any length is hidden: it must neither cause an error nor dominate the answer.
 #[test]
 fn a_record_of_any_length_is_survived() {
     let (epsilon, delta) = (Epsilon::new(2.0).unwrap(), Delta::new(1e-3).unwrap());
@@ -141,7 +141,7 @@ fn a_record_of_any_length_is_survived() {
     }
 }
 
-/// The search costs most of its budget and still ends with a candidate that is much better than a start (0.9 here).
+/// The search spends most of its budget and still ends with a candidate that is much better than a start (0.9 here).
 #[test]
 fn the_search_for_step_sizes_ends_with_a_candidate_that_captures_the_signal() {
     use ldp_pca_literature::baselines::dp_pca;

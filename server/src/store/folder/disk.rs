@@ -225,7 +225,7 @@ impl DiskFile for SystemFile {
 
     #[cfg(target_os = "linux")]
     fn reread(&mut self) -> io::Result<()> {
-        // Only what is written is forgotten.
+        // The system drops only written pages from memory.
         self.file.sync_data()?;
         Ok(rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed)?)
     }

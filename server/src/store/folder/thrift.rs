@@ -240,7 +240,7 @@ mod tests {
         (12, &[0x18, 1, b'a', 0]),
     ];
 
-    /// The numbers and types of the fields of a struct, none of which is read, and where it ends.
+    /// The numbers and types of the fields of a struct, and where it ends. No field is read.
     fn skipped(bytes: &[u8]) -> Option<(Vec<(i16, u8)>, usize)> {
         let (mut reader, mut fields) = (Reader::new(bytes), Vec::new());
         reader.fields(|_, number, kind| {

@@ -6,7 +6,7 @@ use tokio_postgres::{Client, SimpleQueryMessage, error::Severity};
 use super::error::{PostgresError, describe};
 use crate::store::CommitError;
 
-/// Names, in SQL, a setting with which the database may lose what it confirms; null where there is none.
+/// Names, in SQL, a setting with which the database may lose confirmed data; null if there is none.
 pub(super) const UNSAFE: &str = "CASE WHEN current_setting('fsync') = 'off' THEN 'fsync'
     WHEN current_setting('full_page_writes') = 'off' THEN 'full_page_writes'
     WHEN current_setting('synchronous_commit') = 'off' THEN 'synchronous_commit' END";

@@ -46,7 +46,7 @@ pub enum PostgresError {
         /// Reports that the database received since.
         found: i64,
     },
-    /// A database that forgets what it has confirmed.
+    /// A database that may lose confirmed data.
     #[error(
         "the database has {setting} = off, so it can lose what it has confirmed: set it to on, or keep the reports in \
             a folder"
@@ -55,7 +55,7 @@ pub enum PostgresError {
         /// The setting.
         setting: &'static str,
     },
-    /// A release of PostgreSQL without what this needs.
+    /// A release of PostgreSQL that lacks required features.
     #[error("the database is PostgreSQL {found}, but 13 or newer is needed: upgrade it")]
     TooOld {
         /// Its own version text.
