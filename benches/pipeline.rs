@@ -103,7 +103,7 @@ fn one_by_one(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What each of the machine's vector units makes of the same reports, on one core.
+/// The time of each of the machine's vector units for the same reports, on one core.
 fn paths(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("sums of products");
     group.sample_size(10).measurement_time(Duration::from_secs(2));

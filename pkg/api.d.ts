@@ -42,7 +42,7 @@ export interface TaskFacts<S extends Schema = Schema> extends Freeable {
   readonly featureNames: string[];
   /** What one report promises. */
   readonly guarantee: Guarantee;
-  /** What one report reveals to anybody who sees it. */
+  /** The most that one report reveals to anybody who sees it. */
   readonly detection: Detection;
   /** The length of every report in bytes. */
   readonly reportBytes: number;

@@ -8,7 +8,7 @@ export * from "./index.js";
 // The lab has its own module, which includes everything of the client's. Its tasks and randomizers work only with its
 // own functions, and the client's only with the client.
 
-/** What a task makes of a record. All of it is as private as the record: show it only to the owner. */
+/** The steps from a record to its report. All of it is as private as the record: show it only to the owner. */
 export interface EncodedRecord {
   /** The d encoded features, in the order of {@link Task.featureNames}. */
   readonly features: Float64Array;

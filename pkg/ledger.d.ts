@@ -76,7 +76,7 @@ export interface Withdrawal {
   readonly sent: boolean | "unknown";
 }
 
-/** What was spent. */
+/** The spent budget. */
 export interface LedgerStatus {
   /** The sum of the epsilons of all reports, never below the real one. */
   readonly epsilon: number;
@@ -180,7 +180,7 @@ export class PrivacyLedger {
    */
   withdraw(taskDigest: string): Promise<Withdrawal>;
 
-  /** What was spent, and what waits. */
+  /** The spent budget, and the reports that wait. */
   status(): Promise<LedgerStatus>;
 
   /** Releases the database and the event `online`. The object cannot be used afterwards. */

@@ -9,7 +9,7 @@ export interface ReportDocument {
   readonly bytes: string;
 }
 
-/** What leaves the device: a randomized record. Keeping or sending it needs no WebAssembly. */
+/** A randomized record, which leaves the device. It can be stored and sent without WebAssembly. */
 export class Report {
   private constructor();
 

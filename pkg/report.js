@@ -1,4 +1,4 @@
-// What leaves the device. Nothing here needs the WebAssembly module: a stored report can be sent without it.
+// Reports, which leave the device. Nothing here needs the WebAssembly module: a stored report can be sent without it.
 
 import { failure } from "./errors.js";
 

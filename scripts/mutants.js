@@ -213,7 +213,7 @@ function childrenOf(node) {
       if (typeof child?.type === "string") found.push([name, child]);
   }
   found.sort(([, left], [, right]) => left.start - right.start || left.end - right.end);
-  // What is written once and has two names, such as `{ name }`, is the longer one.
+  // Of nodes that start at the same place, as in `{ name }`, the longer one counts.
   return found.filter(([, { start }], index) => start !== found[index + 1]?.[1].start);
 }
 

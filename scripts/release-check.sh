@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a release needs beyond `make test`: every package can be published as it is committed. It publishes nothing.
+# Checks for a release beyond `make test`: every package can be published as it is committed. It publishes nothing.
 # See RELEASING.md.
 #
 # usage: scripts/release-check.sh [versions|msrv|crates|npm|wheel|reproducible|api]...   (all by default)

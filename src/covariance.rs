@@ -190,7 +190,7 @@ impl Covariance {
             matrix,
             records: self.records,
             noise_deviation: variance.sqrt(),
-            // What is added back for the noise in the mean lifts all directions but one.
+            // The correction for the noise in the mean raises all directions but one.
             noise_edge: self.noise_edge * centring.edge_factor(squared_length) + mean.noise_deviation.powi(2),
             noise_factor: variance.sqrt() / self.noise_deviation,
             noise_law: None,

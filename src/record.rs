@@ -326,7 +326,7 @@ mod tests {
         coordinates.map(|x| ((x.abs() * 2f64.powi(56)).round() as u128).pow(2)).sum()
     }
 
-    /// What rounding may do to a length, relatively: more where there are many squares to add.
+    /// The relative rounding error of a length, which grows with the number of squares added.
     fn rounding(dimension: usize) -> f64 {
         (4.0 + dimension as f64 / 4.0) * f64::EPSILON
     }

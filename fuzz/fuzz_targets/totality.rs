@@ -18,7 +18,7 @@ fuzz_target!(|input: &[u8]| {
     let Ok(task) = core::str::from_utf8(text).map_err(drop).and_then(|text| Task::from_json(text).map_err(drop)) else {
         return;
     };
-    // What costs more is the same code for longer.
+    // Larger inputs only run the same code for longer.
     if task.mechanism().draws() > 1 << 18 {
         return;
     }

@@ -77,7 +77,7 @@ pub fn judge(root: &Path, options: &Options) -> Result<bool, Error> {
         for (number, fault) in (1..).zip(&of_group) {
             let path = places.tree.join(&fault.file);
             fault.apply(&fs::read_to_string(root.join(&fault.file))?, &fault.new)?;
-            // What another fault has changed already takes a build of its own, too.
+            // Code that another fault has already changed also needs its own build.
             match fault.apply(&fs::read_to_string(&path)?, &fault.switched(number)) {
                 Ok(text) if fault.kind != Kind::Text => {
                     tree::write(&path, text.as_bytes())?;

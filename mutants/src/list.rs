@@ -42,7 +42,7 @@ impl Mutant {
         self.name.splitn(4, ':').nth(3).map_or(self.name.as_str(), str::trim)
     }
 
-    /// What names it as long as its line stays as it is.
+    /// Its name, which stays the same as long as its line does.
     pub fn key(&self) -> String {
         format!("{} | {} | {} | {}", self.file, self.line, self.change(), self.place_in_line)
     }

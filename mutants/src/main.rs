@@ -208,7 +208,7 @@ impl Places {
         let folder = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from).join("mutants");
         let scratch = folder.join("scratch");
         fs::create_dir_all(&scratch)?;
-        // What is built here goes by the same names as what is built from the checkout, and must not take its place.
+        // Builds here have the same names as builds of the checkout, and must not replace them.
         let target = folder.join("build");
         Ok(Self { tree: folder.join("tree"), target, scratch, outcomes: folder.join("outcomes.json") })
     }

@@ -144,7 +144,7 @@ impl<F: Fn(usize, usize) -> usize> Finder<'_, F> {
 
 impl<'ast, F: Fn(usize, usize) -> usize> Visit<'ast> for Finder<'_, F> {
     fn visit_expr_binary(&mut self, binary: &'ast syn::ExprBinary) {
-        // What binds names cannot stand in parentheses: `if let Some(x) = y && x > 0`.
+        // Code that binds names cannot be in parentheses: `if let Some(x) = y && x > 0`.
         let binds = matches!(*binary.left, syn::Expr::Let(_)) || matches!(*binary.right, syn::Expr::Let(_)) || {
             let mut left = &*binary.left;
             while let syn::Expr::Binary(inner) = left {

@@ -5,7 +5,7 @@ The kernel is ``studies/src/bin/kernel.rs``, a process of its own that holds the
     cargo build --release -p ldp-pca-studies --bin kernel
     python python/benches/overhead.py target/release/kernel
 
-The two alternate, run by run in fresh aggregates. What is compared is the least time of each: a run takes a few
+The two alternate, run by run in fresh aggregates. The comparison uses the least time of each: a run takes a few
 milliseconds, so some are undisturbed on a busy machine too. Reports come to Python as an Arrow FixedSizeBinary array.
 """
 

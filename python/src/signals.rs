@@ -30,7 +30,7 @@ impl Signals {
         if self.raised.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// What the handler raised, before any outcome of a kernel that it ended.
+    /// The exception of the handler. It takes precedence over the outcome of a kernel that it ended.
     pub(crate) fn check(&mut self) -> PyResult<()> {
         self.raised.take().map_or(Ok(()), Err)
     }

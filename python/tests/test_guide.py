@@ -32,7 +32,7 @@ def test_the_guide_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyP
     names = run(ROOT / "docs" / "python.md")
     assert (tmp_path / "components.png").stat().st_size > 10_000
     recovery, activities = names["recovery"], names["activities"]
-    # What it draws and prints is what was put into the records.
+    # It draws and prints the components that the records were made with.
     assert {*activities[:5], *activities[6:10]} <= set(names["sparse"].support)
     assert recovery.confidence.upper < 0.1
     assert names["captured"] > 1.9

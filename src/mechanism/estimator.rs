@@ -58,7 +58,8 @@ pub trait Estimator: Sealed {
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64>;
 
     /// The sums that `records` reports with this mean (d × d) would have, in the unit ball: of `x x^T` with its noise,
-    /// or of `z z^T`, as [`perturbation`](Self::perturbation) says. What a lift adds is 0: no estimate looks at it.
+    /// or of `z z^T`, as [`perturbation`](Self::perturbation) says. Entries that a lift adds are 0: no estimate reads
+    /// them.
     fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64>;
 
     /// How a report represents its record.

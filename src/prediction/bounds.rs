@@ -61,7 +61,7 @@ fn kind<S: Serializer>(is_bound: &bool, serializer: S) -> Result<S::Ok, S::Error
     serializer.serialize_str(if *is_bound { "bound" } else { "rate" })
 }
 
-/// Who sees the records.
+/// The party that sees the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {

@@ -225,7 +225,7 @@ mod tests {
         let refused = gaussian.mechanism(tiny);
         assert!(matches!(refused, Err(PredictionError::Mechanism(MechanismError::Grid { .. }))), "{refused:?}");
         assert_eq!(gaussian.local_epsilon(tiny, delta(1e-5), 1000), Ok(None));
-        // What never fits is an error, not an epsilon.
+        // A target that never fits is an error, not an epsilon.
         let none = planner(double_cap(64, 64)).local_epsilon(epsilon(1.0), delta(1e-8), 1000);
         assert!(matches!(none, Err(PredictionError::Mechanism(MechanismError::Cap { .. }))), "{none:?}");
         let none = planner(double_cap(64, 8)).local_epsilon(epsilon(1.0), delta(1e-8), 0);

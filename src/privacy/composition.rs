@@ -554,7 +554,7 @@ mod tests {
         is_just_above("basic", basic(4.0 * quarter * (1.0 + 2.0 * SUM_ERROR)).unwrap(), 1.75);
         assert_eq!(basic(4.0 * quarter), None);
         is_just_above("nothing left", basic(reports.own_delta()).unwrap(), 1.75);
-        // What they leave of delta is what every other method has.
+        // The other methods get the part of delta that the reports leave.
         let pure = composition(&[
             (PrivacyLoss::Pure { epsilon: epsilon(0.5) }, 3),
             (PrivacyLoss::Pure { epsilon: epsilon(0.25) }, 1),

@@ -168,7 +168,7 @@ fn order(epsilon: Epsilon, delta: Delta) -> f64 {
 fn sum_up(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(0.0, |sum: f64, number| {
         let total = sum + number;
-        // What rounding took away (Knuth's two-sum), which is exact.
+        // The rounding error (Knuth's two-sum), which is exact.
         let kept = total - sum;
         let lost = (sum - (total - kept)) + (number - kept);
         if lost > 0.0 { total.next_up() } else { total }
@@ -213,7 +213,7 @@ mod tests {
         outcomes: Vec<(f64, Option<i32>)>,
     }
 
-    /// What every epsilon-private report is at worst: one likelier of two.
+    /// The worst case of every epsilon-private report: one of two answers is likelier.
     fn binary(units: i32, unit: f64) -> Choice {
         let up = (f64::from(units) * unit).exp();
         let outcomes = vec![(up / (1.0 + up), Some(units)), (1.0 / (1.0 + up), Some(-units))];

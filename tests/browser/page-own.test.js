@@ -34,7 +34,7 @@ before(() => {
 
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What the element says, in any browser. */
+/** The text of the element, in any browser. */
 function said(page, selector) {
   const text = (selector) => document.querySelector(selector).textContent.replace(/\s+/g, " ").trim();
   return page.evaluate(text, selector);

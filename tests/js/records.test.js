@@ -27,7 +27,7 @@ before(async () => {
 
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What the module knows of a file with these bytes. */
+/** The module's facts about a file with these bytes. */
 function read(bytes, options = {}) {
   const content = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
   const part = (from, to) => new Uint8Array(content.subarray(from, to));
@@ -51,7 +51,7 @@ function written(text) {
   return path;
 }
 
-/** What the module says against a file. */
+/** The module's error about a file. */
 function refusal(bytes, options) {
   try {
     read(bytes, options);

@@ -202,7 +202,7 @@ fn a_cap_of_data_dependent_size_is_flagged() {
     assert!(found > 3.0, "{found} of 3");
 }
 
-/// What version 1 did: no report for the zero vector. Its reports alone show nothing.
+/// Version 1 made no report for the zero vector. Its reports alone do not show that.
 #[test]
 fn a_refusal_is_flagged() {
     for claimed in [double_cap(2.0, Bounding::UnitNorm), Mechanism::Gaussian(analytic(2.0, 1e-2))] {

@@ -177,7 +177,7 @@ fn the_second_moments_are_linear_in_the_reports() {
     }
 }
 
-/// What centring is for: a mean that is longer than any spread is the first component without it.
+/// The purpose of centring: without it, a mean that is longer than any spread is the first component.
 #[test]
 fn the_mean_is_no_component_of_a_centred_task() {
     let [mechanism, _] = mechanisms(4.0);

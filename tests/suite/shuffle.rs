@@ -209,7 +209,7 @@ fn binomial(logs: &[f64], n: u32, k: u32, p: f64) -> f64 {
     (ways + f64::from(k) * p.ln() + f64::from(n - k) * (-p).ln_1p()).exp()
 }
 
-/// What is really there, from below, where the caps of the two records and the one that all others have are apart.
+/// A lower bound on the real delta, for disjoint caps of the two records and of all others.
 ///
 /// All others have one law r. So `P(counts) = M(counts) (1/n) sum_k counts_k P_k / r_k` with the multinomial law M of n
 /// reports from r, and delta is `(1/n) E[((e - e^eps) a - (e^eps e - 1) b - (e^eps - 1) (rest + c / e))_+]`, where a, b

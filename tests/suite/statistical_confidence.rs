@@ -146,7 +146,7 @@ fn predictions_are_those_of_simulation() {
     assert!((0.9..1.1).contains(&median), "{ratios:?}");
 }
 
-/// What is read out of an estimate predicts its own error, within the spread of one collection and of the eigenvalues.
+/// An estimate predicts its own error, within the spread of one collection and of the eigenvalues.
 #[test]
 fn an_estimate_predicts_its_own_error() {
     let task =

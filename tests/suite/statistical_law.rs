@@ -28,7 +28,7 @@ fn dense_record() -> BoundedRecord {
     BoundedRecord::new(vec![0.5, -0.1, 0.0, 0.7, 0.2, -0.4], Bounding::UnitNorm).unwrap()
 }
 
-/// What one debiased report has beside the record's contribution, for many reports.
+/// The noise of one debiased report beside the record's contribution, for many reports.
 fn errors(
     mechanism: &(impl LocalRandomizer + Estimator),
     record: &BoundedRecord,

@@ -8,7 +8,7 @@ interface Part {
   readonly says: string;
 }
 
-/** What is before the payload, and after it. */
+/** The parts before and after the payload. */
 const BEFORE: readonly Part[] = [
   { name: "format", bytes: 5, says: "this is a report, version 1" },
   { name: "collection", bytes: 8, says: "which collection it is for" },

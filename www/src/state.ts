@@ -1,5 +1,5 @@
 // The state of the page, in its address after `#`: the section in view and what the controls hold, as in
-// `#error&error.dimension=60`. A link shows what its sender saw. What holds its initial value is left out.
+// `#error&error.dimension=60`. A link shows what its sender saw. Values that have not changed are left out.
 
 import { type Fields, InvalidValue, type Values } from "./fields.js";
 

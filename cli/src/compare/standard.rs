@@ -209,7 +209,7 @@ fn errors(sets: &[SetResult]) -> (String, String) {
     let (mut text, mut claims) = (head(&columns), String::new());
     for by_set in methods(sets) {
         let Some(first) = by_set.iter().flatten().next() else { continue };
-        // What is proved may depend on the number of records: the last set has the most favourable ratio of those.
+        // Proved values may depend on the number of records: the last set has the most favourable ratio of them.
         let promise = by_set.iter().rev().filter_map(|rows| example(rows)?.guarantee).next();
         let (about, mut proved) = match promise {
             None => (String::new(), if first.refusal.is_some() { "–" } else { "nothing" }.to_owned()),

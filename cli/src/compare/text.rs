@@ -63,7 +63,7 @@ impl CompareResult {
         text + &wrote(self.plot.as_ref())
     }
 
-    /// What promises are about, and those that are not what their papers claim, once for each method.
+    /// The relations of the guarantees, and the guarantees that differ from their papers' claims, once for each method.
     fn notes(&self, width: usize) -> String {
         let mut text = String::new();
         for adjacency in [Adjacency::AnyTwoRecords, Adjacency::ReplaceOne, Adjacency::AddOrRemoveOne] {

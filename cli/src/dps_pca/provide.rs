@@ -129,7 +129,7 @@ impl Provide {
         })
     }
 
-    /// What the session reveals, if that is allowed.
+    /// The session's privacy loss, if it is allowed.
     fn check_budget(&self, session: &Session) -> Result<SessionGuarantee> {
         let found = session.guarantee().map_err(CliError::failed)?;
         let within = found.epsilon.value() <= self.epsilon.value() && found.delta <= self.delta;

@@ -35,7 +35,7 @@ impl DataFolder {
         self.file(set).is_some()
     }
 
-    /// What distinguishes one file from another: its length.
+    /// The property that distinguishes files: the length.
     pub(super) fn length(&self, set: &DataSet) -> u64 {
         self.file(set).and_then(|path| fs::metadata(path).ok()).map_or(0, |metadata| metadata.len())
     }

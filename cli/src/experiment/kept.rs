@@ -19,7 +19,7 @@ use crate::error::{CliError, InFile as _, Result};
 use crate::files;
 use crate::output::note;
 
-/// What the cells belong to. Cells under another head are not used.
+/// The run that the cells belong to. Cells under another head are not used.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Head {
@@ -326,7 +326,7 @@ mod tests {
         // Nobody else may write meanwhile.
         assert!(Kept::open(folder.path(), experiment.as_ref(), &quick, true).is_err());
         drop(kept);
-        // What another build kept is set aside unless `reuse` asks for it.
+        // Cells of another build are set aside, unless `reuse` requests them.
         let other = Head { build: "00".into(), ..quick.clone() };
         assert!(!open(&other).has("one"));
         let aside = path.with_extension("cells.old");
@@ -363,13 +363,13 @@ mod tests {
         let (head, cells, length) = found();
         assert_eq!(head, Some(Head { reused: true, ..other.clone() }));
         assert_eq!((cells.len(), length), (2, std::fs::metadata(&path).unwrap().len()));
-        // What was taken stays taken, and the head says so.
+        // Reused cells stay reused, and the head says so.
         assert!(open(&other, false).has("two"));
         assert!(found().0.unwrap().reused);
         assert!(open(&own, true).has("two"));
         assert_eq!(found().0.unwrap().build, own.build);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-        // What the page says of it.
+        // The page's text about the reuse.
         let taken = |head: &Head| head.builds().is_some_and(|said| said.contains("--reuse"));
         let another = |head: &Head| head.builds().is_some_and(|said| said.contains("another build than the one"));
         let both = found().0.unwrap();

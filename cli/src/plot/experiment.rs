@@ -140,7 +140,7 @@ impl Ruler {
         let (low, high) = places
             .iter()
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), place| (low.min(*place), high.max(*place)));
-        // What starts near zero is shown from zero.
+        // An axis whose values start near zero begins at zero.
         let zero = (!logarithmic && low >= 0.0 && low < 0.5 * high).then_some(0.0);
         Self { scale: LinearAxis::around(places.into_iter().chain(zero), start, end), logarithmic }
     }

@@ -125,7 +125,7 @@ mod tests {
         assert_eq!((second.grow(4, 0), second.grow(1, 3), second.grow(3, 0)), (Err(Full::All), Err(Full::All), Ok(())));
     }
 
-    /// However many take all that they get, the next one still gets about as much as each of them.
+    /// If any number of clients take all that they get, the next one still gets about as much as each of them.
     #[test]
     fn a_crowd_leaves_room_for_the_next() {
         for (crowd, least) in [(1, 900), (10, 600), (100, 120), (1000, 15)] {

@@ -4,7 +4,7 @@ import type { ChartData, Series } from "./model.js";
 import { about } from "./ticks.js";
 import { number } from "../format.js";
 
-/** What the chart shows now, in a few sentences. */
+/** A description of the chart in a few sentences. */
 export function describe(data: ChartData): string {
   const { x, y, series, limits, levels } = data;
   const axes = x.log && y.log ? ", on logarithmic axes" : "";

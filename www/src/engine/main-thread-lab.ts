@@ -1,4 +1,4 @@
-// What the page itself, beside its workers, uses of the lab. A list, so that it downloads no more than that.
+// The parts of the lab that the page itself uses, beside its workers. An explicit list keeps the download small.
 
 export {
   Aggregate,

@@ -39,7 +39,7 @@ export interface Remote<M> {
     method: K,
     options: M[K] extends (options: infer O) => unknown ? O : never,
   ): Promise<M[K] extends (options: never) => infer R ? Awaited<R> : never>;
-  /** Ends the worker. What was asked of it is rejected. */
+  /** Ends the worker. Its open calls are rejected. */
   close(): void;
 }
 

@@ -50,7 +50,7 @@ export interface ReaderOptions extends Inference {
   readonly file: Blob;
 }
 
-/** What is known of the visitor's records. */
+/** The facts about the visitor's records. */
 export interface RecordsFacts {
   /** The schema, as the command line writes it. */
   readonly schema: string;

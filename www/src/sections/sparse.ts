@@ -104,7 +104,7 @@ export function start(root: HTMLElement, { pool, state }: Context): void {
   void nearViewport(root).then(() => draw(section.values));
 }
 
-/** What the Fantope keeps at a penalty. */
+/** The features that the Fantope keeps at a penalty. */
 interface Step {
   readonly penalty: number;
   readonly hits: number;
@@ -302,7 +302,7 @@ function keptBy({ hits, falseAlarms }: Step): string {
   return `${counted(hits + falseAlarms, "feature")}, ${hits} of them true`;
 }
 
-/** What a penalty keeps, as a column: true features below, false alarms above. */
+/** The features that a penalty keeps, as a column: true features below, false alarms above. */
 function column({ hits, falseAlarms }: Step, highest: number): HTMLElement {
   const made = document.createElement("span");
   for (const [name, count] of Object.entries({ "false-alarm": falseAlarms, hit: hits })) {

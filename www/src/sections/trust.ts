@@ -149,7 +149,7 @@ function chartData(
   };
 }
 
-/** What remains of a broken promise, at one place of the chart. */
+/** An example of shuffling, at one place of the chart. */
 function example(outcomes: readonly (readonly Outcome[])[], records: number): string {
   const shuffled = outcomes[MODELS.findIndex(({ name }) => name === "Shuffled")]!;
   const local = shuffled[EPSILONS.indexOf(EXAMPLE)]?.localEpsilon;

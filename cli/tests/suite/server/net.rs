@@ -104,7 +104,7 @@ fn slow_heads_give_way_when_all_places_are_taken() {
     assert!(is_closed(slow[0].stream()));
 }
 
-/// Devices that send one report each come at once. Who finds no place in the system's queue asks again after a second.
+/// Many devices send one report each at once. A device without a place in the system's queue retries after a second.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_thousand_connections_find_a_place_before_the_server_takes_them() {

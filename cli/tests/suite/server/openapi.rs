@@ -46,7 +46,7 @@ fn the_example_of_the_document_works() {
     assert_eq!(issued.status, 200);
 }
 
-/// What is answered has the members that the document says, all of them and no other.
+/// An answer has exactly the members that the document states.
 #[test]
 fn answers_have_the_members_of_the_document() {
     let data = tempdir().unwrap();

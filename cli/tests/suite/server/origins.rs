@@ -55,7 +55,8 @@ fn a_task_with_origins_is_for_their_pages_alone() {
     assert_eq!(allowed(&server.request("GET", &path(&other_task(), ""), &[ELSEWHERE], b"")), "*");
 }
 
-/// What a browser sends without asking beforehand has no media type; only then does it arrive when the page is left.
+/// A request that a browser sends without a preflight has no media type. Only such a request arrives when the page is
+/// left.
 #[test]
 fn a_body_without_a_media_type_is_what_goes_there() {
     let data = tempdir().unwrap();

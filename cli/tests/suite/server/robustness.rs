@@ -94,7 +94,7 @@ fn ten_thousand_idle_connections_leave_the_server_responsive_and_its_memory_boun
         }
         crowd.push(wire);
     }
-    // What is still to be opened here must not fail for the limit of open files.
+    // Connections that are opened later must not fail at the limit of open files.
     crowd.truncate(crowd.len().saturating_sub(20));
     // Below that, the limit is too low to show anything.
     assert!(crowd.len() >= 500, "only {} connections", crowd.len());

@@ -238,7 +238,7 @@ fn whoever_waits_is_told_of_the_next_round_and_of_the_end() {
     });
 }
 
-/// What is answered has the members that the document says, all of them and no other.
+/// An answer has exactly the members that the document states.
 #[test]
 fn answers_have_the_members_of_the_document() {
     let session = Direct::new(1);
@@ -285,7 +285,7 @@ fn a_damaged_session_is_named_at_the_start_and_an_incomplete_one_is_ignored() {
         assert!(error.contains("0001-0001.json") && error.contains(named) && error.contains(id), "{error}");
     }
     fs::write(&message, good).unwrap();
-    // What a crash leaves of a message or a session that was never acknowledged.
+    // The rest of a message or a session that was never acknowledged, after a crash.
     fs::write(folder.join("0001-0002.json.tmp"), "{").unwrap();
     let half = data.path().join("sessions").join("0".repeat(64));
     fs::create_dir(&half).unwrap();

@@ -108,7 +108,7 @@ fn only_an_admin_puts_and_deletes_and_only_a_collector_sees_components() {
     );
     assert_eq!(server.get("/tasks").json()["tasks"], json!([task().digest().to_string()]), "nothing was changed");
     assert_eq!(with_token(&server, COLLECTOR, "GET", &recovery, b"").json()["records"], 3);
-    // What a device needs is open, and a task can be.
+    // Routes that a device needs are open, and a task can be opened.
     assert_eq!(server.get(&path(&task(), "/status")).status, 200);
     server.put(&task(), &TaskSettings { open_recovery: Some(true), ..TaskSettings::default() });
     assert_eq!(server.get(&recovery).status, 200);
@@ -233,7 +233,7 @@ fn settings_stay_unless_they_are_named() {
     assert_eq!(put(", \"settings\": {}"), all);
     let changed = put(", \"settings\": {\"max_records\": 6, \"expires\": null}");
     assert_eq!(changed, json!({"max_records": 6, "minimum_batch": 2}));
-    // What is refused changes nothing.
+    // A refused request changes nothing.
     let bad = format!("{{\"task\": {}, \"settings\": {{\"max_records\": 7, \"retention\": 5}}}}", task().to_json());
     server.administer("PUT", &path(&task(), ""), bad.as_bytes()).assert_problem(
         422,
@@ -276,7 +276,7 @@ fn reports_are_accepted_from_the_start_to_the_end_with_a_tolerance_for_clocks() 
         );
         assert_eq!(late["expires"], PAST);
     }
-    // What was counted stays, and components are still given out.
+    // Counted reports stay, and components are still served.
     assert_eq!((server.records(&task()), server.get(&path(&task(), "/recovery?rank=1")).status), (1, 200));
     // An existing end is not a mistake; a new one that is past is.
     let again = TaskSettings { expires: Some(PAST), minimum_batch: Some(5), ..TaskSettings::default() };
@@ -358,7 +358,7 @@ fn the_reports_of_a_deleted_task_are_kept_for_a_while_unless_there_is_no_grace()
     assert_eq!((&restored["reports"], &restored["task"]), (&json!(30), &json!(digest)));
     let server = Running::start(config(&folder.path("data")), &[]);
     assert_eq!(server.send(&task(), &body).json()["duplicate"], 30);
-    // What was deleted goes with `now`, too.
+    // `now` also erases tasks that were deleted before.
     server.administer("DELETE", &path(&task(), ""), b"");
     assert_eq!(server.administer("DELETE", &path(&task(), "?now=true"), b"").status, 204);
     assert_eq!(kept(), 0);

@@ -194,7 +194,7 @@ impl Manifest {
 
     /// Closes the database, its log written back into it.
     pub(super) fn close(&self) {
-        // What is not written back now is written back at the next start.
+        // Rows that are not written back now are written back at the next start.
         let _ = hold(&self.inner).connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
     }
 

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! whatever epsilon is: the weights W and 2^32 multiply numerator and denominator alike. Coordinates where u is 0 are
-//! independent of the score, so D is 0 there and in their rows. What is asserted is the spectral norm of D: no
+//! independent of the score, so D is 0 there and in their rows. The assertion is about the spectral norm of D: no
 //! direction of the estimate is off by more than that, in units of the record's own contribution.
 
 use nalgebra::DMatrix;

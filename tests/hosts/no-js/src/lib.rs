@@ -20,7 +20,7 @@ unsafe extern "C" {
     fn random(bytes: *mut u8, length: usize) -> u32;
 }
 
-/// What getrandom asks: see its documentation of custom backends.
+/// The function that getrandom calls: see its documentation of custom backends.
 #[unsafe(no_mangle)]
 unsafe extern "Rust" fn __getrandom_v03_custom(bytes: *mut u8, length: usize) -> Result<(), getrandom::Error> {
     // SAFETY: the caller gives `length` bytes to write to.

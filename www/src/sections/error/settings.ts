@@ -21,7 +21,7 @@ export const FIELDS = {
 
 export type Settings = Values<typeof FIELDS>;
 
-/** What the charts are about: made-up records, or those of the visitor. */
+/** The subject of the charts: made-up records, or those of the visitor. */
 export interface ChartSettings extends Settings {
   readonly own?: OwnRecords | undefined;
 }

@@ -32,7 +32,7 @@ export function sentences(settings: Settings, plan: Plan): string[] {
   return all.map((sentence) => sentence.replaceAll(" = ", "\u00a0=\u00a0"));
 }
 
-/** What the available users give. */
+/** The sentences about the available users. */
 function withRecords({ records, target }: Settings, { predicted, epsilonForTarget, shuffled }: Plan): string[] {
   if (records === undefined || !predicted) return [];
   const asked = counted(records, "user");

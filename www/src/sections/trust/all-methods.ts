@@ -59,7 +59,7 @@ interface Row extends Omit<MethodComparison, "trials"> {
   readonly errors: readonly number[];
 }
 
-/** What is known so far. */
+/** The results so far. */
 interface Findings extends Progress {
   readonly rows: ReadonlyMap<Method, Row>;
   /** The median error of the records' own components, without privacy. */

@@ -168,7 +168,7 @@ impl Life {
         }
         for (digest, mut expected) in std::mem::take(&mut self.expected) {
             let task = self.store().task(digest).expect("an acknowledged task is there");
-            // What counts as acknowledged was on disk before.
+            // Acknowledged reports were on disk before.
             let damage = task.damage();
             // (A group in several pages may be torn in the middle, which looks like damage.)
             let whole = damage.passed_over == 0 && damage.places.is_empty();

@@ -43,7 +43,7 @@ struct State {
     failing_cuts: u32,
     failures: u64,
     rng: ChaCha8Rng,
-    /// What the names of its databases begin with.
+    /// The beginning of its databases' names.
     name: String,
     /// Keep the databases, by path, while no program has them open.
     databases: BTreeMap<PathBuf, Connection>,
@@ -77,7 +77,7 @@ impl Content {
     }
 }
 
-/// What happened to a name.
+/// A change of a name.
 #[derive(Clone)]
 enum Change {
     Named(PathBuf, usize),
