@@ -336,7 +336,7 @@ mod tests {
     const RADIUS: f64 = 3.0;
     const WEIGHT: f64 = 0.2;
 
-    /// Of three features, clipped to the radius, and centred with the weight or not.
+    /// A task with three features, clipped to the radius, centred with the weight or not.
     fn task(mechanism: &str, centred: bool, folds: usize) -> Task {
         let columns: Vec<String> = ["a", "b", "c"]
             .map(|name| format!(r#"{{"name": "{name}", "type": "numeric", "offset": 0, "scale": 1}}"#))

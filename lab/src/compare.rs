@@ -44,7 +44,7 @@ struct Asked {
     /// The count of the given second moments, or of a population; 0 for records.
     count: u64,
     largest_norm: f64,
-    /// Of the population, where there are no numbers.
+    /// The strength of the population's components, where no records are given.
     signal: Option<f64>,
     sparsity: Option<usize>,
     /// Whether its records are drawn, and not only their second moments.

@@ -82,7 +82,7 @@ impl Counts {
         if likelier == 0 {
             order.reverse();
         }
-        // Those that indicate the likelier record before the ordered ones, the rest after them.
+        // Kinds that indicate the likelier record come before the ordered ones, the others after them.
         let speaking = others.iter().take_while(|&&kind| ratio(kind) > 1.0).count();
         let behind = others.split_off(speaking);
         let order = [others, order, behind].concat();

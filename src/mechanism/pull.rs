@@ -104,9 +104,9 @@ pub struct HostilePull {
     pub records: u64,
     /// The aggregator's check.
     pub check: Check,
-    /// Of one hostile report.
+    /// The bounds for one hostile report.
     pub one: PullBounds,
-    /// Of all suspected ones.
+    /// The bounds for all suspected reports.
     pub all: PullBounds,
 }
 

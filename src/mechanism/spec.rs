@@ -341,7 +341,7 @@ pub enum MechanismOptionError {
     /// Of double-cap.
     #[error("delta does not go with double-cap: its delta is 0")]
     Delta,
-    /// Of the others.
+    /// Candidates or a cap for another mechanism.
     #[error("candidates and cap go with double-cap only")]
     Candidates,
 }

@@ -92,7 +92,7 @@ impl NoiseBulk {
             }
             Perturbation::Directions { gain, .. } => {
                 let ratio = self.ratio(gain, eigenvalue).max(0.0);
-                // As many reports as that span no more.
+                // That many reports span no more dimensions.
                 let rows = rows.min(self.law.records as usize);
                 let left = |row: usize| (levels - row as f64).max(0.0) / records;
                 let below = |row: usize| (records - 1.0 - row as f64).max(0.0) / records;

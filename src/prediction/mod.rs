@@ -154,7 +154,7 @@ pub struct Prediction {
     pub threshold: f64,
 }
 
-/// As lists over the components.
+/// The serialized form, with lists over the components.
 #[derive(Serialize)]
 struct PredictionDocument {
     sin_theta_squared: f64,

@@ -511,7 +511,7 @@ mod tests {
         for reports in 1..=100 {
             let pure = vec![report(PrivacyLoss::Pure { epsilon: epsilon(0.125) }); reports];
             for filter in [Filter::Sums, Filter::Renyi] {
-                // Of so little delta that no divergence is less than the sum.
+                // With so small a delta, no divergence is less than the sum.
                 assert_eq!(filter.spent(budget(12.5, 1e-300), &pure), 0.125 * reports as f64);
             }
         }

@@ -29,7 +29,7 @@ impl Table {
         self.rows.push((cells, Some(remark)));
     }
 
-    /// Columns, without what is to the right of the last one.
+    /// The width of the columns, without the remarks to their right.
     pub(super) fn width(&self) -> usize {
         let widths = self.widths();
         widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)

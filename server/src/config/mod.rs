@@ -206,7 +206,7 @@ pub(crate) enum Most {
 }
 
 impl Most {
-    /// Of what the other clients leave.
+    /// The limit, given the amount that the other clients leave.
     pub(crate) fn of(self, left_by_others: usize) -> usize {
         match self {
             Self::Fixed(most) => most,

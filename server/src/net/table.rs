@@ -209,7 +209,7 @@ impl Open {
     fn look(&mut self, most: usize) {
         let giving_way = self.connections.iter().map(|(&number, entry)| (entry.gives_way(), number, entry.client));
         let mut idle: Vec<_> = giving_way.filter(|(rank, ..)| rank.is_some()).collect();
-        // Of equal ones the first.
+        // Of equal connections, the first comes first.
         idle.sort_unstable_by_key(|&(rank, number, _)| (rank, number));
         self.idle.of_clients.clear();
         for &(_, number, client) in &idle {

@@ -164,7 +164,7 @@ struct Decoded {
     batch: Batch,
     /// The first that are rejected.
     rejections: Vec<Rejection>,
-    /// Of all that are.
+    /// The reasons of all rejected reports.
     reasons: Vec<Rejected>,
 }
 

@@ -278,7 +278,7 @@ mod tests {
                     way *= f64::from(trials - count) / f64::from(count + 1);
                 }
                 let found = BinomialTail::new(trials, most).probability(p);
-                // Below a half it is summed, relatively; above it is what is left of one.
+                // Below a half it is a sum, with a relative error; above, it is one minus a sum.
                 let close = if f64::from(most) < f64::from(trials) * p { 1e-11 * sum } else { 2e-13 };
                 assert!((found - sum).abs() <= close, "{trials} {most} {p}: {found} {sum}");
             }

@@ -252,7 +252,7 @@ pub(super) fn read_small(disk: &dyn Disk, path: &Path, most: usize) -> io::Resul
     Ok(bytes)
 }
 
-/// Writes a small file so that it is there whole or not at all, whenever the machine stops.
+/// Writes a small file atomically: if the machine stops, the file is complete or absent.
 pub(super) fn write_small(disk: &dyn Disk, folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     let temporary = folder.join(format!("{name}.tmp"));
     let mut file = disk.create(&temporary)?;

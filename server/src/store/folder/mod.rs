@@ -182,7 +182,7 @@ impl FolderStore {
     fn delete_task(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
         let _change = hold(&self.changes);
         let (deletion, found) = (self.deletion(), self.find(digest));
-        // One that failed after it had started.
+        // A deletion that failed after it had started.
         let unfinished = self.manifest.deleted_at(digest)?.filter(|at| *at > 0);
         unfinished.map_or(Ok(()), |at| deletion.finish(digest, at))?;
         if let Some(task) = &found {

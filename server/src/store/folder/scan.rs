@@ -51,7 +51,7 @@ pub(super) enum ScanError {
 }
 
 impl ScanError {
-    /// Of the segment in this file.
+    /// The error for the segment in this file.
     pub(super) fn at(self, path: &Path) -> StoreError {
         match self {
             Self::Io(error) => StoreError::io("read", path, error),
@@ -633,7 +633,7 @@ mod tests {
         let bytes = footer.to_bytes();
         let whole = Scanned { reports: 5, good_end, footer: Some(footer.clone()), ..Scanned::default() };
         with_footer(Made::new(&[3, 2]), &bytes).assert_found(u64::MAX, &[], &whole);
-        // One that is not as it was written is as much as is torn.
+        // A footer that differs from the written one counts as torn.
         let torn = Scanned { footer: None, torn: bytes.len() as u64, ..whole.clone() };
         for place in [0, 20, bytes.len() - 6, bytes.len() - 1] {
             let mut bad = bytes.clone();
@@ -659,12 +659,12 @@ mod tests {
         with_footer(made, &bytes).assert_found(u64::MAX, &[4], &expected);
     }
 
-    /// As when somebody cuts a file while it is read.
+    /// The file may be cut while it is read.
     #[test]
     fn a_file_that_is_shorter_than_it_is_said_to_be_has_no_page_beyond_its_end() {
         let made = Made::new(&[2]);
         let frames = &made.bytes[made.places[0]..];
-        // The checksum is that of what is there.
+        // The checksum is that of the bytes that are left.
         let bytes = [&MAGIC[..], &page(frames, crc32fast::hash(&frames[..EACH]))].concat();
         let (scanned, found) = scanned_as(&bytes[..bytes.len() - EACH], bytes.len() as u64, u64::MAX, 1 << 20).unwrap();
         assert_eq!((found, scanned.good_end, scanned.stranded), (made.reports[..1].to_vec(), 4, 1));

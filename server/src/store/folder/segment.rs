@@ -85,7 +85,7 @@ pub(super) fn damaged_path(disk: &dyn Disk, folder: &Path, number: u64) -> io::R
 /// The reason why reports were not appended.
 #[derive(Debug)]
 pub(super) enum NotAppended {
-    /// None of them is in the file.
+    /// The file has none of the reports.
     Refused(io::Error),
     /// They may or may not be in the file. The segment must be abandoned.
     Unknown(io::Error),

@@ -41,7 +41,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Of the rows of one task, or of all.
+    /// The tally of the rows of one task, or of all.
     pub(super) fn of(connection: &Connection, task: Option<TaskDigest>) -> rusqlite::Result<Self> {
         let mut tally = Self::default();
         for (rows, (table, column)) in tally.rows.iter_mut().zip(COUNTED) {
@@ -81,7 +81,7 @@ impl State {
         if checksum == state.checksum() { Ok(state) } else { Err("its state is not what was written".into()) }
     }
 
-    /// One change more, after which some rows have another tally.
+    /// Counts a change, and updates the tally of the changed rows.
     pub(super) fn follow(&mut self, before: Tally, after: Tally) {
         for (rows, (before, after)) in self.tally.rows.iter_mut().zip(before.rows.iter().zip(after.rows)) {
             *rows = rows.wrapping_sub(*before).wrapping_add(after);

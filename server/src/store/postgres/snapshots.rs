@@ -116,7 +116,7 @@ pub(super) async fn write(
     let Snapshot { aggregate, horizon, counted, passed_over } = snapshot;
     let records = aggregate.records();
     statements.rows("DELETE FROM ldp_pca.snapshots WHERE task = $1", &[(&number, Type::INT4)]).await?;
-    // None where the task was deleted meanwhile.
+    // No row if the task was deleted meanwhile.
     let insert = "INSERT INTO ldp_pca.snapshots (task, part, horizon, counted, records, bytes, passed_over)
         SELECT number, $2, $3, $4, $5, $6, $7 FROM ldp_pca.tasks WHERE number = $1";
     for (part, bytes) in bytes.chunks(PART_BYTES).enumerate() {

@@ -134,9 +134,9 @@ impl State {
 pub(super) struct Ledger {
     /// Every transaction below is in the sum.
     horizon: i64,
-    /// Those from the horizon on that are in it.
+    /// The transactions from the horizon on that are counted.
     counted: BTreeSet<i64>,
-    /// Own ones whose outcome is awaited.
+    /// Own transactions whose outcome is awaited.
     awaited: BTreeSet<i64>,
 }
 

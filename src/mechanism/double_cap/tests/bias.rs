@@ -83,7 +83,7 @@ fn add(slices: &mut Vec<f64>, score: f64, amount: f64) {
 }
 
 impl Scores {
-    /// Of up to three coordinates, by going through all their values.
+    /// The scores of up to three coordinates, by enumeration of all their values.
     fn exact(law: &Law, direction: &[f64]) -> Self {
         let length = direction.iter().map(|value| value * value).sum::<f64>().sqrt();
         let direction: Vec<f64> = direction.iter().map(|value| value / length).collect();

@@ -287,7 +287,7 @@ fn a_folder_of_the_format_before_is_brought_to_this_one() {
         assert_eq!(*store.task(compact().digest()).unwrap().settings(), settings());
         assert_eq!((damage(&store), new_in(&store, &compact(), &all)), (Damage::default(), 0));
     }
-    // One whose segment is gone is reported, and repaired.
+    // An old folder with a missing segment is reported, and repaired.
     let (root, all) = folder();
     fs::remove_file(segment(&root, &compact(), "00000001.parquet")).unwrap();
     age(&SystemDisk, root.path());

@@ -52,9 +52,9 @@ struct State {
 /// A file's content.
 #[derive(Clone, Default)]
 struct Content {
-    /// As programs see it.
+    /// The content that programs see.
     seen: Vec<u8>,
-    /// As it was synced.
+    /// The synced content.
     synced: Vec<u8>,
     /// Parts that were written since.
     dirty: Vec<(usize, usize)>,
