@@ -415,18 +415,35 @@ mod tests {
         assert_eq!((rows.len(), problem.unwrap().line), (1, Some(3)));
         assert!(asked.get_ref().1.limit() > (1 << 40) - 2 * MOST_BYTES);
         // Many short rows are as long as they like together.
-        let many = io::repeat(b'\n').take(100).chain(Cursor::new(b"1,2\n".repeat(1 << 22)));
-        assert_eq!(read(many, OPTIONS).0.len(), 1 << 22);
+        let many = format!("{}\n", "x".repeat(1023)).repeat(1 << 14);
+        assert_eq!(read(many.as_bytes(), OPTIONS).0.len(), 1 << 14);
     }
 
     proptest! {
+        #[test]
+        fn any_text_is_rows_below_each_other_or_a_problem_below_them(
+            content in prop::collection::vec(prop::sample::select(b"a,\"\"\n\n\r ".to_vec()), 0..40),
+        ) {
+            let (rows, problem) = read(&content[..], OPTIONS);
+            let mut least = 1;
+            for (line, cells) in &rows {
+                prop_assert!(*line >= least, "{:?}", rows);
+                least = line + 1 + cells.iter().map(|cell| line_ends(cell.as_bytes(), b'\n')).sum::<u64>();
+            }
+            let lines = 1 + content.iter().filter(|&&byte| byte == b'\n' || byte == b'\r').count() as u64;
+            prop_assert!(least <= lines + 1);
+            if let Some(line) = problem.and_then(|problem| problem.line) {
+                prop_assert!((least..=lines).contains(&line), "{} {} {}", line, least, lines);
+            }
+        }
+
         /// Whatever the cells are: rows have their lines, and without the last quote the line of its cell.
         #[test]
         fn quoted_rows_are_read_back_or_refused(
             rows in prop::collection::vec(prop::collection::vec("[a,\"\n]{0,5}", 2..4), 1..6),
         ) {
-            let mut writer = csv::WriterBuilder::new().flexible(true).quote_style(csv::QuoteStyle::Always);
-            let mut writer = writer.from_writer(vec![]);
+            let mut writer =
+                csv::WriterBuilder::new().flexible(true).quote_style(csv::QuoteStyle::Always).from_writer(vec![]);
             let mut expected = vec![];
             let mut line = 1;
             let ends = |text: &String| line_ends(text.as_bytes(), b'\n');

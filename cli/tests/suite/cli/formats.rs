@@ -154,6 +154,26 @@ fn text_that_is_not_utf8_is_an_invalid_row_with_its_line() {
 }
 
 #[test]
+fn a_quote_that_is_never_closed_is_refused_with_its_line() {
+    let folder = numeric_task();
+    folder.write("open.csv", "x,y\n1,2\n3,\"7315524\n5,6\n");
+    folder.write("long.csv.gz", gzip(&[b"x,y\n\n1,2\n3,\"".as_slice(), &vec![b'7'; 9 << 20]].concat()));
+    for command in ["randomize FILE -t task.json -o out.ldpr --skip-invalid", "schema infer FILE"] {
+        for (name, parts) in [
+            ("open.csv", ["open.csv, line 3: a quote opens on this line", "never closed"]),
+            ("long.csv.gz", ["long.csv.gz, line 4: longer than 8 MiB", "is a quote never closed?"]),
+        ] {
+            let run = folder.run(&command.replace("FILE", name));
+            assert!(!run.stderr.contains("73155") && !run.stderr.contains("7777"), "{run:?}");
+            run.refused(1, &parts);
+        }
+    }
+    // A first line is no exception, whatever it is.
+    folder.write("first.csv", "\"x,y\n1,2\n");
+    folder.run("schema infer first.csv").refused(1, &["first.csv, line 1: a quote opens"]);
+}
+
+#[test]
 fn a_separator_is_named_where_the_file_does_not_show_it() {
     let folder = numeric_task();
     let plain = reports(&folder, "plain.csv", RECORDS);
