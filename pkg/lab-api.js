@@ -258,7 +258,9 @@ export class SimulatedCollection {
 
   constructor(options) {
     const { mechanism, trial = 0, reports = "drawn", ...who } = Object(options);
-    const asked = collectionOf({ ...who, reports, mechanisms: [mechanism ?? []].flat(), trial });
+    let asked = options;
+    if (who.estimate) noOthers(options, "dimension", "rank", "secondMoment", "estimate", "noiseDeviation");
+    else asked = collectionOf({ ...who, reports, mechanisms: [mechanism ?? []].flat(), trial });
     this.#rank = asked.rank;
     this.#collection = call(() => new wasm.Collection(asked));
   }

@@ -505,6 +505,20 @@ export interface CollectionOptions extends PopulationOptions {
   readonly trial?: number;
 }
 
+/** An estimate that was made elsewhere, and what it is an estimate of. */
+export interface GivenEstimate {
+  /** d. */
+  readonly dimension: number;
+  /** k. */
+  readonly rank: number;
+  /** The second moments whose first components are the true ones, d × d numbers. */
+  readonly secondMoment: Float64Array;
+  /** The estimate of them, d × d numbers. */
+  readonly estimate: Float64Array;
+  /** Standard deviation of the noise in one off-diagonal entry of the estimate. */
+  readonly noiseDeviation: number;
+}
+
 /** Components as an orthogonal projection, compared with the true ones. */
 export interface ComparedComponents {
   /** `V V^T`, d × d numbers (symmetric). */
@@ -545,7 +559,7 @@ export class SimulatedCollection {
    * @throws {@link LdpPcaError} with code `simulation` for a population that does not exist; {@link ArgumentError} for
    *   options of another type or name.
    */
-  constructor(options: CollectionOptions);
+  constructor(options: CollectionOptions | GivenEstimate);
 
   /** Standard deviation of the noise in one off-diagonal entry of the estimate. */
   readonly noiseDeviation: number;

@@ -42,7 +42,7 @@ mod simulate;
 #[cfg(any(feature = "lab", feature = "methods"))]
 pub use compare::compare_methods;
 #[cfg(feature = "records")]
-pub use records::{RecordsReader, trial_like};
+pub use records::{RecordsReader, estimate_like, trial_like};
 #[cfg(feature = "lab")]
 pub use {
     aggregate::Aggregate,

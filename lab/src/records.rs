@@ -21,7 +21,7 @@ use ldp_pca::recovery::{Rank, RecoveryError};
 use ldp_pca::schema::SchemaError;
 use ldp_pca::schema::infer::{InferenceOptions, Inferred, Scaling};
 use ldp_pca::second_moment::SecondMoment;
-use ldp_pca::simulation::{RecoveryMethod, SimulationError, TrialLike};
+use ldp_pca::simulation::{Estimate, RecoveryMethod, SimulationError, TrialLike};
 use ldp_pca_records::{
     Header, Kind, Layout, OptionNames, Sample, TextOptions, TextRows, looks_like_names, parse_separator, start_of,
 };
@@ -123,6 +123,30 @@ struct LikeOptions {
 struct LikeFacts {
     errors: Vec<f64>,
     non_private: f64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EstimateFacts {
+    estimate: Vec<f64>,
+    noise_deviation: f64,
+}
+
+impl LikeOptions {
+    fn with_trial<T>(
+        &self,
+        second_moment: &[f64],
+        work: impl FnOnce(&TrialLike<'_>, &mut ChaCha12Rng) -> Result<T, SimulationError>,
+    ) -> Result<T, JsValue> {
+        let Self { dimension, rank, records, ref mechanisms, seed, trial } = *self;
+        let second_moments = matrix(second_moment, dimension, dimension)?;
+        let second_moments = &SpikedCovariance::from_matrix(&second_moments).map_err(thrown)?;
+        let mechanisms = mechanisms.iter().map(|mechanism| build(mechanism, dimension));
+        let mechanisms = &mechanisms.collect::<Result<Vec<_>, _>>()?;
+        let mut rng = ChaCha12Rng::seed_from_u64(seed);
+        rng.set_stream(trial.into());
+        work(&TrialLike { second_moments, mechanisms, records, rank }, &mut rng).map_err(thrown)
+    }
 }
 
 /// Reads a file twice, some rows at a time: for its schema, and for the second moments of its records.
@@ -245,14 +269,20 @@ impl RecordsReader {
 /// One collection of reports from people like those of `second_moment`, d × d numbers: an object.
 #[wasm_bindgen(js_name = trialLike)]
 pub fn trial_like(second_moment: &[f64], options: JsValue) -> Result<JsValue, JsValue> {
-    let LikeOptions { dimension, rank, records, mechanisms, seed, trial } = read(options)?;
-    let population = SpikedCovariance::from_matrix(&matrix(second_moment, dimension, dimension)?).map_err(thrown)?;
-    let mechanisms = mechanisms.iter().map(|mechanism| build(mechanism, dimension)).collect::<Result<Vec<_>, _>>()?;
-    let mut rng = ChaCha12Rng::seed_from_u64(seed);
-    rng.set_stream(trial.into());
-    let like = TrialLike { second_moments: &population, mechanisms: &mechanisms, records, rank };
-    let found = like.run(&[RecoveryMethod::Pca], &mut rng).map_err(thrown)?;
+    let options: LikeOptions = read(options)?;
+    let found = options.with_trial(second_moment, |like, rng| like.run(&[RecoveryMethod::Pca], rng))?;
     object(&LikeFacts { errors: found.by_mechanism.concat(), non_private: found.non_private })
+}
+
+/// The estimate that the only mechanism makes of such a collection: an object.
+#[wasm_bindgen(js_name = estimateLike)]
+pub fn estimate_like(second_moment: &[f64], options: JsValue) -> Result<JsValue, JsValue> {
+    let options: LikeOptions = read(options)?;
+    let estimates = options.with_trial(second_moment, |like, rng| Ok(like.collect(rng)?.estimates))?;
+    let Ok([Estimate { matrix, noise }]) = <[Estimate; 1]>::try_from(estimates) else {
+        return Err(failure("argument", &"an estimate is that of one mechanism: give one"));
+    };
+    object(&EstimateFacts { estimate: matrix.as_slice().to_vec(), noise_deviation: noise })
 }
 
 fn too_much(found: &str, most: &dyn Display, of: &str) -> JsValue {

@@ -1,22 +1,23 @@
 //! Simulated collections.
 
 use chacha20::ChaCha12Rng;
-use js_sys::Function;
+use js_sys::{Function, Reflect};
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use crate::crossing::{failure, object, read, thrown};
+use crate::crossing::{failure, matrix, object, read, thrown};
 use crate::mechanism::build;
 use crate::recover::{PathOptions, Watch, solve_path};
 use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismOptions};
 use ldp_pca::privacy::Guarantee;
-use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Penalty, Rank, default_penalty};
+use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Penalty, Rank, default_penalty, principal_components};
 use ldp_pca::report::framed_bytes;
 use ldp_pca::simulation::{
     Estimate, Projection, ProjectionComparison, RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, SupportCounts,
     Trial,
 };
+use ldp_pca::subspace::Subspace;
 
 /// The population, and the number of its collection.
 #[derive(Deserialize)]
@@ -31,6 +32,17 @@ struct CollectionOptions {
     reports: ReportsName,
     seed: u64,
     trial: u32,
+}
+
+/// An estimate that was made elsewhere, and the second moments whose components are the true ones: d × d numbers each.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct GivenOptions {
+    dimension: usize,
+    rank: Rank,
+    second_moment: Vec<f64>,
+    estimate: Vec<f64>,
+    noise_deviation: f64,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -125,6 +137,20 @@ impl CollectionOptions {
     }
 }
 
+impl GivenOptions {
+    fn collection(&self) -> Result<Collection, JsValue> {
+        let noise = self.noise_deviation;
+        if !(noise.is_finite() && noise >= 0.0) {
+            let problem = format!("noiseDeviation is {noise}: it must be a finite number of at least 0");
+            return Err(failure("argument", &problem));
+        }
+        let square = |numbers| matrix(numbers, self.dimension, self.dimension);
+        let truth = principal_components(&square(&self.second_moment)?, self.rank).map_err(thrown)?.vectors;
+        let truth = Subspace::new(&truth).map_err(|error| failure("recovery", &error))?;
+        Ok(Collection { truth, estimate: Estimate { matrix: square(&self.estimate)?, noise } })
+    }
+}
+
 /// The expected eigenvalues of simulated records: an object.
 #[wasm_bindgen]
 pub fn population(options: JsValue) -> Result<JsValue, JsValue> {
@@ -173,15 +199,19 @@ pub fn simulate_trial(collection: JsValue, methods: JsValue) -> Result<JsValue, 
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Collection {
-    truth: ldp_pca::subspace::Subspace,
+    truth: Subspace,
     estimate: Estimate,
 }
 
 #[wasm_bindgen]
 impl Collection {
-    /// Collects from the records by the first mechanism; without one the estimate is exact.
+    /// Collects from the records by the first mechanism; without one the estimate is exact. Or takes an estimate that
+    /// was made elsewhere.
     #[wasm_bindgen(constructor)]
     pub fn new(collection: JsValue) -> Result<Collection, JsValue> {
+        if Reflect::has(&collection, &"estimate".into())? {
+            return read::<GivenOptions>(collection)?.collection();
+        }
         let collection: CollectionOptions = read(collection)?;
         collection.with_trial(&collection.mechanisms()?, |trial, rng| {
             let collected = trial.collect(rng, |_| {}).map_err(thrown)?;

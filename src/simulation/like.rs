@@ -2,7 +2,7 @@
 
 use rand::Rng;
 
-use super::collection::Estimate;
+use super::collection::{Collection, Estimate};
 use super::trial::{RecoveryMethod, SimulationError, TrialResult};
 use crate::mechanism::{Estimator, LocalRandomizer, Mechanism};
 use crate::noise_law::{NoiseLaw, SpikedCovariance};
@@ -29,31 +29,38 @@ pub struct TrialLike<'a> {
 }
 
 impl TrialLike<'_> {
-    /// Draws the records' own second moments, then the estimate of each mechanism, and recovers the components by
-    /// several methods from each.
+    /// [Draws](Self::collect) the collection and recovers the components by several methods from each estimate.
     ///
     /// # Errors
-    /// [`SimulationError`] when there are no records, a mechanism is for another dimension, or the rank exceeds it.
+    /// As [`collect`](Self::collect).
     pub fn run<R: Rng + ?Sized>(
         &self,
         methods: &[RecoveryMethod],
         rng: &mut R,
     ) -> Result<TrialResult, SimulationError> {
+        let Collection { second_moment, estimates } = self.collect(rng)?;
+        let exact = Estimate { matrix: second_moment, noise: 0.0 };
+        let components = self.second_moments.components().columns(0, self.rank.value()).into_owned();
+        TrialResult::new(&exact, &estimates, methods, self.rank, &Subspace::new(&components)?)
+    }
+
+    /// Draws the records' own second moments, then the estimate of each mechanism.
+    ///
+    /// # Errors
+    /// [`SimulationError`] when there are no records, a mechanism is for another dimension, or the rank exceeds it.
+    pub fn collect<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Collection, SimulationError> {
         let (expected, bounding) = (self.second_moments.dimension(), Bounding::UnitNorm);
         if let Some(other) = self.mechanisms.iter().find(|mechanism| mechanism.dimension() != expected) {
             return Err(SimulationError::Dimension { expected, found: other.dimension() });
         }
         self.rank.check(expected)?;
-        let mut draw = |law: NoiseLaw, deviation: f64| -> Result<Estimate, SimulationError> {
-            let matrix = law.draw_with_rng(self.second_moments, rng)?;
-            Ok(Estimate { matrix, noise: deviation / (self.records as f64).sqrt() })
+        let mut draw = |law: NoiseLaw| law.draw_with_rng(self.second_moments, rng);
+        let second_moment = draw(NoiseLaw::of_records(expected, bounding, self.records)?)?;
+        let estimate = |mechanism: &Mechanism| -> Result<Estimate, SimulationError> {
+            let matrix = draw(NoiseLaw::new(mechanism, bounding, self.records)?)?;
+            Ok(Estimate { matrix, noise: mechanism.entry_deviation() / (self.records as f64).sqrt() })
         };
-        let exact = draw(NoiseLaw::of_records(expected, bounding, self.records)?, 0.0)?;
-        let estimates = (self.mechanisms.iter())
-            .map(|mechanism| draw(NoiseLaw::new(mechanism, bounding, self.records)?, mechanism.entry_deviation()))
-            .collect::<Result<Vec<_>, _>>()?;
-        let components = self.second_moments.components().columns(0, self.rank.value()).into_owned();
-        TrialResult::new(&exact, &estimates, methods, self.rank, &Subspace::new(&components)?)
+        Ok(Collection { second_moment, estimates: self.mechanisms.iter().map(estimate).collect::<Result<_, _>>()? })
     }
 }
 

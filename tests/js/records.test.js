@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { init, LdpPcaError, SimulatedCollection } from "../../pkg/lab.js";
 import { loading } from "../../pkg/instantiate.js";
 import * as wasm from "../../pkg/wasm/records/ldp_pca.js";
 import { binary } from "../browser/aggregator.js";
@@ -87,6 +88,46 @@ test("schemas are those of the command line, byte for byte", () => {
   assert.equal(read(index).schema, inferred(written(index)));
 });
 
+test("the same table with tabs, semicolons or decimal commas gives the same schema and facts", () => {
+  const text = readFileSync(SURVEY, "utf8");
+  const known = read(text);
+  const decimal = text.replaceAll(",", ";").replace(/\d+/g, "$&,0");
+  const forms = [
+    [text.replaceAll(",", "\t")],
+    [text.replaceAll(",", "\t").replaceAll("\n", "\r\n"), { name: "survey.tsv" }],
+    [text.replaceAll(",", ";")],
+    [text.replaceAll(",", ";"), { separator: "semicolon" }],
+    [decimal, { decimalComma: true }],
+    [decimal.replaceAll(";", "\t"), { decimalComma: true, separator: "tab" }],
+    [text.split("\n").slice(1).join("\n").replaceAll(",", ";"), {}, { headless: true }],
+  ];
+  for (const [content, options, { headless = false } = {}] of forms) {
+    const facts = read(content, options);
+    if (!headless) assert.deepEqual(facts, known);
+    else assert.deepEqual([facts.rows, facts.eigenvalues], [known.rows, known.eigenvalues]);
+  }
+  // As by the command line, where the file does not show it.
+  const both = "1,5;2,5\n3,0;4,5\n3,5;1,0\n";
+  const options = ["--separator", "semicolon", "--decimal-comma"];
+  assert.equal(read(both, { separator: "semicolon", decimalComma: true }).schema, inferred(written(both), ...options));
+});
+
+test("a separator or a decimal comma that the file does not show is asked for", () => {
+  const cases = [
+    ["1,5;2,5\n3,0;4,5\n", {}, /^records: more than one of comma, semicolon and tab .* the option 'cells are/],
+    ["x;y\n1;2\n7315524,5;2\n", {}, /^records: line 3: column 1 has a comma in a number: give the option 'decimal c/],
+    ["x;y\n1,5;2\n1.234;2\n", { decimalComma: true }, /^records: line 3: column 1 has a point .* without points/],
+    ["a,b\n1,2\n", { separator: "dot" }, /^argument: give comma, semicolon, tab or one character/],
+  ];
+  for (const [text, options, words] of cases) {
+    const said = refusal(text, options);
+    assert.match(said, words);
+    assert.ok(!said.includes("7315524"), said);
+  }
+  const schema = JSON.parse(read("x;y\n1;2\n7,5;2\n", { categorical: ["x"] }).schema);
+  assert.deepEqual(schema.columns[0].values, ["1", "7,5"]);
+});
+
 test("what is missing is counted, and the second moments are those of unit-norm records", () => {
   const { rows, columns, features, alwaysZero, missing, eigenvalues, secondMoment } = read(MIXED);
   assert.deepEqual([rows, columns, alwaysZero], [4, 5, ["none"]]);
@@ -127,6 +168,34 @@ test("trials are reproducible, and their errors fall with the number of reports"
   });
 });
 
+test("an estimate is one of such a collection, and the lab recovers its components", async () => {
+  const { features, secondMoment } = read(readFileSync(SURVEY));
+  const [moments, dimension] = [Float64Array.from(secondMoment), features.length];
+  const asked = { dimension, rank: 3, seed: 1, trial: 2, records: 20_000 };
+  const mechanisms = [{ type: "double-cap", epsilon: 2 }];
+  const drawn = (others) => call(({ estimateLike }) => estimateLike(moments, { ...asked, mechanisms, ...others }));
+  const { estimate, noiseDeviation } = drawn();
+  assert.deepEqual(drawn(), { estimate, noiseDeviation });
+  assert.throws(() => drawn({ mechanisms: [] }), { code: "argument" });
+  // The entries differ from the truth by about the noise.
+  const spread = Math.hypot(...estimate.map((entry, at) => entry - moments[at])) / dimension;
+  assert.ok(spread > 0.7 * noiseDeviation && spread < 2 * noiseDeviation, `${spread} ${noiseDeviation}`);
+
+  await init(readFileSync(new URL("../../pkg/wasm/lab/ldp_pca_bg.wasm", import.meta.url)));
+  const given = { dimension, rank: 3, secondMoment: moments, estimate: Float64Array.from(estimate), noiseDeviation };
+  const collection = new SimulatedCollection(given);
+  const { pca, truth } = collection.compare();
+  const [error] = call(({ trialLike }) => trialLike(moments, { ...asked, mechanisms })).errors;
+  assert.ok(Math.abs(pca.sinThetaSquared - error) < 1e-9, `${pca.sinThetaSquared} ${error}`);
+  assert.equal(truth.support.length, dimension);
+  const path = collection.path({ points: 5 });
+  assert.ok(path[0].hits < path[4].hits && path.every(({ falseAlarms }) => falseAlarms === 0));
+  collection.free();
+  for (const wrong of [{ rank: 13 }, { estimate: moments.slice(1) }, { noiseDeviation: NaN }, { trial: 1 }]) {
+    assert.throws(() => new SimulatedCollection({ ...given, ...wrong }), LdpPcaError, Object.keys(wrong)[0]);
+  }
+});
+
 test("a file that is not a table of records is refused with line and column, and without its values", () => {
   const secret = "hunter2";
   const numbers = Array.from({ length: 300 }, (_, row) => `${row},${row % 7}`).join("\n");
@@ -135,6 +204,8 @@ test("a file that is not a table of records is refused with line and column, and
     [`a,b\n${numbers}\n${secret},1\n`, /^records: line 302: column 1 of the sample holds a text among many numbers/],
     [Buffer.from("a,b\n1,2\n3,\xff\n", "latin1"), /^records: line 3: field 2 is not UTF-8 text/],
     [`a,a\n1,${secret}\n`, /^records: columns 1 and 2 of the sample have the same name/],
+    [`a,b\n1,2\n3,"${secret}\n5,6\n`, /^records: line 3: a quote opens on this line and is never closed/],
+    [`a,b\n\n1,"${secret.repeat(1_500_000)}`, /^records: line 3: longer than 8 MiB: is a quote never closed\?$/],
     ["", /^records: the sample has no rows/],
     ["a,b\n", /^records: the sample has no rows/],
     [Buffer.from([0x1f, 0x8b, 8, 0]), /^records: this is a gzip file, and the page reads text: unpack it first/],
