@@ -63,6 +63,7 @@ check_msrv() {
     cargo "+$oldest" check --locked --package ldp-pca --target $WASM --features client
     cargo "+$oldest" check --locked --package ldp-pca-lab --target $WASM --features lab
     cargo "+$oldest" check --locked --package ldp-pca-lab --target $WASM --features methods
+    cargo "+$oldest" check --locked --package ldp-pca-lab --target $WASM --features records
 }
 
 # Every member without `publish = false`. Cargo orders them, and compiles each against the packages of the others.

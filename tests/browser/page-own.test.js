@@ -70,6 +70,9 @@ async function chartsOfSurvey(page) {
   await saying(page, "#planner-answer", /users reach an error of at most 0\.1/);
   await saying(page, "#trust-caption", /^5,000 records of survey\.csv, 12 features, 3 components/);
   await saying(page, "#trust-status", /^Done\.$/, 60_000);
+  await saying(page, "#sparse-truth figcaption", /^It uses 12 of 12 features\. Those with the largest shares/, 60_000);
+  await saying(page, "#sparse-found tbody", /Plain components0\.\d+✓ 12 of 12○ none✗ none/);
+  await eventually(() => page.evaluate(() => !document.getElementById("sparse-step").disabled), Boolean, 60_000);
 }
 
 /** The file that a button gives. */
@@ -118,6 +121,60 @@ test("a chosen file is what every chart is about, and its files are the command 
   await saying(page, "#error-epsilon-caption", /^40 features, 3 components on all of them, signal 20/);
   assert.ok(await page.locator("#own-found").isHidden());
   assert.ok(await page.locator("#error-dimension").isVisible());
+  assert.deepEqual(trouble, []);
+});
+
+test("tabs are seen, decimal commas are asked for, and the schema is that of the same table", async () => {
+  const { page, trouble } = await host.open({ hash: FEW, ...VIEWS.light });
+  const tsv = readFileSync(SURVEY, "utf8").replaceAll(",", "\t").replace(/\d+/g, "$&,0");
+  const path = join(folder, "survey.tsv");
+  writeFileSync(path, tsv);
+  await page.setInputFiles("#own-file", path);
+  const words = await saying(page, "#own-failure", /survey\.tsv could not be read/);
+  assert.match(words, /line 2: column 1 has a comma in a number: give the option 'decimal comma'/);
+  await page.getByLabel("Decimal comma").check();
+  await saying(page, "#own-status", /^The charts below are about survey\.tsv\.$/);
+  assert.equal(await said(page, "#own-facts"), "5,000 rows of 12 columns give 12 features.");
+  const schema = join(folder, "tabs.json");
+  command("schema", "infer", SURVEY, "--output", schema);
+  assert.equal((await saved(page, "#own-schema")).text, readFileSync(schema, "utf8"));
+
+  // What the file does not show is chosen.
+  await page.getByLabel("Decimal comma").uncheck();
+  await drop(page, "both.csv", "1,5;2,5\n3,0;4,5\n2,0;1,5\n");
+  await saying(page, "#own-failure", /both\.csv could not be read: more than one of comma, semicolon and tab/);
+  await page.getByLabel("Decimal comma").check();
+  await page.getByLabel("Cells are separated by").selectOption("semicolon");
+  await saying(page, "#own-facts", /^3 rows of 2 columns give 2 features\.$/);
+  assert.deepEqual(trouble, []);
+});
+
+test("as many components can be asked for as one's own records have, whatever the hidden fields hold", async () => {
+  const hidden = "&error.dimension=4&sparse.dimension=4&sparse.sparsity=3";
+  const { page, trouble } = await host.open({ hash: FEW + hidden, ...VIEWS.light });
+  await page.setInputFiles("#own-file", SURVEY);
+  await saying(page, "#own-status", /survey\.csv\.$/);
+  await page.evaluate(() => document.getElementById("sparse").scrollIntoView());
+  for (const section of ["error", "sparse"]) {
+    assert.ok(await page.locator(`#${section}-dimension`).isHidden());
+    await page.fill(`#${section}-rank`, "8");
+    await page.press(`#${section}-rank`, "Enter");
+    assert.notEqual(await page.getAttribute(`#${section}-rank`, "aria-invalid"), "true");
+  }
+  await saying(page, "#error-epsilon-caption", /12 features, 8 components/);
+  await eventually(() => page.evaluate(() => !document.getElementById("sparse-step").disabled), Boolean, 60_000);
+  assert.ok(await page.locator("#sparse-failure").isHidden());
+  await drop(page, "four.csv", "a,b,c,d\n1,2,3,4\n2,1,4,3\n4,1,2,5\n0,1,0,2\n1,1,5,1\n");
+  await saying(page, "#own-status", /four\.csv\.$/);
+  await saying(page, "#error-epsilon-caption", /4 features, 3 components/);
+  for (const section of ["error", "sparse"]) {
+    await page.fill(`#${section}-rank`, "4");
+    await page.press(`#${section}-rank`, "Enter");
+    await saying(page, `#${section}-form-rank-problem`, /With 4 features there can be at most 3 components/);
+  }
+  await page.click("#own-back");
+  await saying(page, "#error-epsilon-caption", /^4 features, 3 components on all of them/);
+  await saying(page, "#sparse-truth figcaption", /^It uses \d of 4 features, which come first here\.$/);
   assert.deepEqual(trouble, []);
 });
 
@@ -222,7 +279,9 @@ for (const [view, options] of Object.entries(VIEWS)) {
     await page.evaluate(() => document.querySelectorAll("#own details").forEach((details) => (details.open = true)));
     await assertFits(page);
     await assertAccessible(page);
-    for (const section of ["own", "error", "planner", "trust"]) await screenshot(page, section, `own-records-${view}`);
+    for (const section of ["own", "error", "sparse", "planner", "trust"]) {
+      await screenshot(page, section, `own-records-${view}`);
+    }
     assert.deepEqual(trouble, []);
   });
 }
@@ -249,6 +308,9 @@ test("the same in Firefox", async () => {
     await eventually(() => page.evaluate(() => document.getElementById("version").textContent), (text) => text !== "");
     await drop(page, "broken.csv", "a,b\n1,2\nhunter2\n");
     await saying(page, "#own-failure", /line 3: found 1 fields/);
+    await drop(page, "survey.tsv", readFileSync(SURVEY, "utf8").replaceAll(",", "\t"));
+    await saying(page, "#own-status", /survey\.tsv\.$/, 60_000);
+    assert.equal(await said(page, "#own-facts"), "5,000 rows of 12 columns give 12 features.");
     await drop(page, "survey.csv", readFileSync(SURVEY, "utf8"));
     await saying(page, "#own-status", /survey\.csv\.$/, 60_000);
     await chartsOfSurvey(page);

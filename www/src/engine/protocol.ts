@@ -36,18 +36,22 @@ export interface LikeTrial {
 }
 
 export const SCALINGS = ["max-abs", "range", "standard", "none"] as const;
+export const SEPARATORS = ["comma", "semicolon", "tab"] as const;
 
-/** How a schema is inferred from a file: as by the command line's options of these names. */
+/** How a file is read, and how a schema is inferred from it: as by the command line's options of these names. */
 export interface Inference {
+  /** Nothing where the file shows it. */
+  readonly separator?: (typeof SEPARATORS)[number] | undefined;
+  readonly decimalComma: boolean;
   readonly scaling: (typeof SCALINGS)[number];
   readonly ignore: readonly string[];
   readonly categorical: readonly string[];
 }
 
-/** A file of the visitor, in CSV. */
+/** A text file of the visitor. */
 export interface ReaderOptions extends Inference {
   readonly module: WebAssembly.Module;
-  readonly file: Blob;
+  readonly file: File;
 }
 
 /** The facts about the visitor's records. */
@@ -71,6 +75,8 @@ export type JobResult<N extends JobName> = Awaited<ReturnType<Jobs[N]>>;
 /** The functions of the lab that make an object, which then lives in a worker of its own, and what its methods take. */
 export interface Objects {
   drawCollection: (options: lab.CollectionOptions) => Collection;
+  /** By one mechanism, from people like those of the second moments. */
+  drawLike: (options: LikeOptions) => Promise<Collection>;
   openRecords: (options: ReaderOptions) => Promise<OpenedRecords>;
 }
 

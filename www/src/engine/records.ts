@@ -1,9 +1,10 @@
 // In a worker: the module that reads a visitor's file and draws from what is in it, loaded when there is such a file.
 
 import { loading } from "ldp-pca/instantiate";
+import { SimulatedCollection } from "ldp-pca/lab";
 import * as wasm from "ldp-pca/records-module";
 
-import type { LikeOptions, LikeTrial, OpenedRecords, ReaderOptions } from "./protocol.js";
+import type { Collection, LikeOptions, LikeTrial, OpenedRecords, ReaderOptions } from "./protocol.js";
 
 /** A step of reading is about this long, so that its progress is seen. */
 const STEP_MS = 100;
@@ -13,13 +14,15 @@ const ROWS = 100;
 const { load, call } = loading({
   imports: wasm.imports,
   RecordsReader: wasm.RecordsReader,
+  estimateLike: wasm.estimateLike,
   trialLike: wasm.trialLike,
 });
 
-export async function openRecords({ module, file, ...options }: ReaderOptions): Promise<OpenedRecords> {
+export async function openRecords({ module, file, ...inference }: ReaderOptions): Promise<OpenedRecords> {
   await load(() => module);
   const files = new FileReaderSync();
   const read = (from: number, to: number) => new Uint8Array(files.readAsArrayBuffer(file.slice(from, to)));
+  const options = { ...inference, name: file.name };
   const reader = call(({ RecordsReader }) => new RecordsReader(options, file.size, read));
   return {
     step() {
@@ -39,4 +42,18 @@ export async function openRecords({ module, file, ...options }: ReaderOptions): 
 export async function trialLike({ module, secondMoment, ...options }: LikeOptions): Promise<LikeTrial> {
   await load(() => module);
   return call(({ trialLike }) => trialLike(secondMoment, options));
+}
+
+/** The estimate is drawn here, and its components are recovered by the lab. */
+export async function drawLike({ module, secondMoment, ...options }: LikeOptions): Promise<Collection> {
+  await load(() => module);
+  const { estimate, noiseDeviation } = call(({ estimateLike }) => estimateLike(secondMoment, options));
+  const { dimension, rank } = options;
+  return new SimulatedCollection({
+    secondMoment,
+    estimate: Float64Array.from(estimate),
+    noiseDeviation,
+    dimension,
+    rank,
+  });
 }

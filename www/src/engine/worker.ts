@@ -11,6 +11,7 @@ const functions: Jobs & Objects = {
   compare,
   compareAllMethods,
   drawCollection,
+  drawLike: async (options) => (await import("./records.js")).drawLike(options),
   openRecords: async (options) => (await import("./records.js")).openRecords(options),
   plan,
   population,

@@ -10,14 +10,14 @@ import { NAMES, STYLES } from "../mechanisms.js";
 import { RunControls } from "../run-controls.js";
 import { type Curves, predictCurves } from "./error/prediction.js";
 import { run } from "./error/run.js";
-import { about, check, type ChartSettings, describePopulation, EPSILONS, FIELDS, RECORDS } from "./error/settings.js";
+import { asked, type ChartSettings, chartsOf, describePopulation, EPSILONS, RECORDS } from "./error/settings.js";
 import { type Axis, TrialErrors } from "./error/trials.js";
 
 const AXES = ["epsilon", "records"] as const;
 const NOT_PRIVATE = "Not private";
 
 export function start(_root: HTMLElement, context: Context): void {
-  const section = context.state.section("error", FIELDS, check);
+  const section = chartsOf(context);
   const charts: Record<Axis, Chart> = {
     epsilon: new Chart(element("error-epsilon-chart"), "error-against-epsilon"),
     records: new Chart(element("error-records-chart"), "error-against-users"),
@@ -33,7 +33,7 @@ export function start(_root: HTMLElement, context: Context): void {
     current?.abort();
     const own = new AbortController();
     current = own;
-    const settings = about(section.values, context.records.current);
+    const settings = asked(context);
     const results = new TrialErrors();
     const curves: Partial<Record<Axis, Curves>> = {};
     const draw = (axis: Axis, mark?: string) => {

@@ -5,12 +5,17 @@ import { unlessAborted } from "../concurrency.js";
 import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
 import { download } from "../download.js";
-import { SCALINGS } from "../engine/protocol.js";
-import { choice, decimal } from "../fields.js";
+import { SCALINGS, SEPARATORS } from "../engine/protocol.js";
+import { choice, decimal, optional, subset } from "../fields.js";
 import { RunControls } from "../run-controls.js";
 import type { Found } from "./own/records.js";
 
-const FIELDS = { scaling: choice("max-abs", SCALINGS) };
+const FIELDS = {
+  /** Nothing where the file shows it. */
+  separator: optional(choice("comma", SEPARATORS)),
+  numbers: subset([], ["decimal-comma"], 0),
+  scaling: choice("max-abs", SCALINGS),
+};
 const TASK_FIELDS = {
   mechanism: choice("double-cap", ["double-cap", "gaussian"]),
   epsilon: decimal(2, { min: 0.05, max: 16 }),
@@ -38,7 +43,10 @@ export function start(root: HTMLElement, { announce, lab, pool, records, state }
     controls.running = true;
     status.textContent = `Reading ${name}…`;
     try {
-      const inference = { ...section.values, ignore: listed("own-ignore"), categorical: listed("own-categorical") };
+      const { separator, numbers, scaling } = section.values;
+      const decimalComma = numbers.includes("decimal-comma");
+      const [ignore, categorical] = [listed("own-ignore"), listed("own-categorical")];
+      const inference = { separator, decimalComma, scaling, ignore, categorical };
       const given = file;
       const known = import("./own/records.js").then(async ({ readRecords, showRecords }) => {
         const read = await readRecords(pool, given, inference, signal, (share) => (controls.bar.value = share));

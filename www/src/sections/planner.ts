@@ -14,15 +14,16 @@ import { mechanism, NAMES, STYLES } from "../mechanisms.js";
 import { fillTable } from "../tables.js";
 import { nearViewport } from "../viewport.js";
 import { type Population, populationOfCharts } from "./error/population.js";
-import { about as chartsAbout, check as checkCharts, FIELDS as CHART_FIELDS } from "./error/settings.js";
+import { asked as askedOfCharts, chartsOf } from "./error/settings.js";
 import { BOUND_HEADS, boundRows, COMPONENT_HEADS, componentRows, sentences } from "./planner/answer.js";
 import { check, FIELDS, ownPopulation, type Settings } from "./planner/settings.js";
 
 const POINTS = 49;
 
-export async function start(root: HTMLElement, { pool, state, records: own }: Context): Promise<void> {
+export async function start(root: HTMLElement, context: Context): Promise<void> {
+  const { pool, state, records: own } = context;
   const section = state.section("planner", FIELDS, check);
-  const charts = state.section("error", CHART_FIELDS, checkCharts);
+  const charts = chartsOf(context);
   const chart = new Chart(element("planner-chart"), "planned-users");
   const answer = element("planner-answer");
   const ask = restartable(element("planner-failure"), (signal) => answerAll(section.values, signal));
@@ -38,7 +39,7 @@ export async function start(root: HTMLElement, { pool, state, records: own }: Co
     const population =
       settings.source === "own"
         ? ownPopulation(settings)
-        : await populationOfCharts(pool, chartsAbout(charts.values, own.current), options);
+        : await populationOfCharts(pool, askedOfCharts(context), options);
     const asked = { ...population, mechanism: mechanism(settings.mechanism, settings.epsilon, settings.delta) };
     const { target, records, delta } = settings;
     const plan = await pool.run("plan", { ...asked, target, records, shuffled: { delta } }, options);

@@ -5,12 +5,13 @@ import type { ComparedComponents, Comparison } from "ldp-pca/lab";
 import { keepLatest } from "../concurrency.js";
 import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
-import type { Remote } from "../engine/pool.js";
+import type { Pool, Remote } from "../engine/pool.js";
 import type { Collection } from "../engine/protocol.js";
 import { choice, decimal, integer, optional, type Values } from "../fields.js";
 import { counted, number } from "../format.js";
 import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
 import type { Problem } from "../state.js";
+import { about, inPlace, type OwnRecords } from "../own-records.js";
 import { nearViewport } from "../viewport.js";
 
 const FIELDS = {
@@ -27,6 +28,11 @@ const FIELDS = {
 };
 type Settings = Values<typeof FIELDS>;
 
+/** What is compared: made-up records, or those of the visitor. */
+interface Asked extends Settings {
+  readonly own?: OwnRecords | undefined;
+}
+
 const METHODS = ["truth", "pca", "softThreshold", "fantope"] as const;
 const TITLES = {
   truth: "The truth",
@@ -38,30 +44,33 @@ const PATH_POINTS = 24;
 /** Lists with more features than this show only their number. */
 const LISTED_FEATURES = 10;
 
-export function start(root: HTMLElement, { pool, state }: Context): void {
-  const section = state.section("sparse", FIELDS, check);
+export function start(root: HTMLElement, { pool, records, state }: Context): void {
+  const section = state.section("sparse", FIELDS, (settings) => check(inPlace(settings, records.current)));
   const view = new View();
   const slider = element<HTMLInputElement>("sparse-step");
-  let collection: Remote<Collection> | undefined;
+  let drawn: { readonly collection: Remote<Collection>; readonly choice: Asked } | undefined;
   let running: AbortController | undefined;
   let penalties: readonly number[] = [];
+  let seen = false;
 
   /** Draws the records and their reports, compares the methods, and then finds the penalties worth trying. */
-  async function draw(choice: Settings): Promise<void> {
+  async function draw(): Promise<void> {
+    if (!seen) return;
+    const choice = about(section.values, records.current);
     running?.abort();
     const controller = new AbortController();
     running = controller;
     const { signal } = controller;
     view.begin(choice);
     try {
-      const opened = await pool.open("drawCollection", optionsOf(choice), { signal });
+      const opened = await open(pool, choice, signal);
       const automatic = await opened.call("compare", {});
       const compared =
         choice.penalty === undefined ? automatic : await opened.call("compare", { penalty: choice.penalty });
       signal.throwIfAborted();
-      collection?.close();
-      collection = opened;
-      view.show(compared);
+      drawn?.collection.close();
+      drawn = { collection: opened, choice };
+      view.show(compared, choice);
       const path = await opened.call("path", { points: PATH_POINTS });
       signal.throwIfAborted();
       const steps = [...path.map(stepOf), automaticStep(automatic)].sort((a, b) => a.penalty - b.penalty);
@@ -76,12 +85,13 @@ export function start(root: HTMLElement, { pool, state }: Context): void {
   }
 
   const compare = keepLatest(async (penalty: number | undefined) => {
-    const asked = collection;
+    const asked = drawn;
+    if (!asked) return;
     try {
-      const compared = await asked?.call("compare", { penalty });
-      if (compared && asked === collection) view.show(compared);
+      const compared = await asked.collection.call("compare", { penalty });
+      if (asked === drawn) view.show(compared, asked.choice);
     } catch (error) {
-      if (asked === collection) view.fail(error as Error);
+      if (asked === drawn) view.fail(error as Error);
     }
   });
   const change = (penalty: number | undefined): void => {
@@ -100,8 +110,16 @@ export function start(root: HTMLElement, { pool, state }: Context): void {
     running?.abort();
     view.end("Cancelled. What you see is from before.");
   });
-  bindControls(element<HTMLFormElement>("sparse-form"), section, (values) => void draw(values));
-  void nearViewport(root).then(() => draw(section.values));
+  bindControls(element<HTMLFormElement>("sparse-form"), section, () => void draw());
+  records.onChange(() => {
+    // A penalty is in the units of other records.
+    section.update({ penalty: undefined });
+    void draw();
+  });
+  void nearViewport(root).then(() => {
+    seen = true;
+    return draw();
+  });
 }
 
 /** The features that the Fantope keeps at a penalty. */
@@ -132,7 +150,7 @@ class View {
     this.#scale.show(undefined);
   }
 
-  begin({ records }: Settings): void {
+  begin({ records }: Asked): void {
     element("sparse-failure").hidden = true;
     element("sparse-cancel").hidden = false;
     this.#slider.disabled = true;
@@ -154,23 +172,23 @@ class View {
     shown.textContent = `This could not be computed: ${message}. What you see is from before.`;
   }
 
-  show(compared: Comparison): void {
+  show(compared: Comparison, { own }: Asked): void {
     const { truth, fantope, penalty, relativeGap } = compared;
     // Features that carry components come first, or the picture would be scattered.
-    const others = Array.from(truth.leverages, (_, feature) => feature).filter(
-      (feature) => !truth.support.includes(feature),
-    );
-    const order = [...truth.support, ...others];
-    const names = order.map(nameOf);
+    const all = Array.from(truth.leverages, (_, feature) => feature);
+    const order = own
+      ? all.sort((left, right) => truth.leverages[right]! - truth.leverages[left]!)
+      : [...truth.support, ...all.filter((feature) => !truth.support.includes(feature))];
+    const names = order.map((feature) => own?.features[feature] ?? `feature ${feature + 1}`);
     const matrices = METHODS.map((method) => reordered(compared[method].matrix, order));
     const scale = { largest: largestSize(...matrices), root: true };
     METHODS.forEach((method, index) => {
-      this.#maps[index]!.show(matrices[index], names, captionOf(method, compared[method], truth), scale);
+      this.#maps[index]!.show(matrices[index], names, captionOf(method, compared[method], truth, own), scale);
     });
     this.#scale.show(scale);
     element("sparse-found")
       .querySelector("tbody")!
-      .replaceChildren(...METHODS.slice(1).map((method) => foundBy(TITLES[method], compared[method], truth)));
+      .replaceChildren(...METHODS.slice(1).map((method) => foundBy(TITLES[method], compared[method], truth, own)));
     const kept = counted(fantope.support.length, "feature");
     element("sparse-certificate").textContent =
       `At a penalty of ${number(penalty)} the Fantope keeps ${kept}. Its solution is certified: no other is better ` +
@@ -246,16 +264,21 @@ function check({ dimension, rank, sparsity }: Settings): Problem<typeof FIELDS>[
   return [];
 }
 
-function optionsOf({ mechanism, epsilon, penalty: _, ...population }: Settings) {
-  return { ...population, mechanism: { type: mechanism, epsilon } };
+/** The collection, in a worker of its own. */
+function open(pool: Pool, asked: Asked, signal: AbortSignal): Promise<Remote<Collection>> {
+  const { own, dimension, rank, sparsity, signal: strength, records, epsilon, seed } = asked;
+  const mechanism = { type: asked.mechanism, epsilon };
+  if (own) {
+    const { module, secondMoment } = own;
+    const options = { module, secondMoment, dimension, rank, records, mechanisms: [mechanism], seed, trial: 0 };
+    return pool.open("drawLike", options, { signal });
+  }
+  const options = { dimension, rank, sparsity, signal: strength, records, mechanism, seed };
+  return pool.open("drawCollection", options, { signal });
 }
 
 function idOf(method: (typeof METHODS)[number]): string {
   return `sparse-${method === "softThreshold" ? "soft-threshold" : method}`;
-}
-
-function nameOf(feature: number): string {
-  return `feature ${feature + 1}`;
 }
 
 function reordered(matrix: Float64Array, order: readonly number[]): Float64Array {
@@ -265,22 +288,34 @@ function reordered(matrix: Float64Array, order: readonly number[]): Float64Array
   });
 }
 
-function captionOf(method: (typeof METHODS)[number], found: ComparedComponents, truth: ComparedComponents): string {
-  if (method === "truth")
-    return `It uses ${truth.support.length} of ${found.leverages.length} features, which come first here.`;
+function captionOf(
+  method: (typeof METHODS)[number],
+  found: ComparedComponents,
+  truth: ComparedComponents,
+  own: OwnRecords | undefined,
+): string {
+  if (method === "truth") {
+    const uses = `It uses ${truth.support.length} of ${found.leverages.length} features`;
+    return own ? `${uses}. Those with the largest shares come first here.` : `${uses}, which come first here.`;
+  }
   return `Error ${number(found.sinThetaSquared)}`;
 }
 
 /** A row of the table: the features that a method found, in words beside the marks. */
-function foundBy(title: string, found: ComparedComponents, truth: ComparedComponents): HTMLElement {
+function foundBy(
+  title: string,
+  found: ComparedComponents,
+  truth: ComparedComponents,
+  own: OwnRecords | undefined,
+): HTMLElement {
   const hits = truth.support.filter((feature) => found.support.includes(feature));
   const misses = truth.support.filter((feature) => !found.support.includes(feature));
   const falseAlarms = found.support.filter((feature) => !truth.support.includes(feature));
   return tableRow(title, [
     number(found.sinThetaSquared),
     `✓ ${hits.length} of ${truth.support.length}`,
-    `○ ${listed(misses)}`,
-    `✗ ${listed(falseAlarms)}`,
+    `○ ${listed(misses, own)}`,
+    `✗ ${listed(falseAlarms, own)}`,
   ]);
 }
 
@@ -314,8 +349,8 @@ function column({ hits, falseAlarms }: Step, highest: number): HTMLElement {
   return made;
 }
 
-function listed(features: readonly number[]): string {
+function listed(features: readonly number[], own: OwnRecords | undefined): string {
   if (features.length === 0) return "none";
   if (features.length > LISTED_FEATURES) return String(features.length);
-  return `${features.length}: ${features.map((feature) => feature + 1).join(", ")}`;
+  return `${features.length}: ${features.map((feature) => own?.features[feature] ?? feature + 1).join(", ")}`;
 }

@@ -3,8 +3,9 @@
 import { decimal, integer, optional, subset, type Values } from "../../fields.js";
 import { counted } from "../../format.js";
 import { MECHANISMS } from "../../mechanisms.js";
-import type { OwnRecords } from "../../own-records.js";
-import type { Problem } from "../../state.js";
+import type { Context } from "../../context.js";
+import { about, inPlace, type OwnRecords } from "../../own-records.js";
+import type { Problem, SectionState } from "../../state.js";
 
 export const FIELDS = {
   dimension: integer(40, { min: 2, max: 200 }),
@@ -26,15 +27,18 @@ export interface ChartSettings extends Settings {
   readonly own?: OwnRecords | undefined;
 }
 
-/** The settings for records of the visitor's own, if there are any. */
-export function about(settings: Settings, own: OwnRecords | undefined): ChartSettings {
-  if (!own) return settings;
-  const { dimension } = own;
-  return { ...settings, own, dimension, rank: Math.min(settings.rank, dimension - 1), sparsity: undefined };
+/** The form of the charts, which other sections follow. */
+export function chartsOf({ state, records }: Context): SectionState<typeof FIELDS> {
+  return state.section("error", FIELDS, (settings) => check(inPlace(settings, records.current)));
+}
+
+/** What the charts are about at present. */
+export function asked(context: Context): ChartSettings {
+  return about(chartsOf(context).values, context.records.current);
 }
 
 /** Checks for values that are impossible together. */
-export function check({ dimension, rank, sparsity }: Settings): Problem<typeof FIELDS>[] {
+function check({ dimension, rank, sparsity }: Settings): Problem<typeof FIELDS>[] {
   if (rank >= dimension) {
     const most = `With ${dimension} features there can be at most ${dimension - 1} components above the rest`;
     return [{ name: "rank", message: `${most}: give fewer than ${dimension}.` }];

@@ -41,10 +41,10 @@ export async function readRecords(
     let share = 0;
     while (share < 1) onProgress((share = await reader.call("step", undefined)));
     const { secondMoment, ...facts } = await reader.call("facts", undefined);
-    const { rows, eigenvalues } = facts;
-    const dimension = facts.features.length;
+    const { rows, features, eigenvalues } = facts;
+    const dimension = features.length;
     if (dimension < 2) throw new Error("its columns make one feature, and components take at least two");
-    return { facts, records: { name: file.name, rows, dimension, eigenvalues, secondMoment, module } };
+    return { facts, records: { name: file.name, rows, dimension, features, eigenvalues, secondMoment, module } };
   } catch (error) {
     signal.throwIfAborted();
     throw error;
