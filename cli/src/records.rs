@@ -19,7 +19,7 @@ use ldp_pca_records::{
 use serde::Serialize;
 
 use super::choice::{Choice, one_of};
-use super::columnar::{self, ColumnarRows};
+use super::columnar::{self, Cells, ColumnarRows};
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, Input, NpyRows, unpacked};
 use super::output::reading;
@@ -109,10 +109,10 @@ impl RecordFile {
     pub(super) fn open(path: &Path, opening: Opening, is_header: impl Fn(&[&str]) -> bool) -> Result<Self> {
         let (mut input, length) = files::open(path)?;
         if let Input::File(file) = &mut input
-            && columnar::is_parquet(path, file)?
+            && let Some(kind) = columnar::in_no_order(path, file)?
         {
             let file = file.try_clone().in_file(path)?;
-            return Ok(Self { path: path.to_owned(), rows: Rows::Columnar(ColumnarRows::parquet(path, file)?) });
+            return Ok(Self { path: path.to_owned(), rows: Rows::Columnar(ColumnarRows::in_file(path, kind, file)?) });
         }
         Self::new(path, reading("reading", length).wrap_read(input), opening, is_header)
     }
@@ -171,10 +171,11 @@ impl RecordFile {
         if matches!(self.rows, Rows::Columnar(_)) { "row" } else { "line" }
     }
 
-    /// Only the columns of these names matter. A file of columns is spared the others, whatever they hold.
-    pub(super) fn only(&mut self, wanted: impl Fn(&str) -> bool) {
+    /// Only the columns of these names matter. A file of columns is spared the others, whatever they hold. With
+    /// `numbers`, its rows of numbers alone are not made texts.
+    pub(super) fn only(&mut self, wanted: impl Fn(&str) -> bool, numbers: bool) {
         if let Rows::Columnar(rows) = &mut self.rows {
-            rows.only(wanted);
+            rows.only(wanted, numbers);
         }
     }
 
@@ -196,7 +197,10 @@ impl RecordFile {
                     visit(number, Row::Numbers(&row))?;
                 }
             }
-            Rows::Columnar(rows) => rows.for_each(&path, |number, cells| visit(number, Row::Text(cells)))?,
+            Rows::Columnar(rows) => rows.for_each(&path, |number, cells| match cells {
+                Cells::Text(cells) => visit(number, Row::Text(cells)),
+                Cells::Numbers(numbers) => visit(number, Row::Numbers(numbers)),
+            })?,
         }
         Ok(())
     }
@@ -250,13 +254,15 @@ pub(super) fn bounded_by(
         let remedy = if part == "line" { " (--header no reads it as a record)" } else { "" };
         CliError::Failed(format!("{}, header: {problem}{remedy}", path.display()))
     })?;
-    let read = |column: &&Column| column.kind != ColumnKind::Ignored;
-    file.only(|name| schema.columns().iter().filter(read).any(|column| column.name == name));
+    let read: Vec<&Column> = schema.columns().iter().filter(|column| column.kind != ColumnKind::Ignored).collect();
+    // The text of a category is that of the column's own type.
+    let numeric = read.iter().all(|column| matches!(column.kind, ColumnKind::Numeric { .. }));
+    file.only(|name| read.iter().any(|column| column.name == name), numeric);
     let mut counts = Counts::default();
     file.for_each(|line, row| {
         let features = match row {
             Row::Text(fields) => layout.encode(schema, fields),
-            Row::Numbers(numbers) => encode_numbers(schema, numbers),
+            Row::Numbers(numbers) => encode_numbers(schema, &layout.in_order(numbers)),
             Row::Unreadable(problem) => Err(problem.to_owned()),
         };
         let record = features.and_then(|(features, missing)| {

@@ -124,7 +124,7 @@ impl Infer {
 /// Reads a sample and infers its schema.
 pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -> Result<Inferred> {
     let mut file = RecordFile::open(path, opening, looks_like_names)?;
-    file.only(|name| !options.ignore.iter().any(|ignored| ignored == name));
+    file.only(|name| !options.ignore.iter().any(|ignored| ignored == name), false);
     let part = file.part();
     let columns = file.columns();
     let mut sample = Sample::new(&columns, options.clone(), file.notation())

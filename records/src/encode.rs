@@ -1,5 +1,7 @@
 //! Rows of text under a schema, and a schema from rows of text.
 
+use std::borrow::Cow;
+
 use csv::StringRecord;
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred};
 use ldp_pca::schema::{ColumnKind, Schema, SchemaError};
@@ -46,6 +48,18 @@ impl Layout {
             schema.match_header(&fields).map(|positions| MatchedHeader { fields: fields.len(), positions })
         };
         Ok(Self { header: names.map(matched).transpose()?, notation })
+    }
+
+    /// The numbers of a row in the order of the schema's columns. What the file does not have is not a number.
+    #[must_use]
+    pub fn in_order<'a>(&self, numbers: &'a [f64]) -> Cow<'a, [f64]> {
+        match &self.header {
+            None => numbers.into(),
+            Some(header) => {
+                let at = |position: &Option<usize>| position.and_then(|place| numbers.get(place)).copied();
+                header.positions.iter().map(|position| at(position).unwrap_or(f64::NAN)).collect()
+            }
+        }
     }
 
     /// The features of a row under the same schema, and how many of its values are missing.

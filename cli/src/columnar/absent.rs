@@ -5,15 +5,16 @@ use std::fs::File;
 use std::io::BufRead;
 use std::path::Path;
 
-use ldp_pca_records::{Kind, StringRecord};
+use ldp_pca_records::Kind;
 
+use super::Cells;
 use crate::error::{CliError, Result};
 
 /// Rows that nothing reads.
 pub(crate) struct ColumnarRows(Infallible);
 
 impl ColumnarRows {
-    pub(crate) fn parquet(path: &Path, _: File) -> Result<Self> {
+    pub(crate) fn in_file(path: &Path, _: Kind, _: File) -> Result<Self> {
         Err(refused(path))
     }
 
@@ -25,11 +26,11 @@ impl ColumnarRows {
         match self.0 {}
     }
 
-    pub(crate) fn only(&mut self, _: impl Fn(&str) -> bool) {
+    pub(crate) fn only(&mut self, _: impl Fn(&str) -> bool, _: bool) {
         match self.0 {}
     }
 
-    pub(crate) fn for_each(self, _: &Path, _: impl FnMut(u64, &StringRecord) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each(self, _: &Path, _: impl FnMut(u64, Cells<'_>) -> Result<()>) -> Result<()> {
         match self.0 {}
     }
 }

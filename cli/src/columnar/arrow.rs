@@ -1,59 +1,77 @@
 //! Batches of rows from Arrow's messages, in a stream or a file.
 //!
-//! A file is read as the stream in it: its footer says where the messages are, which their order says too.
+//! A file is read by its footer, since not all writers begin it with the stream that the format describes.
 
 use std::collections::HashMap;
-use std::io::{BufRead, Read as _};
+use std::io::{BufRead, Cursor, Read as _};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
-use arrow_ipc::{MessageHeader, root_as_message};
+use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::{Schema, SchemaRef};
+use parquet::file::reader::{ChunkReader as _, Length as _};
 
 use super::decoders::{LARGEST, decoded};
+use super::pages::Pages;
 
-/// What a file of messages starts and ends with.
+/// What a file of messages ends with.
 const MAGIC: &[u8] = b"ARROW1";
 
 const CUT: &str = "the file ends in the middle: it was cut";
 const DAMAGED: &str = "it is not a readable Arrow file: it is damaged";
+const TOO_LARGE: &str = "a batch of more than 1 GiB: write batches of fewer rows (max_chunksize of pyarrow)";
 
-/// The messages after the first, which is the schema.
+/// The messages after the schema.
 pub(super) struct Messages {
-    content: Box<dyn BufRead>,
-    in_file: bool,
+    source: Source,
     schema: SchemaRef,
     dictionaries: HashMap<i64, ArrayRef>,
+}
+
+enum Source {
+    Stream(Box<dyn BufRead>),
+    /// A file, and where its messages are.
+    File(Pages, std::vec::IntoIter<Block>),
 }
 
 /// The head and the body of a message.
 type Message = (Vec<u8>, Buffer);
 
 impl Messages {
-    pub(super) fn new(mut content: Box<dyn BufRead>, in_file: bool) -> Result<Self, String> {
-        if in_file {
-            // The magic, and two bytes to align what follows.
-            exactly(&mut content, MAGIC.len() + 2)?;
+    /// Those of a stream.
+    pub(super) fn in_stream(mut content: Box<dyn BufRead>) -> Result<Self, String> {
+        let (head, _) = message(&mut content)?.ok_or(DAMAGED)?;
+        let schema = decoded(|| schema_of(root_as_message(&head).ok().and_then(|head| head.header_as_schema())));
+        Ok(Self::new(Source::Stream(content), schema.ok_or(DAMAGED)?))
+    }
+
+    /// Those of a file.
+    pub(super) fn in_file(pages: Pages) -> Result<Self, String> {
+        let end = (MAGIC.len() + 4) as u64;
+        let start = pages.len().checked_sub(end).ok_or(CUT)?;
+        let last = pages.get_bytes(start, end as usize).map_err(|error| error.to_string())?;
+        let (length, magic) = last.split_first_chunk().ok_or(CUT)?;
+        if magic != MAGIC {
+            return Err(CUT.to_owned());
         }
-        let mut start = exactly(&mut content, 4)?;
-        // Some writers align by 64 bytes instead of the eight that the format asks for.
-        for _ in 0..14 {
-            if in_file && start == [0; 4] {
-                start = exactly(&mut content, 4)?;
-            }
-        }
-        let mut messages = Self { content, in_file, schema: Arc::new(Schema::empty()), dictionaries: HashMap::new() };
-        let (head, _) = messages.message(start)?.ok_or(DAMAGED)?;
-        let schema = decoded(|| {
-            let message = root_as_message(&head).map_err(|_| ())?;
-            let schema = message.header_as_schema().filter(|schema| schema.endianness().equals_to_target_endianness());
-            try_fb_to_schema(schema.ok_or(())?).map_err(|_| ())
-        });
-        messages.schema = Arc::new(schema.ok_or(DAMAGED)?);
-        Ok(messages)
+        let length = u32::from_le_bytes(*length);
+        let start = start.checked_sub(length.into()).ok_or(DAMAGED)?;
+        let footer = pages.get_bytes(start, length as usize).map_err(|error| error.to_string())?;
+        let (schema, blocks) = decoded(|| {
+            let footer = root_as_footer(&footer).map_err(|_| ())?;
+            // All dictionaries come before the batches that may need them.
+            let blocks = [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten();
+            Ok::<_, ()>((schema_of(footer.schema())?, blocks.copied().collect::<Vec<_>>()))
+        })
+        .ok_or(DAMAGED)?;
+        Ok(Self::new(Source::File(pages, blocks.into_iter()), schema))
+    }
+
+    fn new(source: Source, schema: Schema) -> Self {
+        Self { source, schema: Arc::new(schema), dictionaries: HashMap::new() }
     }
 
     pub(super) fn schema(&self) -> SchemaRef {
@@ -63,8 +81,7 @@ impl Messages {
     /// The next batch with rows, of the columns at these places. It is an error inside where it cannot be decoded.
     pub(super) fn next_batch(&mut self, columns: &[usize]) -> Result<Option<Result<RecordBatch, ()>>, String> {
         loop {
-            let start = exactly(&mut self.content, 4)?;
-            let Some((head, body)) = self.message(start)? else { return Ok(None) };
+            let Some((head, body)) = self.next()? else { return Ok(None) };
             match decoded(|| self.decode(&head, &body, columns)) {
                 None => return Ok(Some(Err(()))),
                 Some(Some(batch)) if batch.num_rows() > 0 => return Ok(Some(Ok(batch))),
@@ -94,37 +111,55 @@ impl Messages {
         .map_err(|_| ())
     }
 
-    /// The message that starts with this word, or nothing after the last.
-    fn message(&mut self, mut word: Vec<u8>) -> Result<Option<Message>, String> {
-        let content = &mut self.content;
-        if word == [0xff; 4] {
-            word = exactly(content, 4)?;
-        }
-        let length = word.iter().rev().fold(0, |length, byte| length << 8 | usize::from(*byte));
-        if length == 0 {
-            let mut rest = Vec::new();
-            content.by_ref().take(LARGEST).read_to_end(&mut rest).map_err(|error| error.to_string())?;
-            return match self.in_file {
-                true if !rest.ends_with(MAGIC) => Err(CUT.to_owned()),
-                false if !rest.is_empty() => {
-                    Err("the file goes on after the end of its stream: give one stream".into())
+    /// The next message, or nothing after the last.
+    fn next(&mut self) -> Result<Option<Message>, String> {
+        match &mut self.source {
+            Source::Stream(content) => {
+                let next = message(content)?;
+                if next.is_none() && !content.fill_buf().map_err(|error| error.to_string())?.is_empty() {
+                    return Err("the file goes on after the end of its stream: give one stream".to_owned());
                 }
-                _ => Ok(None),
-            };
-        }
-        let head = exactly(content, length)?;
-        let body = root_as_message(&head).ok().and_then(|message| u64::try_from(message.bodyLength()).ok());
-        match body {
-            None => Err(DAMAGED.to_owned()),
-            Some(length) if length > LARGEST => {
-                Err("a batch of more than 1 GiB: write batches of fewer rows (max_chunksize of pyarrow)".to_owned())
+                Ok(next)
             }
-            Some(length) => {
-                let body = exactly(content, length as usize)?;
-                Ok(Some((head, Buffer::from_vec(body))))
+            Source::File(pages, blocks) => {
+                let Some(block) = blocks.next() else { return Ok(None) };
+                let start = u64::try_from(block.offset()).map_err(|_| DAMAGED)?;
+                let head = u64::try_from(block.metaDataLength()).map_err(|_| DAMAGED)?;
+                let body = u64::try_from(block.bodyLength()).map_err(|_| DAMAGED)?;
+                if body > LARGEST {
+                    return Err(TOO_LARGE.to_owned());
+                }
+                let bytes = pages.get_bytes(start, (head + body) as usize).map_err(|_| DAMAGED)?;
+                message(&mut Cursor::new(bytes))?.ok_or_else(|| DAMAGED.to_owned()).map(Some)
             }
         }
     }
+}
+
+/// The message that comes next, or nothing where the end is marked.
+fn message(content: &mut impl BufRead) -> Result<Option<Message>, String> {
+    let mut word = exactly(content, 4)?;
+    if word == [0xff; 4] {
+        word = exactly(content, 4)?;
+    }
+    let length = word.iter().rev().fold(0, |length, byte| length << 8 | usize::from(*byte));
+    if length == 0 {
+        return Ok(None);
+    }
+    let head = exactly(content, length)?;
+    let body = root_as_message(&head).ok().and_then(|message| u64::try_from(message.bodyLength()).ok());
+    let body = body.ok_or(DAMAGED)?;
+    if body > LARGEST {
+        return Err(TOO_LARGE.to_owned());
+    }
+    let body = exactly(content, body as usize)?;
+    Ok(Some((head, Buffer::from_vec(body))))
+}
+
+/// A schema whose numbers are in the order of this machine.
+fn schema_of(schema: Option<arrow_ipc::Schema<'_>>) -> Result<Schema, ()> {
+    let schema = schema.filter(|schema| schema.endianness().equals_to_target_endianness());
+    try_fb_to_schema(schema.ok_or(())?).map_err(|_| ())
 }
 
 /// This many bytes. Memory is taken as they come, since a length may promise anything.

@@ -1,4 +1,4 @@
-//! The text of a value, as it stands in a CSV file.
+//! The text of a value, as it stands in a CSV file, and the number that the text says.
 
 use core::fmt::Write as _;
 
@@ -44,7 +44,7 @@ pub(super) fn have_texts(kind: &DataType) -> bool {
 pub(super) fn cells(column: &dyn Array) -> Option<Cells<'_>> {
     macro_rules! whole {
         ($type:ty) => {
-            numbers::<$type>(column, |number, text| {
+            written::<$type>(column, |number, text| {
                 // A text takes all that is written to it.
                 let _ = write!(text, "{number}");
             })
@@ -68,10 +68,10 @@ pub(super) fn cells(column: &dyn Array) -> Option<Cells<'_>> {
             let column = column.as_boolean_opt()?;
             present(column, |row, text| text.push_str(if column.value(row) { "True" } else { "False" }))
         }
-        DataType::Float32 => numbers::<Float32Type>(column, |number, text| {
+        DataType::Float32 => written::<Float32Type>(column, |number, text| {
             text.push_str(zmij::Buffer::new().format(number));
         }),
-        DataType::Float64 => numbers::<Float64Type>(column, |number, text| {
+        DataType::Float64 => written::<Float64Type>(column, |number, text| {
             text.push_str(zmij::Buffer::new().format(number));
         }),
         DataType::Decimal32(..) => decimal!(Decimal32Type),
@@ -95,6 +95,36 @@ pub(super) fn cells(column: &dyn Array) -> Option<Cells<'_>> {
     )
 }
 
+/// The number of a row, which is not one where it is missing.
+pub(super) type Numbers<'a> = Box<dyn Fn(usize) -> f64 + 'a>;
+
+/// Whether values of this type are numbers whose texts need not be read.
+pub(super) fn are_numbers(kind: &DataType) -> bool {
+    kind.is_integer() || matches!(kind, DataType::Float32 | DataType::Float64)
+}
+
+/// The numbers that the cells of a column say, if it is one of numbers.
+pub(super) fn numbers(column: &dyn Array) -> Option<Numbers<'_>> {
+    macro_rules! of {
+        ($type:ty, $number:expr) => {{
+            let column: &PrimitiveArray<$type> = column.as_primitive_opt()?;
+            let number = $number;
+            Some(Box::new(move |row| if column.is_valid(row) { number(column.value(row)) } else { f64::NAN }))
+        }};
+    }
+    macro_rules! whole {
+        ($type:ty) => {
+            of!($type, |number| number as f64)
+        };
+    }
+    integers!(column.data_type(), whole,
+        // The decimal that people see, which is not the nearest number of double precision.
+        DataType::Float32 => of!(Float32Type, |number| zmij::Buffer::new().format(number).parse().unwrap_or(f64::NAN)),
+        DataType::Float64 => of!(Float64Type, |number| number),
+        _ => None,
+    )
+}
+
 /// The cells of the rows that have a value.
 fn present<'a>(column: &'a dyn Array, write: impl Fn(usize, &mut String) + 'a) -> Option<Cells<'a>> {
     Some(Box::new(move |row, text| {
@@ -104,7 +134,7 @@ fn present<'a>(column: &'a dyn Array, write: impl Fn(usize, &mut String) + 'a) -
     }))
 }
 
-fn numbers<'a, T: arrow_array::ArrowPrimitiveType>(
+fn written<'a, T: arrow_array::ArrowPrimitiveType>(
     column: &'a dyn Array,
     write: impl Fn(T::Native, &mut String) + 'a,
 ) -> Option<Cells<'a>> {

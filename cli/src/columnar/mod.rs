@@ -8,6 +8,8 @@ mod cells;
 #[cfg(feature = "parquet")]
 mod decoders;
 #[cfg(feature = "parquet")]
+mod pages;
+#[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "parquet")]
 mod rows;
@@ -21,17 +23,23 @@ use std::path::Path;
 
 pub(super) use rows::ColumnarRows;
 
-use ldp_pca_records::Kind;
+use ldp_pca_records::{Kind, StringRecord};
 
 use super::error::{InFile as _, Result};
 
-/// Whether a file on a disk is Parquet, which is read in no order. It is at its start again.
-pub(super) fn is_parquet(path: &Path, file: &mut File) -> Result<bool> {
+/// The cells of a row.
+pub(super) enum Cells<'a> {
+    Text(&'a StringRecord),
+    Numbers(&'a [f64]),
+}
+
+/// The format of a file on a disk that is read in no order. The file is at its start again.
+pub(super) fn in_no_order(path: &Path, file: &mut File) -> Result<Option<Kind>> {
     if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return Ok(false);
+        return Ok(None);
     }
     let mut start = Vec::new();
-    file.by_ref().take(4).read_to_end(&mut start).in_file(path)?;
+    file.by_ref().take(8).read_to_end(&mut start).in_file(path)?;
     file.rewind().in_file(path)?;
-    Ok(Kind::of(&start) == Kind::Parquet)
+    Ok(Some(Kind::of(&start)).filter(|kind| matches!(kind, Kind::Parquet | Kind::ArrowFile)))
 }

@@ -4,14 +4,16 @@ use std::fs::File;
 use std::io::{BufRead, Read as _};
 use std::path::Path;
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
 use ldp_pca_records::{Kind, StringRecord};
 
+use super::Cells;
 use super::arrow::Messages;
-use super::cells::{cells, have_texts};
+use super::cells::{are_numbers, cells, have_texts, numbers};
 use super::decoders::{LARGEST, decoded};
-use super::parquet::{Pages, Parquet};
+use super::pages::Pages;
+use super::parquet::Parquet;
 use crate::error::{CliError, InFile as _, Result};
 use crate::output::bar;
 
@@ -21,6 +23,8 @@ pub(crate) struct ColumnarRows {
     types: Vec<DataType>,
     /// Which columns are read.
     wanted: Vec<bool>,
+    /// Whether rows of numbers alone are given as numbers.
+    numbers: bool,
     source: Source,
 }
 
@@ -30,36 +34,40 @@ enum Source {
 }
 
 impl ColumnarRows {
-    /// Those of a Parquet file, which are read where they lie.
-    pub(crate) fn parquet(path: &Path, file: File) -> Result<Self> {
-        Self::of_parquet(Pages::File(file)).in_file(path)
+    /// Those of a Parquet or Arrow file, which are read where they lie.
+    pub(crate) fn in_file(path: &Path, kind: Kind, file: File) -> Result<Self> {
+        Self::in_pages(kind, Pages::File(file)).in_file(path)
     }
 
     /// Those of anything that is read from its start.
     pub(crate) fn new(path: &Path, kind: Kind, mut content: Box<dyn BufRead>) -> Result<Self> {
-        if kind == Kind::Parquet {
-            let mut bytes = Vec::new();
-            content.by_ref().take(LARGEST + 1).read_to_end(&mut bytes).in_file(path)?;
-            if bytes.len() as u64 > LARGEST {
-                let problem = "Parquet from a pipe or in gzip is kept in memory, up to 1 GiB: give the file itself";
-                return Err(CliError::file(path, problem));
-            }
-            Self::of_parquet(Pages::Memory(bytes.into())).in_file(path)
-        } else {
-            let messages = Messages::new(content, kind == Kind::ArrowFile).in_file(path)?;
-            Ok(Self::of(&messages.schema(), Source::Arrow(messages)))
+        if kind == Kind::ArrowStream {
+            let messages = Messages::in_stream(content).in_file(path)?;
+            return Ok(Self::of(&messages.schema(), Source::Arrow(messages)));
         }
+        let mut bytes = Vec::new();
+        content.by_ref().take(LARGEST + 1).read_to_end(&mut bytes).in_file(path)?;
+        if bytes.len() as u64 > LARGEST {
+            let problem = "from a pipe or in gzip such a file is kept in memory, up to 1 GiB: give the file itself";
+            return Err(CliError::file(path, problem));
+        }
+        Self::in_pages(kind, Pages::Memory(bytes.into())).in_file(path)
     }
 
-    fn of_parquet(pages: Pages) -> core::result::Result<Self, String> {
-        let parquet = Parquet::new(pages)?;
-        Ok(Self::of(&parquet.schema(), Source::Parquet(Box::new(parquet))))
+    fn in_pages(kind: Kind, pages: Pages) -> core::result::Result<Self, String> {
+        Ok(if kind == Kind::Parquet {
+            let parquet = Parquet::new(pages)?;
+            Self::of(&parquet.schema(), Source::Parquet(Box::new(parquet)))
+        } else {
+            let messages = Messages::in_file(pages)?;
+            Self::of(&messages.schema(), Source::Arrow(messages))
+        })
     }
 
     fn of(schema: &SchemaRef, source: Source) -> Self {
         let (names, types): (Vec<_>, Vec<_>) =
             schema.fields().iter().map(|field| (field.name().trim().to_owned(), field.data_type().clone())).unzip();
-        Self { wanted: vec![true; names.len()], names, types, source }
+        Self { wanted: vec![true; names.len()], numbers: false, names, types, source }
     }
 
     /// The names of the columns.
@@ -68,14 +76,17 @@ impl ColumnarRows {
     }
 
     /// Reads only the columns of these names. The cells of the others are empty, and their types do not matter.
-    pub(crate) fn only(&mut self, wanted: impl Fn(&str) -> bool) {
+    /// With `numbers`, rows of numbers alone are given as such.
+    pub(crate) fn only(&mut self, wanted: impl Fn(&str) -> bool, numbers: bool) {
+        self.numbers = numbers;
         self.wanted = self.names.iter().map(|name| wanted(name)).collect();
     }
 
     /// Calls `visit` with every row and its number (from 1) until it fails.
-    pub(crate) fn for_each(self, path: &Path, mut visit: impl FnMut(u64, &StringRecord) -> Result<()>) -> Result<()> {
-        let Self { names, types, wanted, source } = self;
+    pub(crate) fn for_each(self, path: &Path, mut visit: impl FnMut(u64, Cells<'_>) -> Result<()>) -> Result<()> {
+        let Self { names, types, wanted, mut numbers, source } = self;
         for ((name, kind), _) in names.iter().zip(&types).zip(&wanted).filter(|(_, wanted)| **wanted) {
+            numbers &= are_numbers(kind);
             if !have_texts(kind) {
                 // Without the names of fields inside it.
                 let kind = kind.to_string();
@@ -88,7 +99,7 @@ impl ColumnarRows {
             }
         }
         let places: Vec<usize> = (0..wanted.len()).filter(|place| wanted[*place]).collect();
-        let mut rows = Rows { wanted: &wanted, read: 0, fields: StringRecord::new() };
+        let mut rows = Rows { wanted: &wanted, numbers, read: 0 };
         match source {
             Source::Parquet(parquet) => {
                 let total = parquet.rows();
@@ -112,9 +123,9 @@ impl ColumnarRows {
 
 struct Rows<'a> {
     wanted: &'a [bool],
+    numbers: bool,
     /// How many have been visited.
     read: u64,
-    fields: StringRecord,
 }
 
 impl Rows<'_> {
@@ -123,34 +134,69 @@ impl Rows<'_> {
         &mut self,
         path: &Path,
         batch: core::result::Result<RecordBatch, ()>,
-        visit: &mut impl FnMut(u64, &StringRecord) -> Result<()>,
+        visit: &mut impl FnMut(u64, Cells<'_>) -> Result<()>,
     ) -> Result<()> {
-        let damaged = |row: u64| {
-            let problem = "the file is damaged or cut here, or its columns are written in a way that is not supported";
-            CliError::at(path, "row", row, problem)
-        };
-        let batch = batch.ok().filter(|batch| batch.num_rows() > 0);
-        let batch = batch.ok_or_else(|| damaged(self.read + 1))?;
-        let mut columns = batch.columns().iter();
-        let columns: Vec<_> =
-            self.wanted.iter().map(|wanted| wanted.then(|| columns.next().and_then(|column| cells(column)))).collect();
-        let mut text = String::new();
-        for row in 0..batch.num_rows() {
-            self.fields.clear();
-            decoded(|| {
+        let damaged = || damaged(path, self.read + 1);
+        let batch = batch.ok().filter(|batch| batch.num_rows() > 0).ok_or_else(damaged)?;
+        if self.numbers {
+            let columns = self.columns(&batch, numbers).ok_or_else(damaged)?;
+            let read = |place, row: &mut Vec<f64>| {
+                row.clear();
+                row.extend(columns.iter().map(|column| column.as_ref().map_or(f64::NAN, |number| number(place))));
+            };
+            self.each(path, batch.num_rows(), read, |number, row| visit(number, Cells::Numbers(row)))
+        } else {
+            let columns = self.columns(&batch, cells).ok_or_else(damaged)?;
+            let mut text = String::new();
+            let read = |place, row: &mut StringRecord| {
+                row.clear();
                 for column in &columns {
                     text.clear();
-                    if let Some(cells) = column {
-                        cells.as_ref().ok_or(())?(row, &mut text);
+                    if let Some(cell) = column {
+                        cell(place, &mut text);
                     }
-                    self.fields.push_field(&text);
+                    row.push_field(&text);
                 }
+            };
+            self.each(path, batch.num_rows(), read, |number, row| visit(number, Cells::Text(row)))
+        }
+    }
+
+    /// What reads each column, and nothing for one that is not wanted; nothing at all where a type is not what it was.
+    fn columns<'b, T>(
+        &self,
+        batch: &'b RecordBatch,
+        of: impl Fn(&'b dyn Array) -> Option<T>,
+    ) -> Option<Vec<Option<T>>> {
+        let mut columns = batch.columns().iter();
+        let read =
+            |wanted: &bool| if *wanted { columns.next().and_then(|column| of(column)).map(Some) } else { Some(None) };
+        self.wanted.iter().map(read).collect()
+    }
+
+    /// Visits this many rows, one after the other in the same place.
+    fn each<T: Default>(
+        &mut self,
+        path: &Path,
+        count: usize,
+        mut read: impl FnMut(usize, &mut T),
+        mut visit: impl FnMut(u64, &T) -> Result<()>,
+    ) -> Result<()> {
+        let mut row = T::default();
+        for place in 0..count {
+            self.read += 1;
+            decoded(|| {
+                read(place, &mut row);
                 Ok::<_, ()>(())
             })
-            .ok_or_else(|| damaged(self.read + 1))?;
-            self.read += 1;
-            visit(self.read, &self.fields)?;
+            .ok_or_else(|| damaged(path, self.read))?;
+            visit(self.read, &row)?;
         }
         Ok(())
     }
+}
+
+fn damaged(path: &Path, row: u64) -> CliError {
+    let problem = "the file is damaged or cut here, or its columns are written in a way that is not supported";
+    CliError::at(path, "row", row, problem)
 }

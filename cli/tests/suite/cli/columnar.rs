@@ -200,6 +200,31 @@ fn types_of_texts_and_numbers_do_not_matter() {
     }
 }
 
+/// Such rows are not made texts.
+#[test]
+fn rows_of_numbers_alone_give_the_same_reports() {
+    let folder = Folder::new();
+    folder.write("records.csv", "x,y,z,when\n0.1,-3,0.5,1\n1e-06,,NaN,2\n16777216.0,9007199254740993,2.0,3\n");
+    folder.run("schema infer records.csv --ignore when -o schema.json").ok();
+    folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
+    let run = folder.run("randomize records.csv -t task.json -o expected.ldpr --insecure-seed 7 --json");
+    assert_eq!(run.json()["missing_values"], 2);
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("when", Arc::new(Date32Array::from(vec![1, 2, 3]))),
+        ("z", Arc::new(Float64Array::from(vec![0.5, f64::NAN, 2.0]))),
+        ("y", Arc::new(Int64Array::from(vec![Some(-3), None, Some(9_007_199_254_740_993)]))),
+        ("x", Arc::new(Float32Array::from(vec![0.1, 1e-6, 16_777_216.0]))),
+    ];
+    for records in [batch(columns[1..].to_vec()), batch(columns)] {
+        for content in [parquet(&records, |properties| properties), feather(&records, None), stream(&records)] {
+            folder.write("other", content);
+            let run = folder.run("randomize other -t task.json -o out.ldpr --insecure-seed 7 --json");
+            assert_eq!(run.json()["missing_values"], 2);
+            assert!(folder.read("out.ldpr") == folder.read("expected.ldpr"));
+        }
+    }
+}
+
 #[test]
 fn from_a_pipe_too() {
     let folder = with_task();
