@@ -15,7 +15,7 @@ mod unix {
     use std::sync::Once;
     use std::thread;
 
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
@@ -50,7 +50,9 @@ mod unix {
     pub(in super::super) fn watch<T: 'static>(removal: fn() -> T) {
         static WATCHED: Once = Once::new();
         WATCHED.call_once(|| {
-            let signals = [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal));
+            // Elsewhere nothing tells that a command is to outlive its terminal (nohup).
+            let hangup = cfg!(target_os = "linux").then_some(SIGHUP);
+            let signals = [SIGINT, SIGTERM].into_iter().chain(hangup).filter(|signal| !is_ignored(*signal));
             let Ok(mut signals) = Signals::new(signals) else { return };
             let end = move || {
                 for signal in signals.forever() {
