@@ -11,7 +11,6 @@ use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::{Answer, Rank, Reference};
 use ldp_pca::report::{Report, ReportId, report_bytes};
-use ldp_pca::schema::infer::InferenceOptions;
 use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::simulation::LeisureSurvey;
 use ldp_pca::task::{Folds, Task};
@@ -26,7 +25,7 @@ use super::parameters;
 use super::randomize::{BATCH, BatchRandomizer, IssuedIds};
 use super::records::{self, Opening, Reading};
 use super::recover::RecoverResult;
-use super::schema::infer;
+use super::schema::inferred;
 use super::serve::{runtime, stopped};
 
 /// Run a whole collection on this machine
@@ -84,11 +83,7 @@ impl Demo {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
         let schema = match &self.records {
-            Some(path) => {
-                files::can_be_read_twice(path)?;
-                let options = InferenceOptions { ignore: self.ignore.clone(), ..InferenceOptions::default() };
-                infer(path, self.opening, &options)?.schema
-            }
+            Some(path) => inferred(path, self.opening, &self.ignore)?,
             None => LeisureSurvey::schema()?,
         };
         self.rank.check(schema.dimension()).map_err(CliError::usage)?;

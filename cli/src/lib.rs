@@ -34,6 +34,7 @@ mod simulate;
 mod solve;
 mod solver;
 mod store;
+mod table;
 mod task;
 mod writing;
 

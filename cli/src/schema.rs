@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use ldp_pca::schema::Unseen;
-use ldp_pca::schema::infer::{InferenceOptions, Inferred, Scaling};
+use ldp_pca::schema::infer::{InferenceOptions, Inferred, NumberForms, Oddity, Scaling, Warning};
+use ldp_pca::schema::{Column, ColumnKind, Schema, Unseen};
 use ldp_pca_records::Sample;
 use serde::Serialize;
 
 use super::choice::{Choice, one_of};
 use super::error::{CliError, InFile as _, Result};
-use super::output::{Format, grouped, note};
+use super::files;
+use super::output::{Format, grouped, note, wrote};
 use super::records::{Opening, RecordFile, Row, looks_like_names};
+use super::table::{self, Align, Table};
 use super::writing::{self, Kind, Target};
 
 #[derive(Subcommand)]
@@ -22,6 +24,10 @@ pub(super) enum SchemaCommand {
     /// This command reads its input: which columns are numeric, how large they get, which categories exist. All of it
     /// becomes part of the public task. So the sample must be public: never infer a schema from the records to be
     /// protected.
+    ///
+    /// It prints a line for each column, and a warning for each that looks odd. A column is left out if it has more
+    /// than --max-values different texts, if its texts hardly repeat, or if it holds e-mail addresses, dates or numbers
+    /// in another format: --categorical or --categories puts its values into the schema.
     Infer(Infer),
 }
 
@@ -37,17 +43,20 @@ pub(super) struct Infer {
     /// A column to leave out, by name (c1, c2, … in a file without header); may be repeated
     #[arg(long, value_name = "COLUMN")]
     ignore: Vec<String>,
-    /// A column whose numbers are categories; may be repeated
+    /// A column whose values are categories, and become public: numbers, many different texts, names; may be repeated
     #[arg(long, value_name = "COLUMN")]
     categorical: Vec<String>,
+    /// A column and its categories, from public knowledge; may be repeated
+    #[arg(long, value_name = "COLUMN=VALUE,VALUE", value_parser = listed)]
+    categories: Vec<(String, Vec<String>)>,
     /// How numeric columns are scaled
     #[arg(long, value_parser = one_of(&SCALINGS), default_value = "max-abs")]
     scaling: Scaling,
     /// What a categorical value that is not in the sample does to a record
     #[arg(long, value_parser = one_of(&UNSEEN), default_value = "zero")]
     unseen: Unseen,
-    /// The largest number of categories of one column
-    #[arg(long, default_value_t = 256)]
+    /// The largest number of categories of a column that no option names; one with more is left out
+    #[arg(long, default_value_t = InferenceOptions::default().max_values)]
     max_values: usize,
     #[command(flatten)]
     format: Format,
@@ -64,16 +73,56 @@ const UNSEEN: [Choice<Unseen>; 2] = [
     ("other", "It counts as the value 'other', which is listed too", Unseen::Other),
 ];
 
+/// Reads the value of `--categories`.
+fn listed(text: &str) -> core::result::Result<(String, Vec<String>), &'static str> {
+    let (column, values) = text.split_once('=').ok_or("give a column and its values, as plan=free,paid")?;
+    let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
+    if values.iter().any(String::is_empty) {
+        Err("a value is empty: leave it out")
+    } else {
+        Ok((column.into(), values))
+    }
+}
+
 #[derive(Serialize)]
 struct InferResult {
     rows: u64,
     features: usize,
     always_zero: Vec<String>,
     missing: BTreeMap<String, u64>,
+    scaling: &'static str,
+    columns: Vec<ColumnResult>,
+    warnings: Vec<WarningResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<Target>,
     #[serde(skip_serializing_if = "Option::is_none")]
     schema: Option<serde_json::Value>,
+}
+
+#[derive(Serialize)]
+struct ColumnResult {
+    name: String,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scale: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    categories: Option<usize>,
+    missing: u64,
+    features: usize,
+    /// Why it is ignored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+#[derive(Serialize)]
+struct WarningResult {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<String>,
+    left_out: bool,
+    message: String,
 }
 
 impl SchemaCommand {
@@ -91,6 +140,7 @@ impl Infer {
             unseen: self.unseen,
             ignore: self.ignore,
             categorical: self.categorical,
+            categories: self.categories,
             max_values: self.max_values,
         };
         let inferred = infer(&self.sample, self.opening, &options)?;
@@ -98,31 +148,173 @@ impl Infer {
         if let Some(output) = &self.output {
             writing::write(output, format!("{json}\n").as_bytes())?;
         }
+        let warnings: Vec<WarningResult> = inferred.warnings.iter().map(WarningResult::new).collect();
         let result = InferResult {
             rows: inferred.rows,
             features: inferred.schema.dimension(),
+            scaling: SCALINGS.iter().find(|(.., value)| *value == self.scaling).map_or("", |(name, ..)| name),
+            columns: inferred.schema.columns().iter().map(|column| ColumnResult::new(column, &inferred)).collect(),
             always_zero: inferred.always_zero,
             missing: inferred.missing.into_iter().collect(),
+            warnings,
             schema: if self.output.is_none() { serde_json::to_value(&inferred.schema).ok() } else { None },
             output: self.output,
         };
+        for warning in &result.warnings {
+            note(format_args!("warning: {}", warning.message));
+        }
         self.format.print(&result, |result| {
-            let Some(output) = &result.output else { return json };
-            let mut text =
-                format!("{} rows give {} features\nwrote {output}\n", grouped(result.rows), result.features,);
-            if !result.always_zero.is_empty() {
-                text += &format!("left out, zero or missing in every row: {}\n", result.always_zero.join(", "));
+            let text = result.text();
+            if result.output.is_some() {
+                return text;
             }
-            for (column, count) in &result.missing {
-                text += &format!("missing in {} rows: {column}\n", grouped(*count));
-            }
-            text
+            // Standard output has the schema alone.
+            note(text.trim_end());
+            json
         })
     }
 }
 
+/// The longest name of a column in the table.
+const NAME_LENGTH: usize = 20;
+
+impl InferResult {
+    fn text(&self) -> String {
+        let rows = grouped(self.rows);
+        let mut text = format!("{rows} rows of {} columns give {} features\n\n", self.columns.len(), self.features);
+        let mut table = Table::new(vec![
+            ("column", Align::Left),
+            ("kind", Align::Left),
+            ("missing", Align::Right),
+            ("features", Align::Right),
+        ]);
+        for column in &self.columns {
+            let cells =
+                vec![shown(&column.name), column.kind.into(), grouped(column.missing), column.features.to_string()];
+            table.remark(cells, column.remark(self.scaling));
+        }
+        text += &table.text(table::width(), 0);
+        text + "\n" + &wrote(self.output.as_ref())
+    }
+}
+
+/// A name in one line, and not too long.
+fn shown(name: &str) -> String {
+    let mut letters = name.chars().map(|letter| if letter.is_control() { '�' } else { letter });
+    let mut start: String = letters.by_ref().take(NAME_LENGTH).collect();
+    if letters.next().is_some() {
+        start.pop();
+        start.push('…');
+    }
+    start
+}
+
+impl ColumnResult {
+    fn new(column: &Column, inferred: &Inferred) -> Self {
+        let name = &column.name;
+        let missing = inferred.missing.iter().find(|(missing, _)| missing == name).map_or(0, |(_, count)| *count);
+        let mut result = Self {
+            name: name.clone(),
+            kind: column.kind.name(),
+            offset: None,
+            scale: None,
+            categories: None,
+            missing,
+            features: 0,
+            reason: None,
+        };
+        match &column.kind {
+            ColumnKind::Numeric { offset, scale } => {
+                (result.offset, result.scale, result.features) = (Some(*offset), Some(*scale), 1);
+            }
+            ColumnKind::Categorical { values, .. } => {
+                (result.categories, result.features) = (Some(values.len()), values.len());
+            }
+            ColumnKind::Ignored => {
+                let mut warnings = inferred.warnings.iter().filter(|warning| warning.left_out);
+                let reason = warnings.find(|warning| warning.column.as_ref() == Some(name));
+                let zero = inferred.always_zero.contains(name);
+                result.reason = Some(match reason {
+                    Some(warning) => warning.oddity.to_string(),
+                    None if zero => "is zero or missing in every row".into(),
+                    None => "is ignored as asked".into(),
+                });
+            }
+        }
+        result
+    }
+
+    fn remark(&self, scaling: &str) -> String {
+        match (self.scale, self.categories, &self.reason) {
+            (Some(scale), ..) => {
+                let from = self.offset.filter(|offset| *offset != 0.0);
+                let from = from.map_or(String::new(), |offset| format!(" from {}", short(offset)));
+                format!("scale {}{from} ({scaling})", short(scale))
+            }
+            (_, Some(1), _) => "1 category".into(),
+            (_, Some(count), _) => format!("{} categories", grouped(count as u64)),
+            (.., Some(reason)) => reason.clone(),
+            _ => String::new(),
+        }
+    }
+}
+
+/// A number with at most five digits.
+fn short(number: f64) -> String {
+    let rounded: f64 = format!("{number:.4e}").parse().unwrap_or(number);
+    if (1e-4..1e7).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }
+}
+
+impl WarningResult {
+    fn new(warning: &Warning) -> Self {
+        let column = warning.column.as_deref().unwrap_or_default();
+        let option = match &warning.oddity {
+            Oddity::FormattedNumbers(forms) => Some(options_of(*forms)),
+            Oddity::NumbersAsHeader => Some("--header yes".into()),
+            Oddity::Constant | Oddity::NamedLikeIdentifier if !warning.left_out => Some(format!("--ignore {column}")),
+            Oddity::ManyTexts { .. }
+            | Oddity::NearlyUnique { .. }
+            | Oddity::Identifiers
+            | Oddity::NamedLikeIdentifier => Some(format!("--categorical {column}")),
+            _ => None,
+        };
+        let option = option.map_or(String::new(), |option| format!(" ({option})"));
+        Self {
+            kind: warning.oddity.name(),
+            column: warning.column.clone(),
+            left_out: warning.left_out,
+            message: format!("{warning}{option}"),
+        }
+    }
+}
+
+/// The options that read numbers in these forms.
+fn options_of(forms: NumberForms) -> String {
+    let names = forms.names();
+    let (commas, others): (Vec<&str>, Vec<&str>) = names.split(',').partition(|name| *name == "decimal-comma");
+    let commas = commas.first().map(|_| "--decimal-comma".to_owned());
+    let others = (!others.is_empty()).then(|| format!("--number-format {}", others.join(",")));
+    commas.into_iter().chain(others).collect::<Vec<_>>().join(" ")
+}
+
+/// The schema of records that a command was given without one, with a remark where columns are left out.
+pub(super) fn inferred(path: &Path, opening: Opening, ignore: &[String]) -> Result<Schema> {
+    files::can_be_read_twice(path)?;
+    let options = InferenceOptions { ignore: ignore.to_vec(), ..InferenceOptions::default() };
+    let inferred = infer(path, opening, &options)?;
+    let left_out = inferred.warnings.iter().filter(|warning| warning.left_out).count();
+    if left_out > 0 {
+        let many = if left_out == 1 { "one column is" } else { &format!("{left_out} columns are") };
+        note(format_args!(
+            "warning: {many} left out of the schema: `ldp-pca schema infer {}` says why",
+            path.display()
+        ));
+    }
+    Ok(inferred.schema)
+}
+
 /// Reads a sample and infers its schema.
-pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -> Result<Inferred> {
+fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -> Result<Inferred> {
     let mut file = RecordFile::open(path, opening, looks_like_names)?;
     file.only(|name| !options.ignore.iter().any(|ignored| ignored == name), false);
     let part = file.part();

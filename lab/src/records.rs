@@ -96,6 +96,8 @@ struct RecordsFacts {
     features: Vec<String>,
     always_zero: Vec<String>,
     missing: Vec<MissingFacts>,
+    /// What is odd, and what to do.
+    warnings: Vec<String>,
     /// Of the second moments, descending.
     eigenvalues: Vec<f64>,
     second_moment: Vec<f64>,
@@ -249,7 +251,7 @@ impl RecordsReader {
         let Pass::Moments(inferred, _, moments) = self.pass else {
             return Err(failure("argument", &"the file is not read to its end: go on with step()"));
         };
-        let Inferred { schema, always_zero, missing, rows, .. } = inferred;
+        let Inferred { schema, always_zero, missing, rows, warnings, .. } = inferred;
         let second_moment = moments.matrix();
         let population = SpikedCovariance::from_matrix(&second_moment).map_err(thrown)?;
         let json = serde_json::to_string_pretty(&schema).map_err(|error| failure("records", &error))?;
@@ -260,6 +262,7 @@ impl RecordsReader {
             features: schema.feature_names(),
             always_zero,
             missing: missing.into_iter().map(|(column, count)| MissingFacts { column, count }).collect(),
+            warnings: warnings.iter().map(ToString::to_string).collect(),
             eigenvalues: population.variances().as_slice().to_vec(),
             second_moment: second_moment.as_slice().to_vec(),
         })

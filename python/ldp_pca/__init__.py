@@ -20,6 +20,7 @@ from .errors import (
     ReportError,
     ReportTypeError,
     SchemaError,
+    SchemaWarning,
     SkippedReportsWarning,
     TaskError,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "ReportTypeError",
     "Reports",
     "SchemaError",
+    "SchemaWarning",
     "SkippedReportsWarning",
     "SparseCertificate",
     "Task",

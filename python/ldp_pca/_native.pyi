@@ -153,8 +153,14 @@ class Collection:
 
 def _covariance(aggregate: Aggregate, fold: int | None, denoising: str) -> dict[str, Any]: ...
 def _infer_schema(
-    sample: Any, scaling: str, unseen: str, ignore: list[str], categorical: list[str], max_values: int
-) -> str: ...
+    sample: Any,
+    scaling: str,
+    unseen: str,
+    ignore: list[str],
+    categorical: list[str],
+    categories: list[tuple[str, list[str]]],
+    max_values: int,
+) -> tuple[str, list[str]]: ...
 def _plan(
     rank: int,
     aggregate: Aggregate | None,

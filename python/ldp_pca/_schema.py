@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._inputs import arrow_of_pandas, is_pandas_frame, records_of
 from ._native import _infer_schema
-from .errors import SchemaError
+from .errors import SchemaError, SchemaWarning
 
 __all__ = ["infer_schema"]
 
@@ -20,11 +21,15 @@ def infer_schema(
     unseen: str = "zero",
     ignore: Sequence[str] = (),
     categorical: Sequence[str] = (),
-    max_values: int = 256,
+    categories: Mapping[str, Sequence[str]] | None = None,
+    max_values: int = 32,
 ) -> dict[str, Any]:
     """Infer a schema from a **public** sample: which columns are numeric, how large they get, which categories exist.
 
-    All of it becomes part of the public task. Never infer a schema from the records to be protected.
+    All of it becomes part of the public task. Never infer a schema from the records to be protected. Texts that may
+    identify people stay out of it: a column of texts is ignored where they hardly repeat, where there are many of them,
+    or where they are e-mail addresses, unless ``categorical`` or ``categories`` names the column. So is a column of
+    dates, or of texts like ``'1,234'`` or ``'12 %'``. A ``SchemaWarning`` says why, and what to do.
 
     Parameters
     ----------
@@ -38,10 +43,13 @@ def infer_schema(
         The rule for a categorical value that is not in the sample: all its features are 0, or it counts as the value
         ``'other'``, which is listed too.
     ignore, categorical : sequence of str
-        Columns to leave out, and columns of numbers that are categories. The values of these are texts (``'1'``) in the
-        schema, and so must they be in the tables and mappings that are randomized; in arrays they stay numbers.
+        Columns to leave out, and columns whose values are categories and become public: numbers, many different texts,
+        names. Numbers are texts (``'1'``) in the schema, and so must they be in the tables and mappings that are
+        randomized; in arrays they stay numbers.
+    categories : mapping of str to sequence of str, optional
+        Columns with their categories, from public knowledge.
     max_values : int
-        The largest number of categories of one column.
+        The largest number of categories of a column that neither names. A column with more texts is ignored.
 
     Returns
     -------
@@ -52,6 +60,12 @@ def infer_schema(
     ------
     SchemaError, RecordError
         For columns that no schema fits, and for anything but a table or an array.
+
+    Warns
+    -----
+    SchemaWarning
+        For each column that looks odd: named like an identifier, constant, with texts among its numbers, or with a few
+        numbers that set its scale.
     """
     table = arrow_of_pandas(sample) if is_pandas_frame(sample) else records_of(sample)
     if table is None:
@@ -61,7 +75,9 @@ def infer_schema(
         raise SchemaError(
             "a sample is a table or a two-dimensional array of numbers, and this is a sequence of mappings"
         )
-    schema: dict[str, Any] = json.loads(
-        _infer_schema(table, scaling, unseen, list(ignore), list(categorical), max_values)
-    )
+    listed = [(name, list(values)) for name, values in (categories or {}).items()]
+    text, odd = _infer_schema(table, scaling, unseen, list(ignore), list(categorical), listed, max_values)
+    for words in odd:
+        warnings.warn(words, SchemaWarning, stacklevel=2)
+    schema: dict[str, Any] = json.loads(text)
     return schema

@@ -12,6 +12,7 @@ __all__ = [
     "ReportError",
     "ReportTypeError",
     "SchemaError",
+    "SchemaWarning",
     "SkippedReportsWarning",
     "TaskError",
 ]
@@ -62,6 +63,10 @@ class PlanError(LdpPcaError, ValueError):
 
 class ClusterError(LdpPcaError, RuntimeError):
     """A Spark cluster that cannot do it: another version of this package, or data that change meanwhile."""
+
+
+class SchemaWarning(UserWarning):
+    """Something odd about the sample of a schema, such as a column that is left out."""
 
 
 class SkippedReportsWarning(UserWarning):

@@ -8,17 +8,18 @@ use pyo3::prelude::*;
 use crate::error::{SchemaError, raised};
 use crate::records::{batches, column_texts};
 
-/// Reads a sample, a float64 array or an Arrow table, and gives the JSON of its schema.
+/// Reads a sample, a float64 array or an Arrow table, and gives the JSON of its schema with what is odd about it.
 #[pyfunction]
-#[pyo3(signature = (sample, scaling, unseen, ignore, categorical, max_values))]
+#[pyo3(signature = (sample, scaling, unseen, ignore, categorical, categories, max_values))]
 pub(crate) fn _infer_schema(
     sample: &Bound<'_, PyAny>,
     scaling: &str,
     unseen: &str,
     ignore: Vec<String>,
     categorical: Vec<String>,
+    categories: Vec<(String, Vec<String>)>,
     max_values: usize,
-) -> PyResult<String> {
+) -> PyResult<(String, Vec<String>)> {
     let options = InferenceOptions {
         scaling: match scaling {
             "max-abs" => Scaling::MaxAbs,
@@ -39,6 +40,7 @@ pub(crate) fn _infer_schema(
         },
         ignore,
         categorical,
+        categories,
         max_values,
     };
     let (names, rows) = texts(sample)?;
@@ -46,8 +48,9 @@ pub(crate) fn _infer_schema(
     for row in &rows {
         inference.observe(&row.iter().map(String::as_str).collect::<Vec<_>>()).map_err(raised)?;
     }
-    let schema = inference.finish().map_err(raised)?.schema;
-    serde_json::to_string(&schema).map_err(|error| SchemaError::new_err(error.to_string()))
+    let inferred = inference.finish().map_err(raised)?;
+    let schema = serde_json::to_string(&inferred.schema).map_err(|error| SchemaError::new_err(error.to_string()))?;
+    Ok((schema, inferred.warnings.iter().map(ToString::to_string).collect()))
 }
 
 /// The names of the columns, and every row as texts: what inference reads.

@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from ldp_pca import Aggregate, Randomizer, RecordError, SchemaError, Task, infer_schema
+from ldp_pca import Aggregate, Randomizer, RecordError, SchemaError, SchemaWarning, Task, infer_schema
 
 COLUMNS = [
     {"name": "age", "type": "numeric", "offset": 0, "scale": 100},
@@ -242,6 +242,24 @@ def test_a_schema_is_read_out_of_a_public_sample(named: Randomizer) -> None:
             infer_schema(sample)
     with pytest.raises(SchemaError, match="'log' is not a scaling"):
         infer_schema(FRAME, scaling="log")
+
+
+def test_texts_that_may_identify_people_stay_out_of_a_schema() -> None:
+    people = [f"person{row}@example.org" for row in range(40)]
+    frame = pd.DataFrame({"contact": people, "who": people, "age": range(40), "code": [row % 40 for row in range(40)]})
+    frame["who"] = frame["who"].str.split("@").str[0]
+    with pytest.warns(SchemaWarning) as caught:
+        schema = infer_schema(frame)
+    assert [column["type"] for column in schema["columns"]] == ["ignored", "ignored", "numeric", "numeric"]
+    assert "person" not in str(schema)
+    messages = [str(warning.message) for warning in caught]
+    assert messages[0].startswith("column 'contact' holds e-mail addresses or UUIDs and is left out: name it as cat")
+    assert messages[1].startswith("column 'who' has more than 32 different texts and is left out")
+    assert len(messages) == 2 and "person" not in "".join(messages)
+    named = infer_schema(frame, categorical=["who"], categories={"contact": ["press@example.org"]}, ignore=["code"])
+    assert [len(column.get("values", [])) for column in named["columns"]] == [1, 40, 0, 0]
+    with pytest.raises(SchemaError, match="no column 'whom' among its 4"):
+        infer_schema(frame, categories={"whom": ["a"]})
 
 
 def test_the_schema_is_that_of_the_command_line(command, tmp_path: Path) -> None:

@@ -107,7 +107,9 @@ impl Sample {
         if columns.is_empty() {
             return Err(SchemaError::EmptySample);
         }
-        let named = |name: &String| options.ignore.contains(name) || options.categorical.contains(name);
+        let listed = |name: &String| options.categories.iter().any(|(listed, _)| listed == name);
+        let asked = |name: &String| options.ignore.contains(name) || options.categorical.contains(name);
+        let named = |name: &String| listed(name) || asked(name);
         let texts = columns.iter().map(named).collect();
         Ok(Self { inference: Inference::new(columns, options)?, notation, texts })
     }

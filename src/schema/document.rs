@@ -145,7 +145,10 @@ impl Serialize for Column {
 }
 
 impl ColumnKind {
-    fn name(&self) -> &'static str {
+    /// As `type` in the JSON.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Numeric { .. } => "numeric",
             Self::Categorical { .. } => "categorical",

@@ -94,16 +94,21 @@ pub enum SchemaError {
     /// A text in a column that had more different numbers than a categorical one may have.
     #[error("column {0} of the sample holds a text among many numbers: give a number, or nothing where there is none")]
     TextAmongNumbers(usize),
-    /// A categorical column with too many different values.
-    #[error(
-        "column {column} of the sample holds text with more than {limit} different values: ignore it, or raise the \
-            limit if each value shall be a feature"
-    )]
+    /// A column that the options name as categorical, with too many different values.
+    #[error("column {column} of the sample has more than {limit} different values: ignore it, or list its categories")]
     TooManyValues {
         /// The column, from 1.
         column: usize,
         /// The limit.
         limit: usize,
+    },
+    /// A sample whose columns are all ignored, or left out.
+    #[error("the sample gives 0 features, as every column is ignored or left out: column {column} {reason}")]
+    NothingLeft {
+        /// The first column that is left out, from 1.
+        column: usize,
+        /// What it does.
+        reason: String,
     },
     /// Numbers that no offset and scale bring to a common size.
     #[error(

@@ -145,6 +145,20 @@ test("what is missing is counted, and the second moments are those of unit-norm 
   assert.ok(Math.abs(secondMoment[1 * d + 4] + 1 / 3.36 / 4) < 1e-12);
 });
 
+test("identifiers stay out of the schema, and warnings say why", () => {
+  const rows = Array.from({ length: 40 }, (_, row) => `p${row}@example.org,${(row * row) % 7},${row % 5}%\n`);
+  const { schema, features, warnings } = read(`contact,age,share\n${rows.join("")}`);
+  assert.ok(!schema.includes("@"));
+  assert.deepEqual(features, ["age"]);
+  assert.deepEqual(
+    warnings.map((warning) => warning.replace(/:.*/, "")),
+    [
+      "column 'contact' holds e-mail addresses or UUIDs and is left out",
+      "column 'share' holds numbers with per cent signs and is left out",
+    ],
+  );
+});
+
 test("trials are reproducible, and their errors fall with the number of reports", () => {
   const { features, secondMoment } = read(readFileSync(SURVEY));
   const moments = Float64Array.from(secondMoment);
@@ -213,7 +227,7 @@ test("a file that is not a table of records is refused with line and column, and
     [`a,b\n${"1,2\n".repeat(100_001)}`, /has more rows, and this page reads at most 100,000 rows/],
     [
       `a,b\n${Array.from({ length: 250 }, (_, at) => `x${at},y${at}\n`).join("")}`,
-      /columns that make 500 features, and this page reads at most 400 features/,
+      /the sample gives 0 features, as every column .* column 1 has more than 32 different texts/,
     ],
   ];
   for (const [bytes, words] of cases) {
@@ -221,5 +235,10 @@ test("a file that is not a table of records is refused with line and column, and
     assert.match(said, words);
     assert.ok(!said.includes(secret), said);
   }
+  const many = Array.from({ length: 250 }, (_, at) => `x${at},y${at}\n`).join("");
+  assert.match(
+    refusal(`a,b\n${many}`, { categorical: ["a", "b"] }),
+    /columns that make 500 features, and this page reads at most 400 features/,
+  );
   assert.match(refusal("a,b\n1,2\n", { ignore: ["c"] }), /the sample has no column 'c' among its 2/);
 });

@@ -2,7 +2,6 @@
 
 mod result;
 mod standard;
-mod table;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -12,7 +11,6 @@ use clap::Args;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
-use ldp_pca::schema::infer::InferenceOptions;
 use ldp_pca_literature::baselines::catalogue::{key, methods};
 use ldp_pca_literature::baselines::comparison::MethodComparison;
 use ldp_pca_literature::baselines::{Sample, SubspaceEstimator};
@@ -26,7 +24,8 @@ use super::parameters;
 use super::plot::{self, MethodsFigure};
 use super::randomize::no_records;
 use super::records::{self, Counts, Reading};
-use super::schema::infer;
+use super::schema::inferred;
+use super::table;
 use super::writing::{self, Kind, Target};
 
 /// Run every method of the literature on the same records, and compare
@@ -114,7 +113,7 @@ impl Compare {
             }
             (None, Some(records), Some(rank)) => {
                 let result = self.own(records, rank)?;
-                self.format.print_laid_out(&result, |result| result.text(text::width()))
+                self.format.print_laid_out(&result, |result| result.text(table::width()))
             }
             (None, ..) => Err(CliError::Usage("--records and --rank are missing".into())),
         }
@@ -145,11 +144,7 @@ impl Compare {
     fn sample(&self, path: &Path) -> Result<(Sample, Counts)> {
         let schema = match &self.schema {
             Some(schema) => files::schema(schema)?,
-            None => {
-                files::can_be_read_twice(path)?;
-                let options = InferenceOptions { ignore: self.ignore.clone(), ..InferenceOptions::default() };
-                infer(path, self.reading.opening, &options)?.schema
-            }
+            None => inferred(path, self.reading.opening, &self.ignore)?,
         };
         let mut values = vec![];
         let counts = records::bounded_by(path, &schema, self.bounding, self.reading, |record| {

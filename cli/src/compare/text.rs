@@ -3,11 +3,9 @@
 use ldp_pca_literature::baselines::{Adjacency, EpsilonDelta, MethodGuarantee};
 
 use super::result::{AtEpsilon, CompareResult, RowResult};
-use super::table::{Align, Table, wrapped};
 use crate::output::{grouped, wrote};
+use crate::table::{Align, Table, wrapped};
 
-/// Characters of a line where the output is not a terminal.
-const WIDTH: usize = 120;
 /// The indentation of tables and notes.
 const INDENT: usize = 2;
 
@@ -24,11 +22,6 @@ const HEADS: [(&str, Align); 9] = [
 ];
 /// The columns that a narrow terminal leaves out, in this order: the notes say what promises are about.
 const DISPENSABLE: [usize; 3] = [8, 3, 5];
-
-/// Characters of a line on standard output.
-pub(super) fn width() -> usize {
-    terminal_size::terminal_size().map_or(WIDTH, |(terminal_size::Width(width), _)| usize::from(width).max(40))
-}
 
 impl CompareResult {
     pub(super) fn text(&self, width: usize) -> String {

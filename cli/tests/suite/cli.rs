@@ -8,6 +8,7 @@ mod compare;
 mod experiment;
 mod flow;
 mod formats;
+mod messy;
 mod pipes;
 mod plan;
 mod recover;

@@ -171,7 +171,10 @@ fn missing_values_of_a_sample_are_counted_for_its_owner() {
     assert_eq!(inferred["missing"], json!({"age": 2, "plan": 1}));
     assert_eq!(inferred["schema"]["columns"][1]["values"], json!(["free", "paid"]));
     let text = folder.run("schema infer holes.csv -o schema.json").ok().stdout;
-    assert!(text.contains("missing in 2 rows: age"), "{text}");
+    assert!(text.contains("3 rows of 2 columns give 3 features\n"), "{text}");
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(lines.contains(&vec!["age", "numeric", "2", "1", "scale", "31", "(max-abs)"]), "{text}");
+    assert!(lines.contains(&vec!["plan", "categorical", "1", "2", "2", "categories"]), "{text}");
 }
 
 #[test]

@@ -13,8 +13,15 @@ pub(super) enum Align {
 }
 
 const GAP: usize = 2;
+/// Characters of a line where the output is not a terminal.
+const WIDTH: usize = 120;
 /// The least width of a remark, where the cells before it leave less.
 const LEAST_REMARK: usize = 24;
+
+/// Characters of a line on standard output.
+pub(super) fn width() -> usize {
+    terminal_size::terminal_size().map_or(WIDTH, |(terminal_size::Width(width), _)| usize::from(width).max(40))
+}
 
 impl Table {
     pub(super) fn new(heads: Vec<(&'static str, Align)>) -> Self {

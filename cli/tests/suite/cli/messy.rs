@@ -1,0 +1,174 @@
+//! Samples as people have them: each gives a schema with a warning, or one clear line.
+
+use serde_json::{Value, json};
+
+use crate::support::Folder;
+
+/// A file of these lines, in which every row also has a number that nobody minds.
+fn sample(folder: &Folder, header: &str, cells: &[&str]) {
+    let rows = cells.iter().enumerate().map(|(row, cell)| format!("{},{cell}\n", row * row % 7 + 1));
+    folder.write("sample.csv", format!("beside,{header}\n{}", rows.collect::<String>()));
+}
+
+/// What `schema infer` says of such a file: the second column and its warnings.
+fn inferred(header: &str, cells: &[&str], options: &str) -> (Value, Vec<(String, String)>) {
+    let folder = Folder::new();
+    sample(&folder, header, cells);
+    let result = folder.run(&format!("schema infer sample.csv --json {options}")).json();
+    let text = |warning: &Value, key: &str| warning[key].as_str().unwrap_or_default().to_owned();
+    let warnings = result["warnings"].as_array().unwrap().iter();
+    let warnings: Vec<_> = warnings.map(|warning| (text(warning, "kind"), text(warning, "message"))).collect();
+    // People see the same, and in no more columns than a terminal has.
+    let people = folder.run(&format!("schema infer sample.csv -o schema.json {options}")).ok();
+    for (_, message) in &warnings {
+        assert!(people.stderr.contains(&format!("warning: {message}\n")), "{people:?}");
+    }
+    (result["columns"][1].clone(), warnings)
+}
+
+/// That a column is left out for this reason, with this option as the remedy.
+fn left_out(header: &str, cells: &[&str], reason: &str, remedy: &str) {
+    let (column, warnings) = inferred(header, cells, "");
+    assert_eq!(
+        (&column["kind"], &column["features"], &column["reason"]),
+        (&json!("ignored"), &json!(0), &json!(reason))
+    );
+    let [(_, message)] = &warnings[..] else { panic!("{warnings:?}") };
+    assert!(message.contains(reason) && message.contains("is left out") && message.contains(remedy), "{message}");
+    for cell in cells.iter().filter(|cell| cell.len() > 2) {
+        assert!(!message.contains(cell.trim_matches('"')), "{message}");
+    }
+}
+
+#[test]
+fn e_mail_addresses_never_become_categories_unless_their_column_is_named() {
+    let addresses: Vec<String> = (0..200).map(|person| format!("person{person}@example.org")).collect();
+    let addresses: Vec<&str> = addresses.iter().map(String::as_str).collect();
+    left_out("contact", &addresses, "holds e-mail addresses or UUIDs", "(--categorical contact)");
+    let (column, warnings) = inferred("contact", &addresses, "--categorical contact");
+    assert_eq!((&column["kind"], &column["categories"], warnings), (&json!("categorical"), &json!(200), vec![]));
+    let (column, warnings) = inferred("contact", &addresses, "--categories contact=press@example.org,none");
+    assert_eq!((&column["features"], warnings), (&json!(2), vec![]));
+}
+
+#[test]
+fn names_and_codes_that_hardly_repeat_are_left_out() {
+    let names = ["Abel", "Bach", "Cole", "Dorn", "Ende", "Falk", "Abel"];
+    left_out("who", &names, "has 6 different texts in 7 values", "(--categorical who)");
+    left_out("surname", &["Abel", "Abel", "Abel"], "is named like an identifier", "(--categorical surname)");
+    let codes: Vec<String> = (0..2000).map(|code| format!("code{}", code % 33)).collect();
+    let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
+    left_out("code", &codes, "has more than 32 different texts", "(--categorical code)");
+    assert_eq!(inferred("code", &codes, "--max-values 33").0["categories"], 33);
+    assert_eq!(
+        inferred("code", &codes[..1000].iter().map(|code| &code[..5]).collect::<Vec<_>>(), "").0["categories"],
+        10
+    );
+}
+
+#[test]
+fn a_numeric_id_is_told() {
+    let (column, warnings) = inferred("user_id", &["1001", "1002", "1003"], "");
+    assert_eq!(column["kind"], "numeric");
+    let message = "column 'user_id' is named like an identifier: ignore it if it identifies people (--ignore user_id)";
+    assert_eq!(warnings, [("named-like-identifier".into(), message.into())]);
+}
+
+#[test]
+fn years_in_a_first_line_are_told() {
+    let folder = Folder::new();
+    folder.write("years.csv", "2019,2020,2021\n5.5,7,9\n4,3,8\n");
+    let run = folder.run("schema infer years.csv -o schema.json").ok();
+    assert!(run.stderr.contains("warning: the first row holds consecutive whole numbers"), "{run:?}");
+    assert!(run.stderr.contains("(--header yes)"), "{run:?}");
+    let result = folder.run("schema infer years.csv --header yes --json").json();
+    assert_eq!((&result["rows"], &result["warnings"]), (&json!(2), &json!([])));
+    assert_eq!(result["columns"][2]["name"], "2021");
+}
+
+#[test]
+fn numbers_in_other_forms_are_left_out_with_the_remedy() {
+    for (cells, forms, words) in [
+        (["\"1,234\"", "999", "NA"], "thousands", "thousands separators"),
+        (["12.5%", "7 %", "0.01"], "percent", "per cent signs"),
+        (["$5", "-$7.50", "0.5"], "currency", "currency signs"),
+        (["(15)", "7", "2.5"], "parentheses", "parentheses for a minus"),
+    ] {
+        left_out("x", &cells, &format!("holds numbers with {words}"), &format!("(--number-format {forms})"));
+    }
+}
+
+#[test]
+fn marks_among_numbers_are_told_and_na_is_missing() {
+    let (column, warnings) = inferred("age", &["31", "N/A", "45", "n/a", "31"], "");
+    assert_eq!((&column["kind"], &column["missing"], warnings), (&json!("numeric"), &json!(2), vec![]));
+    let few = ["1", "2", "1", "2", "?"];
+    let (column, warnings) = inferred("score", &few, "");
+    assert_eq!(column["kind"], "categorical");
+    let message = "column 'score' holds 1 text among 4 numbers: its values are categories; empty the cells whose texts \
+                   stand for missing values";
+    assert_eq!(warnings, [("texts-among-numbers".into(), message.into())]);
+    left_out("age", &["31", "45", "62", "-", "27"], "holds 1 text among 4 numbers", "empty the cells");
+    let folder = Folder::new();
+    let many: Vec<String> = (0..40).map(|age| age.to_string()).chain(["s3cret".into()]).collect();
+    sample(&folder, "age", &many.iter().map(String::as_str).collect::<Vec<_>>());
+    let run = folder.run("schema infer sample.csv");
+    assert!(!run.stderr.contains("s3cret"), "{run:?}");
+    run.refused(1, &["sample.csv, line 42: column 2 of the sample holds a text among many numbers"]);
+}
+
+#[test]
+fn dates_are_refused_with_the_remedy() {
+    for dates in [["2024-01-31", "2024-02-29", "NA"], ["31/01/2024", "29/02/2024", ""], ["20240131", "20240229", ""]] {
+        left_out("opened", &dates, "holds dates", "write the days since a fixed date instead");
+    }
+}
+
+#[test]
+fn a_constant_column_is_told() {
+    for cells in [["7", "7", "NA"], ["yes", "yes", "NA"]] {
+        let (column, warnings) = inferred("x", &cells, "");
+        assert_eq!((&column["missing"], &column["features"]), (&json!(1), &json!(1)));
+        let message = "column 'x' has the same value in every row: ignore it, as it tells no two records apart \
+                       (--ignore x)";
+        assert_eq!(warnings, [("constant".into(), message.into())]);
+    }
+}
+
+#[test]
+fn an_outlier_that_sets_the_scale_is_told() {
+    let mut ages: Vec<String> = (0..30).map(|age| (20 + age).to_string()).collect();
+    ages[17] = "99999".into();
+    let ages: Vec<&str> = ages.iter().map(String::as_str).collect();
+    let (column, warnings) = inferred("age", &ages, "");
+    assert_eq!(column["scale"], 99999.0);
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].1.contains("a few numbers more than 8 times as large"), "{warnings:?}");
+    assert_eq!(inferred("age", &ages, "--scaling none").1, []);
+}
+
+#[test]
+fn a_table_has_a_line_for_each_column() {
+    let folder = Folder::new();
+    let row = |row: usize| format!("{},{},free,x{row}@y.org,5\n", row as f64 * 123.456789, -(row as f64));
+    let rows: String = (0..40).map(row).collect();
+    folder.write("wide.csv", format!("a name that is longer than others,b,plan,contact,skip\n{rows}"));
+    let command = "schema infer wide.csv --scaling range --ignore skip";
+    let run = folder.run(&format!("{command} -o schema.json")).ok();
+    let expected = "40 rows of 5 columns give 3 features\n\n\
+        column                kind         missing  features\n\
+        a name that is long…  numeric            0         1  scale 4814.8 (range)\n\
+        b                     numeric            0         1  scale 39 from -39 (range)\n\
+        plan                  categorical        0         1  1 category\n\
+        contact               ignored            0         0  holds e-mail addresses or UUIDs\n\
+        skip                  ignored            0         0  is ignored as asked\n\n\
+        wrote schema.json\n";
+    assert_eq!(run.stdout, expected);
+    // The schema alone is on standard output, where no file is named.
+    let alone = folder.run(command).ok();
+    assert_eq!(alone.stdout, folder.read_text("schema.json"));
+    assert!(alone.stderr.contains("a name that is long…"), "{alone:?}");
+    let compared =
+        folder.run("compare --records wide.csv --ignore skip --rank 1 --epsilon 2 --methods double-cap-pca --json");
+    assert!(compared.stderr.contains("warning: one column is left out of the schema: `ldp-pca schema infer wide.csv`"));
+}

@@ -1,0 +1,297 @@
+//! What the values of one column show, and what the column becomes.
+
+use std::collections::BTreeSet;
+
+use super::super::{Column, ColumnKind, MAX_DIMENSION, OTHER, SchemaError, Unseen, stands_for_missing};
+use super::looks::{self, Looks};
+use super::numbers::NumberForms;
+use super::{InferenceOptions, Oddity, Scaling, Warning};
+
+/// The facts about one column so far.
+#[derive(Debug)]
+pub(super) struct Observed {
+    name: String,
+    asked: Asked,
+    /// Whether all values are numbers so far, in a column that nobody named.
+    numeric: bool,
+    most: usize,
+    missing: u64,
+    /// The values that are present, by what they are.
+    numbers: u64,
+    compact_dates: u64,
+    formatted: u64,
+    dates: u64,
+    identifiers: u64,
+    texts: u64,
+    forms: NumberForms,
+    minimum: f64,
+    maximum: f64,
+    // Welford's running mean and sum of squared deviations.
+    mean: f64,
+    squares: f64,
+    magnitudes: Magnitudes,
+    values: BTreeSet<String>,
+}
+
+/// What the options say of a column.
+#[derive(Debug, PartialEq)]
+enum Asked {
+    Nothing,
+    Ignore,
+    Categorical,
+    Listed(Vec<String>),
+}
+
+/// A column with at most this many different texts is too short to tell identifiers from categories.
+const FEW: usize = 3;
+/// How often a text of a longer column must be there, on average, to be rather a category.
+const REPEATS: u64 = 3;
+
+impl Observed {
+    pub(super) fn new(name: &str, options: &InferenceOptions) -> Self {
+        let named = |names: &[String]| names.iter().any(|named| named == name);
+        let asked = if named(&options.ignore) {
+            Asked::Ignore
+        } else if let Some((_, values)) = options.categories.iter().find(|(listed, _)| listed == name) {
+            Asked::Listed(values.clone())
+        } else if named(&options.categorical) {
+            Asked::Categorical
+        } else {
+            Asked::Nothing
+        };
+        Self {
+            name: name.to_owned(),
+            numeric: asked == Asked::Nothing,
+            most: if asked == Asked::Nothing { options.max_values } else { MAX_DIMENSION },
+            asked,
+            missing: 0,
+            numbers: 0,
+            compact_dates: 0,
+            formatted: 0,
+            dates: 0,
+            identifiers: 0,
+            texts: 0,
+            forms: NumberForms::default(),
+            minimum: f64::INFINITY,
+            maximum: f64::NEG_INFINITY,
+            mean: 0.0,
+            squares: 0.0,
+            magnitudes: Magnitudes::default(),
+            values: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn missing(&self) -> u64 {
+        self.missing
+    }
+
+    /// Whether there is nothing but zeros and missing values, in a column that may be numeric.
+    pub(super) fn is_zero(&self) -> bool {
+        let zeros = self.numeric && self.minimum == 0.0 && self.maximum == 0.0;
+        !matches!(self.asked, Asked::Ignore | Asked::Listed(_)) && (self.present() == 0 || zeros)
+    }
+
+    fn present(&self) -> u64 {
+        self.numbers + self.formatted + self.dates + self.identifiers + self.texts
+    }
+
+    /// Reads the field of one row; `place` is the column's, for errors.
+    pub(super) fn observe(&mut self, field: &str, place: usize) -> Result<(), SchemaError> {
+        let listed = match &self.asked {
+            Asked::Ignore => return Ok(()),
+            Asked::Listed(values) => values.iter().any(|value| value == field),
+            _ => false,
+        };
+        let number = field.parse::<f64>();
+        let infinite = number.as_ref().is_ok_and(|number| !number.is_finite());
+        if !listed && (stands_for_missing(field) || infinite) {
+            self.missing += 1;
+            return Ok(());
+        }
+        if let Ok(value) = number {
+            self.numbers += 1;
+            if self.numeric {
+                self.measure(value);
+            }
+        } else if self.asked != Asked::Nothing {
+            self.texts += 1;
+        } else {
+            let looks = Looks::of(field);
+            match looks {
+                Looks::Number(forms) => {
+                    self.formatted += 1;
+                    self.forms = self.forms.and(forms);
+                }
+                Looks::Date => self.dates += 1,
+                Looks::Identifier => self.identifiers += 1,
+                Looks::Text => self.texts += 1,
+            }
+            let a_word = matches!(looks, Looks::Text | Looks::Identifier);
+            if a_word && self.numeric && self.values.len() > self.most {
+                // Too many numbers to be categories: the text is more likely a mistake in a numeric column.
+                return Err(SchemaError::TextAmongNumbers(place));
+            }
+            self.numeric = false;
+        }
+        // Values are also kept while a column may still turn out to be text.
+        let categories = !matches!(self.asked, Asked::Listed(_));
+        if categories && self.values.len() <= self.most && !self.values.contains(field) {
+            self.values.insert(field.to_owned());
+        }
+        if self.asked == Asked::Categorical && self.values.len() > self.most {
+            return Err(SchemaError::TooManyValues { column: place, limit: self.most });
+        }
+        Ok(())
+    }
+
+    /// Reads a number of a column that is numeric so far.
+    fn measure(&mut self, value: f64) {
+        self.compact_dates += u64::from(looks::is_compact_date(value));
+        self.minimum = self.minimum.min(value);
+        self.maximum = self.maximum.max(value);
+        let deviation = value - self.mean;
+        self.mean += deviation / self.numbers as f64;
+        self.squares += deviation * (value - self.mean);
+        self.magnitudes.add(value);
+    }
+
+    /// The column of the schema, and warnings where it is odd.
+    pub(super) fn conclude(mut self, options: &InferenceOptions, warnings: &mut Vec<Warning>) -> Column {
+        let left_out = self.why_left_out();
+        let oddities = if left_out.is_some() { vec![] } else { self.oddities(options.scaling) };
+        for (oddity, left_out) in
+            left_out.iter().map(|oddity| (oddity, true)).chain(oddities.iter().map(|it| (it, false)))
+        {
+            warnings.push(Warning { column: Some(self.name.clone()), left_out, oddity: oddity.clone() });
+        }
+        let kind = if left_out.is_some() || self.asked == Asked::Ignore || self.is_zero() {
+            ColumnKind::Ignored
+        } else if self.numeric {
+            let (offset, scale) = match options.scaling {
+                Scaling::MaxAbs => (0.0, self.maximum.max(-self.minimum)),
+                Scaling::Range => (self.minimum, self.maximum - self.minimum),
+                Scaling::Standard => (self.mean, (self.squares / self.numbers as f64).sqrt()),
+                Scaling::None => (0.0, 1.0),
+            };
+            // A constant column has no range: it stays as it is, less its offset.
+            ColumnKind::Numeric { offset, scale: if scale == 0.0 { 1.0 } else { scale } }
+        } else {
+            let other = || OTHER.to_owned();
+            let adds_other = options.unseen == Unseen::Other;
+            let values = if let Asked::Listed(mut values) = self.asked {
+                if adds_other && !values.contains(&other()) {
+                    values.push(other());
+                }
+                values
+            } else {
+                self.values.extend(adds_other.then(other));
+                self.values.into_iter().collect()
+            };
+            ColumnKind::Categorical { values, unseen: options.unseen }
+        };
+        Column::new(self.name, kind)
+    }
+
+    /// Why the column must not get into the schema unless somebody names it.
+    fn why_left_out(&self) -> Option<Oddity> {
+        if self.asked != Asked::Nothing || self.is_zero() {
+            return None;
+        }
+        let present = self.present();
+        let most = |count: u64| 2 * count > present;
+        if self.numeric {
+            return (self.compact_dates == self.numbers).then_some(Oddity::Dates);
+        }
+        if most(self.dates) {
+            return Some(Oddity::Dates);
+        }
+        if self.identifiers > 0 {
+            return Some(Oddity::Identifiers);
+        }
+        if self.formatted > 0 && most(self.formatted + self.numbers) {
+            return Some(Oddity::FormattedNumbers(self.forms));
+        }
+        if looks::names_identifiers(&self.name) {
+            return Some(Oddity::NamedLikeIdentifier);
+        }
+        let different = self.values.len();
+        let many = different > self.most;
+        let unique = different > FEW && REPEATS * different as u64 > present;
+        if !(many || unique) {
+            return None;
+        }
+        Some(self.texts_among_numbers().unwrap_or(if many {
+            Oddity::ManyTexts { most: self.most }
+        } else {
+            Oddity::NearlyUnique { different, values: present }
+        }))
+    }
+
+    /// What is odd about a column that stays.
+    fn oddities(&self, scaling: Scaling) -> Vec<Oddity> {
+        let mut oddities = vec![];
+        if self.asked != Asked::Nothing || self.is_zero() {
+            return oddities;
+        }
+        if looks::names_identifiers(&self.name) {
+            oddities.push(Oddity::NamedLikeIdentifier);
+        }
+        oddities.extend(self.texts_among_numbers());
+        let constant = if self.numeric { self.minimum == self.maximum } else { self.values.len() == 1 };
+        if constant && self.present() > 1 {
+            oddities.push(Oddity::Constant);
+        }
+        if self.numeric && scaling != Scaling::None && self.magnitudes.have_outliers() {
+            oddities.push(Oddity::Outlier);
+        }
+        oddities
+    }
+
+    /// In a column that is mostly numbers.
+    fn texts_among_numbers(&self) -> Option<Oddity> {
+        let texts = self.present() - self.numbers;
+        let among = !self.numeric && self.numbers > texts;
+        among.then_some(Oddity::TextsAmongNumbers { texts, numbers: self.numbers })
+    }
+}
+
+/// How many of the numbers are how large, without zeros: the powers of two of the largest ones, and the rest.
+#[derive(Debug, Default)]
+struct Magnitudes {
+    /// The largest exponent.
+    top: u64,
+    /// The counts of the largest exponents, from the top downwards.
+    near: [u64; 4],
+    below: u64,
+}
+
+impl Magnitudes {
+    fn add(&mut self, number: f64) {
+        if number == 0.0 {
+            return;
+        }
+        let exponent = number.abs().to_bits() >> 52;
+        while exponent > self.top && self.near != [0; 4] {
+            self.below += self.near[3];
+            self.near.rotate_right(1);
+            self.near[0] = 0;
+            self.top += 1;
+        }
+        self.top = self.top.max(exponent);
+        match self.near.get_mut((self.top - exponent) as usize) {
+            Some(count) => *count += 1,
+            None => self.below += 1,
+        }
+    }
+
+    /// Whether the largest number is more than 8 times as large as nine in ten of the others: their exponents are
+    /// smaller by four at least.
+    fn have_outliers(&self) -> bool {
+        let near: u64 = self.near.iter().sum();
+        near > 0 && near <= (near + self.below) / 10
+    }
+}

@@ -1,0 +1,127 @@
+//! What is odd about a sample, with what to do. No value of the sample is in it.
+
+use core::fmt;
+
+use super::numbers::NumberForms;
+
+/// Something that is odd about a sample. As text it says what, and what to do.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Warning {
+    /// The column; none where it is about the first row.
+    pub column: Option<String>,
+    /// Whether the column is left out of the schema for this reason.
+    pub left_out: bool,
+    /// What is odd.
+    pub oddity: Oddity,
+}
+
+/// What is odd about a column, or about the first row.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Oddity {
+    /// More texts than the options allow for a column that they do not name.
+    ManyTexts {
+        /// The largest number of categories of such a column.
+        most: usize,
+    },
+    /// Texts that hardly repeat.
+    NearlyUnique {
+        /// How many different texts.
+        different: usize,
+        /// In how many values.
+        values: u64,
+    },
+    /// E-mail addresses or UUIDs.
+    Identifiers,
+    /// The column has a name as identifiers have.
+    NamedLikeIdentifier,
+    /// Numbers with signs that have to be allowed.
+    FormattedNumbers(NumberForms),
+    /// Days or months.
+    Dates,
+    /// Numbers, and some texts between them.
+    TextsAmongNumbers {
+        /// How many texts.
+        texts: u64,
+        /// How many numbers.
+        numbers: u64,
+    },
+    /// The same value in every row.
+    Constant,
+    /// Few numbers are much larger than the others, and the scale follows them.
+    Outlier,
+    /// Consecutive numbers, which may be names of columns, were read as a record.
+    NumbersAsHeader,
+}
+
+impl Oddity {
+    /// A short name for programs.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::ManyTexts { .. } => "many-texts",
+            Self::NearlyUnique { .. } => "nearly-unique",
+            Self::Identifiers => "identifiers",
+            Self::NamedLikeIdentifier => "named-like-identifier",
+            Self::FormattedNumbers(_) => "formatted-numbers",
+            Self::Dates => "dates",
+            Self::TextsAmongNumbers { .. } => "texts-among-numbers",
+            Self::Constant => "constant",
+            Self::Outlier => "outlier",
+            Self::NumbersAsHeader => "numbers-as-header",
+        }
+    }
+}
+
+/// What the column does, as in "column 1 holds dates".
+impl fmt::Display for Oddity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ManyTexts { most } => write!(f, "has more than {most} different texts"),
+            Self::NearlyUnique { different, values } => write!(f, "has {different} different texts in {values} values"),
+            Self::Identifiers => f.write_str("holds e-mail addresses or UUIDs"),
+            Self::NamedLikeIdentifier => f.write_str("is named like an identifier"),
+            Self::FormattedNumbers(forms) => write!(f, "holds numbers with {forms}"),
+            Self::Dates => f.write_str("holds dates"),
+            Self::TextsAmongNumbers { texts, numbers } => {
+                let s = if *texts == 1 { "" } else { "s" };
+                write!(f, "holds {texts} text{s} among {numbers} numbers")
+            }
+            Self::Constant => f.write_str("has the same value in every row"),
+            Self::Outlier => f.write_str("has a few numbers more than 8 times as large as nine in ten of the others"),
+            Self::NumbersAsHeader => f.write_str("holds consecutive whole numbers, as a header of years does"),
+        }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.column {
+            Some(column) => write!(f, "column '{column}'")?,
+            None => f.write_str("the first row")?,
+        }
+        write!(f, " {}", self.oddity)?;
+        if self.left_out {
+            f.write_str(" and is left out")?;
+        }
+        f.write_str(": ")?;
+        f.write_str(match self.oddity {
+            Oddity::NamedLikeIdentifier if !self.left_out => "ignore it if it identifies people",
+            Oddity::ManyTexts { .. }
+            | Oddity::NearlyUnique { .. }
+            | Oddity::Identifiers
+            | Oddity::NamedLikeIdentifier => "name it as categorical if its texts may become public",
+            Oddity::FormattedNumbers(_) => "name the format of its numbers, or write them plainly",
+            Oddity::Dates => "write the days since a fixed date instead",
+            Oddity::TextsAmongNumbers { .. } if self.left_out => "empty the cells whose texts stand for missing values",
+            Oddity::TextsAmongNumbers { .. } => {
+                "its values are categories; empty the cells whose texts stand for missing values"
+            }
+            Oddity::Constant => "ignore it, as it tells no two records apart",
+            Oddity::Outlier => "they set its scale; check them, or write a scale from public knowledge into the schema",
+            Oddity::NumbersAsHeader => "it was read as a record; say so if it is a header",
+        })
+    }
+}
