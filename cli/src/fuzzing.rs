@@ -6,6 +6,7 @@ use std::path::Path;
 
 use ldp_pca::linalg::SymmetricMatrix;
 use ldp_pca::schema::Schema;
+use ldp_pca::schema::infer::NumberForms;
 use ldp_pca_literature::experiments::data::Connections;
 use ldp_pca_literature::experiments::{Experiment, Matrix, Scale, Value};
 use ldp_pca_server::ServerConfig;
@@ -46,6 +47,11 @@ pub fn records(bytes: &[u8], choice: u8, schema: Option<&Schema>) -> Result<Reco
         header: [Header::Auto, Header::Yes, Header::No][choice % 3],
         decimal_comma: choice / 3 % 2 == 1,
         separator: [None, Some(b','), Some(b';'), Some(b'\t')][choice / 6 % 4],
+        number_format: match choice / 48 % 3 {
+            0 => None,
+            1 => NumberForms::parse("thousands,percent").ok(),
+            _ => NumberForms::parse("currency,parentheses").ok(),
+        },
         show_values: false,
     };
     let is_header = |fields: &[&str]| match schema {

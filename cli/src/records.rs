@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ldp_pca::record::{BoundedRecord, Bounding};
+use ldp_pca::schema::infer::NumberForms;
 use ldp_pca::schema::{Column, ColumnKind, Schema, Value, positional_name};
 use ldp_pca::task::Task;
 pub(super) use ldp_pca_records::{Header, is_header_of, looks_like_names};
@@ -30,8 +31,12 @@ const HEADERS: [Choice<Header>; 3] = [
     ("no", "It is a record", Header::No),
 ];
 
-const OPTIONS: OptionNames =
-    OptionNames { separator: "--separator", decimal_comma: "--decimal-comma", categorical: "--categorical" };
+const OPTIONS: OptionNames = OptionNames {
+    separator: "--separator",
+    decimal_comma: "--decimal-comma",
+    number_format: "--number-format",
+    categorical: "--categorical",
+};
 
 /// How a file of records is read, and what messages show of it.
 #[derive(Args, Clone, Copy, Default)]
@@ -46,6 +51,10 @@ pub(super) struct Opening {
     /// Numbers of a text file have a decimal comma, as 1,5
     #[arg(long)]
     pub(super) decimal_comma: bool,
+    /// What numbers of a text file may have, with commas between: thousands (1,234), percent (12.5% is 0.125), currency
+    /// ($5 or 5 EUR, without conversion), parentheses ((5) is -5)
+    #[arg(long, value_name = "FORM,FORM", value_parser = NumberForms::parse)]
+    pub(super) number_format: Option<NumberForms>,
     /// Show in messages what a bad row holds, not only its line and the column
     #[arg(long)]
     pub(super) show_values: bool,
@@ -68,8 +77,8 @@ impl Opening {
     }
 
     fn text(self) -> TextOptions {
-        let Self { header, separator, decimal_comma, .. } = self;
-        TextOptions { header, separator, decimal_comma, names: &OPTIONS }
+        let Self { header, separator, decimal_comma, number_format, .. } = self;
+        TextOptions { header, separator, decimal_comma, forms: number_format.unwrap_or_default(), names: &OPTIONS }
     }
 }
 

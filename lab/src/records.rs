@@ -19,7 +19,7 @@ use ldp_pca::noise_law::{NoiseError, SpikedCovariance};
 use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
 use ldp_pca::recovery::{Rank, RecoveryError};
 use ldp_pca::schema::SchemaError;
-use ldp_pca::schema::infer::{InferenceOptions, Inferred, Scaling};
+use ldp_pca::schema::infer::{InferenceOptions, Inferred, NumberForms, Scaling};
 use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::simulation::{Estimate, RecoveryMethod, SimulationError, TrialLike};
 use ldp_pca_records::{
@@ -54,6 +54,7 @@ const PIECE: usize = 1 << 20;
 const OPTIONS: OptionNames = OptionNames {
     separator: "the option 'cells are separated by'",
     decimal_comma: "the option 'decimal comma'",
+    number_format: "on the command line --number-format",
     categorical: "the option 'columns of numbers that are categories'",
 };
 
@@ -184,7 +185,8 @@ impl RecordsReader {
         };
         let separator = separator.map(|separator| parse_separator(&separator)).transpose();
         let separator = separator.map_err(|problem| failure("argument", &problem))?;
-        let options = TextOptions { header: Header::Auto, separator, decimal_comma, names: &OPTIONS };
+        let forms = NumberForms::NONE;
+        let options = TextOptions { header: Header::Auto, separator, decimal_comma, forms, names: &OPTIONS };
         let file = File { name, options, content: Content { read, length: length as u64, position: 0 } };
         let rows = file.open()?;
         let columns = rows.columns();

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use csv::StringRecord;
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred};
-use ldp_pca::schema::{ColumnKind, Schema, SchemaError};
+use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError};
 
 use crate::separator::Notation;
 
@@ -76,14 +76,20 @@ impl Layout {
                 header.positions.iter().map(|position| position.map_or("", |index| &fields[index])).collect()
             }
         };
+        let numeric = |column: &Column| matches!(column.kind, ColumnKind::Numeric { .. });
         for (column, field) in schema.columns().iter().zip(&row) {
-            let numeric = matches!(column.kind, ColumnKind::Numeric { .. });
-            if let Some(problem) = self.notation.problem(field).filter(|_| numeric) {
+            if let Some(problem) = self.notation.problem(field).filter(|_| numeric(column)) {
                 return Err(format!("column '{}' has {problem}", column.name));
             }
         }
-        let row: Vec<_> = row.into_iter().map(|field| self.notation.pointed(field)).collect();
-        let values = schema.read_fields(&row).map_err(|error| error.to_string())?;
+        let unread = |(column, field): (&Column, &&str)| {
+            let problem = numeric(column).then(|| self.notation.unread(field))??;
+            Some(format!("column '{}' has {problem}", column.name))
+        };
+        let fields: Vec<_> = row.iter().map(|field| self.notation.pointed(field)).collect();
+        let values = schema
+            .read_fields(&fields)
+            .map_err(|error| schema.columns().iter().zip(&row).find_map(unread).unwrap_or_else(|| error.to_string()))?;
         let features = schema.encode_values(&values).map_err(|error| error.to_string())?;
         Ok((features, schema.missing_among(&values)))
     }

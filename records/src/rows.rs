@@ -5,6 +5,7 @@ use core::mem;
 use std::io::{self, Chain, Cursor, Read};
 
 use csv::{ByteRecord, StringRecord, Terminator};
+use ldp_pca::schema::infer::NumberForms;
 use ldp_pca::schema::positional_name;
 
 use crate::separator::{self, Notation, OptionNames};
@@ -82,6 +83,8 @@ pub struct TextOptions {
     pub separator: Option<u8>,
     /// Whether numbers have a decimal comma.
     pub decimal_comma: bool,
+    /// What numbers may have beside digits, sign and point.
+    pub forms: NumberForms,
     /// The names of the options in messages.
     pub names: &'static OptionNames,
 }
@@ -145,7 +148,7 @@ impl<R: Read> TextRows<R> {
         options: TextOptions,
         is_header: impl Fn(&[&str]) -> bool,
     ) -> Result<Self, Problem> {
-        let TextOptions { header, decimal_comma, names, .. } = options;
+        let TextOptions { header, decimal_comma, forms, names, .. } = options;
         let may_be_header = |fields: &[&str]| header != Header::No && (header == Header::Yes || is_header(fields));
         let separator = match options.separator {
             Some(separator) => separator,
@@ -154,7 +157,7 @@ impl<R: Read> TextRows<R> {
                 separator::of(name, &start, whole, may_be_header, names).map_err(|what| Problem { line: None, what })?
             }
         };
-        let notation = Notation { decimal_comma, separator, names };
+        let notation = Notation { decimal_comma, separator, forms, names };
         let mut lines = Lines::new(start, rest, separator);
         let mut first = ByteRecord::new();
         let line = lines.read(&mut first)?;
@@ -337,9 +340,14 @@ mod tests {
     use super::*;
     use crate::looks_like_names;
 
-    const NAMES: OptionNames = OptionNames { separator: "s", decimal_comma: "d", categorical: "c" };
-    const OPTIONS: TextOptions =
-        TextOptions { header: Header::No, separator: Some(b','), decimal_comma: false, names: &NAMES };
+    const NAMES: OptionNames = OptionNames { separator: "s", decimal_comma: "d", number_format: "n", categorical: "c" };
+    const OPTIONS: TextOptions = TextOptions {
+        header: Header::No,
+        separator: Some(b','),
+        decimal_comma: false,
+        forms: NumberForms::NONE,
+        names: &NAMES,
+    };
 
     /// Each row's line and cells, as far as they can be read, and the problem that ends them.
     fn read(mut content: impl Read, options: TextOptions) -> (Vec<(u64, Vec<String>)>, Option<Problem>) {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use csv::{ByteRecord, StringRecord};
+use ldp_pca::schema::infer::{NumberForm, NumberForms, read_number};
 
 /// The separators that are recognised.
 const KNOWN: [u8; 3] = [b',', b';', b'\t'];
@@ -14,6 +15,8 @@ pub struct OptionNames {
     pub separator: &'static str,
     /// The one for decimal commas.
     pub decimal_comma: &'static str,
+    /// The one for numbers in other forms.
+    pub number_format: &'static str,
     /// The one that makes texts of a column's numbers.
     pub categorical: &'static str,
 }
@@ -133,6 +136,8 @@ pub struct Notation {
     pub(crate) decimal_comma: bool,
     /// The separator of its cells.
     pub(crate) separator: u8,
+    /// What its numbers may have.
+    pub(crate) forms: NumberForms,
     pub(crate) names: &'static OptionNames,
 }
 
@@ -141,14 +146,33 @@ impl Notation {
     pub const PLAIN: Self = Self {
         decimal_comma: false,
         separator: b',',
-        names: &OptionNames { separator: "", decimal_comma: "", categorical: "" },
+        forms: NumberForms::NONE,
+        names: &OptionNames { separator: "", decimal_comma: "", number_format: "", categorical: "" },
     };
 
-    /// The cell with a decimal point.
+    /// The cell with a number as digits and a decimal point.
     #[must_use]
     pub fn pointed(self, cell: &str) -> Cow<'_, str> {
-        let pointed = if self.decimal_comma { with_point(cell) } else { None };
-        pointed.map_or(cell.into(), Cow::Owned)
+        let number = self.formatted(cell).map(|number| number.to_string());
+        let pointed = || if self.decimal_comma { with_point(cell) } else { None };
+        number.or_else(pointed).map_or(cell.into(), Cow::Owned)
+    }
+
+    /// The number of a cell that is not plain, where its forms are to be read.
+    fn formatted(self, cell: &str) -> Option<f64> {
+        if self.forms.is_empty() {
+            return None;
+        }
+        let (number, forms) = read_number(cell, self.decimal_comma)?;
+        let forms = forms.without(NumberForm::DecimalComma);
+        (!forms.is_empty() && self.forms.has_all(forms)).then_some(number)
+    }
+
+    /// The problem of the number in this cell, where it has a form that is not to be read.
+    pub(crate) fn unread(self, cell: &str) -> Option<String> {
+        let forms = read_number(cell, self.decimal_comma)?.1.without(NumberForm::DecimalComma);
+        let option = self.names.number_format;
+        (!self.forms.has_all(forms)).then(|| format!("a number with {forms} ({option} {} reads it)", forms.names()))
     }
 
     /// The problem of the number in this cell, which would otherwise be read as another number, or as a text.
@@ -157,7 +181,9 @@ impl Notation {
     pub fn problem(self, cell: &str) -> Option<String> {
         let number = |text: &str| text.trim().parse::<f64>().is_ok();
         let option = self.names.decimal_comma;
-        if self.decimal_comma {
+        if self.formatted(cell).is_some() {
+            None
+        } else if self.decimal_comma {
             let grouped = cell.contains('.') && number(&cell.replace('.', "").replacen(',', ".", 1));
             grouped.then(|| format!("a point in a number where {option} reads commas: write the number without points"))
         } else {
@@ -180,8 +206,12 @@ mod tests {
     use super::*;
     use crate::looks_like_names;
 
-    const NAMES: OptionNames =
-        OptionNames { separator: "--separator", decimal_comma: "--decimal-comma", categorical: "--categorical" };
+    const NAMES: OptionNames = OptionNames {
+        separator: "--separator",
+        decimal_comma: "--decimal-comma",
+        number_format: "--number-format",
+        categorical: "--categorical",
+    };
 
     fn separator_of(name: &str, content: &[u8], whole: bool) -> Result<u8, String> {
         of(name, content, whole, looks_like_names, &NAMES)
@@ -260,7 +290,8 @@ mod tests {
 
     #[test]
     fn numbers_in_another_notation_are_not_texts() {
-        let notation = |decimal_comma, separator| Notation { decimal_comma, separator, names: &NAMES };
+        let notation =
+            |decimal_comma, separator| Notation { decimal_comma, separator, forms: NumberForms::NONE, names: &NAMES };
         let (comma, points) = (notation(true, b';'), notation(false, b';'));
         for (cell, pointed) in
             [("1,5", "1.5"), (" -0,25e3 ", " -0.25e3 "), ("12", "12"), ("a,b", "a,b"), ("1,2,3", "1,2,3")]
@@ -279,6 +310,32 @@ mod tests {
         for cell in ["1.5", "", "NA", "a,b", "1,2,3", "St. Louis, MO"] {
             assert_eq!(points.problem(cell), None, "{cell}");
         }
+    }
+
+    #[test]
+    fn numbers_in_another_form_are_read_where_that_is_asked_for() {
+        let notation = |decimal_comma, forms| Notation {
+            decimal_comma,
+            separator: b';',
+            forms: NumberForms::parse(forms).unwrap(),
+            names: &NAMES,
+        };
+        let thousands = notation(false, "thousands");
+        for (cell, read) in [("1,234", "1234"), (" 1 000.5 ", "1000.5"), ("12", "12"), ("a", "a"), ("5%", "5%")] {
+            assert_eq!((thousands.pointed(cell).as_ref(), thousands.problem(cell)), (read, None));
+        }
+        assert_eq!(thousands.unread("1,234"), None);
+        let problem = "a number with thousands separators and currency signs (--number-format thousands,currency reads \
+                       it)";
+        assert_eq!(thousands.unread("$1,234").unwrap(), problem);
+        assert!(thousands.problem("1,5").is_some());
+        let both = notation(true, "thousands,percent");
+        for (cell, read) in [("1.234,5", "1234.5"), ("12,5 %", "0.125"), ("1,5", "1.5"), ("1.234.567", "1234567")] {
+            assert_eq!((both.pointed(cell).as_ref(), both.problem(cell)), (read, None));
+        }
+        assert!(both.problem("1.5").is_some());
+        let percent = notation(true, "percent");
+        assert!(percent.problem("1.234").is_some() && percent.unread("1.234").is_some());
     }
 
     proptest! {

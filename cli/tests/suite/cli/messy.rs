@@ -86,16 +86,48 @@ fn years_in_a_first_line_are_told() {
     assert_eq!(result["columns"][2]["name"], "2021");
 }
 
-#[test]
-fn numbers_in_other_forms_are_left_out_with_the_remedy() {
-    for (cells, forms, words) in [
-        (["\"1,234\"", "999", "NA"], "thousands", "thousands separators"),
-        (["12.5%", "7 %", "0.01"], "percent", "per cent signs"),
-        (["$5", "-$7.50", "0.5"], "currency", "currency signs"),
-        (["(15)", "7", "2.5"], "parentheses", "parentheses for a minus"),
+/// Numbers in one form: left out with the remedy, which `schema infer` and `randomize` both follow.
+fn in_a_form(cells: &[&str], forms: &str, words: &str, scale: f64) {
+    left_out("x", cells, &format!("holds numbers with {words}"), &format!("(--number-format {forms})"));
+    let folder = Folder::new();
+    sample(&folder, "x", cells);
+    let option = format!("--number-format {forms}");
+    let result = folder.run(&format!("schema infer sample.csv {option} --json")).json();
+    assert_eq!((&result["columns"][1]["scale"], &result["warnings"]), (&json!(scale), &json!([])), "{forms}");
+    folder.run(&format!("schema infer sample.csv {option} -o schema.json")).ok();
+    folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
+    let refused = ["sample.csv, line 2: column 'x' has a number with", &option, "reads it"];
+    folder.run("randomize sample.csv -t task.json -o out.ldpr").refused(1, &refused);
+    for command in [
+        "randomize sample.csv -t task.json -o out.ldpr",
+        "compare --records sample.csv --schema schema.json --rank 1 --epsilon 2 --trials 1 --methods double-cap-pca",
     ] {
-        left_out("x", &cells, &format!("holds numbers with {words}"), &format!("(--number-format {forms})"));
+        let counts = folder.run(&format!("{command} {option} --json")).json();
+        assert_eq!(counts["records"], cells.len(), "{command}");
     }
+}
+
+#[test]
+fn thousands_separators_are_read_where_that_is_asked_for() {
+    in_a_form(&["\"1,234\"", "999", "\"12,000.5\"", "NA"], "thousands", "thousands separators", 12000.5);
+}
+
+#[test]
+fn percentages_are_read_where_that_is_asked_for() {
+    in_a_form(&["12.5%", "7 %", "0.01"], "percent", "per cent signs", 0.125);
+}
+
+#[test]
+fn currencies_are_read_where_that_is_asked_for() {
+    in_a_form(&["$5", "-$7.50", "0.5"], "currency", "currency signs", 7.5);
+    in_a_form(&["\"€ 1,500\"", "20 €"], "thousands,currency", "thousands separators and currency signs", 1500.0);
+}
+
+#[test]
+fn parentheses_for_a_minus_are_read_where_that_is_asked_for() {
+    in_a_form(&["(15)", "7", "2.5"], "parentheses", "parentheses for a minus", 15.0);
+    let folder = Folder::new();
+    folder.run("schema infer sample.csv --number-format brackets").refused(2, &["thousands, percent, currency"]);
 }
 
 #[test]
