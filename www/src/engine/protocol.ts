@@ -64,6 +64,8 @@ export interface RecordsFacts {
   /** Columns that are zero or missing in every row. */
   readonly alwaysZero: string[];
   readonly missing: { readonly column: string; readonly count: number }[];
+  /** What is odd about the columns, such as those that are left out, and what to do. */
+  readonly warnings: string[];
   /** Of the second moments of the records, brought to unit norm; descending. */
   readonly eigenvalues: number[];
 }

@@ -55,7 +55,7 @@ export async function readRecords(
 
 /** Shows the facts about the records, in words and in the table of the spectrum. */
 export function showRecords({ facts }: Found): void {
-  const { rows, columns, features, alwaysZero, missing, eigenvalues } = facts;
+  const { rows, columns, features, alwaysZero, missing, warnings, eigenvalues } = facts;
   const sentences = [
     `${counted(rows, "row")} of ${counted(columns, "column")} give ${counted(features.length, "feature")}.`,
     alwaysZero.length > 0 ? `Left out, zero or missing in every row: ${listed(alwaysZero)}.` : "",
@@ -64,6 +64,12 @@ export function showRecords({ facts }: Found): void {
       : "",
   ];
   element("own-facts").textContent = sentences.filter((sentence) => sentence !== "").join(" ");
+  const items = warnings.map((warning) => {
+    const item = document.createElement("li");
+    item.textContent = `${warning}.`;
+    return item;
+  });
+  element("own-warnings").replaceChildren(...items);
   const total = eigenvalues.reduce((sum, value) => sum + value, 0);
   let sum = 0;
   const table = eigenvalues.slice(0, MOST_COMPONENTS).map((value, index) => {
