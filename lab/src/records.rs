@@ -55,7 +55,7 @@ const OPTIONS: OptionNames = OptionNames {
     separator: "the option 'cells are separated by'",
     decimal_comma: "the option 'decimal comma'",
     number_format: "on the command line --number-format",
-    categorical: "the option 'columns of numbers that are categories'",
+    categorical: "the option 'columns whose values are categories'",
 };
 
 #[derive(Deserialize)]
