@@ -53,6 +53,7 @@ pub fn records(bytes: &[u8], choice: u8, schema: Option<&Schema>) -> Result<Reco
             _ => NumberForms::parse("currency,parentheses").ok(),
         },
         show_values: false,
+        by_header: choice >= 144,
     };
     let is_header = |fields: &[&str]| match schema {
         Some(schema) => is_header_of(schema, fields),

@@ -23,8 +23,8 @@ use super::writing::{Kind, Output, Target};
 
 #[derive(Args)]
 pub(super) struct Randomize {
-    /// Records: CSV (with or without header), NPY, Parquet or Arrow, gzip or not. On a device, name --header and
-    /// --separator of a CSV file: otherwise its records may decide whether there is a report
+    /// Records: CSV, NPY, Parquet or Arrow, gzip or not. The first line of a CSV file must be the header, or --header no
+    /// and --separator say how it is read: what a record says never decides whether there is a report
     records: PathBuf,
     /// The task file
     #[arg(short, long)]
@@ -142,10 +142,11 @@ fn randomize_part(
 pub(super) fn randomize_file(
     path: &Path,
     task: &Task,
-    reading: Reading,
+    mut reading: Reading,
     mut randomizer: BatchRandomizer<'_>,
     mut visit: impl FnMut(Vec<Report>) -> Result<()>,
 ) -> Result<Counts> {
+    reading.opening.by_header = true;
     let size = batch_size(task);
     let mut batch: Vec<BoundedRecord> = Vec::with_capacity(size);
     let counts = records::bounded(path, task, reading, |record| {

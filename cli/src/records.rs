@@ -26,7 +26,7 @@ use super::files::{self, Input, NpyRows, unpacked};
 use super::output::reading;
 
 const HEADERS: [Choice<Header>; 3] = [
-    ("auto", "Look at the first line", Header::Auto),
+    ("auto", "Look at the first line (`randomize`: it does)", Header::Auto),
     ("yes", "It does", Header::Yes),
     ("no", "It is a record", Header::No),
 ];
@@ -58,6 +58,9 @@ pub(super) struct Opening {
     /// Show in messages what a bad row holds, not only its line and the column
     #[arg(long)]
     pub(super) show_values: bool,
+    /// Whether the records are those of a device, and only a header may decide how they are read.
+    #[arg(skip)]
+    pub(super) by_header: bool,
 }
 
 /// The same for commands that may leave out bad rows.
@@ -77,8 +80,9 @@ impl Opening {
     }
 
     fn text(self) -> TextOptions {
-        let Self { header, separator, decimal_comma, number_format, .. } = self;
-        TextOptions { header, separator, decimal_comma, forms: number_format.unwrap_or_default(), names: &OPTIONS }
+        let Self { header, separator, decimal_comma, number_format, by_header, .. } = self;
+        let forms = number_format.unwrap_or_default();
+        TextOptions { header, separator, by_header, decimal_comma, forms, names: &OPTIONS }
     }
 }
 
@@ -256,11 +260,19 @@ pub(super) fn bounded_by(
     Reading { opening, skip_invalid }: Reading,
     mut visit: impl FnMut(BoundedRecord) -> Result<()>,
 ) -> Result<Counts> {
-    let mut file = RecordFile::open(path, opening, |fields| is_header_of(schema, fields))?;
+    let is_header = |fields: &[&str]| match opening.by_header {
+        true => schema.match_header(fields).is_ok(),
+        false => is_header_of(schema, fields),
+    };
+    let mut file = RecordFile::open(path, opening, is_header)?;
     let part = file.part();
     let layout = Layout::new(schema, file.names(), file.notation()).map_err(|error| {
         let problem = opening.told(error, file.names().unwrap_or_default());
-        let remedy = if part == "line" { " (--header no reads it as a record)" } else { "" };
+        let remedy = match (part, opening.by_header) {
+            ("line", true) => " (--header no with --separator reads it as a record)",
+            ("line", false) => " (--header no reads it as a record)",
+            _ => "",
+        };
         CliError::Failed(format!("{}, header: {problem}{remedy}", path.display()))
     })?;
     let read: Vec<&Column> = schema.columns().iter().filter(|column| column.kind != ColumnKind::Ignored).collect();

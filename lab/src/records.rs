@@ -186,7 +186,8 @@ impl RecordsReader {
         let separator = separator.map(|separator| parse_separator(&separator)).transpose();
         let separator = separator.map_err(|problem| failure("argument", &problem))?;
         let forms = NumberForms::NONE;
-        let options = TextOptions { header: Header::Auto, separator, decimal_comma, forms, names: &OPTIONS };
+        let options =
+            TextOptions { header: Header::Auto, by_header: false, separator, decimal_comma, forms, names: &OPTIONS };
         let file = File { name, options, content: Content { read, length: length as u64, position: 0 } };
         let rows = file.open()?;
         let columns = rows.columns();

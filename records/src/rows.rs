@@ -81,6 +81,9 @@ pub struct TextOptions {
     pub header: Header,
     /// What separates the cells, where the file does not show it.
     pub separator: Option<u8>,
+    /// Whether only the first line, as the header that it then is, and the options decide how the file is read: what
+    /// the records of a device decide would show something of them.
+    pub by_header: bool,
     /// Whether numbers have a decimal comma.
     pub decimal_comma: bool,
     /// What numbers may have beside digits, sign and point.
@@ -137,7 +140,8 @@ pub struct TextRows<R> {
 
 impl<R: Read> TextRows<R> {
     /// Opens a file of this name that begins with `start`, as [`start_of`] reads it, and goes on with `rest`.
-    /// `is_header` decides with [`Header::Auto`], from the cells of the first line.
+    /// `is_header` decides with [`Header::Auto`], from the cells of the first line. If the options say that only the
+    /// header decides, it tells the separator, and a file without a header needs both options.
     ///
     /// # Errors
     /// Where the separator cannot be told, and where the first line cannot be read.
@@ -148,10 +152,17 @@ impl<R: Read> TextRows<R> {
         options: TextOptions,
         is_header: impl Fn(&[&str]) -> bool,
     ) -> Result<Self, Problem> {
-        let TextOptions { header, decimal_comma, forms, names, .. } = options;
+        let TextOptions { mut header, by_header, decimal_comma, forms, names, .. } = options;
+        if by_header && header == Header::Auto {
+            header = Header::Yes;
+        }
         let may_be_header = |fields: &[&str]| header != Header::No && (header == Header::Yes || is_header(fields));
         let separator = match options.separator {
             Some(separator) => separator,
+            None if by_header => {
+                let is_header = (header == Header::Yes).then_some(&is_header);
+                separator::of_header(name, &start, is_header, names).map_err(|what| Problem { line: None, what })?
+            }
             None => {
                 let whole = (start.len() as u64) < START;
                 separator::of(name, &start, whole, may_be_header, names).map_err(|what| Problem { line: None, what })?
@@ -269,7 +280,7 @@ struct Lines<R> {
 
 impl<R: Read> Lines<R> {
     fn new(start: Vec<u8>, rest: R, separator: u8) -> Self {
-        let carriage_returns = !start.contains(&b'\n') && start[..start.len().saturating_sub(1)].contains(&b'\r');
+        let carriage_returns = ends_in_carriage_return(&start, separator);
         let end: &'static [u8; 1] = if carriage_returns { b"\r" } else { b"\n" };
         // One byte ends every line, including the last, so that the reader's count of lines is reliable. The carriage
         // return of CRLF is trimmed as blank space.
@@ -329,6 +340,22 @@ impl<R: Read> Lines<R> {
     }
 }
 
+/// Whether a carriage return alone ends the first line that is not empty. A last line may have one more.
+fn ends_in_carriage_return(start: &[u8], separator: u8) -> bool {
+    let first = start.iter().position(|byte| !b"\r\n".contains(byte)).unwrap_or(0);
+    let (mut quoted, mut opens) = (false, true);
+    for (place, &byte) in start.iter().enumerate().skip(first) {
+        match byte {
+            b'"' if quoted || opens => (quoted, opens) = (!quoted, true),
+            _ if quoted => {}
+            b'\n' => return false,
+            b'\r' => return start.get(place + 1).is_some_and(|&next| next != b'\n'),
+            _ => opens = byte == separator,
+        }
+    }
+    false
+}
+
 fn line_ends(bytes: &[u8], end: u8) -> u64 {
     bytes.iter().filter(|&&byte| byte == end).count() as u64
 }
@@ -344,6 +371,7 @@ mod tests {
     const OPTIONS: TextOptions = TextOptions {
         header: Header::No,
         separator: Some(b','),
+        by_header: false,
         decimal_comma: false,
         forms: NumberForms::NONE,
         names: &NAMES,
@@ -380,6 +408,9 @@ mod tests {
             assert_eq!(lines(content), (vec![3, 5, 7], None), "{content:?}");
         }
         assert_eq!(lines("a,b\rc,d\re,f"), (vec![1, 2, 3], None));
+        // The first line shows how lines end, outside of its quotes, whatever the others hold.
+        assert_eq!(lines("\"a\nb\",c\rd,\"e\nf\"\rg,h\r"), (vec![1, 2, 3], None));
+        assert_eq!(lines("\"a\rb\",c\nd,e\rf\n"), (vec![1, 2], None));
         assert_eq!(lines(""), (vec![], None));
     }
 

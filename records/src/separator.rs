@@ -70,6 +70,44 @@ pub(crate) fn of(
     }
 }
 
+/// The separator of a file of which only the header may show it: a tab where its name says so, or else the one that
+/// makes the first line a header. Without `is_header` the file has no header, and its separator must be named.
+pub(crate) fn of_header(
+    name: &str,
+    start: &[u8],
+    is_header: Option<impl Fn(&[&str]) -> bool>,
+    names: &OptionNames,
+) -> Result<u8, String> {
+    if named_tab(name) {
+        return Ok(b'\t');
+    }
+    let Some(is_header) = is_header else {
+        let option = names.separator;
+        return Err(format!("without a header only {option} may say what separates the cells of records: name it"));
+    };
+    let start = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start);
+    let splits = |place: &usize| {
+        let cells = first_cells(start, *place).filter(|cells| cells.len() > 1);
+        cells.is_some_and(|cells| is_header(&cells.iter().map(str::trim).collect::<Vec<_>>()))
+    };
+    let found: Vec<usize> = (0..KNOWN.len()).filter(splits).collect();
+    match found[..] {
+        [] => Ok(b','),
+        [only] => Ok(KNOWN[only]),
+        _ => {
+            Err(format!("more than one separator makes its first line a header: name the one with {}", names.separator))
+        }
+    }
+}
+
+/// The cells of the first line that is not empty.
+fn first_cells(start: &[u8], place: usize) -> Option<StringRecord> {
+    let mut record = ByteRecord::new();
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).delimiter(KNOWN[place]).from_reader(start);
+    reader.read_byte_record(&mut record).ok()?;
+    StringRecord::from_byte_record(record).ok()
+}
+
 /// Whether a name says that tabs separate the cells.
 fn named_tab(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
@@ -118,15 +156,10 @@ fn counts(start: &[u8], whole: bool) -> Vec<[usize; KNOWN.len()]> {
 /// Whether the first line names columns, by the comma, and has no number by any of the separators: a record like
 /// `a;1,5;b` has one.
 fn names_columns(start: &[u8], candidates: &[usize], is_header: impl Fn(&[&str]) -> bool) -> bool {
-    let cells = |place: usize| {
-        let mut record = ByteRecord::new();
-        let mut reader = csv::ReaderBuilder::new().has_headers(false).delimiter(KNOWN[place]).from_reader(start);
-        reader.read_byte_record(&mut record).ok()?;
-        StringRecord::from_byte_record(record).ok()
-    };
     let number = |cell: &str| cell.trim().replace(',', ".").parse::<f64>().is_ok();
-    let others = candidates.iter().filter_map(|&place| cells(place)).all(|cells| !cells.iter().any(number));
-    others && cells(0).is_some_and(|cells| is_header(&cells.iter().map(str::trim).collect::<Vec<_>>()))
+    let others =
+        candidates.iter().filter_map(|&place| first_cells(start, place)).all(|cells| !cells.iter().any(number));
+    others && first_cells(start, 0).is_some_and(|cells| is_header(&cells.iter().map(str::trim).collect::<Vec<_>>()))
 }
 
 /// The notation of a file's numbers.

@@ -82,7 +82,7 @@ impl Answer {
     /// The leading components of a state; `rank` is at most the dimension.
     pub(super) fn leading(state: &Decomposition, task: &Task, rank: Rank) -> Result<Self, Problem> {
         let predicted = rank.value() <= PREDICTED && rank.value() < task.dimension();
-        Self::new(&state.leading(rank, predicted).map_err(problem)?, task)
+        Self::new(&state.leading(rank, predicted).map_err(|error| problem(&error))?, task)
     }
 
     /// The answer to the question; sparse components are the best ones found by the deadline.
@@ -151,10 +151,10 @@ fn with_estimate<T>(
     let aggregate = reports.aggregate().map_err(|error| Problem::internal(error.to_string()))?;
     let covariance = Covariance::estimate(&aggregate, task).map_err(|error| Problem::internal(error.to_string()))?;
     let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task };
-    work(source).map_err(problem)
+    work(source).map_err(|error| problem(&error))
 }
 
-fn problem(error: AnswerError) -> Problem {
+fn problem(error: &AnswerError) -> Problem {
     Problem::internal(error.to_string())
 }
 
@@ -176,6 +176,6 @@ mod tests {
         let refused = late(&Unfinished { part: Part::Path, done: 3, of: Some(20) });
         assert!(refused.document()["type"].as_str().unwrap().ends_with(":recovery-timeout"));
         assert!(refused.detail.starts_with("3 of 20 penalties"), "{refused:?}");
-        assert_eq!(problem(AnswerError::NoLaw).document()["status"], 500);
+        assert_eq!(problem(&AnswerError::NoLaw).document()["status"], 500);
     }
 }

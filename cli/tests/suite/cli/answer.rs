@@ -24,7 +24,7 @@ fn collected(ids: bool, options: &str) -> Folder {
             .map(|column| {
                 let own = (row * (29 + 2 * column) % (83 + column)) as f64 / 83.0 - 0.5;
                 let value = if column < 3 { 4.0 * shared } else { 0.2 * own };
-                format!("{}", value)
+                format!("{value}")
             })
             .collect();
         if ids {

@@ -37,6 +37,50 @@ fn rows_that_are_not_records_are_refused_with_their_line() {
     assert!(text.contains("left out 3 invalid rows, the first at line 12"), "{text}");
 }
 
+/// No record decides how its file is read: with it the presence of a report, which is an output too, would depend on a
+/// value. Each task has names and categories that look like the header, or like another separator.
+#[test]
+fn no_record_decides_whether_randomize_makes_a_report() {
+    let numeric = |name: &str| format!(r#"{{"name": "{name}", "type": "numeric", "offset": 0, "scale": 1}}"#);
+    let listed = |name: &str, values: &str| {
+        format!(r#"{{"name": "{name}", "type": "categorical", "values": [{values}], "unseen": "zero"}}"#)
+    };
+    let tasks = [
+        (vec![listed("yes", r#""yes", "no""#)], "yes", vec!["yes", "no", "1"]),
+        (vec![numeric("1"), numeric("2")], "1,2", vec!["1,2", "2,1", "0.5,3"]),
+        (vec![listed("a", r#""yes;", "no""#), numeric("b")], "a,b", vec!["yes;,3", "no,3", "\"x\ty;z\",3"]),
+        (vec![listed("a,b", r#""x,y", "z""#), numeric("c")], "a,b;c", vec!["x,y;3", "z;3", "\"p;q,r\";3"]),
+        (vec![listed("a", r#""x", "z""#), numeric("c")], "a\tc", vec!["x,y;\t3", "z\t3", "\"p\nq\"\t3"]),
+        (vec![listed("a", r#""x", "z""#), numeric("c")], "a;c\r", vec!["x;3", "\"p\nq\";3", "\"p\rq\";3"]),
+    ];
+    for (columns, header, records) in tasks {
+        let folder = Folder::new();
+        folder.write("schema.json", format!(r#"{{"columns": [{}]}}"#, columns.join(", ")));
+        folder.run("task new --schema schema.json --epsilon 0.001 -o task.json").ok();
+        let end = if header.ends_with('\r') { "" } else { "\n" };
+        let separator = ["semicolon", "tab", "comma"].into_iter().zip([';', '\t', ',']);
+        let (separator, _) = separator.into_iter().find(|(_, byte)| header.contains(*byte)).unwrap_or(("comma", ','));
+        for record in &records {
+            folder.write("with.csv", format!("{header}{end}{record}"));
+            let counts = folder.run("randomize with.csv -t task.json -o with.ldpr --force --json").json();
+            assert_eq!(counts["records"], 1, "{header:?} {record:?}");
+            folder.write("without.csv", record);
+            let run = folder.run("randomize without.csv -t task.json --header no -o without.ldpr");
+            run.refused(1, &["without a header only --separator may say what separates the cells"]);
+            let line = "randomize without.csv -t task.json -o without.ldpr --force --json --header no --separator";
+            let counts = folder.run(&format!("{line} {separator}")).json();
+            assert_eq!(counts["records"], 1, "{header:?} {record:?}");
+        }
+        // Without any option no record has a report, not even one that is no header.
+        let refusals = records.iter().map(|record| {
+            folder.write("bare.csv", record);
+            folder.run("randomize bare.csv -t task.json -o bare.ldpr").code
+        });
+        assert!(refusals.into_iter().all(|code| code == Some(1)), "{header:?}");
+        assert!(!folder.path("bare.ldpr").exists());
+    }
+}
+
 /// A record is refused for its shape, never for its content: a refusal would reveal it.
 #[test]
 fn every_row_of_the_right_shape_has_a_report() {
