@@ -263,6 +263,10 @@ test("100,000 rows of 100 columns are read off the main thread, and reading can 
   await page.click("#own-run");
   await saying(page, "#own-facts", /^100,000 rows of 100 columns give 100 features\.$/, 60_000);
   await saying(page, "#error-epsilon-caption", /^100,000 records of large\.csv, 100 features/);
+  await dropLarge(page, 300, 151);
+  await page.evaluate(() => document.getElementById("sparse").scrollIntoView());
+  const most = /large\.csv has 151 features, and this section takes at most 150: leave columns out\. What you see is/;
+  await saying(page, "#sparse-failure", most, 60_000);
   await dropLarge(page, 100_001, 2);
   await saying(page, "#own-failure", /large\.csv could not be read: .* reads at most 100,000 rows/, 60_000);
   assert.deepEqual(trouble, []);

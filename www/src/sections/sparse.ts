@@ -14,10 +14,12 @@ import type { Problem } from "../state.js";
 import { about, inPlace, type OwnRecords } from "../own-records.js";
 import { nearViewport } from "../viewport.js";
 
+/** What a page solves for all penalties in some seconds. */
+const MOST_FEATURES = 150;
 const FIELDS = {
-  dimension: integer(40, { min: 2, max: 150 }),
+  dimension: integer(40, { min: 2, max: MOST_FEATURES }),
   rank: integer(2, { min: 1, max: 10 }),
-  sparsity: integer(8, { min: 1, max: 150 }),
+  sparsity: integer(8, { min: 1, max: MOST_FEATURES }),
   signal: decimal(20, { min: 0.01, max: 10_000 }),
   records: integer(3000, { min: 100, max: 1_000_000 }),
   mechanism: choice("double-cap", ["double-cap", "gaussian"]),
@@ -265,11 +267,15 @@ function check({ dimension, rank, sparsity }: Settings): Problem<typeof FIELDS>[
 }
 
 /** The collection, in a worker of its own. */
-function open(pool: Pool, asked: Asked, signal: AbortSignal): Promise<Remote<Collection>> {
+async function open(pool: Pool, asked: Asked, signal: AbortSignal): Promise<Remote<Collection>> {
   const { own, dimension, rank, sparsity, signal: strength, records, epsilon, seed } = asked;
   const mechanism = { type: asked.mechanism, epsilon };
   if (own) {
-    const { module, secondMoment } = own;
+    const { module, name, secondMoment } = own;
+    if (dimension > MOST_FEATURES) {
+      const problem = `${name} has ${counted(dimension, "feature")}, and this section takes at most ${MOST_FEATURES}`;
+      throw new Error(`${problem}: leave columns out`);
+    }
     const options = { module, secondMoment, dimension, rank, records, mechanisms: [mechanism], seed, trial: 0 };
     return pool.open("drawLike", options, { signal });
   }
