@@ -28,6 +28,7 @@ use ldp_pca_records::{Kind, StringRecord};
 use super::error::{InFile as _, Result};
 
 /// The cells of a row.
+#[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "nothing gives them"))]
 pub(super) enum Cells<'a> {
     Text(&'a StringRecord),
     Numbers(&'a [f64]),
