@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Folder;
+use crate::support::{Folder, PEOPLE};
 
 /// A file of these lines, in which every row also has a number that nobody minds.
 fn sample(folder: &Folder, header: &str, cells: &[&str]) {
@@ -203,4 +203,48 @@ fn a_table_has_a_line_for_each_column() {
     let compared =
         folder.run("compare --records wide.csv --ignore skip --rank 1 --epsilon 2 --methods double-cap-pca --json");
     assert!(compared.stderr.contains("warning: one column is left out of the schema: `ldp-pca schema infer wide.csv`"));
+}
+
+/// The bytes are those from before there were warnings.
+#[test]
+fn a_sample_without_oddities_has_its_schema_and_no_warning() {
+    let folder = Folder::new();
+    folder.write("people.csv", PEOPLE);
+    let run = folder.run("schema infer people.csv --scaling standard --unseen other -o schema.json").ok();
+    assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
+    let expected = r#"{
+  "columns": [
+    {
+      "type": "numeric",
+      "name": "age",
+      "offset": 41.0,
+      "scale": 15.874507866387544
+    },
+    {
+      "type": "numeric",
+      "name": "height",
+      "offset": 1.7289999999999999,
+      "scale": 0.10024470060806205
+    },
+    {
+      "type": "categorical",
+      "name": "plan",
+      "values": [
+        "free",
+        "other",
+        "paid",
+        "trial"
+      ],
+      "unseen": "other"
+    },
+    {
+      "type": "numeric",
+      "name": "score",
+      "offset": 0.525,
+      "scale": 2.276098635824028
+    }
+  ]
+}
+"#;
+    assert_eq!(folder.read_text("schema.json"), expected);
 }
