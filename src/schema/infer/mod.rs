@@ -16,6 +16,7 @@ use super::{Column, ColumnKind, Schema, SchemaError, Unseen, positional_name};
 
 #[doc(hidden)]
 pub use self::numbers::{NumberForm, NumberForms, read_number};
+#[doc(hidden)]
 pub use self::warning::{Oddity, Warning};
 
 /// A scaling of numeric columns to a common size.
@@ -86,7 +87,8 @@ pub struct Inferred {
     pub missing: Vec<(String, u64)>,
     /// The number of rows read.
     pub rows: u64,
-    /// What is odd about the sample, and why columns are left out that nobody asked to ignore.
+    /// What is odd about the sample, and why columns are left out that nobody asked to ignore. Each is a sentence with
+    /// the remedy (`Display`).
     pub warnings: Vec<Warning>,
 }
 
