@@ -49,7 +49,7 @@ check_versions() {
 }
 
 check_msrv() {
-    local oldest
+    local oldest build
     oldest=$(sed -nE 's/^rust-version = "([0-9.]+)"$/\1/p' Cargo.toml)
     if ! cargo "+$oldest" --version >/dev/null 2>&1; then
         skip "Rust $oldest is not installed (rustup toolchain install $oldest --profile minimal)"
@@ -61,8 +61,9 @@ check_msrv() {
         return
     fi
     cargo "+$oldest" check --locked --package ldp-pca --target $WASM --features client
-    cargo "+$oldest" check --locked --package ldp-pca-lab --target $WASM --features lab
-    cargo "+$oldest" check --locked --package ldp-pca-lab --target $WASM --features methods
+    for build in lab methods records; do
+        cargo "+$oldest" check --locked --package ldp-pca-lab --target $WASM --features $build
+    done
     cargo "+$oldest" check --locked --package ldp-pca-lab --target $WASM --features records
 }
 
