@@ -64,7 +64,6 @@ check_msrv() {
     for build in lab methods records; do
         cargo "+$oldest" check --locked --package ldp-pca-lab --target $WASM --features $build
     done
-    cargo "+$oldest" check --locked --package ldp-pca-lab --target $WASM --features records
 }
 
 # Every member without `publish = false`. Cargo orders them, and compiles each against the packages of the others.
