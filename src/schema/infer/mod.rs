@@ -39,7 +39,7 @@ pub enum Scaling {
 pub struct InferenceOptions {
     /// The scaling of numeric columns.
     pub scaling: Scaling,
-    /// The rule for new categories in later records. With [`Unseen::Other`] the value [`OTHER`] is listed too.
+    /// The rule for new categories in later records. With [`Unseen::Other`] the value `other` is listed too.
     pub unseen: Unseen,
     /// Columns (by name) to leave out.
     pub ignore: Vec<String>,
