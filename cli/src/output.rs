@@ -125,12 +125,13 @@ pub(super) fn fitted(text: &str) -> String {
 /// Where a line of more than `width` characters is broken: at its last space that leaves something on both sides. Two
 /// spaces, between the entries of a list, come first where they fill half of the width.
 fn break_of(line: &str, width: usize) -> Option<usize> {
-    let (end, _) = line.char_indices().nth(width)?;
+    let (end, last) = line.char_indices().nth(width)?;
+    let start = &line[..end + last.len_utf8()];
     let indent = line.len() - line.trim_start().len();
     let space = |(place, letter): (usize, char)| (letter == ' ' && place > indent).then_some(place);
     let after = || line[end..].char_indices().find_map(|(place, letter)| space((end + place, letter)));
-    let entry = line[..=end].rfind("  ").filter(|&place| place > indent.max(width / 2));
-    entry.or_else(|| line[..=end].char_indices().rev().find_map(space)).or_else(after)
+    let entry = start.rfind("  ").filter(|&place| place > indent.max(width / 2));
+    entry.or_else(|| start.char_indices().rev().find_map(space)).or_else(after)
 }
 
 /// The column of the text beside a label, which two spaces separate; two more than the indentation without one.

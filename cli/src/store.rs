@@ -50,7 +50,7 @@ pub(super) struct Verify {
 impl Verify {
     fn run(self) -> Result<()> {
         let verified = with_bar("verifying", |progress| maintenance::verify(&self.folder, progress))?;
-        self.format.print(&verified, verified_text)?;
+        self.format.print_laid_out(&verified, verified_text)?;
         if verified.is_good() {
             return Ok(());
         }
@@ -90,7 +90,7 @@ pub(super) struct Repair {
 impl Repair {
     fn run(self) -> Result<()> {
         let repaired = with_bar("repairing", |progress| maintenance::repair(&self.folder, progress))?;
-        self.format.print(&repaired, repaired_text)?;
+        self.format.print_laid_out(&repaired, repaired_text)?;
         if repaired.problems.is_empty() {
             return Ok(());
         }
@@ -154,7 +154,7 @@ impl Export {
             lost: exported.lost,
             output: self.output,
         };
-        self.format.print(&result, |result| {
+        self.format.print_laid_out(&result, |result| {
             let mut text = format!("{} reports written to {}\n", grouped(result.reports), result.output);
             if result.lost > 0 {
                 text += &left_out(result.lost);
@@ -205,7 +205,7 @@ impl Restore {
             None => choose(&tasks, &self.digest, "deleted tasks", "its digest")?,
         };
         let restored = maintenance::restore(&self.folder, task).map_err(CliError::failed)?;
-        self.format.print(&restored, |restored| {
+        self.format.print_laid_out(&restored, |restored| {
             let mut text = format!("task {}: {} reports are back\n", restored.task, grouped(restored.reports));
             if restored.without_retention {
                 text += "  it no longer has a retention: give it a new one\n";
@@ -235,7 +235,7 @@ struct MergeResult {
 impl Merge {
     fn run(self) -> Result<()> {
         let tasks = with_bar("merging", |progress| maintenance::merge(&self.folders, &self.into, progress))?;
-        self.format.print(&MergeResult { tasks }, |result| {
+        self.format.print_laid_out(&MergeResult { tasks }, |result| {
             let line = |task: &MergedTask| {
                 let [added, duplicates, all] = [task.added, task.duplicates, task.reports].map(grouped);
                 format!("task {}: {added} reports added, {duplicates} were there; {all} in all\n", task.task)

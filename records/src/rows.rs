@@ -464,10 +464,12 @@ mod tests {
             content in prop::collection::vec(prop::sample::select(b"a,\"\"\n\n\r ".to_vec()), 0..40),
         ) {
             let (rows, problem) = read(&content[..], OPTIONS);
+            // A row's own line ends count, where the reader counts lines.
+            let inside = if ends_in_carriage_return(&content, b',') { 0 } else { 1 };
             let mut least = 1;
             for (line, cells) in &rows {
                 prop_assert!(*line >= least, "{:?}", rows);
-                least = line + 1 + cells.iter().map(|cell| line_ends(cell.as_bytes(), b'\n')).sum::<u64>();
+                least = line + 1 + inside * cells.iter().map(|cell| line_ends(cell.as_bytes(), b'\n')).sum::<u64>();
             }
             let lines = 1 + content.iter().filter(|&&byte| byte == b'\n' || byte == b'\r').count() as u64;
             prop_assert!(least <= lines + 1);

@@ -68,7 +68,11 @@ fn half_a_million_real_records_give_their_components() {
     let Some((folder, data)) = kdd() else { return };
     let data = data.display();
     folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
-    let randomized = folder.run(&format!("randomize {data} -t task.json -o kdd.ldpr --insecure-seed 1 --json")).json();
+    let randomized = folder
+        .run(&format!(
+            "randomize {data} -t task.json -o kdd.ldpr --header no --separator comma --insecure-seed 1 --json"
+        ))
+        .json();
     assert_eq!(randomized["records"], ROWS);
     assert_eq!(std::fs::metadata(folder.path("kdd.ldpr")).unwrap().len(), ROWS * 35);
     let summed = folder.run("aggregate kdd.ldpr -t task.json -o kdd.ldpa --json").json();
@@ -92,7 +96,7 @@ fn the_spectrum_without_privacy_is_the_known_one() {
     head(&data, 200, &folder.path("some.csv"));
     let spectrum = |bounding: &str| {
         folder.run(&format!("task new --schema schema.json --epsilon 2 --bounding {bounding} -o t.json --force")).ok();
-        folder.run("randomize some.csv -t t.json -o r.ldpr --force").ok();
+        folder.run("randomize some.csv -t t.json -o r.ldpr --header no --separator comma --force").ok();
         folder.run("aggregate r.ldpr -t t.json -o a.ldpa").ok();
         let line = format!("recover a.ldpa -t t.json --rank 5 --reference {} --json", data.display());
         folder.run(&line).json()["reference"].take()
@@ -115,7 +119,7 @@ fn gaussian_noise_moves_the_first_component_as_far_as_predicted() {
     let Some((folder, data)) = kdd() else { return };
     head(&data, 20_000, &folder.path("part.csv"));
     folder.run("task new --schema schema.json --mechanism gaussian --epsilon 4 --delta 1e-6 -o task.json").ok();
-    folder.run("randomize part.csv -t task.json -o part.ldpr --insecure-seed 1").ok();
+    folder.run("randomize part.csv -t task.json -o part.ldpr --header no --separator comma --insecure-seed 1").ok();
     folder.run("aggregate part.ldpr -t task.json -o part.ldpa").ok();
     let spectrum = folder.run("recover part.ldpa -t task.json --rank 116 --reference part.csv --json").json();
     let eigenvalues = figures(&spectrum["reference"]["eigenvalues"]);

@@ -63,13 +63,13 @@ fn recover_and_inspect_say_whether_components_are_about_zero_or_the_mean() {
             let text = words(&folder.run(inspect).ok().stdout);
             assert!(text.contains(said), "{text}");
         }
-        let again = folder.run(&format!("task new --schema schema.json --epsilon 8 {options} -o t.json")).ok();
+        let again = folder.run(&format!("task new --schema schema.json --epsilon 8 {options} -o t.json --force")).ok();
         assert_eq!(words(&again.stdout).contains("hint where the mean is away from zero"), !centred, "{again:?}");
     }
     // Public centres in the schema serve as well.
     let folder = collected(false, "");
-    folder.run("schema infer records.csv --scaling standard -o schema.json").ok();
-    let text = folder.run("task new --schema schema.json --epsilon 8 -o t.json").ok().stdout;
+    folder.run("schema infer records.csv --scaling standard -o schema.json --force").ok();
+    let text = folder.run("task new --schema schema.json --epsilon 8 -o t.json --force").ok().stdout;
     assert!(!text.contains("hint"), "{text}");
 }
 
@@ -165,7 +165,7 @@ fn exported_sparse_components_are_zero_off_the_support_and_orthonormal_on_it() {
 fn parameters_that_promise_next_to_nothing_are_warned_of() {
     let folder = Folder::with_task();
     let much = "--mechanism gaussian --epsilon 21 --dimension 4 --rank 1 --records 50";
-    let gaussian = "task new --schema schema.json --mechanism gaussian -o t.json";
+    let gaussian = "task new --schema schema.json --mechanism gaussian -o t.json --force";
     for (line, said) in [
         (format!("{gaussian} --epsilon 21 --delta 1e-3"), "warning: epsilon 21"),
         (format!("{gaussian} --epsilon 1 --delta 0.999"), "warning: delta 0.999"),
@@ -177,9 +177,10 @@ fn parameters_that_promise_next_to_nothing_are_warned_of() {
         let run = folder.run(&line).ok();
         assert!(run.stderr.contains(said), "{run:?}");
     }
-    for line in
-        ["task new --schema schema.json --epsilon 16 -o t.json", &format!("{gaussian} --epsilon 1 --delta 1e-3")]
-    {
+    for line in [
+        "task new --schema schema.json --epsilon 16 -o t.json --force",
+        &format!("{gaussian} --epsilon 1 --delta 1e-3"),
+    ] {
         let run = folder.run(line).ok();
         assert_eq!(run.stderr, "", "{run:?}");
     }
@@ -199,8 +200,8 @@ fn errors_are_on_one_scale_and_lines_fit_a_terminal() {
         "inspect task.json",
         "inspect schema.json",
         "inspect a.ldpa -t task.json",
-        "task new --schema schema.json --epsilon 2 -o t.json",
-        "task new --schema schema.json --epsilon 2 --centre -o t.json",
+        "task new --schema schema.json --epsilon 2 -o t.json --force",
+        "task new --schema schema.json --epsilon 2 --centre -o t.json --force",
         &format!("plan {spectrum} --shuffled --sparsity 3"),
         "simulate --epsilon 2 --dimension 24 --rank 4 --records 200 --trials 12 --reports drawn",
         "account -t task.json --reports 3 --shuffled 1000",

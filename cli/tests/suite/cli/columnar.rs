@@ -127,8 +127,8 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 fn with_task() -> Folder {
     let folder = Folder::new();
     folder.write("records.csv", RECORDS);
-    folder.run("schema infer records.csv --categorical code --ignore nothing -o schema.json").ok();
-    folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
+    folder.run("schema infer records.csv --categorical code --ignore nothing -o schema.json --force").ok();
+    folder.run("task new --schema schema.json --epsilon 2 -o task.json --force").ok();
     folder
 }
 
@@ -136,7 +136,7 @@ fn with_task() -> Folder {
 fn the_same_records_give_the_same_schema_and_the_same_reports() {
     let folder = with_task();
     let randomized = |name: &str, output: &str| {
-        let run = folder.run(&format!("randomize {name} -t task.json -o {output} --insecure-seed 7 --json"));
+        let run = folder.run(&format!("randomize {name} -t task.json -o {output} --force --insecure-seed 7 --json"));
         let counts = run.json();
         [counts["records"].as_u64().unwrap(), counts["missing_values"].as_u64().unwrap()]
     };
@@ -145,7 +145,7 @@ fn the_same_records_give_the_same_schema_and_the_same_reports() {
         folder.write(name, content);
         assert_eq!(randomized(name, "out.ldpr"), [5, 10], "{name}");
         assert!(folder.read("out.ldpr") == folder.read("expected.ldpr"), "{name}");
-        folder.run(&format!("schema infer {name} --categorical code --ignore nothing -o inferred.json")).ok();
+        folder.run(&format!("schema infer {name} --categorical code --ignore nothing -o inferred.json --force")).ok();
         assert_eq!(folder.read_text("inferred.json"), folder.read_text("schema.json"), "{name}");
     }
 }
@@ -159,9 +159,9 @@ fn every_command_that_reads_records_reads_them() {
         batch(vec![("x", Arc::new(Float64Array::from(numbers))), ("y", Arc::new(Float64Array::from(others)))]);
     folder.write("records.parquet", parquet(&records, |properties| properties));
     folder.write("records.feather", feather(&records, None));
-    folder.run("schema infer records.feather -o schema.json").ok();
-    folder.run("task new --schema schema.json --epsilon 2 --bounding unit-norm -o task.json").ok();
-    folder.run("randomize records.parquet -t task.json -o out.ldpr").ok();
+    folder.run("schema infer records.feather -o schema.json --force").ok();
+    folder.run("task new --schema schema.json --epsilon 2 --bounding unit-norm -o task.json --force").ok();
+    folder.run("randomize records.parquet -t task.json -o out.ldpr --force").ok();
     folder.run("aggregate out.ldpr -t task.json -o out.ldpa").ok();
     let answer = folder.run("recover out.ldpa -t task.json --rank 1 --reference records.parquet --json").json();
     assert_eq!(answer["reference"]["records"], 40, "{answer}");
@@ -173,8 +173,8 @@ fn every_command_that_reads_records_reads_them() {
 fn types_of_texts_and_numbers_do_not_matter() {
     let folder = Folder::new();
     folder.write("records.csv", "x,city\n1,Lima\n-2,Paris\n");
-    folder.run("schema infer records.csv -o schema.json").ok();
-    folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
+    folder.run("schema infer records.csv -o schema.json --force").ok();
+    folder.run("task new --schema schema.json --epsilon 2 -o task.json --force").ok();
     folder.run("randomize records.csv -t task.json -o expected.ldpr --insecure-seed 7").ok();
     let numbers: [ArrayRef; 4] = [
         Arc::new(Int8Array::from(vec![1, -2])),
@@ -194,7 +194,7 @@ fn types_of_texts_and_numbers_do_not_matter() {
         let records = batch(vec![("city", text), ("x", number)]);
         for content in [parquet(&records, |properties| properties), feather(&records, None), stream(&records)] {
             folder.write("other", content);
-            folder.run("randomize other -t task.json -o out.ldpr --insecure-seed 7").ok();
+            folder.run("randomize other -t task.json -o out.ldpr --force --insecure-seed 7").ok();
             assert!(folder.read("out.ldpr") == folder.read("expected.ldpr"), "{kinds}");
         }
     }
@@ -205,8 +205,8 @@ fn types_of_texts_and_numbers_do_not_matter() {
 fn rows_of_numbers_alone_give_the_same_reports() {
     let folder = Folder::new();
     folder.write("records.csv", "x,y,z,when\n0.1,-3,0.5,1\n1e-06,,NaN,2\n16777216.0,9007199254740993,2.0,3\n");
-    folder.run("schema infer records.csv --ignore when -o schema.json").ok();
-    folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
+    folder.run("schema infer records.csv --ignore when -o schema.json --force").ok();
+    folder.run("task new --schema schema.json --epsilon 2 -o task.json --force").ok();
     let run = folder.run("randomize records.csv -t task.json -o expected.ldpr --insecure-seed 7 --json");
     assert_eq!(run.json()["missing_values"], 2);
     let columns: Vec<(&str, ArrayRef)> = vec![
@@ -218,7 +218,7 @@ fn rows_of_numbers_alone_give_the_same_reports() {
     for records in [batch(columns[1..].to_vec()), batch(columns)] {
         for content in [parquet(&records, |properties| properties), feather(&records, None), stream(&records)] {
             folder.write("other", content);
-            let run = folder.run("randomize other -t task.json -o out.ldpr --insecure-seed 7 --json");
+            let run = folder.run("randomize other -t task.json -o out.ldpr --force --insecure-seed 7 --json");
             assert_eq!(run.json()["missing_values"], 2);
             assert!(folder.read("out.ldpr") == folder.read("expected.ldpr"));
         }
@@ -229,7 +229,8 @@ fn rows_of_numbers_alone_give_the_same_reports() {
 fn from_a_pipe_too() {
     let folder = with_task();
     for (name, content) in files().into_iter().filter(|(name, _)| ["zstd.parquet", "lz4.feather"].contains(name)) {
-        let mut command = folder.command(["randomize", "/dev/stdin", "-t", "task.json", "-o", "out.ldpr", "--json"]);
+        let mut command =
+            folder.command(["randomize", "/dev/stdin", "-t", "task.json", "-o", "out.ldpr", "--force", "--json"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(&content).unwrap();
         let output = child.wait_with_output().unwrap();
@@ -254,15 +255,15 @@ fn other_types_are_refused_unless_the_schema_ignores_them() {
         for content in [parquet(&records, |properties| properties), feather(&records, None), stream(&records)] {
             folder.write("records", content);
             let problem = format!("records: column 'other' is of type {kind}, which is neither a number nor a text");
-            folder.run("schema infer records -o schema.json").refused(1, &[&problem, "--ignore"]);
-            folder.run("schema infer records --ignore other -o schema.json").ok();
-            folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
-            folder.run("randomize records -t task.json -o out.ldpr").ok();
+            folder.run("schema infer records -o schema.json --force").refused(1, &[&problem, "--ignore"]);
+            folder.run("schema infer records --ignore other -o schema.json --force").ok();
+            folder.run("task new --schema schema.json --epsilon 2 -o task.json --force").ok();
+            folder.run("randomize records -t task.json -o out.ldpr --force").ok();
             let schema =
                 folder.read_text("schema.json").replace("\"ignored\"", "\"numeric\", \"offset\": 0, \"scale\": 1");
             folder.write("other.json", schema);
-            folder.run("task new --schema other.json --epsilon 2 -o task.json").ok();
-            folder.run("randomize records -t task.json -o out.ldpr").refused(1, &[&problem]);
+            folder.run("task new --schema other.json --epsilon 2 -o task.json --force").ok();
+            folder.run("randomize records -t task.json -o out.ldpr --force").refused(1, &[&problem]);
         }
     }
 }
@@ -271,22 +272,22 @@ fn other_types_are_refused_unless_the_schema_ignores_them() {
 fn messages_name_the_row_and_the_column_and_no_value() {
     let folder = Folder::new();
     folder.write("sample.csv", "x,y\n1,2\n3,4\n");
-    folder.run("schema infer sample.csv -o schema.json").ok();
-    folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
+    folder.run("schema infer sample.csv -o schema.json --force").ok();
+    folder.run("task new --schema schema.json --epsilon 2 -o task.json --force").ok();
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
     let records = batch(vec![("x", numbers.clone()), ("y", Arc::new(StringArray::from(vec!["1", "2", "seven"])))]);
     folder.write("text.parquet", parquet(&records, |properties| properties));
     let parts = ["text.parquet, row 3:", "'y' is numeric but holds a text", "--skip-invalid"];
-    let run = folder.run("randomize text.parquet -t task.json -o out.ldpr");
+    let run = folder.run("randomize text.parquet -t task.json -o out.ldpr --force");
     assert!(!run.stderr.contains("seven"), "{run:?}");
     run.refused(1, &parts);
-    folder.run("randomize text.parquet -t task.json -o out.ldpr --show-values").refused(1, &["seven"]);
-    let counts = folder.run("randomize text.parquet -t task.json -o out.ldpr --skip-invalid --json").json();
+    folder.run("randomize text.parquet -t task.json -o out.ldpr --force --show-values").refused(1, &["seven"]);
+    let counts = folder.run("randomize text.parquet -t task.json -o out.ldpr --force --skip-invalid --json").json();
     assert!(counts["first_skipped"].as_str().unwrap().starts_with("row 3: "), "{counts}");
 
     let records = batch(vec![("x", numbers.clone()), ("y", numbers.clone()), ("answer", numbers)]);
     folder.write("more.feather", feather(&records, None));
-    let run = folder.run("randomize more.feather -t task.json -o out.ldpr");
+    let run = folder.run("randomize more.feather -t task.json -o out.ldpr --force");
     assert!(!run.stderr.contains("answer") && !run.stderr.contains("--header"), "{run:?}");
     run.refused(1, &["more.feather, header:"]);
 }
@@ -297,7 +298,7 @@ fn a_file_that_was_cut_is_an_error() {
     for (name, content) in files() {
         for length in (8..content.len()).step_by(97) {
             folder.write(name, &content[..length]);
-            let run = folder.run(&format!("randomize {name} -t task.json -o out.ldpr"));
+            let run = folder.run(&format!("randomize {name} -t task.json -o out.ldpr --force"));
             assert!(!run.stderr.contains("panicked"), "{name} {length} {run:?}");
             run.refused(1, &[name]);
         }

@@ -35,7 +35,7 @@ fn a_collection_runs_from_sample_to_components() {
     let private = folder.run("randomize records.csv -t task.json -o private.ldpr --json").json();
     assert_eq!((&private["private"], &private["guarantee"]), (&json!(true), &task["guarantee"]));
     for (line, said) in [("", "each gives (4, 0)-local"), (" --insecure-seed 3", "none is private")] {
-        let text = folder.run(&format!("randomize records.csv -t task.json -o told.ldpr{line}")).ok().stdout;
+        let text = folder.run(&format!("randomize records.csv -t task.json -o told.ldpr --force{line}")).ok().stdout;
         assert!(
             text.contains(said) && text.matches("-local differential privacy").count() == usize::from(line.is_empty())
         );
@@ -197,7 +197,7 @@ fn duplicates_are_counted_once_and_merged_sums_are_the_sum_of_all() {
         folder.write("all.csv", &lines);
         folder.run("schema infer all.csv -o schema.json").ok();
         folder.run(&format!("task new --schema schema.json --epsilon 2 --folds {folds} -o task.json")).ok();
-        folder.run("randomize all.csv -t task.json -o all.ldpr").ok();
+        folder.run("randomize all.csv -t task.json -o all.ldpr --header no --separator comma").ok();
         let reports = folder.read("all.ldpr");
         let (first, second) = reports.split_at(120 * 35);
         folder.write("first.ldpr", first);

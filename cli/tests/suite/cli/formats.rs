@@ -12,17 +12,20 @@ fn numeric_task() -> Folder {
     folder
 }
 
+/// How a file without a header is randomized.
+const NO_HEADER: &str = "--header no --separator comma";
+
 /// The reports of a file, from a fixed seed.
-fn reports(folder: &Folder, name: &str, content: impl AsRef<[u8]>) -> Vec<u8> {
+fn reports(folder: &Folder, name: &str, options: &str, content: impl AsRef<[u8]>) -> Vec<u8> {
     folder.write(name, content);
-    folder.run(&format!("randomize {name} -t task.json -o out.ldpr --force --insecure-seed 7")).ok();
+    folder.run(&format!("randomize {name} -t task.json -o out.ldpr --force --insecure-seed 7 {options}")).ok();
     folder.read("out.ldpr")
 }
 
 #[test]
 fn the_same_records_in_any_format_give_the_same_reports() {
     let folder = numeric_task();
-    let plain = reports(&folder, "plain.csv", RECORDS);
+    let plain = reports(&folder, "plain.csv", NO_HEADER, RECORDS);
     assert_eq!(plain.len(), 4 * 35);
     let header = format!("x,y\n{RECORDS}");
     let doubles: [&[f64]; 4] = [&[1.5, -2.0], &[0.25, 4.0], &[-3.0, 0.5], &[1.0, 1.0]];
@@ -54,14 +57,20 @@ fn the_same_records_in_any_format_give_the_same_reports() {
         ("swapped.npy", npy(">f8", false, "(4, 2)", &swapped)),
     ];
     for (name, content) in variants {
-        assert!(reports(&folder, name, content) == plain, "{name}");
+        let options = match name {
+            "packed.csv.gz" | "two-members.csv.gz" | "mark-without-header.csv" | "unfinished.csv" => NO_HEADER,
+            "semicolons-without-header.csv" => "--header no --separator semicolon",
+            "plain.tsv" => "--header no",
+            _ => "",
+        };
+        assert!(reports(&folder, name, options, content) == plain, "{name}");
     }
 }
 
 #[test]
 fn integers_of_every_width_are_numbers() {
     let folder = numeric_task();
-    let expected = reports(&folder, "plain.csv", "1,2\n3,4\n");
+    let expected = reports(&folder, "plain.csv", NO_HEADER, "1,2\n3,4\n");
     let cases: [(&str, Vec<u8>); 5] = [
         ("|i1", vec![1, 2, 3, 4]),
         ("|u1", vec![1, 2, 3, 4]),
@@ -70,7 +79,7 @@ fn integers_of_every_width_are_numbers() {
         ("<i8", [1u64, 2, 3, 4].iter().flat_map(|value| value.to_le_bytes()).collect()),
     ];
     for (dtype, data) in cases {
-        assert_eq!(reports(&folder, "m.npy", npy(dtype, false, "(2, 2)", &data)), expected, "{dtype}");
+        assert_eq!(reports(&folder, "m.npy", "", npy(dtype, false, "(2, 2)", &data)), expected, "{dtype}");
     }
 }
 
@@ -103,11 +112,13 @@ fn line_numbers_are_those_of_an_editor() {
         ("mark", "\u{feff}x,y\n1,2\n5,oops\n", 3),
     ];
     for (name, content, line) in cases {
+        let options = if content.contains("x,y") { "" } else { NO_HEADER };
         folder.write("bad.csv", content);
         folder
-            .run("randomize bad.csv -t task.json -o out.ldpr --force")
+            .run(&format!("randomize bad.csv -t task.json -o out.ldpr --force {options}"))
             .refused(1, &[&format!("bad.csv, line {line}:"), "is numeric but holds a text", "--skip-invalid"]);
-        let counts = folder.run("randomize bad.csv -t task.json -o out.ldpr --force --skip-invalid --json").json();
+        let line_of = format!("randomize bad.csv -t task.json -o out.ldpr --force --skip-invalid --json {options}");
+        let counts = folder.run(&line_of).json();
         assert_eq!(counts["skipped"], 1, "{name}");
         assert!(counts["first_skipped"].as_str().unwrap().starts_with(&format!("line {line}:")), "{name} {counts}");
     }
@@ -135,7 +146,7 @@ fn a_row_of_another_length_than_the_header_is_refused() {
             .refused(1, &["ragged.csv, line 3:", &format!("found {found} fields"), "header has 2"]);
         folder.write("ragged.csv", format!("1,2\n{row}\n3,4\n"));
         folder
-            .run("randomize ragged.csv -t task.json -o out.ldpr --force")
+            .run(&format!("randomize ragged.csv -t task.json -o out.ldpr --force {NO_HEADER}"))
             .refused(1, &["ragged.csv, line 2:", &format!("found {found} fields"), "schema has 2"]);
         folder.run("schema infer ragged.csv").refused(1, &["ragged.csv, line 2:", &format!("found {found} fields")]);
     }
@@ -176,25 +187,28 @@ fn a_quote_that_is_never_closed_is_refused_with_its_line() {
 #[test]
 fn a_separator_is_named_where_the_file_does_not_show_it() {
     let folder = numeric_task();
-    let plain = reports(&folder, "plain.csv", RECORDS);
+    let plain = reports(&folder, "plain.csv", NO_HEADER, RECORDS);
     let named = |option: &str, content: String| {
         folder.write("named.csv", content);
         folder.run(&format!("randomize named.csv -t task.json -o out.ldpr --force --insecure-seed 7 {option}")).ok();
         assert!(folder.read("out.ldpr") == plain, "{option}");
     };
-    named("--separator |", RECORDS.replace(',', "|"));
-    named("--separator semicolon", RECORDS.replace(',', ";"));
-    named("--separator tab", RECORDS.replace(',', "\t"));
-    named("--separator comma", RECORDS.into());
+    named("--header no --separator |", RECORDS.replace(',', "|"));
+    named("--header no --separator semicolon", RECORDS.replace(',', ";"));
+    named("--header no --separator tab", RECORDS.replace(',', "\t"));
+    named(NO_HEADER, RECORDS.into());
     let decimal = RECORDS.replace(',', ";").replace('.', ",");
     named("--decimal-comma", format!("x;y\n{decimal}"));
-    named("--decimal-comma --separator ;", decimal.clone());
-    named("--decimal-comma", decimal.replace(';', "\t"));
-    named("--decimal-comma", "\"1,5\",-2\n\"0,25\",4\n-3,\"0,5\"\n1,1\n".into());
+    named("--decimal-comma --header no --separator ;", decimal.clone());
+    named("--decimal-comma --header no --separator tab", decimal.replace(';', "\t"));
+    named(&format!("--decimal-comma {NO_HEADER}"), "\"1,5\",-2\n\"0,25\",4\n-3,\"0,5\"\n1,1\n".into());
     folder.write("both.csv", "1,5;2,5\n3,0;4,5\n");
-    for command in ["randomize both.csv -t task.json -o out.ldpr --force", "schema infer both.csv"] {
-        folder.run(command).refused(1, &["both.csv: more than one of comma, semicolon and tab", "--separator"]);
-    }
+    let several = ["both.csv: more than one of comma, semicolon and tab", "--separator"];
+    folder.run("schema infer both.csv").refused(1, &several);
+    // The records of a device do not show it at all.
+    let device = "randomize both.csv -t task.json -o out.ldpr --force";
+    folder.run(device).refused(1, &["both.csv, header:", "--header no with --separator"]);
+    folder.run(&format!("{device} --header no")).refused(1, &["both.csv: without a header", "--separator"]);
     let parts = ["--separator", "comma, semicolon, tab or one character"];
     folder.run("schema infer both.csv --separator dot").refused(2, &parts);
 }

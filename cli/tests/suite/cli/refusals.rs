@@ -65,7 +65,7 @@ fn no_record_decides_whether_randomize_makes_a_report() {
             let counts = folder.run("randomize with.csv -t task.json -o with.ldpr --force --json").json();
             assert_eq!(counts["records"], 1, "{header:?} {record:?}");
             folder.write("without.csv", record);
-            let run = folder.run("randomize without.csv -t task.json --header no -o without.ldpr");
+            let run = folder.run("randomize without.csv -t task.json --header no -o without.ldpr --force");
             run.refused(1, &["without a header only --separator may say what separates the cells"]);
             let line = "randomize without.csv -t task.json -o without.ldpr --force --json --header no --separator";
             let counts = folder.run(&format!("{line} {separator}")).json();
