@@ -23,8 +23,8 @@ use super::writing::{Kind, Output, Target};
 
 #[derive(Args)]
 pub(super) struct Randomize {
-    /// Records: CSV, NPY, Parquet or Arrow, gzip or not. The first line of a CSV file must be the header, or --header no
-    /// and --separator say how it is read: what a record says never decides whether there is a report
+    /// Records: CSV, NPY, Parquet or Arrow, gzip or not. The first line of a CSV file is the header, or --header no and
+    /// --separator say how it is read: no record decides whether there is a report
     records: PathBuf,
     /// The task file
     #[arg(short, long)]
