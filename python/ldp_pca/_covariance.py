@@ -30,12 +30,15 @@ class Mean:
         In the units of the columns; None under unit norm, where the mean is that of directions.
     noise_factor : float
         The deviation of a covariance entry, as a multiple of what it would be without centring.
+    share : float or None
+        The part of the second moments about zero that is due to the mean; None where noise makes their total 0 or less.
     """
 
     values: Floats
     noise_deviation: float
     in_column_units: Floats | None
     noise_factor: float
+    share: float | None
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,12 +44,13 @@ pub(crate) fn describe(result: &Bound<'_, PyDict>, covariance: &Covariance, task
     result.set_item("noise_deviation", covariance.noise_deviation())?;
     result.set_item("noise_edge", covariance.noise_edge())?;
     let mean = covariance.mean().map(|mean| -> PyResult<_> {
-        let MeanAnswer { estimate, in_column_units, noise_factor } = MeanAnswer::new(mean, covariance, task);
+        let MeanAnswer { estimate, in_column_units, noise_factor, share } = MeanAnswer::new(mean, covariance, task);
         let dict = PyDict::new(py);
         dict.set_item("values", PyArray1::from_slice(py, estimate.values()))?;
         dict.set_item("noise_deviation", estimate.noise_deviation())?;
         dict.set_item("in_column_units", in_column_units.map(|entries| PyArray1::from_vec(py, entries)))?;
         dict.set_item("noise_factor", noise_factor)?;
+        dict.set_item("share", share)?;
         Ok(dict)
     });
     result.set_item("mean", mean.transpose()?)

@@ -67,7 +67,7 @@ def test_the_same_records_give_the_same_schema_and_reports(tmp_path: Path, comma
 
     def randomized(path: Path) -> tuple[dict[str, object], bytes]:
         output = tmp_path / "out.ldpr"
-        counts = command("randomize", path, "-t", tmp_path / "task.json", "-o", output, "--insecure-seed", "7")
+        counts = command("randomize", path, "-t", tmp_path / "task.json", "-o", output, "--force", "--insecure-seed", "7")
         return {key: counts[key] for key in ("records", "missing_values")}, output.read_bytes()
 
     expected = randomized(tmp_path / "records.csv")

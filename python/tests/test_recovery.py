@@ -162,7 +162,7 @@ def test_centring_estimates_the_mean(command, records: np.ndarray, tmp_path: Pat
     compare(recovery, answer)
     mean = recovery.mean
     assert mean is not None
-    for name in ("values", "noise_deviation", "in_column_units", "noise_factor"):
+    for name in ("values", "noise_deviation", "in_column_units", "noise_factor", "share"):
         same(getattr(mean, name), answer["mean"][name])
     # 8 entries, of records that clipping leaves nearly as they are.
     assert np.abs(mean.values - [1, 0, 0, 0, 0, 0, 0, 2]).max() < 5 * mean.noise_deviation
@@ -206,14 +206,16 @@ def test_time_that_is_up_leaves_an_answer_that_says_what_is_missing(aggregate: A
     assert parts == ["penalty", "path", "bootstrap"]
     assert late.unfinished[-1] == {"part": "bootstrap", "done": 0, "of": 40}
     assert late.sparse.penalty_choice == "auto"
-    assert late.path is None and late.confidence is None
+    assert late.path is None
+    assert late.confidence is None
     assert [part["part"] for part in recover(aggregate, 1, bootstrap=40, time_limit=1e-9).unfinished] == ["bootstrap"]
     assert recover(aggregate, 1, bootstrap=40, time_limit=1e3).unfinished == []
 
 
 def test_sparse_components_are_zero_off_their_support(aggregate: Aggregate) -> None:
     found = recover(aggregate, 2, sparse=True, baselines=True)
-    assert found.sparse is not None and found.baselines is not None
+    assert found.sparse is not None
+    assert found.baselines is not None
     others = np.setdiff1d(np.arange(found.dimension), found.sparse.support)
     assert np.all(found.components[:, others] == 0)
     for baseline in found.baselines.values():

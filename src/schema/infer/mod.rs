@@ -174,5 +174,6 @@ impl Inference {
     }
 }
 
-#[cfg(test)]
+// Proptest is there for native tests.
+#[cfg(all(test, not(target_family = "wasm")))]
 mod tests;
