@@ -67,7 +67,9 @@ def test_the_same_records_give_the_same_schema_and_reports(tmp_path: Path, comma
 
     def randomized(path: Path) -> tuple[dict[str, object], bytes]:
         output = tmp_path / "out.ldpr"
-        counts = command("randomize", path, "-t", tmp_path / "task.json", "-o", output, "--force", "--insecure-seed", "7")
+        counts = command(
+            "randomize", path, "-t", tmp_path / "task.json", "-o", output, "--force", "--insecure-seed", "7"
+        )
         return {key: counts[key] for key in ("records", "missing_values")}, output.read_bytes()
 
     expected = randomized(tmp_path / "records.csv")
@@ -75,7 +77,7 @@ def test_the_same_records_give_the_same_schema_and_reports(tmp_path: Path, comma
     assert len(paths) == 15
     for path in paths:
         assert randomized(path) == expected, path.name
-        command("schema", "infer", path, *options, "-o", tmp_path / "again.json")
+        command("schema", "infer", path, *options, "-o", tmp_path / "again.json", "--force")
         assert (tmp_path / "again.json").read_text() == (tmp_path / "schema.json").read_text(), path.name
 
 
