@@ -175,5 +175,6 @@ impl Inference {
 }
 
 // Proptest is there for native tests.
-#[cfg(all(test, not(target_family = "wasm")))]
+#[cfg(test)]
+#[cfg(not(target_family = "wasm"))]
 mod tests;
