@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs every check. Cheap checks come first. Stops at the first failure.
+# Runs every check, in two lanes beside each other: what browsers and bundlers run, and the rest. Each of them leaves a
+# core idle for long. Cheap checks come first. Stops at the first failure.
 #
 # usage: scripts/test.sh [native|wasm|browser|consumers|python|spark|quick]...
 #   All but quick by default; no spark where SKIP_SPARK=1.
@@ -30,14 +31,37 @@ main() {
         esac
     done
 
-    trap summary EXIT
+    trap ended EXIT
+    rm -rf "$STATE"
+    mkdir -p "$STATE"
     # shellcheck disable=SC2086 # a list of words
     step any "setup" scripts/setup.sh $groups
     step "native quick" "format" cargo fmt --all --check
+    step "wasm quick" "the house" node scripts/house.js
+    # In a process group of its own, so that it can be ended with all that it started.
+    set -m
+    web >"$STATE/web.log" 2>&1 </dev/null &
+    web=$!
+    set +m
+    rust_and_python
+    step any "the other lane" web_ended
+    passed=true
+}
+
+web() {
+    lane=web
+    step "browser consumers" "wasm builds" scripts/build-wasm.sh
+    step browser "types of the npm package" npm run --silent test:types
+    step browser "JavaScript tests in Node" node_tests tests/js/*.test.js
+    step browser "page" npm run --silent build:page
+    step browser "JavaScript tests in browsers" node_tests tests/browser/*.test.js
+    step consumers "the packed package" node_tests tests/consumers/*.test.js
+}
+
+rust_and_python() {
     # With all that the default builds leave out.
     step "native quick" "lints" cargo clippy --workspace --exclude ldp-pca-python --all-targets \
         --features ldp-pca-server/postgres,ldp-pca-server/tls,ldp-pca-studies/tls -- -D warnings
-    step "wasm quick" "the house" node scripts/house.js
     step wasm "public items" public_items
     # Benches and the other tests are native: their development dependencies do not exist for wasm.
     step wasm "lints for wasm" cargo clippy --package ldp-pca --target $WASM --lib --test wasm --features client \
@@ -56,24 +80,30 @@ main() {
     step native "Rust tests" cargo nextest run "${CRATES[@]}"
     step native "doctests" cargo test "${CRATES[@]}" --doc
     step native "siege" scripts/siege.sh --short
-    step "browser consumers" "wasm builds" scripts/build-wasm.sh
     step wasm "Rust tests in the browser" rust_tests_in_browser
     step wasm "a host without JavaScript" node_tests tests/hosts/*.test.js
-    step browser "types of the npm package" npm run --silent test:types
-    step browser "JavaScript tests in Node" node_tests tests/js/*.test.js
-    step browser "page" npm run --silent build:page
-    step browser "JavaScript tests in browsers" node_tests tests/browser/*.test.js
-    step consumers "the packed package" node_tests tests/consumers/*.test.js
     step python "lints for Python" lints_for_python
     step python "a second implementation of the formats" python3 tests/independent/test_format.py
     step "python spark" "the wheel" scripts/build-wheel.sh dev
     step python "Python tests" python_tests python python/tests --ignore python/tests/spark
     step spark "tests in Spark 4 and 3.5" both_sparks
-    passed=true
+}
+
+# Waits for the other lane, and shows its output.
+web_ended() {
+    local status=0
+    if [ -z "$web" ]; then return; fi
+    wait "$web" || status=$?
+    web=
+    cat "$STATE/web.log"
+    return $status
 }
 
 # A file that hangs fails, with its name.
-node_tests() { node --test --test-timeout=1200000 --test-reporter=spec "$@"; }
+node_tests() {
+    build_as_tested ldp-pca
+    LDP_PCA_BIN=$(target_directory)/debug/ldp-pca node --test --test-timeout=1200000 --test-reporter=spec "$@"
+}
 
 lints_for_python() {
     local bin=$ROOT/.tools/python/bin
@@ -157,34 +187,46 @@ step() {
     current=$2
     shift 2
     $asked || return 0
+    # Where the other lane has failed, this one need not go on.
+    if [ -n "$web" ] && ! kill -0 "$web" 2>/dev/null; then web_ended; fi
     printf '\n=== %s\n' "$current"
+    echo "$current" >"$STATE/$lane.current"
     processor_time
     before=$used
     "$@"
     processor_time
-    times+=$(printf '\n%6d s %6d s  %s' $((SECONDS - start)) $((used - before)) "$current")
+    printf '%6d s %6d s  %s\n' $((SECONDS - start)) $((used - before)) "$current" >>"$STATE/$lane.times"
+    rm "$STATE/$lane.current"
 }
 
-# Sets `used` to the seconds of processor time of all that has ended. A subshell would count its own alone.
+# Sets `used` to the seconds of processor time of all that this lane has run. A subshell would count its own alone.
 processor_time() {
-    mkdir -p .tools
-    times >.tools/times
-    used=$(awk -F '[ms ]+' 'END { printf "%d", 60 * ($1 + $3) + $2 + $4 }' .tools/times)
+    times >"$STATE/$lane.used"
+    used=$(awk -F '[ms ]+' 'END { printf "%d", 60 * ($1 + $3) + $2 + $4 }' "$STATE/$lane.used")
 }
 
-summary() {
+ended() {
     local all
+    if [ -n "$web" ]; then
+        kill -- "-$web" 2>/dev/null || true
+        wait "$web" || true
+        cat "$STATE/web.log"
+        rm -f "$STATE/web.current"
+    fi
     processor_time
     all=$(printf '%6d s %6d s  in all:' $SECONDS "$used")
-    printf '\n=== summary: time passed, processor time%s\n' "$times"
+    printf '\n=== summary: time passed, processor time\n'
+    cat "$STATE"/*.times
     if $passed; then
         printf '%s everything passed\n' "$all"
     else
-        printf '%s FAILED at "%s"\n' "$all" "$current"
+        printf '%s FAILED at "%s"\n' "$all" "$(cat "$STATE"/*.current | paste -sd,)"
     fi
 }
 
+STATE=.tools/test
+lane=rust
+web=
 passed=false
 current=
-times=
 main "$@"
