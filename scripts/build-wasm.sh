@@ -4,7 +4,7 @@
 # page's files and is not in the package. Modules that are up to date are not built again.
 #
 # usage: scripts/build-wasm.sh [--quick] [client|lab|methods|records]...   (all by default)
-#   --quick   compiled once for all of them and optimized in one pass: there sooner, but larger. For the demo
+#   --quick   there sooner, but larger, for the demo: optimized in one pass, and lab, methods and records are one module
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
@@ -21,14 +21,25 @@ main() {
     for build in $builds; do
         case $build in
             client) build client ldp-pca ;;
-            lab | methods | records) build "$build" ldp-pca-lab ;;
+            lab | methods | records) if $quick; then build_together; else build "$build" ldp-pca-lab; fi ;;
             *) echo "unknown build '$build': use client, lab, methods, records" >&2 && exit 2 ;;
         esac
     done
     sizes pkg/wasm/*/ldp_pca_bg.wasm
 }
 
-# build NAME CRATE: the crate with the feature of that name. The builds of a crate overwrite its module, one by one.
+# One module that serves as lab, methods and records: most of the code is common to them.
+build_together() {
+    local name
+    build lab ldp-pca-lab methods,records
+    for name in methods records; do
+        rm -rf "pkg/wasm/$name" ".tools/pkg-wasm-$name.stamp"
+        cp -r pkg/wasm/lab "pkg/wasm/$name"
+    done
+}
+
+# build NAME CRATE [FEATURES]: the crate with the feature of that name, and with others. The builds of a crate overwrite
+# its module, one by one.
 build() {
     local imports module profile=lab out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp quickly=()
     if [ "$1" = client ]; then profile=client; fi
@@ -36,7 +47,7 @@ build() {
     module=$target/$TARGET/$profile/${2//-/_}.wasm
     # The crate type is asked for here alone: native builds need not wait for its link.
     cargo rustc --quiet --locked --package "$2" --lib --crate-type cdylib --profile "$profile" --target $TARGET \
-        --features "$1" --config "$(unplaced $TARGET)" "${quickly[@]}"
+        --features "$1,${3:-}" --config "$(unplaced $TARGET)" "${quickly[@]}"
     if [ -d "$out" ] && [ "$(state "$out" "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
         return
     fi
@@ -65,12 +76,9 @@ build() {
     state "$out" "$module" >"$stamp"
 }
 
-# bindgen MODULE OUT: the JavaScript that goes with a module.
+# bindgen MODULE OUT: the JavaScript that goes with a module. In a profile that no test waits for.
 bindgen() {
-    # The profile that the demo or the tests have built with already.
-    local profile=dev
-    if $quick; then profile=demo; fi
-    cargo run --quiet --locked --profile "$profile" --package ldp-pca-bindgen -- "$@"
+    cargo run --quiet --locked --profile demo --package ldp-pca-bindgen -- "$@"
 }
 
 # The inputs of OUT, and its content when it was made.

@@ -37,10 +37,8 @@ page_is_new() {
 page() {
     : >"$LOG"
     step "its tools" scripts/setup.sh page
-    step "the client, 1 of 4 modules" scripts/build-wasm.sh --quick client
-    step "the lab, 2 of 4 modules" scripts/build-wasm.sh --quick lab
-    step "the other methods, 3 of 4 modules" scripts/build-wasm.sh --quick methods
-    step "the visitor's records, 4 of 4 modules" scripts/build-wasm.sh --quick records
+    step "the client, 1 of 2 modules" scripts/build-wasm.sh --quick client
+    step "what computes for the page, 2 of 2 modules" scripts/build-wasm.sh --quick lab
     step "its scripts" npm run --silent build:page
 }
 

@@ -247,7 +247,9 @@ install_packages() {
     install="apt-get update && apt-get install --yes $*"
     have apt-get || fail "$what: needed $use" "install it with the system's package manager"
     [ "$(id -u)" = 0 ] || fail "$what: needed $use" "sudo sh -c '$install'"
-    run "installing $what" env DEBIAN_FRONTEND=noninteractive sh -c "$install"
+    mkdir -p .tools
+    # Another part of the setup may be at it.
+    run "installing $what" flock .tools/packages.lock env DEBIAN_FRONTEND=noninteractive sh -c "$install"
 }
 
 chromium() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every check, in two lanes beside each other: what browsers and bundlers run, and the rest. Each of them leaves a
-# core idle for long. Cheap checks come first. Stops at the first failure.
+# Runs every check, in lanes beside each other: what browsers and bundlers run, the installation of Python's packages,
+# and the rest. Each of them leaves a core idle for long. Cheap checks come first. Stops at the first failure.
 #
 # usage: scripts/test.sh [native|wasm|browser|consumers|python|spark|quick]...
 #   All but quick by default; no spark where SKIP_SPARK=1.
@@ -34,31 +34,35 @@ main() {
     trap ended EXIT
     rm -rf "$STATE"
     mkdir -p "$STATE"
-    # shellcheck disable=SC2086 # a list of words
-    step any "setup" scripts/setup.sh $groups
-    step "native quick" "format" cargo fmt --all --check
-    step "wasm quick" "the house" node scripts/house.js
-    # In a process group of its own, so that it can be ended with all that it started.
-    set -m
-    web >"$STATE/web.log" 2>&1 </dev/null &
-    web=$!
-    set +m
-    rust_and_python
-    step any "the other lane" web_ended
+    step "native quick" "tools" scripts/setup.sh native
+    step "wasm browser consumers" "tools for WebAssembly" scripts/setup.sh page
+    beside web
+    beside packages
+    rust
     passed=true
 }
 
 web() {
-    lane=web
+    # shellcheck disable=SC2046 # a list of words
+    step "wasm browser consumers" "browsers and bundlers" scripts/setup.sh $(asked wasm browser consumers)
     step "browser consumers" "wasm builds" scripts/build-wasm.sh
     step browser "types of the npm package" npm run --silent test:types
     step browser "JavaScript tests in Node" node_tests tests/js/*.test.js
     step browser "page" npm run --silent build:page
     step browser "JavaScript tests in browsers" node_tests tests/browser/*.test.js
     step consumers "the packed package" node_tests tests/consumers/*.test.js
+    step wasm "Rust tests in the browser" rust_tests_in_browser
+    step wasm "a host without JavaScript" node_tests tests/hosts/*.test.js
 }
 
-rust_and_python() {
+packages() {
+    # shellcheck disable=SC2046 # a list of words
+    step "python spark" "Python's packages" scripts/setup.sh $(asked python spark)
+}
+
+rust() {
+    step "native quick" "format" cargo fmt --all --check
+    step "wasm quick" "the house" node scripts/house.js
     # With all that the default builds leave out.
     step "native quick" "lints" cargo clippy --workspace --exclude ldp-pca-python --all-targets \
         --features ldp-pca-server/postgres,ldp-pca-server/tls,ldp-pca-studies/tls -- -D warnings
@@ -80,22 +84,38 @@ rust_and_python() {
     step native "Rust tests" cargo nextest run "${CRATES[@]}"
     step native "doctests" cargo test "${CRATES[@]}" --doc
     step native "siege" scripts/siege.sh --short
-    step wasm "Rust tests in the browser" rust_tests_in_browser
-    step wasm "a host without JavaScript" node_tests tests/hosts/*.test.js
+    lane_ended packages
     step python "lints for Python" lints_for_python
     step python "a second implementation of the formats" python3 tests/independent/test_format.py
     step "python spark" "the wheel" scripts/build-wheel.sh dev
     step python "Python tests" python_tests python python/tests --ignore python/tests/spark
     step spark "tests in Spark 4 and 3.5" both_sparks
+    step any "the other lane" lane_ended web
 }
 
-# Waits for the other lane, and shows its output.
-web_ended() {
-    local status=0
-    if [ -z "$web" ]; then return; fi
-    wait "$web" || status=$?
-    web=
-    cat "$STATE/web.log"
+# Those of the groups that were asked for.
+asked() {
+    local group
+    for group in "$@"; do
+        case $groups in *" $group "*) echo "$group" ;; esac
+    done
+}
+
+# beside LANE: the function of that name, in a process group of its own, so that all that it started can be ended.
+beside() {
+    set -m
+    (lane=$1 lanes=() && "$1") >"$STATE/$1.log" 2>&1 </dev/null &
+    lanes[$1]=$!
+    set +m
+}
+
+# lane_ended LANE: waits for it, and shows its output.
+lane_ended() {
+    local process=${lanes[$1]:-} status=0
+    if [ -z "$process" ]; then return; fi
+    wait "$process" || status=$?
+    unset "lanes[$1]"
+    cat "$STATE/$1.log"
     return $status
 }
 
@@ -166,14 +186,14 @@ public_items() {
     local rustdoc=$ROOT/.tools/rustdoc-json
     printf '#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n' >"$rustdoc"
     chmod +x "$rustdoc"
-    RUSTDOC=$rustdoc cargo rustdoc --quiet --package ldp-pca --lib -- -Z unstable-options --output-format json
+    # Of all crates, as the documentation after it: what both need is compiled once.
+    RUSTDOC=$rustdoc RUSTDOCFLAGS="-Z unstable-options --output-format json" cargo doc --quiet "${CRATES[@]}" --no-deps
     node scripts/public-items.js --limit 299 "$(target_directory)/doc/ldp_pca.json"
 }
 
 rust_tests_in_browser() {
     # The same browser as the JavaScript tests use, wherever it is.
     export WASM_BINDGEN_TEST_WEBDRIVER_JSON="$ROOT/.tools/webdriver.json"
-    mkdir -p .tools
     node tests/browser/chromium.js --webdriver >"$WASM_BINDGEN_TEST_WEBDRIVER_JSON"
     wasm-pack test --mode no-install --headless --chrome . --features js --test wasm
 }
@@ -187,8 +207,10 @@ step() {
     current=$2
     shift 2
     $asked || return 0
-    # Where the other lane has failed, this one need not go on.
-    if [ -n "$web" ] && ! kill -0 "$web" 2>/dev/null; then web_ended; fi
+    # Where another lane has failed, this one need not go on.
+    for group in "${!lanes[@]}"; do
+        kill -0 "${lanes[$group]}" 2>/dev/null || lane_ended "$group"
+    done
     printf '\n=== %s\n' "$current"
     echo "$current" >"$STATE/$lane.current"
     processor_time
@@ -206,13 +228,12 @@ processor_time() {
 }
 
 ended() {
-    local all
-    if [ -n "$web" ]; then
-        kill -- "-$web" 2>/dev/null || true
-        wait "$web" || true
-        cat "$STATE/web.log"
-        rm -f "$STATE/web.current"
-    fi
+    local all name
+    for name in "${!lanes[@]}"; do
+        kill -- "-${lanes[$name]}" 2>/dev/null || true
+        lane_ended "$name" || true
+        rm -f "$STATE/$name.current"
+    done
     processor_time
     all=$(printf '%6d s %6d s  in all:' $SECONDS "$used")
     printf '\n=== summary: time passed, processor time\n'
@@ -226,7 +247,7 @@ ended() {
 
 STATE=.tools/test
 lane=rust
-web=
+declare -A lanes=()
 passed=false
 current=
 main "$@"
