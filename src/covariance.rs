@@ -123,9 +123,21 @@ impl Covariance {
         if fold >= folds {
             return Err(CovarianceError::Fold { fold, folds });
         }
-        let mut others = aggregate.folds().iter().enumerate().filter(|(index, _)| *index != fold).map(|(_, sum)| sum);
-        let mut sum = others.next().ok_or(CovarianceError::Empty)?.clone();
-        others.for_each(|other| sum.add(other));
+        Self::estimate_of_folds(aggregate, task, |index| index != fold)
+    }
+
+    /// Debiases those folds together that `chosen` accepts.
+    ///
+    /// # Errors
+    /// [`CovarianceError`] for another task, or when these folds have no reports.
+    pub(crate) fn estimate_of_folds(
+        aggregate: &Aggregate,
+        task: &Task,
+        chosen: impl Fn(usize) -> bool,
+    ) -> Result<Self, CovarianceError> {
+        let mut folds = aggregate.folds().iter().enumerate().filter(|(index, _)| chosen(*index)).map(|(_, sum)| sum);
+        let mut sum = folds.next().ok_or(CovarianceError::Empty)?.clone();
+        folds.for_each(|other| sum.add(other));
         Self::of_sum(&sum, aggregate, task)
     }
 

@@ -181,11 +181,14 @@ class Recovery(_Comparable):
     components : ndarray of shape (rank, d)
         Orthonormal rows, most variance first.
     eigenvalues : ndarray of shape (rank,)
-        Variances along the components, in the units of the covariance.
+        Variances along the components in the estimate itself, with the bias of the noise, in the units of the
+        covariance.
+    variances : ndarray of shape (rank,) or None
+        The same without that bias, nan for a component that is not above the noise; None with centring.
     total_variance : float
         Trace of the debiased covariance.
     explained_variance_ratio : ndarray of shape (rank,) or None
-        The eigenvalues over the total; None where noise makes the total 0 or less.
+        The variances over the total, 0 for noise; None where noise makes the total 0 or less.
     leverages : ndarray of shape (d,)
         For each feature the sum of its squared loadings, from 0 to 1.
     spectrum : ndarray of shape (d,) or None
@@ -224,6 +227,7 @@ class Recovery(_Comparable):
     rank: int
     components: Floats
     eigenvalues: Floats
+    variances: Floats | None
     total_variance: float
     explained_variance_ratio: Floats | None
     leverages: Floats

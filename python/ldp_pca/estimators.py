@@ -87,8 +87,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal rows, most variance first.
     explained_variance_ : ndarray of shape (n_components,)
-        Variances of the estimate along them. The noise makes the first ones larger than the true variances, and can
-        make others negative.
+        Variances along them, without the bias of the noise; 0 for a component that is not above the noise. With
+        centring those of the estimate, which the noise makes larger, or negative.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         The same over the total variance; NaN where noise makes the total 0 or less.
     mean_ : ndarray of shape (n_features,)
@@ -306,7 +306,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self.aggregate_ = aggregate
         self.recovery_ = found
         self.components_ = found.components
-        self.explained_variance_ = found.eigenvalues
+        self.explained_variance_ = found.eigenvalues if found.variances is None else np.nan_to_num(found.variances)
         ratio = found.explained_variance_ratio
         self.explained_variance_ratio_ = np.full(found.rank, np.nan) if ratio is None else ratio
         self.mean_ = np.zeros(features) if found.mean is None else found.mean.values

@@ -108,6 +108,12 @@ fn describe_answer<'py>(py: Python<'py>, answer: &Answer) -> PyResult<Bound<'py,
     result.set_item("rank", answer.rank)?;
     result.set_item("components", PyArray2::from_vec2(py, &answer.components)?)?;
     result.set_item("eigenvalues", array(py, &answer.eigenvalues))?;
+    // As sklearn has them: none is nan.
+    let variances = answer
+        .variances
+        .as_ref()
+        .map(|variances| variances.iter().map(|variance| variance.unwrap_or(f64::NAN)).collect::<Vec<f64>>());
+    result.set_item("variances", variances.as_deref().map(|variances| array(py, variances)))?;
     result.set_item("total_variance", answer.total_variance)?;
     result.set_item("explained_variance", answer.explained_variance.as_deref().map(|shares| array(py, shares)))?;
     result.set_item("leverages", array(py, &answer.leverages))?;

@@ -113,6 +113,8 @@ pub enum Perturbation {
     Directions {
         /// The factor.
         gain: f64,
+        /// `E s^4` of its coordinate s along x, for a unit vector x: 3 where x plays no part.
+        fourth_moment: f64,
         /// The choice among the candidates, by the rank of their scores.
         weights: Weights,
     },

@@ -58,9 +58,11 @@
 
 mod bulk;
 mod chain;
+mod form;
 mod spiked;
 
 pub use bulk::NoiseBulk;
+pub(crate) use form::LinearForm;
 pub use spiked::SpikedCovariance;
 
 use nalgebra::DMatrix;

@@ -33,6 +33,8 @@ mod bootstrap;
 mod closed_form;
 mod denoise;
 mod fantope;
+mod held_out;
+mod method;
 mod outcome;
 mod pca;
 mod penalty;
@@ -44,13 +46,13 @@ mod tests;
 #[doc(hidden)]
 pub use admm::{AdmmSettings, solve_admm};
 pub use answer::{
-    Algorithm, Answer, AnswerError, Baseline, Baselines, ComponentInterval, Confidence, MeanAnswer, Method, Question,
+    Algorithm, Answer, AnswerError, Baseline, Baselines, ComponentInterval, Confidence, MeanAnswer, Question,
     ScoredPenalty, SparseAnswer, answer,
 };
 #[doc(hidden)]
 pub use answer::{
-    Decomposition, Part, Reference, ReferenceAnswer, ReferenceComparison, Solver, Source, Step, Stop, Unfinished,
-    Watch, When, components,
+    Decomposition, HeldOutUse, Part, Reference, ReferenceAnswer, ReferenceComparison, Solver, Source, Step, Stop,
+    ThresholdedAnswer, Unfinished, Watch, When, components,
 };
 #[doc(hidden)]
 pub use bootstrap::FEWEST_REPLICATES;
@@ -64,6 +66,9 @@ pub use denoise::{Loss, denoise};
 pub use fantope::FantopeProblem;
 #[doc(hidden)]
 pub use fantope::{FantopeProjection, dual_bound, project_onto_fantope, soft_threshold};
+#[doc(hidden)]
+pub use held_out::{Fit, HeldOut, HeldOutAnswer, Measured};
+pub use method::Method;
 #[doc(hidden)]
 pub use outcome::{Certificate, DualMatrix, HistoryEntry};
 pub use outcome::{FantopeSolution, Progress, SolverStatus};

@@ -131,12 +131,13 @@ impl Recover {
         task: &Task,
         progress: &mut Progress,
     ) -> Result<Answer> {
-        let SparseArguments { sparse, penalty, path, solver } = &self.sparse;
+        let SparseArguments { method, sparse, penalty, path, solver } = &self.sparse;
         let question = Question {
             penalty: sparse.then(|| penalty.clone()),
             solver: solver.solver(),
             path: path.map(Into::into),
             baselines: if self.plot.is_some() || self.reference.is_some() { When::Always } else { When::Quick },
+            held_out: method.held_out(),
             predict: true,
             bootstrap: self.bootstrap,
             bootstrap_seed: self.bootstrap_seed,
@@ -198,7 +199,7 @@ fn figure<'a>(answer: &'a Answer, spectrum: &'a [f64]) -> Figure<'a> {
         title: format!(
             "{} {} components of {} features",
             answer.rank,
-            if sparse.is_some() { "sparse" } else { "principal" },
+            if answer.penalty().is_some() { "sparse" } else { "principal" },
             answer.dimension
         ),
         subtitle: format!(
@@ -218,6 +219,6 @@ fn figure<'a>(answer: &'a Answer, spectrum: &'a [f64]) -> Figure<'a> {
             let scored = points.iter().map(|scored| &scored.point);
             scored.map(|point| (point.penalty.value(), point.mean_score, point.standard_error)).collect()
         }),
-        penalty: sparse.map(|sparse| sparse.penalty),
+        penalty: answer.penalty(),
     }
 }

@@ -1,13 +1,36 @@
-//! The arguments of the sparse method.
+//! The arguments of the method: chosen, plain or sparse.
 
-use clap::Args;
-use ldp_pca::recovery::PenaltyChoice;
+use clap::{Args, ValueEnum};
+use ldp_pca::recovery::{HeldOutUse, PenaltyChoice};
 
 use crate::parameters;
 use crate::solver::SolverArguments;
 
+/// The method of components that are not asked to be sparse.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(super) enum MethodChoice {
+    /// The one that captures most in reports held out, where the task has folds
+    #[default]
+    Auto,
+    /// Plain principal components
+    Pca,
+}
+
+impl MethodChoice {
+    pub(super) fn held_out(self) -> HeldOutUse {
+        match self {
+            Self::Auto => HeldOutUse::Choose,
+            Self::Pca => HeldOutUse::Measure,
+        }
+    }
+}
+
 #[derive(Args)]
 pub(super) struct SparseArguments {
+    /// The method: auto compares plain components with sparse ones on reports held out, where the task has folds, and
+    /// takes another than plain ones only if it captures more
+    #[arg(long, value_enum, default_value_t, conflicts_with = "sparse")]
+    pub(super) method: MethodChoice,
     /// Recover sparse components, by the Fantope program
     #[arg(long)]
     pub(super) sparse: bool,

@@ -2,8 +2,8 @@
 
 use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
-    Answer, Confidence, FEWEST_REPLICATES, Part, PathPoint, ReferenceComparison, ScoredPenalty, SolverStatus,
-    SparseAnswer, Unfinished,
+    Answer, Confidence, FEWEST_REPLICATES, Fit, HeldOutAnswer, Method, Part, PathPoint, ReferenceComparison,
+    ScoredPenalty, SolverStatus, SparseAnswer, Unfinished,
 };
 
 use super::denoising::CovarianceResult;
@@ -31,7 +31,9 @@ impl RecoverResult {
         if let Some(found) = &answer.sparse {
             text += &sparse(answer, found);
         }
+        text += &thresholded(answer);
         text += &answer.path.as_deref().map(path).unwrap_or_default();
+        text += &held_out(answer);
         text += &predicted(answer);
         text += &answer.confidence.as_ref().map(|found| confidence(answer, found)).unwrap_or_default();
         text += &self.compared.as_ref().map(|compared| reference(answer, compared)).unwrap_or_default();
@@ -54,16 +56,25 @@ fn components(answer: &Answer) -> String {
         answer.method.name(),
         answer.noise_deviation
     ) + &about(answer);
-    for (index, (component, value)) in answer.components.iter().zip(&answer.eigenvalues).enumerate() {
-        let share = answer.explained_variance.as_ref().map(|shares| format!(" ({:.1} %)", 100.0 * shares[index]));
+    for (index, component) in answer.components.iter().enumerate() {
         text += &format!(
-            "  {}. variance {value:.5}{}:  {}\n",
+            "  {}. {}:  {}\n",
             index + 1,
-            share.unwrap_or_default(),
+            variance(answer, index),
             largest_loadings(component, &answer.feature_names)
         );
     }
     text
+}
+
+/// The variance along a component, without the bias of the noise where its law is known, and its share.
+fn variance(answer: &Answer, index: usize) -> String {
+    let share = answer.explained_variance.as_ref().map(|shares| format!(" ({:.1} %)", 100.0 * shares[index]));
+    match answer.variances.as_ref().map(|variances| variances[index]) {
+        Some(None) => "noise".to_owned(),
+        Some(Some(variance)) => format!("variance {variance:.5}{}", share.unwrap_or_default()),
+        None => format!("variance {:.5}{}", answer.eigenvalues[index], share.unwrap_or_default()),
+    }
 }
 
 fn about(answer: &Answer) -> String {
@@ -83,7 +94,68 @@ fn explained(answer: &Answer) -> String {
     let (Some(total), Some(shares)) = (answer.total_variance, &answer.explained_variance) else {
         return String::new();
     };
-    format!("explained   {:.1} % of a total variance of {total:.4}\n", 100.0 * shares.iter().sum::<f64>())
+    let error = answer.total_variance_error.map(|error| format!(" ± {error:.4}")).unwrap_or_default();
+    format!("explained   {:.1} % of a total variance of {total:.4}{error}\n", 100.0 * shares.iter().sum::<f64>())
+}
+
+/// What the components capture in reports that they were not found from, and what other methods do.
+fn held_out(answer: &Answer) -> String {
+    let Some(held_out) = &answer.held_out else { return String::new() };
+    let Some(chosen) = held_out.chosen() else { return String::new() };
+    let captured = &chosen.captured;
+    let mut text = format!(
+        "held out    {} capture {:.5} of the variance ({:.0} %: {:.5} to {:.5}), found without\n            \
+         one of {} folds and measured on it\n",
+        called(&chosen.fit),
+        captured.value,
+        100.0 * held_out.level,
+        captured.interval.lower,
+        captured.interval.upper,
+        held_out.folds
+    );
+    let from_plain = |answer: &HeldOutAnswer| {
+        let difference = answer.difference?;
+        Some(format!("{} {:+.5} ± {:.5}", called(&answer.fit), difference.value, difference.standard_error))
+    };
+    let best = |method: Method| {
+        let of_method = held_out.answers.iter().filter(|answer| answer.fit.method == method);
+        of_method.max_by(|a, b| a.captured.value.total_cmp(&b.captured.value)).and_then(from_plain)
+    };
+    let compared: Vec<String> = [Method::SoftThreshold, Method::Fantope].into_iter().filter_map(best).collect();
+    if !compared.is_empty() {
+        text += &format!("against     plain components: {} (± one standard error)\n", compared.join(", "));
+    }
+    if held_out.answers.len() > 2 {
+        text += &format!(
+            "chosen      {} of {} answers{}\n",
+            called(&chosen.fit),
+            held_out.answers.len(),
+            if chosen.difference.is_none() { ": no other captures more by a standard error" } else { "" }
+        );
+    }
+    text
+}
+
+fn called(fit: &Fit) -> String {
+    match fit.method {
+        Method::SoftThreshold => format!("soft-thresholding (penalty factor {:.3})", fit.factor),
+        Method::Fantope => format!("the Fantope program (penalty factor {:.3})", fit.factor),
+        _ => "plain components".to_owned(),
+    }
+}
+
+/// The features of a thresholded estimate.
+fn thresholded(answer: &Answer) -> String {
+    let Some(found) = &answer.soft_threshold else { return String::new() };
+    let order = descending(&answer.leverages).into_iter().take(found.rows.len());
+    let named = order.map(|row| format!("{} {:.2}", answer.feature_names[row], answer.leverages[row]));
+    format!(
+        "sparse      {} features with penalty {:.3e} (chosen on reports held out), soft-thresholding\n\
+         leverages   {}\n",
+        found.rows.len(),
+        found.penalty,
+        first(named, SHOWN_SUPPORT)
+    )
 }
 
 fn warning(answer: &Answer) -> String {
@@ -92,7 +164,7 @@ fn warning(answer: &Answer) -> String {
     if buried == 0 {
         return String::new();
     }
-    let of_what = if answer.sparse.is_some() { " on as many features" } else { "" };
+    let of_what = if answer.penalty().is_some() { " on as many features" } else { "" };
     format!(
         "warning     {buried} of them cannot be distinguished from noise, which alone gives a variance of \
          {edge:.5}{of_what}: collect more reports, or ask for fewer components\n"
@@ -151,6 +223,7 @@ fn sparse(answer: &Answer, sparse: &SparseAnswer) -> String {
         match sparse.penalty_choice {
             "cv" => "cross-validated",
             "value" => "as given",
+            "held-out" => "chosen on reports held out",
             _ => "from the noise level",
         },
         sparse.status.name(),
@@ -213,7 +286,7 @@ fn path(points: &[PathPoint]) -> String {
 
 /// The predicted error, or why there is none.
 fn predicted(answer: &Answer) -> String {
-    let why = match (&answer.predicted, &answer.sparse, answer.centred) {
+    let why = match (&answer.predicted, answer.penalty(), answer.centred) {
         (Some(Prediction { sin_theta_squared, uninformed, .. }), None, _) => {
             return format!("predicted   {}\n", on_scale(*sin_theta_squared, *uninformed));
         }
@@ -230,6 +303,9 @@ fn predicted(answer: &Answer) -> String {
 fn unfinished(answer: &Answer, &Unfinished { part, done, of }: &Unfinished) -> String {
     let (done, of) = (grouped(done), of.map(grouped).unwrap_or_default());
     let what = match part {
+        Part::HeldOut => {
+            format!("{done} of {of} problems of the comparison on reports held out: nothing was compared")
+        }
         Part::Penalty => format!("{done} of {of} problems of cross-validation: the penalty is that of `auto`"),
         Part::Solution => format!("{done} iterations: the gap is certified, and wider than --tolerance"),
         Part::Path => format!("{done} of {of} penalties of the path"),
@@ -251,7 +327,8 @@ fn confidence(answer: &Answer, confidence: &Confidence) -> String {
         100.0 * confidence.level,
         confidence.replicates
     );
-    if let Some(SparseAnswer { rows, .. }) = &answer.sparse {
+    let sparse = answer.sparse.as_ref().map(|sparse| &sparse.rows);
+    if let Some(rows) = sparse.or(answer.soft_threshold.as_ref().map(|found| &found.rows)) {
         let stability =
             |&row: &usize| format!("{} {:.0} %", answer.feature_names[row], 100.0 * confidence.support_stability[row]);
         text += &format!("stability   {}\n", first(rows.iter().map(stability), SHOWN_SUPPORT));

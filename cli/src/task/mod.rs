@@ -47,9 +47,10 @@ pub(super) struct New {
     #[arg(long, value_name = "WEIGHT", value_parser = centring, num_args = 0..=1)]
     #[arg(default_missing_value = "0.25", allow_negative_numbers = true)]
     centre: Option<Centring>,
-    /// The number of independent sums that reports are split into, for cross-validation
-    #[arg(long, default_value_t = 1)]
-    folds: u32,
+    /// The number of independent sums that reports are split into, for answers to be measured on reports that they were
+    /// not found from [default: 10, or 2 beyond 1,000 features]
+    #[arg(long)]
+    folds: Option<u32>,
     /// Where to write the task
     #[arg(short, long, value_parser = Target::parser(Kind::Task))]
     output: Target,
@@ -184,7 +185,10 @@ fn hint(task: &Task) -> String {
 impl New {
     fn run(self) -> Result<()> {
         let schema = files::schema(&self.schema)?;
-        let folds = Folds::new(self.folds).map_err(|error| CliError::Usage(error.to_string()))?;
+        let folds = match self.folds {
+            Some(folds) => Folds::new(folds).map_err(|error| CliError::Usage(error.to_string()))?,
+            None => Folds::usual(schema.dimension()),
+        };
         let spec = self.mechanism.spec()?;
         let task = Task::new(schema, self.bounding, spec, folds)
             .and_then(|task| match self.centre {

@@ -157,10 +157,12 @@ impl DoubleCap {
     /// The factor by which the record's own direction stands out: `E[z z^T] / scale^2 = I + gain u u^T`.
     #[must_use]
     pub fn gain(&self) -> f64 {
-        *self.gain.get_or_init(|| {
-            let inside = self.weights.of_cap() as f64 / self.weights.total as f64;
-            KEPT * gain::gain(self.candidates, self.cap, inside)
-        })
+        *self.gain.get_or_init(|| KEPT * gain::gain(self.candidates, self.cap, self.cap_probability()))
+    }
+
+    /// The probability of a report from the cap.
+    fn cap_probability(&self) -> f64 {
+        self.weights.of_cap() as f64 / self.weights.total as f64
     }
 
     /// The number of candidates, J.
@@ -285,7 +287,8 @@ impl Estimator for DoubleCap {
     }
 
     fn perturbation(&self) -> Perturbation {
-        Perturbation::Directions { gain: self.gain(), weights: self.weights }
+        let excess = gain::fourth_moment(self.candidates, self.cap, self.cap_probability()) - 3.0;
+        Perturbation::Directions { gain: self.gain(), fourth_moment: 3.0 + KEPT * excess, weights: self.weights }
     }
 
     fn entry_deviation(&self) -> f64 {

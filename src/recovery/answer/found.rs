@@ -1,20 +1,23 @@
 //! Everything found about components, in a form for programs: docs/recover.md has the meaning of every key.
 
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
+use super::super::denoise::split_spectrum;
+use super::super::held_out::used_rows;
 use super::super::{
-    Bootstrap, BootstrapError, Components, CrossValidation, CrossValidationPoint, FantopeSolution, Interval, PathPoint,
-    Penalty, PenaltySelection, Rank, RecoveryError, SolverStatus, principal_components, soft_threshold,
-    sparse_noise_edge,
+    Bootstrap, BootstrapError, Components, CrossValidation, CrossValidationPoint, FantopeSolution, HeldOut, Interval,
+    Method, PathPoint, Penalty, PenaltySelection, Rank, RecoveryError, SolverStatus, principal_components,
+    soft_threshold, sparse_noise_edge,
 };
 use super::{AnswerError, Source};
 use crate::covariance::{Covariance, Mean};
-use crate::linalg::symmetric_eigenvalues;
+use crate::linalg::symmetric_eigen;
 use crate::mechanism::HostilePull;
+use crate::noise_law::{LinearForm, NoiseLaw};
 use crate::prediction::Prediction;
 use crate::record::Bounding;
-use crate::subspace::{Subspace, sin_theta_squared};
+use crate::subspace::{Subspace, orient_columns_in_place, sin_theta_squared};
 use crate::task::Task;
 
 /// The coverage of the intervals.
@@ -35,12 +38,21 @@ pub struct Answer {
     pub dimension: usize,
     /// The number of components, k.
     pub rank: usize,
-    /// Variances along the components, in the units of the covariance.
+    /// Variances along the components in the estimate itself, with the bias of the noise, in the units of the
+    /// covariance.
     pub eigenvalues: Vec<f64>,
+    /// The same without that bias: estimates of the population's, none for a component that is not above the noise.
+    /// Where the law of the noise is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variances: Option<Vec<Option<f64>>>,
     /// Trace of the debiased covariance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_variance: Option<f64>,
-    /// The variances over the total; none where noise makes the total 0 or less.
+    /// A bound on its standard error, where the law of the noise is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_variance_error: Option<f64>,
+    /// The shares of the total that the components hold, 0 for those that are noise; none where noise makes the total 0
+    /// or less. The total is not taken to be less than the components hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explained_variance: Option<Vec<f64>>,
     /// One list of d loadings per component.
@@ -62,6 +74,13 @@ pub struct Answer {
     /// Details of sparse components.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sparse: Option<SparseAnswer>,
+    /// Details of the components of a thresholded estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub soft_threshold: Option<ThresholdedAnswer>,
+    /// The variance that methods capture in reports that they have not seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[doc(hidden)]
+    pub held_out: Option<HeldOut>,
     /// The solution for every penalty of a sequence, largest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Vec<PathPoint>>,
@@ -81,18 +100,6 @@ pub struct Answer {
     /// kept.
     #[serde(skip)]
     pub gap: Option<f64>,
-}
-
-/// A method of recovery.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Method {
-    /// Plain principal components.
-    #[default]
-    Pca,
-    /// Sparse ones, by the Fantope program.
-    Fantope,
 }
 
 /// A part of an answer that time did not suffice for.
@@ -115,6 +122,10 @@ pub struct Unfinished {
 pub enum Part {
     /// Cross-validation of the penalty: where it is unfinished, the penalty is that of `auto`.
     Penalty,
+    /// Comparing methods on reports held out: where it is unfinished, the components are those that were asked for, or
+    /// plain ones.
+    #[serde(rename = "held-out")]
+    HeldOut,
     /// The sparse solution: where it is unfinished, its certified gap is wider than asked for.
     Solution,
     /// The sequence of penalties.
@@ -182,6 +193,27 @@ pub struct SparseAnswer {
     /// Simpler methods on the same estimate.
     #[serde(flatten)]
     pub baselines: Option<Baselines>,
+}
+
+/// Plain components of the estimate after soft-thresholding.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[doc(hidden)]
+pub struct ThresholdedAnswer {
+    /// In the units of the covariance.
+    pub penalty: f64,
+    /// The names of the features that the components use.
+    pub support: Vec<String>,
+    /// Their rows, ascending from 0.
+    #[serde(skip)]
+    pub rows: Vec<usize>,
+}
+
+/// The method that found an answer's components, with its penalty.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Found {
+    Plain,
+    Thresholded(Penalty),
+    Sparse(Penalty),
 }
 
 /// One penalty of cross-validation.
@@ -266,11 +298,34 @@ impl Answer {
         self.sparse.as_ref().map_or(SolverStatus::Optimal, |sparse| sparse.status)
     }
 
+    /// The penalty of sparse components; none for plain ones.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn penalty(&self) -> Option<f64> {
+        let thresholded = self.soft_threshold.as_ref().map(|thresholded| thresholded.penalty);
+        self.sparse.as_ref().map(|sparse| sparse.penalty).or(thresholded)
+    }
+
+    /// How the components were found.
+    pub(super) fn found(&self) -> Result<Found, RecoveryError> {
+        Ok(match self.penalty().map(Penalty::new).transpose()? {
+            None => Found::Plain,
+            Some(penalty) if self.sparse.is_some() => Found::Sparse(penalty),
+            Some(penalty) => Found::Thresholded(penalty),
+        })
+    }
+
     /// The edge that the variances must exceed.
     #[must_use]
     #[doc(hidden)]
     pub fn edge(&self) -> f64 {
-        self.sparse.as_ref().map_or(self.noise_edge, |sparse| sparse.noise_edge)
+        match (&self.sparse, &self.soft_threshold) {
+            (Some(sparse), _) => sparse.noise_edge,
+            (None, Some(thresholded)) => {
+                sparse_noise_edge(self.noise_deviation, self.dimension, thresholded.rows.len(), self.noise_edge)
+            }
+            (None, None) => self.noise_edge,
+        }
     }
 
     /// The components as columns, d × k.
@@ -283,11 +338,10 @@ impl Answer {
     #[must_use]
     #[doc(hidden)]
     pub fn with_components(self, components: Vec<Vec<f64>>, eigenvalues: Vec<f64>) -> Self {
-        let total = self.total_variance.filter(|&total| total > 0.0);
         let leverage = |row: usize| components.iter().map(|component| component[row].powi(2)).sum();
         Self {
             rank: components.len(),
-            explained_variance: total.map(|total| eigenvalues.iter().map(|eigenvalue| eigenvalue / total).collect()),
+            explained_variance: shares(&eigenvalues, self.total_variance),
             leverages: (0..self.dimension).map(leverage).collect(),
             eigenvalues,
             components,
@@ -322,6 +376,55 @@ impl Answer {
             gap: (rank < all.len()).then(|| all[rank - 1] - all[rank]),
             ..answer
         }
+    }
+
+    /// The same with the variances that the population has along the components, by the law of the noise.
+    pub(super) fn without_noise(self, law: Option<NoiseLaw>) -> Self {
+        let (Some(trace), Some(law)) = (self.total_variance, law) else { return self };
+        let (dimension, rank) = (self.dimension, self.rank);
+        let variances: Vec<Option<f64>> = match (&self.spectrum, self.support_size()) {
+            (Some(spectrum), None) if spectrum.len() == dimension => {
+                let above = split_spectrum(&DVector::from_column_slice(spectrum), &law).eigenvalues;
+                (0..rank).map(|index| above.get(index).copied()).collect()
+            }
+            // On the rows of a sparse answer there is as much noise as in so many features.
+            (_, support) => {
+                let rest = trace - self.eigenvalues.iter().sum::<f64>();
+                let level = rest / dimension.saturating_sub(rank).max(1) as f64;
+                let bulk = law.bulk(level, support.unwrap_or(dimension).saturating_sub(rank).max(1));
+                let edge = self.edge();
+                self.eigenvalues.iter().map(|&value| bulk.eigenvalue(value).filter(|_| value > edge)).collect()
+            }
+        };
+        let form = LinearForm { squared_norm: dimension as f64, value: trace, energy: trace };
+        let held: Vec<f64> = variances.iter().map(|variance| variance.unwrap_or(0.0)).collect();
+        Self {
+            explained_variance: shares(&held, self.total_variance),
+            total_variance_error: Some(law.form_variance(&form).max(0.0).sqrt()),
+            variances: Some(variances),
+            ..self
+        }
+    }
+
+    /// The number of features that take part; none for plain components.
+    fn support_size(&self) -> Option<usize> {
+        let thresholded = self.soft_threshold.as_ref().map(|thresholded| thresholded.rows.len());
+        self.sparse.as_ref().map(|sparse| sparse.rows.len()).or(thresholded)
+    }
+
+    /// Plain components of the estimate after thresholding, with the variances along them in the estimate itself.
+    pub(super) fn with_thresholded(
+        self,
+        penalty: Penalty,
+        thresholded: &Components,
+        estimate: &DMatrix<f64>,
+    ) -> Result<Self, AnswerError> {
+        let rows = used_rows(&thresholded.vectors);
+        let support = rows.iter().filter_map(|&row| self.feature_names.get(row).cloned()).collect();
+        let details = ThresholdedAnswer { penalty: penalty.value(), support, rows };
+        let (vectors, variances) = along_variances(&thresholded.vectors, estimate)?;
+        let answer = self.with_components(columns(&vectors), variances.as_slice().to_vec());
+        Ok(Self { method: Method::SoftThreshold, soft_threshold: Some(details), ..answer })
     }
 
     pub(super) fn with_sparse(
@@ -376,23 +479,12 @@ impl Part {
     pub fn name(self) -> &'static str {
         match self {
             Self::Penalty => "penalty",
+            Self::HeldOut => "held-out",
             Self::Solution => "solution",
             Self::Path => "path",
             Self::Baselines => "baselines",
             Self::Bootstrap => "bootstrap",
             Self::Reference => "reference",
-        }
-    }
-}
-
-impl Method {
-    /// The key for programs: `pca` or `fantope`.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pca => "pca",
-            Self::Fantope => "fantope",
         }
     }
 }
@@ -433,12 +525,8 @@ impl Baseline {
         names: &[String],
     ) -> Result<Self, AnswerError> {
         // In the estimate itself, which thresholding has changed, so that the methods compare.
-        let mut block = components.vectors.tr_mul(&(estimate * &components.vectors));
-        block.fill_lower_triangle_with_upper_triangle();
-        let variances = symmetric_eigenvalues(&block).map_err(RecoveryError::from)?;
-        // Rows that thresholding has cut off come out of the decomposition as rounding.
-        let rows: Vec<usize> =
-            (0..estimate.nrows()).filter(|&row| components.vectors.row(row).norm() > 1e-10).collect();
+        let (_, variances) = along_variances(&components.vectors, estimate)?;
+        let rows = used_rows(&components.vectors);
         let subspace = Subspace::new(&components.vectors)?;
         Ok(Self {
             eigenvalues: variances.as_slice().to_vec(),
@@ -467,6 +555,31 @@ impl Confidence {
             loading_errors: columns(&outcome.loading_errors),
         })
     }
+}
+
+/// The basis of the span of these components that diagonalises the estimate, most variance first, exactly 0 on rows
+/// that they do not use, and those variances.
+fn along_variances(
+    components: &DMatrix<f64>,
+    estimate: &DMatrix<f64>,
+) -> Result<(DMatrix<f64>, DVector<f64>), RecoveryError> {
+    let mut block = components.tr_mul(&(estimate * components));
+    block.fill_lower_triangle_with_upper_triangle();
+    let eigen = symmetric_eigen(&block)?;
+    let inside = components * eigen.vectors;
+    let mut vectors = DMatrix::zeros(components.nrows(), components.ncols());
+    for row in used_rows(components) {
+        vectors.set_row(row, &inside.row(row));
+    }
+    orient_columns_in_place(&mut vectors);
+    Ok((vectors, eigen.values))
+}
+
+/// The shares of a total, which is at least what its parts hold.
+fn shares(parts: &[f64], total: Option<f64>) -> Option<Vec<f64>> {
+    let held: f64 = parts.iter().map(|part| part.max(0.0)).sum();
+    let total = total.filter(|&total| total > 0.0)?.max(held);
+    Some(parts.iter().map(|part| part / total).collect())
 }
 
 fn columns(matrix: &DMatrix<f64>) -> Vec<Vec<f64>> {

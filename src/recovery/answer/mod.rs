@@ -22,8 +22,8 @@ mod tests;
 mod watch;
 
 pub use found::{
-    Answer, Baseline, Baselines, ComponentInterval, Confidence, MeanAnswer, Method, Part, ScoredPenalty, SparseAnswer,
-    Unfinished,
+    Answer, Baseline, Baselines, ComponentInterval, Confidence, MeanAnswer, Part, ScoredPenalty, SparseAnswer,
+    ThresholdedAnswer, Unfinished,
 };
 pub use reference::{Reference, ReferenceAnswer, ReferenceComparison};
 pub use watch::{Step, Stop, Watch};
@@ -37,12 +37,15 @@ use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use self::found::Found;
 use self::watch::{Watched, unreasoned};
 use super::bootstrap::bootstrap_until;
+use super::held_out::used_rows;
 use super::{
-    AdmmSettings, BootstrapError, BootstrapProgress, Components, FantopeProblem, FantopeSolution, FantopeSolver,
-    PathPoint, Penalty, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, Progress, Rank, RecoveryError,
-    SolverSettings, SolverStatus, SubspaceEstimate, principal_components, solve_admm,
+    AdmmSettings, BootstrapError, BootstrapProgress, Components, FantopeProblem, FantopeSolution, FantopeSolver, Fit,
+    HeldOut, Method, PathPoint, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, Progress, Rank,
+    RecoveryError, SolverSettings, SolverStatus, SubspaceEstimate, default_penalty, principal_components,
+    soft_threshold, solve_admm,
 };
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
@@ -62,6 +65,10 @@ const METHODS: usize = 2;
 /// Duality gap to which replicates are solved: far below their differences through noise.
 const REPLICATE_TOLERANCE: f64 = 1e-4;
 
+/// Iterations for one sparse problem of a comparison on reports held out: what is found after so many is measured as it
+/// is, so that penalties far too small for the noise, whose problems are the hardest, do not take all the time.
+const MOST_ITERATIONS: usize = 300;
+
 /// A question about an estimate. [`Question::new`] asks only for plain components.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -76,6 +83,8 @@ pub struct Question {
     pub path: Option<usize>,
     /// Whether to add simpler methods on the same estimate beside sparse components.
     pub baselines: When,
+    /// What to do with reports held out, where there are folds, up to 2,000 features.
+    pub held_out: HeldOutUse,
     /// Whether the error is predicted, up to 2,000 features and where the law of the noise is known.
     pub predict: bool,
     /// How often the noise is drawn again, for an interval of the error.
@@ -97,6 +106,19 @@ pub enum When {
     Quick,
     /// Always.
     Always,
+}
+
+/// What reports that an answer was not found from are used for.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeldOutUse {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Measuring the variance that the components capture.
+    Measure,
+    /// The same, and choosing the method and its penalty, where the question has no penalty.
+    Choose,
 }
 
 /// The solver's algorithm and stopping rules.
@@ -150,12 +172,15 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
         return Err(AnswerError::NoLaw);
     }
     let mut watch = Watched::new(watch);
-    let mut answer = question.components(source, &mut watch)?;
+    let mut answer = question.components(source, &mut watch)?.without_noise(source.law());
     if answer.status() == SolverStatus::Cancelled {
         return Ok(answer);
     }
-    let penalty = answer.sparse.as_ref().map(|sparse| Penalty::new(sparse.penalty)).transpose()?;
-    if penalty.is_some() {
+    let compared = question.held_out == HeldOutUse::Choose && question.penalty.is_none();
+    if question.held_out != HeldOutUse::Nothing && !compared {
+        answer.held_out = question.measure(&answer, source, &mut watch)?;
+    }
+    if answer.sparse.is_some() {
         if let Some(points) = question.path {
             answer.path = question.solve_path(points, source, &mut watch)?;
         }
@@ -172,7 +197,7 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
         }
     }
     if let (Some(replicates), Some(law)) = (question.bootstrap, law) {
-        answer.confidence = question.confidence(matrix, &law, penalty, replicates, &mut watch)?;
+        answer.confidence = question.confidence(matrix, &law, answer.found()?, replicates, &mut watch)?;
     }
     answer.unfinished = watch.unfinished;
     Ok(answer)
@@ -184,7 +209,7 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
 /// [`AnswerError::UnknownNoise`], [`AnswerError::Penalty`], [`AnswerError::Recovery`].
 pub fn components(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) -> Result<Answer, AnswerError> {
     let mut watch = Watched::new(watch);
-    let answer = question.components(source, &mut watch)?;
+    let answer = question.components(source, &mut watch)?.without_noise(source.law());
     Ok(Answer { unfinished: watch.unfinished, ..answer })
 }
 
@@ -223,7 +248,8 @@ impl Decomposition {
     /// [`RecoveryError::RankExceedsDimension`].
     pub fn leading(&self, rank: Rank, predicted: bool) -> Result<Answer, AnswerError> {
         rank.check(self.components.values.len())?;
-        let mut answer = self.facts.clone().with_plain(&self.components, rank);
+        let law = self.law.as_ref().map(|(_, law)| *law);
+        let mut answer = self.facts.clone().with_plain(&self.components, rank).without_noise(law);
         if let (Some((spectrum, law)), true) = (&self.law, predicted) {
             answer.predicted = Some(predict(spectrum, rank, law)?);
         }
@@ -241,6 +267,7 @@ impl Question {
             solver: Solver::default(),
             path: None,
             baselines: When::Never,
+            held_out: HeldOutUse::Nothing,
             predict: false,
             bootstrap: None,
             bootstrap_seed: 1,
@@ -259,17 +286,100 @@ impl Question {
     }
 
     fn components(&self, source: Source<'_>, watch: &mut Watched<'_, '_>) -> Result<Answer, AnswerError> {
-        let matrix = source.matrix();
-        let Some(choice) = &self.penalty else {
-            return Ok(Answer::facts(source).with_plain(&principal_components(matrix, self.rank)?, self.rank));
-        };
-        let (choice, selection) = self.select(choice, source, watch)?;
-        let problem = FantopeProblem::new(matrix, self.rank, selection.penalty)?;
+        let plain =
+            || Ok(Answer::facts(source).with_plain(&principal_components(source.matrix(), self.rank)?, self.rank));
+        match &self.penalty {
+            Some(choice) => {
+                let (choice, selection) = self.select(choice, source, watch)?;
+                self.sparse(choice, &selection, source, watch)
+            }
+            None if self.held_out == HeldOutUse::Choose => {
+                let Some(mut held_out) = self.compare(&HeldOut::candidates(), source, watch)? else { return plain() };
+                let answer = self.fitted(held_out.choose(), source, watch)?;
+                Ok(Answer { held_out: Some(held_out), ..answer })
+            }
+            None => plain(),
+        }
+    }
+
+    /// The components of a method that was chosen on reports held out.
+    fn fitted(&self, fit: Fit, source: Source<'_>, watch: &mut Watched<'_, '_>) -> Result<Answer, AnswerError> {
+        let (matrix, facts) = (source.matrix(), Answer::facts(source));
+        let penalty = default_penalty(facts.noise_deviation, matrix.nrows(), fit.factor)?;
+        match fit.method {
+            Method::Pca => Ok(facts.with_plain(&principal_components(matrix, self.rank)?, self.rank)),
+            Method::SoftThreshold => {
+                let components = principal_components(&soft_threshold(matrix, penalty), self.rank)?;
+                facts.with_thresholded(penalty, &components, matrix)
+            }
+            Method::Fantope => {
+                let selection = PenaltySelection { penalty, cross_validation: None };
+                self.sparse("held-out", &selection, source, watch)
+            }
+        }
+    }
+
+    fn sparse(
+        &self,
+        choice: &'static str,
+        selection: &PenaltySelection,
+        source: Source<'_>,
+        watch: &mut Watched<'_, '_>,
+    ) -> Result<Answer, AnswerError> {
+        let problem = FantopeProblem::new(source.matrix(), self.rank, selection.penalty)?;
         let solution = self.solver.solve(&problem, &mut |progress| watch.flow(&Step::Solving(*progress)))?;
         if watch.is_late() && solution.status == SolverStatus::BudgetExhausted {
             watch.missing(Part::Solution, solution.iterations, self.solver.max_iterations);
         }
-        Ok(Answer::facts(source).with_sparse(choice, &selection, solution))
+        Ok(Answer::facts(source).with_sparse(choice, selection, solution))
+    }
+
+    /// Measures the method of an answer, beside plain components, on reports held out.
+    fn measure(
+        &self,
+        answer: &Answer,
+        source: Source<'_>,
+        watch: &mut Watched<'_, '_>,
+    ) -> Result<Option<HeldOut>, AnswerError> {
+        let mut fits = vec![Fit::PLAIN];
+        if let Some(penalty) = answer.penalty() {
+            let unit = default_penalty(answer.noise_deviation, answer.dimension, 1.0)?.value();
+            fits.push(Fit { method: answer.method, factor: penalty / unit });
+        }
+        let mut held_out = self.compare(&fits, source, watch)?;
+        if let Some(last) = held_out.as_mut().and_then(|held_out| held_out.answers.last_mut()) {
+            last.chosen = true;
+        }
+        Ok(held_out)
+    }
+
+    /// Compares methods on reports held out; nothing where there are no folds, too many features, or too little time.
+    fn compare(
+        &self,
+        fits: &[Fit],
+        source: Source<'_>,
+        watch: &mut Watched<'_, '_>,
+    ) -> Result<Option<HeldOut>, AnswerError> {
+        let Source::Reports { aggregate, covariance, task } = source else { return Ok(None) };
+        // With one feature there is one answer, and no penalty has a unit.
+        if !(2..=DECOMPOSED).contains(&covariance.matrix().nrows()) {
+            return Ok(None);
+        }
+        let problems = HeldOut::problems(aggregate, fits);
+        if !watch.begin(Part::HeldOut, problems) {
+            return Ok(None);
+        }
+        let settings = SolverSettings { max_iterations: MOST_ITERATIONS, ..self.solver.settings().for_sequence() };
+        let measured = HeldOut::measure(aggregate, covariance, task, self.rank, fits, &settings, &mut |state| {
+            watch.step(&Step::Validating(*state))
+        });
+        match measured {
+            Err(PenaltyError::Cancelled { solved, total }) if watch.is_late() => {
+                watch.missing(Part::HeldOut, solved, total);
+                Ok(None)
+            }
+            measured => Ok(measured?),
+        }
     }
 
     /// The penalty, and the name of the choice that gave it: `auto` where time did not suffice for cross-validation.
@@ -329,12 +439,15 @@ impl Question {
         Ok((!solved.is_empty()).then_some(solved))
     }
 
-    /// Bootstraps the components, sparse when there is a penalty; none where time did not suffice for an interval.
+    /// Bootstraps the components; none where time did not suffice for an interval.
+    ///
+    /// The truth behind a sparse answer may be as sparse as the answer, or as dense as the plain components: nothing
+    /// in the reports decides it. Each replicate is drawn from both, and the interval holds both.
     fn confidence(
         &self,
         matrix: &DMatrix<f64>,
         law: &NoiseLaw,
-        penalty: Option<Penalty>,
+        found: Found,
         replicates: usize,
         watch: &mut Watched<'_, '_>,
     ) -> Result<Option<Confidence>, AnswerError> {
@@ -345,16 +458,27 @@ impl Question {
         let solver = FantopeSolver::new(settings)?;
         let watched = RefCell::new(watch);
         let last = Cell::new(BootstrapProgress { done: 0, replicates });
+        let plain = |matrix: &DMatrix<f64>| principal_components(matrix, self.rank);
         let estimator = |matrix: &DMatrix<f64>| -> Result<Option<SubspaceEstimate>, RecoveryError> {
-            let Some(penalty) = penalty else { return Ok(Some(principal_components(matrix, self.rank)?.into())) };
-            let problem = FantopeProblem::new(matrix, self.rank, penalty)?;
-            let solution = solver
-                .solve_with(&problem, None, &mut |_| watched.borrow_mut().step(&Step::Bootstrapping(last.get())))?;
+            let solution = match found {
+                Found::Plain => return Ok(Some(plain(matrix)?.into())),
+                Found::Thresholded(penalty) => {
+                    let vectors = plain(&soft_threshold(matrix, penalty))?.vectors;
+                    return Ok(Some(SubspaceEstimate { support: used_rows(&vectors), components: vectors }));
+                }
+                Found::Sparse(penalty) => {
+                    let problem = FantopeProblem::new(matrix, self.rank, penalty)?;
+                    solver.solve_with(&problem, None, &mut |_| {
+                        watched.borrow_mut().step(&Step::Bootstrapping(last.get()))
+                    })?
+                }
+            };
             // What was stopped is no replicate.
             Ok(watched.borrow().stop.is_none().then(|| solution.into()))
         };
+        let dense = (found != Found::Plain).then(|| plain(matrix)).transpose()?.map(SubspaceEstimate::from);
         let mut rng = ChaCha12Rng::seed_from_u64(self.bootstrap_seed);
-        let outcome = bootstrap_until(matrix, law, replicates, estimator, &mut rng, |state| {
+        let outcome = bootstrap_until(matrix, law, replicates, estimator, dense.as_ref(), &mut rng, |state| {
             last.set(state);
             watched.borrow_mut().step(&Step::Bootstrapping(state))
         });

@@ -10,6 +10,7 @@ use crate::mechanism::HostilePull;
 use crate::mechanism::MechanismSpec;
 use crate::privacy::tests::epsilon;
 use crate::record::Bounding;
+use crate::recovery::Penalty;
 use crate::recovery::{Denoised, Denoising, Loss, default_penalty, denoise, project_psd};
 use crate::report::Report;
 use crate::schema::Schema;

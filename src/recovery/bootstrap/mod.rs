@@ -15,9 +15,12 @@
 //! error is a random number that the collection has already drawn). Without the first step the interval would ignore
 //! the uncertainty of the eigenvalues, which matters as much as that of the directions.
 //!
-//! *Assumptions*: those of [`NoiseLaw`] and [`denoise`](super::denoise()). With a sparse method the support found is
-//! taken to be the true one: rows of the truth that the method misses are not counted, and a support that changes from
-//! replicate to replicate ([`Bootstrap::support_stability`] well below 1) says that there may be some.
+//! *Assumptions*: those of [`NoiseLaw`] and [`denoise`](super::denoise()).
+//!
+//! A sparse method is biased by its penalty where the truth is not sparse, and a model made of its own answer would
+//! certify that it is. So every replicate of a sparse method is also drawn from a second model, made of the plain
+//! components of the same estimate, which is as dense as the noise makes it. The truth may be either, or between them:
+//! the intervals contain those of both models.
 
 mod estimate;
 mod model;
@@ -70,6 +73,8 @@ pub struct Bootstrap {
     errors: Vec<f64>,
     /// The same with the whole of every component that cannot be distinguished from noise, ascending.
     largest_errors: Vec<f64>,
+    /// The replicates from the second model, where there is one.
+    second: Option<Box<Bootstrap>>,
 }
 
 /// The results of the replicates for one component.
@@ -84,6 +89,8 @@ pub struct ComponentConfidence {
     pub distinguishable: bool,
     /// `1 - ||V^T v||^2` of the replicates, ascending.
     errors: Vec<f64>,
+    /// The same from the second model; empty where there is none.
+    second: Vec<f64>,
 }
 
 /// Bootstraps the components that `estimator` recovers from `estimate` (d × d), whose noise is `law`.
@@ -94,7 +101,8 @@ pub struct ComponentConfidence {
 ///
 /// The intervals are for the error from the components of the population. They assume that the records are an
 /// independent sample of it, that it is isotropic except for a few components, and many features, as
-/// [`denoise`](super::denoise()) does. With a sparse method they also assume that the support found is the true one.
+/// [`denoise`](super::denoise()) does. For a sparse method, whose bias they do not contain, they also assume that the
+/// truth is as sparse as the answer.
 ///
 /// # Errors
 /// [`BootstrapError::Replicates`] for fewer than [`FEWEST_REPLICATES`], [`BootstrapError::Cancelled`] when `progress`
@@ -108,15 +116,17 @@ pub fn bootstrap<R: Rng + ?Sized>(
     rng: &mut R,
     progress: impl FnMut(BootstrapProgress) -> ControlFlow<()>,
 ) -> Result<Bootstrap, BootstrapError> {
-    bootstrap_until(estimate, law, replicates, |matrix| estimator(matrix).map(Some), rng, progress)
+    bootstrap_until(estimate, law, replicates, |matrix| estimator(matrix).map(Some), None, rng, progress)
 }
 
-/// [`bootstrap`] with an estimator that ends it, as `progress` does, by returning nothing.
+/// [`bootstrap`] with an estimator that ends it, as `progress` does, by returning nothing, and with the components of
+/// a second model, if any.
 pub(super) fn bootstrap_until<R: Rng + ?Sized>(
     estimate: &DMatrix<f64>,
     law: &NoiseLaw,
     replicates: usize,
     mut estimator: impl FnMut(&DMatrix<f64>) -> Result<Option<SubspaceEstimate>, RecoveryError>,
+    second: Option<&SubspaceEstimate>,
     rng: &mut R,
     mut progress: impl FnMut(BootstrapProgress) -> ControlFlow<()>,
 ) -> Result<Bootstrap, BootstrapError> {
@@ -126,15 +136,22 @@ pub(super) fn bootstrap_until<R: Rng + ?Sized>(
     let found = estimator(estimate)?.ok_or(BootstrapError::Cancelled(0))?;
     let model = Model::fit(estimate, law, &found)?;
     let mut outcome = Bootstrap::start(&model);
-    for done in 1..=replicates {
-        let perturbed = model.perturbed(rng)?;
-        let Some(recovered) = estimator(&law.draw_with_rng(&perturbed, rng)?)? else { break };
-        outcome.add(&model.components, &recovered)?;
+    let mut second = second.map(|found| Model::fit(estimate, law, found)).transpose()?.map(|model| {
+        let outcome = Bootstrap::start(&model);
+        (model, outcome)
+    });
+    'replicates: for done in 1..=replicates {
+        let models = [Some((&model, &mut outcome)), second.as_mut().map(|(model, outcome)| (&*model, outcome))];
+        for (model, outcome) in models.into_iter().flatten() {
+            let perturbed = model.perturbed(rng)?;
+            let Some(recovered) = estimator(&law.draw_with_rng(&perturbed, rng)?)? else { break 'replicates };
+            outcome.add(&model.components, &recovered)?;
+        }
         if progress(BootstrapProgress { done, replicates }).is_break() {
             break;
         }
     }
-    outcome.finish()
+    outcome.finish(second.map(|(_, outcome)| outcome))
 }
 
 impl Bootstrap {
@@ -154,7 +171,9 @@ impl Bootstrap {
     /// [`BootstrapError::Level`] unless `level` is between 0 and 1, exclusive.
     pub fn interval(&self, level: f64) -> Result<Interval, BootstrapError> {
         let tail = 0.5 * (1.0 - checked_level(level)?);
-        Ok(Interval { lower: quantile(&self.errors, tail), upper: quantile(&self.largest_errors, 1.0 - tail) })
+        let own = Interval { lower: quantile(&self.errors, tail), upper: quantile(&self.largest_errors, 1.0 - tail) };
+        let second = self.second.as_ref().map(|second| second.interval(level)).transpose()?;
+        Ok(second.map_or(own, |second| own.union(second)))
     }
 
     /// The error that is not exceeded with probability `level`: the upper end of the one-sided interval from 0.
@@ -162,7 +181,9 @@ impl Bootstrap {
     /// # Errors
     /// [`BootstrapError::Level`] unless `level` is between 0 and 1, exclusive.
     pub fn upper_bound(&self, level: f64) -> Result<f64, BootstrapError> {
-        Ok(quantile(&self.largest_errors, checked_level(level)?))
+        let own = quantile(&self.largest_errors, checked_level(level)?);
+        let second = self.second.as_ref().map(|second| second.upper_bound(level)).transpose()?;
+        Ok(second.map_or(own, |second| own.max(second)))
     }
 
     /// The median of the replicates' errors: an estimate of the error of the components reported.
@@ -179,8 +200,19 @@ impl ComponentConfidence {
     /// [`BootstrapError::Level`] unless `level` is between 0 and 1, exclusive.
     pub fn interval(&self, level: f64) -> Result<Interval, BootstrapError> {
         let tail = 0.5 * (1.0 - checked_level(level)?);
-        let upper = if self.distinguishable { quantile(&self.errors, 1.0 - tail) } else { 1.0 };
-        Ok(Interval { lower: quantile(&self.errors, tail), upper })
+        let central = |errors: &[f64]| {
+            let upper = if self.distinguishable { quantile(errors, 1.0 - tail) } else { 1.0 };
+            Interval { lower: quantile(errors, tail), upper }
+        };
+        let own = central(&self.errors);
+        Ok(if self.second.is_empty() { own } else { own.union(central(&self.second)) })
+    }
+}
+
+impl Interval {
+    /// The smallest interval that contains both.
+    fn union(self, other: Self) -> Self {
+        Self { lower: self.lower.min(other.lower), upper: self.upper.max(other.upper) }
     }
 }
 
@@ -206,6 +238,7 @@ impl Bootstrap {
             eigenvalue: model.truth.variances()[index],
             distinguishable: model.distinguishable[index],
             errors: vec![],
+            second: vec![],
         };
         Self {
             components: (0..rank).map(component).collect(),
@@ -213,6 +246,7 @@ impl Bootstrap {
             loading_errors: DMatrix::zeros(dimension, rank),
             errors: vec![],
             largest_errors: vec![],
+            second: None,
         }
     }
 
@@ -244,7 +278,14 @@ impl Bootstrap {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Self, BootstrapError> {
+    fn finish(mut self, second: Option<Self>) -> Result<Self, BootstrapError> {
+        if let Some(second) = second {
+            let second = second.finish(None)?;
+            for (component, other) in self.components.iter_mut().zip(&second.components) {
+                component.second.clone_from(&other.errors);
+            }
+            self.second = Some(Box::new(second));
+        }
         let replicates = self.errors.len();
         if replicates < FEWEST_REPLICATES {
             return Err(BootstrapError::Cancelled(replicates));
@@ -376,7 +417,8 @@ mod tests {
         let errors: Vec<f64> = (1..=99).map(f64::from).collect();
         let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} {expected}");
         for (level, lower, upper) in [(0.9, 5.0, 95.0), (0.5, 25.0, 75.0), (0.98, 1.0, 99.0)] {
-            let mut component = ComponentConfidence { eigenvalue: 1.0, distinguishable: true, errors: errors.clone() };
+            let mut component =
+                ComponentConfidence { eigenvalue: 1.0, distinguishable: true, errors: errors.clone(), second: vec![] };
             let found = component.interval(level).unwrap();
             close(found.lower, lower);
             close(found.upper, upper);

@@ -4,15 +4,15 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 
-use super::{PenaltyError, Sequence, SequenceProgress, default_penalty};
+use super::error::PenaltyError;
+use super::level::default_penalty;
+use super::sequence::{Sequence, SequenceProgress};
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
 use crate::linalg::sorted_descending;
-use crate::recovery::{FantopeProblem, Penalty, Rank, SolverSettings};
+use crate::recovery::held_out::{Fit, score};
+use crate::recovery::{Method, Penalty, Rank, SolverSettings};
 use crate::task::Task;
-
-/// The factors `c` of `c τ √(ln d)` that are tried by default, ordinary principal components (0) among them.
-pub const CROSS_VALIDATION_FACTORS: [f64; 9] = [0.0, 0.125, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0];
 
 /// The scores of all penalties, and the best one.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,19 +104,12 @@ pub fn cross_validate(
         .collect::<Result<Vec<_>, PenaltyError>>()?;
     points = sorted_descending(points, |point| point.factor);
 
-    let mut sequence = Sequence { settings, progress, solved: 0, total: folds * points.len() };
-    for fold in 0..folds {
-        let training = Covariance::estimate_without_fold(aggregate, task, fold)?;
-        let held_out = Covariance::estimate_fold(aggregate, task, fold)?;
-        let mut last = None;
-        for point in &mut points {
-            let penalty = default_penalty(training.noise_deviation(), dimension, point.factor)?;
-            let solution = sequence.solve(&FantopeProblem::new(training.matrix(), rank, penalty)?, last.as_ref())?;
-            let projected = held_out.matrix() * &solution.components;
-            point.scores.push(solution.components.dot(&projected));
-            point.mean_support += solution.support.len() as f64 / folds as f64;
-            last = Some(solution);
-        }
+    let fits: Vec<Fit> = points.iter().map(|point| Fit { method: Method::Fantope, factor: point.factor }).collect();
+    let mut sequence = Sequence { settings, progress, solved: 0, total: folds * fits.len() };
+    let scores = score(aggregate, task, rank, &fits, &mut sequence)?;
+    for (point, score) in points.iter_mut().zip(scores) {
+        point.scores = score.captured.iter().map(|form| form.value).collect();
+        point.mean_support = score.mean_support;
     }
     CrossValidation::compare(points)
 }
@@ -164,7 +157,7 @@ mod tests {
     use crate::mechanism::MechanismSpec;
     use crate::privacy::Epsilon;
     use crate::record::Bounding;
-    use crate::recovery::{PenaltyChoice, RecoveryError};
+    use crate::recovery::{FantopeProblem, PenaltyChoice, RecoveryError};
     use crate::report::Report;
     use crate::schema::Schema;
     use crate::simulation::SpikedModel;

@@ -2,6 +2,9 @@
 
 use crate::recovery::{Penalty, RecoveryError};
 
+/// The factors `c` of `c τ √(ln d)` that are tried by default, ordinary principal components (0) among them.
+pub const CROSS_VALIDATION_FACTORS: [f64; 9] = [0.0, 0.125, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0];
+
 /// Default factor `c` of [`default_penalty`]: 0.5, the best or next to it in every setting of the experiment in
 /// docs/penalty.md, where it is compared with 0.25 to 2.
 ///

@@ -18,21 +18,25 @@
 //! ```
 
 mod cross_validation;
+mod error;
 mod level;
 mod path;
+mod sequence;
 
-pub use cross_validation::{CROSS_VALIDATION_FACTORS, CrossValidation, CrossValidationPoint, cross_validate};
-pub use level::{DEFAULT_PENALTY_FACTOR, default_penalty, sparse_noise_edge};
+pub use cross_validation::{CrossValidation, CrossValidationPoint, cross_validate};
+pub use error::PenaltyError;
+pub use level::{CROSS_VALIDATION_FACTORS, DEFAULT_PENALTY_FACTOR, default_penalty, sparse_noise_edge};
 pub use path::{PathPoint, PenaltyPath};
+pub(in crate::recovery) use sequence::Sequence;
+pub use sequence::SequenceProgress;
 
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use super::{FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Progress, Rank, RecoveryError, SolverSettings};
+use super::{Penalty, Rank, SolverSettings};
 use crate::aggregate::Aggregate;
-use crate::covariance::{Covariance, CovarianceError};
+use crate::covariance::Covariance;
 use crate::task::Task;
 
 /// The widest gap at which a sequence stops: scores and sizes of supports need no more digits.
@@ -138,90 +142,5 @@ impl PenaltyChoice {
                 Ok(PenaltySelection { penalty: scores.chosen().penalty, cross_validation: Some(scores) })
             }
         }
-    }
-}
-
-/// The progress of a sequence of problems.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct SequenceProgress {
-    /// Problems solved.
-    pub solved: usize,
-    /// Problems in all.
-    pub total: usize,
-    /// The solver's progress on the present one.
-    pub solver: Progress,
-}
-
-/// Reasons why no penalty could be chosen, or no path solved.
-#[derive(Clone, Debug, Error, PartialEq)]
-#[non_exhaustive]
-pub enum PenaltyError {
-    /// The task keeps one sum of all reports.
-    #[error(
-        "cross-validation compares folds, and the task has {folds}: collect under a task with several \
-         (`task new --folds 5`), or take the penalty from the noise level"
-    )]
-    TooFewFolds {
-        /// Folds of the task.
-        folds: usize,
-    },
-    /// No report fell into a fold.
-    #[error(
-        "fold {fold} of {folds} (counted from 0) has no reports to validate with: collect more reports, make a task \
-            with \
-         fewer folds (`task new --folds 2`), or take the penalty from the noise level"
-    )]
-    EmptyFold {
-        /// The fold, from 0.
-        fold: usize,
-        /// Folds of the task.
-        folds: usize,
-    },
-    /// There is nothing to choose among.
-    #[error("there are no penalties to try: give at least one")]
-    NoPenalties,
-    /// The progress callback asked to stop.
-    #[error("cancelled after {solved} of {total} problems")]
-    Cancelled {
-        /// Problems solved.
-        solved: usize,
-        /// Problems in all.
-        total: usize,
-    },
-    /// A sum could not be debiased.
-    #[error(transparent)]
-    Covariance(#[from] CovarianceError),
-    /// A problem could not be posed or solved.
-    #[error(transparent)]
-    Recovery(#[from] RecoveryError),
-}
-
-/// Solves problems one after the other, largest penalty first, each started where the last one ended.
-struct Sequence<'a> {
-    settings: &'a SolverSettings,
-    progress: &'a mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
-    solved: usize,
-    total: usize,
-}
-
-impl Sequence<'_> {
-    fn solve(
-        &mut self,
-        problem: &FantopeProblem,
-        warm_start: Option<&FantopeSolution>,
-    ) -> Result<FantopeSolution, PenaltyError> {
-        let (solved, total) = (self.solved, self.total);
-        let mut cancelled = false;
-        let solution = FantopeSolver::new(*self.settings)?.solve_with(problem, warm_start, &mut |solver| {
-            let flow = (self.progress)(&SequenceProgress { solved, total, solver: *solver });
-            cancelled |= flow.is_break();
-            flow
-        })?;
-        if cancelled {
-            return Err(PenaltyError::Cancelled { solved, total });
-        }
-        self.solved += 1;
-        Ok(solution)
     }
 }

@@ -43,7 +43,13 @@ fn a_collection_runs_from_sample_to_components() {
     let summed = folder.run("aggregate all.ldpr -t task.json -o sum.ldpa --json").json();
     assert_eq!((&summed["records"], &summed["duplicates"]), (&json!(4000), &json!(0)));
     let recovered = folder.run("recover sum.ldpa -t task.json --rank 1 --reference records.csv --json").json();
-    assert_eq!(recovered["method"], "pca");
+    // The task has folds, on which 17 answers were compared; one component of two features is sparse or is not.
+    let compared = recovered["held_out"]["answers"].as_array().unwrap();
+    let chosen: Vec<_> = compared.iter().filter(|answer| answer["chosen"] == true).collect();
+    assert_eq!((compared.len(), chosen.len(), &recovered["held_out"]["folds"]), (17, 1, &json!(3)));
+    assert_eq!(recovered["method"], chosen[0]["method"]);
+    let plain = folder.run("recover sum.ldpa -t task.json --rank 1 --method pca --json").json();
+    assert_eq!((&plain["method"], plain["held_out"]["answers"].as_array().unwrap().len()), (&json!("pca"), 1));
     assert_eq!(recovered["feature_names"], json!(["w", "x", "y", "z"]));
     assert_eq!(recovered["reference"]["records"], 4000);
     // sin^2 is first of all 3 (tau / gap)^2 = 3 (0.42 / sqrt(4000) / 0.9)^2 < 2e-4; an unrelated direction has 0.75.

@@ -33,10 +33,14 @@ fn the_keys_of_recover_are_as_documented() {
     let folder = collected(3000, 4);
     let line = "recover a.ldpa -t task.json --rank 2 --sparse --penalty cv --path=5 --reference records.csv";
     let result = folder.run(&format!("{line} --plot picture.svg --json")).json();
-    let variances = numbers(&result["eigenvalues"]);
     let total = result["total_variance"].as_f64().unwrap();
     let shares = numbers(&result["explained_variance"]);
-    assert!(variances.iter().zip(&shares).all(|(variance, share)| (variance / total - share).abs() < 1e-12));
+    // null is noise.
+    let variances = result["variances"].as_array().unwrap();
+    let of_total = variances.iter().map(|variance| variance.as_f64().unwrap_or(0.0) / total);
+    assert!(of_total.zip(&shares).all(|(expected, share)| (expected - share).abs() < 1e-12));
+    assert!(numbers(&result["eigenvalues"]).iter().sum::<f64>() >= shares.iter().sum::<f64>() * total);
+    assert!(result["total_variance_error"].as_f64().unwrap() > 0.0);
     // Records of norm 1 have a total variance of 1; this is 4 noisy diagonal entries of deviation sqrt 2 × noise.
     let noise = result["noise_deviation"].as_f64().unwrap();
     assert!((total - 1.0).abs() < 4.9 * (2.0 * 4.0f64).sqrt() * noise, "{total}");

@@ -88,8 +88,15 @@ export function taskOf(
   const type = mechanism as "double-cap" | "gaussian";
   const stated = recommendedMechanism(type === "gaussian" ? { type, epsilon, delta } : { type, epsilon });
   // The schema is inserted as text, so its numbers keep their digits.
-  const rest = JSON.stringify({ bounding: { type: "unit-norm" }, mechanism: stated, folds: 1 }).slice(1);
-  const task: Task = Tasks.parse(`{"version":2,"schema":${schema},${rest}`);
+  const withFolds = (folds: number): Task => {
+    const rest = JSON.stringify({ bounding: { type: "unit-norm" }, mechanism: stated, folds }).slice(1);
+    return Tasks.parse(`{"version":2,"schema":${schema},${rest}`);
+  };
+  let task = withFolds(10);
+  if (task.dimension > 1000) {
+    task.free();
+    task = withFolds(2);
+  }
   const text = `${task}\n`;
   task.free();
   return text;

@@ -1,0 +1,282 @@
+//! Validation on reports that an answer was not found from, which needs no assumption about the population.
+//!
+//! The id of a report decides its fold. Components V_f are found without fold f and measured on it: with S_f the
+//! debiased second moments of the fold, `tr(V_f^T S_f V_f)` is an unbiased estimate of the variance that V_f captures
+//! in the population, whatever that is, because the reports of the fold are independent of V_f. (For double-cap that
+//! means up to 1e-3 of the records' squared length, as for every estimate.) The mean over all folds, weighted by their
+//! reports, is the *captured variance* of a method. The difference between two methods is known far better than either,
+//! because the noise of a fold moves both.
+//!
+//! The error of such a mean follows from the mechanism: [`NoiseLaw::form_variance`] bounds the variance of every
+//! report's term for all populations. A covariance about an estimated mean has no such law here; there the scatter of
+//! the folds takes its place.
+//!
+//! The folds do not err independently, because V_f depends on the other folds. With N_f the error of S_f, the error in
+//! fold f is `<N_f, Q_f>`, and Q_f (a projector, or a difference of two) is a constant and what the errors N_g of the
+//! other folds change in it. To first order in these, folds f and g share the terms `<N_f, L N_g>` and `<N_g, L N_f>`,
+//! which may be equal. So the changing part of Q_f has up to twice the variance of independent folds. A difference of two
+//! projectors counts as such a part, and its variance is doubled. Of a projector, the part is one less the overlap
+//! `<P_a, P_b> / k` of those found from two halves of the folds: `<P_a, P_b>` has the mean `|E P|^2`, and what is found
+//! from a half changes more than what is found without one fold.
+//!
+//! Two things are approximate: the mean of many terms is taken to be normal, and what folds share beyond the first order
+//! is left out (docs/inference.md has the measured coverage).
+//!
+//! The captured variance is that of components found without a fold, which are a little worse than those of all reports.
+
+mod fit;
+
+pub use fit::Fit;
+pub(super) use fit::used_rows;
+
+use std::ops::ControlFlow;
+
+use nalgebra::DMatrix;
+use serde::Serialize;
+
+use super::penalty::Sequence;
+use super::{CROSS_VALIDATION_FACTORS, Interval, Method, PenaltyError, Rank, SequenceProgress, SolverSettings};
+use crate::aggregate::Aggregate;
+use crate::covariance::Covariance;
+use crate::noise_law::{LinearForm, NoiseLaw};
+use crate::task::Task;
+
+/// The coverage of the intervals, and the normal quantile that belongs to it.
+const LEVEL: f64 = 0.95;
+const QUANTILE: f64 = 1.959_963_984_540_054;
+
+/// Methods compared on reports held out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[doc(hidden)]
+pub struct HeldOut {
+    /// The number of folds: each was held out once.
+    pub folds: usize,
+    /// The nominal coverage of each interval.
+    pub level: f64,
+    /// Plain components first.
+    pub answers: Vec<HeldOutAnswer>,
+}
+
+/// What one method captures in reports that it has not seen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[doc(hidden)]
+pub struct HeldOutAnswer {
+    /// The method, and the factor of its penalty.
+    #[serde(flatten)]
+    pub fit: Fit,
+    /// Whether these are the components of the answer.
+    pub chosen: bool,
+    /// The captured variance, in the units of the covariance.
+    pub captured: Measured,
+    /// The captured variance less that of plain components; none for these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<Measured>,
+    /// The mean number of features that take part.
+    pub mean_support: f64,
+}
+
+/// An estimate with its error.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[doc(hidden)]
+pub struct Measured {
+    /// The estimate.
+    pub value: f64,
+    /// Its standard error, or a bound on it.
+    pub standard_error: f64,
+    /// Of the level stated.
+    #[serde(flatten)]
+    pub interval: Interval,
+}
+
+impl HeldOut {
+    /// The fits that are compared where a method is to be chosen: plain components, and the two sparse methods along
+    /// a path of penalties.
+    pub(super) fn candidates() -> Vec<Fit> {
+        let path = |method: Method| {
+            CROSS_VALIDATION_FACTORS
+                .into_iter()
+                .rev()
+                .filter(|&factor| factor > 0.0)
+                .map(move |factor| Fit { method, factor })
+        };
+        [Fit::PLAIN].into_iter().chain(path(Method::SoftThreshold)).chain(path(Method::Fantope)).collect()
+    }
+
+    /// The number of problems that [`HeldOut::measure`] solves: one for each fold, and one for each half of them.
+    pub(super) fn problems(aggregate: &Aggregate, fits: &[Fit]) -> usize {
+        (aggregate.folds().len() + 2) * fits.len()
+    }
+
+    /// Measures these fits, of which the first is [`Fit::PLAIN`], and chooses none. Nothing for an aggregate without
+    /// two folds, or with one that has no reports.
+    ///
+    /// # Errors
+    /// As [`cross_validate`](super::cross_validate).
+    pub(super) fn measure(
+        aggregate: &Aggregate,
+        covariance: &Covariance,
+        task: &Task,
+        rank: Rank,
+        fits: &[Fit],
+        settings: &SolverSettings,
+        progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
+    ) -> Result<Option<Self>, PenaltyError> {
+        let folds = aggregate.folds().len();
+        if folds < 2 || aggregate.folds().iter().any(|fold| fold.records() == 0) {
+            return Ok(None);
+        }
+        let mut sequence = Sequence { settings, progress, solved: 0, total: Self::problems(aggregate, fits) };
+        let scores = score(aggregate, task, rank, fits, &mut sequence)?;
+        let overlaps = overlaps(aggregate, task, rank, fits, &mut sequence)?;
+        let law = covariance.noise_law();
+        let shares: Vec<f64> =
+            aggregate.folds().iter().map(|fold| fold.records() as f64 / aggregate.records() as f64).collect();
+        let measured = |forms: &[LinearForm], shared: f64| Measured::of(forms, &shares, law.as_ref(), shared);
+        let answers = scores.iter().zip(overlaps).enumerate().map(|(index, (score, overlap))| HeldOutAnswer {
+            fit: score.fit,
+            chosen: false,
+            captured: measured(&score.captured, 2.0 - overlap),
+            difference: (index > 0).then(|| measured(&score.from_first, 2.0)),
+            mean_support: score.mean_support,
+        });
+        Ok(Some(Self { folds, level: LEVEL, answers: answers.collect() }))
+    }
+
+    /// Chooses the fit that captures most, or plain components where these are within one standard error of it: a
+    /// penalty must earn its place.
+    pub(super) fn choose(&mut self) -> Fit {
+        let gain = |answer: &HeldOutAnswer| answer.difference.map_or(0.0, |difference| difference.value);
+        let best = (0..self.answers.len()).max_by(|&a, &b| gain(&self.answers[a]).total_cmp(&gain(&self.answers[b])));
+        let earned = |&index: &usize| {
+            self.answers[index].difference.is_some_and(|difference| difference.value > difference.standard_error)
+        };
+        let chosen = best.filter(earned).unwrap_or(0);
+        self.answers[chosen].chosen = true;
+        self.answers[chosen].fit
+    }
+
+    /// The answer that was chosen, or else the last one.
+    #[must_use]
+    pub fn chosen(&self) -> Option<&HeldOutAnswer> {
+        self.answers.iter().find(|answer| answer.chosen).or(self.answers.last())
+    }
+}
+
+impl Measured {
+    /// The mean over folds with these shares of the reports. Its variance is `shared` times that of independent folds.
+    fn of(forms: &[LinearForm], shares: &[f64], law: Option<&NoiseLaw>, shared: f64) -> Self {
+        let mean =
+            |part: fn(&LinearForm) -> f64| forms.iter().zip(shares).map(|(form, share)| share * part(form)).sum();
+        let pooled = LinearForm {
+            squared_norm: mean(|form| form.squared_norm),
+            value: mean(|form| form.value),
+            energy: mean(|form| form.energy),
+        };
+        let standard_error = match law {
+            Some(law) => (shared * law.form_variance(&pooled)).max(0.0).sqrt(),
+            None => shared.sqrt() * scatter(forms, shares, pooled.value),
+        };
+        let half = QUANTILE * standard_error;
+        let interval = Interval { lower: pooled.value - half, upper: pooled.value + half };
+        Self { value: pooled.value, standard_error, interval }
+    }
+}
+
+/// The standard error of a weighted mean over folds, from their differences.
+fn scatter(forms: &[LinearForm], shares: &[f64], mean: f64) -> f64 {
+    let squares: f64 = forms.iter().zip(shares).map(|(form, share)| (share * (form.value - mean)).powi(2)).sum();
+    let folds = forms.len() as f64;
+    (squares * folds / (folds - 1.0)).sqrt()
+}
+
+/// One fit over all folds.
+pub(super) struct Score {
+    pub(super) fit: Fit,
+    /// Per fold, the projector on its components.
+    pub(super) captured: Vec<LinearForm>,
+    /// Per fold, the same less the projector of the first fit.
+    from_first: Vec<LinearForm>,
+    pub(super) mean_support: f64,
+}
+
+/// Finds the components of each fit without each fold, and measures them on it.
+pub(super) fn score(
+    aggregate: &Aggregate,
+    task: &Task,
+    rank: Rank,
+    fits: &[Fit],
+    sequence: &mut Sequence<'_>,
+) -> Result<Vec<Score>, PenaltyError> {
+    let folds = aggregate.folds().len();
+    let mut scores: Vec<Score> =
+        fits.iter().map(|&fit| Score { fit, captured: vec![], from_first: vec![], mean_support: 0.0 }).collect();
+    for fold in 0..folds {
+        let training = Covariance::estimate_without_fold(aggregate, task, fold)?;
+        let held_out = Covariance::estimate_fold(aggregate, task, fold)?;
+        let (mut last, mut first) = (None, None);
+        for score in &mut scores {
+            let found = score.fit.components(&training, rank, sequence, &mut last)?;
+            score.mean_support += found.support as f64 / folds as f64;
+            let projection = Projection::new(found.components, held_out.matrix());
+            score.captured.push(projection.form());
+            let first = first.get_or_insert_with(|| projection.clone());
+            score.from_first.push(projection.less(first));
+        }
+    }
+    Ok(scores)
+}
+
+/// Per fit, the overlap `<P_a, P_b> / k` of the projectors found from the even and from the odd folds, from 0 to 1.
+fn overlaps(
+    aggregate: &Aggregate,
+    task: &Task,
+    rank: Rank,
+    fits: &[Fit],
+    sequence: &mut Sequence<'_>,
+) -> Result<Vec<f64>, PenaltyError> {
+    let mut half = |remainder: usize| -> Result<Vec<DMatrix<f64>>, PenaltyError> {
+        let estimate = Covariance::estimate_of_folds(aggregate, task, |fold| fold % 2 == remainder)?;
+        let mut last = None;
+        fits.iter().map(|fit| Ok(fit.components(&estimate, rank, sequence, &mut last)?.components)).collect()
+    };
+    let (even, odd) = (half(0)?, half(1)?);
+    Ok(even.iter().zip(&odd).map(|(a, b)| (a.tr_mul(b).norm_squared() / rank.value() as f64).min(1.0)).collect())
+}
+
+/// Components V and their products with the estimate S of a fold.
+#[derive(Clone)]
+struct Projection {
+    components: DMatrix<f64>,
+    /// `S V`.
+    image: DMatrix<f64>,
+    /// `tr(V^T S V)`.
+    captured: f64,
+}
+
+impl Projection {
+    fn new(components: DMatrix<f64>, estimate: &DMatrix<f64>) -> Self {
+        let image = estimate * &components;
+        let captured = components.dot(&image);
+        Self { components, image, captured }
+    }
+
+    /// Of the projector `P = V V^T`.
+    fn form(&self) -> LinearForm {
+        LinearForm { squared_norm: self.components.ncols() as f64, value: self.captured, energy: self.captured }
+    }
+
+    /// Of the difference `P - P'` of two projectors: its square is `P + P' - P P' - P' P`.
+    fn less(&self, other: &Self) -> LinearForm {
+        let overlap = other.components.tr_mul(&self.components);
+        let crossed = other.components.tr_mul(&self.image).dot(&overlap);
+        let ranks = (self.components.ncols() + other.components.ncols()) as f64;
+        LinearForm {
+            squared_norm: (ranks - 2.0 * overlap.norm_squared()).max(0.0),
+            value: self.captured - other.captured,
+            energy: self.captured + other.captured - 2.0 * crossed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+use chacha20::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
+
+use super::*;
+use crate::mechanism::MechanismSpec;
+use crate::privacy::Epsilon;
+use crate::record::{BoundedRecord, Bounding};
+use crate::recovery::principal_components;
+use crate::schema::Schema;
+use crate::second_moment::SecondMoment;
+use crate::simulation::SpikedModel;
+use crate::task::Folds;
+
+fn task(dimension: usize, folds: u32) -> Task {
+    let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(4.0).unwrap(), candidates: 32, cap: 2 };
+    Task::new(Schema::numeric(dimension).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(folds).unwrap()).unwrap()
+}
+
+/// A finite population, so that its second moments are known: one component on so many features.
+fn population(dimension: usize, sparsity: usize, signal: f64) -> Vec<BoundedRecord> {
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let rank = Rank::new(1).unwrap();
+    let model = SpikedModel::draw(dimension, rank, signal, Some(sparsity), &mut rng).unwrap();
+    (0..500).map(|_| BoundedRecord::new(model.record(&mut rng), Bounding::UnitNorm).unwrap()).collect()
+}
+
+fn moment(records: &[BoundedRecord]) -> DMatrix<f64> {
+    let mut moment = SecondMoment::new(records[0].coordinates().len(), 1.0);
+    records.iter().for_each(|record| moment.add(record));
+    moment.matrix()
+}
+
+fn collected(task: &Task, records: &[BoundedRecord], count: usize, seed: u64) -> Aggregate {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let reports: Vec<_> = (0..count)
+        .map(|_| task.randomize_with_rng(&records[rng.random_range(0..records.len())], &mut rng).unwrap())
+        .collect();
+    let mut aggregate = Aggregate::empty(task);
+    aggregate.accumulate(task, &reports).unwrap();
+    aggregate
+}
+
+fn measure(task: &Task, aggregate: &Aggregate, fits: &[Fit]) -> Option<HeldOut> {
+    let covariance = Covariance::estimate(aggregate, task).unwrap();
+    let settings = SolverSettings { tolerance: 1e-4, ..SolverSettings::default() };
+    let rank = Rank::new(1).unwrap();
+    HeldOut::measure(aggregate, &covariance, task, rank, fits, &settings, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+const SOFT: Fit = Fit { method: Method::SoftThreshold, factor: 0.5 };
+
+/// 200 collections; what the components of each fold truly capture is known. The mean error is within 4.9 standard
+/// errors of 0, and at least 180 intervals of nominally 95 % hold the truth: at a true coverage of 93 % fewer have
+/// probability 5e-3, and no seed is searched for. Once with a component and once where there is nothing but noise, where
+/// what is found without a fold depends most on the other folds.
+#[test]
+fn intervals_of_captured_variance_and_of_differences_cover_whatever_the_population_is() {
+    for signal in [10.0, 0.0] {
+        let (task, records) = (task(8, 5), population(8, 3, signal));
+        let truth = moment(&records);
+        let (mut held, mut held_difference, mut errors) = (0, 0, vec![]);
+        for seed in 0..200 {
+            let aggregate = collected(&task, &records, 1_000, seed);
+            let found = measure(&task, &aggregate, &[Fit::PLAIN, SOFT]).unwrap();
+            let mut captured = [0.0; 2];
+            for fold in 0..5 {
+                let share = aggregate.folds()[fold].records() as f64 / 1_000.0;
+                let training = Covariance::estimate_without_fold(&aggregate, &task, fold).unwrap();
+                let unit = super::super::default_penalty(training.noise_deviation(), 8, 0.5).unwrap();
+                let thresholded = super::super::soft_threshold(training.matrix(), unit);
+                for (sum, matrix) in captured.iter_mut().zip([training.matrix(), &thresholded]) {
+                    let v = principal_components(matrix, Rank::new(1).unwrap()).unwrap().vectors;
+                    *sum += share * v.dot(&(&truth * &v));
+                }
+            }
+            let plain = found.answers[0].captured;
+            held += u32::from(plain.interval.lower < captured[0] && captured[0] < plain.interval.upper);
+            errors.push((plain.value - captured[0]) / plain.standard_error);
+            let difference = found.answers[1].difference.unwrap();
+            let true_difference = captured[1] - captured[0];
+            held_difference +=
+                u32::from(difference.interval.lower < true_difference && true_difference < difference.interval.upper);
+            assert_eq!(found.answers[0].difference, None);
+        }
+        let mean = errors.iter().sum::<f64>() / 200.0;
+        let deviation = (errors.iter().map(|error| (error - mean).powi(2)).sum::<f64>() / 199.0).sqrt();
+        assert!(mean.abs() < 4.9 * deviation / 200f64.sqrt(), "signal {signal}: mean error {mean}, of {deviation}");
+        assert!(held >= 180 && held_difference >= 180, "signal {signal}: {held}, {held_difference} of 200");
+        // The bound is not far above the truth either.
+        assert!((0.75..1.2).contains(&deviation), "signal {signal}: {deviation} standard errors");
+    }
+}
+
+#[test]
+fn a_sparse_method_is_chosen_where_it_captures_more_and_plain_components_elsewhere() {
+    // The chosen method, and the largest gain in standard errors.
+    let choose = |sparsity: usize, count: usize| {
+        let (task, records) = (task(30, 5), population(30, sparsity, 20.0));
+        let aggregate = collected(&task, &records, count, 1);
+        let mut found = measure(&task, &aggregate, &HeldOut::candidates()).unwrap();
+        let fit = found.choose();
+        assert_eq!(found.answers.iter().filter(|answer| answer.chosen).count(), 1);
+        assert_eq!(found.chosen().unwrap().fit, fit);
+        assert_eq!(found.answers.len(), 17);
+        (fit.method, found)
+    };
+    let (method, found) = choose(3, 1_500);
+    assert_ne!(method, Method::Pca);
+    let difference = found.chosen().unwrap().difference.unwrap();
+    assert!(difference.value > difference.standard_error && difference.standard_error > 0.0);
+    assert!(found.chosen().unwrap().mean_support < 30.0);
+    let (method, found) = choose(30, 20_000);
+    assert_eq!(method, Method::Pca);
+    assert_eq!(found.chosen().unwrap().mean_support, 30.0);
+}
+
+#[test]
+fn without_folds_or_with_an_empty_one_nothing_is_measured() {
+    let records = population(8, 3, 10.0);
+    let one = task(8, 1);
+    assert_eq!(measure(&one, &collected(&one, &records, 50, 1), &[Fit::PLAIN]), None);
+    let many = task(8, 64);
+    assert_eq!(measure(&many, &collected(&many, &records, 50, 1), &[Fit::PLAIN]), None);
+}
+
+/// The squares of differences of projectors, from their definition.
+#[test]
+fn forms_are_those_of_their_definition() {
+    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    let estimate = {
+        let half = DMatrix::<f64>::from_fn(6, 6, |_, _| rng.random_range(-1.0..1.0));
+        &half + half.transpose()
+    };
+    let mut basis = |rank: usize| DMatrix::<f64>::from_fn(6, rank, |_, _| rng.random_range(-1.0..1.0)).qr().q();
+    let (first, second) = (basis(2), basis(2));
+    let q = &first * first.transpose() - &second * second.transpose();
+    let form = Projection::new(first, &estimate).less(&Projection::new(second, &estimate));
+    let expected = [q.norm_squared(), estimate.dot(&q), estimate.dot(&(&q * &q))];
+    for (found, expected) in [form.squared_norm, form.value, form.energy].into_iter().zip(expected) {
+        assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+    }
+}

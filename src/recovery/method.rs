@@ -1,0 +1,31 @@
+//! The methods of recovery.
+
+use serde::Serialize;
+
+/// A method of recovery.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Method {
+    /// Plain principal components.
+    #[default]
+    Pca,
+    /// Plain components of the estimate after soft-thresholding by a penalty.
+    #[serde(rename = "soft-threshold")]
+    SoftThreshold,
+    /// Sparse ones, by the Fantope program.
+    Fantope,
+}
+
+impl Method {
+    /// The key for programs: `pca`, `soft-threshold` or `fantope`.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pca => "pca",
+            Self::SoftThreshold => "soft-threshold",
+            Self::Fantope => "fantope",
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Errors of choosing a penalty.
+
+use thiserror::Error;
+
+use crate::covariance::CovarianceError;
+use crate::recovery::RecoveryError;
+
+/// Reasons why no penalty could be chosen, or no path solved.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum PenaltyError {
+    /// The task keeps one sum of all reports.
+    #[error(
+        "cross-validation compares folds, and the task has {folds}: collect under a task with several \
+         (`task new --folds 5`), or take the penalty from the noise level"
+    )]
+    TooFewFolds {
+        /// Folds of the task.
+        folds: usize,
+    },
+    /// No report fell into a fold.
+    #[error(
+        "fold {fold} of {folds} (counted from 0) has no reports to validate with: collect more reports, make a task \
+            with \
+         fewer folds (`task new --folds 2`), or take the penalty from the noise level"
+    )]
+    EmptyFold {
+        /// The fold, from 0.
+        fold: usize,
+        /// Folds of the task.
+        folds: usize,
+    },
+    /// There is nothing to choose among.
+    #[error("there are no penalties to try: give at least one")]
+    NoPenalties,
+    /// The progress callback asked to stop.
+    #[error("cancelled after {solved} of {total} problems")]
+    Cancelled {
+        /// Problems solved.
+        solved: usize,
+        /// Problems in all.
+        total: usize,
+    },
+    /// A sum could not be debiased.
+    #[error(transparent)]
+    Covariance(#[from] CovarianceError),
+    /// A problem could not be posed or solved.
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+}
