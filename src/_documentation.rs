@@ -16,8 +16,10 @@ macro_rules! documents {
 [double-cap]: crate::_documentation::double_cap
 [double-cap module]: crate::mechanism::double_cap
 [http-api]: https://docs.rs/crate/ldp-pca/latest/source/docs/http-api.md
+[inference]: crate::_documentation::inference
 [not protected]: crate::_documentation::double_cap#what-it-does-not-protect-against
 [penalty]: crate::_documentation::penalty
+[recover]: crate::_documentation::recover
 [shuffling]: https://docs.rs/crate/ldp-pca/latest/source/docs/operations.md
 [text files]: crate::_documentation::records#separators-of-text-files
 [threat model]: crate::_documentation::threat_model
@@ -39,6 +41,7 @@ documents! {
     wire_format: "wire-format.md",
     prediction: "prediction.md",
     recover: "recover.md",
+    inference: "inference.md",
     penalty: "penalty.md",
     solver: "solver.md",
     comparison: "comparison.md",
