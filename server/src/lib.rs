@@ -56,6 +56,8 @@ use self::store::{StoreMetrics, TaskReports};
 use self::tokens::Tokens;
 use ldp_pca::task::{Task, TaskDigest};
 
+#[doc(hidden)]
+pub use config::socket_address;
 pub use config::{
     AddressRange, AddressRangeError, LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles, TokenConfig,
 };

@@ -63,6 +63,11 @@ mod tests {
     }
 
     #[test]
+    fn localhost_is_this_machine() {
+        assert_eq!(parse("listen = \"localhost:8081\"").unwrap().listen.to_string(), "127.0.0.1:8081");
+    }
+
+    #[test]
     fn an_empty_file_has_the_defaults() {
         assert_eq!(format!("{:?}", parse("").unwrap()), format!("{:?}", ServerConfig::new("")));
     }

@@ -9,6 +9,7 @@ use clap::Args;
 use ldp_pca::task::Task;
 use ldp_pca_server::{
     LogConfig, LogFormat, Secret, Server, ServerConfig, ServerError, keep_files_private, raise_file_limit,
+    socket_address,
 };
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
@@ -37,8 +38,8 @@ pub(super) struct Serve {
     /// A task to collect for; may be repeated
     #[arg(short, long)]
     task: Vec<PathBuf>,
-    /// Address and port; port 0 takes any free one [default: 127.0.0.1:8080]
-    #[arg(long)]
+    /// Address and port, as 0.0.0.0:8080 or localhost:8080; port 0 takes any free one [default: 127.0.0.1:8080]
+    #[arg(long, value_parser = socket_address)]
     listen: Option<SocketAddr>,
     /// A folder with the page to serve at /
     #[arg(long)]

@@ -1,11 +1,26 @@
-//! Ranges of addresses, in the operators' notation.
+//! Addresses to listen on, and ranges of addresses, in the operators' notation.
 //!
 //! The crate `ipnet` would only save the mask: it reads no single address, silently keeps bits after the prefix, and
 //! does not know an IPv4 address in its IPv6 form.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
+
+/// Reads an address and a port to listen on. `localhost` is 127.0.0.1, where clients that know only the name look too.
+/// Other names are not looked up: an operator's choice is not the network's.
+///
+/// # Errors
+/// The text, and what it should be.
+#[doc(hidden)]
+pub fn socket_address(text: &str) -> Result<SocketAddr, String> {
+    let named = text.rsplit_once(':').filter(|(host, _)| host.eq_ignore_ascii_case("localhost"));
+    let local = named.map(|(_, port)| format!("{}:{port}", Ipv4Addr::LOCALHOST));
+    local.as_deref().unwrap_or(text).parse().map_err(|_| {
+        let text: String = text.chars().take(80).collect();
+        format!("'{text}' is not a socket address: give an address and a port, as in 127.0.0.1:8080 or localhost:8080")
+    })
+}
 
 /// The addresses that share their first bits: `10.0.0.0/8`, `2001:db8::/32`, or one address alone.
 ///
@@ -97,6 +112,24 @@ mod tests {
         assert!(holds("0.0.0.0/0", "255.255.255.255") && !holds("0.0.0.0/0", "2001:db8::1"));
         assert!(holds("::/0", "2001:db8::1") && holds("::/0", "10.0.0.1"));
         assert!(holds("2001:db8::/32", "2001:db8:ffff::") && !holds("2001:db8::/32", "2001:db9::"));
+    }
+
+    #[test]
+    fn an_address_to_listen_on_may_be_localhost_and_no_other_name() {
+        for (text, expected) in [
+            ("localhost:8080", "127.0.0.1:8080"),
+            ("LocalHost:0", "127.0.0.1:0"),
+            ("0.0.0.0:443", "0.0.0.0:443"),
+            ("[::1]:8080", "[::1]:8080"),
+        ] {
+            assert_eq!(socket_address(text).unwrap().to_string(), expected);
+        }
+        for text in
+            ["", "localhost", "localhost:", "localhost:65536", "localhost:+80", "example.org:80", "8080", "::1:80"]
+        {
+            let error = socket_address(text).unwrap_err();
+            assert!(error.starts_with(&format!("'{text}'")) && error.contains("localhost:8080"), "{error}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, de::Error};
 
 pub(super) use self::address::bits;
-pub use self::address::{AddressRange, AddressRangeError};
+pub use self::address::{AddressRange, AddressRangeError, socket_address};
 
 /// The settings of a server. Start from [`ServerConfig::new`] and change fields, or read them from a file: the names
 /// are the same, durations are in seconds, and an unknown name is an error.
@@ -30,7 +30,9 @@ pub struct ServerConfig {
     /// local socket; several servers may share it. `data` then holds only their tokens and keys. Needs the feature
     /// `postgres`. Default none.
     pub store: Option<Secret>,
-    /// The address to listen on; port 0 takes any free port. Default 127.0.0.1:8080, which only this machine reaches.
+    /// The address to listen on; port 0 takes any free port, and in a file `localhost` is 127.0.0.1. Default
+    /// 127.0.0.1:8080, which only this machine reaches.
+    #[serde(deserialize_with = "listened")]
     pub listen: SocketAddr,
     /// Whether to try the ports after `listen`'s, up to 100 of them, when it is taken. Default false.
     pub next_free_port: bool,
@@ -337,6 +339,11 @@ impl Default for LogConfig {
     fn default() -> Self {
         Self { format: LogFormat::default(), level: "info".into() }
     }
+}
+
+/// An address and a port.
+fn listened<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
+    socket_address(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
 /// A duration as a number of seconds.
