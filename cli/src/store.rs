@@ -1,6 +1,7 @@
 //! The `store` commands: upkeep of an aggregator's folder.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use ldp_pca::task::TaskDigest;
@@ -233,7 +234,33 @@ struct MergeResult {
 }
 
 impl Merge {
+    /// Refuses a folder that is named twice: held once, it could not be opened again.
+    fn check(&self) -> Result<()> {
+        let same = |one: &Path, other: &Path| {
+            fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
+        };
+        let (into, folders) = (self.into.display(), &self.folders);
+        if folders.iter().any(|folder| same(folder, &self.into)) {
+            let others: Vec<String> =
+                folders.iter().filter(|f| !same(f, &self.into)).map(|f| f.display().to_string()).collect();
+            let remedy = match others.join(" ") {
+                others if others.is_empty() => "name the folders whose reports are to be added".to_owned(),
+                others => format!("to add to it, `store merge {others} --into {into}`"),
+            };
+            return Err(CliError::Usage(format!(
+                "{into} is the folder that is added to, and is read as well: {remedy}"
+            )));
+        }
+        for (place, folder) in folders.iter().enumerate() {
+            if folders[..place].iter().any(|earlier| same(earlier, folder)) {
+                return Err(CliError::Usage(format!("{} is named twice: name each folder once", folder.display())));
+            }
+        }
+        Ok(())
+    }
+
     fn run(self) -> Result<()> {
+        self.check()?;
         let tasks = with_bar("merging", |progress| maintenance::merge(&self.folders, &self.into, progress))?;
         self.format.print_laid_out(&MergeResult { tasks }, |result| {
             let line = |task: &MergedTask| {
