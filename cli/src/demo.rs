@@ -10,19 +10,19 @@ use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::{Answer, Rank, Reference};
-use ldp_pca::report::{Report, ReportId, report_bytes};
+use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::simulation::LeisureSurvey;
 use ldp_pca::task::{Folds, Task};
-use ldp_pca_server::{Server, ServerConfig};
+use ldp_pca_server::{Server, ServerConfig, socket_address};
 use rand::SeedableRng;
 use serde::Deserialize;
 
+use super::aggregator::{Aggregator, reports_path, token};
 use super::error::{CliError, InFile as _, Result};
-use super::files;
 use super::output::{bar, fitted, grouped};
 use super::parameters;
-use super::randomize::{BATCH, BatchRandomizer, IssuedIds};
+use super::randomize::{BATCH, BatchRandomizer, Ids};
 use super::records::{self, Opening, Reading};
 use super::recover::RecoverResult;
 use super::schema::inferred;
@@ -53,7 +53,7 @@ pub(super) struct Demo {
     #[arg(long, value_parser = parameters::rank, default_value = "3")]
     rank: Rank,
     /// Address and port; if the port is in use, the next free one is taken
-    #[arg(long, default_value = "127.0.0.1:8080")]
+    #[arg(long, value_parser = socket_address, default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
     /// A folder with the page to serve at /. The page may be put there while the demo runs, which says when it is there
     #[arg(long)]
@@ -112,7 +112,8 @@ impl Demo {
         println!("task        {}", task.digest());
         println!("guarantee   {}", task.guarantee());
 
-        let mut collection = Collection::new(&task, &address, &admin)?;
+        let aggregator = Aggregator::new(&address, token(Some(&admin))?);
+        let mut collection = Collection::new(&task, &aggregator);
         self.collect(&mut collection)?;
         collection.send()?;
         println!(
@@ -121,7 +122,7 @@ impl Demo {
             report_bytes(&task),
             started.elapsed().as_secs_f64()
         );
-        let result = collection.recover(self.rank, &address)?;
+        let result = collection.recover(self.rank, &Aggregator::new(&address, None))?;
         print!("\n{}", fitted(&result.text()));
         if !self.once {
             runtime.block_on(self.serve_on(&address));
@@ -175,25 +176,21 @@ struct Collection<'a> {
     randomizer: BatchRandomizer<'a>,
     reference: SecondMoment,
     waiting: Vec<BoundedRecord>,
-    /// The address of the task.
-    address: String,
-    /// The token that buys more ids at once than a visitor gets.
-    authorization: String,
+    /// With the token that buys more ids at once than a visitor gets.
+    aggregator: &'a Aggregator,
     sent: u64,
 }
 
 impl<'a> Collection<'a> {
-    fn new(task: &'a Task, address: &str, admin: &Path) -> Result<Self> {
-        let token = files::text(admin)?;
-        Ok(Self {
+    fn new(task: &'a Task, aggregator: &'a Aggregator) -> Self {
+        Self {
             task,
-            randomizer: BatchRandomizer::new(task, None),
+            randomizer: BatchRandomizer::new(task, None, Ids::Issued(aggregator)),
             reference: SecondMoment::of_task(task),
             waiting: Vec::with_capacity(BATCH),
-            address: format!("{address}/tasks/{}", task.digest()),
-            authorization: format!("Bearer {}", token.lines().next().unwrap_or_default().trim()),
+            aggregator,
             sent: 0,
-        })
+        }
     }
 
     fn add(&mut self, record: BoundedRecord) -> Result<()> {
@@ -207,42 +204,21 @@ impl<'a> Collection<'a> {
         if self.waiting.is_empty() {
             return Ok(());
         }
-        if let Some(ids) = self.ids(self.waiting.len())? {
-            self.randomizer.add_ids(ids);
-        }
         let reports = self.randomizer.randomize(&self.waiting)?;
         self.waiting.clear();
-        let url = format!("{}/reports", self.address);
+        let task = self.task.digest();
         for reports in reports.chunks(PER_REQUEST) {
             let body: Vec<u8> = reports.iter().flat_map(Report::to_bytes).collect();
-            ureq::post(&url)
-                .header("content-type", "application/vnd.ldp-pca.reports")
-                .send(&body[..])
-                .map_err(|error| CliError::Failed(format!("{url}: {error}")))?;
+            self.aggregator.good(&reports_path(task), self.aggregator.send_reports(task, &body)?)?;
             self.sent += reports.len() as u64;
         }
         Ok(())
     }
 
-    /// Ids for the next reports, where the aggregator takes no others. An older folder may have a task that does.
-    fn ids(&self, count: usize) -> Result<Option<Vec<ReportId>>> {
-        let url = format!("{}/seeds", self.address);
-        let failed = |error: ureq::Error| CliError::Failed(format!("{url}: {error}"));
-        let request = ureq::post(&url).header("authorization", &self.authorization);
-        let answer = request.send_json(serde_json::json!({"count": count}));
-        if matches!(answer, Err(ureq::Error::StatusCode(409))) {
-            return Ok(None);
-        }
-        let mut answer = answer.map_err(failed)?;
-        let IssuedIds { ids } = answer.body_mut().read_json().map_err(failed)?;
-        Ok(Some(ids))
-    }
-
     /// Asks the aggregator for the components and compares them with the non-private ones.
-    fn recover(self, rank: Rank, address: &str) -> Result<RecoverResult> {
-        let url = format!("{address}/tasks/{}/recovery?rank={}", self.task.digest(), rank.value());
-        let failed = |error: ureq::Error| CliError::Failed(format!("{url}: {error}"));
-        let recovery: Recovery = ureq::get(&url).call().map_err(failed)?.body_mut().read_json().map_err(failed)?;
+    fn recover(self, rank: Rank, aggregator: &Aggregator) -> Result<RecoverResult> {
+        let path = format!("/tasks/{}/recovery?rank={}", self.task.digest(), rank.value());
+        let recovery: Recovery = aggregator.document(&path, &aggregator.good(&path, aggregator.get(&path)?)?)?;
         let facts = Answer {
             centred: Some(self.task.centring().is_some()),
             records: recovery.records,

@@ -29,14 +29,6 @@ pub(super) enum CliError {
 }
 
 impl CliError {
-    /// An aggregator's answer other than a success, with what it says is wrong.
-    pub(super) fn refused(url: &str, answer: &mut ureq::http::Response<ureq::Body>) -> Self {
-        let status = answer.status().as_u16();
-        let problem: serde_json::Value = answer.body_mut().read_json().unwrap_or_default();
-        let detail = problem["detail"].as_str().unwrap_or("it is not an aggregator");
-        Self::Failed(format!("{url} answers {status}: {detail}"))
-    }
-
     /// A file that cannot be read, written or understood.
     pub(super) fn file(path: &Path, problem: impl core::fmt::Display) -> Self {
         Self::Failed(format!("{}: {problem}", path.display()))

@@ -6,6 +6,7 @@
 
 mod account;
 mod aggregate;
+mod aggregator;
 mod audit;
 mod choice;
 mod columnar;
@@ -34,6 +35,7 @@ mod simulate;
 mod solve;
 mod solver;
 mod store;
+mod submit;
 mod table;
 mod task;
 mod writing;
@@ -66,6 +68,7 @@ enum Command {
     Randomize(randomize::Randomize),
     /// Sum reports
     Aggregate(aggregate::AggregateCommand),
+    Submit(submit::Submit),
     /// Recover principal components from summed reports
     Recover(recover::Recover),
     /// Predict how many users it takes, before anybody is asked
@@ -114,6 +117,7 @@ pub fn run() -> ExitCode {
         Command::Task(command) => command.run(),
         Command::Randomize(command) => command.run(),
         Command::Aggregate(command) => command.run(),
+        Command::Submit(command) => command.run(),
         Command::Recover(command) => command.run(),
         Command::Plan(command) => command.run(),
         Command::Simulate(command) => command.run(),

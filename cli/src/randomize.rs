@@ -12,8 +12,9 @@ use ldp_pca::record::BoundedRecord;
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::sampling::{insecure_rng, system_rng};
 use ldp_pca::task::Task;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use super::aggregator::{self, Aggregator, DEFAULT_PATIENCE, IssuedIds, token};
 use super::error::{CliError, InFile as _, Result};
 use super::files;
 use super::output::{Format, grouped, note};
@@ -37,6 +38,13 @@ pub(super) struct Randomize {
     /// Ids that an aggregator issued, at least one per record: a file with the answer of POST /tasks/{id}/seeds
     #[arg(long, value_name = "FILE")]
     ids: Option<PathBuf>,
+    /// Ask this aggregator for an id per report: unless a task says otherwise, it accepts no others
+    #[arg(long, value_parser = aggregator::url, conflicts_with = "ids")]
+    url: Option<String>,
+    /// A file with an admin's token, for more than a few ids at once [default: the variable LDP_PCA_TOKEN, if it is
+    /// set]
+    #[arg(long, value_name = "FILE", requires = "url")]
+    token_file: Option<PathBuf>,
     /// Draw from a fixed seed, for tests: such reports are NOT private
     #[arg(long, value_name = "SEED")]
     insecure_seed: Option<u64>,
@@ -60,17 +68,19 @@ struct RandomizeResult {
 pub(super) struct BatchRandomizer<'a> {
     task: &'a Task,
     seed: Option<u64>,
-    /// The ids of the next reports, where the reports do not make their own.
-    ids: Option<Vec<ReportId>>,
+    ids: Ids<'a>,
     threads: usize,
     done: u64,
 }
 
-/// Ids, as an aggregator issues them.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct IssuedIds {
-    pub(super) ids: Vec<ReportId>,
+/// Where the ids of reports come from.
+pub(super) enum Ids<'a> {
+    /// Each report makes its own.
+    Own,
+    /// These, in their order.
+    Given(Vec<ReportId>),
+    /// This aggregator issues them, if the task's reports do not make their own.
+    Issued(&'a Aggregator),
 }
 
 /// The most records that are randomized together, and the most bytes their reports may take.
@@ -84,14 +94,9 @@ fn batch_size(task: &Task) -> usize {
 
 impl<'a> BatchRandomizer<'a> {
     /// With randomness from the system, or (for tests) from `seed` and the record's position.
-    pub(super) fn new(task: &'a Task, seed: Option<u64>) -> Self {
+    pub(super) fn new(task: &'a Task, seed: Option<u64>, ids: Ids<'a>) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { task, seed, ids: None, threads, done: 0 }
-    }
-
-    /// Adds ids for the next reports to those that are left.
-    pub(super) fn add_ids(&mut self, ids: Vec<ReportId>) {
-        self.ids.get_or_insert_default().extend(ids);
+        Self { task, seed, ids, threads, done: 0 }
     }
 
     /// One report per record, in their order.
@@ -99,14 +104,18 @@ impl<'a> BatchRandomizer<'a> {
         let first = self.done;
         self.done += records.len() as u64;
         let ids: Vec<Option<ReportId>> = match &mut self.ids {
-            None => vec![None; records.len()],
-            Some(ids) if ids.len() < records.len() => {
+            Ids::Own => vec![None; records.len()],
+            Ids::Issued(aggregator) => match aggregator.issue(self.task.digest(), records.len())? {
+                Some(ids) => ids.into_iter().map(Some).collect(),
+                None => vec![None; records.len()],
+            },
+            Ids::Given(ids) if ids.len() < records.len() => {
                 return Err(CliError::Failed(format!(
                     "there are more records than the {} issued ids: ask the aggregator for one per record",
                     grouped(first + ids.len() as u64)
                 )));
             }
-            Some(ids) => ids.drain(..records.len()).map(Some).collect(),
+            Ids::Given(ids) => ids.drain(..records.len()).map(Some).collect(),
         };
         let per_thread = records.len().div_ceil(self.threads).max(1);
         let parts: Vec<_> = records.chunks(per_thread).zip(ids.chunks(per_thread)).collect();
@@ -161,6 +170,15 @@ pub(super) fn randomize_file(
     Ok(counts)
 }
 
+/// The ids of a file, each for one report.
+fn given_ids(path: &Path) -> Result<Vec<ReportId>> {
+    let IssuedIds { ids } = serde_json::from_str(&files::text(path)?).in_file(path)?;
+    if ids.iter().collect::<HashSet<_>>().len() < ids.len() {
+        return Err(CliError::file(path, "an id occurs twice, and reports of one id count once: ask for others"));
+    }
+    Ok(ids)
+}
+
 /// Why there is nothing to write.
 pub(super) fn no_records(counts: &Counts) -> String {
     match &counts.first_skipped {
@@ -177,17 +195,16 @@ impl Randomize {
             note("warning: --insecure-seed makes reports that anybody can reproduce; they are not private");
         }
         let mut output = Output::create(&self.output)?;
-        let mut randomizer = BatchRandomizer::new(&task, self.insecure_seed);
-        if let Some(path) = &self.ids {
-            let IssuedIds { ids } = serde_json::from_str(&files::text(path)?).in_file(path)?;
-            if ids.iter().collect::<HashSet<_>>().len() < ids.len() {
-                return Err(CliError::file(
-                    path,
-                    "an id occurs twice, and reports of one id count once: ask for others",
-                ));
-            }
-            randomizer.add_ids(ids);
-        }
+        let aggregator = match self.url {
+            Some(url) => Some(Aggregator::new(&url, token(self.token_file.as_deref())?).patient(DEFAULT_PATIENCE)),
+            None => None,
+        };
+        let ids = match (&self.ids, &aggregator) {
+            (Some(path), _) => Ids::Given(given_ids(path)?),
+            (None, Some(aggregator)) => Ids::Issued(aggregator),
+            (None, None) => Ids::Own,
+        };
+        let randomizer = BatchRandomizer::new(&task, self.insecure_seed, ids);
         let counts = randomize_file(&self.records, &task, self.reading, randomizer, |reports| {
             let written = reports.iter().try_for_each(|report| output.write_all(&report.to_bytes()));
             written.map_err(|error| output.failed(error))

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::error::{CliError, Result};
+use super::aggregator::{self, Aggregator};
+use super::error::Result;
 
 /// Ask a running aggregator whether it can store reports
 ///
@@ -12,20 +13,14 @@ use super::error::{CliError, Result};
 #[derive(Args)]
 pub(super) struct Ready {
     /// The aggregator
-    #[arg(long, default_value = "http://127.0.0.1:8080")]
+    #[arg(long, value_parser = aggregator::url, default_value = aggregator::DEFAULT_URL)]
     url: String,
 }
 
 impl Ready {
     pub(super) fn run(self) -> Result<()> {
-        let url = format!("{}/readyz", self.url.trim_end_matches('/'));
-        let failed = |error: ureq::Error| CliError::Failed(format!("{url}: {error}"));
-        let settings = ureq::Agent::config_builder().http_status_as_error(false);
-        let agent: ureq::Agent = settings.timeout_global(Some(Duration::from_secs(10))).build().into();
-        let mut response = agent.get(&url).call().map_err(failed)?;
-        if !response.status().is_success() {
-            return Err(CliError::refused(&url, &mut response));
-        }
+        let aggregator = Aggregator::new(&self.url, None).within(Duration::from_secs(10));
+        aggregator.good("/readyz", aggregator.get("/readyz")?)?;
         println!("ready");
         Ok(())
     }

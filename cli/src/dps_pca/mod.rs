@@ -1,9 +1,9 @@
 //! The `dps-pca` commands: components of several providers' records, in several rounds (docs/distributed.md).
 
-mod aggregator;
 pub(crate) mod memory;
 mod provide;
 mod result;
+mod sessions;
 mod start;
 
 use clap::Subcommand;

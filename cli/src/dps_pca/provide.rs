@@ -1,7 +1,6 @@
 //! The `dps-pca provide` command: a provider's part in a session.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::Args;
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -10,9 +9,10 @@ use ldp_pca_dps::{DpsPcaError, SessionGuarantee};
 use ldp_pca_dps::{Message, NoiseSource, Provider, Session, SessionId, State};
 use serde::Serialize;
 
-use super::aggregator::{Aggregator, Sent};
 use super::memory::Memory;
+use super::sessions::{Sent, Sessions};
 use super::{described, write_components};
+use crate::aggregator;
 use crate::error::{CliError, InFile as _, Result};
 use crate::files;
 use crate::output::{Format, bar, grouped, note, wrote};
@@ -43,10 +43,10 @@ pub(crate) struct Provide {
     #[arg(long, value_parser = delta)]
     delta: Delta,
     /// The aggregator
-    #[arg(long, default_value = "http://127.0.0.1:8080")]
+    #[arg(long, value_parser = aggregator::url, default_value = aggregator::DEFAULT_URL)]
     url: String,
     /// Seconds to keep trying while the aggregator cannot be reached
-    #[arg(long, default_value_t = 600)]
+    #[arg(long, default_value_t = aggregator::DEFAULT_PATIENCE)]
     patience: u64,
     #[command(flatten)]
     opening: Opening,
@@ -92,13 +92,13 @@ impl Provide {
         let number: u32 = number.ok_or_else(|| {
             CliError::file(&self.token_file, "not a provider's token: one begins with a number and a dash")
         })?;
-        let aggregator = Aggregator::new(&self.url, token, Duration::from_secs(self.patience));
-        let session = aggregator.session(self.session)?;
+        let sessions = Sessions::new(&self.url, token, self.patience);
+        let session = sessions.session(self.session)?;
         let guarantee = self.check_budget(&session)?;
         let mut memory = Memory::open(&self.memory, session.id(), number)?;
         let own = read_records(&self.records, self.opening, &session)?;
         note(format!("provider {number} of {}: {} records", session.parameters().providers, grouped(own.records)));
-        let last = self.answer_all(&aggregator, &session, &mut memory, &own.provider)?;
+        let last = self.answer_all(&sessions, &session, &mut memory, &own.provider)?;
         write_components(self.output.as_ref(), &session, &last)?;
         let summary = Summary {
             session: session.id().to_string(),
@@ -147,14 +147,14 @@ impl Provide {
     /// All rounds; the state after the last.
     fn answer_all(
         &self,
-        aggregator: &Aggregator,
+        sessions: &Sessions,
         session: &Session,
         memory: &mut Memory,
         provider: &Provider,
     ) -> Result<State> {
         let id = session.id();
         let bar = bar("rounds", session.parameters().rounds.into());
-        let mut state = aggregator.state(id)?;
+        let mut state = sessions.state(id)?;
         loop {
             bar.set_position(u64::from(state.round.saturating_sub(1)));
             if state.finished {
@@ -178,11 +178,11 @@ impl Provide {
                 memory.keep(&self.message(session, provider, &state)?)?;
             }
             state = match memory.message(round) {
-                Some(message) if taken < round => match aggregator.send(id, message)? {
-                    Sent::Taken => aggregator.state_after(id, round)?,
-                    Sent::TooLate => aggregator.state(id)?,
+                Some(message) if taken < round => match sessions.send(id, message)? {
+                    Sent::Taken => sessions.state_after(id, round)?,
+                    Sent::TooLate => sessions.state(id)?,
                 },
-                _ => aggregator.state_after(id, round)?,
+                _ => sessions.state_after(id, round)?,
             };
         }
     }

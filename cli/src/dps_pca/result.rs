@@ -1,15 +1,15 @@
 //! The `dps-pca result` command: the components of a finished session.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 use ldp_pca_dps::SessionId;
 use serde::Serialize;
 
-use super::aggregator::Aggregator;
 use super::provide::session_id;
+use super::sessions::Sessions;
 use super::{described, write_components};
+use crate::aggregator;
 use crate::error::{CliError, Result};
 use crate::files;
 use crate::output::{Format, wrote};
@@ -28,7 +28,7 @@ pub(crate) struct ShowResult {
     #[arg(long)]
     wait: bool,
     /// The aggregator
-    #[arg(long, default_value = "http://127.0.0.1:8080")]
+    #[arg(long, value_parser = aggregator::url, default_value = aggregator::DEFAULT_URL)]
     url: String,
     /// Where to write the components, as an NPY matrix of features times components
     #[arg(short, long, value_parser = Target::parser(Kind::Matrix))]
@@ -48,12 +48,12 @@ struct Summary {
 
 impl ShowResult {
     pub(super) fn run(self) -> Result<()> {
-        let patience = if self.wait { Duration::from_secs(600) } else { Duration::ZERO };
-        let aggregator = Aggregator::new(&self.url, files::token(&self.token_file)?, patience);
-        let session = aggregator.session(self.session)?;
-        let mut state = aggregator.state(self.session)?;
+        let patience = if self.wait { aggregator::DEFAULT_PATIENCE } else { 0 };
+        let sessions = Sessions::new(&self.url, files::token(&self.token_file)?, patience);
+        let session = sessions.session(self.session)?;
+        let mut state = sessions.state(self.session)?;
         while self.wait && !state.finished && state.failed.is_none() {
-            state = aggregator.state_after(self.session, state.round)?;
+            state = sessions.state_after(self.session, state.round)?;
         }
         if let Some(failed) = state.failed {
             return Err(CliError::Failed(format!("the session has failed: {failed}")));

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -12,8 +11,9 @@ use ldp_pca_dps::{Accounting, Parameters, Session};
 use rand::Rng as _;
 use serde::Serialize;
 
-use super::aggregator::Aggregator;
 use super::provide::{delta, epsilon};
+use super::sessions::Sessions;
+use crate::aggregator;
 use crate::choice::{Choice, one_of};
 use crate::error::{CliError, InFile as _, Result};
 use crate::files;
@@ -57,7 +57,7 @@ pub(crate) struct Start {
     #[arg(long, value_name = "FOLDER")]
     tokens: PathBuf,
     /// The aggregator
-    #[arg(long, default_value = "http://127.0.0.1:8080")]
+    #[arg(long, value_parser = aggregator::url, default_value = aggregator::DEFAULT_URL)]
     url: String,
     /// A file with an admin's token, such as admin.token in the aggregator's folder
     #[arg(long)]
@@ -102,8 +102,7 @@ impl Start {
         let session = session.map_err(CliError::usage)?;
         let guarantee = session.guarantee().map_err(CliError::usage)?;
         let path = |provider: u32| self.tokens.join(format!("provider-{provider}.token"));
-        let aggregator = Aggregator::new(&self.url, files::token(&self.token_file)?, Duration::ZERO);
-        let created = aggregator.create(&session)?;
+        let created = Sessions::new(&self.url, files::token(&self.token_file)?, 0).create(&session)?;
         let given: Vec<&str> =
             created["tokens"].as_array().into_iter().flatten().filter_map(|token| token.as_str()).collect();
         if created["session"] != session.id().to_string() || given.len() != self.providers as usize {

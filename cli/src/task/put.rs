@@ -8,7 +8,8 @@ use ldp_pca_server::TaskSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::error::{CliError, InFile as _, Result};
+use crate::aggregator::{self, Aggregator};
+use crate::error::{InFile as _, Result};
 use crate::files;
 use crate::output::Format;
 
@@ -20,11 +21,12 @@ pub(crate) struct Put {
     /// The task file (see `task new`)
     task: PathBuf,
     /// The aggregator
-    #[arg(long, default_value = "http://127.0.0.1:8080")]
+    #[arg(long, value_parser = aggregator::url, default_value = aggregator::DEFAULT_URL)]
     url: String,
-    /// A file with an admin's token, such as admin.token in the aggregator's folder
-    #[arg(long)]
-    token_file: PathBuf,
+    /// A file with an admin's token, such as admin.token in the aggregator's folder [default: the variable
+    /// LDP_PCA_TOKEN has it]
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
     /// A file with settings for the task, in JSON (docs/http-api.md): {"minimum_batch": 1000}; null takes one away
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
@@ -82,23 +84,16 @@ impl Put {
             }
             None => "{}".to_owned(),
         };
-        let token = files::token(&self.token_file)?;
+        let aggregator = Aggregator::new(&self.url, Some(aggregator::needed_token(self.token_file.as_deref())?));
         let body = format!("{{\"task\":{},\"settings\":{settings}}}", task.to_json());
-        let url = format!("{}/tasks/{}", self.url.trim_end_matches('/'), task.digest());
-        let asked = if self.dry_run { format!("{url}?dry_run=true") } else { url.clone() };
-        let failed = |error: ureq::Error| CliError::Failed(format!("{url}: {error}"));
-        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
-        let request = agent.put(&asked).header("content-type", "application/json");
-        let mut response = request.header("authorization", format!("Bearer {token}")).send(body).map_err(failed)?;
-        let status = response.status();
-        if !status.is_success() {
-            return Err(CliError::refused(&url, &mut response));
-        }
+        let place = format!("/tasks/{}", task.digest());
+        let path = format!("{place}{}", if self.dry_run { "?dry_run=true" } else { "" });
+        let answer = aggregator.good(&path, aggregator.send_json("PUT", &path, &body)?)?;
         if self.dry_run {
-            let change: Change = response.body_mut().read_json().map_err(failed)?;
-            return self.format.print(&change, Change::text);
+            return self.format.print(&aggregator.document::<Change>(&path, &answer)?, Change::text);
         }
-        let summary = PutSummary { task: task.digest().to_string(), created: status.as_u16() == 201, url };
+        let created = answer.status == 201;
+        let summary = PutSummary { task: task.digest().to_string(), created, url: aggregator.at(&place) };
         self.format.print(&summary, |summary| {
             let said = if summary.created { "collects for it" } else { "had it, and has the settings given here" };
             format!("task {}\nthe aggregator {said}: {}\n", summary.task, summary.url)

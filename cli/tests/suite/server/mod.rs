@@ -17,6 +17,7 @@ mod robustness;
 mod sessions;
 mod sparse;
 mod store;
+mod submit;
 mod tasks;
 mod wire;
 

@@ -1,0 +1,339 @@
+//! A client of a running aggregator: its address, the token for it, and requests that are repeated until their answer
+//! is final.
+
+use std::cell::Cell;
+use std::net::IpAddr;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime};
+
+use indicatif::ProgressBar;
+use ldp_pca::report::ReportId;
+use ldp_pca::sampling::system_rng;
+use ldp_pca::task::TaskDigest;
+use rand::RngExt as _;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use ureq::http::{Request, Uri, header::RETRY_AFTER};
+
+use super::error::{CliError, Result};
+use super::files;
+use super::output::note;
+
+/// Where `serve` listens unless it is given another address.
+pub(super) const DEFAULT_URL: &str = "http://127.0.0.1:8080";
+
+/// Seconds for which a request is repeated unless the command is given another number.
+pub(super) const DEFAULT_PATIENCE: u64 = 600;
+
+/// The variable with a token. The arguments of a process, which every user of a machine sees, never have one.
+const TOKEN_VARIABLE: &str = "LDP_PCA_TOKEN";
+
+/// The longest that a request may take.
+const LONGEST_REQUEST: Duration = Duration::from_secs(60);
+
+/// The shortest and the longest pause between attempts, beside what the aggregator asks for.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
+
+/// The time between two remarks that a request is repeated.
+const BETWEEN_REMARKS: Duration = Duration::from_secs(60);
+
+/// The largest answer that is read.
+const LARGEST_ANSWER: u64 = 32 << 20;
+
+/// The most report ids per request, without an admin's token and with it.
+const IDS_PER_REQUEST: [usize; 2] = [16, 10_000];
+
+const JSON: &str = "application/json";
+const REPORTS: &str = "application/vnd.ldp-pca.reports";
+
+/// Reads the address of an aggregator. One of this machine needs no `http://`.
+pub(super) fn url(text: &str) -> core::result::Result<String, String> {
+    let uri: Uri = text.parse().map_err(|error| format!("'{text}' is not an address: {error}"))?;
+    let text = text.trim_end_matches('/');
+    match (uri.scheme_str(), uri.host()) {
+        (Some("https"), _) if !cfg!(feature = "tls") => Err(format!(
+            "'{text}' needs a command that was built with the feature tls (cargo install --features tls): or give the \
+             address of the near end of a tunnel"
+        )),
+        (Some("http" | "https"), Some(_)) => Ok(text.to_owned()),
+        (None, Some(host)) if is_this_machine(host) => Ok(format!("http://{text}")),
+        _ => Err(format!("'{text}' is not an aggregator's address: give http:// or https:// before it")),
+    }
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The token in the first line of a file, or else in the variable.
+pub(super) fn token(file: Option<&Path>) -> Result<Option<String>> {
+    match file {
+        Some(path) => files::token(path).map(Some),
+        None => Ok(std::env::var(TOKEN_VARIABLE).ok().map(|token| token.trim().to_owned()).filter(|t| !t.is_empty())),
+    }
+}
+
+/// The same where the request needs a token.
+pub(super) fn needed_token(file: Option<&Path>) -> Result<String> {
+    let missing = || CliError::usage(format!("there is no token: use --token-file, or the variable {TOKEN_VARIABLE}"));
+    token(file)?.ok_or_else(missing)
+}
+
+/// An aggregator, and how it is asked.
+pub(super) struct Aggregator {
+    url: String,
+    token: Option<String>,
+    agent: ureq::Agent,
+    /// How long a request is repeated while it has no final answer.
+    patience: Duration,
+    /// The bar that remarks leave room for.
+    bar: ProgressBar,
+    /// When it was last said that a request is repeated.
+    said: Cell<Option<Instant>>,
+}
+
+/// An answer of any status.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) text: String,
+    retry_after: Option<Duration>,
+}
+
+/// Ids, as an aggregator issues them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct IssuedIds {
+    pub(super) ids: Vec<ReportId>,
+}
+
+impl Aggregator {
+    /// It asks once, and waits for an answer as long as it takes to send reports.
+    pub(super) fn new(url: &str, token: Option<String>) -> Self {
+        Self {
+            url: url.trim_end_matches('/').to_owned(),
+            token,
+            agent: agent(LONGEST_REQUEST),
+            patience: Duration::ZERO,
+            bar: ProgressBar::hidden(),
+            said: Cell::new(None),
+        }
+    }
+
+    /// Repeats requests for this number of seconds, each while it has no final answer.
+    pub(super) fn patient(self, seconds: u64) -> Self {
+        Self { patience: Duration::from_secs(seconds), ..self }
+    }
+
+    /// Waits no longer than this for an answer.
+    pub(super) fn within(self, longest: Duration) -> Self {
+        Self { agent: agent(longest), ..self }
+    }
+
+    /// Leaves room for this bar from now on.
+    pub(super) fn beside(&mut self, bar: ProgressBar) {
+        self.bar = bar;
+    }
+
+    /// The address of a path.
+    pub(super) fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.url)
+    }
+
+    /// Asks with an empty body.
+    pub(super) fn get(&self, path: &str) -> Result<Answer> {
+        self.ask("GET", path, None)
+    }
+
+    /// Sends a document.
+    pub(super) fn send_json(&self, method: &str, path: &str, document: &str) -> Result<Answer> {
+        self.ask(method, path, Some((JSON, document.as_bytes())))
+    }
+
+    /// Sends reports of the task, the same bytes each time.
+    pub(super) fn send_reports(&self, task: TaskDigest, reports: &[u8]) -> Result<Answer> {
+        self.ask("POST", &reports_path(task), Some((REPORTS, reports)))
+    }
+
+    /// Ids for so many reports of the task, or `None` where reports of the task make their own.
+    pub(super) fn issue(&self, task: TaskDigest, count: usize) -> Result<Option<Vec<ReportId>>> {
+        let path = format!("/tasks/{task}/seeds");
+        let [few, many] = IDS_PER_REQUEST;
+        let mut most = if self.token.is_some() { many } else { few };
+        let mut ids = Vec::with_capacity(count);
+        while ids.len() < count {
+            let asked = most.min(count - ids.len());
+            let answer = self.send_json("POST", &path, &format!("{{\"count\":{asked}}}"))?;
+            match (answer.status, answer.problem()) {
+                (200, _) => {
+                    let IssuedIds { ids: more } = self.document(&path, &answer)?;
+                    if more.len() != asked {
+                        let (url, found) = (self.at(&path), more.len());
+                        return Err(CliError::Failed(format!("{url} issued {found} ids instead of {asked}")));
+                    }
+                    ids.extend(more);
+                }
+                (409, Some("no-issued-ids")) => return Ok(None),
+                // A token that is no admin's, or an aggregator that gives fewer at a time.
+                (422, Some("bad-count")) if asked > 1 => most = if asked > few { few } else { asked / 2 },
+                _ => return Err(self.refused(&path, &answer)),
+            }
+        }
+        Ok(Some(ids))
+    }
+
+    /// The document that an answer is.
+    pub(super) fn document<T: DeserializeOwned>(&self, path: &str, answer: &Answer) -> Result<T> {
+        serde_json::from_str(&answer.text).map_err(|error| {
+            let (url, status) = (self.at(path), answer.status);
+            CliError::Failed(format!("{url} answers {status}, but not as an aggregator: {error}"))
+        })
+    }
+
+    /// The answer, if it is a success.
+    pub(super) fn good(&self, path: &str, answer: Answer) -> Result<Answer> {
+        if (200..300).contains(&answer.status) { Ok(answer) } else { Err(self.refused(path, &answer)) }
+    }
+
+    /// The error of an answer that is not the wanted one.
+    pub(super) fn refused(&self, path: &str, answer: &Answer) -> CliError {
+        let problem: Value = serde_json::from_str(&answer.text).unwrap_or_default();
+        let detail = problem["detail"].as_str().unwrap_or("it is not an aggregator");
+        CliError::Failed(format!("{} answers {}: {detail}", self.at(path), answer.status))
+    }
+
+    /// Repeats a request until its answer is final.
+    fn ask(&self, method: &str, path: &str, content: Option<(&str, &[u8])>) -> Result<Answer> {
+        let url = self.at(path);
+        let started = Instant::now();
+        let [mut pause, longest] = PAUSES;
+        loop {
+            let (wrong, ordered) = match self.ask_once(method, &url, content) {
+                Ok(answer) if !answer.is_passing() => return Ok(answer),
+                Ok(answer) => (self.refused(path, &answer), answer.retry_after.unwrap_or_default()),
+                Err(error) if !is_passing(&error) => return Err(CliError::Failed(format!("{url}: {error}"))),
+                Err(error) => (CliError::Failed(format!("{url}: {error}")), Duration::ZERO),
+            };
+            // Spread, so that many who were refused together do not come back together.
+            let wait = ordered.saturating_add(pause.mul_f64(system_rng()?.random_range(0.5..1.0)));
+            if started.elapsed().saturating_add(wait) > self.patience {
+                return Err(wrong);
+            }
+            self.say(&wrong);
+            sleep(wait);
+            pause = (2 * pause).min(longest);
+        }
+    }
+
+    /// Says why a request is repeated, now and then.
+    fn say(&self, wrong: &CliError) {
+        if self.said.get().is_none_or(|said| said.elapsed() > BETWEEN_REMARKS) {
+            self.said.set(Some(Instant::now()));
+            self.bar.suspend(|| note(format_args!("{wrong}; trying again for {} s", self.patience.as_secs())));
+        }
+    }
+
+    fn ask_once(
+        &self,
+        method: &str,
+        url: &str,
+        content: Option<(&str, &[u8])>,
+    ) -> core::result::Result<Answer, ureq::Error> {
+        let mut request = Request::builder().method(method).uri(url);
+        if let Some(token) = &self.token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let mut response = match content {
+            None => self.agent.run(request.body(())?)?,
+            Some((media_type, body)) => self.agent.run(request.header("content-type", media_type).body(body)?)?,
+        };
+        let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| until(value.to_str().ok()?));
+        let text = response.body_mut().with_config().limit(LARGEST_ANSWER).read_to_string()?;
+        Ok(Answer { status: response.status().as_u16(), text, retry_after })
+    }
+}
+
+impl Answer {
+    /// The end of the type of the problem that the answer is.
+    pub(super) fn problem(&self) -> Option<&str> {
+        #[derive(Deserialize)]
+        struct Problem<'a> {
+            #[serde(borrow)]
+            r#type: &'a str,
+        }
+        let problem: Problem<'_> = serde_json::from_str(&self.text).ok()?;
+        problem.r#type.strip_prefix("urn:ldp-pca:problem:")
+    }
+
+    /// Whether the same request may have another answer later: of the aggregator, or of what stands before it.
+    fn is_passing(&self) -> bool {
+        matches!(self.status, 408 | 429 | 500..=599)
+    }
+}
+
+/// The time that a Retry-After header asks for, as a number of seconds or as a date.
+fn until(text: &str) -> Option<Duration> {
+    let seconds = || text.trim().parse().ok().map(Duration::from_secs);
+    let date = || httpdate::parse_http_date(text).ok();
+    seconds().or_else(|| Some(date()?.duration_since(SystemTime::now()).unwrap_or_default()))
+}
+
+/// The path of a task's reports.
+pub(super) fn reports_path(task: TaskDigest) -> String {
+    format!("/tasks/{task}/reports")
+}
+
+/// Whether the same request may arrive later.
+fn is_passing(error: &ureq::Error) -> bool {
+    match error {
+        // A certificate that is not accepted, for example.
+        ureq::Error::Io(error) => error.kind() != std::io::ErrorKind::InvalidData,
+        ureq::Error::Timeout(_) | ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
+        ureq::Error::Protocol(_) => true,
+        _ => false,
+    }
+}
+
+fn agent(longest: Duration) -> ureq::Agent {
+    let config = ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(longest));
+    #[cfg(feature = "tls")]
+    let config = config.tls_config(tls());
+    config.build().into()
+}
+
+/// Trusts whom this machine trusts.
+#[cfg(feature = "tls")]
+fn tls() -> ureq::tls::TlsConfig {
+    let provider = std::sync::Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+    let config = ureq::tls::TlsConfig::builder().unversioned_rustls_crypto_provider(provider);
+    config.root_certs(ureq::tls::RootCerts::PlatformVerifier).build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_this_machine_needs_no_scheme_and_any_other_does() {
+        for (text, expected) in [
+            ("localhost:8080", "http://localhost:8080"),
+            ("LOCALHOST:1", "http://LOCALHOST:1"),
+            ("127.0.0.1:8080", "http://127.0.0.1:8080"),
+            ("[::1]:8080", "http://[::1]:8080"),
+            ("http://localhost:8080/", "http://localhost:8080"),
+            ("http://aggregator.example/under/", "http://aggregator.example/under"),
+        ] {
+            assert_eq!(url(text).as_deref(), Ok(expected));
+        }
+        let secure = url("https://aggregator.example");
+        assert_eq!(secure.is_ok(), cfg!(feature = "tls"), "{secure:?}");
+        assert!(secure.as_ref().err().is_none_or(|problem| problem.contains("--features tls")), "{secure:?}");
+        for text in ["", "aggregator.example", "10.0.0.1:8080", "ftp://localhost", "/tasks", "localhost:8080/x", "a b"]
+        {
+            let problem = url(text).unwrap_err();
+            assert!(problem.starts_with(&format!("'{text}'")), "{problem}");
+        }
+    }
+}

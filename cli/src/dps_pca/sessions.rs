@@ -1,0 +1,75 @@
+//! The sessions of a server, for providers, admins and collectors.
+
+use ldp_pca_dps::{Session, SessionId, State};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::aggregator::{Aggregator, Answer};
+use crate::error::{CliError, Result};
+
+/// Seconds for which the server holds a request for the next round.
+const WAIT: u32 = 20;
+
+/// A server that has them.
+pub(super) struct Sessions(Aggregator);
+
+/// The outcome of a message.
+pub(super) enum Sent {
+    /// It was accepted.
+    Taken,
+    /// The session has moved on: ask for its state.
+    TooLate,
+}
+
+impl Sessions {
+    /// Of this server, whose requests are repeated for this number of seconds while it cannot be reached.
+    pub(super) fn new(url: &str, token: String, patience: u64) -> Self {
+        Self(Aggregator::new(url, Some(token)).patient(patience))
+    }
+
+    /// The session of this id, and no other: the id is the digest of its parameters.
+    pub(super) fn session(&self, id: SessionId) -> Result<Session> {
+        let path = format!("/sessions/{id}");
+        let answer = self.0.good(&path, self.0.get(&path)?)?;
+        let url = self.0.at("");
+        let session = Session::from_json(&answer.text).map_err(|error| CliError::Failed(format!("{url}: {error}")))?;
+        if session.id() != id {
+            return Err(CliError::Failed(format!(
+                "{url} returned session {} instead of {id}: its parameters were changed; nothing was sent",
+                session.id()
+            )));
+        }
+        Ok(session)
+    }
+
+    /// The state, at once.
+    pub(super) fn state(&self, id: SessionId) -> Result<State> {
+        let path = format!("/sessions/{id}/state");
+        self.document(&path, self.0.get(&path)?)
+    }
+
+    /// The state once the session is past round `after`, or after some seconds.
+    pub(super) fn state_after(&self, id: SessionId, after: u32) -> Result<State> {
+        let path = format!("/sessions/{id}/state?after={after}&wait={WAIT}");
+        self.document(&path, self.0.get(&path)?)
+    }
+
+    /// Sends a message.
+    pub(super) fn send(&self, id: SessionId, message: &str) -> Result<Sent> {
+        let path = format!("/sessions/{id}/messages");
+        let answer = self.0.send_json("POST", &path, message)?;
+        if answer.status == 409 && answer.problem() == Some("other-round") {
+            return Ok(Sent::TooLate);
+        }
+        self.0.good(&path, answer).map(|_| Sent::Taken)
+    }
+
+    /// Creates a session.
+    pub(super) fn create(&self, session: &Session) -> Result<Value> {
+        self.document("/sessions", self.0.send_json("POST", "/sessions", &session.to_json())?)
+    }
+
+    fn document<T: DeserializeOwned>(&self, path: &str, answer: Answer) -> Result<T> {
+        self.0.document(path, &self.0.good(path, answer)?)
+    }
+}
