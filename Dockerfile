@@ -4,6 +4,9 @@ RUN apt-get update && apt-get install --yes --no-install-recommends musl-tools
 RUN rustup target add "$(uname -m)-unknown-linux-musl"
 WORKDIR /source
 COPY . .
+# What `--version --verbose` says: docker build --build-arg COMMIT="$(git rev-parse HEAD)".
+ARG COMMIT=unknown
+ENV LDP_PCA_COMMIT=$COMMIT
 RUN cargo build --release --locked --package ldp-pca-cli --features tls,postgres \
         --target "$(uname -m)-unknown-linux-musl" \
     && install -D target/*-unknown-linux-musl/release/ldp-pca /image/ldp-pca \

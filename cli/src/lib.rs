@@ -18,6 +18,7 @@ mod experiment;
 mod files;
 #[doc(hidden)]
 pub mod fuzzing;
+mod help;
 mod hostile;
 mod inspect;
 mod output;
@@ -31,6 +32,7 @@ mod records;
 mod recover;
 mod schema;
 mod serve;
+mod shell;
 mod simulate;
 mod solve;
 mod solver;
@@ -38,22 +40,30 @@ mod store;
 mod submit;
 mod table;
 mod task;
+mod version;
 mod writing;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 /// Principal components of data that never leaves its owner's device.
 ///
 /// The steps of a collection: schema infer (from a public sample), task new, randomize (on each device), aggregate,
-/// recover. `plan` and `simulate` show beforehand what to expect, `serve` collects over HTTP, and `demo` does
-/// everything on this machine. A file named - is standard input, or standard output.
+/// recover. `plan` and `simulate` show beforehand what to expect, `serve` collects over HTTP what `submit` sends, and
+/// `demo` does everything on this machine. A file named - is standard input, or standard output.
 #[derive(Parser)]
-#[command(name = "ldp-pca", version, max_term_width = 110)]
+#[command(name = "ldp-pca", version, disable_version_flag = true, max_term_width = 110)]
+#[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
 struct Arguments {
+    /// Print the version, and with --verbose the commit, the features, the target and the profile of the build
+    #[arg(short = 'V', long, action = ArgAction::SetTrue)]
+    version: bool,
+    /// See --version
+    #[arg(short, long, requires = "version")]
+    verbose: bool,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -96,11 +106,18 @@ enum Command {
     DpsPca(dps_pca::DpsPcaCommand),
     /// Run a whole collection on this machine
     Demo(demo::Demo),
+    Completions(shell::Completions),
+    Man(shell::ManPages),
+}
+
+/// All commands with their options and their help.
+fn interface() -> clap::Command {
+    help::with_examples(writing::with_force(Arguments::command()))
 }
 
 /// Parses the arguments, runs the command, and reports its error.
 pub fn run() -> ExitCode {
-    let matches = writing::with_force(Arguments::command()).try_get_matches();
+    let matches = interface().try_get_matches();
     let parsed = matches.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
     let (arguments, matches) = match parsed {
         Ok(parsed) => parsed,
@@ -112,7 +129,8 @@ pub fn run() -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    let result = writing::check(&matches).and_then(|()| match arguments.command {
+    let Some(command) = arguments.command else { return ended(version::print(arguments.verbose)) };
+    ended(writing::check(&matches).and_then(|()| match command {
         Command::Schema(command) => command.run(),
         Command::Task(command) => command.run(),
         Command::Randomize(command) => command.run(),
@@ -132,7 +150,13 @@ pub fn run() -> ExitCode {
         Command::Store(command) => command.run(),
         Command::DpsPca(command) => command.run(),
         Command::Demo(command) => command.run(),
-    });
+        Command::Completions(command) => command.run(interface()),
+        Command::Man(command) => command.run(interface()),
+    }))
+}
+
+/// The exit code of a command, whose error is reported.
+fn ended(result: error::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
@@ -141,5 +165,43 @@ pub fn run() -> ExitCode {
             output::note(format_args!("error: {error}"));
             ExitCode::from(error.exit_code())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The commands from this one on, with their paths.
+    fn commands(path: &str, command: &clap::Command) -> Vec<(String, clap::Command)> {
+        let own = (path.to_owned(), command.clone());
+        let below =
+            command.get_subcommands().flat_map(|below| commands(&format!("{path} {}", below.get_name()), below));
+        std::iter::once(own).chain(below).collect()
+    }
+
+    #[test]
+    fn every_help_ends_with_two_examples_of_the_command_that_can_be_parsed() {
+        let all = commands("ldp-pca", &interface());
+        assert!(all.len() > 35, "{}", all.len());
+        for (path, command) in all {
+            let help = command.clone().render_long_help().to_string();
+            let (_, examples) = help.split_once("\nExamples:\n").unwrap_or_else(|| panic!("{path} has no examples"));
+            let examples: Vec<&str> = examples.trim_end().lines().map(str::trim).collect();
+            assert_eq!(examples.len(), 2, "{path}: {examples:?}");
+            assert_ne!(examples[0], examples[1]);
+            for example in examples {
+                assert!(example.starts_with(&path), "{path}: {example}");
+                // Before the shell's part.
+                let words = example.split(['|', '>', '<']).next().unwrap().replace("$ID", &"0".repeat(64));
+                let parsed = interface().try_get_matches_from(words.split_whitespace());
+                parsed.unwrap_or_else(|error| panic!("{example}: {error}"));
+            }
+        }
+    }
+
+    #[test]
+    fn the_interface_is_consistent() {
+        interface().debug_assert();
     }
 }

@@ -15,4 +15,5 @@ mod recover;
 mod refusals;
 mod replacing;
 mod secrets;
+mod shell;
 mod streams;

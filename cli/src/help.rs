@@ -1,0 +1,176 @@
+//! The two examples at the end of every `--help`. Together they are one collection, from the survey to its components.
+
+use clap::Command;
+
+/// The command, and two uses of it.
+type Examples = (&'static str, [&'static str; 2]);
+
+#[rustfmt::skip]
+const EXAMPLES: &[Examples] = &[
+    ("", [
+        "ldp-pca demo",
+        "ldp-pca task new --schema schema.json --epsilon 2 -o task.json",
+    ]),
+    ("schema", [
+        "ldp-pca schema infer survey.csv -o schema.json",
+        "ldp-pca schema infer survey.csv --ignore gaming",
+    ]),
+    ("schema infer", [
+        "ldp-pca schema infer survey.csv -o schema.json",
+        "ldp-pca schema infer survey.csv --categories plan=free,paid --ignore id",
+    ]),
+    ("task", [
+        "ldp-pca task new --schema schema.json --epsilon 2 -o task.json",
+        "ldp-pca task put task.json --token-file collected/admin.token",
+    ]),
+    ("task new", [
+        "ldp-pca task new --schema schema.json --epsilon 2 -o task.json",
+        "ldp-pca task new --schema schema.json --epsilon 2 --centre --folds 5 -o cv.json",
+    ]),
+    ("task put", [
+        "ldp-pca task put task.json --token-file collected/admin.token",
+        "ldp-pca task put task.json --token-file admin.token --settings s.json --dry-run",
+    ]),
+    ("task types", [
+        "ldp-pca task types task.json",
+        "ldp-pca task types task.json > task.ts",
+    ]),
+    ("randomize", [
+        "ldp-pca randomize survey.csv --task task.json -o reports.ldpr",
+        "ldp-pca randomize survey.csv --task task.json --url localhost:8080 -o ids.ldpr",
+    ]),
+    ("aggregate", [
+        "ldp-pca aggregate reports.ldpr --task task.json -o sums.ldpa",
+        "ldp-pca aggregate monday.ldpr week.ldpa --task task.json -o sums.ldpa",
+    ]),
+    ("submit", [
+        "ldp-pca submit ids.ldpr --task task.json",
+        "ldp-pca submit - --task task.json --url localhost:8081 --json < ids.ldpr",
+    ]),
+    ("recover", [
+        "ldp-pca recover sums.ldpa --task task.json --rank 3",
+        "ldp-pca recover sums.ldpa --task task.json --rank 3 --sparse -o loadings.csv",
+    ]),
+    ("plan", [
+        "ldp-pca plan --dimension 12 --spectrum 0.3,0.2,0.1 --epsilon 2 --records 20000",
+        "ldp-pca plan --aggregate sums.ldpa --task task.json --target 0.1",
+    ]),
+    ("simulate", [
+        "ldp-pca simulate --epsilon 2 --dimension 12 --records 5000",
+        "ldp-pca simulate --epsilon 2 --dimension 40 --sparsity 5 --method pca,fantope",
+    ]),
+    ("compare", [
+        "ldp-pca compare --records survey.csv --rank 3 --epsilon 1,4",
+        "ldp-pca compare --records survey.csv --rank 3 --epsilon 2 --plot methods.svg",
+    ]),
+    ("audit", [
+        "ldp-pca audit --mechanism double-cap --epsilon 2",
+        "ldp-pca audit --mechanism gaussian --epsilon 1 --delta 1e-6 --trials 20000",
+    ]),
+    ("experiment", [
+        "ldp-pca experiment list",
+        "ldp-pca experiment run all --quick",
+    ]),
+    ("experiment list", [
+        "ldp-pca experiment list",
+        "ldp-pca experiment list --json",
+    ]),
+    ("experiment run", [
+        "ldp-pca experiment run all --quick",
+        "ldp-pca experiment run all --data data-sets --out experiments",
+    ]),
+    ("solve", [
+        "ldp-pca solve covariance.npy --rank 3 --penalty 0.05",
+        "ldp-pca solve covariance.npy --rank 3 --penalty 0.05 -o solution.npy",
+    ]),
+    ("inspect", [
+        "ldp-pca inspect task.json",
+        "ldp-pca inspect reports.ldpr --task task.json --json",
+    ]),
+    ("account", [
+        "ldp-pca account --task task.json --reports 4",
+        "ldp-pca account --task task.json --delta 1e-6 --shuffled 100000",
+    ]),
+    ("serve", [
+        "ldp-pca serve --data collected",
+        "ldp-pca serve --data collected --task task.json --listen localhost:8081",
+    ]),
+    ("ready", [
+        "ldp-pca ready",
+        "ldp-pca ready --url localhost:8081",
+    ]),
+    ("store", [
+        "ldp-pca store verify collected",
+        "ldp-pca store export collected -o stored.ldpr",
+    ]),
+    ("store verify", [
+        "ldp-pca store verify collected",
+        "ldp-pca store verify copy --json",
+    ]),
+    ("store repair", [
+        "ldp-pca store repair copy",
+        "ldp-pca store repair copy --json",
+    ]),
+    ("store export", [
+        "ldp-pca store export collected -o stored.ldpr",
+        "ldp-pca store export collected --task 5d41 --parquet -o stored.parquet",
+    ]),
+    ("store merge", [
+        "ldp-pca store merge first second --into merged",
+        "ldp-pca store merge copy --into collected",
+    ]),
+    ("store restore", [
+        "ldp-pca store restore collected 5d41",
+        "ldp-pca store restore collected 5d41 --json",
+    ]),
+    ("dps-pca", [
+        "ldp-pca dps-pca provide own.csv --session $ID --token-file provider-1.token \
+            --memory answers --epsilon 1 --delta 1e-6",
+        "ldp-pca dps-pca result --session $ID --token-file collector.token --wait",
+    ]),
+    ("dps-pca start", [
+        "ldp-pca dps-pca start --dimension 40 --rank 3 --providers 5 --epsilon 1 \
+            --delta 1e-6 --token-file admin.token --tokens tokens",
+        "ldp-pca dps-pca start --dimension 40 --rank 3 --providers 5 --epsilon 1 \
+            --delta 1e-6 --kept-rows 9 --token-file admin.token --tokens tokens",
+    ]),
+    ("dps-pca provide", [
+        "ldp-pca dps-pca provide own.csv --session $ID --token-file provider-1.token \
+            --memory answers --epsilon 1 --delta 1e-6",
+        "ldp-pca dps-pca provide own.csv --session $ID --token-file provider-1.token \
+            --memory answers --epsilon 1 --delta 1e-6 -o components.npy",
+    ]),
+    ("dps-pca result", [
+        "ldp-pca dps-pca result --session $ID --token-file collector.token",
+        "ldp-pca dps-pca result --session $ID --token-file collector.token --wait --json",
+    ]),
+    ("demo", [
+        "ldp-pca demo",
+        "ldp-pca demo --records survey.csv --listen localhost:8081 --once",
+    ]),
+    ("completions", [
+        "ldp-pca completions bash > ~/.local/share/bash-completion/completions/ldp-pca",
+        "ldp-pca completions zsh > ~/.zfunc/_ldp-pca",
+    ]),
+    ("man", [
+        "ldp-pca man | man -l -",
+        "ldp-pca man ~/.local/share/man/man1",
+    ]),
+];
+
+/// Adds the examples to the long help of every command.
+pub(super) fn with_examples(command: Command) -> Command {
+    added("", command)
+}
+
+fn added(path: &str, command: Command) -> Command {
+    let command = command.mut_subcommands(|command| {
+        let path = format!("{path} {}", command.get_name());
+        added(path.trim_start(), command)
+    });
+    let Some((_, examples)) = EXAMPLES.iter().find(|(known, _)| *known == path) else { return command };
+    let mut help = command.get_after_help().map(|notes| format!("{notes}\n\n")).unwrap_or_default();
+    help += "Examples:";
+    examples.iter().for_each(|example| help += &format!("\n  {example}"));
+    command.after_long_help(help)
+}

@@ -1,0 +1,67 @@
+//! The `completions` and `man` commands: what a shell and `man` know of the command line, from its own description.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::{Args, Command};
+use clap_complete::Shell;
+use clap_mangen::Man;
+
+use super::error::{InFile as _, Result};
+use super::writing::{self, Kind, Target};
+
+/// Print the script by which a shell completes this command
+#[derive(Args)]
+pub(super) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+/// Print the manual page, or write the pages of all commands into a folder
+#[derive(Args)]
+pub(super) struct ManPages {
+    /// The folder for the pages; created if missing
+    folder: Option<PathBuf>,
+}
+
+impl Completions {
+    pub(super) fn run(self, mut command: Command) -> Result<()> {
+        let name = command.get_name().to_owned();
+        let mut script = vec![];
+        clap_complete::generate(self.shell, &mut command, name, &mut script);
+        print(&script)
+    }
+}
+
+impl ManPages {
+    pub(super) fn run(self, command: Command) -> Result<()> {
+        let mut command = command.disable_help_subcommand(true);
+        command.build();
+        let Some(folder) = self.folder else { return print(&page(command).1) };
+        fs::create_dir_all(&folder).in_file(&folder)?;
+        let mut left = vec![command];
+        while let Some(command) = left.pop() {
+            left.extend(command.get_subcommands().cloned());
+            let (name, page) = page(command);
+            writing::write(&Target::new(folder.join(name), Kind::Text), &page)?;
+        }
+        Ok(())
+    }
+}
+
+/// The page of a command, and the name of its file.
+fn page(command: Command) -> (String, Vec<u8>) {
+    let man = Man::new(command);
+    let mut page = vec![];
+    // Writing into memory does not fail.
+    let _ = man.render(&mut page);
+    (man.get_filename(), page)
+}
+
+fn print(text: &[u8]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text)?;
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,20 @@
+//! What `--version --verbose` prints: of what the command was built, and how. The build (`build.rs`) gives it.
+
+use std::io::{Write as _, stdout};
+
+use super::error::Result;
+
+const FEATURES: &str = if env!("LDP_PCA_FEATURES").is_empty() { "none" } else { env!("LDP_PCA_FEATURES") };
+
+/// Prints the version, and the rest too if it is to be `verbose`.
+pub(super) fn print(verbose: bool) -> Result<()> {
+    let mut out = stdout();
+    writeln!(out, "ldp-pca {}", env!("CARGO_PKG_VERSION"))?;
+    if verbose {
+        writeln!(out, "commit    {}", env!("LDP_PCA_COMMIT"))?;
+        writeln!(out, "features  {FEATURES}")?;
+        writeln!(out, "target    {}", env!("LDP_PCA_TARGET"))?;
+        writeln!(out, "profile   {}", env!("LDP_PCA_PROFILE"))?;
+    }
+    Ok(())
+}
