@@ -196,8 +196,9 @@ impl Upload<'_> {
     fn send(&mut self, path: &Path, mut before: u64, mut reports: &[u8]) -> Result<()> {
         let (task, width) = (self.task.digest(), report_bytes(self.task));
         while !reports.is_empty() {
-            // One is sent first: where its id is of another origin, so are the others', and each reveals something.
-            let most = if self.result.sent == 0 { 1 } else { self.most };
+            // One by one until one counts: where an id is of another origin, so are the others', and each report that
+            // is sent reveals something.
+            let most = if self.counts_none() { 1 } else { self.most };
             let count = most.min(reports.len() / width);
             let (now, later) = reports.split_at(count * width);
             let answer = self.aggregator.send_reports(task, now)?;
@@ -214,6 +215,11 @@ impl Upload<'_> {
         Ok(())
     }
 
+    /// Whether no report counts yet.
+    fn counts_none(&self) -> bool {
+        self.result.accepted + self.result.duplicate == 0
+    }
+
     /// Adds a verdict on this many reports.
     fn count(&mut self, path: &Path, before: u64, count: u64, answer: &Answer) -> Result<()> {
         let place = reports_path(self.task.digest());
@@ -223,7 +229,7 @@ impl Upload<'_> {
             let url = self.aggregator.at(&place);
             return Err(CliError::Failed(format!("{url} answers for {total} reports instead of {count}")));
         }
-        let first = self.result.sent == 0;
+        let first = self.counts_none();
         self.result.sent += count;
         self.result.accepted += verdict.accepted;
         self.result.duplicate += verdict.duplicate;
