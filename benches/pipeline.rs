@@ -12,7 +12,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use chacha20::ChaCha12Rng;
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ldp_pca::aggregate::{Accumulator, Aggregate};
 use ldp_pca::mechanism::double_cap::kernel::Path;
 use ldp_pca::mechanism::{Calibration, DoubleCap, MechanismSpec, triangle};
@@ -50,6 +50,7 @@ fn accumulate(criterion: &mut Criterion) {
     let epsilon = Epsilon::new(2.0).unwrap();
     let double_cap = MechanismSpec::DoubleCap { epsilon, candidates: 4, cap: 1 };
     let cases = [
+        ("double-cap", double_cap, 10, 1, 1 << 18),
         ("double-cap", double_cap, 40, 1, 1 << 18),
         ("double-cap, 5 folds", double_cap, 40, 5, 1 << 18),
         ("double-cap", double_cap, 400, 1, 1 << 14),
@@ -62,7 +63,6 @@ fn accumulate(criterion: &mut Criterion) {
         let record = record(&task);
         let mut rng = ChaCha12Rng::seed_from_u64(2);
         let reports: Vec<_> = (0..count).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
-        let mut aggregate = Aggregate::empty(&task);
         group.throughput(match mechanism {
             MechanismSpec::Gaussian { .. } => {
                 Throughput::Bytes(reports.iter().map(|report| report.payload().len() as u64).sum())
@@ -73,9 +73,45 @@ fn accumulate(criterion: &mut Criterion) {
         for threads in thread_counts {
             let id = BenchmarkId::new(format!("{name}, d = {dimension}"), format!("{threads} threads"));
             group.bench_function(id, |bencher| {
-                bencher.iter(|| aggregate.accumulate_with_threads(&task, black_box(&reports), threads).unwrap());
+                bencher.iter_batched(
+                    || Aggregate::empty(&task),
+                    |mut aggregate| {
+                        aggregate.accumulate_with_threads(&task, black_box(&reports), threads).unwrap();
+                        aggregate
+                    },
+                    BatchSize::LargeInput,
+                );
             });
         }
+    }
+    group.finish();
+}
+
+/// Sums of as many reports as have a full sketch of their ids.
+fn merge(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("merge");
+    group.sample_size(10).measurement_time(Duration::from_secs(2)).throughput(Throughput::Elements(1));
+    let double_cap = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 4, cap: 1 };
+    for dimension in [10, 40, 400] {
+        let task = task(dimension, double_cap, 1);
+        let record = record(&task);
+        let mut rng = ChaCha12Rng::seed_from_u64(5);
+        let [ours, theirs] = [(); 2].map(|()| {
+            let reports: Vec<_> = (0..2048).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+            let mut aggregate = Aggregate::empty(&task);
+            aggregate.accumulate(&task, &reports).unwrap();
+            aggregate
+        });
+        group.bench_function(BenchmarkId::from_parameter(dimension), |bencher| {
+            bencher.iter_batched(
+                || ours.clone(),
+                |mut sum| {
+                    sum.merge(black_box(&theirs)).unwrap();
+                    sum
+                },
+                BatchSize::LargeInput,
+            );
+        });
     }
     group.finish();
 }
@@ -91,13 +127,25 @@ fn one_by_one(criterion: &mut Criterion) {
         let mut rng = ChaCha12Rng::seed_from_u64(2);
         let reports: Vec<_> = (0..count).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
         group.throughput(Throughput::Elements(count));
-        let mut aggregate = Aggregate::empty(&task);
         group.bench_function(BenchmarkId::new("aggregate", dimension), |bencher| {
-            bencher.iter(|| reports.chunks(1).for_each(|report| aggregate.accumulate(&task, report).unwrap()));
+            bencher.iter_batched(
+                || Aggregate::empty(&task),
+                |mut sum| {
+                    reports.chunks(1).for_each(|report| sum.accumulate(&task, report).unwrap());
+                    sum
+                },
+                BatchSize::LargeInput,
+            );
         });
-        let mut accumulator = Accumulator::new(&task);
         group.bench_function(BenchmarkId::new("accumulator", dimension), |bencher| {
-            bencher.iter(|| accumulator.try_extend(reports.iter().cloned()).unwrap());
+            bencher.iter_batched(
+                || Accumulator::new(&task),
+                |mut sum| {
+                    sum.try_extend(reports.iter().cloned()).unwrap();
+                    sum
+                },
+                BatchSize::LargeInput,
+            );
         });
     }
     group.finish();
@@ -172,5 +220,5 @@ fn record(task: &Task) -> BoundedRecord {
     task.bound((0..task.dimension()).map(|index| (index as f64).sin()).collect()).unwrap()
 }
 
-criterion_group!(benches, randomize, accumulate, one_by_one, paths, deviates);
+criterion_group!(benches, randomize, accumulate, merge, one_by_one, paths, deviates);
 criterion_main!(benches);

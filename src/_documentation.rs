@@ -25,6 +25,7 @@ macro_rules! documents {
 [threat model]: crate::_documentation::threat_model
 [timing]: crate::_documentation::threat_model#timing
 [tradeoff]: crate::privacy::tradeoff
+[wire format]: crate::_documentation::wire_format#tags
 [what a report tells]: crate::_documentation::threat_model#what-a-report-lets-anybody-tell
 "]
         #[doc = include_str!(concat!("../docs/", $file))]

@@ -337,8 +337,9 @@ pub enum CovarianceError {
 
 #[cfg(test)]
 mod tests {
+    use core::num::NonZeroUsize;
+
     use super::*;
-    use crate::mechanism::triangle;
     use chacha20::ChaCha20Rng;
     use rand::{RngExt, SeedableRng};
     use rand_distr::StandardNormal;
@@ -362,20 +363,14 @@ mod tests {
         .unwrap()
     }
 
-    /// Possible sums of this many reports in the one fold of a task.
+    /// Possible sums of this many reports in the one fold of a task, as a state of version 1.
     fn made_up(task: &Task, records: u64, mut sum: impl FnMut(usize, usize) -> i64) -> Aggregate {
-        let mut bytes = Aggregate::empty(task).to_bytes();
-        let (rows, end) = (task.mechanism().state_dimension(), bytes.len() - 4);
-        let sums = (0..rows).flat_map(|row| (row..rows).map(move |column| (row, column)));
-        let words: Vec<u8> = records
-            .to_le_bytes()
-            .into_iter()
-            .chain(sums.flat_map(|(row, column)| sum(row, column).to_le_bytes()))
-            .collect();
-        assert_eq!(words.len(), 8 * (1 + triangle(rows)));
-        bytes[end - words.len()..end].copy_from_slice(&words);
-        let checksum = crc32fast::hash(&bytes[..end]).to_le_bytes();
-        bytes[end..].copy_from_slice(&checksum);
+        let rows = task.mechanism().state_dimension();
+        let mut bytes = [&b"LDPA\x01"[..], task.digest().as_bytes(), &records.to_le_bytes()].concat();
+        for row in 0..rows {
+            bytes.extend((row..rows).flat_map(|column| sum(row, column).to_le_bytes()));
+        }
+        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
         Aggregate::from_bytes(&bytes, task).unwrap()
     }
 
@@ -643,7 +638,7 @@ mod tests {
                 (0..300).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
             let estimate = |reports: &[Report]| {
                 let mut aggregate = Aggregate::empty(&task);
-                aggregate.accumulate(&task, reports).unwrap();
+                aggregate.accumulate_with_repeats(&task, reports, NonZeroUsize::MIN).unwrap();
                 Covariance::estimate(&aggregate, &task).unwrap()
             };
             let honest = estimate(&reports);

@@ -1,13 +1,16 @@
 //! Sums of reports. The state is integers, so any order, any grouping and any machine give the same bytes.
 
 mod accumulator;
+mod codec;
+mod error;
 mod seen;
+mod sketch;
 
 pub use accumulator::Accumulator;
+pub use error::AggregateError;
 #[doc(hidden)]
 pub use seen::SeenIds;
 
-use core::convert::Infallible;
 use core::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
@@ -15,11 +18,16 @@ use crate::mechanism::{Estimator, triangle};
 use crate::parallel;
 use crate::report::{Report, ReportId};
 use crate::task::{Task, TaskDigest};
+use sketch::{NewTags, Repeats, Sketch};
 
 /// The summed reports of one task: per fold their number and the upper triangle of the summed matrix.
 ///
-/// `accumulate` and `merge` are commutative and associative. An aggregate does not remember ids: the caller keeps
-/// duplicates out ([`SeenIds`]).
+/// `accumulate` and `merge` are commutative and associative.
+///
+/// Each report must be added once. An aggregate has a sample of the ids in it, up to 1,024, and refuses reports and
+/// sums that it recognizes: always if it has no more reports, and always a sum of the same reports; a part of them with
+/// a probability that depends on their share (see docs/wire-format.md). The caller keeps single duplicates out
+/// ([`SeenIds`]).
 ///
 /// ```
 /// # use ldp_pca::{Aggregate, Bounding, Epsilon, Folds, MechanismSpec, Schema, Task};
@@ -41,6 +49,7 @@ use crate::task::{Task, TaskDigest};
 pub struct Aggregate {
     task: TaskDigest,
     folds: Vec<FoldSum>,
+    ids: Sketch,
 }
 
 /// The sum of the reports of one fold.
@@ -87,15 +96,15 @@ impl Aggregate {
     #[must_use]
     pub fn empty(task: &Task) -> Self {
         let fold = FoldSum { records: 0, sums: vec![0; triangle(task.mechanism().state_dimension())] };
-        Self { task: task.digest(), folds: vec![fold; task.folds().count()] }
+        Self { task: task.digest(), folds: vec![fold; task.folds().count()], ids: Sketch::default() }
     }
 
     /// Adds reports. Many at a time are much faster than one at a time and give the same state. [`Accumulator`] takes
     /// them one by one.
     ///
     /// # Errors
-    /// [`AggregateError`] when the task or a report is not this aggregate's, or there are too many reports. Then
-    /// nothing was added.
+    /// [`AggregateError`] when the task or a report is not this aggregate's, a report is recognized as one in the sum
+    /// or occurs again, or there are too many reports. Then nothing was added.
     pub fn accumulate(&mut self, task: &Task, reports: &[Report]) -> Result<(), AggregateError> {
         self.accumulate_with_threads(task, reports, NonZeroUsize::MIN)
     }
@@ -112,7 +121,23 @@ impl Aggregate {
         reports: &[Report],
         threads: NonZeroUsize,
     ) -> Result<(), AggregateError> {
-        self.accumulate_shared(task, reports, threads, Sharing::USUAL)
+        self.accumulate_shared(task, reports, threads, Sharing::USUAL, Repeats::Refused)
+    }
+
+    /// [`accumulate`](Self::accumulate) without a search for repeats, for a caller who keeps them out or finds them later
+    /// and drops the sum: they count, and the bytes of a sum with repeats cannot be read.
+    ///
+    /// # Errors
+    /// [`AggregateError`] when the task or a report is not this aggregate's, or there are too many reports. Then
+    /// nothing was added.
+    #[doc(hidden)]
+    pub fn accumulate_with_repeats(
+        &mut self,
+        task: &Task,
+        reports: &[Report],
+        threads: NonZeroUsize,
+    ) -> Result<(), AggregateError> {
+        self.accumulate_shared(task, reports, threads, Sharing::USUAL, Repeats::Counted)
     }
 
     fn accumulate_shared(
@@ -121,6 +146,7 @@ impl Aggregate {
         reports: &[Report],
         threads: NonZeroUsize,
         sharing: Sharing,
+        repeats: Repeats,
     ) -> Result<(), AggregateError> {
         self.check_task(task.digest())?;
         self.check_reports(reports)?;
@@ -128,24 +154,44 @@ impl Aggregate {
         let entries = self.folds[0].sums.len();
         let threads = if reports.len() * entries < sharing.worth_a_thread { NonZeroUsize::MIN } else { threads };
         if threads == NonZeroUsize::MIN || entries * self.folds.len() > sharing.copied_entries {
+            let new = self.new_tags(reports, repeats)?;
             self.add(task, reports, threads);
+            self.ids.add(&new);
             return Ok(());
         }
         // More parts than threads, so that a delayed thread leaves its share to the others.
         let parts = reports.chunks(reports.len().div_ceil(4 * threads.get()).max(sharing.worth_a_thread / entries));
-        let total = Mutex::new(self);
+        let empty = || (Self::empty(task), self.ids.sieve());
+        let total = Mutex::new(empty());
         parallel::for_each_with(
             parts,
             threads,
-            || Self::empty(task),
-            |sum, part: &[Report]| sum.add(task, part, NonZeroUsize::MIN),
-            // Nothing in here panics, and integers that were added stay added.
-            |sum| total.lock().unwrap_or_else(PoisonError::into_inner).add_folds(&sum),
+            empty,
+            |(sum, sieve), part: &[Report]| {
+                sum.add(task, part, NonZeroUsize::MIN);
+                sieve.add(part.iter().map(Report::id));
+            },
+            |(sum, sieve)| {
+                // Nothing in here panics, and integers that were added stay added.
+                let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+                total.0.add_folds(&sum);
+                total.1.join(sieve);
+            },
         );
+        let (sum, sieve) = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let new = sieve.finish(self.task).checked(repeats)?;
+        self.add_folds(&sum);
+        self.ids.add(&new);
         Ok(())
     }
 
-    /// Adds checked reports.
+    fn new_tags(&self, reports: &[Report], repeats: Repeats) -> Result<NewTags, AggregateError> {
+        let mut sieve = self.ids.sieve();
+        sieve.add(reports.iter().map(Report::id));
+        sieve.finish(self.task).checked(repeats)
+    }
+
+    /// Adds the sums of checked reports.
     fn add(&mut self, task: &Task, reports: &[Report], threads: NonZeroUsize) {
         let count = self.folds.len();
         let mut payloads: Vec<Vec<(ReportId, &[u8])>> =
@@ -165,15 +211,32 @@ impl Aggregate {
         }
     }
 
-    /// Adds the sums of another aggregate of the same task (of other reports).
+    /// Adds the sums of another aggregate of the same task, of other reports.
     ///
     /// # Errors
-    /// [`AggregateError`] when it belongs to another task or there are too many reports. Then nothing was added.
+    /// [`AggregateError`] when it belongs to another task, is recognized to have reports of this one, or there are too
+    /// many reports. Then nothing was added.
     pub fn merge(&mut self, other: &Self) -> Result<(), AggregateError> {
         self.check_task(other.task)?;
         self.check_records(other.records())?;
+        self.ids.check_disjoint(&other.ids)?;
         self.add_folds(other);
+        self.ids.merge(&other.ids);
         Ok(())
+    }
+
+    /// The same sums with the ids of all their reports, for a caller who has them beside a state without ids; `None` if
+    /// they are not as many.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn with_ids(mut self, ids: impl IntoIterator<Item = ReportId>) -> Option<Self> {
+        let (mut found, mut count) = (Sketch::default(), 0);
+        let mut sieve = found.sieve();
+        sieve.add(ids.into_iter().inspect(|_| count += 1));
+        let new = sieve.finish(self.task).checked(Repeats::Refused).ok()?;
+        found.add(&new);
+        self.ids = found;
+        (count == self.records()).then_some(self)
     }
 
     /// The digest of the task whose reports are summed.
@@ -186,6 +249,14 @@ impl Aggregate {
     #[must_use]
     pub fn records(&self) -> u64 {
         self.folds.iter().map(|fold| fold.records).sum()
+    }
+
+    /// The number of reports whose ids are unknown, since they come from states of version 1: whether they are in
+    /// another sum, too, is not noticed.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn unknown_ids(&self) -> u64 {
+        self.ids.unknown()
     }
 
     /// The sums per fold.
@@ -230,156 +301,6 @@ fn fold_of(id: ReportId, folds: usize) -> usize {
     if folds == 1 { 0 } else { crc32fast::hash(id.as_bytes()) as usize % folds }
 }
 
-const MAGIC: [u8; 4] = *b"LDPA";
-const VERSION: u8 = 1;
-const HEADER: usize = 4 + 1 + 32;
-const CHECKSUM: usize = 4;
-
-/// Sums that are turned into bytes together.
-const WORDS_AT_ONCE: usize = 2048;
-
-/// The state's bytes: the same for the same reports, however they were summed.
-///
-/// ```text
-/// offset  bytes  what
-///      0      4  "LDPA"
-///      4      1  version, 1
-///      5     32  task digest
-///     37         per fold: number of reports (u64), then the upper triangle row by row (i64 each)
-///    end      4  CRC-32 (IEEE) of all bytes before it
-/// ```
-///
-/// All integers are little-endian.
-impl Aggregate {
-    /// The bytes of the state.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let entries: usize = self.folds.iter().map(|fold| 1 + fold.sums.len()).sum();
-        let mut bytes = Vec::with_capacity(HEADER + 8 * entries + CHECKSUM);
-        let Ok(()) = self.visit_bytes(|part| {
-            bytes.extend_from_slice(part);
-            Ok::<(), Infallible>(())
-        });
-        bytes
-    }
-
-    /// Passes the bytes of the state to `visit` in parts of a few kilobytes, for callers without room for all of them
-    /// beside the state.
-    ///
-    /// # Errors
-    /// The first error of `visit`; nothing is passed after it.
-    #[doc(hidden)]
-    pub fn visit_bytes<E>(&self, mut visit: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        let mut checksum = crc32fast::Hasher::new();
-        let mut visit_content = |part: &[u8]| {
-            checksum.update(part);
-            visit(part)
-        };
-        visit_content(&MAGIC)?;
-        visit_content(&[VERSION])?;
-        visit_content(self.task.as_bytes())?;
-        let mut bytes = Vec::with_capacity(8 * WORDS_AT_ONCE);
-        for fold in &self.folds {
-            visit_content(&fold.records.to_le_bytes())?;
-            for sums in fold.sums.chunks(WORDS_AT_ONCE) {
-                bytes.clear();
-                bytes.extend(sums.iter().flat_map(|sum| sum.to_le_bytes()));
-                visit_content(&bytes)?;
-            }
-        }
-        visit(&checksum.finalize().to_le_bytes())
-    }
-
-    /// Reads the state of an aggregate of `task`.
-    ///
-    /// # Errors
-    /// [`AggregateError`] for anything else. The length is checked before anything is allocated.
-    pub fn from_bytes(bytes: &[u8], task: &Task) -> Result<Self, AggregateError> {
-        let entries = 1 + triangle(task.mechanism().state_dimension());
-        let expected = HEADER + 8 * entries * task.folds().count() + CHECKSUM;
-        if bytes.len() < HEADER {
-            return Err(AggregateError::Length { expected, found: bytes.len() });
-        }
-        if bytes[..4] != MAGIC {
-            return Err(AggregateError::Magic);
-        }
-        if bytes[4] != VERSION {
-            return Err(AggregateError::Version(bytes[4]));
-        }
-        let mut digest = [0; 32];
-        digest.copy_from_slice(&bytes[5..HEADER]);
-        if digest != *task.digest().as_bytes() {
-            return Err(AggregateError::OtherTask { expected: task.digest(), found: TaskDigest::new(digest) });
-        }
-        if bytes.len() != expected {
-            return Err(AggregateError::Length { expected, found: bytes.len() });
-        }
-        let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
-        if crc32fast::hash(content).to_le_bytes() != checksum {
-            return Err(AggregateError::Checksum);
-        }
-        let mut words = content[HEADER..].chunks_exact(8).map(|chunk| {
-            let mut word = [0; 8];
-            word.copy_from_slice(chunk);
-            word
-        });
-        let folds = (0..task.folds().count())
-            .map(|_| FoldSum {
-                records: words.next().map_or(0, u64::from_le_bytes),
-                sums: words.by_ref().take(entries - 1).map(i64::from_le_bytes).collect(),
-            })
-            .collect::<Vec<FoldSum>>();
-        let records = folds.iter().try_fold(0u64, |records, fold| records.checked_add(fold.records));
-        let largest = task.mechanism().largest_entry();
-        if records.is_none_or(|records| records > MAX_RECORDS) || !folds.iter().all(|fold| fold.is_possible(largest)) {
-            return Err(AggregateError::NotASum);
-        }
-        Ok(Self { task: task.digest(), folds })
-    }
-}
-
-/// Why reports or states cannot be added.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum AggregateError {
-    /// A state or a task that is not this aggregate's.
-    #[error("the aggregate belongs to task {found}, not {expected}: aggregate each task on its own")]
-    OtherTask {
-        /// The task at hand.
-        expected: TaskDigest,
-        /// The task found.
-        found: TaskDigest,
-    },
-    /// A report that answers another task.
-    #[error("report {0} answers another task: aggregate each task on its own")]
-    OtherReport(ReportId),
-    /// More reports than an aggregate can hold.
-    #[error("{0} reports are more than the {MAX_RECORDS} an aggregate can hold: aggregate fewer")]
-    TooMany(u64),
-    /// Sums that no reports can have.
-    #[error("the aggregate is not a sum of as many reports as it says: it was made up; make it again from the reports")]
-    NotASum,
-    /// The first bytes are not those of a state.
-    #[error("not an aggregate: the first four bytes are not \"LDPA\"")]
-    Magic,
-    /// Another version of the format.
-    #[error("the aggregate has version {0}, and this software reads version {VERSION}: use a release that knows it")]
-    Version(u8),
-    /// Too short or too long.
-    #[error(
-        "the aggregate has {found} bytes where this task's has {expected}: the file was cut or is not an aggregate"
-    )]
-    Length {
-        /// The length of the task's aggregates.
-        expected: usize,
-        /// The length of this one.
-        found: usize,
-    },
-    /// Altered.
-    #[error("the aggregate's checksum does not match: the file was altered; make it again from the reports")]
-    Checksum,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -391,7 +312,7 @@ mod tests {
     use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
 
-    fn tasks() -> Vec<Task> {
+    pub(super) fn tasks() -> Vec<Task> {
         let epsilon = Epsilon::new(2.0).unwrap();
         let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
         let double_cap = MechanismSpec::DoubleCap { epsilon, candidates: 16, cap: 2 };
@@ -405,7 +326,7 @@ mod tests {
             .collect()
     }
 
-    fn reports(task: &Task, count: usize) -> Vec<Report> {
+    pub(super) fn reports(task: &Task, count: usize) -> Vec<Report> {
         let mut rng = ChaCha8Rng::seed_from_u64(2);
         let record = task.bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
         (0..count).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect()
@@ -446,101 +367,12 @@ mod tests {
                     for threads in [2, 3, 64] {
                         let threads = NonZeroUsize::new(threads).unwrap();
                         let mut together = Aggregate::empty(&task);
-                        together.accumulate_shared(&task, &all[..count], threads, sharing).unwrap();
+                        together.accumulate_shared(&task, &all[..count], threads, sharing, Repeats::Refused).unwrap();
                         assert_eq!(together, alone, "{count} reports, {threads} threads, {sharing:?}");
                     }
                 }
             }
         }
-    }
-
-    #[test]
-    fn the_parts_of_the_bytes_stop_at_an_error() {
-        let aggregate = Aggregate::empty(&tasks()[0]);
-        let mut parts = 0;
-        let outcome = aggregate.visit_bytes(|_| {
-            parts += 1;
-            if parts == 3 { Err("full") } else { Ok(()) }
-        });
-        assert_eq!((outcome, parts), (Err("full"), 3));
-    }
-
-    #[test]
-    fn what_is_not_a_state_of_the_task_is_refused_by_name() {
-        let tasks = tasks();
-        let [expected, found] = [tasks[0].digest(), tasks[1].digest()];
-        let mut aggregate = Aggregate::empty(&tasks[0]);
-        assert_eq!(aggregate.accumulate(&tasks[1], &[]), Err(AggregateError::OtherTask { expected, found }));
-        assert_eq!(aggregate.merge(&Aggregate::empty(&tasks[1])), Err(AggregateError::OtherTask { expected, found }));
-        // The one report of another task is named, and the good ones beside it are not added.
-        let (mut mixed, foreign) = (reports(&tasks[0], 3), reports(&tasks[1], 4).pop().unwrap());
-        mixed.insert(2, foreign.clone());
-        for threads in [1, 2] {
-            let outcome = aggregate.accumulate_with_threads(&tasks[0], &mixed, NonZeroUsize::new(threads).unwrap());
-            assert_eq!(outcome, Err(AggregateError::OtherReport(foreign.id())));
-        }
-        assert_eq!(aggregate, Aggregate::empty(&tasks[0]));
-
-        let bytes = aggregate.to_bytes();
-        let found = tasks[0].digest();
-        let read = |bytes: &[u8]| Aggregate::from_bytes(bytes, &tasks[0]).unwrap_err();
-        assert_eq!(
-            Aggregate::from_bytes(&bytes, &tasks[1]),
-            Err(AggregateError::OtherTask { expected: tasks[1].digest(), found })
-        );
-        for length in 0..bytes.len() {
-            let error = AggregateError::Length { expected: bytes.len(), found: length };
-            assert_eq!(read(&bytes[..length]), error, "{length}");
-        }
-        let longer = [&bytes[..], &[0]].concat();
-        assert_eq!(read(&longer), AggregateError::Length { expected: bytes.len(), found: bytes.len() + 1 });
-        // A header and nothing else, of something else.
-        assert_eq!(read(&[b'x'; HEADER]), AggregateError::Magic);
-        assert_eq!(read(&[b'x'; HEADER - 1]), AggregateError::Length { expected: bytes.len(), found: HEADER - 1 });
-        for byte in 0..bytes.len() {
-            let mut altered = bytes.clone();
-            altered[byte] ^= 0x10;
-            let error = match byte {
-                0..4 => AggregateError::Magic,
-                4 => AggregateError::Version(0x11),
-                5..37 => {
-                    let mut digest = *expected.as_bytes();
-                    digest[byte - 5] ^= 0x10;
-                    AggregateError::OtherTask { expected, found: TaskDigest::new(digest) }
-                }
-                _ => AggregateError::Checksum,
-            };
-            assert_eq!(read(&altered), error, "{byte}");
-        }
-    }
-
-    #[test]
-    fn the_bytes_are_laid_out_as_documented_and_come_in_parts_of_a_few_kilobytes() {
-        // 2485 sums, more than are passed together.
-        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 };
-        let task = Task::new(Schema::numeric(70).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(3).unwrap());
-        let task = task.unwrap();
-        let mut aggregate = Aggregate::empty(&task);
-        let mut expected = [&b"LDPA\x01"[..], task.digest().as_bytes()].concat();
-        for (fold, index) in aggregate.folds.iter_mut().zip(0i64..) {
-            fold.records = 1000 + index.unsigned_abs();
-            expected.extend(fold.records.to_le_bytes());
-            assert_eq!(fold.sums.len(), 2485);
-            for (sum, place) in fold.sums.iter_mut().zip(0..) {
-                *sum = place - 1000 * index;
-                expected.extend(sum.to_le_bytes());
-            }
-        }
-        expected.extend(crc32fast::hash(&expected).to_le_bytes());
-        assert_eq!(aggregate.to_bytes(), expected);
-        let (mut visited, mut longest) = (Vec::new(), 0);
-        let Ok(()) = aggregate.visit_bytes(|part| {
-            visited.extend_from_slice(part);
-            longest = longest.max(part.len());
-            Ok::<(), Infallible>(())
-        });
-        assert_eq!((visited, longest), (expected, 8 * WORDS_AT_ONCE));
-        assert_eq!(Aggregate::from_bytes(&aggregate.to_bytes(), &task), Ok(aggregate));
     }
 
     /// CRC-32 of sixteen equal bytes, from another implementation.
@@ -585,6 +417,7 @@ mod tests {
         let with = |records: [u64; 3]| {
             let mut aggregate = Aggregate::empty(task);
             aggregate.folds.iter_mut().zip(records).for_each(|(fold, records)| fold.records = records);
+            aggregate.ids = Sketch::of_unknown(records.into_iter().fold(0, u64::wrapping_add));
             aggregate
         };
         for (records, fits) in [([MAX_RECORDS - 2, 0, 0], true), ([0, 1, MAX_RECORDS - 2], false)] {
@@ -623,6 +456,7 @@ mod tests {
                         let sum = records.cast_signed().checked_mul(sign * largest).unwrap();
                         *fold = FoldSum { records, sums: vec![sum; fold.sums.len()] };
                     }
+                    aggregate.ids = Sketch::of_unknown(shares.iter().sum());
                     let read = Aggregate::from_bytes(&aggregate.to_bytes(), &task);
                     assert_eq!(read.as_ref(), Ok(&aggregate));
                     let mut merged = Aggregate::empty(&task);
@@ -640,27 +474,65 @@ mod tests {
         }
     }
 
-    /// A checksum is not a signature: the writer of a file also writes its checksum.
+    /// Whether they come alone, with others, from several threads, or in another sum.
     #[test]
-    fn sums_that_no_reports_can_have_are_refused() {
+    fn reports_that_are_recognized_are_refused_and_nothing_is_added() {
+        let shared = Sharing { worth_a_thread: 1, copied_entries: usize::MAX };
         for task in tasks() {
-            let largest = i64::from(task.mechanism().largest_entry());
-            let read = |records: [u64; 2], sum| {
-                let mut forged = Aggregate::empty(&task);
-                let folds = forged.folds.len();
-                forged.folds[folds - 1].records = records[1];
-                forged.folds[0].records = records[0];
-                forged.folds[0].sums[1] = sum;
-                Aggregate::from_bytes(&forged.to_bytes(), &task).map(|aggregate| aggregate.records())
+            let all = reports(&task, 90);
+            let sum = |reports: &[Report]| {
+                let mut sum = Aggregate::empty(&task);
+                sum.accumulate(&task, reports).unwrap();
+                sum
             };
-            for (records, sum) in [(0, 1), (0, i64::MIN), (3, 3 * largest + 1), (3, -3 * largest - 1), (5, i64::MAX)] {
-                assert_eq!(read([records, records], sum), Err(AggregateError::NotASum), "{records} {sum}");
+            let mut ours = sum(&all[..60]);
+            let before = ours.clone();
+            let again = Err(AggregateError::Repeated(all[59].id()));
+            assert_eq!(ours.accumulate(&task, &all[59..60]), again);
+            assert_eq!(ours.accumulate(&task, &all[59..]), again);
+            let more = [&all[60..], &all[70..71]].concat();
+            assert_eq!(ours.accumulate(&task, &more), Err(AggregateError::Repeated(all[70].id())));
+            for threads in [2, 64] {
+                let threads = NonZeroUsize::new(threads).unwrap();
+                assert_eq!(ours.accumulate_shared(&task, &all[59..], threads, shared, Repeats::Refused), again);
             }
-            for records in [[MAX_RECORDS + 1; 2], [u64::MAX; 2]] {
-                assert_eq!(read(records, 0), Err(AggregateError::NotASum), "{records:?}");
+            for others in [&all[59..], &all[..1], &all[..60], &all] {
+                let outcome = ours.merge(&sum(others));
+                assert!(matches!(outcome, Err(AggregateError::Overlap { .. })), "{outcome:?}");
             }
-            assert!(read([3, 3], 3 * largest).is_ok());
-            assert!(read([3, 3], -3 * largest).is_ok());
+            let error = ours.merge(&before).unwrap_err().to_string();
+            assert!(error.contains("60 of 60 ids compared") && error.contains("leave it out"), "{error}");
+            assert_eq!(ours, before);
+            ours.merge(&sum(&all[60..])).unwrap();
+            assert_eq!(ours, sum(&all));
         }
+    }
+
+    #[test]
+    fn repeats_count_again_where_the_caller_allows_them() {
+        let task = &tasks()[1];
+        let all = reports(task, 50);
+        let (mut once, mut again) = (Aggregate::empty(task), Aggregate::empty(task));
+        once.accumulate(task, &all).unwrap();
+        again.accumulate_with_repeats(task, &[&all[..], &all[..7]].concat(), NonZeroUsize::MIN).unwrap();
+        assert_eq!((again.records(), &again.ids), (57, &once.ids));
+        let mut alone = Aggregate::empty(task);
+        alone.accumulate(task, &all[..7]).unwrap();
+        once.add_folds(&alone);
+        assert_eq!(again.folds, once.folds);
+    }
+
+    #[test]
+    fn all_ids_make_a_sum_without_ids_a_whole_one() {
+        let task = &tasks()[0];
+        let all = reports(task, 30);
+        let mut whole = Aggregate::empty(task);
+        whole.accumulate(task, &all).unwrap();
+        let without = Aggregate { ids: Sketch::of_unknown(30), ..whole.clone() };
+        assert_eq!((without.unknown_ids(), whole.unknown_ids()), (30, 0));
+        let ids = || all.iter().map(Report::id);
+        assert_eq!(without.clone().with_ids(ids()), Some(whole));
+        assert_eq!(without.clone().with_ids(ids().skip(1)), None);
+        assert_eq!(without.with_ids(ids().skip(1).chain(ids().last())), None);
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use crate::parallel;
 use crate::report::{Report, ReportId};
 
-/// The ids of all reports so far. An [`Aggregate`](super::Aggregate) does not remember ids; its caller asks here.
+/// The ids of all reports so far. An [`Aggregate`](super::Aggregate) has only a sample of them; its caller asks here.
 ///
 /// ```
 /// # use ldp_pca::{Bounding, Epsilon, Folds, MechanismSpec, Schema, Task, aggregate::SeenIds};

@@ -829,44 +829,83 @@ class Gaussian:
 # ---------------------------------------------------------------------------------------------------------
 
 
+MOST_TAGS = 1024
+
+
 class Aggregate:
-    """The state of a sum: per fold the number of reports and the sums of the entries."""
+    """The state of a sum: per fold the number of reports and the sums of the entries, and the first tags of their ids."""
 
     def __init__(self, task):
         self.task = task
         self.entries = task.mechanism.m * (task.mechanism.m + 1) // 2
         self.counts = [0] * task.folds
         self.sums = [[0] * self.entries for _ in range(task.folds)]
+        self.unknown = 0
+        self.tags = []
 
     def add(self, report):
         """Add a report."""
         report_id, payload = open_report(self.task, report)
         summands = self.task.mechanism.summands(report_id, payload)
+        self.add_tags([tag(self.task, report_id)])
         fold = zlib.crc32(report_id) % self.task.folds
         self.counts[fold] += 1
         self.sums[fold] = list(map(int.__add__, self.sums[fold], summands))
 
+    def merge(self, other):
+        """Add the sums of other reports."""
+        self.add_tags(other.tags)
+        self.unknown += other.unknown
+        self.counts = list(map(int.__add__, self.counts, other.counts))
+        self.sums = [list(map(int.__add__, mine, theirs)) for mine, theirs in zip(self.sums, other.sums)]
+
+    def add_tags(self, tags):
+        """Add tags of other ids than those in the sum."""
+        demand(not set(self.tags) & set(tags), "reports that are in the sum already")
+        self.tags = sorted(self.tags + tags)[:MOST_TAGS]
+
     def encode(self):
         """The aggregate's bytes."""
-        data = b"LDPA\1" + self.task.digest
+        data = b"LDPA\2" + self.task.digest
         for count, sums in zip(self.counts, self.sums):
             data += struct.pack(f"<Q{self.entries}q", count, *sums)
-        return sealed(data)
+        return sealed(data + struct.pack("<Q", self.unknown) + b"".join(self.tags))
 
     @classmethod
     def decode(cls, task, data):
         """The aggregate that the bytes hold; anything but an aggregate of this task is refused."""
         result = cls(task)
         size = 8 + 8 * result.entries
-        demand(len(data) == 37 + task.folds * size + 4, "an aggregate of another length")
+        end = 37 + task.folds * size
+        demand(len(data) >= end + 4, "an aggregate of another length")
         demand(data[:4] == b"LDPA", "not an aggregate")
-        demand(data[4] == 1, "an aggregate of another version")
+        demand(data[4] in (1, 2), "an aggregate of another version")
         demand(data == sealed(data[:-4]), "a wrong checksum")
         demand(data[5:37] == task.digest, "an aggregate of another task")
         for fold in range(task.folds):
             numbers = struct.unpack_from(f"<Q{result.entries}q", data, 37 + fold * size)
             result.counts[fold], result.sums[fold] = numbers[0], list(numbers[1:])
+        records = sum(result.counts)
+        if data[4] == 1:
+            demand(len(data) == end + 4, "an aggregate of another length")
+            result.unknown = records
+            return result
+        demand(len(data) >= end + 12, "an aggregate of another length")
+        (result.unknown,) = struct.unpack_from("<Q", data, end)
+        demand(result.unknown <= records, "more unknown ids than reports")
+        tags = data[end + 8 : -4]
+        demand(len(tags) == 20 * min(MOST_TAGS, records - result.unknown), "not as many tags as reports have")
+        result.tags = [tags[at : at + 20] for at in range(0, len(tags), 20)]
+        demand(result.tags == sorted(set(result.tags)), "tags in another order")
         return result
+
+
+def tag(task, report_id):
+    """What a sum keeps of an id, if it is among the first: its place in the order of tags, and a hash."""
+    a, b = struct.unpack("<QQ", report_id)
+    sum_ = (a * 0x9E3779B97F4A7C15 + b * 0xBF58476D1CE4E5B9) % 2**64
+    place = ((sum_ ^ sum_ >> 32) * 0x94D049BB133111EB) % 2**64 >> 32
+    return struct.pack(">I", place) + hashlib.sha256(b"LDPA id" + task.digest + report_id).digest()[:16]
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -3,9 +3,10 @@
     python3 test_format.py [VECTORS_FOLDER]
 
 prints a line per file of vectors and per further check; it ends with code 1 and the differences where
-something differs. The folder is `../vectors/v2` or `vectors` next to this file unless it is given.
+something differs. The folder is `../vectors` unless it is given.
 """
 
+import hashlib
 import json
 import math
 import random
@@ -82,16 +83,49 @@ def check_reports(cases):
             aggregate.add(bytes.fromhex(item["report"]))
             reports += 1
         data = bytes.fromhex(case["aggregate"])
-        where = differences(aggregate.encode().hex(), data.hex())
-        expect(f"{name}: aggregate, {where}", aggregate.encode(), data)
         decoded = wire.Aggregate.decode(task, data)
-        expect(f"{name}: aggregate read and written", decoded.encode(), data)
+        sums = (aggregate.counts, aggregate.sums)
+        expect(f"{name}: aggregate of version 1", (decoded.counts, decoded.sums), sums)
+        expect(f"{name}: ids of version 1", (decoded.unknown, decoded.tags), (len(case["reports"]), []))
         moments, mean = wire.estimate(task, decoded)
         check_shape(name, task, moments, mean)
         check_close(f"{name}: second moment", sum(moments, []), case["second_moment"])
         check_close(f"{name}: mean", mean or [], case["mean"])
         check_strict(name, task, bytes.fromhex(case["reports"][0]["report"]), data)
     return f"{len(cases)} tasks, {reports} reports, {len(cases)} aggregates"
+
+
+def check_aggregates(cases):
+    """States with tags, summed, merged, read and written."""
+    for case in cases:
+        name, task = case["name"], wire.Task.read(json.dumps(case["task"]))
+        reports, unknown = [bytes.fromhex(report) for report in case["reports"]], case["unknown"]
+        parts = [wire.Aggregate(task) for _ in range(3)]
+        for number, report in enumerate(reports):
+            parts[0 if number < unknown else 1 + number % 2].add(report)
+        old = parts[0].encode()
+        end = 37 + task.folds * 8 * (1 + parts[0].entries)
+        aggregate = wire.Aggregate.decode(task, wire.sealed(b"LDPA\1" + old[5:end]))
+        for part in parts[1:]:
+            aggregate.merge(part)
+        data = bytes.fromhex(case["aggregate"])
+        expect(f"{name}: {differences(aggregate.encode().hex(), data.hex())}", aggregate.encode(), data)
+        expect(f"{name}: read and written", wire.Aggregate.decode(task, data).encode(), data)
+        check_strict(name, task, reports[0], data)
+        refused(f"{name}: a report twice", aggregate.add, reports[-1])
+        refused(f"{name}: a sum twice", aggregate.merge, aggregate)
+    return f"{len(cases)} aggregates"
+
+
+def check_ids(cases):
+    """The first tags of many ids."""
+    for case in cases:
+        task = wire.Task.read(json.dumps(case["task"]))
+        aggregate = wire.Aggregate(task)
+        ids = [hashlib.sha256(str(number).encode()).digest()[:16] for number in range(case["count"])]
+        aggregate.add_tags([wire.tag(task, report_id) for report_id in ids])
+        expect(f"{case['name']}", hashlib.sha256(b"".join(aggregate.tags)).hexdigest(), case["tags"])
+    return f"{sum(case['count'] for case in cases)} ids"
 
 
 def check_shape(name, task, moments, mean):
@@ -314,14 +348,12 @@ def check_estimates():
 def main():
     """Run all checks."""
     here = Path(__file__).resolve().parent
-    folders = [Path(sys.argv[1])] if len(sys.argv) > 1 else [here.parent / "vectors" / "v2", here / "vectors"]
-    folder = next((folder for folder in folders if (folder / "tasks.json").is_file()), None)
-    if folder is None:
-        sys.exit(f"no tasks.json in {folders[0]}")
-    checks = [
-        (path.name, check_tasks if path.name == "tasks.json" else check_reports, path)
-        for path in sorted(folder.glob("*.json"))
-    ]
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else here.parent / "vectors"
+    kinds = {"tasks.json": check_tasks, "aggregates.json": check_aggregates, "ids.json": check_ids}
+    files = sorted([*folder.glob("v2/*.json"), *folder.glob("aggregates-v2/*.json")])
+    if not kinds.keys() <= {path.name for path in files}:
+        sys.exit(f"not all files of vectors are in {folder}")
+    checks = [(path.name, kinds.get(path.name, check_reports), path) for path in files]
     for check in (check_refusals, check_numbers, check_coordinates, check_constants, check_estimates):
         checks.append((check.__name__, check, None))
     for name, check, path in checks:

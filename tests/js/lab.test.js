@@ -32,6 +32,9 @@ import { throws } from "./throws.js";
 import { differences } from "./vectors.js";
 
 const VECTORS = new URL("../vectors/v2/", import.meta.url);
+const AGGREGATES = JSON.parse(
+  readFileSync(new URL("../vectors/aggregates-v2/aggregates.json", import.meta.url), "utf8"),
+).cases;
 
 const MECHANISM = { type: "double-cap", epsilon: 4, candidates: 256, cap: 9 };
 
@@ -156,20 +159,45 @@ describe("the lab", () => {
 
 describe("aggregates", () => {
   test("are those of the vectors, report by report, all at once, and merged", () => {
-    for (const file of ["centred.json", "double-cap.json", "gaussian.json"]) {
-      const { cases } = JSON.parse(readFileSync(new URL(file, VECTORS), "utf8"));
-      for (const { name, task: document, reports, aggregate: expected } of cases) {
-        const task = Task.parse(document);
-        const bytes = reports.map(({ report }) => Buffer.from(report, "hex"));
-        const single = new Aggregate(task);
-        for (const report of bytes) single.add(report);
-        const merged = new Aggregate(task).add(bytes[0]).merge(new Aggregate(task).add(Buffer.concat(bytes.slice(1))));
-        for (const aggregate of [single, merged, new Aggregate(task, merged.toBytes())]) {
-          assert.equal(Buffer.from(aggregate.toBytes()).toString("hex"), expected, name);
-          assert.equal(aggregate.records, bytes.length);
-        }
+    for (const { name, task: document, unknown, reports, aggregate: expected } of AGGREGATES) {
+      const task = Task.parse(document);
+      const bytes = reports.map((report) => Buffer.from(report, "hex"));
+      const read = new Aggregate(task, Buffer.from(expected, "hex"));
+      const single = new Aggregate(task);
+      for (const report of bytes) single.add(report);
+      const merged = new Aggregate(task).add(bytes[0]).merge(new Aggregate(task).add(Buffer.concat(bytes.slice(1))));
+      for (const aggregate of [read, ...(unknown ? [] : [single, merged, new Aggregate(task, merged.toBytes())])]) {
+        assert.equal(Buffer.from(aggregate.toBytes()).toString("hex"), expected, name);
+        assert.equal(aggregate.records, bytes.length);
       }
     }
+  });
+
+  test("of version 1 are read", () => {
+    for (const file of ["centred.json", "double-cap.json", "gaussian.json"]) {
+      const { cases } = JSON.parse(readFileSync(new URL(file, VECTORS), "utf8"));
+      for (const { name, task: document, reports, aggregate: old } of cases) {
+        const task = Task.parse(document);
+        const sums = new Aggregate(task);
+        for (const { report } of reports) sums.add(Buffer.from(report, "hex"));
+        const read = new Aggregate(task, Buffer.from(old, "hex"));
+        assert.deepEqual([read.records, read.secondMoment()], [sums.records, sums.secondMoment()], name);
+      }
+    }
+  });
+
+  test("refuse reports that they recognize, and are as before", () => {
+    const task = Task.parse(numeric(3));
+    const randomizer = new Randomizer(task, LIMITS);
+    const reports = Array.from({ length: 6 }, () => randomizer.randomize([1, -0.5, 2]).bytes);
+    const [ours, theirs] = [reports.slice(0, 4), reports.slice(3)].map((part) =>
+      new Aggregate(task).add(Buffer.concat(part)),
+    );
+    const before = ours.toBytes();
+    throws(() => ours.add(reports[2]), "aggregate", /in the sum already/);
+    throws(() => ours.add(Buffer.concat([reports[4], reports[4]])), "aggregate", /in the sum already/);
+    throws(() => ours.merge(theirs), "aggregate", /reports in common/);
+    assert.deepEqual(ours.toBytes(), before);
   });
 
   test("give the mean of what their reports say", () => {

@@ -3,7 +3,7 @@
 //! `tests/wasm.rs` and the JavaScript tests read the same files. They were written once, by
 //!
 //! ```text
-//! cargo test --test suite -- --ignored write_vectors
+//! cargo test --test suite -- --ignored write_vectors write_aggregates
 //! ```
 //!
 //! and are not to be written again: a difference means that devices and aggregators of two releases no longer agree. A
@@ -16,17 +16,24 @@ use chacha20::ChaCha20Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::ledger::LEDGER_VERSION;
-use ldp_pca::report::{Report, report_bytes};
+use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::schema::Value;
 use ldp_pca::task::{TASK_VERSION, Task};
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
 
 const REPORTS_MEANING: &str = "report is what Task::randomize_with_rng makes of the record with \
     ChaCha20Rng::from_seed(seed); aggregate is the \
     state after each report of the case once, second_moment and mean what it estimates; bytes are in hexadecimal";
 const COMMAND: &str = "cargo test --test suite -- --ignored write_vectors";
+
+const AGGREGATES_MEANING: &str = "aggregate is the state, in version 2, of the reports; the first of them, as many as \
+    unknown says, come from a state of version 1; bytes are in hexadecimal";
+const IDS_MEANING: &str = "the ids are the first 16 bytes of SHA-256 of the numbers from 0 to count - 1 in decimal; \
+    tags is SHA-256 of the tags that an aggregate of the task with this digest has of them, one after the other";
+const AGGREGATES_COMMAND: &str = "cargo test --test suite -- --ignored write_aggregates";
 
 /// A file of vectors.
 #[derive(Serialize, Deserialize)]
@@ -81,6 +88,27 @@ struct ReportVector {
     report: String,
 }
 
+/// The state of an aggregate.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AggregateCase {
+    name: String,
+    task: Json,
+    unknown: usize,
+    reports: Vec<String>,
+    aggregate: String,
+}
+
+/// The tags of many ids.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IdsCase {
+    name: String,
+    task: Json,
+    count: usize,
+    tags: String,
+}
+
 #[test]
 fn the_document_names_the_versions_that_are_written() {
     let document = include_str!("../../docs/wire-format.md");
@@ -88,7 +116,7 @@ fn the_document_names_the_versions_that_are_written() {
     let report = task.randomize(&task.bound(vec![1.0; task.dimension()]).unwrap()).unwrap();
     let release = env!("CARGO_PKG_VERSION").rsplit_once('.').unwrap().0;
     let row = format!(
-        "\n| {release} | {TASK_VERSION} | {} | {} | {LEDGER_VERSION} (",
+        "\n| {release} | {TASK_VERSION} | {} | {} (reads 1) | {LEDGER_VERSION} (",
         report.to_bytes()[4],
         Aggregate::empty(&task).to_bytes()[4],
     );
@@ -120,7 +148,9 @@ fn reports_and_aggregates_are_those_of_the_vectors() {
                 let delivered = Report::from_bytes(&unhex(&vector.report), &task).unwrap();
                 aggregate.accumulate(&task, &[delivered]).unwrap();
             }
-            assert_eq!(hex(&aggregate.to_bytes()), case.aggregate, "{}", case.name);
+            let old = Aggregate::from_bytes(&unhex(&case.aggregate), &task).unwrap();
+            assert_eq!(hex(&version_1(&aggregate)), case.aggregate, "{}", case.name);
+            assert_eq!((old.folds(), old.unknown_ids()), (aggregate.folds(), case.reports.len() as u64));
             let (second_moment, mean) = estimate(&aggregate, &task);
             for (found, expected) in [(second_moment, &case.second_moment), (mean, &case.mean)] {
                 let largest = expected.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
@@ -129,6 +159,79 @@ fn reports_and_aggregates_are_those_of_the_vectors() {
             }
         }
     }
+}
+
+#[test]
+fn aggregates_with_tags_are_those_of_the_vectors() {
+    for case in read_from::<AggregateCase>(AGGREGATES, "aggregates.json").cases {
+        let task = Task::from_json(&case.task.to_string()).unwrap();
+        let aggregate = aggregate_of(&task, &case.reports, case.unknown);
+        assert_eq!(hex(&aggregate.to_bytes()), case.aggregate, "{}", case.name);
+        assert_eq!(Aggregate::from_bytes(&unhex(&case.aggregate), &task), Ok(aggregate), "{}", case.name);
+    }
+    for case in read_from::<IdsCase>(AGGREGATES, "ids.json").cases {
+        let task = Task::from_json(&case.task.to_string()).unwrap();
+        assert_eq!(tags_of(&task, case.count), case.tags, "{}", case.name);
+    }
+}
+
+#[test]
+#[ignore = "writes the frozen files: only for a new version of the format"]
+fn write_aggregates() {
+    let cases = ["double-cap.json", "gaussian.json", "centred.json"].into_iter().flat_map(|file| {
+        read::<ReportCase>(file).cases.into_iter().map(move |case| (file.trim_end_matches(".json"), case))
+    });
+    let cases = cases.zip(0..).map(|((kind, case), index)| {
+        let task = Task::from_json(&case.task.to_string()).unwrap();
+        let reports: Vec<String> = case.reports.into_iter().map(|vector| vector.report).collect();
+        // Each way of them.
+        let unknown = index % 3 % reports.len();
+        let aggregate = hex(&aggregate_of(&task, &reports, unknown).to_bytes());
+        AggregateCase { name: format!("{kind}, {}", case.name), task: case.task, unknown, reports, aggregate }
+    });
+    write_to(AGGREGATES, "aggregates.json", AGGREGATES_COMMAND, AGGREGATES_MEANING, cases);
+    let task: Json = serde_json::from_str(include_str!("../../examples/task.json")).unwrap();
+    let ids = [1, 1023, 1024, 1025, 10_000].map(|count| IdsCase {
+        name: format!("{count} ids"),
+        task: task.clone(),
+        count,
+        tags: tags_of(&Task::from_json(&task.to_string()).unwrap(), count),
+    });
+    write_to(AGGREGATES, "ids.json", AGGREGATES_COMMAND, IDS_MEANING, ids);
+}
+
+/// The sum of the reports, the first of them from a state of version 1.
+fn aggregate_of(task: &Task, reports: &[String], unknown: usize) -> Aggregate {
+    let read = |report: &String| Report::from_bytes(&unhex(report), task).unwrap();
+    let reports: Vec<Report> = reports.iter().map(read).collect();
+    let mut old = Aggregate::empty(task);
+    old.accumulate(task, &reports[..unknown]).unwrap();
+    let mut aggregate = Aggregate::from_bytes(&version_1(&old), task).unwrap();
+    aggregate.accumulate(task, &reports[unknown..]).unwrap();
+    aggregate
+}
+
+/// The state as earlier releases wrote it: without what is between the sums and the checksum.
+fn version_1(aggregate: &Aggregate) -> Vec<u8> {
+    let words: usize = aggregate.folds().iter().map(|fold| 1 + fold.sums().len()).sum();
+    let mut bytes = [b"LDPA\x01", &aggregate.to_bytes()[5..37 + 8 * words]].concat();
+    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+    bytes
+}
+
+/// SHA-256 of the tags of that many ids, at the end of a state.
+fn tags_of(task: &Task, count: usize) -> String {
+    let record = task.bound(vec![1.0; task.dimension()]).unwrap();
+    let payload = task.randomize(&record).unwrap().payload().to_vec();
+    let id = |number: usize| Sha256::digest(number.to_string())[..16].try_into().unwrap();
+    let reports: Vec<Report> = (0..count)
+        .map(|number| Report::from_parts(task.digest(), ReportId::new(id(number)), payload.clone()))
+        .collect();
+    let mut aggregate = Aggregate::empty(task);
+    aggregate.accumulate(task, &reports).unwrap();
+    let bytes = aggregate.to_bytes();
+    let end = bytes.len() - 4;
+    hex(&Sha256::digest(&bytes[end - 20 * count.min(1024)..end]))
 }
 
 #[test]
@@ -175,7 +278,7 @@ fn report_case((name, task, records): (&str, Json, Vec<Json>)) -> ReportCase {
         task: serde_json::from_str(&task.to_json()).unwrap(),
         digest: task.digest().to_string(),
         reports,
-        aggregate: hex(&aggregate.to_bytes()),
+        aggregate: hex(&version_1(&aggregate)),
         second_moment: estimate(&aggregate, &task).0,
         mean: estimate(&aggregate, &task).1,
     }
@@ -358,26 +461,44 @@ fn randomize(task: &Task, record: &Json, seed: &str) -> Report {
     task.randomize_with_rng(&task.bound(features.unwrap()).unwrap(), &mut ChaCha20Rng::from_seed(seed)).unwrap()
 }
 
-fn path(file: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "tests/vectors/v2", file].iter().collect()
+/// The folders of tasks and reports (with aggregates of version 1), and of aggregates of version 2.
+const REPORTS: &str = "v2";
+const AGGREGATES: &str = "aggregates-v2";
+
+fn path(folder: &str, file: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "tests/vectors", folder, file].iter().collect()
 }
 
 fn read<Case: for<'de> Deserialize<'de>>(file: &str) -> Vectors<Case> {
-    let vectors: Vectors<Case> = serde_json::from_str(&fs::read_to_string(path(file)).unwrap()).unwrap();
+    read_from(REPORTS, file)
+}
+
+fn read_from<Case: for<'de> Deserialize<'de>>(folder: &str, file: &str) -> Vectors<Case> {
+    let vectors: Vectors<Case> = serde_json::from_str(&fs::read_to_string(path(folder, file)).unwrap()).unwrap();
     assert_eq!(vectors.version, 2);
     assert!(!vectors.cases.is_empty());
     vectors
 }
 
 fn write<Case: Serialize>(file: &str, command: &str, meaning: &str, cases: impl IntoIterator<Item = Case>) {
+    write_to(REPORTS, file, command, meaning, cases);
+}
+
+fn write_to<Case: Serialize>(
+    folder: &str,
+    file: &str,
+    command: &str,
+    meaning: &str,
+    cases: impl IntoIterator<Item = Case>,
+) {
     let provenance = Provenance {
         written_by: command.to_owned(),
         release: format!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
         meaning: meaning.to_owned(),
     };
     let vectors = Vectors { version: 2, provenance, cases: cases.into_iter().collect() };
-    fs::create_dir_all(path("")).unwrap();
-    fs::write(path(file), serde_json::to_string_pretty(&vectors).unwrap() + "\n").unwrap();
+    fs::create_dir_all(path(folder, "")).unwrap();
+    fs::write(path(folder, file), serde_json::to_string_pretty(&vectors).unwrap() + "\n").unwrap();
 }
 
 fn hex(bytes: &[u8]) -> String {
