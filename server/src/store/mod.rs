@@ -211,10 +211,11 @@ pub(super) struct Damage {
     pub(super) places: Vec<String>,
 }
 
-/// Adds reports that were decoded as reports of `task`, the only condition of an aggregate.
+/// Adds reports that were decoded as reports of `task`, the only condition here: the store keeps repeats out, since it
+/// knows all ids.
 fn sum(aggregate: &mut Aggregate, task: &Task, reports: &[Report]) {
     let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    aggregate.accumulate_with_threads(task, reports, threads).expect("reports of this task");
+    aggregate.accumulate_with_repeats(task, reports, threads).expect("reports of this task");
 }
 
 impl fmt::Debug for dyn TaskReports {

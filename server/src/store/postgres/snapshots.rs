@@ -55,6 +55,10 @@ pub(super) async fn read(
     let empty = Snapshot { aggregate: Aggregate::empty(task), horizon: 0, counted: Vec::new(), passed_over: 0 };
     let bytes: Vec<u8> = rows.iter().flat_map(|row| row.get::<_, &[u8]>(2)).copied().collect();
     let (Some(row), Ok(aggregate)) = (rows.first(), Aggregate::from_bytes(&bytes, task)) else { return Ok(empty) };
+    if aggregate.unknown_ids() > 0 {
+        // An earlier release wrote it.
+        return Ok(empty);
+    }
     let passed_over = row.get::<_, i64>(3).unsigned_abs();
     let snapshot = Snapshot { aggregate, horizon: row.get(0), counted: row.get(1), passed_over };
     let compared = Compared::of(&snapshot);

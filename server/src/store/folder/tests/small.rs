@@ -324,12 +324,12 @@ fn a_quota_is_filled_to_the_last_report_and_what_it_refuses_may_come_again() {
 #[test]
 fn a_snapshot_is_in_as_many_parts_as_it_needs() {
     let task = dense();
-    let whole = ldp_pca::aggregate::Aggregate::empty(&task).to_bytes().len();
+    let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(7), 10);
+    let whole = sum(&task, &all).to_bytes().len();
     for (part, fewest, most) in [(1, 2, whole), (100, 2, whole / 100 + 1), (whole, 1, 1), (16 << 20, 1, 1)] {
         let root = tempfile::tempdir().unwrap();
         let sizes = Sizes { snapshot_part: part, ..Sizes::default() };
         let options = FolderOptions { segment_reports: 5, reserve_bytes: 0, sizes, ..FolderOptions::default() };
-        let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(7), 10);
         let store = FolderStore::open(root.path(), std::slice::from_ref(&task), options.clone()).unwrap();
         all.chunks(5).for_each(|batch| commit(&store, &task, batch));
         store.close();
