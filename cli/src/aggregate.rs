@@ -13,10 +13,14 @@ use serde::Serialize;
 
 use super::error::{CliError, InFile as _, Result};
 use super::files;
-use super::output::{Format, grouped, reading};
+use super::output::{Format, grouped, note, reading};
 use super::writing::{Kind, Output, Target};
 
 /// Sum reports, and sums of reports. A report that occurs twice (by its id) is counted once.
+///
+/// An aggregate (a sum) has a sample of its reports' ids. Reports, or another aggregate, that are recognized as being in
+/// it are refused, since they would count twice: always where a file is given twice, and where neither has more than
+/// 1,024 reports. Parts of larger sums that are given again are likely to be recognized if they are more than 1 % of it.
 #[derive(Args)]
 pub(super) struct AggregateCommand {
     /// Files of reports, or aggregates of other reports of the same task
@@ -66,6 +70,7 @@ impl AggregateCommand {
             first_skipped: None,
             skip_invalid: self.skip_invalid,
             threads,
+            is_alone: self.inputs.len() == 1,
             task: &task,
         };
         for input in &self.inputs {
@@ -103,6 +108,8 @@ struct Collection<'a> {
     first_skipped: Option<String>,
     skip_invalid: bool,
     threads: NonZeroUsize,
+    /// Whether there are no other inputs.
+    is_alone: bool,
     task: &'a Task,
 }
 
@@ -112,7 +119,16 @@ impl Collection<'_> {
         let content = BufReader::with_capacity(1 << 20, reading("aggregating", length).wrap_read(file));
         let (start, mut content) = files::start(content, 4).in_file(path)?;
         if start == b"LDPA" {
-            return Ok(self.aggregate.merge(&files::aggregate_of(path, content, self.task)?)?);
+            let other = files::aggregate_of(path, content, self.task)?;
+            if other.unknown_ids() > 0 && !self.is_alone {
+                note(format_args!(
+                    "note: {} has no ids of {} of its reports, since an earlier release wrote it: if any of them are in \
+                     other files, too, they count twice",
+                    path.display(),
+                    grouped(other.unknown_ids())
+                ));
+            }
+            return self.aggregate.merge(&other).in_file(path);
         }
         let length = report_bytes(self.task);
         let size = (BATCH_BYTES / length).clamp(1, BATCH);
@@ -149,7 +165,7 @@ impl Collection<'_> {
             let decoded = batch.len();
             self.seen.retain_new(&mut batch);
             self.duplicates += (decoded - batch.len()) as u64;
-            self.aggregate.accumulate_with_threads(self.task, &batch, self.threads)?;
+            self.aggregate.accumulate_with_threads(self.task, &batch, self.threads).in_file(path)?;
             batch.clear();
         }
     }

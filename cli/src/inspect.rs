@@ -52,6 +52,9 @@ enum Content {
         centred: bool,
         records: u64,
         fold_records: Vec<u64>,
+        /// Reports of sums that an earlier release wrote: whether they are in another sum, too, is not noticed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        unknown_ids: Option<u64>,
         #[serde(skip_serializing_if = "Option::is_none")]
         hostile: Option<HostilePull>,
     },
@@ -108,6 +111,7 @@ impl Inspect {
             centred: task.centring().is_some(),
             records: aggregate.records(),
             fold_records: aggregate.folds().iter().map(ldp_pca::aggregate::FoldSum::records).collect(),
+            unknown_ids: Some(aggregate.unknown_ids()).filter(|unknown| *unknown > 0),
             // No reports give no estimate.
             hostile: Covariance::estimate(&aggregate, task)
                 .ok()
@@ -155,13 +159,20 @@ impl Content {
                 }
                 text
             }
-            Self::Aggregate { task, centred, records, fold_records, hostile } => {
+            Self::Aggregate { task, centred, records, fold_records, unknown_ids, hostile } => {
                 let folds: Vec<String> = fold_records.iter().map(|&records| grouped(records)).collect();
+                let unknown = unknown_ids.map(|unknown| {
+                    format!(
+                        "no ids of  {} reports: they count twice if they are in another sum, too\n",
+                        grouped(unknown)
+                    )
+                });
                 format!(
-                    "aggregate\ntask       {task}\nabout      {}\nreports    {}\nper fold   {}\n{}",
+                    "aggregate\ntask       {task}\nabout      {}\nreports    {}\nper fold   {}\n{}{}",
                     what_about(*centred),
                     grouped(*records),
                     folds.join(", "),
+                    unknown.unwrap_or_default(),
                     hostile.as_ref().map(hostile_text).unwrap_or_default()
                 )
             }

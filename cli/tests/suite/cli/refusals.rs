@@ -317,7 +317,7 @@ fn aggregates_that_are_not_the_tasks_are_refused_by_name() {
     folder.run("aggregate a.ldpa -t other.json -o out.ldpa").refused(1, &["a.ldpa", "belongs to task"]);
     folder.write("cut.ldpa", &aggregate[..100]);
     let mut version = aggregate.clone();
-    version[4] = 2;
+    version[4] = 3;
     folder.write("version.ldpa", &version);
     let mut altered = aggregate.clone();
     altered[60] ^= 1;
@@ -329,7 +329,7 @@ fn aggregates_that_are_not_the_tasks_are_refused_by_name() {
     folder.write("forged.ldpa", &forged);
     for (name, part) in [
         ("cut.ldpa", "100 bytes"),
-        ("version.ldpa", "version 2"),
+        ("version.ldpa", "version 3"),
         ("altered.ldpa", "checksum"),
         ("forged.ldpa", "not a sum"),
     ] {
@@ -339,6 +339,50 @@ fn aggregates_that_are_not_the_tasks_are_refused_by_name() {
     }
     folder.run("recover r.ldpr -t task.json --rank 1").refused(1, &["r.ldpr", "not an aggregate"]);
     assert!(!folder.path("out.ldpa").exists());
+}
+
+#[test]
+fn reports_that_are_in_an_aggregate_already_are_refused() {
+    let folder = collected();
+    folder.run("randomize people.csv -t task.json -o more.ldpr").ok();
+    folder.run("aggregate r.ldpr more.ldpr -t task.json -o both.ldpa").ok();
+    for (inputs, parts) in [
+        ("a.ldpa a.ldpa", ["a.ldpa", "10 of 10 ids"]),
+        ("a.ldpa both.ldpa", ["both.ldpa", "in the other one already"]),
+        ("both.ldpa a.ldpa", ["a.ldpa", "in the other one already"]),
+        ("r.ldpr a.ldpa", ["a.ldpa", "10 of 10 ids"]),
+        ("a.ldpa r.ldpr", ["r.ldpr", "in the sum already"]),
+        ("more.ldpr both.ldpa", ["both.ldpa", "leave it out"]),
+    ] {
+        folder.run(&format!("aggregate {inputs} -t task.json -o out.ldpa")).refused(1, &parts);
+        assert!(!folder.path("out.ldpa").exists(), "{inputs}");
+    }
+    let counts = folder.run("aggregate a.ldpa more.ldpr more.ldpr -t task.json -o out.ldpa --json").json();
+    assert_eq!((counts["records"].as_u64(), counts["duplicates"].as_u64()), (Some(20), Some(10)));
+    assert_eq!(folder.read("out.ldpa"), folder.read("both.ldpa"));
+}
+
+/// Of an earlier release, whose states have no ids.
+#[test]
+fn aggregates_without_ids_are_summed_with_a_note() {
+    let folder = collected();
+    folder.run("randomize people.csv -t task.json -o more.ldpr").ok();
+    let new = folder.read("a.ldpa");
+    let sums = new.len() - 4 - 10 * 20 - 8;
+    let mut old = [b"LDPA\x01", &new[5..sums]].concat();
+    old.extend(crc32fast::hash(&old).to_le_bytes());
+    folder.write("old.ldpa", &old);
+    let alone = folder.run("aggregate old.ldpa -t task.json -o alone.ldpa").ok();
+    assert!(!alone.stderr.contains("note"), "{}", alone.stderr);
+    let answer = folder.run("aggregate old.ldpa more.ldpr -t task.json -o out.ldpa").ok();
+    assert!(answer.stderr.contains("note: old.ldpa has no ids of 10 of its reports"), "{}", answer.stderr);
+    let inspected = folder.run("inspect out.ldpa -t task.json --json").json();
+    assert_eq!((inspected["records"].as_u64(), inspected["unknown_ids"].as_u64()), (Some(20), Some(10)));
+    let text = folder.run("inspect out.ldpa -t task.json").ok().stdout;
+    assert!(text.contains("no ids of  10 reports"), "{text}");
+    assert!(folder.run("inspect a.ldpa -t task.json --json").json()["unknown_ids"].is_null());
+    let recovered = |name: &str| folder.run(&format!("recover {name} -t task.json --rank 1 --json")).json();
+    assert_eq!(recovered("old.ldpa")["eigenvalues"], recovered("a.ldpa")["eigenvalues"]);
 }
 
 #[test]
