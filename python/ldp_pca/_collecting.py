@@ -39,14 +39,16 @@ def aggregate(reports: Any, task: Task, *, threads: int | None = None, skip_inva
     Returns
     -------
     Aggregate
-        The same bytes for any order and grouping. States are added as they are: reports in them that are also among the
-        others count twice.
+        The same bytes for any order and grouping. States are added as they are. They have a sample of their ids, by
+        which the same reports in another state or among the others are recognized: always where a state is given twice,
+        and where neither has more than 1,024 reports.
 
     Raises
     ------
     ReportError, AggregateError
         For the first item that is neither a report nor a state of the task, with its file and the ``row`` in it. Rows
-        that are not in files are numbered over all batches of a reader, a dataset or an iterable.
+        that are not in files are numbered over all batches of a reader, a dataset or an iterable. Also for a state
+        whose reports are recognized, or reports of a state: they would count twice.
     """
     adding = _Adding(Collection(task, threads=threads, skip_invalid=skip_invalid))
     for source, file in _sources(reports):

@@ -7,6 +7,7 @@ Rows between the stages are ``(key, kind, part, data)``. Rows that must meet hav
 - ``PRINTS``: fingerprints of report ids, sorted. ``REPEATED``: those that more than one report has.
 - ``SUSPECTS``: reports, one after the other, whose fingerprint is repeated.
 - ``NOTE``: JSON; counts of what was left out, or the error that ends the job.
+- ``TAGS``: the first tags of the ids in a sum, and behind them the same two integers as of a stretch.
 
 Everything is a function of the rows alone: a task that runs twice gives the same, and Spark uses one of both.
 """
@@ -23,12 +24,15 @@ import pyarrow as pa
 from . import Aggregate, LdpPcaError, ReportError, Task
 from .errors import problem_of
 
-STATE, PRINTS, REPEATED, SUSPECTS, NOTE = range(5)
+STATE, PRINTS, REPEATED, SUSPECTS, NOTE, TAGS = range(6)
 SCHEMA_NAMES = ("key", "kind", "part", "data")
 SCHEMA = "key int, kind int, part int, data binary"
 
-#: Bytes of an aggregate's state before its integers, and behind them (docs/wire-format.md).
-STATE_HEADER, STATE_CHECKSUM = 37, 4
+#: Bytes of an aggregate's state before its integers, between them and the tags, and behind these
+#: (docs/wire-format.md).
+STATE_HEADER, STATE_UNKNOWN, STATE_CHECKSUM = 37, 8, 4
+#: Bytes of a tag of an id, and the most tags that an aggregate has.
+TAG_BYTES, MOST_TAGS = 20, 1024
 #: Where a report has its id (docs/wire-format.md).
 ID = slice(13, 29)
 
@@ -57,7 +61,7 @@ class Job(NamedTuple):
     groups: int
     """How many tasks add up the same stretch of states at first."""
     row_bytes: int
-    """The most that a row holds (a single report may take more)."""
+    """The most that a row holds (a single report and the tags of a sum may take more)."""
     most_repeated: int
     """Repeated fingerprints that are reported; one more means that there are more."""
     skip_invalid: bool
@@ -179,12 +183,12 @@ class _Partial:
     def add(self, column: pa.Array) -> np.ndarray[Any, Any]:
         """Adds reports. Their fingerprints."""
         try:
-            self.sums.update(column)
+            self.sums._update_with_repeats(column)
         except ReportError as error:
             if not self.job.skip_invalid:
                 raise _located(error, self.first) from None
             column = self.valid(column)
-            self.sums.update(column)
+            self.sums._update_with_repeats(column)
         return self.added(column)
 
     def added(self, column: pa.Array) -> np.ndarray[Any, Any]:
@@ -208,7 +212,7 @@ class _Partial:
         if self.scratch is None:
             self.scratch = Aggregate(self.task)
         try:
-            self.scratch.update(column)
+            self.scratch._update_with_repeats(column)
             return column
         except ReportError as error:
             if not self.job.skip_invalid:
@@ -217,7 +221,7 @@ class _Partial:
         position = 0
         while position < len(column):
             try:
-                self.scratch.update(column.slice(position, _STRETCH))
+                self.scratch._update_with_repeats(column.slice(position, _STRETCH))
                 position += _STRETCH
             except ReportError as error:
                 position += error.row or 0
@@ -253,6 +257,8 @@ class _Merge:
     def __init__(self, job: Job) -> None:
         self.job = job
         self.states: dict[int, np.ndarray[Any, Any]] = {}
+        self.tags: list[bytes] = []
+        self.tags_of = np.zeros(2, dtype="<u8")
         self.prints: list[np.ndarray[Any, Any]] = []
         self.repeated: list[np.ndarray[Any, Any]] = []
         self.untold = job.most_repeated + 1
@@ -277,10 +283,14 @@ class _Merge:
         yield 0, NOTE, 0, json.dumps(self.note()).encode()
         for part, words in self.states.items():
             yield 0, STATE, part, words
+        if self.tags:
+            yield 0, TAGS, 0, b"".join(self.tags) + self.tags_of.tobytes()
 
     def take(self, kind: int, part: int, data: pa.Buffer) -> None:
         if kind == STATE:
             self.add_state(part, np.frombuffer(data, "<i8"))
+        elif kind == TAGS:
+            self.add_tags(data.to_pybytes())
         elif kind == PRINTS:
             # A copy: a view would keep all the rows of its batch.
             self.prints.append(np.frombuffer(data, "<u8").copy())
@@ -297,6 +307,13 @@ class _Merge:
             self.states[part] = words.copy()
         else:
             mine += words
+
+    def add_tags(self, data: bytes) -> None:
+        """Keeps the first tags of all. Those of an id that is in several sums are equal."""
+        end = len(data) - 16
+        tags = {data[start : start + TAG_BYTES] for start in range(0, end, TAG_BYTES)}
+        self.tags = sorted(tags.union(self.tags))[:MOST_TAGS]
+        self.tags_of += np.frombuffer(data, "<u8", offset=end)
 
     def add_repeated(self, prints: np.ndarray[Any, Any]) -> None:
         """Holds as many as are reported, however many the previous tasks have found together."""
@@ -334,8 +351,8 @@ class _Merge:
         sums.update(pa.array(reports, pa.large_binary()))
         ids = np.frombuffer(b"".join(report[ID] for report in reports), "<u8").reshape(-1, 2)
         total = int(fingerprints(ids, self.job.keys).sum(dtype=np.uint64))
-        for _, _, part, data in state_rows(sums, total, 0, self.job):
-            self.add_state(part, np.frombuffer(data, "<i8"))
+        for _, kind, part, data in state_rows(sums, total, 0, self.job):
+            self.take(kind, part, pa.py_buffer(data))
 
     def compare_prints(self) -> Iterator[Row]:
         if self.prints:
@@ -364,10 +381,13 @@ class _Merge:
 
 def state_rows(sums: Aggregate, prints: int, group: int, job: Job) -> Iterator[Row]:
     """The state of ``sums`` in stretches, each with its number of reports and the sum of their fingerprints."""
-    state = memoryview(sums.to_bytes())[STATE_HEADER:-STATE_CHECKSUM]
+    state = memoryview(sums.to_bytes())
+    end = STATE_HEADER + sums._integer_bytes()
+    integers, tags = state[STATE_HEADER:end], state[end + STATE_UNKNOWN : -STATE_CHECKSUM]
     of = np.array([sums.records, prints % (1 << 64)], dtype="<u8").tobytes()
-    for part, start in enumerate(range(0, len(state), job.row_bytes)):
-        yield -1 - (part * job.groups + group), STATE, part, bytes(state[start : start + job.row_bytes]) + of
+    for part, start in enumerate(range(0, len(integers), job.row_bytes)):
+        yield -1 - (part * job.groups + group), STATE, part, bytes(integers[start : start + job.row_bytes]) + of
+    yield -1 - group, TAGS, 0, bytes(tags) + of
 
 
 def _ids(column: pa.Array, width: int) -> np.ndarray[Any, Any]:

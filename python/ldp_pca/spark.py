@@ -298,12 +298,15 @@ class _Total:
 
     def __init__(self, rows: list[Row], task: Task) -> None:
         self.states: dict[int, np.ndarray[Any, Any]] = {}
+        self.tags = b""
         self.repeated = np.empty(0, dtype=np.uint64)
         note: dict[str, Any] = {}
         for row in rows:
             data = bytes(row["data"])
             if row["kind"] == stages.STATE:
                 self.states[row["part"]] = np.frombuffer(data, "<u8")
+            elif row["kind"] == stages.TAGS:
+                self.tags = data
             elif row["kind"] == stages.REPEATED:
                 self.repeated = np.append(self.repeated, np.frombuffer(data, "<u8"))
             else:
@@ -327,7 +330,8 @@ class _Total:
         Otherwise a task was run again, as after the loss of an executor, and its rows were others.
         """
         count, prints = seen[0] - self.dropped[0], (seen[1] - self.dropped[1]) % (1 << 64)
-        sums = {(int(words[-2]), int(words[-1])) for words in self.states.values()} or {(0, 0)}
+        rows = [*self.states.values(), *([np.frombuffer(self.tags[-16:], "<u8")] if self.tags else [])]
+        sums = {(int(words[-2]), int(words[-1])) for words in rows} or {(0, 0)}
         if sums != {(count, prints)}:
             raise _other_rows()
 
@@ -336,7 +340,7 @@ class _Total:
         if not self.states:
             return Aggregate(task)
         body = b"".join(self.states[part][:-2].tobytes() for part in sorted(self.states))
-        state = state[: stages.STATE_HEADER] + body
+        state = state[: stages.STATE_HEADER] + body + bytes(stages.STATE_UNKNOWN) + self.tags[:-16]
         return Aggregate.from_bytes(state + zlib.crc32(state).to_bytes(stages.STATE_CHECKSUM, "little"), task)
 
 

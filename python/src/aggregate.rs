@@ -17,8 +17,9 @@ use crate::task::{Task, open};
 
 /// The summed reports of one task. Any order and any grouping of the same reports gives the same bytes.
 ///
-/// It does not remember ids: a report that is added twice counts twice. `Collection` and `aggregate` keep duplicates
-/// out. Comparable, picklable, and safe to use from several threads.
+/// It has a sample of the ids in it, up to 1,024, and refuses reports and sums that it recognizes: always if it has no
+/// more reports, and always a sum of the same reports. `Collection` and `aggregate` keep single duplicates out.
+/// Comparable, picklable, and safe to use from several threads.
 ///
 /// Parameters
 /// ----------
@@ -94,7 +95,7 @@ impl Aggregate {
 
     /// Adds reports, which are decoded in place. On an error nothing was added.
     ///
-    /// A repeated report is added again: use `Collection` if reports may repeat.
+    /// Use `Collection` if reports may repeat.
     ///
     /// Parameters
     /// ----------
@@ -113,6 +114,8 @@ impl Aggregate {
     /// ------
     /// ReportError
     ///     For bytes that are not a report of the task, with their ``row``.
+    /// AggregateError
+    ///     For a report that is recognized as one in the sum.
     #[pyo3(signature = (reports, *, threads=Some(1)), text_signature = "($self, reports, *, threads=1)")]
     fn update(&self, py: Python<'_>, reports: &Bound<'_, PyAny>, threads: Option<usize>) -> PyResult<usize> {
         let threads = threads_of(threads)?;
@@ -141,9 +144,27 @@ impl Aggregate {
         Ok(slices.len())
     }
 
+    /// Adds reports that may be in the sum, where they count again: Spark finds them later.
+    fn _update_with_repeats(&self, py: Python<'_>, reports: &Bound<'_, PyAny>) -> PyResult<()> {
+        let rows = Rows::of(reports)?;
+        let task = self.task.get();
+        let slices = rows.slices(task)?;
+        py.detach(|| -> Result<(), Failure> {
+            let reports = decode(&slices, 0, task, NonZeroUsize::MIN, None)?;
+            Ok(self.locked().accumulate_with_repeats(task.inner(), &reports, NonZeroUsize::MIN)?)
+        })
+        .map_err(|failure| failure.raise(py))
+    }
+
+    /// The length of the state's integers (docs/wire-format.md).
+    fn _integer_bytes(&self, py: Python<'_>) -> usize {
+        py.detach(|| 8 * self.locked().folds().iter().map(|fold| 1 + fold.sums().len()).sum::<usize>())
+    }
+
     /// Adds the sums of other reports of the same task, in place.
     ///
-    /// Raises `AggregateError` for another task, and for itself: every report would count twice.
+    /// Raises `AggregateError` for another task, for a sum that is recognized to have reports of this one, and for
+    /// itself: they would count twice.
     fn merge(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<()> {
         if slf.is(other) {
             return Err(AggregateError::new_err("an aggregate cannot be merged into itself"));
@@ -337,7 +358,9 @@ impl Collection {
         py.detach(|| self.add(&slices)).map_err(|failure| failure.raise(py))
     }
 
-    /// Adds the sums of other reports. Their ids are unknown, so repeated reports are not noticed.
+    /// Adds the sums of other reports. Not all of their ids are known, so later repeats of them are not all noticed.
+    ///
+    /// Raises `AggregateError` for a sum that is recognized to have reports of this one.
     fn merge(&self, py: Python<'_>, other: &Aggregate) -> PyResult<()> {
         py.detach(|| {
             let other = other.locked().clone();

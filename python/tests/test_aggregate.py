@@ -85,8 +85,10 @@ def test_arrays_are_left_as_they_are_and_may_be_read_only(task: Task, reports: R
     assert bytes(buffer) == reports.to_bytes()
     view = np.frombuffer(reports.to_bytes(), dtype=np.uint8).reshape(len(reports), -1)
     assert not view.flags.writeable
-    sums.update(view)
-    assert sums.records == 2 * len(reports)
+    others = Aggregate(task)
+    others.update(view)
+    assert others == sums
+    assert sums.records == len(reports)
 
 
 def test_reports_in_the_order_of_fortran_are_not_read_across(
@@ -101,14 +103,37 @@ def test_reports_in_the_order_of_fortran_are_not_read_across(
     assert sums == aggregate
 
 
-def test_copies_are_equal_and_apart(task: Task, reports: Reports, aggregate: Aggregate) -> None:
+def test_reports_that_are_recognized_are_refused_and_nothing_is_added(
+    task: Task, reports: Reports, more: Reports, aggregate: Aggregate
+) -> None:
+    state = aggregate.to_bytes()
+    collection, half = Collection(task), Aggregate(task)
+    half.update(list(reports)[:3000])
+    collection.merge(aggregate)
+    for again in (aggregate, half):
+        for refused in (copy.copy(aggregate).merge, aggregate.__add__, collection.merge):
+            with pytest.raises(AggregateError, match="in the other one already"):
+                refused(copy.copy(again))
+    for refused in (aggregate.update, collection.update):
+        with pytest.raises(AggregateError, match="in the sum already"):
+            refused([*list(more)[:100], *reports])
+    assert aggregate.to_bytes() == collection.aggregate().to_bytes() == state
+    # Even one, while the sum has no more reports than its sample.
+    few = Aggregate(task)
+    few.update(list(more)[:1000])
+    with pytest.raises(AggregateError, match="in the sum already"):
+        few.update(list(more)[999:1000])
+    assert few.records == 1000
+
+
+def test_copies_are_equal_and_apart(task: Task, more: Reports, aggregate: Aggregate) -> None:
     state = aggregate.to_bytes()
     copies = [copy.copy(aggregate), copy.deepcopy(aggregate), pickle.loads(pickle.dumps(aggregate))]
     copies.append(Aggregate.from_bytes(state, task))
     for other in copies:
         assert other == aggregate
         assert other.task == task
-        other.update(reports)
+        other.update(more)
         assert other != aggregate
     assert aggregate.to_bytes() == state
     with pytest.raises(TypeError, match="unhashable"):
@@ -129,6 +154,12 @@ def test_reports_are_a_sequence_that_arrow_and_pickle_know(task: Task, reports: 
     for width in (0, 34):
         with pytest.raises(ReportError, match="not a whole number of reports"):
             Reports.from_bytes(reports.to_bytes(), width)
+
+
+@pytest.fixture(scope="module")
+def more(task: Task) -> Reports:
+    """Other reports than those of `reports`."""
+    return Randomizer(task).randomize(np.ones((78_000, 8)), insecure_seed=77)
 
 
 def altered(reports: Reports, row: int) -> list[bytes]:
@@ -173,10 +204,10 @@ def test_a_bad_report_adds_nothing_and_is_named_by_its_row(task: Task, reports: 
     assert aggregate.to_bytes() == collection.aggregate().to_bytes() == state
 
 
-def test_a_bad_report_in_a_late_batch_adds_nothing(task: Task, reports: Reports) -> None:
+def test_a_bad_report_in_a_late_batch_adds_nothing(task: Task, more: Reports) -> None:
     # More than are decoded at a time.
-    rows = altered(reports, 5999)
-    many = list(reports) * 12 + rows
+    assert len(more) == 78_000
+    many = altered(more, 77_999)
     sums, collection = Aggregate(task), Collection(task)
     for target in (sums, collection):
         with pytest.raises(ReportError, match=r"^row 77999: ") as raised:
@@ -184,8 +215,8 @@ def test_a_bad_report_in_a_late_batch_adds_nothing(task: Task, reports: Reports)
         assert raised.value.row == 77_999
         assert target.records == 0
     # The ids of what was not added are not remembered either.
-    assert collection.update(reports) == 6000
-    assert sums.update(list(reports) * 12) == 72_000
+    assert collection.update(list(more)[:6000]) == 6000
+    assert sums.update(list(more)[:72_000]) == 72_000
     assert sums.records == 72_000
 
 

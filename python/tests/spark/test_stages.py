@@ -59,6 +59,17 @@ def test_a_partition_that_is_summed_twice_is_noticed(made: Callable[[str], Any])
         twice.check(twice.checked)
 
 
+def test_tags_of_other_reports_than_were_summed_are_noticed(made: Callable[[str], Any]) -> None:
+    reports = made("few")
+    of = job(reports.task)
+    once = run("partial_sums", of, [batch(reports.rows()[:10])])
+    again = run("partial_sums", of, [batch(reports.rows()[1:11])])
+    mixed = of_kinds(once, (stages.STATE, stages.PRINTS)) + of_kinds(again, (stages.TAGS,))
+    dishonest = total(run("merged", of, mixed), reports.task)
+    with pytest.raises(ClusterError):
+        dishonest.check(dishonest.checked)
+
+
 def test_repeated_ids_are_told_of_up_to_a_number(made: Callable[[str], Any]) -> None:
     rows = made("few").rows()
     for most, told in ((30, 30), (29, 30), (10, 11)):
@@ -118,6 +129,6 @@ def test_rows_between_stages_are_no_longer_than_asked(made: Callable[[str], Any]
     reports = made("few")
     of = job(reports.task, row_bytes=64)
     rows = [row for part in run("partial_sums", of, [batch(reports.rows())]) for row in part.to_pylist()]
-    assert {row["kind"] for row in rows} == {stages.STATE, stages.PRINTS}
-    assert max(len(row["data"]) for row in rows) == 64 + 16
+    assert {row["kind"] for row in rows} == {stages.STATE, stages.PRINTS, stages.TAGS}
+    assert max(len(row["data"]) for row in rows if row["kind"] != stages.TAGS) == 64 + 16
     assert reports.task.report_bytes * reports.count > sum(len(row["data"]) for row in rows)
