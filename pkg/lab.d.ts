@@ -35,7 +35,7 @@ export function debiasedContribution(task: Task, report: Report | Uint8Array): F
 
 /**
  * The summed reports of one task. The sums are integers: any order and any grouping give the same bytes, here and in
- * the native aggregator. It does not remember reports: keep duplicates out.
+ * the native aggregator. It has a sample of the reports' ids, and recognizes some repeats: keep duplicates out.
  */
 export class Aggregate {
   /**
@@ -52,15 +52,16 @@ export class Aggregate {
   /**
    * Adds reports: one, or the bytes of many, one after the other.
    *
-   * @throws {@link ReportError} with code `report` when one of them is not of this task. Then none was added.
+   * @throws {@link ReportError} with code `report` when one of them is not of this task; {@link LdpPcaError} with code
+   *   `aggregate` when one of them is recognized as being in the sum already. Then none was added.
    */
   add(reports: Report | Uint8Array): this;
 
   /**
    * Adds the sums of another aggregate of the same task, of other reports.
    *
-   * @throws {@link LdpPcaError} with code `aggregate` when it is of another task; {@link ArgumentError} when it is this
-   *   one.
+   * @throws {@link LdpPcaError} with code `aggregate` when it is of another task, or is recognized to have reports of
+   *   this one; {@link ArgumentError} when it is this one.
    */
   merge(other: Aggregate): this;
 
