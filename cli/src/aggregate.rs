@@ -18,9 +18,9 @@ use super::writing::{Kind, Output, Target};
 
 /// Sum reports, and sums of reports. A report that occurs twice (by its id) is counted once.
 ///
-/// An aggregate (a sum) has a sample of its reports' ids. Reports, or another aggregate, that are recognized as being in
-/// it are refused, since they would count twice: always where a file is given twice, and where neither has more than
-/// 1,024 reports. Parts of larger sums that are given again are likely to be recognized if they are more than 1 % of it.
+/// An aggregate (a sum) has a sample of its reports' ids. Reports, and other aggregates, that are recognized as being
+/// in it are refused, since they would count twice: always where an aggregate is given twice, and where no sum has more
+/// than 1,024 reports; otherwise nearly always where they are 1 % of the larger sum.
 #[derive(Args)]
 pub(super) struct AggregateCommand {
     /// Files of reports, or aggregates of other reports of the same task
@@ -122,8 +122,8 @@ impl Collection<'_> {
             let other = files::aggregate_of(path, content, self.task)?;
             if other.unknown_ids() > 0 && !self.is_alone {
                 note(format_args!(
-                    "note: {} has no ids of {} of its reports, since an earlier release wrote it: if any of them are in \
-                     other files, too, they count twice",
+                    "note: {} has no ids of {} of its reports, since an earlier release wrote it: if any of them \
+                     are in other files, too, they count twice",
                     path.display(),
                     grouped(other.unknown_ids())
                 ));

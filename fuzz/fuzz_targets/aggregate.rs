@@ -15,8 +15,8 @@ mod tasks;
 static TASKS: LazyLock<Vec<Task>> = LazyLock::new(tasks::tasks);
 
 fuzz_target!(|input: &[u8]| {
-    // The first byte chooses the task, the version, and whether the frame (magic, version, task, checksum) and the order
-    // of the tags are made right.
+    // The first byte chooses the task, the version, and whether the frame (magic, version, task, checksum) and the
+    // order of the tags are made right.
     let Some((&choice, bytes)) = input.split_first() else { return };
     let task = &TASKS[usize::from(choice) % TASKS.len()];
     let mut bytes = bytes.to_vec();

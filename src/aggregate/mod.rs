@@ -18,7 +18,7 @@ use crate::mechanism::{Estimator, triangle};
 use crate::parallel;
 use crate::report::{Report, ReportId};
 use crate::task::{Task, TaskDigest};
-use sketch::{NewTags, Repeats, Sketch};
+use sketch::{Common, NewTags, Repeats, Sketch};
 
 /// The summed reports of one task: per fold their number and the upper triangle of the summed matrix.
 ///
@@ -124,8 +124,8 @@ impl Aggregate {
         self.accumulate_shared(task, reports, threads, Sharing::USUAL, Repeats::Refused)
     }
 
-    /// [`accumulate`](Self::accumulate) without a search for repeats, for a caller who keeps them out or finds them later
-    /// and drops the sum: they count, and the bytes of a sum with repeats cannot be read.
+    /// [`accumulate`](Self::accumulate) without a search for repeats, for a caller who keeps them out, or finds them
+    /// later and drops the sum: they count, and the bytes of a sum with repeats cannot be read.
     ///
     /// # Errors
     /// [`AggregateError`] when the task or a report is not this aggregate's, or there are too many reports. Then
@@ -179,7 +179,7 @@ impl Aggregate {
             },
         );
         let (sum, sieve) = total.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let new = sieve.finish(self.task).checked(repeats)?;
+        let new = sieve.finish(self.task).checked(repeats).map_err(AggregateError::Repeated)?;
         self.add_folds(&sum);
         self.ids.add(&new);
         Ok(())
@@ -188,7 +188,7 @@ impl Aggregate {
     fn new_tags(&self, reports: &[Report], repeats: Repeats) -> Result<NewTags, AggregateError> {
         let mut sieve = self.ids.sieve();
         sieve.add(reports.iter().map(Report::id));
-        sieve.finish(self.task).checked(repeats)
+        sieve.finish(self.task).checked(repeats).map_err(AggregateError::Repeated)
     }
 
     /// Adds the sums of checked reports.
@@ -219,7 +219,9 @@ impl Aggregate {
     pub fn merge(&mut self, other: &Self) -> Result<(), AggregateError> {
         self.check_task(other.task)?;
         self.check_records(other.records())?;
-        self.ids.check_disjoint(&other.ids)?;
+        self.ids
+            .check_disjoint(&other.ids)
+            .map_err(|Common { shared, compared }| AggregateError::Overlap { shared, compared })?;
         self.add_folds(other);
         self.ids.merge(&other.ids);
         Ok(())

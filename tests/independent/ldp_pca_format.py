@@ -833,7 +833,7 @@ MOST_TAGS = 1024
 
 
 class Aggregate:
-    """The state of a sum: per fold the number of reports and the sums of the entries, and the first tags of their ids."""
+    """The state of a sum: per fold the number of reports and the sums of the entries, and the first tags of ids."""
 
     def __init__(self, task):
         self.task = task

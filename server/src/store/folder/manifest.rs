@@ -183,8 +183,8 @@ impl Manifest {
         if sum.unknown_ids() == 0 {
             return Ok(sum);
         }
-        // An earlier release wrote it. All of its ids are in the rows of the segments; if they are not as many, the caller
-        // finds out.
+        // An earlier release wrote it. All of its ids are in the rows of the segments; if they are not as many, the
+        // caller finds out.
         let segments = self.segments(digest)?;
         let ids = segments.iter().flat_map(|row| row.ids.as_chunks::<16>().0).map(|id| ReportId::new(*id));
         Ok(sum.clone().with_ids(ids).unwrap_or(sum))
