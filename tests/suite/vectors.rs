@@ -3,9 +3,10 @@
 //! `tests/wasm.rs` and the JavaScript tests read the same files. They were written once, by
 //!
 //! ```text
-//! cargo test --test suite -- --ignored write_vectors write_aggregates
+//! cargo test --test suite -- --ignored write_vectors
 //! ```
 //!
+//! except those of version 2 of aggregates, which the second implementation in `tests/independent` wrote,
 //! and are not to be written again: a difference means that devices and aggregators of two releases no longer agree. A
 //! new format gets a new version and a folder of its own, in place of one that is not read any more.
 
@@ -28,12 +29,6 @@ const REPORTS_MEANING: &str = "report is what Task::randomize_with_rng makes of 
     ChaCha20Rng::from_seed(seed); aggregate is the \
     state after each report of the case once, second_moment and mean what it estimates; bytes are in hexadecimal";
 const COMMAND: &str = "cargo test --test suite -- --ignored write_vectors";
-
-const AGGREGATES_MEANING: &str = "aggregate is the state, in version 2, of the reports; the first of them, as many as \
-    unknown says, come from a state of version 1; bytes are in hexadecimal";
-const IDS_MEANING: &str = "the ids are the first 16 bytes of SHA-256 of the numbers from 0 to count - 1 in decimal; \
-    tags is SHA-256 of the tags that an aggregate of the task with this digest has of them, one after the other";
-const AGGREGATES_COMMAND: &str = "cargo test --test suite -- --ignored write_aggregates";
 
 /// A file of vectors.
 #[derive(Serialize, Deserialize)]
@@ -173,31 +168,6 @@ fn aggregates_with_tags_are_those_of_the_vectors() {
         let task = Task::from_json(&case.task.to_string()).unwrap();
         assert_eq!(tags_of(&task, case.count), case.tags, "{}", case.name);
     }
-}
-
-#[test]
-#[ignore = "writes the frozen files: only for a new version of the format"]
-fn write_aggregates() {
-    let cases = ["double-cap.json", "gaussian.json", "centred.json"].into_iter().flat_map(|file| {
-        read::<ReportCase>(file).cases.into_iter().map(move |case| (file.trim_end_matches(".json"), case))
-    });
-    let cases = cases.zip(0..).map(|((kind, case), index)| {
-        let task = Task::from_json(&case.task.to_string()).unwrap();
-        let reports: Vec<String> = case.reports.into_iter().map(|vector| vector.report).collect();
-        // Each way of them.
-        let unknown = index % 3 % reports.len();
-        let aggregate = hex(&aggregate_of(&task, &reports, unknown).to_bytes());
-        AggregateCase { name: format!("{kind}, {}", case.name), task: case.task, unknown, reports, aggregate }
-    });
-    write_to(AGGREGATES, "aggregates.json", AGGREGATES_COMMAND, AGGREGATES_MEANING, cases);
-    let task: Json = serde_json::from_str(include_str!("../../examples/task.json")).unwrap();
-    let ids = [1, 1023, 1024, 1025, 10_000].map(|count| IdsCase {
-        name: format!("{count} ids"),
-        task: task.clone(),
-        count,
-        tags: tags_of(&Task::from_json(&task.to_string()).unwrap(), count),
-    });
-    write_to(AGGREGATES, "ids.json", AGGREGATES_COMMAND, IDS_MEANING, ids);
 }
 
 /// The sum of the reports, the first of them from a state of version 1.
@@ -481,24 +451,14 @@ fn read_from<Case: for<'de> Deserialize<'de>>(folder: &str, file: &str) -> Vecto
 }
 
 fn write<Case: Serialize>(file: &str, command: &str, meaning: &str, cases: impl IntoIterator<Item = Case>) {
-    write_to(REPORTS, file, command, meaning, cases);
-}
-
-fn write_to<Case: Serialize>(
-    folder: &str,
-    file: &str,
-    command: &str,
-    meaning: &str,
-    cases: impl IntoIterator<Item = Case>,
-) {
     let provenance = Provenance {
         written_by: command.to_owned(),
         release: format!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
         meaning: meaning.to_owned(),
     };
     let vectors = Vectors { version: 2, provenance, cases: cases.into_iter().collect() };
-    fs::create_dir_all(path(folder, "")).unwrap();
-    fs::write(path(folder, file), serde_json::to_string_pretty(&vectors).unwrap() + "\n").unwrap();
+    fs::create_dir_all(path(REPORTS, "")).unwrap();
+    fs::write(path(REPORTS, file), serde_json::to_string_pretty(&vectors).unwrap() + "\n").unwrap();
 }
 
 fn hex(bytes: &[u8]) -> String {
