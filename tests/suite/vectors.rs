@@ -6,8 +6,8 @@
 //! cargo test --test suite -- --ignored write_vectors
 //! ```
 //!
-//! except those of version 2 of aggregates, which the second implementation in `tests/independent` wrote,
-//! and are not to be written again: a difference means that devices and aggregators of two releases no longer agree. A
+//! except the aggregates of version 2, which the second implementation in `tests/independent` wrote. They are not to be
+//! written again: a difference means that devices and aggregators of two releases no longer agree. A
 //! new format gets a new version and a folder of its own, in place of one that is not read any more.
 
 use std::fs;
