@@ -37,8 +37,9 @@ page_is_new() {
 page() {
     : >"$LOG"
     step "its tools" scripts/setup.sh page
-    step "the client, 1 of 2 modules" scripts/build-wasm.sh --quick client
-    step "what computes for the page, 2 of 2 modules" scripts/build-wasm.sh --quick lab
+    step "the client, 1 of 3 modules" scripts/build-wasm.sh --quick client
+    step "the lab with every method, 2 of 3 modules" scripts/build-wasm.sh --quick lab
+    step "the visitor's records, 3 of 3 modules" scripts/build-wasm.sh --quick records
     step "its scripts" npm run --silent build:page
 }
 
