@@ -185,7 +185,7 @@ mod tests {
         let all = commands("ldp-pca", &interface());
         assert!(all.len() > 35, "{}", all.len());
         for (path, command) in all {
-            let help = command.clone().render_long_help().to_string();
+            let help = command.clone().render_long_help().to_string().replace("\\\n", "");
             let (_, examples) = help.split_once("\nExamples:\n").unwrap_or_else(|| panic!("{path} has no examples"));
             let examples: Vec<&str> = examples.trim_end().lines().map(str::trim).collect();
             assert_eq!(examples.len(), 2, "{path}: {examples:?}");
