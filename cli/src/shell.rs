@@ -30,7 +30,9 @@ impl Completions {
         let name = command.get_name().to_owned();
         let mut script = vec![];
         clap_complete::generate(self.shell, &mut command, name, &mut script);
-        print(&script)
+        // In bash the generator calls one place by two names where the command's own name has a hyphen.
+        let script = String::from_utf8_lossy(&script).replace("ldp__subcmd__pca__subcmd__", "ldp__pca__subcmd__");
+        print(script.as_bytes())
     }
 }
 
