@@ -39,7 +39,10 @@ export interface LedgerOptions {
  */
 export type Outcome = {
   readonly taskDigest: string;
-  /** The report's id, 32 hexadecimal digits. */
+  /**
+   * The report's id, 32 hexadecimal digits. Show it to the visitor as a receipt, or keep it: with it the aggregator's
+   * operator can erase the report, and without it nobody can find the report.
+   */
   readonly id: string;
 } & (
   | { readonly status: "accepted" | "duplicate"; readonly error?: undefined }
@@ -70,8 +73,9 @@ export interface Withdrawal {
   /** The report's id, if there was one. */
   readonly id?: string;
   /**
-   * Whether the report had left the device. `true`: it counts, and nothing here removes it from the sum. `false`: it
-   * never will. `"unknown"`: an attempt had started and no answer came.
+   * Whether the report had left the device. `true`: it counts, and nothing here removes it from the sum; the aggregator's
+   * operator can, by the report's id ({@link Outcome}), which the ledger forgot when the report was sent. `false`: it
+   * never will. `"unknown"`: an attempt had started and no answer came; `id` erases the report if it arrived.
    */
   readonly sent: boolean | "unknown";
 }

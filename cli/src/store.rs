@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use ldp_pca::task::TaskDigest;
 use ldp_pca_server::maintenance::{self, Layout, MergedTask, Repaired, Verified};
+use ldp_pca_server::{AuditLine, AuditLog};
 use serde::Serialize;
 
-use super::error::{CliError, Result};
+use super::error::{CliError, InFile as _, Result};
 use super::files::is_standard;
 use super::output::{Format, grouped, reading};
 use super::writing::{Kind, Output, Target};
@@ -66,12 +67,13 @@ fn verified_text(verified: &Verified) -> String {
     let mut text = String::new();
     for task in &verified.tasks {
         text += &format!(
-            "task {}: {} reports in {} segment{}, {} bytes\n",
+            "task {}: {} reports in {} segment{}, {} bytes{}\n",
             task.task,
             grouped(task.reports),
             grouped(task.segments),
             if task.segments == 1 { "" } else { "s" },
-            grouped(task.bytes)
+            grouped(task.bytes),
+            if task.erased > 0 { format!("; {} erased on request", grouped(task.erased)) } else { String::new() }
         );
         task.notes.iter().for_each(|note| text += &format!("  {note}\n"));
         task.problems.iter().for_each(|problem| text += &format!("  wrong: {problem}\n"));
@@ -124,6 +126,8 @@ pub(super) struct Export {
     #[arg(long)]
     parquet: bool,
     #[command(flatten)]
+    audit: Audit,
+    #[command(flatten)]
     format: Format,
 }
 
@@ -146,6 +150,7 @@ impl Export {
             with_bar("exporting", |progress| maintenance::export(&self.folder, task, layout, &mut output, progress));
         let exported = exported.map_err(|error| output.closed().unwrap_or(error))?;
         output.finish()?;
+        self.audit.note("store-export", &task.to_string(), exported.reports)?;
         if is_standard(&self.output) {
             return if exported.lost == 0 { Ok(()) } else { Err(CliError::Failed(left_out(exported.lost))) };
         }
@@ -192,6 +197,8 @@ pub(super) struct Restore {
     /// The task's digest, or the first part of it
     digest: String,
     #[command(flatten)]
+    audit: Audit,
+    #[command(flatten)]
     format: Format,
 }
 
@@ -206,6 +213,7 @@ impl Restore {
             None => choose(&tasks, &self.digest, "deleted tasks", "its digest")?,
         };
         let restored = maintenance::restore(&self.folder, task).map_err(CliError::failed)?;
+        self.audit.note("store-restore", &restored.task, restored.reports)?;
         self.format.print_laid_out(&restored, |restored| {
             let mut text = format!("task {}: {} reports are back\n", restored.task, grouped(restored.reports));
             if restored.without_retention {
@@ -224,6 +232,8 @@ pub(super) struct Merge {
     /// The folder to add to; created if missing
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
+    #[command(flatten)]
+    audit: Audit,
     #[command(flatten)]
     format: Format,
 }
@@ -262,6 +272,7 @@ impl Merge {
     fn run(self) -> Result<()> {
         self.check()?;
         let tasks = with_bar("merging", |progress| maintenance::merge(&self.folders, &self.into, progress))?;
+        tasks.iter().try_for_each(|task| self.audit.note("store-merge", &task.task, task.added))?;
         self.format.print_laid_out(&MergeResult { tasks }, |result| {
             let line = |task: &MergedTask| {
                 let [added, duplicates, all] = [task.added, task.duplicates, task.reports].map(grouped);
@@ -269,6 +280,24 @@ impl Merge {
             };
             result.tasks.iter().map(line).collect()
         })
+    }
+}
+
+/// The audit trail of commands that show reports or bring them back.
+#[derive(Args)]
+struct Audit {
+    /// The audit log of the aggregator (`serve --audit-log`), to which this adds a line
+    #[arg(long, value_name = "FILE")]
+    audit_log: Option<PathBuf>,
+}
+
+impl Audit {
+    fn note(&self, action: &str, task: &str, reports: u64) -> Result<()> {
+        let Some(path) = &self.audit_log else { return Ok(()) };
+        let (task, reports) = (Some(task), Some(reports));
+        let line =
+            AuditLine { action, outcome: "done", role: "operator", task, reports, ..AuditLine::default() };
+        AuditLog::at(Some(path.clone())).write(&line).in_file(path)
     }
 }
 

@@ -9,6 +9,7 @@ use axum::extract::Path as UrlPath;
 use serde::Serialize;
 use tokio::sync::Mutex;
 
+use super::audit::AuditLog;
 use super::config::ServerConfig;
 use super::events::{Events, Pulse};
 use super::issuing::Issuer;
@@ -38,6 +39,7 @@ pub(super) struct App {
     /// Held while a task is put.
     pub(super) putting: Mutex<()>,
     pub(super) tokens: Tokens,
+    pub(super) audit: AuditLog,
     pub(super) config: Arc<ServerConfig>,
     /// Made at the first request, because only the store knows the tasks. Each with the reports that it belongs to.
     collections: RwLock<HashMap<TaskDigest, OfReports<Collection>>>,
@@ -91,6 +93,7 @@ impl App {
         tokens: Tokens,
         issuer: Issuer,
         sessions: Sessions,
+        audit: AuditLog,
         config: &Arc<ServerConfig>,
     ) -> Self {
         let metrics = Metrics::new(store_metrics);
@@ -106,6 +109,7 @@ impl App {
             recoveries: Recoveries::new(config.max_recoveries, config.request_timeout, computed),
             putting: Mutex::default(),
             tokens,
+            audit,
             config: Arc::clone(config),
             collections: RwLock::default(),
         }

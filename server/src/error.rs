@@ -28,6 +28,14 @@ pub enum ServerError {
     /// An invalid token.
     #[error("{0}")]
     Token(String),
+    /// The audit trail.
+    #[error("cannot write the audit log {}: {source}; its folder must exist and be this user's to write", path.display())]
+    AuditLog {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
     /// The folder of the page.
     #[error("{} is not a folder: build the page first, or serve without it", path.display())]
     Page {

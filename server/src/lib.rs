@@ -15,6 +15,7 @@
 //! ```
 
 mod app;
+mod audit;
 mod config;
 mod database;
 mod error;
@@ -27,6 +28,7 @@ mod net;
 mod object;
 mod origins;
 mod problem;
+mod process;
 mod readiness;
 mod recovery;
 mod request;
@@ -56,6 +58,7 @@ use self::store::{StoreMetrics, TaskReports};
 use self::tokens::Tokens;
 use ldp_pca::task::{Task, TaskDigest};
 
+pub use audit::{AuditLine, AuditLog};
 #[doc(hidden)]
 pub use config::socket_address;
 pub use config::{
@@ -116,11 +119,17 @@ impl Server {
         };
         // The folder is ours now: missing parts can be created.
         let (tokens, made_tokens) = Tokens::load(&config.tokens, &config.data)?;
+        let audit = AuditLog::open(&config.log)?;
+        for (role, names) in tokens.names() {
+            // A token that is new or gone shows here: tokens are read at a start.
+            let who = Some(&*names);
+            audit.note(&AuditLine { action: "tokens-read", outcome: "done", role, who, ..AuditLine::default() });
+        }
         let key = config.issuing_key_file.clone().unwrap_or_else(|| config.data.join("issuing.key"));
         let issuer = Issuer::load(&key)?;
         let listener = listen(config.listen, config.next_free_port).await?;
         let address = listener.local_addr()?;
-        let app = Arc::new(App::new(store, metrics, tokens, issuer, sessions, &Arc::new(config)));
+        let app = Arc::new(App::new(store, metrics, tokens, issuer, sessions, audit, &Arc::new(config)));
         Ok(Self { listener, address, app, made_tokens, tls })
     }
 

@@ -51,6 +51,7 @@ pub(super) struct Limits {
     /// The requests of each client that come through proxies and are being answered.
     forwarded: Arc<Shares>,
     limiter: Option<RateLimiter>,
+    erasures: Option<RateLimiter>,
     ids: Option<RateLimiter>,
     reports: Option<RateLimiter>,
     bytes: Option<RateLimiter>,
@@ -78,6 +79,7 @@ impl Limits {
             spared,
             forwarded: Shares::new(config.max_connections, config.client_connections()),
             limiter: config.rate_limit.map(|limit| RateLimiter::new(limit, 1)),
+            erasures: config.open_erasure.map(|limit| RateLimiter::new(limit, 1)),
             ids: config.seeds_rate_limit.map(|limit| RateLimiter::new(limit, limit.burst)),
             reports: config.reports_rate_limit.map(|limit| RateLimiter::new(limit, largest / SHORTEST_REPORT)),
             bytes: config.bytes_rate_limit.map(|limit| RateLimiter::new(limit, largest)),
@@ -132,6 +134,11 @@ impl Limits {
     /// Whether the client may have this many report ids now.
     pub(super) fn admit_ids(&self, client: Client, count: u32) -> Result<(), Problem> {
         take(&self.ids, client, count)
+    }
+
+    /// Whether the client may have a report erased now.
+    pub(super) fn admit_erasure(&self, client: Client) -> Result<(), Problem> {
+        take(&self.erasures, client, 1)
     }
 
     /// Whether the client may have this many reports stored now.

@@ -4,11 +4,16 @@ use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::info::Info;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
 use super::problem::{Kind, Rejected};
+use super::process::Process;
 use super::store::StoreMetrics;
+
+/// The beginning of the names of all metrics but those that every process has.
+pub(super) const PREFIX: &str = "ldp_pca";
 
 /// The metrics of a server.
 pub(super) struct Metrics {
@@ -18,11 +23,13 @@ pub(super) struct Metrics {
     /// Duplicates whose payload differs from the first one's.
     pub(super) conflicting: Counter,
     pub(super) issued_ids: Counter,
+    pub(super) erased: Counter,
     pub(super) computed_recoveries: Counter,
     rejected: Vec<Counter>,
     problems: Vec<Counter>,
     upload_seconds: Histogram,
     store: StoreMetrics,
+    process: Process,
 }
 
 pub(super) type Labels = Vec<(&'static str, String)>;
@@ -34,12 +41,14 @@ impl Metrics {
             duplicate: Counter::default(),
             conflicting: Counter::default(),
             issued_ids: Counter::default(),
+            erased: Counter::default(),
             computed_recoveries: Counter::default(),
             rejected: Rejected::ALL.iter().map(|_| Counter::default()).collect(),
             problems: Kind::ALL.iter().map(|_| Counter::default()).collect(),
             // From a quarter of a millisecond to eight seconds.
             upload_seconds: Histogram::new(exponential_buckets(0.25e-3, 2.0, 16)),
             store,
+            process: Process::default(),
         }
     }
 
@@ -55,9 +64,13 @@ impl Metrics {
         self.upload_seconds.observe(took.as_secs_f64());
     }
 
-    /// All metrics, under their public names.
+    /// All metrics, under their public names. Those of tasks go into the registry of the prefix ([`PREFIX`]).
     pub(super) fn registry(&self) -> Registry {
-        let mut registry = Registry::with_prefix("ldp_pca");
+        let mut all = Registry::default();
+        self.process.register(&mut all);
+        let registry = all.sub_registry_with_prefix(PREFIX);
+        let version = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "The release that is running", version);
         registry.register("reports_accepted", "Reports counted, since the start", self.accepted.clone());
         let help = "Repeated reports, since the start";
         registry.register("reports_duplicate", help, self.duplicate.clone());
@@ -70,10 +83,11 @@ impl Metrics {
         let help = "Time from the head of a request with reports to its answer";
         registry.register_with_unit("upload", help, Unit::Seconds, self.upload_seconds.clone());
         registry.register("issued_ids", "Report ids issued, since the start", self.issued_ids.clone());
+        registry.register("reports_erased", "Reports erased on request, since the start", self.erased.clone());
         let help = "Recoveries that were computed, not cached";
         registry.register("recoveries_computed", help, self.computed_recoveries.clone());
-        self.store.register(&mut registry);
-        registry
+        self.store.register(registry);
+        all
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::app::{App, unix_time};
+use super::audit::AuditLine;
 use super::store::{DeletedTask, Erase, StoreError, TaskSettings};
 use ldp_pca::task::TaskDigest;
 
@@ -76,9 +77,11 @@ impl Readings {
                     "the task's retention is over by the clock: it is deleted if the clock goes on saying so"
                 ),
                 Agreement::Full => {
-                    if let Err(error) = delete(app, task, Erase::AfterGrace, None) {
-                        tracing::warn!(%task, %error, "cannot delete a task whose retention is over; it is tried \
-                            again");
+                    let records = reports.counts().records;
+                    match delete(app, task, Erase::AfterGrace, None) {
+                        Ok(_) => note(app, "task-delete", task, Some(records)),
+                        Err(error) => tracing::warn!(%task, %error, "cannot delete a task whose retention is over; it is \
+                            tried again"),
                     }
                 }
             }
@@ -93,13 +96,23 @@ impl Readings {
                 continue;
             }
             match app.store.erase(&task) {
-                Ok(()) => tracing::warn!(task = %task.digest, deleted = task.since, "the deleted task is erased"),
+                Ok(()) => {
+                    tracing::warn!(task = %task.digest, deleted = task.since, "the deleted task is erased");
+                    note(app, "task-erase", task.digest, None);
+                }
                 Err(error) => {
                     tracing::warn!(task = %task.digest, %error, "cannot erase a deleted task; it is tried again");
                 }
             }
         }
     }
+}
+
+/// The audit trail's line of an action that the clock brings.
+fn note(app: &App, action: &str, task: TaskDigest, reports: Option<u64>) {
+    let task = task.to_string();
+    let task = Some(&*task);
+    app.audit.note(&AuditLine { action, outcome: "done", role: "retention", task, reports, ..AuditLine::default() });
 }
 
 /// The time since which every reading of the clock has said that something's time is over.

@@ -36,6 +36,16 @@ struct Token {
     digest: [u8; 32],
 }
 
+impl Role {
+    /// Its name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::Collector => "collector",
+        }
+    }
+}
+
 impl Tokens {
     /// The configured tokens, and those in the files of `data` where none are configured; also the files that were
     /// created.
@@ -67,6 +77,21 @@ impl Tokens {
         named("collector", &config.collector, config.collector_file.as_deref()).map(drop)
     }
 
+    /// The names of all tokens, by role.
+    pub(super) fn names(&self) -> [(&'static str, String); 2] {
+        [(Role::Admin, &self.admin), (Role::Collector, &self.collector)].map(|(role, tokens)| {
+            let names: Vec<&str> = tokens.iter().map(|token| &*token.name).collect();
+            (role.name(), names.join(", "))
+        })
+    }
+
+    /// The role and the name of the request's token, if it has a known one.
+    pub(super) fn who(&self, headers: &HeaderMap) -> Option<(Role, Arc<str>)> {
+        let digest: [u8; 32] = Sha256::digest(presented(headers).ok()??).into();
+        let (admin, collector) = (one_of(&self.admin, &digest), one_of(&self.collector, &digest));
+        admin.map(|name| (Role::Admin, name)).or(collector.map(|name| (Role::Collector, name)))
+    }
+
     /// The name of the request's token, which must be one of this role.
     pub(super) fn check(&self, headers: &HeaderMap, role: Role) -> Result<Arc<str>, Problem> {
         let (needed, good, other) = match role {
@@ -78,14 +103,7 @@ impl Tokens {
                 .because(format!("this needs {needed}'s token: send it as 'Authorization: Bearer <token>'")));
         };
         let digest: [u8; 32] = Sha256::digest(token).into();
-        // All are compared, whichever it is.
-        let one_of = |tokens: &[Token]| {
-            let place = tokens.iter().zip(0u64..).fold(u64::MAX, |found, (token, place)| {
-                u64::conditional_select(&found, &place, token.digest.ct_eq(&digest))
-            });
-            usize::try_from(place).ok().and_then(|place| tokens.get(place)).map(|token| Arc::clone(&token.name))
-        };
-        match (one_of(good), one_of(other)) {
+        match (one_of(good, &digest), one_of(other, &digest)) {
             (Some(name), _) => Ok(name),
             (None, Some(_)) => {
                 Err(Kind::TokenRole.because(format!("the token is valid, but not for this: it needs {needed}'s token")))
@@ -100,6 +118,14 @@ impl Tokens {
     pub(super) fn has(&self, headers: &HeaderMap, role: Role) -> Result<bool, Problem> {
         if headers.contains_key(header::AUTHORIZATION) { self.check(headers, role).map(|_| true) } else { Ok(false) }
     }
+}
+
+/// The name of the token with this digest. All are compared, whichever it is.
+fn one_of(tokens: &[Token], digest: &[u8; 32]) -> Option<Arc<str>> {
+    let place = tokens.iter().zip(0u64..).fold(u64::MAX, |found, (token, place)| {
+        u64::conditional_select(&found, &place, token.digest.ct_eq(digest))
+    });
+    usize::try_from(place).ok().and_then(|place| tokens.get(place)).map(|token| Arc::clone(&token.name))
 }
 
 /// The listed tokens, and those of the file.

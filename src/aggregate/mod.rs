@@ -232,13 +232,36 @@ impl Aggregate {
     #[must_use]
     #[doc(hidden)]
     pub fn with_ids(mut self, ids: impl IntoIterator<Item = ReportId>) -> Option<Self> {
-        let (mut found, mut count) = (Sketch::default(), 0);
-        let mut sieve = found.sieve();
-        sieve.add(ids.into_iter().inspect(|_| count += 1));
-        let new = sieve.finish(self.task).checked(Repeats::Refused).ok()?;
-        found.add(&new);
-        self.ids = found;
-        (count == self.records()).then_some(self)
+        self.ids = sketch_of(self.task, self.records(), ids)?;
+        Some(self)
+    }
+
+    /// Takes reports out again; `left` are the ids of all others. That the reports are in the sum, each once, is for the
+    /// caller to know.
+    ///
+    /// # Errors
+    /// [`AggregateError`] when the task or a report is not this aggregate's, or the sum does not have as many reports as
+    /// are taken out and left. Then nothing was taken out.
+    #[doc(hidden)]
+    pub fn subtract(
+        &mut self,
+        task: &Task,
+        reports: &[Report],
+        left: impl IntoIterator<Item = ReportId>,
+    ) -> Result<(), AggregateError> {
+        self.check_task(task.digest())?;
+        let mut gone = Self::empty(task);
+        gone.accumulate(task, reports)?;
+        if self.folds.iter().zip(&gone.folds).any(|(ours, gone)| ours.records < gone.records) {
+            return Err(AggregateError::NotASum);
+        }
+        let ids = sketch_of(self.task, self.records() - gone.records(), left).ok_or(AggregateError::NotASum)?;
+        self.ids = ids;
+        for (ours, gone) in self.folds.iter_mut().zip(&gone.folds) {
+            ours.records -= gone.records;
+            ours.sums.iter_mut().zip(&gone.sums).for_each(|(ours, gone)| *ours -= *gone);
+        }
+        Ok(())
     }
 
     /// The digest of the task whose reports are summed.
@@ -298,6 +321,16 @@ impl Sharing {
     const USUAL: Self = Self { worth_a_thread: 1 << 21, copied_entries: 1 << 18 };
 }
 
+/// The sketch of that many reports with these ids; `None` if the ids are not as many.
+fn sketch_of(task: TaskDigest, records: u64, ids: impl IntoIterator<Item = ReportId>) -> Option<Sketch> {
+    let (mut found, mut count) = (Sketch::default(), 0);
+    let mut sieve = found.sieve();
+    sieve.add(ids.into_iter().inspect(|_| count += 1));
+    let new = sieve.finish(task).checked(Repeats::Refused).ok()?;
+    found.add(&new);
+    (count == records).then_some(found)
+}
+
 /// The fold a report belongs to, a function of its id alone.
 fn fold_of(id: ReportId, folds: usize) -> usize {
     if folds == 1 { 0 } else { crc32fast::hash(id.as_bytes()) as usize % folds }
@@ -353,6 +386,31 @@ mod tests {
             assert_eq!(merged.to_bytes(), whole.to_bytes());
             assert_eq!(Aggregate::from_bytes(&whole.to_bytes(), &task).unwrap(), whole);
         }
+    }
+
+    #[test]
+    fn taking_reports_out_gives_the_sum_of_the_others() {
+        for task in tasks() {
+            let all = reports(&task, 1500);
+            let sum = |reports: &[Report]| {
+                let mut sum = Aggregate::empty(&task);
+                sum.accumulate(&task, reports).unwrap();
+                sum
+            };
+            let ids = |reports: &[Report]| reports.iter().map(Report::id).collect::<Vec<ReportId>>();
+            for count in [0, 1, 17, 1400, 1500] {
+                let mut left = sum(&all);
+                left.subtract(&task, &all[..count], ids(&all[count..])).unwrap();
+                assert_eq!(left.to_bytes(), sum(&all[count..]).to_bytes());
+            }
+            let mut few = sum(&all[..3]);
+            assert_eq!(few.subtract(&task, &all, []), Err(AggregateError::NotASum));
+            assert_eq!(few.subtract(&task, &all[..1], ids(&all[1..2])), Err(AggregateError::NotASum), "one is not named");
+            assert_eq!(few, sum(&all[..3]), "nothing is taken out then");
+        }
+        let [first, second, _] = &tasks()[..] else { unreachable!() };
+        let other = reports(second, 1);
+        assert!(matches!(Aggregate::empty(first).subtract(second, &other, []), Err(AggregateError::OtherTask { .. })));
     }
 
     /// Each with copies of the state and with rows of one that are shared out, in parts of every size.

@@ -57,6 +57,9 @@ pub(super) struct Serve {
     /// Read the settings, the tasks, the certificate and the tokens, say what is wrong with them, and serve nothing
     #[arg(long)]
     check: bool,
+    /// A file to which each change by an admin, erasure and deletion adds a line of JSON
+    #[arg(long, value_name = "FILE")]
+    audit_log: Option<PathBuf>,
     /// The form of the log on standard error
     #[arg(long, value_name = "pretty|json", value_parser = log_format)]
     log_format: Option<LogFormat>,
@@ -140,6 +143,9 @@ impl Serve {
         set(&mut config.minimum_batch, &self.minimum_batch);
         set(&mut config.log.format, &self.log_format);
         set(&mut config.log.level, &self.log_level);
+        if self.audit_log.is_some() {
+            config.log.audit.clone_from(&self.audit_log);
+        }
         set(&mut config.www, &self.www.clone().map(Some));
         set(&mut config.store, &self.store.as_ref().map(Secret::new).map(Some));
         config.open_recovery |= self.open_recovery;

@@ -1,5 +1,6 @@
-//! The `task` commands: `new` here, `put` and `types` in files of their own.
+//! The `task` commands: `new` here, the others in files of their own.
 
+mod erase;
 mod put;
 mod types;
 
@@ -29,6 +30,8 @@ pub(super) enum TaskCommand {
     New(New),
     /// Give a running aggregator a task to collect for
     Put(put::Put),
+    /// Erase single reports from a running aggregator
+    Erase(erase::Erase),
     /// Print a TypeScript module with a task and the type of its records
     Types(types::Types),
 }
@@ -160,6 +163,7 @@ impl TaskCommand {
         match self {
             Self::New(new) => new.run(),
             Self::Put(put) => put.run(),
+            Self::Erase(erase) => erase.run(),
             Self::Types(types) => types.run(),
         }
     }

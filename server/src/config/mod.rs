@@ -68,6 +68,9 @@ pub struct ServerConfig {
     pub minimum_batch: u64,
     /// Whether everybody may see components, without the collector's token. A task may override it. Default false.
     pub open_recovery: bool,
+    /// The rate at which one client without an admin's token may have reports erased, one by one, by their ids alone
+    /// (`/tasks/{id}/erasures`). Default none: only an admin erases reports.
+    pub open_erasure: Option<RateLimit>,
     /// Whether only reports with an id that this server issued are accepted (`/tasks/{id}/seeds`), so that clients
     /// cannot choose theirs. A task may override it. Default true.
     pub issued_ids: bool,
@@ -184,6 +187,10 @@ pub struct LogConfig {
     /// `error`, `warn`, `info`, `debug` (a line for every request) or `trace`, or a filter such as
     /// `info,ldp_pca=debug`. Default `info`.
     pub level: String,
+    /// The file of the audit trail: a line of JSON for each change by an admin, erasure and deletion. Default none.
+    pub audit: Option<PathBuf>,
+    /// Whether lines of the audit trail have the client's address. The log itself never has one. Default false.
+    pub addresses: bool,
 }
 
 /// The form of log lines.
@@ -238,6 +245,7 @@ impl ServerConfig {
             max_recoveries: 1,
             minimum_batch: 100,
             open_recovery: false,
+            open_erasure: None,
             issued_ids: true,
             range_check: true,
             clock_skew: Duration::from_secs(60),
@@ -268,6 +276,7 @@ impl ServerConfig {
             ("reports_rate_limit", self.reports_rate_limit),
             ("bytes_rate_limit", self.bytes_rate_limit),
             ("seeds_rate_limit", self.seeds_rate_limit),
+            ("open_erasure", self.open_erasure),
         ];
         for (name, limit) in limits {
             let Some(RateLimit { per_second, burst }) = limit else { continue };
@@ -337,7 +346,7 @@ impl fmt::Debug for Secret {
 
 impl Default for LogConfig {
     fn default() -> Self {
-        Self { format: LogFormat::default(), level: "info".into() }
+        Self { format: LogFormat::default(), level: "info".into(), audit: None, addresses: false }
     }
 }
 

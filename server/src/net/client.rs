@@ -20,6 +20,13 @@ impl From<IpAddr> for Client {
     }
 }
 
+impl Client {
+    /// The IPv4 address, or the first address of the IPv6 network.
+    pub(in super::super) fn address(self) -> IpAddr {
+        IpAddr::from(self.0.to_be_bytes()).to_canonical()
+    }
+}
+
 /// Whether this address is that of a trusted proxy.
 pub(in super::super) fn is_proxy(peer: IpAddr, trusted: &[AddressRange]) -> bool {
     trusted.iter().any(|range| range.contains(peer))
@@ -88,6 +95,9 @@ mod tests {
     #[test]
     fn a_household_is_one_client() {
         let client = |text: &str| Client::from(text.parse::<IpAddr>().unwrap());
+        for (text, address) in [("192.0.2.1", "192.0.2.1"), ("2001:db8::1", "2001:db8::")] {
+            assert_eq!(client(text).address().to_string(), address);
+        }
         assert_eq!(client("192.0.2.1"), client("::ffff:192.0.2.1"));
         assert_ne!(client("192.0.2.1"), client("192.0.2.2"));
         assert_eq!(client("2001:db8::1"), client("2001:db8::ffff:0:0:2"));

@@ -1,5 +1,6 @@
 //! The server's metrics in the text format of OpenMetrics.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -9,10 +10,10 @@ use axum::response::{IntoResponse, Response};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Registry, Unit};
 
 use crate::app::App;
-use crate::metrics::Labels;
+use crate::metrics::{Labels, PREFIX};
 use crate::problem::Problem;
 use crate::tokens::Role;
 
@@ -23,10 +24,29 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
     let collector = app.tokens.has(&headers, Role::Collector)?;
     let mut registry = app.metrics.registry();
-    register_tasks(&app, collector, &mut registry);
+    let ours = registry.sub_registry_with_prefix(PREFIX);
+    register_tasks(&app, collector, ours);
+    // A database has its disk elsewhere.
+    if let Some(free) = free_bytes(&app.config.data).filter(|_| app.config.store.is_none()) {
+        let gauge = Gauge::<i64>::default();
+        gauge.set(free);
+        ours.register_with_unit("store_free", "Free space on the disk of the folder", Unit::Bytes, gauge);
+    }
     let mut text = String::new();
     encode(&mut text, &registry).map_err(|error| Problem::internal(error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
+}
+
+/// The bytes that this user may still write to the disk of a folder.
+#[cfg(unix)]
+fn free_bytes(folder: &Path) -> Option<i64> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    i64::try_from(disk.f_bavail.checked_mul(disk.f_frsize)?).ok()
+}
+
+#[cfg(not(unix))]
+fn free_bytes(_: &Path) -> Option<i64> {
+    None
 }
 
 /// Metrics of recoveries are only for clients that may ask for the components themselves.

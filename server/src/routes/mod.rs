@@ -4,7 +4,9 @@
 //! `observe`, and reports that come through the router, such as those with escapes in their path, reach the same
 //! function.
 
+mod audited;
 mod blocking;
+mod erasures;
 mod events;
 mod health;
 mod metrics;
@@ -113,6 +115,7 @@ fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         .route("/readyz", get(health::ready))
         .route("/tasks/{id}", put(tasks::put).delete(tasks::delete))
         .route("/tasks/{id}/seeds", post(tasks::issue))
+        .route("/tasks/{id}/erasures", post(erasures::erase))
         .route(REPORTS, post(reports::take))
         .route("/tasks/{id}/recovery", get(recovery::show))
         .route("/tasks/{id}/events", get(events::listen))
@@ -120,6 +123,7 @@ fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         .route("/sessions/{id}", get(sessions::show).delete(sessions::delete))
         .route("/sessions/{id}/state", get(sessions::state))
         .route("/sessions/{id}/messages", post(sessions::take))
+        .route_layer(from_fn_with_state(Arc::clone(&app), audited::layer))
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
         // Bodies are bounded where they are read.
         .layer(DefaultBodyLimit::disable())

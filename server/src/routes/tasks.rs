@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::audited::Audited;
 use super::blocking::blocking;
 use super::observe::RequestId;
 use crate::app::{App, Status};
@@ -98,9 +99,8 @@ pub(super) async fn put(
     let settings = changed(present.as_deref(), changes)?;
     check_settings(&settings, present.as_deref(), app.earliest_end())?;
     if dry_run {
-        return Ok(
-            Json(Change { created: present.is_none(), before: present.as_deref(), after: &settings }).into_response()
-        );
+        let change = Json(Change { created: present.is_none(), before: present.as_deref(), after: &settings });
+        return Ok((Extension(Audited { harmless: true, ..Audited::default() }), change).into_response());
     }
     let told = |settings: &TaskSettings| serde_json::to_string(settings).unwrap_or_default();
     let (before, after) = (present.as_deref().map(told), told(&settings));
@@ -122,16 +122,18 @@ pub(super) async fn delete(
     query: Parameters,
     Extension(request): Extension<RequestId>,
     headers: HeaderMap,
-) -> Result<StatusCode, Problem> {
+) -> Result<Response, Problem> {
     let who = app.tokens.check(&headers, Role::Admin)?;
     let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
     let Some(digest) = TaskDigest::from_hex(&id) else { return Err(Problem::unknown_task(&id)) };
     let erase = if flag(query, "now")? { Erase::Now } else { Erase::AfterGrace };
+    let records = app.store.task(digest).map(|reports| reports.counts().records);
     let delete = move || retention::delete(&app, digest, erase, Some((&who, request.as_str())));
     if !blocking(delete).await?.map_err(|error| not_stored(&error))? {
         return Err(Problem::unknown_task(&id));
     }
-    Ok(StatusCode::NO_CONTENT)
+    let note = Audited { reports: records, now: Some(erase == Erase::Now), ..Audited::default() };
+    Ok((Extension(note), StatusCode::NO_CONTENT).into_response())
 }
 
 /// The number of ids wanted.
@@ -252,7 +254,7 @@ fn check_settings(settings: &TaskSettings, before: Option<&TaskSettings>, earlie
     Ok(())
 }
 
-fn not_stored(error: &StoreError) -> Problem {
+pub(super) fn not_stored(error: &StoreError) -> Problem {
     tracing::warn!(%error, "the store could not be changed");
     Kind::StoreUnavailable.because(format!("nothing was changed: {error}"))
 }

@@ -19,11 +19,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::thread;
 
+use serde::Serialize;
 use tokio::sync::watch;
 
 use super::net::Portion;
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::report::{Report, report_bytes};
+use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::task::{Task, TaskDigest};
 
 pub(super) use error::At;
@@ -61,6 +62,10 @@ pub(super) trait ReportStore: Send + Sync + 'static {
 
     /// Erases every byte of one of them.
     fn erase(&self, task: &DeletedTask) -> Result<(), StoreError>;
+
+    /// Erases single reports of a task: they leave the sum and the store, and their ids stay refused. `None` when there
+    /// is no such task.
+    fn erase_reports(&self, task: TaskDigest, ids: &[ReportId]) -> Result<Option<ErasedReports>, StoreError>;
 
     /// Tests whether reports can be stored now; if not, returns why.
     fn check(&self) -> Result<(), String>;
@@ -154,6 +159,17 @@ pub(super) struct Committed {
     pub(super) conflicting: u64,
 }
 
+/// The outcome of erasing reports. All of it is durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct ErasedReports {
+    /// Ids whose reports are erased now.
+    pub(super) erased: u64,
+    /// Ids whose reports were erased before.
+    pub(super) before: u64,
+    /// Ids that no report has or had.
+    pub(super) unknown: u64,
+}
+
 /// The mark that distinguishes two reports of one id: the checksum at their end.
 pub(super) type Mark = [u8; 4];
 
@@ -216,6 +232,11 @@ pub(super) struct Damage {
 fn sum(aggregate: &mut Aggregate, task: &Task, reports: &[Report]) {
     let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     aggregate.accumulate_with_repeats(task, reports, threads).expect("reports of this task");
+}
+
+/// Takes reports out of a sum that has them.
+fn take_out(aggregate: &mut Aggregate, task: &Task, reports: &[Report]) {
+    aggregate.subtract(task, reports).expect("reports of this sum");
 }
 
 impl fmt::Debug for dyn TaskReports {

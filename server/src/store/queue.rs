@@ -31,13 +31,21 @@ impl CommitQueue {
 
     /// Waits in the queue until the batch is answered. A caller that stops waiting does not stop the batch.
     pub(super) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
+        self.enter(batch)?.await.unwrap_or(Err(CommitError::Closed))
+    }
+
+    /// Wakes the other end by a batch without reports.
+    pub(super) fn wake(&self) -> Result<(), CommitError> {
+        self.enter(Batch { reports: Vec::new(), bytes: Vec::new(), closed: None, permit: None }).map(drop)
+    }
+
+    fn enter(&self, batch: Batch) -> Result<oneshot::Receiver<Result<Committed, CommitError>>, CommitError> {
         let (answer, committed) = oneshot::channel();
         match hold(&self.0).as_ref().ok_or(CommitError::Closed)?.try_send(Waiting { batch, answer }) {
-            Ok(()) => {}
-            Err(mpsc::error::TrySendError::Full(_)) => return Err(CommitError::Busy),
-            Err(mpsc::error::TrySendError::Closed(_)) => return Err(CommitError::Closed),
+            Ok(()) => Ok(committed),
+            Err(mpsc::error::TrySendError::Full(_)) => Err(CommitError::Busy),
+            Err(mpsc::error::TrySendError::Closed(_)) => Err(CommitError::Closed),
         }
-        committed.await.unwrap_or(Err(CommitError::Closed))
     }
 
     /// Batches that wait.

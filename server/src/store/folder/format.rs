@@ -1,7 +1,16 @@
 //! The formats of a folder.
 
+use std::path::Path;
+
+use super::disk::{Disk, write_small};
+use crate::store::{At, StoreError};
+
 /// The content of the file `format`.
 pub(in super::super) const FORMAT: &str = "ldp-pca store 3";
+
+/// Its content once a report was erased from the folder: releases that do not know of this would count it again. All
+/// else is the same.
+pub(super) const ERASED_FORMAT: &str = "ldp-pca store 4";
 
 /// Its previous content; a start upgrades such a folder to this format.
 pub(super) const OLD_FORMAT: &str = "ldp-pca store 2";
@@ -15,4 +24,9 @@ pub(super) enum Age {
     Old,
     /// This format.
     Current,
+}
+
+/// Writes the file.
+pub(super) fn write_format(disk: &dyn Disk, root: &Path, format: &str) -> Result<(), StoreError> {
+    write_small(disk, root, "format", format!("{format}\n").as_bytes()).at("write", &root.join("format"))
 }

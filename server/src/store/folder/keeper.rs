@@ -1,17 +1,20 @@
 //! The thread per task that follows the writer: it sums what is durable, and seals full segments.
 
+use std::collections::HashSet;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
+use super::erased::Erased;
+use super::erasure;
 use super::place::Place;
 use super::rows::SegmentRow;
 use super::segment::Segment;
 use crate::locks::hold;
-use crate::store::{Counts, StoreError, sum};
+use crate::store::{Counts, ErasedReports, StoreError, sum, take_out};
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::report::Report;
+use ldp_pca::report::{Report, ReportId};
 
 /// The state that all threads of a task share.
 pub(super) struct Totals {
@@ -24,6 +27,8 @@ pub(super) struct Totals {
 
 struct Sum {
     aggregate: Aggregate,
+    /// Reports that were taken out of it.
+    erased: u64,
     /// Bytes that wait.
     backlog: usize,
     /// Whether nothing is summed any more.
@@ -34,17 +39,19 @@ impl Totals {
     pub(super) fn new(aggregate: Aggregate) -> Self {
         Self {
             counts: watch::Sender::new(Counts { records: aggregate.records(), duplicates: 0 }),
-            sum: Mutex::new(Sum { aggregate, backlog: 0, ended: false }),
+            sum: Mutex::new(Sum { aggregate, erased: 0, backlog: 0, ended: false }),
             progress: Condvar::new(),
         }
     }
 
     /// The sum, once it holds all reports that were counted when this was called.
     pub(super) fn aggregate(&self) -> Aggregate {
-        let records = self.counts.borrow().records;
+        let sum = hold(&self.sum);
+        // Reports that are erased meanwhile were in the sum.
+        let records = self.counts.borrow().records + sum.erased;
         let sum = self
             .progress
-            .wait_while(hold(&self.sum), |sum| sum.aggregate.records() < records && !sum.ended)
+            .wait_while(sum, |sum| sum.aggregate.records() + sum.erased < records && !sum.ended)
             .unwrap_or_else(PoisonError::into_inner);
         sum.aggregate.clone()
     }
@@ -53,7 +60,19 @@ impl Totals {
 enum Work {
     Sum { reports: Vec<Report>, bytes: usize },
     Seal(Segment),
+    Erase(Errand),
 }
+
+/// Reports to erase, for somebody who waits.
+pub(super) struct Errand {
+    pub(super) ids: Vec<ReportId>,
+    /// Whether ids without a report are to be refused from now on too.
+    pub(super) absent: bool,
+    pub(super) answer: oneshot::Sender<Result<ErasedReports, StoreError>>,
+}
+
+/// The errands that the writer has not passed on yet.
+pub(super) type Errands = Arc<Mutex<Vec<Errand>>>;
 
 /// The writer's end.
 pub(super) struct Backlog {
@@ -77,6 +96,11 @@ impl Backlog {
     pub(super) fn seal(&self, segment: Segment) {
         let _ = self.work.send(Work::Seal(segment));
     }
+
+    /// Passes on an erasure, after the last segment.
+    pub(super) fn erase(&self, errand: Errand) {
+        let _ = self.work.send(Work::Erase(errand));
+    }
 }
 
 /// The thread's own state.
@@ -88,14 +112,15 @@ pub(super) struct Keeper {
     ids: Vec<u8>,
     /// Full segments with their ids that are not in the manifest yet: sealing them failed.
     unsealed: Vec<(Segment, Vec<u8>)>,
+    erased: Erased,
 }
 
 impl Keeper {
     /// `ids` are those in the segment being written.
-    pub(super) fn new(place: Arc<Place>, totals: Arc<Totals>, ids: Vec<u8>) -> (Self, Backlog) {
+    pub(super) fn new(place: Arc<Place>, totals: Arc<Totals>, ids: Vec<u8>, erased: Erased) -> (Self, Backlog) {
         let (sender, work) = channel();
         let backlog = Backlog { totals: Arc::clone(&totals), most: place.options.sizes.backlog, work: sender };
-        (Self { place, totals, work, ids, unsealed: Vec::new() }, backlog)
+        (Self { place, totals, work, ids, unsealed: Vec::new(), erased }, backlog)
     }
 
     pub(super) fn run(mut self) {
@@ -106,6 +131,7 @@ impl Keeper {
                 match work {
                     Work::Sum { reports, bytes } => next = self.sum(reports, bytes),
                     Work::Seal(segment) => self.seal(segment),
+                    Work::Erase(errand) => self.erase(errand),
                 }
             }
         }
@@ -120,8 +146,8 @@ impl Keeper {
                     reports.extend(more);
                     bytes += more_bytes;
                 }
-                Ok(seal) => {
-                    next = Some(seal);
+                Ok(other) => {
+                    next = Some(other);
                     break;
                 }
                 Err(_) => break,
@@ -140,6 +166,10 @@ impl Keeper {
     /// the next start.
     fn seal(&mut self, segment: Segment) {
         self.unsealed.push((segment, std::mem::take(&mut self.ids)));
+        let _ = self.seal_all();
+    }
+
+    fn seal_all(&mut self) -> Result<(), StoreError> {
         let sealed = self.try_seal();
         let metrics = &self.place.options.metrics;
         match sealed {
@@ -149,9 +179,13 @@ impl Keeper {
             }
             Err(_) => drop(metrics.failed_writes.inc()),
         }
+        sealed
     }
 
     fn try_seal(&mut self) -> Result<(), StoreError> {
+        if self.unsealed.is_empty() {
+            return Ok(());
+        }
         let mut rows = Vec::with_capacity(self.unsealed.len());
         for (segment, ids) in &mut self.unsealed {
             rows.push(SegmentRow {
@@ -163,6 +197,51 @@ impl Keeper {
         }
         // Only this thread changes the sum, which ends where the last segment ends.
         self.place.manifest.seal(&rows, &hold(&self.totals.sum).aggregate)
+    }
+}
+
+impl Keeper {
+    fn erase(&mut self, errand: Errand) {
+        // It was not accepted, or nobody waits any more: nobody was promised anything.
+        if errand.answer.is_closed() {
+            return;
+        }
+        let erased = self.try_erase(errand.ids, errand.absent);
+        if erased.is_err() {
+            self.place.options.metrics.failed_writes.inc();
+        }
+        let _ = errand.answer.send(erased);
+    }
+
+    /// Every report that is there is in a sealed segment now.
+    fn try_erase(&mut self, ids: Vec<ReportId>, absent: bool) -> Result<ErasedReports, StoreError> {
+        self.seal_all()?;
+        let asked: HashSet<ReportId> = ids.into_iter().collect();
+        let Self { place, totals, erased, .. } = self;
+        erasure::settle(place)?;
+        let mut found = HashSet::new();
+        place.manifest.segments_where(place.task.digest(), |row| {
+            let ids = row.ids.as_chunks::<16>().0.iter().map(|id| ReportId::new(*id));
+            found.extend(ids.filter(|id| asked.contains(id)));
+            false
+        })?;
+        let before = asked.iter().filter(|id| erased.ids().contains(id) && !found.contains(id)).count() as u64;
+        let unknown = asked.len() as u64 - found.len() as u64 - before;
+        let refused = if absent { &asked } else { &found };
+        let new: Vec<ReportId> = refused.iter().filter(|id| !erased.ids().contains(id)).copied().collect();
+        erased.add(&*place.disk, &place.folder, &new)?;
+        erasure::remove(place, &found, &mut |rows, gone| {
+            let mut sum = hold(&totals.sum);
+            take_out(&mut sum.aggregate, &place.task, gone);
+            if let Err(error) = place.manifest.replace(rows, &sum.aggregate) {
+                crate::store::sum(&mut sum.aggregate, &place.task, gone);
+                return Err(error);
+            }
+            sum.erased += gone.len() as u64;
+            totals.counts.send_modify(|counts| counts.records -= gone.len() as u64);
+            Ok(())
+        })?;
+        Ok(ErasedReports { erased: found.len() as u64, before, unknown })
     }
 }
 
@@ -208,6 +287,11 @@ mod tests {
         })
     }
 
+    fn keeper(place: Arc<Place>, totals: &Arc<Totals>) -> (Keeper, Backlog) {
+        let erased = Erased::read(&*place.disk, &place.folder, place.task.digest()).unwrap();
+        Keeper::new(place, Arc::clone(totals), Vec::new(), erased)
+    }
+
     fn empty() -> Arc<Totals> {
         Arc::new(Totals::new(Aggregate::empty(&compact())))
     }
@@ -218,7 +302,7 @@ mod tests {
         let each = report_bytes(&compact());
         for summed in [0, 1, 2 * each, 2 * each + 1, 5 * each, usize::MAX] {
             let (totals, sizes) = (empty(), Sizes { summed, backlog: 11 * each, ..Sizes::default() });
-            let (keeper, backlog) = Keeper::new(place(sizes), Arc::clone(&totals), Vec::new());
+            let (keeper, backlog) = keeper(place(sizes), &totals);
             // There is room for all of it.
             all.chunks(2).for_each(|part| backlog.sum(part.to_vec(), part.len() * each));
             assert_eq!(hold(&totals.sum).backlog, 11 * each);
@@ -234,7 +318,7 @@ mod tests {
     fn nobody_waits_for_a_keeper_that_has_ended() {
         let totals = empty();
         let sizes = Sizes { backlog: 0, ..Sizes::default() };
-        let (keeper, backlog) = Keeper::new(place(sizes), Arc::clone(&totals), Vec::new());
+        let (keeper, backlog) = keeper(place(sizes), &totals);
         drop(keeper);
         hold(&totals.sum).ended = true;
         backlog.sum(Vec::new(), 7);

@@ -141,6 +141,15 @@ impl Manifest {
 
     /// The sealed segments of a task in their order.
     pub(super) fn segments(&self, task: TaskDigest) -> Result<Vec<SegmentRow>, StoreError> {
+        self.segments_where(task, |_| true)
+    }
+
+    /// Those of them that are wanted: the ids of all of them may need much memory.
+    pub(super) fn segments_where(
+        &self,
+        task: TaskDigest,
+        mut wanted: impl FnMut(&SegmentRow) -> bool,
+    ) -> Result<Vec<SegmentRow>, StoreError> {
         self.read(|connection| {
             let mut statement = connection.prepare(
                 "SELECT number, reports, bytes, footer, sealed, checksum, ids FROM segments WHERE task = ?1 ORDER BY \
@@ -155,7 +164,7 @@ impl Manifest {
                 }
                 Err(format!("the row of segment {} of task {task} is not what was written", segment.number).into())
             })?;
-            segments.collect()
+            segments.filter(|segment| segment.as_ref().map_or(true, &mut wanted)).collect()
         })
     }
 
@@ -199,6 +208,23 @@ impl Manifest {
             }
             Ok(put_snapshot(transaction, aggregate, self.part_bytes)?)
         })
+    }
+
+    /// Replaces rows of sealed segments, and the sum.
+    pub(super) fn replace(&self, segments: &[SegmentRow], aggregate: &Aggregate) -> Result<(), StoreError> {
+        let task = aggregate.task();
+        self.transact(task, |transaction| {
+            for segment in segments {
+                let place = rusqlite::params![task.as_bytes(), segment.number];
+                transaction.execute("DELETE FROM segments WHERE task = ?1 AND number = ?2", place)?;
+                segment.write(transaction, task, now())?;
+            }
+            Ok(put_snapshot(transaction, aggregate, self.part_bytes)?)
+        })?;
+        // The earlier sum would show what was taken out of it: now it is gone from the log too. If that fails, the next
+        // change does it; this one is made.
+        let _ = hold(&self.inner).connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
+        Ok(())
     }
 
     /// Closes the database, its log written back into it.

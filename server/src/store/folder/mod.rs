@@ -8,6 +8,7 @@
 //! store.sqlite-changes             how often the manifest was changed
 //! tasks/<digest>/task.json         the task, canonical
 //! tasks/<digest>/acknowledged      how far its reports were acknowledged (`acknowledged`)
+//! tasks/<digest>/erased            the ids of reports that were erased on request (`erased`, `erasure`)
 //! tasks/<digest>/<number>.open     the segment being written: a Parquet file without its footer (`segment`)
 //! tasks/<digest>/<number>.parquet  a sealed segment, which is never written again
 //! tasks/<digest>/<name>.damaged    what could not be read as a whole when the folder was opened or repaired
@@ -27,6 +28,8 @@ mod deletion;
 #[cfg(target_os = "linux")]
 mod direct;
 mod disk;
+mod erased;
+mod erasure;
 pub(super) mod format;
 mod ids;
 mod keeper;
@@ -59,13 +62,14 @@ use std::sync::{Arc, Mutex, RwLock};
 use self::acknowledged::Acknowledged;
 use self::deletion::Deletion;
 use self::disk::{Disk, SystemDisk, read_small, write_small};
-use self::format::{Age, FORMAT, OLD_FORMAT};
+use self::format::{Age, ERASED_FORMAT, FORMAT, OLD_FORMAT, write_format};
 use self::manifest::{AT_ONCE, Manifest};
 use self::place::{Place, folder_of, task_folders};
 use self::reserve::Reserve;
 use self::task::FolderTask;
-use super::{At, Damage, DeletedTask, Erase, Put, ReportStore, StoreError, TaskReports, TaskSettings};
+use super::{At, Damage, DeletedTask, Erase, ErasedReports, Put, ReportStore, StoreError, TaskReports, TaskSettings};
 use crate::locks::{hold, read_lock, write_lock};
+use ldp_pca::report::ReportId;
 use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
 
 pub(crate) use self::options::FolderOptions;
@@ -120,7 +124,7 @@ impl FolderStore {
         store.open_tasks()?;
         // Now it has everything that this format requires.
         if age != Age::Current {
-            write_format(&*store.disk, root)?;
+            write_format(&*store.disk, root, format_of(&*store.disk, root)?)?;
         }
         for task in tasks {
             if store.task(task.digest()).is_none() {
@@ -255,6 +259,11 @@ impl ReportStore for FolderStore {
         self.deletion().erase(task)
     }
 
+    fn erase_reports(&self, task: TaskDigest, ids: &[ReportId]) -> Result<Option<ErasedReports>, StoreError> {
+        let erased = self.find(task).map(|task| task.erase(ids, false)).transpose();
+        self.reserve.explain(erased)
+    }
+
     fn check(&self) -> Result<(), String> {
         let probed = self.reserve.probe().at("write", &self.root);
         self.reserve.explain(probed).map_err(|error| error.to_string())?;
@@ -273,7 +282,9 @@ impl ReportStore for FolderStore {
 fn read_format(disk: &dyn Disk, root: &Path) -> Result<Age, StoreError> {
     let path = root.join("format");
     match read_small(disk, &path, 4096) {
-        Ok(found) if found.trim_ascii_end() == FORMAT.as_bytes() => Ok(Age::Current),
+        Ok(found) if [FORMAT, ERASED_FORMAT].iter().any(|format| found.trim_ascii_end() == format.as_bytes()) => {
+            Ok(Age::Current)
+        }
         Ok(found) if found.trim_ascii_end() == OLD_FORMAT.as_bytes() => Ok(Age::Old),
         Ok(found) => {
             let found = String::from_utf8_lossy(&found).trim().chars().take(80).collect();
@@ -284,8 +295,10 @@ fn read_format(disk: &dyn Disk, root: &Path) -> Result<Age, StoreError> {
     }
 }
 
-fn write_format(disk: &dyn Disk, root: &Path) -> Result<(), StoreError> {
-    write_small(disk, root, "format", format!("{FORMAT}\n").as_bytes()).at("write", &root.join("format"))
+/// The format that fits a folder's files.
+fn format_of(disk: &dyn Disk, root: &Path) -> Result<&'static str, StoreError> {
+    let has_erased = |digest| erased::has_file(disk, &folder_of(root, digest));
+    Ok(if task_folders(disk, root)?.into_iter().any(has_erased) { ERASED_FORMAT } else { FORMAT })
 }
 
 /// Logs the findings of opening a task.

@@ -83,7 +83,7 @@ impl Place {
         let (number, path, sealed) = match file {
             SegmentFile::Sealed(number) => (number, sealed_path(&self.folder, number), true),
             SegmentFile::Open(number) => (number, open_path(&self.folder, number), false),
-            SegmentFile::Temporary | SegmentFile::Damaged => unreachable!("no segment"),
+            SegmentFile::Erasing(_) | SegmentFile::Temporary | SegmentFile::Damaged => unreachable!("no segment"),
         };
         let mut source = self.disk.open(&path).at("read", &path)?;
         source.reread().at("read", &path)?;

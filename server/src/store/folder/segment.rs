@@ -20,6 +20,8 @@ pub(super) enum SegmentFile {
     Open(u64),
     /// With its footer.
     Sealed(u64),
+    /// A sealed one without reports that are being erased, before it takes the other's place (`erasure`).
+    Erasing(u64),
     /// The rest of an incomplete file after a crash.
     Temporary,
     /// A file that could not be read and was set aside.
@@ -30,7 +32,7 @@ impl SegmentFile {
     /// The number of a segment; 0 for other files.
     pub(super) fn number(self) -> u64 {
         match self {
-            Self::Open(number) | Self::Sealed(number) => number,
+            Self::Open(number) | Self::Sealed(number) | Self::Erasing(number) => number,
             Self::Temporary | Self::Damaged => 0,
         }
     }
@@ -46,6 +48,7 @@ impl SegmentFile {
         match extension {
             "open" => Some(Self::Open(number)),
             "parquet" => Some(Self::Sealed(number)),
+            "erasing" => Some(Self::Erasing(number)),
             _ => None,
         }
     }
@@ -57,7 +60,9 @@ pub(super) fn files_in(disk: &dyn Disk, folder: &Path) -> Result<Vec<(SegmentFil
     let mut files: Vec<(SegmentFile, PathBuf)> =
         names.iter().filter_map(|name| Some((SegmentFile::of_name(name)?, folder.join(name)))).collect();
     files.sort_by_key(|(file, path)| match file {
-        SegmentFile::Open(number) | SegmentFile::Sealed(number) => (*number, path.clone()),
+        SegmentFile::Open(number) | SegmentFile::Sealed(number) | SegmentFile::Erasing(number) => {
+            (*number, path.clone())
+        }
         SegmentFile::Temporary | SegmentFile::Damaged => (u64::MAX, path.clone()),
     });
     Ok(files)
@@ -69,6 +74,10 @@ pub(super) fn open_path(folder: &Path, number: u64) -> PathBuf {
 
 pub(super) fn sealed_path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number:08}.parquet"))
+}
+
+pub(super) fn erasing_path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{number:08}.erasing"))
 }
 
 pub(super) fn temporary_path(folder: &Path, number: u64) -> PathBuf {
@@ -240,20 +249,32 @@ impl Segment {
     /// Writes the footer and gives the file its final name. After an error it can be retried, in this process or the
     /// next.
     pub(super) fn seal(&mut self, disk: &dyn Disk, folder: &Path, task: &Task) -> io::Result<Sealed> {
-        let footer = footer(task, self.number, &self.ids, self.length).to_bytes();
         if !self.renamed {
-            // Otherwise a crash would leave pages after the footer.
-            if self.doubtful {
-                self.cut()?;
-            }
-            self.file.write_at(&mut [IoSlice::new(&footer)], self.length)?;
-            self.file.set_length(self.length + footer.len() as u64)?;
-            self.file.sync()?;
+            self.finish(task)?;
             disk.rename(&self.path, &sealed_path(folder, self.number))?;
             self.renamed = true;
         }
         disk.sync_folder(folder)?;
-        Ok(Sealed { bytes: self.length + footer.len() as u64, footer: crc32fast::hash(&footer) })
+        Ok(self.sealed(task).0)
+    }
+
+    /// Writes the footer.
+    pub(super) fn finish(&mut self, task: &Task) -> io::Result<Sealed> {
+        // Otherwise a crash would leave pages after the footer.
+        if self.doubtful {
+            self.cut()?;
+        }
+        let (sealed, footer) = self.sealed(task);
+        self.file.write_at(&mut [IoSlice::new(&footer)], self.length)?;
+        self.file.set_length(sealed.bytes)?;
+        self.file.sync()?;
+        Ok(sealed)
+    }
+
+    /// The file with its footer, and the footer.
+    fn sealed(&self, task: &Task) -> (Sealed, Vec<u8>) {
+        let footer = footer(task, self.number, &self.ids, self.length).to_bytes();
+        (Sealed { bytes: self.length + footer.len() as u64, footer: crc32fast::hash(&footer) }, footer)
     }
 }
 

@@ -1,15 +1,18 @@
 //! One task of a folder: its opening, and the interface that requests use.
 
-use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashSet};
+use std::io;
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::{self, JoinHandle};
 
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use super::acknowledged::{Acknowledged, AcknowledgedFile};
+use super::erased::Erased;
+use super::erasure;
 use super::ids::Ids;
-use super::keeper::{Keeper, Totals};
+use super::keeper::{Errand, Errands, Keeper, Totals};
 use super::place::Place;
 use super::rows::SegmentRow;
 use super::segment::{Segment, SegmentFile, files_in, open_path, sealed_path};
@@ -17,7 +20,8 @@ use super::writer::Writer;
 use crate::locks::{hold, read_lock, write_lock};
 use crate::store::queue::CommitQueue;
 use crate::store::{
-    At, Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, TaskReports, TaskSettings, mark, sum,
+    At, Batch, BoxFuture, CommitError, Committed, Counts, Damage, ErasedReports, StoreError, TaskReports,
+    TaskSettings, mark, sum, take_out,
 };
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::ReportId;
@@ -30,6 +34,7 @@ pub(crate) struct FolderTask {
     damage: Damage,
     totals: Arc<Totals>,
     queue: CommitQueue,
+    errands: Errands,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -44,6 +49,9 @@ struct Loaded {
     /// The number of the next new segment.
     next: u64,
     acknowledged: AcknowledgedFile,
+    erased: Erased,
+    /// Reports and erased reports.
+    seen: u64,
 }
 
 impl FolderTask {
@@ -54,7 +62,9 @@ impl FolderTask {
         let state_bytes = 8 * loaded.aggregate.folds().iter().map(|fold| fold.sums().len() as u64).sum::<u64>();
         let totals = Arc::new(Totals::new(loaded.aggregate));
         let settings = Arc::new(RwLock::new(Arc::new(settings)));
-        let (keeper, backlog) = Keeper::new(Arc::clone(&place), Arc::clone(&totals), loaded.segment_ids);
+        let (keeper, backlog) =
+            Keeper::new(Arc::clone(&place), Arc::clone(&totals), loaded.segment_ids, loaded.erased);
+        let errands = Errands::default();
         let writer = Writer {
             place: Arc::clone(&place),
             settings: Arc::clone(&settings),
@@ -62,6 +72,8 @@ impl FolderTask {
             segment: loaded.segment,
             next: loaded.next,
             acknowledged: loaded.acknowledged,
+            seen: loaded.seen,
+            errands: Arc::clone(&errands),
             full: place.options.segment_bytes.max(state_bytes),
             totals: Arc::clone(&totals),
             backlog,
@@ -74,12 +86,22 @@ impl FolderTask {
             start("report-writer", Box::new(move || writer.run(waiting)))?,
             start("report-keeper", Box::new(move || keeper.run()))?,
         ]);
-        Ok(Self { settings, damage: loaded.damage, totals, queue, threads, place })
+        Ok(Self { settings, damage: loaded.damage, totals, queue, errands, threads, place })
     }
 
     /// Changes its settings.
     pub(super) fn configure(&self, settings: TaskSettings) {
         *write_lock(&self.settings) = Arc::new(settings);
+    }
+
+    /// Erases reports, and waits for it. With `absent`, ids that no report has are refused from now on too.
+    pub(super) fn erase(&self, ids: &[ReportId], absent: bool) -> Result<ErasedReports, StoreError> {
+        let (answer, erased) = oneshot::channel();
+        hold(&self.errands).push(Errand { ids: ids.to_owned(), absent, answer });
+        let failed = |error| StoreError::io("erase reports of", &self.place.folder, io::Error::other(error));
+        // The writer looks for errands after each batch.
+        self.queue.wake().map_err(failed)?;
+        erased.blocking_recv().unwrap_or_else(|_| Err(failed(CommitError::Closed)))
     }
 
     /// Takes no further batch, and returns when those that wait are written and full segments are sealed.
@@ -102,6 +124,8 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
         let problem = format!("the sum is of {} reports, but the segments have {sealed}", aggregate.records());
         return Err(StoreError::manifest(&place.manifest.path, problem));
     }
+    let erased = Erased::read(&*place.disk, &place.folder, place.task.digest())?;
+    erasure::settle(place)?;
     let mut ids = Ids::with_capacity(sealed as usize);
     for row in &rows {
         // The manifest has no marks: for these reports, a second one with another payload is an ordinary duplicate.
@@ -145,7 +169,28 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
         let reports = segment_ids.len() as u64 / 16;
         place.manifest.seal(&[SegmentRow { number, reports, sealed, ids: segment_ids }], &aggregate)?;
     }
-    let records = aggregate.records();
+    // Their erasure was cut short, or somebody put an earlier copy of the segments here.
+    let mut pending = HashSet::new();
+    for id in erased.ids() {
+        match ids.entry(*id) {
+            Entry::Occupied(_) => drop(pending.insert(*id)),
+            Entry::Vacant(place) => drop(place.insert(None)),
+        }
+    }
+    if !pending.is_empty() {
+        if let Some(mut live) = segment.take() {
+            let (sealed, reports) = (place.seal(&mut live)?, live_ids.len() as u64 / 16);
+            let row = SegmentRow { number: live.number, reports, sealed, ids: std::mem::take(&mut live_ids) };
+            place.manifest.seal(&[row], &aggregate)?;
+        }
+        let removed = erasure::remove(place, &pending, &mut |rows, gone| {
+            take_out(&mut aggregate, &place.task, gone);
+            place.manifest.replace(rows, &aggregate)
+        })?;
+        tracing::info!(task = %place.task.digest(), reports = removed, "an interrupted erasure of reports is finished");
+    }
+    damage.places.extend(erased.problem());
+    let records = aggregate.records() + erased.ids().len() as u64;
     place.told.count_losses(records, &numbers, &place.folder, &mut damage);
     let state = match &segment {
         Some(segment) => Acknowledged::new(segment, records),
@@ -153,7 +198,7 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
         None => Acknowledged { segment: next, length: 0, records },
     };
     let acknowledged = place.told.resume(&*place.disk, &place.folder, state)?;
-    Ok(Loaded { ids, aggregate, damage, segment, segment_ids: live_ids, next, acknowledged })
+    Ok(Loaded { ids, aggregate, damage, segment, segment_ids: live_ids, next, acknowledged, erased, seen: records })
 }
 
 /// The segments that are not in the manifest, by number. Those in the manifest must be there. Incomplete files of a
@@ -164,7 +209,7 @@ fn unlisted(place: &Place, rows: &[SegmentRow]) -> Result<BTreeMap<u64, SegmentF
     for (file, path) in files_in(&*place.disk, folder)? {
         match file {
             SegmentFile::Temporary => place.disk.remove(&path).at("remove", &path)?,
-            SegmentFile::Damaged => {}
+            SegmentFile::Damaged | SegmentFile::Erasing(_) => {}
             SegmentFile::Open(number) | SegmentFile::Sealed(number) => {
                 if files.insert(number, file).is_some() {
                     let problem = "is there as .open and as .parquet".to_owned();
@@ -231,6 +276,7 @@ impl TaskReports for FolderTask {
     fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
         Box::pin(self.queue.commit(batch))
     }
+
 }
 
 impl Drop for FolderTask {

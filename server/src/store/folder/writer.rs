@@ -7,10 +7,10 @@ use std::time::Instant;
 
 use super::acknowledged::{Acknowledged, AcknowledgedFile};
 use super::ids::Ids;
-use super::keeper::{Backlog, Totals};
+use super::keeper::{Backlog, Errands, Totals};
 use super::place::Place;
 use super::segment::{NotAppended, Segment, open_path};
-use crate::locks::read_lock;
+use crate::locks::{hold, read_lock};
 use crate::store::queue::{self, Waiting, Waits};
 use crate::store::{Batch, CommitError, Committed, TaskSettings, mark};
 use ldp_pca::aggregate::MAX_RECORDS;
@@ -26,6 +26,10 @@ pub(super) struct Writer {
     /// The number of the segment after it.
     pub(super) next: u64,
     pub(super) acknowledged: AcknowledgedFile,
+    /// Reports and erased reports, of which the ids are known.
+    pub(super) seen: u64,
+    /// Erasures that are asked for.
+    pub(super) errands: Errands,
     /// The number of bytes at which a segment is full.
     pub(super) full: u64,
     pub(super) totals: Arc<Totals>,
@@ -44,6 +48,7 @@ impl Writer {
     pub(super) fn run(mut self, mut queue: Waits) {
         while let Some(first) = queue.blocking_recv() {
             self.commit(queue::group(first, &mut queue));
+            self.run_errands();
         }
         if let Some(segment) = &mut self.segment {
             segment.trim();
@@ -100,7 +105,8 @@ impl Writer {
                 group.into_iter().for_each(|waiting| answer(waiting, Err(refusal.clone())));
                 return;
             }
-            self.acknowledge(records + fresh.ids.len() as u64);
+            self.seen += fresh.ids.len() as u64;
+            self.acknowledge();
             metrics.sync_seconds.observe(started.elapsed().as_secs_f64());
             metrics.group_reports.observe(fresh.ids.len() as f64);
             metrics.written_bytes.inc_by(bytes as u64);
@@ -122,6 +128,23 @@ impl Writer {
             if let Some(segment) = self.segment.take_if(full) {
                 self.backlog.seal(segment);
             }
+        }
+    }
+
+    /// Passes on the erasures that were asked for. Reports are erased from sealed segments.
+    fn run_errands(&mut self) {
+        let errands = std::mem::take(&mut *hold(&self.errands));
+        if errands.is_empty() {
+            return;
+        }
+        if let Some(segment) = self.segment.take_if(|segment| segment.reports > 0) {
+            self.backlog.seal(segment);
+        }
+        for errand in errands {
+            if errand.absent {
+                errand.ids.iter().for_each(|id| drop(self.ids.entry(*id).or_insert(None)));
+            }
+            self.backlog.erase(errand);
         }
     }
 
@@ -162,9 +185,9 @@ impl Writer {
 
     /// Records what is on disk before anybody is answered. It needs no sync of its own: it survives a killed process,
     /// and after a power cut it may be lower. Every acknowledged report is in the segment either way.
-    fn acknowledge(&mut self, records: u64) {
+    fn acknowledge(&mut self) {
         let Some(segment) = &self.segment else { return };
-        if self.acknowledged.put(Acknowledged::new(segment, records).numbers()).is_err() {
+        if self.acknowledged.put(Acknowledged::new(segment, self.seen).numbers()).is_err() {
             self.place.options.metrics.failed_writes.inc();
         }
     }

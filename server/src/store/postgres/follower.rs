@@ -14,12 +14,12 @@ use super::durability::{self, UNSAFE};
 use super::error::PostgresError;
 use super::options::PostgresOptions;
 use super::pool::{Address, Database, Pool};
-use super::shared::Shared;
+use super::shared::{FoundTask, Shared};
 use super::statements::Statements;
 use super::task::PostgresTask;
 use super::{schema, snapshots, state::Range};
 use crate::locks::{hold, read_lock, write_lock};
-use crate::store::{TaskReports, TaskSettings, sum};
+use crate::store::{TaskReports, sum};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::{Task, TaskDigest};
@@ -131,22 +131,23 @@ impl Follower {
         counted: Option<&BTreeMap<TaskDigest, u64>>,
         ended: i64,
     ) -> Result<(), PostgresError> {
-        let query = "SELECT number, digest, document, settings::text FROM ldp_pca.tasks";
+        let query = "SELECT number, digest, document, settings::text, erased FROM ldp_pca.tasks";
         let mut there = BTreeMap::new();
         for row in Statements::to("list the tasks", client).rows(query, &[]).await? {
-            let (number, task, settings) = read_task(&row)?;
-            there.insert(task.digest(), (number, task, settings));
+            let found = read_task(&row)?;
+            there.insert(found.task.digest(), found);
         }
         let mut before = BTreeMap::new();
         for task in tasks_of(&self.tasks) {
             let digest = task.shared.task.digest();
             match there.get(&digest) {
                 // Another number: it was deleted, and added again without its reports.
-                Some((number, _, settings)) if *number == task.shared.number => {
-                    if counted.is_some() {
+                Some(found) if found.number == task.shared.number => {
+                    // Where reports were erased, the sum starts again from the snapshot without them.
+                    if counted.is_some() || found.erased != task.shared.erased {
                         before.insert(digest, Arc::clone(&task.shared));
                     } else {
-                        task.shared.configure(settings.clone());
+                        task.shared.configure(found.settings.clone());
                         there.remove(&digest);
                     }
                 }
@@ -159,11 +160,11 @@ impl Follower {
                 }
             }
         }
-        for (digest, (number, task, settings)) in there {
+        for (digest, found) in there {
             let before = before.get(&digest);
             let duplicates = before.map_or(0, |before| before.state.counts().borrow().duplicates);
-            let snapshot = snapshots::read(client, &task, number, &self.options.metrics).await?;
-            let shared = Arc::new(Shared::new(task, number, settings, snapshot, duplicates));
+            let snapshot = snapshots::read(client, &found.task, found.number, &self.options.metrics).await?;
+            let shared = Arc::new(Shared::new(found, snapshot, duplicates));
             // Nobody sees it before it is whole.
             read_reports(client, &shared, ended).await?;
             if let (Some(before), Some(counted)) = (before, counted.and_then(|counted| counted.get(&digest))) {
@@ -194,7 +195,8 @@ impl Follower {
         let statements = Statements::to("count reports", client);
         let rows = statements.rows(&query, &[(&ended, Type::INT8), (&id, Type::BYTEA)]).await?;
         let (later, is_kept) = rows.first().map_or((0, true), |row| (row.get::<_, i64>(0), row.get(1)));
-        let found = now.state.counts().borrow().records + later.unsigned_abs();
+        let erased = now.erased.saturating_sub(before.erased).unsigned_abs();
+        let found = now.state.counts().borrow().records + later.unsigned_abs() + erased;
         if found >= counted && is_kept {
             return Ok(());
         }
@@ -224,7 +226,7 @@ pub(super) fn tasks_of(tasks: &Tasks) -> Vec<Arc<PostgresTask>> {
     read_lock(tasks).values().cloned().collect()
 }
 
-fn read_task(row: &Row) -> Result<(i32, Task, TaskSettings), PostgresError> {
+fn read_task(row: &Row) -> Result<FoundTask, PostgresError> {
     let digest = || row.get::<_, String>(1);
     let task = Task::from_json(row.get(2)).map_err(|source| PostgresError::Task { digest: digest(), source })?;
     if task.digest().to_string() != digest() {
@@ -232,7 +234,7 @@ fn read_task(row: &Row) -> Result<(i32, Task, TaskSettings), PostgresError> {
     }
     let settings = serde_json::from_str(row.get(3))
         .map_err(|error| PostgresError::Settings { digest: digest(), reason: error.to_string() })?;
-    Ok((row.get(0), task, settings))
+    Ok(FoundTask { task, number: row.get(0), settings, erased: row.get(4) })
 }
 
 /// Adds the reports of the transactions below `ended` that are not in the sum.

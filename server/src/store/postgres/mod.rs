@@ -7,6 +7,7 @@
 
 mod deletion;
 mod durability;
+mod erasure;
 mod error;
 mod follower;
 mod options;
@@ -31,10 +32,11 @@ use tokio_postgres::{Client, types::Type};
 
 use self::follower::{Follower, Tasks, tasks_of};
 use self::pool::{Address, Pool};
-use self::schema::lock_alone;
+use self::schema::{ERASED_XID, lock_alone};
 use self::statements::{LOCKS, Statements};
-use super::{DeletedTask, Erase, Put, ReportStore, StoreError, TaskReports, TaskSettings};
+use super::{DeletedTask, Erase, ErasedReports, Put, ReportStore, StoreError, TaskReports, TaskSettings};
 use crate::locks::{hold, read_lock};
+use ldp_pca::report::ReportId;
 use ldp_pca::task::{Task, TaskDigest};
 
 pub use error::PostgresError;
@@ -159,6 +161,14 @@ impl ReportStore for PostgresStore {
         Ok(self.runtime.block_on(self.ask(async |client| deletion::erase(client, task).await))?)
     }
 
+    fn erase_reports(&self, task: TaskDigest, ids: &[ReportId]) -> Result<Option<ErasedReports>, StoreError> {
+        let Some(task) = read_lock(&self.tasks).get(&task).map(|task| task.shared.task.clone()) else { return Ok(None) };
+        self.change(async |client| {
+            schema::check_durable(client).await?;
+            erasure::erase(client, &task, ids).await
+        })
+    }
+
     fn check(&self) -> Result<(), String> {
         let probe = self.ask(async |client| {
             schema::check_durable(client).await?;
@@ -216,7 +226,8 @@ async fn configure(client: &Client, digest: &str, json: &str) -> Result<(), Post
     let Some(number) = lock_alone(client, digest).await? else { return Ok(()) };
     let configure = format!(
         "UPDATE ldp_pca.tasks SET settings = $2::text::jsonb, records = CASE WHEN $2::text::jsonb ? 'max_records'
-            THEN coalesce(records, (SELECT count(*) FROM ldp_pca.reports_{number})) END WHERE number = $1"
+            THEN coalesce(records, (SELECT count(*) FROM ldp_pca.reports_{number} WHERE xid <> {ERASED_XID})) END
+            WHERE number = $1"
     );
     let statements = Statements::to("store a task's settings", client);
     statements.rows(&configure, &[(&number, Type::INT4), (&json, Type::TEXT)]).await.map(drop)

@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! ldp_pca.meta          one row: versions of tables and list of tasks, the cluster that gave transaction ids
-//! ldp_pca.tasks         per task: its number here, digest, canonical JSON, settings; its reports, if it has a quota
-//! ldp_pca.reports_<n>   the reports of task n: id, bytes on the wire, the transaction that brought it
+//! ldp_pca.tasks         per task: its number here, digest, canonical JSON, settings; its reports, if it has a quota;
+//!                       how many of its reports were erased
+//! ldp_pca.reports_<n>   the reports of task n: id, bytes on the wire, the transaction that brought it; the ids of
+//!                       erased reports
 //! ldp_pca.snapshots     per task: a sum, in parts of 16 MiB, and which transactions are in it
 //! ldp_pca.deleted       tasks that were deleted and whose reports are still there, until their grace period is over
 //! ldp_pca.probe         what is written to see whether anything can be
@@ -66,6 +68,13 @@ const ADDITIONS: &str = "
     ALTER TABLE ldp_pca.snapshots ADD COLUMN passed_over bigint NOT NULL DEFAULT 0;
 ";
 
+/// How many reports of a task were erased. Their rows keep the ids, so that these stay refused, without a report, and
+/// with a transaction before all others: no sum and no count has them, of older releases either.
+const ERASED: &str = "ALTER TABLE ldp_pca.tasks ADD COLUMN erased bigint NOT NULL DEFAULT 0";
+
+/// The transaction of an erased report's row.
+pub(super) const ERASED_XID: i64 = -1;
+
 /// The table of a task's reports. Randomized data cannot be compressed, so compression is off.
 pub(super) fn create_reports(number: i32) -> String {
     format!(
@@ -104,6 +113,9 @@ pub(super) async fn create(client: &Client) -> Result<(), PostgresError> {
     if !is_there(client, "ldp_pca.deleted").await? {
         statements.run(ADDITIONS).await?;
     }
+    if !has_erased(client).await? {
+        statements.run(ERASED).await?;
+    }
     statements.run("COMMIT").await?;
     let rows = statements.rows("SELECT version FROM ldp_pca.meta", &[]).await?;
     match rows.first().map_or(0, |row| row.get(0)) {
@@ -118,12 +130,19 @@ async fn is_there(client: &Client, table: &str) -> Result<bool, PostgresError> {
     Ok(rows.first().is_some_and(|row| row.get(0)))
 }
 
+async fn has_erased(client: &Client) -> Result<bool, PostgresError> {
+    let query = "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('ldp_pca.tasks')
+        AND attname = 'erased' AND NOT attisdropped)";
+    let rows = Statements::to("look for the tables", client).rows(query, &[]).await?;
+    Ok(rows.first().is_some_and(|row| row.get(0)))
+}
+
 /// Upgrades tables that somebody else restored, maybe from a copy of an older release.
 pub(super) async fn adopt(client: &Client) -> Result<(), PostgresError> {
     if !is_there(client, "ldp_pca.meta").await? {
         return Err(PostgresError::Replaced);
     }
-    if !is_there(client, "ldp_pca.deleted").await? {
+    if !is_there(client, "ldp_pca.deleted").await? || !has_erased(client).await? {
         create(client).await?;
     }
     let query = "SELECT cluster <> system_identifier::text FROM ldp_pca.meta, pg_control_system()";
@@ -155,7 +174,7 @@ async fn renumber(client: &Client) -> Result<(), PostgresError> {
         let number: i32 = row.get(0);
         let renumber = format!(
             "SELECT pg_advisory_xact_lock({LOCKS}, {number});
-            UPDATE ldp_pca.reports_{number} SET xid = pg_current_xact_id()::text::bigint;
+            UPDATE ldp_pca.reports_{number} SET xid = pg_current_xact_id()::text::bigint WHERE xid <> {ERASED_XID};
             DELETE FROM ldp_pca.snapshots WHERE task = {number}"
         );
         statements.run(&renumber).await?;

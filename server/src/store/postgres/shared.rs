@@ -9,11 +9,21 @@ use crate::store::TaskSettings;
 use ldp_pca::report::ReportId;
 use ldp_pca::task::Task;
 
+/// A task as the database has it.
+pub(super) struct FoundTask {
+    pub(super) task: Task,
+    pub(super) number: i32,
+    pub(super) settings: TaskSettings,
+    pub(super) erased: i64,
+}
+
 /// A task's state for its writers and the follower.
 pub(super) struct Shared {
     pub(super) task: Task,
     /// The task's number in this database.
     pub(super) number: i32,
+    /// How many of its reports were erased before it was read.
+    pub(super) erased: i64,
     settings: RwLock<Arc<TaskSettings>>,
     pub(super) state: State,
     /// Reports in the last known snapshot.
@@ -25,11 +35,12 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(task: Task, number: i32, settings: TaskSettings, snapshot: Snapshot, duplicates: u64) -> Self {
+    pub(super) fn new(found: FoundTask, snapshot: Snapshot, duplicates: u64) -> Self {
+        let FoundTask { task, number, settings, erased } = found;
         let last_snapshot = AtomicU64::new(snapshot.aggregate.records());
         let compared = Mutex::new(Compared::of(&snapshot));
         let (settings, state) = (RwLock::new(Arc::new(settings)), State::new(snapshot, duplicates));
-        Self { task, number, settings, state, last_snapshot, compared, confirmed: Mutex::default() }
+        Self { task, number, erased, settings, state, last_snapshot, compared, confirmed: Mutex::default() }
     }
 
     pub(super) fn settings(&self) -> Arc<TaskSettings> {

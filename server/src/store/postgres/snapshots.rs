@@ -18,7 +18,7 @@ use crate::locks::hold;
 use crate::store::StoreMetrics;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::mechanism::Estimator;
-use ldp_pca::report::report_bytes;
+use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::Task;
 
 /// The most bytes of a sum in one row.
@@ -50,17 +50,8 @@ pub(super) async fn read(
     number: i32,
     metrics: &StoreMetrics,
 ) -> Result<Snapshot, PostgresError> {
-    let query = "SELECT horizon, counted, bytes, passed_over FROM ldp_pca.snapshots WHERE task = $1 ORDER BY part";
-    let rows = Statements::to("read a snapshot", client).rows(query, &[(&number, Type::INT4)]).await?;
     let empty = Snapshot { aggregate: Aggregate::empty(task), horizon: 0, counted: Vec::new(), passed_over: 0 };
-    let bytes: Vec<u8> = rows.iter().flat_map(|row| row.get::<_, &[u8]>(2)).copied().collect();
-    let (Some(row), Ok(aggregate)) = (rows.first(), Aggregate::from_bytes(&bytes, task)) else { return Ok(empty) };
-    if aggregate.unknown_ids() > 0 {
-        // An earlier release wrote it.
-        return Ok(empty);
-    }
-    let passed_over = row.get::<_, i64>(3).unsigned_abs();
-    let snapshot = Snapshot { aggregate, horizon: row.get(0), counted: row.get(1), passed_over };
+    let Some(snapshot) = find(client, task, number).await? else { return Ok(empty) };
     let compared = Compared::of(&snapshot);
     let found = compared.rows_since(client, number, &Compared::of(&empty)).await?;
     if found == compared.rows {
@@ -76,6 +67,16 @@ pub(super) async fn read(
     let place = [(&number as _, Type::INT4), (&snapshot.horizon as _, Type::INT8)];
     Statements::to("drop a snapshot", client).rows(delete, &place).await?;
     Ok(empty)
+}
+
+/// The last snapshot, if it can be read.
+async fn find(client: &Client, task: &Task, number: i32) -> Result<Option<Snapshot>, PostgresError> {
+    let query = "SELECT horizon, counted, bytes, passed_over FROM ldp_pca.snapshots WHERE task = $1 ORDER BY part";
+    let rows = Statements::to("read a snapshot", client).rows(query, &[(&number, Type::INT4)]).await?;
+    let bytes: Vec<u8> = rows.iter().flat_map(|row| row.get::<_, &[u8]>(2)).copied().collect();
+    let (Some(row), Ok(aggregate)) = (rows.first(), Aggregate::from_bytes(&bytes, task)) else { return Ok(None) };
+    let passed_over = row.get::<_, i64>(3).unsigned_abs();
+    Ok(Some(Snapshot { aggregate, horizon: row.get(0), counted: row.get(1), passed_over }))
 }
 
 /// Writes a snapshot when there are many reports since the last, from any aggregator.
@@ -104,6 +105,12 @@ pub(super) async fn write(
         shared.last_snapshot.store(last, Ordering::Relaxed);
         return Ok(());
     }
+    // Reports were erased since the sum was begun: it is about to be read again.
+    let query = "SELECT erased FROM ldp_pca.tasks WHERE number = $1";
+    let erased = statements.rows(query, &[(&number, Type::INT4)]).await?.first().map(|row| row.get(0));
+    if erased.is_some_and(|erased: i64| erased != shared.erased) {
+        return statements.run("ROLLBACK").await;
+    }
     let copied = Arc::clone(shared);
     // Copying waits for a thread that sums, so it is not done on a request thread.
     let copy = spawn_blocking(move || {
@@ -117,6 +124,17 @@ pub(super) async fn write(
     if counted != found {
         return Err(PostgresError::OtherReports { digest: shared.task.digest().to_string(), counted, found });
     }
+    let records = snapshot.aggregate.records();
+    put(client, number, &snapshot, &bytes).await?;
+    statements.run("COMMIT").await?;
+    shared.last_snapshot.store(records, Ordering::Relaxed);
+    *hold(&shared.compared) = now;
+    Ok(())
+}
+
+/// Replaces the snapshot of a task, whose sum has these bytes.
+async fn put(client: &Client, number: i32, snapshot: &Snapshot, bytes: &[u8]) -> Result<(), PostgresError> {
+    let statements = Statements::to("write a snapshot", client);
     let Snapshot { aggregate, horizon, counted, passed_over } = snapshot;
     let records = aggregate.records();
     statements.rows("DELETE FROM ldp_pca.snapshots WHERE task = $1", &[(&number, Type::INT4)]).await?;
@@ -127,18 +145,38 @@ pub(super) async fn write(
         let parameters: &[(&(dyn ToSql + Sync), Type)] = &[
             (&number, Type::INT4),
             (&(part as i32), Type::INT4),
-            (&horizon, Type::INT8),
-            (&counted, Type::INT8_ARRAY),
+            (horizon, Type::INT8),
+            (counted, Type::INT8_ARRAY),
             (&(records as i64), Type::INT8),
             (&bytes, Type::BYTEA),
-            (&(passed_over as i64), Type::INT8),
+            (&(*passed_over as i64), Type::INT8),
         ];
         statements.rows(insert, parameters).await?;
     }
-    statements.run("COMMIT").await?;
-    shared.last_snapshot.store(records, Ordering::Relaxed);
-    *hold(&shared.compared) = now;
     Ok(())
+}
+
+/// Takes rows out of the last snapshot that are in it: each has its transaction, and is a report of the task or is not.
+/// The caller's transaction keeps others from writing one.
+pub(super) async fn take_rows_out(
+    client: &Client,
+    task: &Task,
+    number: i32,
+    rows: Vec<(i64, Option<Report>)>,
+) -> Result<(), PostgresError> {
+    let Some(mut snapshot) = find(client, task, number).await? else { return Ok(()) };
+    let is_in = |xid: &i64| *xid < snapshot.horizon || snapshot.counted.contains(xid);
+    let (reports, others): (Vec<_>, Vec<_>) =
+        rows.into_iter().filter(|(xid, _)| is_in(xid)).map(|(_, report)| report).partition(Option::is_some);
+    let reports: Vec<Report> = reports.into_iter().flatten().collect();
+    if snapshot.aggregate.subtract(task, &reports).is_err() {
+        // It was not the sum of the table's reports: it is made again.
+        let drop = "DELETE FROM ldp_pca.snapshots WHERE task = $1";
+        return Statements::to("drop a snapshot", client).rows(drop, &[(&number, Type::INT4)]).await.map(|_| ());
+    }
+    snapshot.passed_over = snapshot.passed_over.saturating_sub(others.len() as u64);
+    let bytes = snapshot.aggregate.to_bytes();
+    put(client, number, &snapshot, &bytes).await
 }
 
 fn state_bytes(task: &Task) -> u64 {

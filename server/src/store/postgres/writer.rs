@@ -12,6 +12,7 @@ use tokio_postgres::{Client, types::Type};
 use super::durability::{self, unwritten};
 use super::error::PostgresError;
 use super::pool::Pool;
+use super::schema::ERASED_XID;
 use super::shared::Shared;
 use super::state::Awaited;
 use super::statements::LOCKS;
@@ -161,7 +162,8 @@ async fn marks(
         rows.keys().filter(|id| !new.contains_key(&ReportId::new(**id))).map(|id| &id[..]).collect();
     if !known.is_empty() {
         let query = format!(
-            "SELECT id, substring(report FROM octet_length(report) - 3) FROM ldp_pca.reports_{} WHERE id = ANY($1)",
+            "SELECT id, substring(report FROM octet_length(report) - 3) FROM ldp_pca.reports_{} WHERE id = ANY($1)
+                AND xid <> {ERASED_XID}",
             shared.number
         );
         let found = client.query_typed(&query, &[(&known, Type::BYTEA_ARRAY)]).await.map_err(unwritten)?;

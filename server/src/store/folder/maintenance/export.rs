@@ -1,6 +1,5 @@
 //! `export`: the reports of a task in one file.
 
-use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +10,7 @@ use super::Progress;
 use super::read::{Folder, Meter};
 use crate::store::StoreError;
 use crate::store::folder::disk::SystemDisk;
+use crate::store::folder::erased::Erased;
 use crate::store::folder::parquet::{MAGIC, PageHeader};
 use crate::store::folder::segment::{IdsChecksum, footer};
 use ldp_pca::task::TaskDigest;
@@ -50,7 +50,9 @@ pub fn export(
     let manifest = folder.manifest()?;
     let place = folder.place(folder.read_task(task)?, &manifest, true)?;
     let mut meter = Meter::new(progress, folder.bytes()?);
-    let mut ids = HashSet::new();
+    // An erasure that was cut short is finished at the next start.
+    let erased = Erased::read(&*folder.disk, &place.folder, task)?;
+    let mut ids = erased.ids().clone();
     let mut checksum = IdsChecksum::default();
     let (mut end, mut lost) = (0, 0);
     let failed = |error| StoreError::io("write the reports of", &place.folder, error);
@@ -83,7 +85,7 @@ pub fn export(
     if layout == Layout::Parquet {
         put(output, &footer(&place.task, 0, &checksum, end).to_bytes()).map_err(failed)?;
     }
-    Ok(Exported { reports: ids.len() as u64, lost })
+    Ok(Exported { reports: ids.len() as u64 - erased.ids().len() as u64, lost })
 }
 
 fn put(output: &mut dyn Write, bytes: &[u8]) -> io::Result<u64> {

@@ -10,8 +10,10 @@ use tokio::runtime;
 use super::Progress;
 use super::read::{Folder, Meter};
 use crate::store::folder::disk::{Disk, SystemDisk};
+use crate::store::folder::erased::Erased;
 use crate::store::folder::{FolderOptions, FolderStore};
-use crate::store::{At, Batch, ReportStore, StoreError};
+use crate::store::{At, Batch, ReportStore, StoreError, TaskReports};
+use ldp_pca::report::ReportId;
 use ldp_pca::task::TaskDigest;
 
 /// The result for one task.
@@ -28,7 +30,7 @@ pub struct MergedTask {
 }
 
 /// Adds all tasks and reports of `sources` to the folder `into`, which is created if missing. A new task brings its
-/// settings. It can be interrupted and repeated.
+/// settings. A report that was erased from one of the folders is in none afterwards. It can be interrupted and repeated.
 ///
 /// # Errors
 /// [`StoreError`] when a folder cannot be opened, read or written, or a task's quota has no room for the reports.
@@ -56,6 +58,10 @@ pub(in super::super) fn merge_on(
     let store = FolderStore::open_on(Arc::clone(disk), into, &[], options)?;
     let mut meter = Meter::new(progress, total);
     let mut merged = Vec::new();
+    // Before their reports, so that no report which one folder still has comes back.
+    for folder in &folders {
+        add_erased(folder, &store)?;
+    }
     for folder in &folders {
         add(folder, &store, &mut meter, &mut merged)?;
     }
@@ -63,7 +69,22 @@ pub(in super::super) fn merge_on(
     Ok(merged)
 }
 
-/// Adds the tasks of one folder.
+/// Adds the tasks of one folder that the store does not have, and erases what was erased from the folder.
+fn add_erased(folder: &Folder, store: &FolderStore) -> Result<(), StoreError> {
+    for (task, row) in folder.served(&*folder.manifest()?)? {
+        if store.find(row.digest).is_none() {
+            store.put(task, row.settings)?;
+        }
+        let erased = Erased::read(&*folder.disk, &folder.task_folder(row.digest), row.digest)?;
+        let ids: Vec<ReportId> = erased.ids().iter().copied().collect();
+        if let Some(target) = store.find(row.digest).filter(|_| !ids.is_empty()) {
+            target.erase(&ids, true)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds the reports of one folder.
 fn add(
     folder: &Folder,
     store: &FolderStore,
@@ -74,11 +95,8 @@ fn add(
     let waiting = waiting.at("merge", &folder.root)?;
     let manifest = folder.manifest()?;
     for (task, row) in folder.served(&manifest)? {
-        let place = folder.place(task.clone(), &manifest, true)?;
-        if store.task(row.digest).is_none() {
-            store.put(task, row.settings)?;
-        }
-        let Some(target) = store.task(row.digest) else { continue };
+        let place = folder.place(task, &manifest, true)?;
+        let Some(target) = store.find(row.digest) else { continue };
         let merged = entry(merged, row.digest);
         for (file, path) in folder.segments(row.digest)? {
             let mut refused = false;

@@ -9,6 +9,8 @@ use serde::Serialize;
 use super::Progress;
 use super::read::{Folder, Meter};
 use crate::store::folder::disk::{Disk, SystemDisk};
+use crate::store::folder::erased::Erased;
+use crate::store::folder::erasure::is_recorded;
 use crate::store::folder::manifest::Manifest;
 use crate::store::folder::place::Place;
 use crate::store::folder::rows::{SegmentRow, TaskRow};
@@ -34,6 +36,8 @@ pub struct VerifiedTask {
     pub task: String,
     /// Intact reports, each id once.
     pub reports: u64,
+    /// Reports that were erased on request.
+    pub erased: u64,
     /// Segments, including the one being written.
     pub segments: u64,
     /// Their bytes.
@@ -111,9 +115,27 @@ fn verify_files(
     let mut rows = manifest.segments(digest)?;
     let mut ids = HashSet::new();
     let mut sealed = Aggregate::empty(&place.task);
-    for (file, path) in folder.files(digest)? {
+    let erased = Erased::read(&*folder.disk, &place.folder, digest)?;
+    found.problems.extend(erased.problem());
+    let files = folder.files(digest)?;
+    let replaced: Vec<SegmentFile> = (files.iter())
+        .filter(|(file, path)| {
+            matches!(file, SegmentFile::Erasing(number) if is_recorded(&place, &rows, *number, path))
+        })
+        .map(|(file, _)| SegmentFile::Sealed(file.number()))
+        .collect();
+    for (file, path) in files {
         let name = path.file_name().unwrap_or_default().display().to_string();
         let (number, is_sealed) = match file {
+            file if replaced.contains(&file) => continue,
+            SegmentFile::Erasing(number) if replaced.contains(&SegmentFile::Sealed(number)) => {
+                found.notes.push(format!("{name} takes the place of segment {number} at the next start"));
+                (number, true)
+            }
+            SegmentFile::Erasing(_) => {
+                found.notes.push(format!("{name} was left by a crash; the next start removes it"));
+                continue;
+            }
             SegmentFile::Sealed(number) => (number, true),
             SegmentFile::Open(number) => (number, false),
             SegmentFile::Damaged => {
@@ -129,13 +151,20 @@ fn verify_files(
         found.segments += 1;
         found.bytes += folder.length(&path)?;
         numbers.push(number);
+        let file = if is_sealed { SegmentFile::Sealed(number) } else { file };
         verify_segment(&place, (file, &path), row, &mut ids, &mut sealed, meter, found);
     }
+    let pending = erased.ids().intersection(&ids).count() as u64;
+    if pending > 0 {
+        found.notes.push(format!("{pending} reports were being erased; the next start finishes it"));
+    }
     found.reports = ids.len() as u64;
+    found.erased = erased.ids().len() as u64;
+    let seen = found.reports + found.erased - pending;
     let mut damage = Damage::default();
-    place.told.count_losses(found.reports, &numbers, &place.folder, &mut damage);
+    place.told.count_losses(seen, &numbers, &place.folder, &mut damage);
     found.problems.extend(damage.places);
-    let above = place.told.state().map_or(0, |state| found.reports.saturating_sub(state.records));
+    let above = place.told.state().map_or(0, |state| seen.saturating_sub(state.records));
     if above > 0 {
         found.notes.push(format!("{above} of the reports are durable and were not known to be acknowledged"));
     }

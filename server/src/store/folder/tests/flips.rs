@@ -20,7 +20,7 @@ use crate::store::{Erase, ReportStore, TaskSettings};
 use ldp_pca::mechanism::{Calibration, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
-use ldp_pca::report::Report;
+use ldp_pca::report::{Report, ReportId};
 use ldp_pca::schema::Schema;
 use ldp_pca::task::{Folds, Task};
 
@@ -37,6 +37,8 @@ enum Left {
 struct Whole {
     files: BTreeMap<PathBuf, Vec<u8>>,
     tasks: Vec<(Task, TaskSettings, Vec<Report>)>,
+    /// Reports of the third task that were erased.
+    erased: Vec<Report>,
 }
 
 /// In memory where the system can: nothing here has to be durable.
@@ -66,7 +68,7 @@ fn commit(store: &FolderStore, task: &Task, reports: &[Report]) -> u64 {
 }
 
 impl Whole {
-    /// A folder with sealed segments and written ones, several settings, and a deleted task.
+    /// A folder with sealed segments and written ones, several settings, erased reports, and a deleted task.
     fn new(left: Left) -> Self {
         let root = folder();
         let mut rng = ChaCha8Rng::seed_from_u64(31);
@@ -107,6 +109,13 @@ impl Whole {
         while !sealed(&tasks[0].0, 3) || !sealed(&tasks[1].0, 2) {
             thread::sleep(Duration::from_millis(1));
         }
+        let (task, _, known) = &mut tasks[2];
+        let erased: Vec<Report> = known.drain(3..6).collect();
+        let ids: Vec<ReportId> = erased.iter().map(Report::id).collect();
+        assert_eq!(store.erase_reports(task.digest(), &ids).unwrap().unwrap().erased, 3);
+        let more = reports(task, &mut rng, 4);
+        commit(&store, task, &more);
+        known.extend(more);
         match left {
             Left::Stopped => drop(store),
             Left::Killed => std::mem::forget(store),
@@ -118,7 +127,7 @@ impl Whole {
         }
         let mut files = BTreeMap::new();
         collect(root.path(), Path::new(""), &mut files);
-        Self { files, tasks }
+        Self { files, tasks, erased }
     }
 
     fn write(&self, root: &Path) {
@@ -140,6 +149,7 @@ impl Whole {
                         && (reports.is_empty() || commit(store, task, reports) == 0)
                 })
             })
+            && commit(store, &self.tasks[2].0, &self.erased) == 0
     }
 
     /// The outcome for a folder in which one file was changed or removed.

@@ -15,12 +15,12 @@ use super::super::maintenance::{merge_on, verify_on};
 use super::super::sizes::Sizes;
 use super::super::{FolderOptions, FolderStore};
 use super::simulated::Machine;
-use crate::store::{Batch, CommitError, Committed, Erase, Put, ReportStore, TaskSettings};
+use crate::store::{Batch, CommitError, Committed, Erase, ErasedReports, Put, ReportStore, TaskSettings};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
-use ldp_pca::report::Report;
+use ldp_pca::report::{Report, ReportId};
 use ldp_pca::schema::Schema;
 use ldp_pca::task::{Folds, Task, TaskDigest};
 
@@ -65,6 +65,14 @@ struct Expected {
     counted: BTreeMap<[u8; 16], Report>,
     /// Their outcome is unknown: after a restart they may be there, and a retry finds out.
     doubtful: BTreeMap<[u8; 16], Report>,
+    /// Erased on request, and refused.
+    erased: BTreeMap<[u8; 16], Report>,
+    /// Their erasure failed: they may be there, and a retry erases them.
+    erasing: BTreeMap<[u8; 16], Report>,
+}
+
+fn ids_of(reports: &BTreeMap<[u8; 16], Report>) -> Vec<ReportId> {
+    reports.values().map(Report::id).collect()
 }
 
 struct Life {
@@ -176,7 +184,8 @@ impl Life {
             if self.unsure_settings.remove(&digest) {
                 expected.settings = (*task.settings()).clone();
             }
-            let (least, most) = (expected.counted.len(), expected.counted.len() + expected.doubtful.len());
+            let doubts = expected.doubtful.len() + expected.erasing.len();
+            let (least, most) = (expected.counted.len(), expected.counted.len() + doubts);
             assert!((least..=most).contains(&(task.counts().records as usize)), "{least} to {most}: {task:?}");
             let mut doubtful = std::mem::take(&mut expected.doubtful);
             while let Some((id, report)) = doubtful.pop_first() {
@@ -187,7 +196,22 @@ impl Life {
                     Err(error) => panic!("{error}"),
                 }
             }
+            self.finish_erasures(digest, &mut expected);
             self.expected.insert(digest, expected);
+        }
+    }
+
+    /// Erases what an erasure that failed left, unless the machine stops again.
+    fn finish_erasures(&self, digest: TaskDigest, expected: &mut Expected) {
+        let ids = ids_of(&expected.erasing);
+        while !ids.is_empty() && !expected.erasing.is_empty() && !self.machine.has_stopped() {
+            self.machine.set_room(u64::MAX);
+            // Syncs fail a few times at most.
+            if let Ok(outcome) = self.store().erase_reports(digest, &ids) {
+                let ErasedReports { erased, before, unknown } = outcome.unwrap();
+                assert_eq!((erased + before, unknown), (ids.len() as u64, 0));
+                expected.erased.append(&mut expected.erasing);
+            }
         }
     }
 
@@ -209,7 +233,8 @@ impl Life {
 
     fn step(&mut self) {
         match self.rng.random_range(0..100) {
-            0..55 => self.upload(),
+            0..50 => self.upload(),
+            50..55 => self.erase_reports(),
             55..63 => self.put(),
             63..66 => self.delete(),
             66 => self.erase(),
@@ -245,7 +270,7 @@ impl Life {
             .map(|_| {
                 let count = self.rng.random_range(0..5);
                 let mut reports = reports(&task, &mut self.rng, count);
-                for known in [&expected.counted, &expected.doubtful] {
+                for known in [&expected.counted, &expected.doubtful, &expected.erased] {
                     let skipped = self.rng.random_range(0..10);
                     reports.extend(known.values().skip(skipped).take(2).cloned());
                 }
@@ -261,7 +286,7 @@ impl Life {
             let new: BTreeMap<[u8; 16], Report> = reports
                 .iter()
                 .map(|report| (*report.id().as_bytes(), report.clone()))
-                .filter(|(id, _)| !expected.counted.contains_key(id))
+                .filter(|(id, _)| !expected.counted.contains_key(id) && !expected.erased.contains_key(id))
                 .collect();
             match outcome {
                 Ok(outcome) => {
@@ -286,6 +311,36 @@ impl Life {
                 }
                 Err(error) => panic!("{error}"),
             }
+        }
+    }
+
+    /// Some reports that are counted, one that was erased before, and one that never was.
+    fn erase_reports(&mut self) {
+        let task = self.some_task();
+        let digest = task.digest();
+        if self.store().task(digest).is_none() {
+            return;
+        }
+        let (skipped, count) = (self.rng.random_range(0..10), self.rng.random_range(0..4));
+        let unknown = reports(&task, &mut self.rng, 1).remove(0);
+        let expected = self.expected.get_mut(&digest).unwrap();
+        let wanted: BTreeMap<[u8; 16], Report> =
+            expected.counted.iter().skip(skipped).take(count).map(|(id, report)| (*id, report.clone())).collect();
+        let before: Vec<ReportId> = expected.erased.values().take(1).map(Report::id).collect();
+        expected.counted.retain(|id, _| !wanted.contains_key(id));
+        let ids = [ids_of(&wanted), before.clone(), vec![unknown.id()]].concat();
+        let failures = self.machine.failures();
+        let outcome = self.store().erase_reports(digest, &ids);
+        let failed = self.machine.failures() > failures;
+        let expected = self.expected.get_mut(&digest).unwrap();
+        if let Ok(outcome) = outcome {
+            let erased = wanted.len() as u64;
+            assert_eq!(outcome, Some(ErasedReports { erased, before: before.len() as u64, unknown: 1 }));
+            expected.erased.extend(wanted);
+        } else {
+            assert!(self.machine.has_stopped() || self.machine.is_full() || failed, "{outcome:?}");
+            expected.erasing.extend(wanted);
+            self.reopen();
         }
     }
 
@@ -357,6 +412,7 @@ impl Life {
             let task = self.store().task(*digest).unwrap().task().clone();
             self.store().put(task, TaskSettings::default()).unwrap();
             assert!(expected.doubtful.is_empty() || expected.settings.max_records.is_some());
+            assert!(expected.erasing.is_empty());
         }
         self.store = None;
         self.assert_verified("/data");
@@ -366,6 +422,9 @@ impl Life {
             let expected = self.expected.entry(task.digest()).or_default();
             let known = expected.counted.values().step_by(2).cloned();
             let sent: Vec<Report> = reports(task, &mut self.rng, 9).into_iter().chain(known).collect();
+            // The other one does not know that these were erased.
+            let erased: Vec<Report> = expected.erased.values().cloned().collect();
+            self.runtime.block_on(other.task(task.digest()).unwrap().commit(batch(&erased))).unwrap();
             self.runtime.block_on(other.task(task.digest()).unwrap().commit(batch(&sent))).unwrap();
             expected.counted.extend(sent.into_iter().map(|report| (*report.id().as_bytes(), report)));
         }
@@ -402,7 +461,7 @@ impl Life {
 
 #[test]
 fn whenever_the_machine_stops_the_store_is_the_set_of_acknowledged_reports() {
-    let (mut operations, mut stops, mut counted) = (0, 0, 0);
+    let (mut operations, mut stops, mut counted, mut erased) = (0, 0, 0, 0);
     for seed in 0..LIVES {
         let mut life = Life::new(seed);
         for _ in 0..STEPS {
@@ -412,9 +471,11 @@ fn whenever_the_machine_stops_the_store_is_the_set_of_acknowledged_reports() {
         operations += life.machine.operations();
         stops += life.stops;
         counted += life.expected.values().map(|expected| expected.counted.len()).sum::<usize>();
+        erased += life.expected.values().map(|expected| expected.erased.len()).sum::<usize>();
     }
-    println!("{} steps, {operations} operations, {stops} stops, {counted} reports", LIVES * STEPS as u64);
-    assert!(stops > LIVES && counted > LIVES as usize, "the lives are too quiet to show anything");
+    let steps = LIVES * STEPS as u64;
+    println!("{steps} steps, {operations} operations, {stops} stops, {counted} reports, {erased} erased");
+    assert!(stops > LIVES && counted.min(erased) > LIVES as usize, "the lives are too quiet to show anything");
 }
 
 /// Sizes that go through all their choices with the seed, the usual ones among them.

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod deleting;
+mod erasing;
 mod faults;
 mod forgetting;
 mod speed;

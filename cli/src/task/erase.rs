@@ -1,0 +1,99 @@
+//! The `task erase` command: single reports leave a running aggregator.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ldp_pca::report::ReportId;
+use ldp_pca::task::TaskDigest;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::error::{CliError, Result};
+use crate::files;
+use crate::output::{Format, grouped};
+
+/// Ids in one request.
+const AT_ONCE: usize = 1000;
+
+/// Erase single reports from a running aggregator, by their ids
+///
+/// The reports leave the sums and the store. Their ids stay refused, so the same bytes do not count again. Without the
+/// id, a report cannot be found: nothing links it to a person.
+#[derive(Args)]
+pub(crate) struct Erase {
+    /// The task's digest
+    task: TaskDigest,
+    /// The ids, 32 hexadecimal digits each, as the device that sent the reports kept them
+    #[arg(required_unless_present = "ids")]
+    id: Vec<ReportId>,
+    /// A file with more ids, one a line
+    #[arg(long, value_name = "FILE")]
+    ids: Option<PathBuf>,
+    /// The aggregator
+    #[arg(long, default_value = "http://127.0.0.1:8080")]
+    url: String,
+    /// A file with an admin's token; not needed for one id where the aggregator's open_erasure allows that
+    #[arg(long)]
+    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// The outcome.
+#[derive(Default, Serialize, Deserialize)]
+struct Erased {
+    erased: u64,
+    /// Erased earlier.
+    before: u64,
+    /// No report has or had the id.
+    unknown: u64,
+}
+
+impl Erase {
+    pub(super) fn run(self) -> Result<()> {
+        let url = format!("{}/tasks/{}/erasures", self.url.trim_end_matches('/'), self.task);
+        let token = self.token_file.as_deref().map(files::token).transpose()?;
+        let ids = self.all_ids()?;
+        let failed = |error: ureq::Error| CliError::Failed(format!("{url}: {error}"));
+        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let mut all = Erased::default();
+        for ids in ids.chunks(AT_ONCE) {
+            let mut request = agent.post(&url).header("content-type", "application/json");
+            if let Some(token) = &token {
+                request = request.header("authorization", format!("Bearer {token}"));
+            }
+            let mut response = request.send(json!({"ids": ids}).to_string()).map_err(failed)?;
+            if !response.status().is_success() {
+                return Err(CliError::refused(&url, &mut response));
+            }
+            let erased: Erased = response.body_mut().read_json().map_err(failed)?;
+            all.erased += erased.erased;
+            all.before += erased.before;
+            all.unknown += erased.unknown;
+        }
+        self.format.print(&all, |all| {
+            let [erased, before, unknown] = [all.erased, all.before, all.unknown].map(grouped);
+            format!("erased: {erased}\nerased before: {before}\nnot found: {unknown}\n")
+        })?;
+        if all.unknown == 0 {
+            return Ok(());
+        }
+        let problem = "the aggregator has no report of these ids and never had: check the task, the ids and the aggregator";
+        Err(CliError::Failed(format!("{} not found: {problem}", grouped(all.unknown))))
+    }
+
+    fn all_ids(&self) -> Result<Vec<ReportId>> {
+        let mut ids = self.id.clone();
+        if let Some(path) = &self.ids {
+            for (line, text) in (1..).zip(files::text(path)?.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+                ids.push(text.trim().parse().map_err(|error| CliError::line(path, line, error))?);
+            }
+        }
+        ids.sort_unstable_by_key(|id| *id.as_bytes());
+        ids.dedup();
+        if ids.is_empty() {
+            return Err(CliError::usage("there is no id: name ids, or a file that has some"));
+        }
+        Ok(ids)
+    }
+}

@@ -1,0 +1,170 @@
+//! The audit trail: what was done with the power of a token, or by the server itself. One JSON object a line.
+//!
+//! A line names the action, its task or session, its outcome and the token's name. It never has a token, a setting's
+//! value, a report or its id, and an address only where the operator asks for it ([`LogConfig`]).
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use serde::Serialize;
+
+use super::app::unix_time;
+use super::config::LogConfig;
+use super::error::ServerError;
+use super::locks::hold;
+use super::store::date_of;
+
+/// The file, if there is one.
+#[derive(Debug, Default)]
+pub struct AuditLog {
+    path: Option<PathBuf>,
+    addresses: bool,
+    /// Lines are written one after the other.
+    writing: Mutex<()>,
+}
+
+/// One action.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct AuditLine<'a> {
+    /// What was done, or tried.
+    pub action: &'a str,
+    /// `done`, `refused` or `failed`.
+    pub outcome: &'a str,
+    /// `admin`, `collector`, `holder` (somebody without a token), `operator` (a command on the folder) or `retention`
+    /// (the server, when a time is over).
+    pub role: &'a str,
+    /// The name of the token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub who: Option<&'a str>,
+    /// The digest of the task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<&'a str>,
+    /// The session between data providers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<&'a str>,
+    /// The end of the problem's type, for what was not done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<&'a str>,
+    /// Reports that it was done to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reports: Option<u64>,
+    /// Whether reports were erased at once, without a grace period.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub now: Option<bool>,
+    /// The request's id, which is in the log too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<&'a str>,
+    /// The client's address; of an IPv6 address its /64 network. Written only where addresses are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<IpAddr>,
+}
+
+/// A line as it is written.
+#[derive(Serialize)]
+struct Dated<'a> {
+    time: String,
+    #[serde(flatten)]
+    line: &'a AuditLine<'a>,
+}
+
+impl AuditLog {
+    /// The audit trail of these settings. Its file is created, so that a wrong path is found at the start.
+    pub(super) fn open(config: &LogConfig) -> Result<Self, ServerError> {
+        let log = Self { addresses: config.addresses, ..Self::at(config.audit.clone()) };
+        if let Some(path) = &log.path {
+            append(path).map_err(|source| ServerError::AuditLog { path: path.clone(), source })?;
+        }
+        Ok(log)
+    }
+
+    /// An audit trail in this file, if there is one, without addresses.
+    #[must_use]
+    pub fn at(path: Option<PathBuf>) -> Self {
+        Self { path, ..Self::default() }
+    }
+
+    /// Appends a line, and returns when it is on disk. The file is opened for each line, so it can be renamed or
+    /// removed at any time.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn write(&self, line: &AuditLine<'_>) -> io::Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let line = AuditLine { address: line.address.filter(|_| self.addresses), ..line.clone() };
+        let mut text = serde_json::to_vec(&Dated { time: date_of(unix_time()), line: &line })?;
+        text.push(b'\n');
+        let _alone = hold(&self.writing);
+        let mut file = append(path)?;
+        // One write, so that lines of several processes do not mix.
+        file.write_all(&text)?;
+        file.sync_data()
+    }
+
+    /// The same for the server: what was done stays done, so a failure is only reported.
+    pub(super) fn note(&self, line: &AuditLine<'_>) {
+        if let Err(error) = self.write(line) {
+            tracing::error!(action = line.action, task = line.task, %error, "the audit log cannot be written");
+        }
+    }
+}
+
+fn append(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn lines(path: &Path) -> Vec<Value> {
+        let text = std::fs::read_to_string(path).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn line() -> AuditLine<'static> {
+        let address = Some(IpAddr::from([192, 0, 2, 1]));
+        AuditLine { action: "task-delete", outcome: "done", role: "admin", address, ..AuditLine::default() }
+    }
+
+    #[test]
+    fn a_line_has_a_time_and_an_address_only_where_addresses_are_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        for addresses in [false, true] {
+            let config = LogConfig { audit: Some(path.clone()), addresses, ..LogConfig::default() };
+            AuditLog::open(&config).unwrap().write(&line()).unwrap();
+        }
+        let mut found = lines(&path);
+        for line in &mut found {
+            let time = line.as_object_mut().unwrap().remove("time").unwrap();
+            assert!(humantime::parse_rfc3339(time.as_str().unwrap()).is_ok(), "{time}");
+        }
+        let expected = json!({"action": "task-delete", "outcome": "done", "role": "admin"});
+        assert_eq!(found[0], expected);
+        assert_eq!(found[1]["address"], "192.0.2.1");
+    }
+
+    #[test]
+    fn a_file_that_is_renamed_is_left_and_a_new_one_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, old) = (folder.path().join("audit.jsonl"), folder.path().join("audit.jsonl.1"));
+        let log = AuditLog::at(Some(path.clone()));
+        log.write(&line()).unwrap();
+        std::fs::rename(&path, &old).unwrap();
+        log.write(&line()).unwrap();
+        log.write(&line()).unwrap();
+        assert_eq!((lines(&old).len(), lines(&path).len()), (1, 2));
+    }
+
+    #[test]
+    fn a_path_that_cannot_be_written_is_an_error_at_the_start() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = LogConfig { audit: Some(folder.path().join("no/audit.jsonl")), ..LogConfig::default() };
+        assert!(AuditLog::open(&config).unwrap_err().to_string().contains("no/audit.jsonl"));
+    }
+}

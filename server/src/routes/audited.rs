@@ -1,0 +1,94 @@
+//! The layer around routes that need an admin's token, or erase: each action has a line in the audit trail, whether it
+//! was done or refused. A client that does not wait for the answer does not stop the action or its line.
+
+use std::sync::Arc;
+
+use axum::extract::{Extension, MatchedPath, Request, State};
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::observe::RequestId;
+use crate::app::App;
+use crate::audit::AuditLine;
+use crate::net::Client;
+use crate::problem::{Kind, Problem};
+use crate::tokens::Role;
+
+/// What a handler adds to the line of its action, as an extension of its answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Audited {
+    /// Nothing was changed, nor meant to be.
+    pub(super) harmless: bool,
+    pub(super) reports: Option<u64>,
+    pub(super) now: Option<bool>,
+}
+
+/// The action of a request that has a line.
+fn action_of(method: &Method, route: &str) -> Option<&'static str> {
+    match (method.as_str(), route) {
+        ("PUT", "/tasks/{id}") => Some("task-put"),
+        ("DELETE", "/tasks/{id}") => Some("task-delete"),
+        ("POST", "/tasks/{id}/erasures") => Some("reports-erase"),
+        ("POST", "/sessions") => Some("session-create"),
+        ("DELETE", "/sessions/{id}") => Some("session-delete"),
+        _ => None,
+    }
+}
+
+/// The layer.
+pub(super) async fn layer(
+    State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
+    Extension(id): Extension<RequestId>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let Some(action) = route.and_then(|route| action_of(request.method(), route.as_str())) else {
+        return next.run(request).await;
+    };
+    let subject = request.uri().path().split('/').nth(2).map(str::to_owned);
+    let known = app.tokens.who(request.headers());
+    let work = tokio::spawn(async move {
+        let response = next.run(request).await;
+        let note = response.extensions().get::<Audited>().copied().unwrap_or_default();
+        let problem = response.extensions().get::<Kind>().copied();
+        let outcome = outcome(response.status());
+        // Anybody can be refused without a token, as often as they like: the metrics count that.
+        if !note.harmless && (known.is_some() || outcome == "done") {
+            let (role, who) = known.unzip();
+            let is_task = action != "session-create" && action != "session-delete";
+            app.audit.note(&AuditLine {
+                action,
+                outcome,
+                role: role.map_or("holder", Role::name),
+                who: who.as_deref(),
+                task: subject.as_deref().filter(|_| is_task).filter(|task| is_digest(task)),
+                session: subject.as_deref().filter(|_| !is_task).filter(|session| is_digest(session)),
+                problem: problem.map(Kind::name),
+                reports: note.reports,
+                now: note.now,
+                request: Some(id.as_str()),
+                address: Some(client.address()),
+            });
+        }
+        response
+    });
+    work.await.unwrap_or_else(|error| Problem::internal(error.to_string()).into_response())
+}
+
+fn outcome(status: StatusCode) -> &'static str {
+    if status.is_success() {
+        "done"
+    } else if status.is_server_error() {
+        "failed"
+    } else {
+        "refused"
+    }
+}
+
+/// Clients can write anything into a path.
+fn is_digest(text: &str) -> bool {
+    text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
