@@ -73,9 +73,10 @@ export interface Withdrawal {
   /** The report's id, if there was one. */
   readonly id?: string;
   /**
-   * Whether the report had left the device. `true`: it counts, and nothing here removes it from the sum; the aggregator's
-   * operator can, by the report's id ({@link Outcome}), which the ledger forgot when the report was sent. `false`: it
-   * never will. `"unknown"`: an attempt had started and no answer came; `id` erases the report if it arrived.
+   * Whether the report had left the device. `true`: it counts, and nothing here removes it from the sum; the
+   * aggregator's operator can, by the report's id ({@link Outcome}), which the ledger forgot when the report was sent.
+   * `false`: it never will. `"unknown"`: an attempt had started and no answer came; by `id` the operator can erase the
+   * report if it arrived.
    */
   readonly sent: boolean | "unknown";
 }

@@ -295,8 +295,7 @@ impl Audit {
     fn note(&self, action: &str, task: &str, reports: u64) -> Result<()> {
         let Some(path) = &self.audit_log else { return Ok(()) };
         let (task, reports) = (Some(task), Some(reports));
-        let line =
-            AuditLine { action, outcome: "done", role: "operator", task, reports, ..AuditLine::default() };
+        let line = AuditLine { action, outcome: "done", role: "operator", task, reports, ..AuditLine::default() };
         AuditLog::at(Some(path.clone())).write(&line).in_file(path)
     }
 }

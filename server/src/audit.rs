@@ -8,14 +8,14 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::SystemTime;
 
+use humantime::format_rfc3339_seconds;
 use serde::Serialize;
 
-use super::app::unix_time;
 use super::config::LogConfig;
 use super::error::ServerError;
 use super::locks::hold;
-use super::store::date_of;
 
 /// The file, if there is one.
 #[derive(Debug, Default)]
@@ -94,7 +94,8 @@ impl AuditLog {
     pub fn write(&self, line: &AuditLine<'_>) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
         let line = AuditLine { address: line.address.filter(|_| self.addresses), ..line.clone() };
-        let mut text = serde_json::to_vec(&Dated { time: date_of(unix_time()), line: &line })?;
+        let mut text =
+            serde_json::to_vec(&Dated { time: format_rfc3339_seconds(SystemTime::now()).to_string(), line: &line })?;
         text.push(b'\n');
         let _alone = hold(&self.writing);
         let mut file = append(path)?;

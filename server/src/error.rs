@@ -29,7 +29,7 @@ pub enum ServerError {
     #[error("{0}")]
     Token(String),
     /// The audit trail.
-    #[error("cannot write the audit log {}: {source}; its folder must exist and be this user's to write", path.display())]
+    #[error("{}: {source}; the folder of the audit log must be this user's to write", path.display())]
     AuditLog {
         /// The file.
         path: PathBuf,

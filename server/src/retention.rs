@@ -80,8 +80,10 @@ impl Readings {
                     let records = reports.counts().records;
                     match delete(app, task, Erase::AfterGrace, None) {
                         Ok(_) => note(app, "task-delete", task, Some(records)),
-                        Err(error) => tracing::warn!(%task, %error, "cannot delete a task whose retention is over; it is \
-                            tried again"),
+                        Err(error) => {
+                            tracing::warn!(%task, %error, "cannot delete a task whose retention is over; it is \
+                            tried again")
+                        }
                     }
                 }
             }

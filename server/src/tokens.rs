@@ -122,9 +122,10 @@ impl Tokens {
 
 /// The name of the token with this digest. All are compared, whichever it is.
 fn one_of(tokens: &[Token], digest: &[u8; 32]) -> Option<Arc<str>> {
-    let place = tokens.iter().zip(0u64..).fold(u64::MAX, |found, (token, place)| {
-        u64::conditional_select(&found, &place, token.digest.ct_eq(digest))
-    });
+    let place = tokens
+        .iter()
+        .zip(0u64..)
+        .fold(u64::MAX, |found, (token, place)| u64::conditional_select(&found, &place, token.digest.ct_eq(digest)));
     usize::try_from(place).ok().and_then(|place| tokens.get(place)).map(|token| Arc::clone(&token.name))
 }
 

@@ -78,7 +78,8 @@ impl Erase {
         if all.unknown == 0 {
             return Ok(());
         }
-        let problem = "the aggregator has no report of these ids and never had: check the task, the ids and the aggregator";
+        let problem =
+            "the aggregator has no report of these ids and never had: check the task, the ids and the aggregator";
         Err(CliError::Failed(format!("{} not found: {problem}", grouped(all.unknown))))
     }
 

@@ -1,4 +1,4 @@
-//! The server's metrics in the text format of OpenMetrics.
+//! The server's metrics in the text format of OpenMetrics, or in the one before it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +20,9 @@ use crate::tokens::Role;
 /// The media type that encoders of this version of the format name.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+/// The media type of the earlier format.
+const PLAIN_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
 /// `GET /metrics`.
 pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
     let collector = app.tokens.has(&headers, Role::Collector)?;
@@ -34,7 +37,44 @@ pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Res
     }
     let mut text = String::new();
     encode(&mut text, &registry).map_err(|error| Problem::internal(error.to_string()))?;
+    if wants_plain_text(&headers) {
+        return Ok(([(header::CONTENT_TYPE, PLAIN_TEXT)], plain_text(&text)).into_response());
+    }
     Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
+}
+
+/// Whether the client reads the earlier text format and not OpenMetrics. Prometheus reads both.
+fn wants_plain_text(headers: &HeaderMap) -> bool {
+    let accepts = |what: &str| {
+        let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        values.flat_map(|value| value.split(',')).any(|range| range.trim_start().starts_with(what))
+    };
+    accepts("text/plain") && !accepts("application/openmetrics-text")
+}
+
+/// The same in the earlier format: a counter has the name of its sample, and there is neither a type for constants nor
+/// a unit or an end.
+fn plain_text(open_metrics: &str) -> String {
+    let mut text = String::with_capacity(open_metrics.len());
+    let mut help = "";
+    for line in open_metrics.lines() {
+        match line.strip_prefix("# ").and_then(|line| line.split_once(' ')) {
+            Some(("HELP", about)) => help = about,
+            Some(("TYPE", about)) => {
+                let (name, kind) = about.split_once(' ').unwrap_or((about, "untyped"));
+                let (end, kind) = match kind {
+                    "counter" => ("_total", kind),
+                    "info" => ("_info", "gauge"),
+                    _ => ("", kind),
+                };
+                let about = help.strip_prefix(name).unwrap_or_default();
+                text += &format!("# HELP {name}{end}{about}\n# TYPE {name}{end} {kind}\n");
+            }
+            _ if line.starts_with('#') => {}
+            _ => text += &format!("{line}\n"),
+        }
+    }
+    text
 }
 
 /// The bytes that this user may still write to the disk of a folder.
@@ -70,4 +110,38 @@ fn register_tasks(app: &App, collector: bool, registry: &mut Registry) {
     registry.register("queued", "Requests of a task that wait for the disk", queued);
     let help = "Predicted error of the components asked for last, as a share of a random subspace's";
     registry.register("predicted_error", help, predicted);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_earlier_format_has_the_same_samples_under_names_with_their_types() {
+        let open = [
+            "# HELP a Things.\n# TYPE a counter\na_total{x=\"1\"} 2",
+            "# HELP b_seconds Time.\n# TYPE b_seconds gauge\n# UNIT b_seconds seconds\nb_seconds 0.5",
+            "# HELP c What runs.\n# TYPE c info\nc_info{v=\"1\"} 1\n# EOF\n",
+        ];
+        let plain = [
+            "# HELP a_total Things.\n# TYPE a_total counter\na_total{x=\"1\"} 2",
+            "# HELP b_seconds Time.\n# TYPE b_seconds gauge\nb_seconds 0.5",
+            "# HELP c_info What runs.\n# TYPE c_info gauge\nc_info{v=\"1\"} 1\n",
+        ];
+        assert_eq!(plain_text(&open.join("\n")), plain.join("\n"));
+    }
+
+    #[test]
+    fn only_a_client_that_asks_for_it_alone_gets_the_earlier_format() {
+        for (accept, plain) in [
+            ("*/*", false),
+            ("text/plain", true),
+            ("text/plain;version=0.0.4;q=0.5,*/*;q=0.1", true),
+            ("application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", false),
+        ] {
+            let headers = HeaderMap::from_iter([(header::ACCEPT, accept.parse().unwrap())]);
+            assert_eq!(wants_plain_text(&headers), plain, "{accept}");
+        }
+        assert!(!wants_plain_text(&HeaderMap::new()));
+    }
 }

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tempfile::tempdir;
 
 use super::harness::{
-    ADMIN, Answer, COLLECTOR, REPORTS, Running, Serving, aggregate_of, assert_members, bytes_of, config, get, path, post,
-    put_body, reports, task,
+    ADMIN, Answer, COLLECTOR, REPORTS, Running, Serving, aggregate_of, assert_members, bytes_of, config, get, path,
+    post, put_body, reports, task,
 };
 use crate::support::Folder;
 
@@ -176,8 +176,11 @@ fn the_audit_log_has_a_line_for_each_action_of_a_known_token() {
         let settings = TaskSettings { max_records: Some(271_828), ..TaskSettings::default() };
         let ask = |method: &str, path: &str, token: &str, body: &[u8]| {
             let authorization = format!("Bearer {token}");
-            let headers =
-                [("authorization", &*authorization), ("content-type", "application/json"), ("x-request-id", "request-7")];
+            let headers = [
+                ("authorization", &*authorization),
+                ("content-type", "application/json"),
+                ("x-request-id", "request-7"),
+            ];
             server.request(method, path, &headers, body).status
         };
         let dry_run = format!("{id}?dry_run=true");

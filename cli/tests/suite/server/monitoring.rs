@@ -93,7 +93,8 @@ fn panels() -> Vec<String> {
 
 #[test]
 fn names_of_figures_are_found_in_expressions() {
-    let expression = "sum by (task) (rate(a_total{x=~\"b|c\"}[5m])) / max(d offset 1d) > 0.5 or e_bucket{le=\"1\"} == 0";
+    let expression =
+        "sum by (task) (rate(a_total{x=~\"b|c\"}[5m])) / max(d offset 1d) > 0.5 or e_bucket{le=\"1\"} == 0";
     assert_eq!(names_in(expression).into_iter().collect::<Vec<_>>(), ["a_total", "d", "e_bucket"]);
 }
 
@@ -107,12 +108,16 @@ fn rules_and_dashboard_use_figures_that_exist() {
         let names = names_in(expression);
         assert!(!names.is_empty(), "{expression}");
         for name in names {
-            assert!(known.contains(&name) || OF_OTHERS.contains(&&*name), "{name} of '{expression}' is not in {known:?}");
+            assert!(
+                known.contains(&name) || OF_OTHERS.contains(&&*name),
+                "{name} of '{expression}' is not in {known:?}"
+            );
             used.insert(name);
         }
     }
     // No figure of ours is left out of both.
-    let part_of = |name: &str| ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).map(str::to_owned);
+    let part_of =
+        |name: &str| ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).map(str::to_owned);
     let used: BTreeSet<String> = used.into_iter().map(|name| part_of(&name).unwrap_or(name)).collect();
     for name in known.iter().filter(|name| name.starts_with("ldp_pca_")) {
         let name = part_of(name).unwrap_or(name.clone());
@@ -173,5 +178,10 @@ fn promtool_takes_the_rules_their_tests_and_the_configuration() {
 
 #[test]
 fn promtool_finds_nothing_to_say_about_the_figures() {
-    promtool(&["check", "metrics"], &metrics());
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[task()]);
+    server.send(&task(), &bytes_of(&reports(&task(), 1, 100)));
+    let answer = server.request("GET", "/metrics", &[("accept", "text/plain")], b"");
+    assert_eq!(answer.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+    promtool(&["check", "metrics"], &String::from_utf8(answer.body).unwrap());
 }

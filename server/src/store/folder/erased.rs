@@ -1,14 +1,14 @@
 //! The file `erased` beside a task's segments: the ids of reports that were erased on request. They stay refused.
 //!
-//! An id is in this file, on disk, before anything of its report is removed. So a start finishes an erasure that a crash
-//! cut short, also in an earlier copy of the folder that got a newer file. Records are only ever appended.
+//! An id is in this file, on disk, before anything of its report is removed. So a start finishes an erasure that a
+//! crash cut short, also in an earlier copy of the folder that got a newer file. Records are only ever appended.
 
 use std::collections::HashSet;
 use std::io::{self, IoSlice};
 use std::path::Path;
 
 use super::disk::{Disk, DiskFile, write_small};
-use super::format::{ERASED_FORMAT, write_format};
+use super::format::ERASED_FORMAT;
 use super::manifest::now;
 use crate::store::{At, StoreError};
 use ldp_pca::report::ReportId;
@@ -83,7 +83,8 @@ impl Erased {
         if self.file.is_none() {
             // Older releases would count the reports again.
             if let Some(root) = folder.parent().and_then(Path::parent) {
-                write_format(disk, root, ERASED_FORMAT)?;
+                let format = format!("{ERASED_FORMAT}\n");
+                write_small(disk, root, "format", format.as_bytes()).at("write", &root.join("format"))?;
             }
             let create = || {
                 let mut file = disk.create(&path)?;

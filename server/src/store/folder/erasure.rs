@@ -9,10 +9,8 @@ use std::path::Path;
 
 use super::parquet::{FOOTER_END, Footer};
 use super::place::Place;
-use super::rows::{Sealed, SegmentRow};
-use super::segment::{
-    Segment, SegmentFile, erasing_path, files_in, read_footer, sealed_as, sealed_path,
-};
+use super::rows::SegmentRow;
+use super::segment::{Segment, SegmentFile, erasing_path, files_in, read_footer, sealed_as, sealed_path};
 use crate::store::{At, StoreError};
 use ldp_pca::report::{Report, ReportId};
 
@@ -85,7 +83,8 @@ fn rewrite(
     ids: &HashSet<ReportId>,
     gone: &mut Vec<Report>,
 ) -> Result<SegmentRow, StoreError> {
-    let (number, path, new) = (row.number, sealed_path(&place.folder, row.number), erasing_path(&place.folder, row.number));
+    let (number, path, new) =
+        (row.number, sealed_path(&place.folder, row.number), erasing_path(&place.folder, row.number));
     let (counted, kept): (Vec<&[u8; 16]>, Vec<&[u8; 16]>) =
         row.ids.as_chunks::<16>().0.iter().partition(|id| ids.contains(&ReportId::new(**id)));
     let mut counted: HashSet<ReportId> = counted.into_iter().map(|id| ReportId::new(*id)).collect();

@@ -1,10 +1,5 @@
 //! The formats of a folder.
 
-use std::path::Path;
-
-use super::disk::{Disk, write_small};
-use crate::store::{At, StoreError};
-
 /// The content of the file `format`.
 pub(in super::super) const FORMAT: &str = "ldp-pca store 3";
 
@@ -24,9 +19,4 @@ pub(super) enum Age {
     Old,
     /// This format.
     Current,
-}
-
-/// Writes the file.
-pub(super) fn write_format(disk: &dyn Disk, root: &Path, format: &str) -> Result<(), StoreError> {
-    write_small(disk, root, "format", format!("{format}\n").as_bytes()).at("write", &root.join("format"))
 }

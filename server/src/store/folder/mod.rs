@@ -62,7 +62,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use self::acknowledged::Acknowledged;
 use self::deletion::Deletion;
 use self::disk::{Disk, SystemDisk, read_small, write_small};
-use self::format::{Age, ERASED_FORMAT, FORMAT, OLD_FORMAT, write_format};
+use self::format::{Age, ERASED_FORMAT, FORMAT, OLD_FORMAT};
 use self::manifest::{AT_ONCE, Manifest};
 use self::place::{Place, folder_of, task_folders};
 use self::reserve::Reserve;
@@ -124,7 +124,7 @@ impl FolderStore {
         store.open_tasks()?;
         // Now it has everything that this format requires.
         if age != Age::Current {
-            write_format(&*store.disk, root, format_of(&*store.disk, root)?)?;
+            write_format(&*store.disk, root)?;
         }
         for task in tasks {
             if store.task(task.digest()).is_none() {
@@ -295,10 +295,11 @@ fn read_format(disk: &dyn Disk, root: &Path) -> Result<Age, StoreError> {
     }
 }
 
-/// The format that fits a folder's files.
-fn format_of(disk: &dyn Disk, root: &Path) -> Result<&'static str, StoreError> {
+/// Writes the format that fits a folder's files.
+fn write_format(disk: &dyn Disk, root: &Path) -> Result<(), StoreError> {
     let has_erased = |digest| erased::has_file(disk, &folder_of(root, digest));
-    Ok(if task_folders(disk, root)?.into_iter().any(has_erased) { ERASED_FORMAT } else { FORMAT })
+    let format = if task_folders(disk, root)?.into_iter().any(has_erased) { ERASED_FORMAT } else { FORMAT };
+    write_small(disk, root, "format", format!("{format}\n").as_bytes()).at("write", &root.join("format"))
 }
 
 /// Logs the findings of opening a task.

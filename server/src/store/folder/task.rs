@@ -20,8 +20,8 @@ use super::writer::Writer;
 use crate::locks::{hold, read_lock, write_lock};
 use crate::store::queue::CommitQueue;
 use crate::store::{
-    At, Batch, BoxFuture, CommitError, Committed, Counts, Damage, ErasedReports, StoreError, TaskReports,
-    TaskSettings, mark, sum, take_out,
+    At, Batch, BoxFuture, CommitError, Committed, Counts, Damage, ErasedReports, StoreError, TaskReports, TaskSettings,
+    mark, sum, take_out,
 };
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::report::ReportId;
@@ -62,8 +62,7 @@ impl FolderTask {
         let state_bytes = 8 * loaded.aggregate.folds().iter().map(|fold| fold.sums().len() as u64).sum::<u64>();
         let totals = Arc::new(Totals::new(loaded.aggregate));
         let settings = Arc::new(RwLock::new(Arc::new(settings)));
-        let (keeper, backlog) =
-            Keeper::new(Arc::clone(&place), Arc::clone(&totals), loaded.segment_ids, loaded.erased);
+        let (keeper, backlog) = Keeper::new(Arc::clone(&place), Arc::clone(&totals), loaded.segment_ids, loaded.erased);
         let errands = Errands::default();
         let writer = Writer {
             place: Arc::clone(&place),
@@ -276,7 +275,6 @@ impl TaskReports for FolderTask {
     fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
         Box::pin(self.queue.commit(batch))
     }
-
 }
 
 impl Drop for FolderTask {

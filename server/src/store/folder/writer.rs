@@ -142,7 +142,7 @@ impl Writer {
         }
         for errand in errands {
             if errand.absent {
-                errand.ids.iter().for_each(|id| drop(self.ids.entry(*id).or_insert(None)));
+                errand.ids.iter().for_each(|id| _ = self.ids.entry(*id).or_insert(None));
             }
             self.backlog.erase(errand);
         }

@@ -162,7 +162,9 @@ impl ReportStore for PostgresStore {
     }
 
     fn erase_reports(&self, task: TaskDigest, ids: &[ReportId]) -> Result<Option<ErasedReports>, StoreError> {
-        let Some(task) = read_lock(&self.tasks).get(&task).map(|task| task.shared.task.clone()) else { return Ok(None) };
+        let Some(task) = read_lock(&self.tasks).get(&task).map(|task| task.shared.task.clone()) else {
+            return Ok(None);
+        };
         self.change(async |client| {
             schema::check_durable(client).await?;
             erasure::erase(client, &task, ids).await

@@ -30,7 +30,8 @@ pub struct MergedTask {
 }
 
 /// Adds all tasks and reports of `sources` to the folder `into`, which is created if missing. A new task brings its
-/// settings. A report that was erased from one of the folders is in none afterwards. It can be interrupted and repeated.
+/// settings. A report that was erased from one of the folders is in none afterwards. It can be interrupted and
+/// repeated.
 ///
 /// # Errors
 /// [`StoreError`] when a folder cannot be opened, read or written, or a task's quota has no room for the reports.

@@ -7,16 +7,16 @@ use serde::Serialize;
 
 use super::Progress;
 use super::read::{Folder, Meter};
-use crate::store::folder::erased;
 use crate::store::folder::disk::{Disk, SystemDisk, write_small};
-use crate::store::folder::format::{Age, FORMAT, write_format};
+use crate::store::folder::erased;
+use crate::store::folder::format::{Age, FORMAT};
 use crate::store::folder::manifest::Manifest;
 use crate::store::folder::parquet::{FOOTER_END, Footer};
 use crate::store::folder::place::Place;
 use crate::store::folder::rows::{StoredTask, TaskRow};
 use crate::store::folder::segment::{SegmentFile, damaged_path, open_path, read_footer};
 use crate::store::folder::task::FolderTask;
-use crate::store::folder::{format_of, read_format};
+use crate::store::folder::{read_format, write_format};
 use crate::store::{At, StoreError, TaskReports, TaskSettings};
 use ldp_pca::task::{Task, TaskDigest};
 
@@ -89,7 +89,7 @@ fn repair_on(disk: Arc<dyn Disk>, root: &Path, progress: Progress<'_>) -> Result
     manifest.close();
     // Now it has everything that this format requires.
     if age != Age::Current {
-        write_format(&*folder.disk, root, format_of(&*folder.disk, root)?)?;
+        write_format(&*folder.disk, root)?;
     }
     Ok(done)
 }

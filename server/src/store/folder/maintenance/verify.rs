@@ -119,9 +119,9 @@ fn verify_files(
     found.problems.extend(erased.problem());
     let files = folder.files(digest)?;
     let replaced: Vec<SegmentFile> = (files.iter())
-        .filter(|(file, path)| {
-            matches!(file, SegmentFile::Erasing(number) if is_recorded(&place, &rows, *number, path))
-        })
+        .filter(
+            |(file, path)| matches!(file, SegmentFile::Erasing(number) if is_recorded(&place, &rows, *number, path)),
+        )
         .map(|(file, _)| SegmentFile::Sealed(file.number()))
         .collect();
     for (file, path) in files {

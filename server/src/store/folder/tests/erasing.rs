@@ -67,10 +67,7 @@ fn an_erased_report_is_in_no_sum_and_no_file_and_stays_refused() {
             let gone: Vec<Report> = places.iter().rev().map(|place| left.remove(*place)).collect();
             let count = gone.len() as u64;
             assert!(gone.iter().all(|report| !files_with(root.path(), &report.to_bytes()).is_empty()));
-            assert_eq!(
-                erase(root.path(), &task, &gone),
-                ErasedReports { erased: count, ..ErasedReports::default() }
-            );
+            assert_eq!(erase(root.path(), &task, &gone), ErasedReports { erased: count, ..ErasedReports::default() });
             assert_eq!(erase(root.path(), &task, &gone), ErasedReports { before: count, ..ErasedReports::default() });
             for report in &gone {
                 assert_eq!(files_with(root.path(), &report.to_bytes()), [""; 0]);
@@ -84,7 +81,9 @@ fn an_erased_report_is_in_no_sum_and_no_file_and_stays_refused() {
 #[test]
 fn an_id_that_no_report_has_is_unknown_and_leaves_the_folder_as_it_was() {
     let (root, mut all) = filled(&compact());
-    let other = all.pop().map(|report| Report::from_parts(compact().digest(), ReportId::new([7; 16]), report.payload().to_vec()));
+    let other = all
+        .pop()
+        .map(|report| Report::from_parts(compact().digest(), ReportId::new([7; 16]), report.payload().to_vec()));
     let unknown = ErasedReports { unknown: 1, ..ErasedReports::default() };
     assert_eq!(erase(root.path(), &compact(), &[other.unwrap()]), unknown);
     assert_eq!(fs::read_to_string(root.path().join("format")).unwrap().trim(), "ldp-pca store 3");

@@ -110,7 +110,9 @@ fn many_erasures_at_once_from_two_aggregators_each_count_once() {
         scope.spawn(|| reports[200..].chunks(5).for_each(|part| drop(second.commit(&task, part))));
         let workers = [&first, &second].map(|aggregator| {
             let (task, reports) = (&task, &reports[..40]);
-            scope.spawn(move || reports.iter().map(|report| erase(aggregator, task, slice::from_ref(report)).erased).sum())
+            scope.spawn(move || {
+                reports.iter().map(|report| erase(aggregator, task, slice::from_ref(report)).erased).sum()
+            })
         });
         workers.into_iter().map(|worker| -> u64 { worker.join().unwrap() }).sum()
     });
