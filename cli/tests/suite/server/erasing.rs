@@ -153,7 +153,7 @@ fn the_command_names_what_is_wrong_and_what_was_not_found() {
     assert_eq!((unknown.code, unknown.stdout.lines().last()), (Some(1), Some("not found: 1")));
     assert!(unknown.stderr.contains("1 not found") && unknown.stderr.contains("check the task"), "{unknown:?}");
     erase("12").refused(2, &["32 hexadecimal digits"]);
-    erase("").refused(2, &["--ids"]);
+    erase("").refused(2, &["<ID>"]);
     folder.write("ids", format!("{}\n\n{}\nfoo\n", all[0].id(), all[1].id()));
     erase("--ids ids").refused(1, &["ids, line 4", "32 hexadecimal digits"]);
     folder.write("ids", "\n");

@@ -36,10 +36,9 @@ fn names(metrics: &str) -> BTreeSet<String> {
     samples.map(|line| line.split(['{', ' ']).next().unwrap_or_default().to_owned()).collect()
 }
 
-/// The names of figures in an expression: words that are followed neither by a parenthesis nor by `=`, outside braces,
-/// and no keywords.
+/// The names of figures in an expression: words outside braces and brackets that are no keywords and are not followed by
+/// a parenthesis. Labels that an aggregation keeps are none.
 fn names_in(expression: &str) -> BTreeSet<String> {
-    const WORDS: [&str; 8] = ["by", "or", "and", "offset", "on", "unless", "without", "ignoring"];
     let (mut bare, mut depth) = (String::new(), 0);
     for character in expression.chars() {
         match character {
@@ -49,20 +48,21 @@ fn names_in(expression: &str) -> BTreeSet<String> {
             _ => {}
         }
     }
-    // The labels of an aggregation.
-    let mut rest = bare.as_str();
-    let mut without_labels = String::new();
-    while let Some(at) = rest.find("by (") {
-        without_labels.push_str(&rest[..at]);
-        rest = &rest[at..][rest[at..].find(')').unwrap() + 1..];
+    while let Some(at) = bare.find("by (") {
+        let length = bare[at..].find(')').unwrap() + 1;
+        bare.replace_range(at..at + length, " (");
     }
-    without_labels.push_str(rest);
-    let words = without_labels.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '('));
-    let is_name = |word: &&str| {
-        word.starts_with(|c: char| c.is_ascii_alphabetic()) && !word.contains('(') && !WORDS.contains(word)
-    };
-    // A duration after `offset` begins with a digit, and a function's name has its parenthesis.
-    words.flat_map(|word| word.rsplit('(').take(1)).filter(is_name).map(str::to_owned).collect()
+    let is_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let (mut names, mut rest) = (BTreeSet::new(), bare.as_str());
+    while let Some(start) = rest.find(is_word) {
+        let word = rest[start..].split(|character| !is_word(character)).next().unwrap();
+        rest = &rest[start + word.len()..];
+        let is_number = word.starts_with(|character: char| character.is_ascii_digit());
+        if !is_number && !["or", "and", "offset"].contains(&word) && !rest.trim_start().starts_with('(') {
+            names.insert(word.to_owned());
+        }
+    }
+    names
 }
 
 /// The expressions of the rules: `expr:` and the lines of a folded one.
