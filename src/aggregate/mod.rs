@@ -405,7 +405,11 @@ mod tests {
             }
             let mut few = sum(&all[..3]);
             assert_eq!(few.subtract(&task, &all, []), Err(AggregateError::NotASum));
-            assert_eq!(few.subtract(&task, &all[..1], ids(&all[1..2])), Err(AggregateError::NotASum), "one is not named");
+            assert_eq!(
+                few.subtract(&task, &all[..1], ids(&all[1..2])),
+                Err(AggregateError::NotASum),
+                "one is not named"
+            );
             assert_eq!(few, sum(&all[..3]), "nothing is taken out then");
         }
         let [first, second, _] = &tasks()[..] else { unreachable!() };

@@ -14,24 +14,37 @@ use super::segment::{Segment, SegmentFile, erasing_path, files_in, read_footer, 
 use crate::store::{At, StoreError};
 use ldp_pca::report::{Report, ReportId};
 
-/// Puts the new rows and the sum without these reports into the manifest.
-pub(super) type Record<'a> = &'a mut dyn FnMut(&[SegmentRow], &[Report]) -> Result<(), StoreError>;
+/// Puts the new rows and the sum without these reports, in which those with these ids are left, into the manifest.
+pub(super) type Record<'a> = &'a mut dyn FnMut(&[SegmentRow], &[Report], Vec<ReportId>) -> Result<(), StoreError>;
 
 /// Removes the reports with these ids, wherever they are in the sealed segments, and returns how many were counted.
 pub(super) fn remove(place: &Place, ids: &HashSet<ReportId>, record: Record<'_>) -> Result<u64, StoreError> {
     let affected = place.manifest.segments_where(place.task.digest(), |row| holds(place, row, ids))?;
     let (mut rows, mut gone) = (Vec::with_capacity(affected.len()), Vec::new());
     for row in affected {
-        rows.push(rewrite(place, row, ids, &mut gone)?);
+        rows.push(rewrite(place, &row, ids, &mut gone)?);
     }
     if rows.is_empty() {
         return Ok(0);
     }
-    record(&rows, &gone)?;
+    record(&rows, &gone, left(place, &rows)?)?;
     for row in &rows {
         take_place(place, row.number)?;
     }
     Ok(gone.len() as u64)
+}
+
+/// The ids of all reports once these rows replace the present ones of their segments.
+fn left(place: &Place, rows: &[SegmentRow]) -> Result<Vec<ReportId>, StoreError> {
+    let ids_of = |row: &SegmentRow| row.ids.as_chunks::<16>().0.iter().map(|id| ReportId::new(*id)).collect();
+    let mut left: Vec<ReportId> = rows.iter().flat_map(|row| -> Vec<ReportId> { ids_of(row) }).collect();
+    place.manifest.segments_where(place.task.digest(), |row| {
+        if !rows.iter().any(|new| new.number == row.number) {
+            left.extend::<Vec<ReportId>>(ids_of(row));
+        }
+        false
+    })?;
+    Ok(left)
 }
 
 /// Finishes or drops what a crash or an error left of a removal.
@@ -79,7 +92,7 @@ fn holds(place: &Place, row: &SegmentRow, ids: &HashSet<ReportId>) -> bool {
 /// Writes a segment without these reports, and adds those that were counted to `gone`. Returns the new row.
 fn rewrite(
     place: &Place,
-    row: SegmentRow,
+    row: &SegmentRow,
     ids: &HashSet<ReportId>,
     gone: &mut Vec<Report>,
 ) -> Result<SegmentRow, StoreError> {

@@ -230,9 +230,9 @@ impl Keeper {
         let refused = if absent { &asked } else { &found };
         let new: Vec<ReportId> = refused.iter().filter(|id| !erased.ids().contains(id)).copied().collect();
         erased.add(&*place.disk, &place.folder, &new)?;
-        erasure::remove(place, &found, &mut |rows, gone| {
+        erasure::remove(place, &found, &mut |rows, gone, left| {
             let mut sum = hold(&totals.sum);
-            take_out(&mut sum.aggregate, &place.task, gone);
+            take_out(&mut sum.aggregate, &place.task, gone, left);
             if let Err(error) = place.manifest.replace(rows, &sum.aggregate) {
                 crate::store::sum(&mut sum.aggregate, &place.task, gone);
                 return Err(error);

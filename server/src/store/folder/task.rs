@@ -182,8 +182,8 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
             let row = SegmentRow { number: live.number, reports, sealed, ids: std::mem::take(&mut live_ids) };
             place.manifest.seal(&[row], &aggregate)?;
         }
-        let removed = erasure::remove(place, &pending, &mut |rows, gone| {
-            take_out(&mut aggregate, &place.task, gone);
+        let removed = erasure::remove(place, &pending, &mut |rows, gone, left| {
+            take_out(&mut aggregate, &place.task, gone, left);
             place.manifest.replace(rows, &aggregate)
         })?;
         tracing::info!(task = %place.task.digest(), reports = removed, "an interrupted erasure of reports is finished");

@@ -10,7 +10,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use super::error::PostgresError;
 use super::options::PostgresOptions;
-use super::schema::SNAPSHOT_LOCKS;
+use super::schema::{ERASED_XID, SNAPSHOT_LOCKS};
 use super::shared::{Compared, Shared};
 use super::state::Snapshot;
 use super::statements::Statements;
@@ -18,7 +18,7 @@ use crate::locks::hold;
 use crate::store::StoreMetrics;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::mechanism::Estimator;
-use ldp_pca::report::{Report, report_bytes};
+use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::task::Task;
 
 /// The most bytes of a sum in one row.
@@ -75,6 +75,10 @@ async fn find(client: &Client, task: &Task, number: i32) -> Result<Option<Snapsh
     let rows = Statements::to("read a snapshot", client).rows(query, &[(&number, Type::INT4)]).await?;
     let bytes: Vec<u8> = rows.iter().flat_map(|row| row.get::<_, &[u8]>(2)).copied().collect();
     let (Some(row), Ok(aggregate)) = (rows.first(), Aggregate::from_bytes(&bytes, task)) else { return Ok(None) };
+    if aggregate.unknown_ids() > 0 {
+        // An earlier release wrote it.
+        return Ok(None);
+    }
     let passed_over = row.get::<_, i64>(3).unsigned_abs();
     Ok(Some(Snapshot { aggregate, horizon: row.get(0), counted: row.get(1), passed_over }))
 }
@@ -156,27 +160,35 @@ async fn put(client: &Client, number: i32, snapshot: &Snapshot, bytes: &[u8]) ->
     Ok(())
 }
 
-/// Takes rows out of the last snapshot that are in it: each has its transaction, and is a report of the task or is not.
-/// The caller's transaction keeps others from writing one.
+/// Takes rows out of the last snapshot that are in it, and that the table has no more: each has its transaction, and is a
+/// report of the task or is not. The caller's transaction keeps others from writing one.
 pub(super) async fn take_rows_out(
     client: &Client,
     task: &Task,
     number: i32,
     rows: Vec<(i64, Option<Report>)>,
 ) -> Result<(), PostgresError> {
-    let Some(mut snapshot) = find(client, task, number).await? else { return Ok(()) };
-    let is_in = |xid: &i64| *xid < snapshot.horizon || snapshot.counted.contains(xid);
-    let (reports, others): (Vec<_>, Vec<_>) =
-        rows.into_iter().filter(|(xid, _)| is_in(xid)).map(|(_, report)| report).partition(Option::is_some);
-    let reports: Vec<Report> = reports.into_iter().flatten().collect();
-    if snapshot.aggregate.subtract(task, &reports).is_err() {
-        // It was not the sum of the table's reports: it is made again.
-        let drop = "DELETE FROM ldp_pca.snapshots WHERE task = $1";
-        return Statements::to("drop a snapshot", client).rows(drop, &[(&number, Type::INT4)]).await.map(|_| ());
+    let statements = Statements::to("read the ids of reports", client);
+    if let Some(mut snapshot) = find(client, task, number).await? {
+        let is_in = |xid: &i64| *xid < snapshot.horizon || snapshot.counted.contains(xid);
+        let (reports, others): (Vec<_>, Vec<_>) =
+            rows.into_iter().filter(|(xid, _)| is_in(xid)).map(|(_, report)| report).partition(Option::is_some);
+        let reports: Vec<Report> = reports.into_iter().flatten().collect();
+        let query = format!(
+            "SELECT id FROM ldp_pca.reports_{number} WHERE xid <> {ERASED_XID} AND (xid < $1 OR xid = ANY($2))"
+        );
+        let range = [(&snapshot.horizon as _, Type::INT8), (&snapshot.counted as _, Type::INT8_ARRAY)];
+        let left = statements.rows(&query, &range).await?;
+        let left = left.iter().filter_map(|row| Some(ReportId::new(row.get::<_, &[u8]>(0).try_into().ok()?)));
+        if snapshot.aggregate.subtract(task, &reports, left).is_ok() {
+            snapshot.passed_over = snapshot.passed_over.saturating_sub(others.len() as u64);
+            let bytes = snapshot.aggregate.to_bytes();
+            return put(client, number, &snapshot, &bytes).await;
+        }
     }
-    snapshot.passed_over = snapshot.passed_over.saturating_sub(others.len() as u64);
-    let bytes = snapshot.aggregate.to_bytes();
-    put(client, number, &snapshot, &bytes).await
+    // It was not the sum of the table's reports, or cannot be read: it is made again.
+    let drop = "DELETE FROM ldp_pca.snapshots WHERE task = $1";
+    statements.rows(drop, &[(&number, Type::INT4)]).await.map(|_| ())
 }
 
 fn state_bytes(task: &Task) -> u64 {
