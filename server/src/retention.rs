@@ -82,7 +82,7 @@ impl Readings {
                         Ok(_) => note(app, "task-delete", task, Some(records)),
                         Err(error) => {
                             tracing::warn!(%task, %error, "cannot delete a task whose retention is over; it is \
-                            tried again")
+                            tried again");
                         }
                     }
                 }
