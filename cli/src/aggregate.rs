@@ -9,12 +9,14 @@ use clap::Args;
 use ldp_pca::aggregate::{Aggregate, SeenIds};
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::Task;
+use ldp_pca_records::START;
 use serde::Serialize;
 
 use super::error::{CliError, InFile as _, Result};
 use super::files;
+use super::kind::{Kind, Needed};
 use super::output::{Format, grouped, note, reading};
-use super::writing::{Kind, Output, Target};
+use super::writing::{Output, Target};
 
 /// Sum reports, and sums of reports. A report that occurs twice (by its id) is counted once.
 ///
@@ -117,8 +119,8 @@ impl Collection<'_> {
     fn add_file(&mut self, path: &Path) -> Result<()> {
         let (file, length) = files::open(path)?;
         let content = BufReader::with_capacity(1 << 20, reading("aggregating", length).wrap_read(file));
-        let (start, mut content) = files::start(content, 4).in_file(path)?;
-        if start == b"LDPA" {
+        let (start, mut content) = files::start(content, START).in_file(path)?;
+        if start.starts_with(b"LDPA") {
             let other = files::aggregate_of(path, content, self.task)?;
             if other.unknown_ids() > 0 && !self.is_alone {
                 note(format_args!(
@@ -130,6 +132,8 @@ impl Collection<'_> {
             }
             return self.aggregate.merge(&other).in_file(path);
         }
+        Needed::Reports.check(path, &start)?;
+        let is_text = Kind::of(&start) == Kind::Text;
         let length = report_bytes(self.task);
         let size = (BATCH_BYTES / length).clamp(1, BATCH);
         let mut bytes = Vec::with_capacity(size * length);
@@ -138,9 +142,6 @@ impl Collection<'_> {
         loop {
             bytes.clear();
             content.by_ref().take((size * length) as u64).read_to_end(&mut bytes).in_file(path)?;
-            if bytes.is_empty() && position == 0 {
-                return Err(CliError::file(path, "the file is empty: give reports or an aggregate"));
-            }
             if bytes.is_empty() {
                 return Ok(());
             }
@@ -155,10 +156,12 @@ impl Collection<'_> {
                             .get_or_insert_with(|| format!("in {}, report {position}: {problem}", path.display()));
                     }
                     Err(problem) => {
-                        return Err(CliError::Failed(format!(
-                            "{}, report {position}: {problem} (--skip-invalid leaves such reports out)",
-                            path.display()
-                        )));
+                        let problem = if is_text {
+                            "this is text, not a report: `ldp-pca randomize` makes reports of records".to_owned()
+                        } else {
+                            format!("{problem} (--skip-invalid leaves such reports out)")
+                        };
+                        return Err(CliError::at(path, "report", position, problem));
                     }
                 }
             }

@@ -1,9 +1,15 @@
-//! Errors of a command, with their exit codes.
+//! Errors of a command, with their exit codes and as documents.
 
+use core::fmt::{self, Display};
 use std::io;
 use std::path::Path;
 
+use ldp_pca::audit::AuditError;
 use ldp_pca::error::Error;
+use ldp_pca::recovery::{AnswerError, BootstrapError, PenaltyError, RecoveryError};
+use ldp_pca::simulation::SimulationError;
+use ldp_pca::task::TaskError;
+use serde_json::{Value, json};
 
 /// The result of a command.
 pub(super) type Result<T> = core::result::Result<T, CliError>;
@@ -17,6 +23,9 @@ pub(super) enum CliError {
     /// The command could not do what it was asked.
     #[error("{0}")]
     Failed(String),
+    /// The same because of a file.
+    #[error("{0}: {1}")]
+    File(Place, String),
     /// A stage of the pipeline refused its input.
     #[error(transparent)]
     Pipeline(#[from] Error),
@@ -30,47 +39,133 @@ pub(super) enum CliError {
 
 impl CliError {
     /// A file that cannot be read, written or understood.
-    pub(super) fn file(path: &Path, problem: impl core::fmt::Display) -> Self {
-        Self::Failed(format!("{}: {problem}", path.display()))
+    pub(super) fn file(path: &Path, problem: impl Display) -> Self {
+        Self::in_part(path, None, problem)
+    }
+
+    /// A file that the system does not open.
+    pub(super) fn not_opened(path: &Path, error: &io::Error) -> Self {
+        let words = system_words(error);
+        let remedy = match error.kind() {
+            io::ErrorKind::NotFound => ": check the name, and the folder that you are in",
+            io::ErrorKind::PermissionDenied => ": give yourself the right to read it",
+            _ => "",
+        };
+        Self::file(path, format!("{words}{remedy}"))
     }
 
     /// The request cannot be carried out.
-    pub(super) fn failed(problem: impl core::fmt::Display) -> Self {
+    pub(super) fn failed(problem: impl Display) -> Self {
         Self::Failed(problem.to_string())
     }
 
     /// The request makes no sense.
-    pub(super) fn usage(problem: impl core::fmt::Display) -> Self {
+    pub(super) fn usage(problem: impl Display) -> Self {
         Self::Usage(problem.to_string())
     }
 
     /// A line of a file that cannot be used.
-    pub(super) fn line(path: &Path, line: u64, problem: impl core::fmt::Display) -> Self {
+    pub(super) fn line(path: &Path, line: u64, problem: impl Display) -> Self {
         Self::at(path, "line", line, problem)
     }
 
     /// The same for a file whose parts are not lines.
-    pub(super) fn at(path: &Path, part: &str, number: u64, problem: impl core::fmt::Display) -> Self {
-        Self::Failed(format!("{}, {part} {number}: {problem}", path.display()))
+    pub(super) fn at(path: &Path, part: &'static str, number: u64, problem: impl Display) -> Self {
+        Self::in_part(path, Some((part, Some(number))), problem)
     }
 
-    /// A mechanism's parameters all come from the arguments.
-    #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
-    pub(super) fn wrong_mechanism(error: ldp_pca::mechanism::MechanismError) -> Self {
-        Self::Usage(error.to_string())
+    /// The header of a file.
+    pub(super) fn header(path: &Path, problem: impl Display) -> Self {
+        Self::in_part(path, Some(("header", None)), problem)
+    }
+
+    fn in_part(path: &Path, part: Option<Part>, problem: impl Display) -> Self {
+        Self::File(Place { file: path.display().to_string(), part }, problem.to_string())
     }
 
     pub(super) fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
+            Self::Pipeline(error) if is_of_an_option(error) => 2,
             Self::Told(code) => *code,
             _ => 1,
         }
     }
 
+    /// The document of `--json`, which has one line.
+    pub(super) fn document(&self) -> Value {
+        let mut error = json!({ "exit_code": self.exit_code(), "message": self.to_string() });
+        if let Self::File(Place { file, part }, _) = self {
+            error["file"] = file.as_str().into();
+            if let Some((part, Some(number))) = part {
+                error[part] = (*number).into();
+            }
+        }
+        json!({ "error": error })
+    }
+
     /// The reader of the output has seen enough (`ldp-pca … | head`).
     pub(super) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// What the system says of an error, without the number that Rust adds.
+pub(super) fn system_words(error: &io::Error) -> String {
+    error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+/// A file, and the part of it where something is wrong.
+#[derive(Debug)]
+pub(super) struct Place {
+    file: String,
+    part: Option<Part>,
+}
+
+/// What a part of a file is called, and its number (from 1) where there are several.
+type Part = (&'static str, Option<u64>);
+
+impl Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        match self.part {
+            None => Ok(()),
+            Some((part, None)) => write!(f, ", {part}"),
+            Some((part, Some(number))) => write!(f, ", {part} {number}"),
+        }
+    }
+}
+
+/// Whether another value of an option is the remedy: what only options say was refused, or does not fit what was read.
+/// What a file says has the file's name by then, and is not of the pipeline.
+fn is_of_an_option(error: &Error) -> bool {
+    match error {
+        Error::Privacy(_)
+        | Error::Mechanism(_)
+        | Error::MechanismOption(_)
+        | Error::Centring(_)
+        | Error::Population(_)
+        | Error::Simulation(SimulationError::Population(_) | SimulationError::NoRecords)
+        | Error::Task(
+            TaskError::Mechanism(_) | TaskError::Centring(_) | TaskError::Cost { .. } | TaskError::Folds(_),
+        )
+        | Error::Recovery(
+            RecoveryError::ZeroRank
+            | RecoveryError::RankExceedsDimension { .. }
+            | RecoveryError::InvalidPenalty { .. }
+            | RecoveryError::InvalidSetting { .. }
+            | RecoveryError::NoLaw,
+        )
+        | Error::Penalty(PenaltyError::TooFewFolds { .. } | PenaltyError::NoPenalties)
+        | Error::Bootstrap(BootstrapError::Replicates(_) | BootstrapError::Level(_) | BootstrapError::FullRank(_))
+        | Error::Answer(AnswerError::UnknownNoise | AnswerError::NoLaw) => true,
+        Error::Audit(error) => !matches!(error, AuditError::Record(_) | AuditError::Randomize(_)),
+        Error::Answer(AnswerError::Penalty(error)) => is_of_an_option(&error.clone().into()),
+        Error::Answer(AnswerError::Recovery(error)) => is_of_an_option(&error.clone().into()),
+        Error::Answer(AnswerError::Bootstrap(error)) => is_of_an_option(&error.clone().into()),
+        Error::Penalty(PenaltyError::Recovery(error)) => is_of_an_option(&error.clone().into()),
+        Error::Bootstrap(BootstrapError::Recovery(error)) => is_of_an_option(&error.clone().into()),
+        _ => false,
     }
 }
 
@@ -80,7 +175,7 @@ pub(super) trait InFile<T> {
     fn in_file(self, path: &Path) -> Result<T>;
 }
 
-impl<T, E: core::fmt::Display> InFile<T> for core::result::Result<T, E> {
+impl<T, E: Display> InFile<T> for core::result::Result<T, E> {
     fn in_file(self, path: &Path) -> Result<T> {
         self.map_err(|error| CliError::file(path, error))
     }
@@ -105,17 +200,17 @@ macro_rules! from_stage {
 
 from_stage!(
     ldp_pca::aggregate::AggregateError,
-    ldp_pca::audit::AuditError,
+    AuditError,
     ldp_pca::covariance::CovarianceError,
     ldp_pca::mechanism::MechanismError,
     ldp_pca::mechanism::RandomizeError,
     ldp_pca::privacy::PrivacyError,
     ldp_pca::record::RecordError,
-    ldp_pca::recovery::AnswerError,
-    ldp_pca::recovery::RecoveryError,
+    AnswerError,
+    RecoveryError,
     ldp_pca::sampling::EntropyError,
     ldp_pca::schema::SchemaError,
-    ldp_pca::simulation::SimulationError,
+    SimulationError,
     ldp_pca::subspace::SubspaceError,
-    ldp_pca::task::TaskError,
+    TaskError,
 );

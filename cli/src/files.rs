@@ -2,18 +2,20 @@
 
 use core::fmt::Display;
 use std::fs::{File, TryLockError};
-use std::io::{BufReader, Cursor, Read, StdinLock};
+use std::io::{BufReader, Cursor, ErrorKind, Read, StdinLock};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
-use ldp_pca::aggregate::Aggregate;
+use ldp_pca::aggregate::{Aggregate, AggregateError};
 use ldp_pca::linalg::{EigenError, SymmetricMatrix};
 use ldp_pca::schema::Schema;
 use ldp_pca::task::{MAX_TASK_BYTES, Task};
+use ldp_pca_records::START;
 use nalgebra::DMatrix;
 use npyz::{DType, NpyFile, Order};
 
 use super::error::{CliError, InFile as _, Result};
+use super::kind::{Kind, Needed};
 
 /// Whether a path is `-`: standard input, or standard output. A file of that name is `./-`.
 pub(super) fn is_standard(path: &Path) -> bool {
@@ -49,7 +51,10 @@ pub(super) fn open(path: &Path) -> Result<(Input, u64)> {
     if is_standard(path) {
         return Ok((Input::Standard(std::io::stdin().lock()), 0));
     }
-    let file = File::open(path).in_file(path)?;
+    if path.is_dir() {
+        return Err(CliError::file(path, "Is a directory: give a file"));
+    }
+    let file = File::open(path).map_err(|error| CliError::not_opened(path, &error))?;
     let bytes = file.metadata().map_or(0, |metadata| metadata.len());
     Ok((Input::File(file), bytes))
 }
@@ -64,24 +69,37 @@ pub(super) fn start<R: Read>(mut content: R, length: u64) -> std::io::Result<(Ve
 
 /// Reads a text document of bounded size.
 pub(super) fn text(path: &Path) -> Result<String> {
-    text_of(path, open(path)?.0)
+    String::from_utf8(document(path)?).map_err(|error| {
+        let held = Kind::of(error.as_bytes()).name();
+        CliError::file(path, format!("it holds {held}: give a text file in UTF-8"))
+    })
 }
 
-/// The same from a reader; `path` is for messages.
-pub(super) fn text_of(path: &Path, content: impl Read) -> Result<String> {
-    let mut text = String::new();
-    content.take(MAX_TASK_BYTES as u64 + 1).read_to_string(&mut text).in_file(path)?;
-    Ok(text)
+fn document(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = vec![];
+    open(path)?.0.take(MAX_TASK_BYTES as u64 + 1).read_to_end(&mut bytes).in_file(path)?;
+    Ok(bytes)
 }
 
 /// Reads a task.
 pub(super) fn task(path: &Path) -> Result<Task> {
-    Task::from_json(&text(path)?).in_file(path)
+    parsed(path, &document(path)?, Needed::Task, Task::from_json)
 }
 
 /// Reads a schema.
 pub(super) fn schema(path: &Path) -> Result<Schema> {
-    Schema::from_json(&text(path)?).in_file(path)
+    parsed(path, &document(path)?, Needed::Schema, Schema::from_json)
+}
+
+/// Parses the content of a file as what is needed; `path` is for messages.
+pub(super) fn parsed<T, E: Display>(
+    path: &Path,
+    content: &[u8],
+    needed: Needed,
+    parse: impl FnOnce(&str) -> core::result::Result<T, E>,
+) -> Result<T> {
+    needed.check(path, content)?;
+    parse(str::from_utf8(content).in_file(path)?).in_file(path)
 }
 
 /// Reads the aggregate of a task.
@@ -93,7 +111,15 @@ pub(super) fn aggregate(path: &Path, task: &Task) -> Result<Aggregate> {
 pub(super) fn aggregate_of(path: &Path, mut content: impl Read, task: &Task) -> Result<Aggregate> {
     let mut bytes = vec![];
     content.read_to_end(&mut bytes).in_file(path)?;
-    Aggregate::from_bytes(&bytes, task).in_file(path)
+    Aggregate::from_bytes(&bytes, task).map_err(|error| match (&error, Needed::Aggregate.problem(Kind::of(&bytes))) {
+        (_, Some(problem)) => CliError::file(path, problem),
+        (AggregateError::OtherTask { expected, found }, _) => {
+            let problem =
+                format!("the aggregate belongs to task {found}, not {expected}: give its own task with --task");
+            CliError::file(path, problem)
+        }
+        _ => CliError::file(path, error),
+    })
 }
 
 /// The first line of a file of tokens that is not empty.
@@ -156,7 +182,13 @@ impl<'a> NpyRows<'a> {
         }
         let single = matches!(file.dtype(), DType::Plain(dtype) if dtype.to_string().ends_with("f4"));
         let values = numbers(file).map_err(|dtype| {
-            CliError::file(path, format!("the array holds {dtype}: save it as numbers (float or integer)"))
+            let held = match dtype.trim_start_matches(['<', '>', '|', '=']).chars().next() {
+                Some('U' | 'S' | 'a') => format!("texts ({dtype})"),
+                Some('c') => format!("complex numbers ({dtype})"),
+                Some('M' | 'm') => format!("dates or times ({dtype})"),
+                _ => dtype,
+            };
+            CliError::file(path, format!("the array holds {held}: save it as numbers (float or integer)"))
         })?;
         if rows == 0 || columns == 0 {
             return Err(CliError::file(path, format!("the matrix is {rows} × {columns}: there is nothing in it")));
@@ -177,7 +209,7 @@ impl<'a> NpyRows<'a> {
         }
         for value in self.values.by_ref().take(self.columns) {
             row.push(value.map_err(|error| match error.kind() {
-                std::io::ErrorKind::UnexpectedEof => CliError::file(
+                ErrorKind::UnexpectedEof => CliError::file(
                     &self.path,
                     format!("the file ends in row {} of {}: it was cut", self.read + 1, self.rows),
                 ),
@@ -199,7 +231,7 @@ const MOST_BRACKETS: usize = 4;
 /// The same file from its first byte, once its header is known to be safe to parse: the parser reserves as much memory
 /// as the header claims to have bytes, takes time exponential in its brackets, and multiplies the shape unchecked.
 fn checked<R: Read>(mut reader: R) -> std::io::Result<impl Read + use<R>> {
-    let refused = |problem: String| Err(std::io::Error::new(std::io::ErrorKind::InvalidData, problem));
+    let refused = |problem: String| Err(std::io::Error::new(ErrorKind::InvalidData, problem));
     let mut start = Vec::new();
     reader.by_ref().take(8).read_to_end(&mut start)?;
     // Bytes of the header's length. If the file is not NPY at all, the parser says so.
@@ -292,7 +324,9 @@ pub(super) fn read_symmetric(path: &Path) -> Result<SymmetricMatrix> {
 
 /// The same from a reader of this many bytes; `path` is for messages.
 pub(super) fn symmetric(path: &Path, file: impl Read, bytes: u64) -> Result<SymmetricMatrix> {
-    let rows = NpyRows::new(path, unpacked(path, file)?)?;
+    let (start, content) = start(unpacked(path, file)?, START).in_file(path)?;
+    Needed::Matrix.check(path, &start)?;
+    let rows = NpyRows::new(path, content)?;
     let matrix = if rows.single {
         rows.collect(bytes / 4, |value| value as f32).map(SymmetricMatrix::from_single)
     } else {

@@ -8,12 +8,13 @@ use ldp_pca::covariance::Covariance;
 use ldp_pca::mechanism::HostilePull;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::schema::Schema;
-use ldp_pca::task::Task;
+use ldp_pca::task::{MAX_TASK_BYTES, Task};
 use serde::Serialize;
 
 use super::error::{CliError, InFile as _, Result};
 use super::files;
 use super::hostile::hostile_text;
+use super::kind::{Kind, Needed};
 use super::output::{Format, first, grouped};
 use super::recover::what_about;
 use super::task::TaskSummary;
@@ -120,25 +121,18 @@ impl Inspect {
     }
 
     fn document(&self, content: impl Read) -> Result<Content> {
-        let text = files::text_of(&self.file, content)?;
-        let task_error = match Task::from_json(&text) {
-            Ok(task) => return Ok(Content::Task(TaskSummary::of(&task))),
-            Err(error) => error,
-        };
-        match Schema::from_json(&text) {
-            Ok(schema) => Ok(Content::Schema {
-                columns: schema.columns().len(),
-                features: schema.dimension(),
-                feature_names: schema.feature_names(),
-            }),
-            Err(schema_error) => Err(CliError::file(
-                &self.file,
-                format!(
-                    "not reports, an aggregate, a task or a schema (as a task: {task_error}; as a schema: \
-                    {schema_error})"
-                ),
-            )),
+        let mut bytes = vec![];
+        content.take(MAX_TASK_BYTES as u64 + 1).read_to_end(&mut bytes).in_file(&self.file)?;
+        if Kind::of(&bytes) == Kind::Task {
+            let task = files::parsed(&self.file, &bytes, Needed::Task, Task::from_json)?;
+            return Ok(Content::Task(TaskSummary::of(&task)));
         }
+        let schema = files::parsed(&self.file, &bytes, Needed::Ours, Schema::from_json)?;
+        Ok(Content::Schema {
+            columns: schema.columns().len(),
+            features: schema.dimension(),
+            feature_names: schema.feature_names(),
+        })
     }
 }
 

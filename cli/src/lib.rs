@@ -2,7 +2,8 @@
 //! writing, and `output` the terminal.
 //!
 //! Exit codes: 0 ok, 1 failed, 2 wrong usage. Results go to standard output as text, or as one JSON document with
-//! `--json`; progress and notes go to standard error, and progress only when that is a terminal.
+//! `--json`; progress, notes and errors go to standard error, and progress only when that is a terminal. An error is
+//! its last line.
 
 mod account;
 mod aggregate;
@@ -21,6 +22,7 @@ pub mod fuzzing;
 mod help;
 mod hostile;
 mod inspect;
+mod kind;
 mod output;
 mod parallel;
 mod parameters;
@@ -40,12 +42,16 @@ mod store;
 mod submit;
 mod table;
 mod task;
+mod usage;
 mod version;
 mod writing;
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use self::error::CliError;
 
 /// Principal components of data that never leaves its owner's device.
 ///
@@ -124,8 +130,13 @@ pub fn run() -> ExitCode {
         Err(error) => {
             // Help and version are not failures; everything else is wrong usage.
             let code = if error.use_stderr() { 2 } else { 0 };
-            // When the terminal itself is gone, nobody can read a message.
-            let _ = error.print();
+            if code == 0 || (error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !output::is_json())
+            {
+                // When the terminal itself is gone, nobody can read a message.
+                let _ = error.print();
+            } else {
+                output::error(&CliError::Usage(usage::line(&error)));
+            }
             return ExitCode::from(code);
         }
     };
@@ -160,9 +171,9 @@ fn ended(result: error::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
-        Err(error::CliError::Told(code)) => ExitCode::from(code),
+        Err(CliError::Told(code)) => ExitCode::from(code),
         Err(error) => {
-            output::note(format_args!("error: {error}"));
+            output::error(&error);
             ExitCode::from(error.exit_code())
         }
     }

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub(super) use ldp_pca_literature::experiments::grouped;
 use serde::Serialize;
 
-use super::error::Result;
+use super::error::{CliError, Result};
 
 /// The form of the printed result.
 #[derive(Args, Clone, Copy)]
@@ -77,6 +77,16 @@ pub(super) fn spinner(label: &'static str) -> ProgressBar {
 pub(super) fn note(text: impl core::fmt::Display) {
     // When standard error is closed, nobody can read it.
     let _ = writeln!(stderr(), "{text}");
+}
+
+/// Whether the arguments ask for JSON. They are not parsed, as what is wrong with them is reported in this form too.
+pub(super) fn is_json() -> bool {
+    std::env::args_os().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "--json")
+}
+
+/// The error that ends a command: the last line of standard error, as text or as a document.
+pub(super) fn error(error: &CliError) {
+    if is_json() { note(error.document()) } else { note(format_args!("error: {error}")) }
 }
 
 /// The first `most` entries, with an ellipsis where there are more.

@@ -13,9 +13,10 @@ use ldp_pca::recovery::{Penalty, Rank};
 
 use super::error::{CliError, Result};
 use super::output::note;
+use super::usage::{no_number, no_whole_number};
 
 fn number(text: &str) -> core::result::Result<f64, String> {
-    f64::from_str(text).map_err(|_| format!("'{text}' is not a number"))
+    f64::from_str(text).map_err(|_| no_number(text))
 }
 
 /// Parses epsilon.
@@ -57,7 +58,7 @@ pub(super) fn warn_of_delta(delta: Option<Delta>) {
 
 /// Parses the number of components.
 pub(super) fn rank(text: &str) -> core::result::Result<Rank, String> {
-    let rank = usize::from_str(text).map_err(|_| format!("'{text}' is not a whole number of components"))?;
+    let rank = usize::from_str(text).map_err(|_| no_whole_number(text))?;
     Rank::new(rank).map_err(|error| error.to_string())
 }
 
@@ -70,6 +71,19 @@ pub(super) fn penalty(text: &str) -> core::result::Result<Penalty, String> {
 pub(super) fn seconds(text: &str) -> core::result::Result<f64, String> {
     let value = number(text)?;
     if value > 0.0 { Ok(value) } else { Err(format!("{value} is not a positive number of seconds")) }
+}
+
+/// Several values of epsilon in one argument.
+#[derive(Clone, Debug)]
+pub(super) struct Epsilons(pub(super) Vec<Epsilon>);
+
+/// Parses values of epsilon separated by commas, which no decimals have.
+pub(super) fn epsilons(text: &str) -> core::result::Result<Epsilons, String> {
+    let parsed = text.split(',').map(|part| epsilon(part.trim())).collect::<core::result::Result<_, _>>();
+    parsed.map(Epsilons).map_err(|problem| match text.contains([',', ';']) {
+        true => format!("{problem}; commas separate several epsilons, and decimals have a point, as in 0.5,1.5"),
+        false => problem,
+    })
 }
 
 /// Numbers of one argument.

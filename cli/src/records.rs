@@ -23,6 +23,7 @@ use super::choice::{Choice, one_of};
 use super::columnar::{self, Cells, ColumnarRows};
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, Input, NpyRows, unpacked};
+use super::kind::{self, Needed};
 use super::output::reading;
 
 const HEADERS: [Choice<Header>; 3] = [
@@ -90,6 +91,8 @@ impl Opening {
 pub(super) struct RecordFile {
     path: PathBuf,
     rows: Rows,
+    /// What the file holds in place of records, as far as its start shows.
+    other: Option<String>,
 }
 
 enum Rows {
@@ -124,8 +127,8 @@ impl RecordFile {
         if let Input::File(file) = &mut input
             && let Some(kind) = columnar::in_no_order(path, file)?
         {
-            let file = file.try_clone().in_file(path)?;
-            return Ok(Self { path: path.to_owned(), rows: Rows::Columnar(ColumnarRows::in_file(path, kind, file)?) });
+            let rows = Rows::Columnar(ColumnarRows::in_file(path, kind, file.try_clone().in_file(path)?)?);
+            return Ok(Self { path: path.to_owned(), rows, other: None });
         }
         Self::new(path, reading("reading", length).wrap_read(input), opening, is_header)
     }
@@ -139,6 +142,10 @@ impl RecordFile {
     ) -> Result<Self> {
         let mut content = unpacked(path, raw)?;
         let start = start_of(&mut content).in_file(path)?;
+        let other = Needed::Records.problem(kind::Kind::of(&start));
+        if let Some(problem) = other.as_ref().filter(|_| !opening.by_header) {
+            return Err(CliError::file(path, problem));
+        }
         let rows = match Kind::of(&start) {
             Kind::NumPy => Rows::Npy(NpyRows::new(path, Cursor::new(start).chain(content))?),
             kind @ (Kind::Parquet | Kind::ArrowFile | Kind::ArrowStream) => {
@@ -147,10 +154,14 @@ impl RecordFile {
             _ => {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 let rows = TextRows::open(&name, start, content, opening.text(), is_header);
-                Rows::Text(Box::new(rows.map_err(|problem| problem_of(path, problem))?))
+                let refused = |problem| match &other {
+                    Some(other) => CliError::file(path, other),
+                    None => problem_of(path, problem),
+                };
+                Rows::Text(Box::new(rows.map_err(refused)?))
             }
         };
-        Ok(Self { path: path.to_owned(), rows })
+        Ok(Self { path: path.to_owned(), rows, other })
     }
 
     /// How it writes its numbers.
@@ -219,8 +230,9 @@ impl RecordFile {
     }
 }
 
-fn problem_of(path: &Path, Problem { line, what }: Problem) -> CliError {
+fn problem_of(path: &Path, Problem { line, of_options, what }: Problem) -> CliError {
     match line {
+        _ if of_options => CliError::Usage(format!("{}: {what}", path.display())),
         Some(line) => CliError::line(path, line, what),
         None => CliError::file(path, what),
     }
@@ -267,13 +279,17 @@ pub(super) fn bounded_by(
     let mut file = RecordFile::open(path, opening, is_header)?;
     let part = file.part();
     let layout = Layout::new(schema, file.names(), file.notation()).map_err(|error| {
+        // Only now: the header decides, whatever the records of a device are.
+        if let Some(problem) = &file.other {
+            return CliError::file(path, problem);
+        }
         let problem = opening.told(error, file.names().unwrap_or_default());
         let remedy = match (part, opening.by_header) {
             ("line", true) => " (--header no with --separator reads it as a record)",
             ("line", false) => " (--header no reads it as a record)",
             _ => "",
         };
-        CliError::Failed(format!("{}, header: {problem}{remedy}", path.display()))
+        CliError::header(path, format!("{problem}{remedy}"))
     })?;
     let read: Vec<&Column> = schema.columns().iter().filter(|column| column.kind != ColumnKind::Ignored).collect();
     // The text of a category is that of the column's own type.

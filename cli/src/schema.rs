@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use ldp_pca::schema::infer::{InferenceOptions, Inferred, NumberForms, Oddity, Scaling, Warning};
-use ldp_pca::schema::{Column, ColumnKind, Schema, Unseen};
+use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError, Unseen};
 use ldp_pca_records::Sample;
 use serde::Serialize;
 
 use super::choice::{Choice, one_of};
-use super::error::{CliError, InFile as _, Result};
+use super::error::{CliError, Result};
 use super::files;
 use super::output::{Format, grouped, note, wrote};
 use super::records::{Opening, RecordFile, Row, looks_like_names};
@@ -319,8 +319,13 @@ fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -> Result<In
     file.only(|name| !options.ignore.iter().any(|ignored| ignored == name), false);
     let part = file.part();
     let columns = file.columns();
-    let mut sample = Sample::new(&columns, options.clone(), file.notation())
-        .map_err(|error| CliError::file(path, opening.told(error, &columns)))?;
+    let mut sample = Sample::new(&columns, options.clone(), file.notation()).map_err(|error| match error {
+        SchemaError::NotInSample { .. } => {
+            let problem = format!("{}: {error}: correct the option that names it", path.display());
+            CliError::Usage(opening.told(problem, &columns))
+        }
+        error => CliError::file(path, opening.told(error, &columns)),
+    })?;
     file.for_each(|line, row| {
         let texts: Vec<String>;
         let fields: Vec<&str> = match row {
@@ -331,7 +336,22 @@ fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -> Result<In
                 texts.iter().map(String::as_str).collect()
             }
         };
+        if fields.len() != columns.len() {
+            let problem = format!(
+                "found {} fields where the first line has {}: give every row as many, and no title above the header",
+                fields.len(),
+                columns.len()
+            );
+            return Err(CliError::at(path, part, line, opening.told(problem, row)));
+        }
         sample.observe(&fields).map_err(|problem| CliError::at(path, part, line, opening.told(problem, row)))
     })?;
-    sample.finish().in_file(path)
+    sample.finish().map_err(|error| match error {
+        SchemaError::NothingLeft { .. } => {
+            let remedy =
+                "keep columns with --categorical or --categories, or say with --number-format how numbers look";
+            CliError::file(path, format!("{error}; {remedy}"))
+        }
+        error => CliError::file(path, error),
+    })
 }

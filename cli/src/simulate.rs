@@ -200,7 +200,7 @@ impl Simulate {
         let epsilon =
             self.epsilon.ok_or_else(|| CliError::Usage("--epsilon is missing: 0.5 to 8 are common".into()))?;
         let family = self.parameters.family(name)?;
-        let mechanism = family.build(epsilon, self.dimension, Bounding::UnitNorm).map_err(CliError::wrong_mechanism)?;
+        let mechanism = family.build(epsilon, self.dimension, Bounding::UnitNorm)?;
         Ok((Some(mechanism), family.printed_delta()))
     }
 

@@ -65,6 +65,7 @@ struct SolveResult {
 impl Solve {
     pub(super) fn run(self) -> Result<()> {
         let estimate = files::read_symmetric(&self.matrix)?;
+        self.rank.check(estimate.dimension())?;
         let problem = FantopeProblem::of_estimate(estimate, self.rank, self.penalty).in_file(&self.matrix)?;
         let started = Instant::now();
         let spinner = spinner("solving");

@@ -51,6 +51,7 @@ pub(super) struct Verify {
 
 impl Verify {
     fn run(self) -> Result<()> {
+        check(&[&self.folder])?;
         let verified = with_bar("verifying", |progress| maintenance::verify(&self.folder, progress))?;
         self.format.print_laid_out(&verified, verified_text)?;
         if verified.is_good() {
@@ -92,6 +93,7 @@ pub(super) struct Repair {
 
 impl Repair {
     fn run(self) -> Result<()> {
+        check(&[&self.folder])?;
         let repaired = with_bar("repairing", |progress| maintenance::repair(&self.folder, progress))?;
         self.format.print_laid_out(&repaired, repaired_text)?;
         if repaired.problems.is_empty() {
@@ -142,6 +144,7 @@ struct ExportResult {
 
 impl Export {
     fn run(self) -> Result<()> {
+        check(&[&self.folder])?;
         let tasks = maintenance::tasks(&self.folder).map_err(CliError::failed)?;
         let task = choose(&tasks, self.task.as_deref().unwrap_or_default(), "tasks", "--task")?;
         let layout = if self.parquet { Layout::Parquet } else { Layout::Plain };
@@ -204,6 +207,7 @@ pub(super) struct Restore {
 
 impl Restore {
     fn run(self) -> Result<()> {
+        check(&[&self.folder])?;
         let deleted = maintenance::deleted(&self.folder).map_err(CliError::failed)?;
         let mut tasks: Vec<TaskDigest> = deleted.into_iter().map(|(task, _)| task).collect();
         tasks.sort();
@@ -270,6 +274,7 @@ impl Merge {
     }
 
     fn run(self) -> Result<()> {
+        check(&self.folders.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         self.check()?;
         let tasks = with_bar("merging", |progress| maintenance::merge(&self.folders, &self.into, progress))?;
         tasks.iter().try_for_each(|task| self.audit.note("store-merge", &task.task, task.added))?;
@@ -297,6 +302,14 @@ impl Audit {
         let (task, reports) = (Some(task), Some(reports));
         let line = AuditLine { action, outcome: "done", role: "operator", task, reports, ..AuditLine::default() };
         AuditLog::at(Some(path.clone())).write(&line).in_file(path)
+    }
+}
+
+/// Refuses what is no folder, before it is looked for what it holds.
+fn check(folders: &[&Path]) -> Result<()> {
+    match folders.iter().find(|folder| !folder.is_dir()) {
+        Some(folder) => Err(CliError::file(folder, "there is no such folder: give that of `ldp-pca serve --data`")),
+        None => Ok(()),
     }
 }
 

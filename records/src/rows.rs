@@ -97,13 +97,15 @@ pub struct TextOptions {
 pub struct Problem {
     /// The line, where it is of one.
     pub line: Option<u64>,
+    /// Whether the options do not go together, whatever the file holds.
+    pub of_options: bool,
     /// What is wrong, and the remedy.
     pub what: String,
 }
 
 impl Problem {
     fn at(line: u64, what: &dyn Display) -> Self {
-        Self { line: Some(line), what: what.to_string() }
+        Self { line: Some(line), of_options: false, what: what.to_string() }
     }
 }
 
@@ -158,16 +160,14 @@ impl<R: Read> TextRows<R> {
         }
         let may_be_header = |fields: &[&str]| header != Header::No && (header == Header::Yes || is_header(fields));
         let separator = match options.separator {
-            Some(separator) => separator,
+            Some(separator) => Ok(separator),
             None if by_header => {
-                let is_header = (header == Header::Yes).then_some(&is_header);
-                separator::of_header(name, &start, is_header, names).map_err(|what| Problem { line: None, what })?
+                separator::of_header(name, &start, (header == Header::Yes).then_some(&is_header), names)
             }
-            None => {
-                let whole = (start.len() as u64) < START;
-                separator::of(name, &start, whole, may_be_header, names).map_err(|what| Problem { line: None, what })?
-            }
+            None => separator::of(name, &start, (start.len() as u64) < START, may_be_header, names),
         };
+        let of_options = by_header && header == Header::No;
+        let separator = separator.map_err(|what| Problem { line: None, of_options, what })?;
         let notation = Notation { decimal_comma, separator, forms, names };
         let mut lines = Lines::new(start, rest, separator);
         let mut first = ByteRecord::new();

@@ -86,18 +86,25 @@ pub(crate) fn of_header(
         return Err(format!("without a header only {option} may say what separates the cells of records: name it"));
     };
     let start = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start);
-    let splits = |place: &usize| {
-        let cells = first_cells(start, *place).filter(|cells| cells.len() > 1);
-        cells.is_some_and(|cells| is_header(&cells.iter().map(str::trim).collect::<Vec<_>>()))
-    };
+    let is_header = |cells: &StringRecord| is_header(&cells.iter().map(str::trim).collect::<Vec<_>>());
+    let splits = |place: &usize| first_cells(start, *place).is_some_and(|cells| cells.len() > 1 && is_header(&cells));
     let found: Vec<usize> = (0..KNOWN.len()).filter(splits).collect();
     match found[..] {
-        [] => Ok(b','),
+        [] if first_cells(start, 0).is_some_and(|cells| is_header(&cells)) => Ok(b','),
+        // It is no header by any of them. The message is clearer with its own.
+        [] => Ok(only_separator(start).unwrap_or(b',')),
         [only] => Ok(KNOWN[only]),
         _ => {
             Err(format!("more than one separator makes its first line a header: name the one with {}", names.separator))
         }
     }
+}
+
+/// The separator of the first line, where it has one of them alone.
+fn only_separator(start: &[u8]) -> Option<u8> {
+    let first = counts(start, true).first().copied()?;
+    let mut there = KNOWN.into_iter().zip(first).filter(|(_, count)| *count > 0);
+    there.next().filter(|_| there.next().is_none()).map(|(separator, _)| separator)
 }
 
 /// The cells of the first line that is not empty.

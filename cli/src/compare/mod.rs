@@ -20,7 +20,7 @@ use super::error::{CliError, InFile as _, Result};
 use super::files;
 use super::output::{Format, bar, grouped, note, spinner};
 use super::parallel::on_all_cores;
-use super::parameters;
+use super::parameters::{self, Epsilons};
 use super::plot::{self, MethodsFigure};
 use super::randomize::no_records;
 use super::records::{self, Counts, Reading};
@@ -46,12 +46,11 @@ pub(super) struct Compare {
     /// Privacy parameter epsilon; several, separated by commas
     #[arg(
         long,
-        value_parser = parameters::epsilon,
-        value_delimiter = ',',
+        value_parser = parameters::epsilons,
         required_unless_present = "standard",
         allow_hyphen_values = true
     )]
-    epsilon: Vec<Epsilon>,
+    epsilon: Vec<Epsilons>,
     /// How records are brought into the unit ball: unit-norm, or clip:R with a radius R
     #[arg(long, value_parser = parameters::bounding, default_value = "unit-norm")]
     bounding: Bounding,
@@ -123,9 +122,13 @@ impl Compare {
     fn own(&self, path: &Path, rank: Rank) -> Result<CompareResult> {
         let started = Instant::now();
         note("note: these figures are computed from the records themselves, and are not private");
+        let epsilons: Vec<Epsilon> = self.epsilon.iter().flat_map(|Epsilons(several)| several).copied().collect();
+        if let [one, other] = epsilons[..] {
+            note(format_args!("note: {one} and {other} are two epsilons; a decimal has a point, as in 1.5"));
+        }
         let (sample, counts) = self.sample(path)?;
         rank.check(sample.dimension()).map_err(CliError::usage)?;
-        let mut result = self.setting.compare(&sample, rank, &self.epsilon)?;
+        let mut result = self.setting.compare(&sample, rank, &epsilons)?;
         result.records = RecordsResult {
             bounding: Some(self.bounding),
             records: counts.records,

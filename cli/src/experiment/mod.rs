@@ -146,8 +146,7 @@ impl Run {
         let everything = all();
         for name in self.names.iter().filter(|name| *name != "all") {
             if !everything.iter().any(|experiment| experiment.name() == name) {
-                let known: Vec<&str> = everything.iter().map(|experiment| experiment.name()).collect();
-                let problem = format!("there is no experiment '{name}': give all, or some of {}", known.join(", "));
+                let problem = format!("there is no experiment '{name}': `ldp-pca experiment list` shows them");
                 return Err(CliError::Usage(problem));
             }
         }

@@ -5,6 +5,7 @@ use ldp_pca::recovery::{HeldOutUse, PenaltyChoice};
 
 use crate::parameters;
 use crate::solver::SolverArguments;
+use crate::usage::no_number;
 
 /// The method of components that are not asked to be sparse.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -54,7 +55,9 @@ fn penalty_choice(text: &str) -> Result<PenaltyChoice, String> {
         "auto" => Ok(PenaltyChoice::default()),
         "cv" => Ok(PenaltyChoice::cross_validated()),
         _ => match parameters::penalty(text) {
-            Err(_) if text.parse::<f64>().is_err() => Err(format!("'{text}' is neither auto, nor cv, nor a number")),
+            Err(_) if text.parse::<f64>().is_err() => {
+                Err(no_number(text).replacen("is not a number", "is neither auto, nor cv, nor a number", 1))
+            }
             parsed => parsed.map(PenaltyChoice::Value),
         },
     }

@@ -13,10 +13,10 @@ use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::Bounding;
 use ldp_pca::report::report_bytes;
 use ldp_pca::schema::{Column, ColumnKind};
-use ldp_pca::task::{Folds, Task, TaskError};
+use ldp_pca::task::{Folds, Task};
 use serde::Serialize;
 
-use crate::error::{CliError, Result};
+use crate::error::Result;
 use crate::files;
 use crate::hostile::per_report;
 use crate::output::{Format, wrote};
@@ -190,19 +190,14 @@ impl New {
     fn run(self) -> Result<()> {
         let schema = files::schema(&self.schema)?;
         let folds = match self.folds {
-            Some(folds) => Folds::new(folds).map_err(|error| CliError::Usage(error.to_string()))?,
+            Some(folds) => Folds::new(folds)?,
             None => Folds::usual(schema.dimension()),
         };
         let spec = self.mechanism.spec()?;
-        let task = Task::new(schema, self.bounding, spec, folds)
-            .and_then(|task| match self.centre {
-                Some(centring) => task.with_centring(centring),
-                None => Ok(task),
-            })
-            .map_err(|error| match error {
-                TaskError::Mechanism(problem) => CliError::wrong_mechanism(problem),
-                other => other.into(),
-            })?;
+        let mut task = Task::new(schema, self.bounding, spec, folds)?;
+        if let Some(centring) = self.centre {
+            task = task.with_centring(centring)?;
+        }
         writing::write(&self.output, format!("{}\n", task.to_json()).as_bytes())?;
         warn_of(&task.guarantee());
         let (hint, output) = (hint(&task), self.output);

@@ -4,43 +4,28 @@ mod system;
 
 use core::any::TypeId;
 use core::fmt::{self, Display};
-use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{BufWriter, ErrorKind, IsTerminal as _, Read as _, Write};
+use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::builder::{PathBufValueParser, TypedValueParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use ldp_pca::task::MAX_TASK_BYTES;
 use nalgebra::DMatrix;
 use npyz::WriterBuilder as _;
-use serde::de::IgnoredAny;
 use serde::{Serialize, Serializer};
 use tempfile::TempPath;
 
-use super::error::{CliError, InFile as _, Result};
+use super::error::{CliError, InFile as _, Result, system_words};
 use super::files::is_standard;
+pub(super) use super::kind::Kind;
 use super::output;
-
-/// What a file holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Task,
-    Schema,
-    Reports,
-    Aggregate,
-    /// NPY.
-    Matrix,
-    /// CSV, JSON or SVG, or anything else.
-    Text,
-}
 
 impl Kind {
     /// Nothing replaces such a file unasked. Reports are drawn once, and they are worth nothing without their task.
     fn is_kept(self) -> bool {
-        matches!(self, Self::Task | Self::Schema | Self::Reports)
+        matches!(self, Self::Task | Self::Schema | Self::Reports | Self::Parquet)
     }
 
     fn is_binary(self) -> bool {
@@ -48,38 +33,12 @@ impl Kind {
     }
 
     /// What a message says of an existing file.
-    fn told(self) -> &'static str {
+    fn told(self) -> String {
         match self {
-            Self::Task => " and holds a task",
-            Self::Schema => " and holds a schema",
-            Self::Reports => " and holds reports",
-            Self::Aggregate => " and holds an aggregate",
-            Self::Matrix | Self::Text => "",
+            Self::Task | Self::Schema | Self::Reports | Self::Aggregate => format!(" and holds {}", self.name()),
+            Self::Parquet => " and holds reports or records".to_owned(),
+            _ => String::new(),
         }
-    }
-
-    /// That of an existing file, or `None` where there is no regular file with content.
-    fn of(path: &Path) -> Option<Self> {
-        if !fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0) {
-            return None;
-        }
-        let mut start = vec![];
-        // What cannot be read is not known.
-        let _ = File::open(path).and_then(|file| file.take(MAX_TASK_BYTES as u64 + 1).read_to_end(&mut start));
-        if [b"LDPR", b"PAR1"].iter().any(|magic| start.starts_with(*magic)) {
-            return Some(Self::Reports);
-        }
-        if start.starts_with(b"LDPA") {
-            return Some(Self::Aggregate);
-        }
-        // By their keys, so that documents of other versions are kept too.
-        let document: BTreeMap<String, IgnoredAny> = serde_json::from_slice(&start).unwrap_or_default();
-        let has = |key: &str| document.contains_key(key);
-        Some(match () {
-            () if has("schema") && has("mechanism") => Self::Task,
-            () if has("columns") => Self::Schema,
-            () => Self::Text,
-        })
     }
 }
 
@@ -189,8 +148,9 @@ impl Target {
         if self.is_symlink() && !self.exists() {
             return Err(cannot_write(self, "it is a link to a file that is not there"));
         }
-        fs::metadata(folder_of(self)).map_err(|error| cannot_write(self, error))?;
-        match Kind::of(self) {
+        fs::metadata(folder_of(self))
+            .map_err(|error| cannot_write(self, format!("{}: make the folder first", system_words(&error))))?;
+        match Kind::of_file(self) {
             Some(held) if !force && (held.is_kept() || self.kind.is_kept()) => Err(self.is_taken(held)),
             Some(Kind::Aggregate) if !force && self.kind != Kind::Aggregate => Err(self.is_taken(Kind::Aggregate)),
             _ => Ok(()),

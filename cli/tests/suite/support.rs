@@ -94,7 +94,7 @@ impl Run {
     pub(crate) fn refused(self, code: i32, parts: &[&str]) {
         assert_eq!(self.code, Some(code), "{self:?}");
         assert_eq!(self.stdout, "", "{self:?}");
-        assert!(self.stderr.contains("error:"), "{self:?}");
+        assert!(self.stderr.contains("error:") || self.stderr.contains("{\"error\":"), "{self:?}");
         // Usage errors are wrapped to the width of the terminal.
         let message = words(&self.stderr);
         for part in parts {

@@ -208,7 +208,7 @@ fn a_separator_is_named_where_the_file_does_not_show_it() {
     // The records of a device do not show it at all.
     let device = "randomize both.csv -t task.json -o out.ldpr --force";
     folder.run(device).refused(1, &["both.csv, header:", "--header no with --separator"]);
-    folder.run(&format!("{device} --header no")).refused(1, &["both.csv: without a header", "--separator"]);
+    folder.run(&format!("{device} --header no")).refused(2, &["both.csv: without a header", "--separator"]);
     let parts = ["--separator", "comma, semicolon, tab or one character"];
     folder.run("schema infer both.csv --separator dot").refused(2, &parts);
 }

@@ -106,7 +106,7 @@ fn the_keys_of_recover_are_as_documented() {
 fn penalties_that_cannot_be_chosen_are_refused_with_the_remedy() {
     let single = collected(40, 1);
     let line = "recover a.ldpa -t task.json --rank 1";
-    single.run(&format!("{line} --sparse --penalty cv")).refused(1, &["has 1", "task new --folds 5"]);
+    single.run(&format!("{line} --sparse --penalty cv")).refused(2, &["has 1", "task new --folds 5"]);
     // Forty reports leave some of 64 folds empty.
     collected(40, 64).run(&format!("{line} --sparse --penalty cv")).refused(1, &["of 64", "no reports", "--folds 2"]);
     for (options, part) in [
@@ -223,8 +223,8 @@ fn the_error_is_predicted_and_bounded_by_drawing_the_noise_again() {
     let text = folder.run("recover a.ldpa -t task.json --rank 1 --sparse --bootstrap 40").ok().stdout;
     assert!(text.contains("interval ") && text.contains("stability   "), "{text}");
 
-    folder.run("recover a.ldpa -t task.json --rank 1 --bootstrap 5").refused(1, &["5 replicates", "at least 20"]);
-    folder.run("recover a.ldpa -t task.json --rank 4 --bootstrap 40").refused(1, &["whole space"]);
+    folder.run("recover a.ldpa -t task.json --rank 1 --bootstrap 5").refused(2, &["5 replicates", "at least 20"]);
+    folder.run("recover a.ldpa -t task.json --rank 4 --bootstrap 40").refused(2, &["whole space"]);
     folder.run("task new --schema schema.json --epsilon 4 --centre -o centred.json").ok();
     folder.run("randomize records.csv -t centred.json -o c.ldpr --insecure-seed 5").ok();
     folder.run("aggregate c.ldpr -t centred.json -o c.ldpa").ok();

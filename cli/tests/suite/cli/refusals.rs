@@ -66,7 +66,7 @@ fn no_record_decides_whether_randomize_makes_a_report() {
             assert_eq!(counts["records"], 1, "{header:?} {record:?}");
             folder.write("without.csv", record);
             let run = folder.run("randomize without.csv -t task.json --header no -o without.ldpr --force");
-            run.refused(1, &["without a header only --separator may say what separates the cells"]);
+            run.refused(2, &["without a header only --separator may say what separates the cells"]);
             let line = "randomize without.csv -t task.json -o without.ldpr --force --json --header no --separator";
             let counts = folder.run(&format!("{line} {separator}")).json();
             assert_eq!(counts["records"], 1, "{header:?} {record:?}");
@@ -147,8 +147,8 @@ fn headers_that_do_not_fit_are_refused_by_name() {
         folder.write("bad.csv", format!("{header}\n31,1.80,free,-2\n"));
         folder.run("randomize bad.csv -t task.json -o out.ldpr").refused(1, &["bad.csv, header:", part, "--header no"]);
     }
-    folder.run("schema infer people.csv --ignore salary").refused(1, &["no column 'salary' among its 4"]);
-    folder.run("schema infer people.csv --categorical salary").refused(1, &["'salary'"]);
+    folder.run("schema infer people.csv --ignore salary").refused(2, &["no column 'salary' among its 4"]);
+    folder.run("schema infer people.csv --categorical salary").refused(2, &["'salary'"]);
     folder.write("repeated.csv", "a,a\n1,2\n");
     folder.run("schema infer repeated.csv").refused(1, &["columns 1 and 2", "the same name"]);
     folder.write("nameless.csv", "a,\n1,2\n");
@@ -402,7 +402,7 @@ fn tasks_and_schemas_that_make_no_sense_are_refused() {
         folder.run("aggregate r.ldpr -t bad.json -o out.ldpa").refused(1, &["bad.json", part]);
         folder.run("recover a.ldpa -t bad.json --rank 1").refused(1, &["bad.json", part]);
     }
-    folder.run("randomize people.csv -t schema.json -o out.ldpr").refused(1, &["schema.json", "version"]);
+    folder.run("randomize people.csv -t schema.json -o out.ldpr").refused(1, &["schema.json", "a schema, not a task"]);
     folder.run("task new --schema task.json --epsilon 1 -o t.json").refused(1, &["task.json"]);
     folder.run("task new --schema people.csv --epsilon 1 -o t.json").refused(1, &["people.csv"]);
     for name in ["t.json", "out.ldpr", "out.ldpa"] {
@@ -509,14 +509,14 @@ fn matrices_that_cannot_be_read_are_refused_with_the_remedy() {
         folder.run(&format!("solve {name}.npy --rank 1 --penalty 0.1 -o x.npy")).refused(1, &[name, part]);
     }
     folder.write("whole.npy", &whole);
-    folder.run("solve whole.npy --rank 3 --penalty 0.1").refused(1, &["whole.npy", "rank 3 exceeds the dimension 2"]);
+    folder.run("solve whole.npy --rank 3 --penalty 0.1").refused(2, &["rank 3 exceeds the dimension 2"]);
     folder.run("solve whole.npy --rank 0 --penalty 0.1").refused(2, &["rank 0"]);
     folder.run("solve whole.npy --rank 1 --penalty -0.1").refused(2, &["penalty -0.1"]);
     folder.run("solve whole.npy --rank 1 --penalty x").refused(2, &["'x' is not a number"]);
     for tolerance in ["-1", "nan"] {
         folder
             .run(&format!("solve whole.npy --rank 1 --penalty 0.1 --tolerance {tolerance}"))
-            .refused(1, &["tolerance"]);
+            .refused(2, &["tolerance"]);
     }
     assert!(!folder.path("x.npy").exists() && !folder.path("out").exists());
 }

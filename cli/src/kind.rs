@@ -1,0 +1,218 @@
+//! What a file holds, by its content, and what to say where a command needs something else.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::Path;
+
+use ldp_pca::task::MAX_TASK_BYTES;
+use serde::de::IgnoredAny;
+
+use super::error::{CliError, Result};
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Task,
+    Schema,
+    Reports,
+    Aggregate,
+    /// A matrix in NPY.
+    Matrix,
+    /// Parquet, in which `store export` writes reports too.
+    Parquet,
+    Arrow,
+    Gzip,
+    /// An archive, such as a spreadsheet.
+    Zip,
+    /// JSON that is neither a task nor a schema, or is cut.
+    Json,
+    /// CSV or SVG, or any other text.
+    Text,
+    Utf16,
+    Binary,
+    Empty,
+}
+
+impl Kind {
+    /// That of this content, or of its start. A document is one only where all of it is given.
+    pub(super) fn of(content: &[u8]) -> Self {
+        const MAGIC: [(&[u8], Kind); 10] = [
+            (b"LDPR", Kind::Reports),
+            (b"LDPA", Kind::Aggregate),
+            (b"\x93NUMPY", Kind::Matrix),
+            (b"PAR1", Kind::Parquet),
+            (b"ARROW1", Kind::Arrow),
+            (b"\xff\xff\xff\xff", Kind::Arrow),
+            (b"\x1f\x8b", Kind::Gzip),
+            (b"PK\x03\x04", Kind::Zip),
+            (b"\xff\xfe", Kind::Utf16),
+            (b"\xfe\xff", Kind::Utf16),
+        ];
+        if let Some((_, kind)) = MAGIC.iter().find(|(magic, _)| content.starts_with(magic)) {
+            return *kind;
+        }
+        match content.trim_ascii_start() {
+            [] => Self::Empty,
+            // A cell of text may begin so too, but no header goes on like a document.
+            [b'{' | b'[', rest @ ..]
+                if rest.trim_ascii_start().first().is_some_and(|next| b"{[\"}]".contains(next)) =>
+            {
+                Self::of_json(content)
+            }
+            // A letter may be cut at the end of a start.
+            _ if str::from_utf8(content).is_err_and(|error| error.error_len().is_some()) => Self::Binary,
+            _ => Self::Text,
+        }
+    }
+
+    /// By their keys, so that documents of other versions are known too.
+    fn of_json(content: &[u8]) -> Self {
+        let document: BTreeMap<String, IgnoredAny> = serde_json::from_slice(content).unwrap_or_default();
+        let has = |key: &str| document.contains_key(key);
+        match () {
+            () if has("schema") && has("mechanism") => Self::Task,
+            () if has("columns") => Self::Schema,
+            () => Self::Json,
+        }
+    }
+
+    /// That of an existing file, or `None` where there is no regular file with content.
+    pub(super) fn of_file(path: &Path) -> Option<Self> {
+        if !fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0) {
+            return None;
+        }
+        let mut start = vec![];
+        // What cannot be read is not known.
+        let _ = File::open(path).and_then(|file| file.take(MAX_TASK_BYTES as u64 + 1).read_to_end(&mut start));
+        Some(Self::of(&start))
+    }
+
+    /// What a message calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Task => "a task",
+            Self::Schema => "a schema",
+            Self::Reports => "reports",
+            Self::Aggregate => "an aggregate",
+            Self::Matrix => "a matrix in NPY",
+            Self::Parquet => "a Parquet file",
+            Self::Arrow => "an Arrow file",
+            Self::Gzip => "a gzip file",
+            Self::Zip => "a zip or spreadsheet file",
+            Self::Json => "JSON",
+            Self::Text => "text",
+            Self::Utf16 => "text in UTF-16",
+            Self::Binary => "bytes that are not text",
+            Self::Empty => "empty",
+        }
+    }
+}
+
+/// What a command reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Needed {
+    Task,
+    Schema,
+    Aggregate,
+    /// Reports, or sums of them.
+    Reports,
+    Records,
+    Matrix,
+    /// Any file of this project, to look at.
+    Ours,
+}
+
+impl Needed {
+    /// Refuses a file whose content, or its start, is of something else.
+    pub(super) fn check(self, path: &Path, content: &[u8]) -> Result<()> {
+        self.problem(Kind::of(content)).map_or(Ok(()), |problem| Err(CliError::file(path, problem)))
+    }
+
+    /// The problem of a file that holds something else, with the remedy; `None` where only the reader of its format can
+    /// say what is wrong with it.
+    pub(super) fn problem(self, held: Kind) -> Option<String> {
+        use Kind::{Aggregate, Binary, Json, Matrix, Reports, Schema, Task, Text, Zip};
+        let reader_knows = match self {
+            Self::Task => matches!(held, Task | Json),
+            Self::Schema => matches!(held, Schema | Json),
+            Self::Aggregate => held == Aggregate,
+            // Damaged reports begin with anything.
+            Self::Reports => matches!(held, Reports | Aggregate | Binary | Text),
+            // Rows of text have lines, which a message names.
+            Self::Records => !matches!(held, Task | Schema | Json | Reports | Aggregate | Zip),
+            Self::Matrix => held == Matrix,
+            Self::Ours => matches!(held, Task | Schema | Reports | Aggregate),
+        };
+        let (needed, remedy) = match self {
+            Self::Task => ("a task", "give the file that `ldp-pca task new` wrote"),
+            Self::Schema => ("a schema", "give the file that `ldp-pca schema infer` wrote"),
+            Self::Aggregate if held == Reports => ("an aggregate", "sum them first with `ldp-pca aggregate`"),
+            Self::Aggregate => ("an aggregate", "give the file that `ldp-pca aggregate` wrote"),
+            Self::Reports => ("a report or an aggregate", "give what `ldp-pca randomize` or `aggregate` wrote"),
+            Self::Records if held == Zip => ("records", "save the sheet as CSV"),
+            Self::Records => ("records", "give CSV, NPY, Parquet or Arrow"),
+            Self::Matrix => ("a matrix in NPY", "save it with numpy.save"),
+            Self::Ours => ("reports, an aggregate, a task or a schema", "nothing else is shown here"),
+        };
+        match held {
+            _ if reader_knows => None,
+            Kind::Empty => Some(format!("it is empty, and not {needed}: {remedy}")),
+            _ => Some(format!("it holds {}, not {needed}: {remedy}", held.name())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_shows_what_it_is() {
+        let cases: [(&[u8], Kind); 15] = [
+            (b"LDPR\x03", Kind::Reports),
+            (b"LDPA\x01", Kind::Aggregate),
+            (b"\x93NUMPY\x01", Kind::Matrix),
+            (b"PAR1", Kind::Parquet),
+            (b"ARROW1\0\0", Kind::Arrow),
+            (b"PK\x03\x04", Kind::Zip),
+            (b"\xff\xfea\0", Kind::Utf16),
+            (b" {\"version\": 9, \"schema\": {}, \"mechanism\": {}}", Kind::Task),
+            (b"{\"columns\": 1}", Kind::Schema),
+            (b"{\"columns\": ", Kind::Json),
+            (b"[{\"a\": 1}, {\"a\": 2}]", Kind::Json),
+            (b"a,b\n1,2\xc3", Kind::Text),
+            (b"[km],{h}\n1,2\n", Kind::Text),
+            (b"a,\xe9,b\n", Kind::Binary),
+            (b" \r\n", Kind::Empty),
+        ];
+        for (content, kind) in cases {
+            assert_eq!(Kind::of(content), kind, "{content:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_needed_is_no_problem_and_anything_else_has_a_remedy() {
+        use Kind::{Aggregate, Binary, Matrix, Reports, Schema, Task, Text, Zip};
+        let cases = [
+            (Needed::Task, vec![Task, Kind::Json], vec![Schema, Reports, Aggregate, Text, Kind::Empty]),
+            (Needed::Schema, vec![Schema, Kind::Json], vec![Task, Reports, Aggregate, Text, Kind::Utf16]),
+            (Needed::Aggregate, vec![Aggregate], vec![Task, Schema, Reports, Text, Binary]),
+            (Needed::Reports, vec![Reports, Aggregate, Text, Binary], vec![Task, Schema, Matrix, Kind::Gzip]),
+            (
+                Needed::Records,
+                vec![Text, Matrix, Binary, Kind::Parquet],
+                vec![Task, Kind::Json, Reports, Aggregate, Zip],
+            ),
+            (Needed::Matrix, vec![Matrix], vec![Task, Aggregate, Text, Kind::Empty]),
+            (Needed::Ours, vec![Task, Schema, Reports, Aggregate], vec![Matrix, Text, Kind::Json]),
+        ];
+        for (needed, own, others) in cases {
+            assert!(own.into_iter().all(|held| needed.problem(held).is_none()), "{needed:?}");
+            for held in others {
+                let problem = needed.problem(held).unwrap();
+                assert!(problem.contains(held.name()) && problem.contains(": "), "{problem}");
+            }
+        }
+    }
+}

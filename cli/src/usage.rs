@@ -1,0 +1,114 @@
+//! Wrong usage in one line, as all errors are, with the remedy.
+
+use core::error::Error as _;
+use core::net::AddrParseError;
+use core::num::{IntErrorKind, ParseFloatError, ParseIntError};
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// How clap describes the numbers from 1.
+const ANY_NUMBER_BUT_0: &str = " is not in 1..18446744073709551615";
+
+/// What is wrong with the arguments, in one line.
+pub(super) fn line(error: &clap::Error) -> String {
+    let rendered = error.render().to_string();
+    let mut parts = rendered.trim_start_matches("error: ").split("\n\n");
+    let mut lines = parts.next().unwrap_or_default().lines().map(str::trim);
+    let mut text = lines.next().unwrap_or_default().to_owned();
+    if let Some(problem) = not_read(error) {
+        // The words of Rust do not name what was given.
+        let end = text.rfind("': ").map_or(text.len(), |end| end + 1);
+        text = format!("{}: {problem}", &text[..end]);
+    }
+    let details: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    if !details.is_empty() {
+        text += &format!(" {}", details.join(", "));
+    }
+    for tip in parts.flat_map(str::lines).filter_map(|line| line.trim().strip_prefix("tip: ")) {
+        text += &format!("; {tip}");
+    }
+    if matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue) {
+        text
+    } else {
+        format!("{text} (Usage: `{} --help`)", command(error))
+    }
+}
+
+/// The command as it was called, without its arguments.
+fn command(error: &clap::Error) -> String {
+    let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) else { return "ldp-pca".to_owned() };
+    let usage = usage.to_string();
+    let words = usage.split_whitespace().skip_while(|word| *word == "Usage:");
+    words.take_while(|word| !word.starts_with(['<', '[', '-'])).collect::<Vec<_>>().join(" ")
+}
+
+/// The remedy where a parser of Rust's own did not read a value.
+fn not_read(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidValue) else { return None };
+    let source = error.source()?;
+    if source.is::<ParseFloatError>() {
+        return Some(no_number(given));
+    }
+    if source.is::<AddrParseError>() {
+        return Some("give an address and a port, as 127.0.0.1:8080".to_owned());
+    }
+    if source.to_string().ends_with(ANY_NUMBER_BUT_0) {
+        return Some("it must be at least 1".to_owned());
+    }
+    match source.downcast_ref::<ParseIntError>()?.kind() {
+        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => Some("it is out of range".to_owned()),
+        _ => Some(no_whole_number(given)),
+    }
+}
+
+/// That a text is no number, and how it is written as one.
+pub(super) fn no_number(text: &str) -> String {
+    let pointed = text.replace(',', ".");
+    let remedy = if pointed != text && pointed.parse::<f64>().is_ok() {
+        format!(": write {pointed}, with a decimal point")
+    } else {
+        String::new()
+    };
+    format!("'{text}' is not a number{remedy}")
+}
+
+/// The same for a whole number.
+pub(super) fn no_whole_number(text: &str) -> String {
+    let groups: Vec<&str> = text.split([',', '_', '\'']).collect();
+    let grouped = groups.len() > 1 && groups[1..].iter().all(|group| group.len() == 3);
+    let digits = if grouped { groups.concat() } else { text.to_owned() };
+    let whole = digits.parse().ok().filter(|value: &f64| value.fract() == 0.0 && (0.0..1e15).contains(value));
+    let remedy = whole.map_or(String::new(), |value| format!(": write {value}"));
+    format!("'{text}' is not a whole number{remedy}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_as_people_write_them_have_a_remedy() {
+        let cases = [
+            ("1,5", "'1,5' is not a number: write 1.5, with a decimal point"),
+            ("1.5.2", "'1.5.2' is not a number"),
+            ("1,2,3", "'1,2,3' is not a number"),
+            ("two", "'two' is not a number"),
+        ];
+        for (text, problem) in cases {
+            assert_eq!(no_number(text), problem);
+        }
+        let cases = [
+            ("100,000", "'100,000' is not a whole number: write 100000"),
+            ("1_000", "'1_000' is not a whole number: write 1000"),
+            ("1e6", "'1e6' is not a whole number: write 1000000"),
+            ("3.0", "'3.0' is not a whole number: write 3"),
+            ("1,5", "'1,5' is not a whole number"),
+            ("1.5", "'1.5' is not a whole number"),
+            ("-1", "'-1' is not a whole number"),
+            ("inf", "'inf' is not a whole number"),
+        ];
+        for (text, problem) in cases {
+            assert_eq!(no_whole_number(text), problem);
+        }
+    }
+}

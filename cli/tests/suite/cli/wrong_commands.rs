@@ -1,0 +1,106 @@
+//! Wrong commands, and what each says: `wrong-commands.txt` is the table.
+
+use serde_json::Value;
+
+use crate::support::{Folder, PEOPLE, npy, npy_matrix};
+
+/// A command line, and below it the exit code with the message.
+const TABLE: &str = include_str!("wrong-commands.txt");
+
+/// What no message may hold: a value of a record.
+const SECRET: &str = "s3cret";
+
+/// Two lines of a terminal, and the digests of two tasks.
+const MOST: usize = 180 + 128;
+
+/// The rows of the table.
+fn rows() -> Vec<(&'static str, i32, &'static str)> {
+    let text = TABLE.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>();
+    let row = |lines: &[&'static str]| {
+        let [command, said] = lines else { panic!("two lines, not {lines:?}") };
+        let (code, message) = said.split_once(' ').unwrap();
+        (command.strip_prefix("$ ldp-pca ").unwrap(), code.parse().unwrap(), message)
+    };
+    text.split(|line| line.is_empty()).filter(|lines| !lines.is_empty()).map(row).collect()
+}
+
+/// A folder with files of every kind, right ones and wrong ones.
+fn folder() -> Folder {
+    let folder = Folder::with_task();
+    folder.run("task new --schema schema.json --epsilon 3 -o other-task.json").ok();
+    folder.run("randomize people.csv -t task.json -o reports.ldpr --insecure-seed 1").ok();
+    folder.run("aggregate reports.ldpr -t task.json -o sums.ldpa").ok();
+    let records = PEOPLE.split_once('\n').unwrap().1;
+    folder.write("no-header.csv", records);
+    folder.write("other-columns.csv", format!("age,height,plan,points\n{records}"));
+    folder.write("semicolons.csv", format!("age,height,plan,points\n{records}").replace(',', ";"));
+    folder.write("decimal-commas.csv", PEOPLE.replace(',', ";").replace('.', ","));
+    folder.write("text.csv", format!("{PEOPLE}{SECRET},1.7,free,1\n"));
+    folder.write("ragged.csv", format!("{PEOPLE}40,1.7,{SECRET}\n"));
+    folder.write("quote.csv", format!("{PEOPLE}40,1.7,\"{SECRET}\n"));
+    folder.write("latin-1.csv", [PEOPLE.as_bytes(), b"40,1.7,fr\xe9e,1\n"].concat());
+    folder.write(
+        "utf-16.csv",
+        PEOPLE.encode_utf16().flat_map(u16::to_le_bytes).fold(vec![0xff, 0xfe], |mut all, byte| {
+            all.push(byte);
+            all
+        }),
+    );
+    folder.write("twice.csv", format!("age,height,plan,age\n{records}"));
+    folder.write("header.csv", "age,height,plan,score\n");
+    folder.write("records.json", format!("[\n  {{\"age\": 31, \"plan\": \"{SECRET}\"}}\n]\n"));
+    folder.write("empty", "");
+    folder.write("cut.json", &folder.read("task.json")[..100]);
+    folder.write("cut.ldpr", &folder.read("reports.ldpr")[..50]);
+    folder.write("cut.ldpa", &folder.read("sums.ldpa")[..100]);
+    folder.write("sheet.xlsx", "PK\u{3}\u{4} and more");
+    folder.write("2-by-2.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
+    folder.write("1-by-2.npy", npy_matrix(&[&[2.0, 1.0]]));
+    folder.write("vector.npy", npy("<f8", false, "(4,)", &[0; 32]));
+    folder.write("cube.npy", npy("<f8", false, "(2, 2, 2)", &[0; 64]));
+    folder.write("texts.npy", npy("<U4", false, "(1, 2)", &[0; 32]));
+    folder.write("complex.npy", npy("<c16", false, "(1, 2)", &[0; 32]));
+    std::fs::create_dir(folder.path("folder")).unwrap();
+    folder
+}
+
+#[test]
+fn every_wrong_command_says_where_and_what_to_do() {
+    let (folder, rows) = (folder(), rows());
+    assert!(rows.len() >= 60, "{}", rows.len());
+    let before = folder.names();
+    for (command, code, message) in &rows {
+        let run = folder.run(command);
+        let lines: Vec<&str> = run.stderr.lines().collect();
+        let (last, others) = lines.split_last().unwrap();
+        assert_eq!((run.code, *last), (Some(*code), format!("error: {message}").as_str()), "{command}");
+        assert!(others.iter().all(|line| line.starts_with("note: ")), "{run:?}");
+        assert!(run.stdout.is_empty() && !run.stderr.contains(SECRET) && last.chars().count() <= MOST, "{run:?}");
+    }
+    assert_eq!(folder.names(), before);
+}
+
+/// The same errors as documents, of the commands that have them.
+#[test]
+fn every_error_is_one_document_with_json() {
+    let folder = folder();
+    for (command, code, message) in rows() {
+        if ["serve", "ready", "demo", "task types"].iter().any(|name| command.starts_with(name)) {
+            continue;
+        }
+        let run = folder.run(&format!("{command} --json"));
+        let document: Value = serde_json::from_str(run.stderr.lines().last().unwrap()).unwrap();
+        let error = &document["error"];
+        assert_eq!((run.code, run.stdout.as_str()), (Some(code), ""), "{command}");
+        assert_eq!((&error["exit_code"], &error["message"]), (&code.into(), &message.into()), "{command}");
+        let (file, _) = message.split_once([':', ',']).unwrap_or_default();
+        if error["file"].is_string() {
+            assert_eq!(error["file"], file, "{command}");
+        }
+        for part in ["line", "report"] {
+            let place = error[part].as_u64().map(|number| format!("{file}, {part} {number}: "));
+            assert_eq!(place.is_some(), message.starts_with(&format!("{file}, {part} ")), "{command}");
+            assert!(place.is_none_or(|place| message.starts_with(&place)), "{command}");
+        }
+    }
+}
