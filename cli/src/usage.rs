@@ -1,7 +1,6 @@
 //! Wrong usage in one line, as all errors are, with the remedy.
 
 use core::error::Error as _;
-use core::net::AddrParseError;
 use core::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -48,9 +47,6 @@ fn not_read(error: &clap::Error) -> Option<String> {
     let source = error.source()?;
     if source.is::<ParseFloatError>() {
         return Some(no_number(given));
-    }
-    if source.is::<AddrParseError>() {
-        return Some("give an address and a port, as 127.0.0.1:8080".to_owned());
     }
     if source.to_string().ends_with(ANY_NUMBER_BUT_0) {
         return Some("it must be at least 1".to_owned());
