@@ -330,10 +330,13 @@ function collectionOf(options) {
     reports = "randomized",
     seed = 1,
     trial,
+    centring,
+    meanShare,
     ...others
   } = options;
   noOthers(others);
   return {
+    ...aboutOf(centring, meanShare),
     dimension: count("dimension", dimension),
     rank: count("rank", rank, 1),
     signal: number("signal", signal),
@@ -355,13 +358,24 @@ function camelCased(value) {
 }
 
 /** The population, in the module's form. */
-function populationOf({ dimension, signals, bulk, mechanism, ...others }) {
+function populationOf({ dimension, signals, bulk, mechanism, centring, meanShare, ...others }) {
   noOthers(others);
   return {
+    ...aboutOf(centring, meanShare),
     dimension: count("dimension", dimension),
     signals: Array.from(signals ?? [], (signal) => number("signals", signal)),
     bulk: bulk === undefined ? undefined : number("bulk", bulk),
     mechanism: mechanismOf(mechanism),
+  };
+}
+
+/** Whether a task has centring, and the mean of the records, in the module's form. */
+function aboutOf(centring, meanShare) {
+  noOthers(Object(centring), "weight");
+  if (meanShare !== undefined && !centring) throw failure("argument", "there is 'meanShare' without 'centring'");
+  return {
+    centring: centring && { weight: number("weight", centring.weight) },
+    meanShare: meanShare === undefined ? undefined : number("meanShare", meanShare),
   };
 }
 

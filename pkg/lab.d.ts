@@ -259,8 +259,22 @@ export type MechanismInput =
  */
 export function recommendedMechanism(mechanism: MechanismInput): TaskDocument["mechanism"];
 
-/** A population of unit-norm records, given by the eigenvalues of its second-moment matrix, and its mechanism. */
-export interface PopulationInput {
+/** Whether a task has centring, and the mean of the records that it is about. */
+export interface AboutMean {
+  /** The weight of centring, as in a task: components are then those of the covariance. Without it, of second moments. */
+  readonly centring?: { readonly weight: number };
+  /**
+   * With centring, the mean's share of the second moments about zero, at least 0 and below 1: 0 by default. The mean is
+   * orthogonal to the components.
+   */
+  readonly meanShare?: number;
+}
+
+/**
+ * A population of unit-norm records, given by the eigenvalues of its second-moment matrix or, with centring, of its
+ * covariance, as shares of the trace; and its mechanism.
+ */
+export interface PopulationInput extends AboutMean {
   /** d. */
   readonly dimension: number;
   /** The largest eigenvalues, fewer than d. */
@@ -363,6 +377,7 @@ export interface Plan {
   };
   /**
    * Statements of the literature, each in its own trust model and measure: beside the prediction, never mixed with it.
+   * They are about second moments: with centring there are none.
    */
   readonly bounds: readonly PublishedBound[];
 }
@@ -427,7 +442,7 @@ export function population(options: PopulationOptions): { readonly signals: numb
 export type ReportsInput = "randomized" | "drawn";
 
 /** Simulated collections. */
-export interface SimulateOptions extends PopulationOptions {
+export interface SimulateOptions extends PopulationOptions, AboutMean {
   /** The number of records n of each trial, at least 1. */
   readonly records: number;
   /** The mechanism; without it records are not randomized. */
@@ -494,7 +509,7 @@ export function simulate(
 ): Promise<Simulation>;
 
 /** One simulated collection. */
-export interface CollectionOptions extends PopulationOptions {
+export interface CollectionOptions extends PopulationOptions, AboutMean {
   readonly records: number;
   /** The mechanism; without it the estimate is that of the records themselves. */
   readonly mechanism?: MechanismInput;

@@ -8,6 +8,7 @@ macro_rules! documents {
         #[doc = "\
 [Gaussian]: crate::_documentation::gaussian
 [Gaussian module]: crate::mechanism::gaussian
+[about a mean]: crate::_documentation::prediction#about-an-estimated-mean
 [assumptions of Gaussian]: crate::_documentation::gaussian#assumptions
 [assumptions of double-cap]: crate::_documentation::double_cap#assumptions
 [bias]: crate::_documentation::double_cap#how-unbiased-the-estimate-is

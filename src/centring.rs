@@ -59,6 +59,7 @@
 //! are good, may take less: the best w for a mean of length m solves `2 (1 - m^2) w^2 + (1 + 3 m^2) w = m^2`. The noise
 //! of the mean itself is least at w = 1/2.
 
+use nalgebra::DMatrix;
 use serde::Serialize;
 
 use crate::decimal::{self, Decimal};
@@ -110,13 +111,50 @@ impl Centring {
         1.0 / (self.weight * (1.0 - self.weight)).sqrt()
     }
 
+    /// By how much the variance of the noise is larger in the direction of a mean with this squared length, as a
+    /// multiple of that in other directions: `r^2 - 1` of the module's formulas.
+    pub(crate) fn excess(self, mean_norm_squared: f64) -> f64 {
+        mean_norm_squared * (1.0 - self.weight) / self.weight
+    }
+
     /// The factor by which centring magnifies the edge of the noise's spectrum when the mean of the bounded records has
     /// the squared length `mean_norm_squared`.
     pub(crate) fn edge_factor(self, mean_norm_squared: f64) -> f64 {
-        // r^2 - 1 of the module's formula.
-        let excess = mean_norm_squared * (1.0 - self.weight) / self.weight;
+        let excess = self.excess(mean_norm_squared);
         let outlier = if excess <= 1.0 { 1.0 } else { (1.0 + excess) / (2.0 * excess.sqrt()) };
         self.covariance_factor() * outlier
+    }
+
+    /// The deviation of an entry of the covariance, as a root mean square over all of them for a mean of this squared
+    /// length, from that of an entry of the second moments of y and that of an entry of the mean.
+    pub(crate) fn entry_deviation(self, of_moment: f64, of_mean: f64, mean_norm_squared: f64, dimension: usize) -> f64 {
+        let mean_share = 2.0 * mean_norm_squared / dimension as f64;
+        let variance = (self.covariance_factor() * of_moment).powi(2)
+            + mean_share * (self.mean_factor() * of_moment).powi(2)
+            + of_mean.powi(4);
+        variance.sqrt()
+    }
+
+    /// How far an eigenvalue of the covariance moves, at most, where the second moments of y move by a matrix of this
+    /// norm and the mean has this length.
+    ///
+    /// The covariance is `c M - mean mean^T` and a multiple of the identity, M being a block of the second moments.
+    /// Where those move by a matrix of norm p, the mean moves by a vector of length q <= f p, and `mean mean^T` by no
+    /// more than `q (2 |mean| + q)` in norm: c and f are the two factors.
+    pub(crate) fn pull(self, moved: f64, mean_length: f64) -> f64 {
+        let shift = self.mean_factor() * moved;
+        self.covariance_factor() * moved + shift * (2.0 * mean_length + shift)
+    }
+
+    /// The covariance (d × d) and the mean of x from the second moments of y, (d + 1) × (d + 1). Noise with this
+    /// deviation in an entry of the mean makes `mean mean^T` too large by its square, which is added back.
+    pub(crate) fn centre(self, moments: &DMatrix<f64>, mean_deviation: f64) -> (DMatrix<f64>, Vec<f64>) {
+        let dimension = moments.nrows() - 1;
+        let last = moments.column(dimension);
+        let mean: Vec<f64> = last.iter().take(dimension).map(|entry| entry * self.mean_factor()).collect();
+        let mut matrix = moments.view((0, 0), (dimension, dimension)) * self.covariance_factor();
+        add_mean_square(&mut matrix, &mean, mean_deviation, -1.0);
+        (matrix, mean)
     }
 
     /// The record y with d + 1 coordinates, in the unit ball as x is (up to rounding). A record without direction under
@@ -127,6 +165,14 @@ impl Centring {
         let constant = self.weight.sqrt() * f64::from(u8::from(record.has_direction()));
         let coordinates = record.coordinates().iter().map(|&x| share * without_dust(x)).chain([constant]);
         BoundedRecord::from_parts(coordinates.collect(), record.bounding())
+    }
+}
+
+/// Adds `sign (mean mean^T - deviation^2 I)`, the unbiased estimate of `E[x] E[x]^T`, in place: matrices may be large.
+pub(crate) fn add_mean_square(matrix: &mut DMatrix<f64>, mean: &[f64], deviation: f64, sign: f64) {
+    for (index, (mut column, &right)) in matrix.column_iter_mut().zip(mean).enumerate() {
+        column.iter_mut().zip(mean).for_each(|(entry, &left)| *entry += sign * left * right);
+        column[index] -= sign * deviation * deviation;
     }
 }
 

@@ -1,10 +1,10 @@
 //! The covariance estimate from sums of reports, with its known noise level.
 
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
 use crate::aggregate::{Aggregate, AggregateError, FoldSum};
-use crate::centring::Centring;
+use crate::centring::{Centring, add_mean_square};
 use crate::mechanism::{Estimator, Mechanism, Pull};
 use crate::noise_law::NoiseLaw;
 use crate::record::Bounding;
@@ -49,7 +49,7 @@ pub struct Covariance {
     noise_deviation: f64,
     noise_edge: f64,
     noise_factor: f64,
-    noise_law: Option<NoiseLaw>,
+    noise_law: NoiseLaw,
 }
 
 /// An unbiased estimate of the mean of the bounded records, in the units of the encoded features.
@@ -86,6 +86,14 @@ impl Mean {
     #[must_use]
     pub fn noise_deviation(&self) -> f64 {
         self.noise_deviation
+    }
+
+    /// The mean, so shortened that the square of its length is without the bias of the noise.
+    pub(crate) fn without_bias(&self) -> DVector<f64> {
+        let mean = DVector::from_column_slice(&self.values);
+        let square = mean.norm_squared();
+        let noise = self.values.len() as f64 * self.noise_deviation.powi(2);
+        if square > noise { mean * (1.0 - noise / square).sqrt() } else { mean * 0.0 }
     }
 }
 
@@ -167,14 +175,12 @@ impl Covariance {
             noise_deviation: task.mechanism().entry_deviation() / (sum.records() as f64).sqrt(),
             noise_edge: task.mechanism().noise_edge(sum.records()),
             noise_factor: 1.0,
-            noise_law: None,
+            noise_law: NoiseLaw::new(task.mechanism(), task.bounding(), sum.records())
+                .map_err(|_no_records| CovarianceError::Empty)?,
         };
         let bounded = match task.centring() {
             Some(centring) => bounded.centred(centring, task.mechanism()),
-            None => {
-                let law = NoiseLaw::new(task.mechanism(), task.bounding(), sum.records());
-                Self { noise_law: Some(law.map_err(|_no_records| CovarianceError::Empty)?), ..bounded }
-            }
+            None => bounded,
         };
         Ok(bounded.in_units_of(task.bounding()))
     }
@@ -182,30 +188,23 @@ impl Covariance {
     /// The covariance and the mean of x from the second moments of its augmented y (see [`crate::centring`]).
     fn centred(self, centring: Centring, mechanism: &Mechanism) -> Self {
         let dimension = self.matrix.nrows() - 1;
-        let last = self.matrix.column(dimension);
-        let mean = Mean {
-            values: last.iter().take(dimension).map(|entry| entry * centring.mean_factor()).collect(),
-            noise_deviation: centring.mean_factor() * mechanism.deviation_beside(centring.weight())
-                / (self.records as f64).sqrt(),
-        };
-        let mut matrix = self.matrix.remove_row(dimension).remove_column(dimension) * centring.covariance_factor();
-        add_mean(&mut matrix, &mean, -1.0);
+        let deviation = centring.mean_factor() * mechanism.deviation_beside(centring.weight())
+            / (self.records as f64).sqrt();
+        let (matrix, values) = centring.centre(&self.matrix, deviation);
+        let mean = Mean { values, noise_deviation: deviation };
 
         // Noise makes the square of the mean's length too large rather than too small. The mean of bounded records is
         // no longer than 1.
         let squared_length = mean.values.iter().map(|value| value * value).sum::<f64>().min(1.0);
-        let from_moment = centring.covariance_factor() * self.noise_deviation;
-        let from_mean = centring.mean_factor() * self.noise_deviation;
-        let mean_share = 2.0 * squared_length / dimension as f64;
-        let variance = from_moment.powi(2) + mean_share * from_mean.powi(2) + mean.noise_deviation.powi(4);
+        let noise_deviation = centring.entry_deviation(self.noise_deviation, deviation, squared_length, dimension);
         Self {
             matrix,
             records: self.records,
-            noise_deviation: variance.sqrt(),
+            noise_deviation,
             // The correction for the noise in the mean raises all directions but one.
-            noise_edge: self.noise_edge * centring.edge_factor(squared_length) + mean.noise_deviation.powi(2),
-            noise_factor: variance.sqrt() / self.noise_deviation,
-            noise_law: None,
+            noise_edge: self.noise_edge * centring.edge_factor(squared_length) + deviation.powi(2),
+            noise_factor: noise_deviation / self.noise_deviation,
+            noise_law: self.noise_law.about_mean(centring, mean.without_bias().norm_squared().min(1.0)),
             mean: Some(mean),
         }
     }
@@ -235,7 +234,7 @@ impl Covariance {
     pub fn second_moment(&self) -> DMatrix<f64> {
         let mut moment = self.matrix.clone();
         if let Some(mean) = &self.mean {
-            add_mean(&mut moment, mean, 1.0);
+            add_mean_square(&mut moment, &mean.values, mean.noise_deviation, 1.0);
         }
         moment
     }
@@ -278,10 +277,8 @@ impl Covariance {
     /// How far any `hostile` of the reports of `task` can have moved an eigenvalue of [`Covariance::matrix`], by the
     /// statement of [`Pull`].
     ///
-    /// With centring, the matrix is `c M - mean mean^T` and a multiple of the identity, M being the block of the second
-    /// moments that the statement is about. Where those move by a matrix of norm p, the mean moves by a vector of
-    /// length q <= f p, and `mean mean^T` by no more than `q (2 |mean| + q)` in norm: c and f are the factors of the
-    /// centring, and the mean is the one that was estimated.
+    /// With centring the statement is about the second moments of the extended records, and the mean is the one that
+    /// was estimated.
     #[must_use]
     #[doc(hidden)]
     pub fn pull(&self, task: &Task, hostile: u64) -> Pull {
@@ -290,28 +287,17 @@ impl Covariance {
             return bounded.scaled(bounding.covariance_scale());
         };
         let squared_length: f64 = mean.values.iter().map(|value| (value / bounding.length_scale()).powi(2)).sum();
-        bounded.map(|pull| {
-            let shift = centring.mean_factor() * pull;
-            let moved = centring.covariance_factor() * pull + shift * (2.0 * squared_length.sqrt() + shift);
-            // For the roundings of this sum and of the mean's length.
-            moved * bounding.covariance_scale() * (1.0 + 1e-9)
-        })
+        // For the roundings of this sum and of the mean's length.
+        let units = bounding.covariance_scale() * (1.0 + 1e-9);
+        bounded.map(|pull| centring.pull(pull, squared_length.sqrt()) * units)
     }
 
-    /// The law of the estimate's scatter about the truth: to predict its error, denoise it, or draw it again. `None`
-    /// with centring, which adds the noise of the mean.
+    /// The law of the estimate's scatter about the truth: to predict its error, denoise it, or draw it again. With
+    /// centring it is that about the estimated mean.
     #[must_use]
     #[doc(hidden)]
-    pub fn noise_law(&self) -> Option<NoiseLaw> {
+    pub fn noise_law(&self) -> NoiseLaw {
         self.noise_law
-    }
-}
-
-/// Adds `sign (mean mean^T - deviation^2 I)`, the unbiased estimate of `E[x] E[x]^T`, in place: matrices may be large.
-fn add_mean(matrix: &mut DMatrix<f64>, mean: &Mean, sign: f64) {
-    for (index, (mut column, &right)) in matrix.column_iter_mut().zip(&mean.values).enumerate() {
-        column.iter_mut().zip(&mean.values).for_each(|(entry, &left)| *entry += sign * left * right);
-        column[index] -= sign * mean.noise_deviation * mean.noise_deviation;
     }
 }
 
@@ -419,7 +405,8 @@ mod tests {
                             "{mechanism} {records} {share} {printed} {expected}"
                         );
                     }
-                    assert_eq!((estimate.records(), estimate.noise_law()), (records, None));
+                    let law = estimate.noise_law();
+                    assert_eq!((estimate.records(), law.records(), law.dimension()), (records, records, 3));
                 }
             }
             assert!(short >= 5 && long >= 5, "{short} {long}");
@@ -429,7 +416,7 @@ mod tests {
             assert!((estimate.noise_deviation() / (9.0 * deviation) - 1.0).abs() < 1e-12);
             assert!((estimate.noise_edge() / (9.0 * plain.mechanism().noise_edge(20)) - 1.0).abs() < 1e-12);
             assert_eq!((estimate.noise_factor(), estimate.mean()), (1.0, None));
-            assert_eq!(estimate.noise_law().unwrap().records(), 20);
+            assert_eq!(estimate.noise_law().records(), 20);
         }
     }
 
@@ -522,7 +509,7 @@ mod tests {
                     continue;
                 };
                 let scale = RADIUS / (WEIGHT * (1.0 - WEIGHT)).sqrt();
-                let values = nalgebra::DVector::from_row_slice(mean.values());
+                let values = DVector::from_row_slice(mean.values());
                 let last = debiased.view((0, 3), (3, 1)) * scale;
                 assert!((&values - last).norm() < 1e-12 * values.norm());
                 let square = &values * values.transpose() - DMatrix::identity(3, 3) * mean.noise_deviation().powi(2);

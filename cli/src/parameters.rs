@@ -117,8 +117,33 @@ pub(super) fn bounding(text: &str) -> core::result::Result<Bounding, String> {
 }
 
 /// Parses the weight of centring.
-pub(super) fn centring(text: &str) -> core::result::Result<Centring, String> {
+fn centring(text: &str) -> core::result::Result<Centring, String> {
     Centring::new(number(text)?).map_err(|error| error.to_string())
+}
+
+/// Whether a task has centring.
+#[derive(Args, Clone, Copy)]
+pub(super) struct CentringArgument {
+    /// Estimate the mean too, with this weight, and the covariance about it [default weight: 0.25]
+    #[arg(long, value_name = "WEIGHT", value_parser = centring, num_args = 0..=1)]
+    #[arg(default_missing_value = "0.25", allow_negative_numbers = true)]
+    pub(super) centre: Option<Centring>,
+}
+
+/// Whether a planned task has centring, and the mean of the records it is planned for.
+#[derive(Args, Clone, Copy)]
+pub(super) struct PopulationMean {
+    #[command(flatten)]
+    pub(super) centring: CentringArgument,
+    /// The mean's share of the records' second moments, 0 to 1: their mean is orthogonal to the components [default: 0]
+    #[arg(long, value_name = "SHARE", requires = "centre", allow_negative_numbers = true)]
+    mean_share: Option<f64>,
+}
+
+impl PopulationMean {
+    pub(super) fn share(&self) -> f64 {
+        self.mean_share.unwrap_or(0.0)
+    }
 }
 
 /// A mechanism's name for clap, with its description.

@@ -20,13 +20,14 @@ use super::choice::{Choice, one_of};
 use super::error::{CliError, Result};
 use super::output::{Format, bar, grouped};
 use super::parallel::on_all_cores;
-use super::parameters::{self, MechanismParameters};
+use super::parameters::{self, MechanismParameters, PopulationMean};
 
 /// Measure the error to expect, on synthetic records
 ///
 /// Draws unit-norm records of the spiked model (g + sqrt(signal) V f, normalised), randomizes every one, sums the
 /// reports, recovers the components and compares them with V. The error ||sin Theta||_F^2 is 0 for the same subspace
-/// and k (1 - k/d) for a random one. The model has mean 0, and its tasks no centring.
+/// and k (1 - k/d) for a random one. The model has mean 0; with --mean-share its records are on a smaller sphere about a
+/// mean that is orthogonal to the components.
 #[derive(Args)]
 pub(super) struct Simulate {
     /// How records are randomized; gaussian-paper works at any epsilon here, and its true guarantee is printed
@@ -58,6 +59,8 @@ pub(super) struct Simulate {
     /// Number of features that the components use [default: all]
     #[arg(long)]
     sparsity: Option<usize>,
+    #[command(flatten)]
+    mean: PopulationMean,
     /// How components are recovered; several methods, separated by commas, see the same reports
     #[arg(long, value_enum, value_delimiter = ',', default_value = "pca")]
     method: Vec<MethodName>,
@@ -200,7 +203,8 @@ impl Simulate {
         let epsilon =
             self.epsilon.ok_or_else(|| CliError::Usage("--epsilon is missing: 0.5 to 8 are common".into()))?;
         let family = self.parameters.family(name)?;
-        let mechanism = family.build(epsilon, self.dimension, Bounding::UnitNorm)?;
+        let coordinates = self.dimension + usize::from(self.mean.centring.centre.is_some());
+        let mechanism = family.build(epsilon, coordinates, Bounding::UnitNorm)?;
         Ok((Some(mechanism), family.printed_delta()))
     }
 
@@ -216,8 +220,9 @@ impl Simulate {
             let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
             rng.set_stream(trial as u64);
             let population = SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng)?;
-            let (records, rank) = (self.records, self.rank);
-            let trial = Trial { population: &population, mechanisms, records, rank, reports: self.reports };
+            let population = population.with_mean_share(self.mean.share(), &mut rng)?;
+            let (records, rank, reports, centring) = (self.records, self.rank, self.reports, self.mean.centring.centre);
+            let trial = Trial { population: &population, mechanisms, records, rank, reports, centring };
             trial.run(&methods, &mut rng, |count| progress.inc(count))
         })
     }

@@ -274,8 +274,8 @@ impl Merge {
     }
 
     fn run(self) -> Result<()> {
-        check(&self.folders.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         self.check()?;
+        check(&self.folders.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         let tasks = with_bar("merging", |progress| maintenance::merge(&self.folders, &self.into, progress))?;
         tasks.iter().try_for_each(|task| self.audit.note("store-merge", &task.task, task.added))?;
         self.format.print_laid_out(&MergeResult { tasks }, |result| {

@@ -214,7 +214,8 @@ impl Asked {
     /// Second moments drawn from their law.
     fn moments(&self, population: &SpikedModel, rng: &mut ChaCha12Rng) -> Result<Sample, JsValue> {
         let (records, rank) = (self.count, self.rank);
-        let trial = simulation::Trial { population, mechanisms: &[], records, rank, reports: Reports::Drawn };
+        let (reports, centring) = (Reports::Drawn, None);
+        let trial = simulation::Trial { population, mechanisms: &[], records, rank, reports, centring };
         let moments = trial.collect(rng, |_| {}).map_err(thrown)?.second_moment;
         Sample::from_second_moment(moments, records, 1.0).map_err(thrown)
     }

@@ -1,7 +1,11 @@
 //! Mechanisms by their names in options.
 
+#[cfg(feature = "lab")]
+use ldp_pca::centring::Centring;
 use ldp_pca::mechanism::{Mechanism, MechanismFamily, MechanismOptionError, MechanismOptions};
 use ldp_pca::record::Bounding;
+#[cfg(feature = "lab")]
+use serde::Deserialize;
 use wasm_bindgen::prelude::JsValue;
 #[cfg(feature = "lab")]
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -21,6 +25,22 @@ pub(crate) fn family(mechanism: &MechanismOptions) -> Result<MechanismFamily, Js
         };
         failure("argument", &problem)
     })
+}
+
+/// The centring of a task, as its document has it.
+#[cfg(feature = "lab")]
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CentringOptions {
+    weight: f64,
+}
+
+/// The centring that is asked for, and the number of coordinates that are then randomized.
+#[cfg(feature = "lab")]
+pub(crate) fn centring(options: Option<CentringOptions>, dimension: usize) -> Result<(Option<Centring>, usize), JsValue> {
+    let centring = options.map(|CentringOptions { weight }| Centring::new(weight)).transpose();
+    let centring = centring.map_err(|error| failure("argument", &error))?;
+    Ok((centring, dimension + usize::from(centring.is_some())))
 }
 
 /// The mechanism for unit-norm records of `dimension` features.

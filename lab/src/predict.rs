@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
 use crate::crossing::{object, read, thrown};
-use crate::mechanism::{build, family};
+use crate::mechanism::{CentringOptions, build, centring, family};
 use ldp_pca::mechanism::MechanismOptions;
 use ldp_pca::noise_law::NoiseLaw;
 use ldp_pca::prediction::{Planner, Question, Spectrum, predict};
@@ -20,6 +20,8 @@ struct Population {
     signals: Vec<f64>,
     bulk: Option<f64>,
     mechanism: MechanismOptions,
+    centring: Option<CentringOptions>,
+    mean_share: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -44,6 +46,7 @@ impl Population {
             Some(bulk) => Spectrum::new(self.dimension, self.signals, bulk),
             None => Spectrum::of_unit_trace(self.dimension, self.signals),
         }
+        .and_then(|spectrum| spectrum.with_mean_share(self.mean_share.unwrap_or(0.0)))
         .map_err(thrown)
     }
 }
@@ -52,8 +55,10 @@ impl Population {
 #[wasm_bindgen(js_name = predict)]
 pub fn predict_population(population: JsValue, rank: usize, records: f64) -> Result<JsValue, JsValue> {
     let population: Population = read(population)?;
-    let mechanism = build(&population.mechanism, population.dimension)?;
+    let (centring, coordinates) = centring(population.centring, population.dimension)?;
+    let mechanism = build(&population.mechanism, coordinates)?;
     let law = NoiseLaw::new(&mechanism, Bounding::UnitNorm, records as u64).map_err(thrown)?;
+    let law = centring.map_or(law, |centring| law.about_mean(centring, population.mean_share.unwrap_or(0.0)));
     let rank = Rank::new(rank).map_err(thrown)?;
     object(&predict(&population.spectrum()?, rank, &law).map_err(thrown)?)
 }
@@ -64,8 +69,9 @@ pub fn plan_population(population: JsValue, options: JsValue) -> Result<JsValue,
     let population: Population = read(population)?;
     let wanted: PlanOptions = read(options)?;
     let mechanism = population.mechanism;
+    let (centring, _) = centring(population.centring, population.dimension)?;
     let planner = Planner::new(population.spectrum()?, wanted.rank, family(&mechanism)?, Bounding::UnitNorm);
-    plan(&planner.map_err(thrown)?, mechanism.epsilon, mechanism.delta.unwrap_or(Delta::USUAL), &wanted)
+    plan(&planner.map_err(thrown)?.with_centring(centring), mechanism.epsilon, mechanism.delta.unwrap_or(Delta::USUAL), &wanted)
 }
 
 #[wasm_bindgen]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::crossing::{failure, matrix, object, read, thrown};
-use crate::mechanism::build;
+use crate::mechanism::{CentringOptions, build, centring};
 use crate::recover::{PathOptions, Watch, solve_path};
 use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismOptions};
 use ldp_pca::privacy::Guarantee;
@@ -29,6 +29,8 @@ struct CollectionOptions {
     sparsity: Option<usize>,
     records: u64,
     mechanisms: Vec<MechanismOptions>,
+    centring: Option<CentringOptions>,
+    mean_share: Option<f64>,
     reports: ReportsName,
     seed: u64,
     trial: u32,
@@ -115,7 +117,8 @@ struct ProjectionFacts {
 
 impl CollectionOptions {
     fn mechanisms(&self) -> Result<Vec<Mechanism>, JsValue> {
-        self.mechanisms.iter().map(|mechanism| build(mechanism, self.dimension)).collect()
+        let (_, coordinates) = centring(self.centring, self.dimension)?;
+        self.mechanisms.iter().map(|mechanism| build(mechanism, coordinates)).collect()
     }
 
     /// Draws the population and returns the trial and its randomness, the same as in the command line's `simulate`.
@@ -126,14 +129,16 @@ impl CollectionOptions {
     ) -> Result<T, JsValue> {
         let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
         rng.set_stream(self.trial.into());
-        let population =
-            SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng).map_err(thrown)?;
+        let (centring, _) = centring(self.centring, self.dimension)?;
+        let population = SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng)
+            .and_then(|population| population.with_mean_share(self.mean_share.unwrap_or(0.0), &mut rng))
+            .map_err(thrown)?;
         let reports = match self.reports {
             ReportsName::Randomized => Reports::Randomized,
             ReportsName::Drawn => Reports::Drawn,
         };
         let (records, rank) = (self.records, self.rank);
-        work(&Trial { population: &population, mechanisms, records, rank, reports }, &mut rng)
+        work(&Trial { population: &population, mechanisms, records, rank, reports, centring }, &mut rng)
     }
 }
 

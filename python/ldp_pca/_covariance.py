@@ -109,7 +109,8 @@ def covariance(aggregate: Aggregate, *, fold: int | None = None, denoise: str = 
     Raises
     ------
     RecoveryError
-        Without reports, for a fold that does not exist, and for shrinking with centring, whose noise has no law.
+        Without reports, for a fold that does not exist, and for shrinking with centring, whose noise is not
+        the same in all directions.
     """
     found = _covariance(aggregate, fold, denoise)
     found["mean"] = mean_of(found["mean"])

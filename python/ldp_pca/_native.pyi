@@ -178,6 +178,8 @@ def _plan(
     target: float | None,
     shuffled: float | None,
     sparsity: int | None,
+    centring: bool | float | None,
+    mean_share: float | None,
 ) -> dict[str, Any]: ...
 def _recover(
     aggregate: Aggregate,

@@ -52,7 +52,7 @@ class Plan:
     dimension, rank : int
         Features, and components.
     signals : ndarray
-        The eigenvalues above the bulk.
+        The eigenvalues above the bulk, of the covariance with centring.
     bulk : float
         Every other eigenvalue.
     epsilon : float
@@ -110,6 +110,8 @@ def plan(
     target: float | None = None,
     shuffled: float | None = None,
     sparsity: int | None = None,
+    centring: bool | float | None = None,
+    mean_share: float | None = None,
 ) -> Plan:
     """Predict how many users it takes, and the error they give. Nothing is simulated.
 
@@ -139,6 +141,11 @@ def plan(
         Also plan for reports that somebody trusted shuffles before anybody sees them, with this delta of the batch.
     sparsity : int, optional
         The number of features that the components use, for published rates.
+    centring : bool or float, optional
+        As of `Task`. The spectrum is then that of the covariance, in shares of the variance about the mean.
+    mean_share : float, optional
+        With centring, the mean's share of the second moments about zero, at least 0 and below 1: zero by default. The
+        mean is assumed to be orthogonal to the components.
 
     Returns
     -------
@@ -151,6 +158,7 @@ def plan(
     """
     if aggregate is not None:
         given = {"bulk": bulk, "delta": delta, "candidates": candidates, "cap": cap}
+        given.update(centring=centring, mean_share=mean_share)
         stated = [name for name, value in given.items() if value is not None]
         stated += ["mechanism"] if mechanism != "double-cap" else []
         if stated:
@@ -170,6 +178,8 @@ def plan(
         target,
         shuffled,
         sparsity,
+        centring,
+        mean_share,
     )
     found["predicted"] = prediction_of(found["predicted"])
     if found["shuffled"] is not None:

@@ -212,7 +212,7 @@ class Recovery(_Comparable):
         Where it was asked for, per penalty, largest first: ``penalty``, ``status``, ``support``, ``objective``,
         ``relative_gap``, ``iterations``, ``eigenvalues``.
     predicted : Prediction or None
-        The error to expect of plain components; None with centring and above 2,000 features.
+        The error to expect of plain components; None above 2,000 features.
     confidence : Confidence or None
         Where a bootstrap was asked for.
     unfinished : list of dict
@@ -316,8 +316,7 @@ def recover(
     Raises
     ------
     RecoveryError
-        Without reports, for a rank or penalty that makes no sense, for cross-validation without folds, and for a
-        bootstrap with centring.
+        Without reports, for a rank or penalty that makes no sense, and for cross-validation without folds.
     """
     given = {"penalty": None if penalty == "auto" else penalty, "tolerance": tolerance}
     given.update(max_iterations=max_iterations, path=path, baselines=baselines or None)

@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 use crate::aggregate::Aggregate;
 use crate::error::{PlanError, raised};
 use crate::recovery::describe_prediction;
-use crate::task::family;
+use crate::task::{centring_of, family};
 
 /// The setting of a plan.
 struct Setting {
@@ -42,6 +42,8 @@ pub(crate) fn _plan<'py>(
     target: Option<f64>,
     shuffled: Option<f64>,
     sparsity: Option<usize>,
+    centring: Option<&Bound<'py, PyAny>>,
+    mean_share: Option<f64>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let rank = Rank::new(rank).map_err(raised)?;
     for (name, count) in [("records", records), ("sparsity", sparsity.map(|count| count as u64))] {
@@ -53,8 +55,13 @@ pub(crate) fn _plan<'py>(
         (Some(aggregate), None, None, None) => py.detach(|| of_aggregate(aggregate.get(), rank))?,
         (None, Some(dimension), Some(signals), Some(epsilon)) => {
             let family = family(mechanism, delta, candidates, cap)?;
-            let spectrum = stated(dimension, signals, bulk)?;
+            let centring = centring.map(centring_of).transpose()?.flatten();
+            if centring.is_none() && mean_share.is_some() {
+                return Err(PlanError::new_err("mean_share without centring: components about zero have no mean beside"));
+            }
+            let spectrum = stated(dimension, signals, bulk)?.with_mean_share(mean_share.unwrap_or(0.0)).map_err(raised)?;
             let planner = Planner::new(spectrum, rank, family, Bounding::UnitNorm).map_err(raised)?;
+            let planner = planner.with_centring(centring);
             let delta = delta.map_or(Ok(Delta::USUAL), Delta::new).map_err(raised)?;
             Setting { planner, epsilon: Epsilon::new(epsilon).map_err(raised)?, delta }
         }

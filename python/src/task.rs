@@ -267,7 +267,7 @@ fn bounding_of(bounding: &Bound<'_, PyAny>) -> PyResult<Bounding> {
 }
 
 /// `True` for the default weight, `False` for none, or the weight.
-fn centring_of(centring: &Bound<'_, PyAny>) -> PyResult<Option<Centring>> {
+pub(crate) fn centring_of(centring: &Bound<'_, PyAny>) -> PyResult<Option<Centring>> {
     match centring.extract::<bool>() {
         Ok(wanted) => Ok(wanted.then(Centring::default)),
         Err(_) => {

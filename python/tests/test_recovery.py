@@ -168,9 +168,13 @@ def test_centring_estimates_the_mean(command, records: np.ndarray, tmp_path: Pat
     assert np.abs(mean.values - [1, 0, 0, 0, 0, 0, 0, 2]).max() < 5 * mean.noise_deviation
     assert recovery.predicted is None
     assert covariance(aggregate).mean is not None
-    for refused in (lambda: recover(aggregate, 2, bootstrap=50), lambda: covariance(aggregate, denoise="operator")):
-        with pytest.raises(RecoveryError, match="centring"):
-            refused()
+    assert recovery.predicted is not None
+    same(recovery.predicted.sin_theta_squared, answer["predicted"]["sin_theta_squared"])
+    confidence = recover(aggregate, 2, bootstrap=50).confidence
+    assert confidence is not None and 0 < confidence.lower < recovery.predicted.sin_theta_squared < confidence.upper
+    assert plan(aggregate, rank=2, records=aggregate.records).predicted is not None
+    with pytest.raises(RecoveryError, match="centring"):
+        covariance(aggregate, denoise="operator")
 
 
 def test_what_cannot_be_recovered_is_refused(task: Task, aggregate: Aggregate) -> None:

@@ -28,6 +28,8 @@ pub struct NoiseBulk {
     pub(super) law: NoiseLaw,
     pub(super) level: f64,
     dimension: usize,
+    /// The excess of the noise in one of its directions, that of a mean.
+    pub(super) excess: f64,
 }
 
 impl NoiseLaw {
@@ -35,7 +37,8 @@ impl NoiseLaw {
     /// at least 0.
     #[must_use]
     pub fn bulk(&self, level: f64, dimension: usize) -> NoiseBulk {
-        NoiseBulk { law: *self, level: level.max(0.0), dimension }
+        let excess = self.about.map_or(0.0, |about| about.excess);
+        NoiseBulk { law: *self, level: level.max(0.0), dimension, excess }
     }
 }
 
@@ -51,8 +54,10 @@ impl NoiseBulk {
     #[must_use]
     pub fn threshold(&self) -> f64 {
         match self.law.perturbation {
-            Perturbation::Additive { .. } => self.level + self.deviation(),
-            Perturbation::Directions { gain, .. } => self.eigenvalue_of_ratio(gain, 1.0 + self.aspect().sqrt()),
+            Perturbation::Additive { .. } => self.level + self.magnification() * self.deviation(),
+            Perturbation::Directions { gain, .. } => {
+                self.eigenvalue_of_ratio(gain, 1.0 + self.magnification() * self.aspect().sqrt())
+            }
         }
     }
 
@@ -66,7 +71,7 @@ impl NoiseBulk {
     /// ```
     #[must_use]
     pub fn records_at_threshold(&self, eigenvalue: f64) -> f64 {
-        let dimension = self.dimension as f64;
+        let dimension = self.dimension as f64 * self.magnification().powi(2);
         if eigenvalue <= self.level {
             return f64::INFINITY;
         }
@@ -99,7 +104,8 @@ impl NoiseBulk {
                 let root = (records - 1.0).max(1.0).sqrt();
                 let centre = (root + dimension.sqrt()).powi(2);
                 let spread = (root + dimension.sqrt()) * (1.0 / root + 1.0 / dimension.sqrt()).cbrt();
-                self.eigenvalue_of_ratio(gain, (centre + TRACY_WIDOM_95 * spread) / records)
+                let without = self.beside(0.0).edge();
+                self.eigenvalue_of_ratio(gain, (centre + TRACY_WIDOM_95 * spread) / records) + self.edge() - without
             }
         }
     }
@@ -125,16 +131,23 @@ impl NoiseBulk {
     /// The true eigenvalue of a component with this observed one; `None` unless it is above [`NoiseBulk::edge`].
     #[must_use]
     pub fn eigenvalue(&self, observed: f64) -> Option<f64> {
+        self.eigenvalue_along(observed, 0.0)
+    }
+
+    /// The same for a component whose noise has this excess: the bulk repels it more.
+    pub(crate) fn eigenvalue_along(&self, observed: f64, excess: f64) -> Option<f64> {
         let aspect = self.aspect();
         (observed > self.edge()).then(|| match self.law.perturbation {
             Perturbation::Additive { .. } => {
                 let half = 0.5 * (observed - self.level * (1.0 + aspect));
-                self.level + half + (half * half - self.deviation().powi(2)).max(0.0).sqrt()
+                let repulsion = self.deviation().powi(2) * (1.0 + excess);
+                self.level + half + (half * half - repulsion).max(0.0).sqrt()
             }
             Perturbation::Directions { gain, .. } => {
                 let ratio = self.ratio(gain, observed);
                 let half = 0.5 * (ratio + 1.0 - aspect);
-                self.eigenvalue_of_ratio(gain, half + (half * half - ratio).max(0.0).sqrt())
+                let repulsion = ratio + aspect * self.relative(gain, excess);
+                self.eigenvalue_of_ratio(gain, half + (half * half - repulsion).max(0.0).sqrt())
             }
         })
     }

@@ -19,7 +19,7 @@
 //! Péché 2005), and without a component (x at the bulk's level) all of them are 1 / (N + 1), those of a random
 //! direction.
 
-use super::{NoiseBulk, Perturbation};
+use super::{Along, NoiseBulk, Perturbation};
 
 /// Eigenvectors at the edge decay within N^(1/3) rows: no more than these are looked at.
 const ROWS: (f64, f64) = (30.0, 12.0);
@@ -49,11 +49,11 @@ impl NoiseBulk {
     /// Sum of the squared cosines between a component and the `count` leading eigenvectors of the estimate, a fraction
     /// of the last one if `count` is not a whole number.
     ///
-    /// `eigenvalue` is the component's with the noise that it has along itself; `levels` the number of directions in
+    /// The component's eigenvalue is that with the noise that it has along itself; `levels` the number of directions in
     /// the bulk that it meets (not [`NoiseBulk`]'s own number, which sets the scale).
     #[must_use]
-    pub(crate) fn captured(&self, eigenvalue: f64, levels: f64, count: f64) -> f64 {
-        let chain = self.chain(eigenvalue, levels);
+    pub(crate) fn captured(&self, component: impl Into<Along>, levels: f64, count: f64) -> f64 {
+        let chain = self.chain(component, levels);
         // Reports in directions span at most as many directions as reports: the others are one eigenspace.
         let spanned = match self.law.perturbation {
             Perturbation::Additive { .. } => f64::INFINITY,
@@ -75,13 +75,15 @@ impl NoiseBulk {
         sum.min(1.0)
     }
 
-    fn chain(&self, eigenvalue: f64, levels: f64) -> Chain {
+    fn chain(&self, component: impl Into<Along>, levels: f64) -> Chain {
+        let Along { eigenvalue, excess } = component.into();
         let rows = (ROWS.0 + ROWS.1 * levels.cbrt()).min(levels.ceil()).max(0.0) as usize;
         let records = self.law.records as f64;
         match self.law.perturbation {
             Perturbation::Additive { .. } => {
                 let entry = self.law.cross_variance(self.level, self.level);
-                let first = self.law.cross_variance(eigenvalue.max(0.0), self.level);
+                let component = Along { eigenvalue: eigenvalue.max(0.0), excess };
+                let first = self.law.variance_between(component, self.level.into());
                 let mut diagonal = vec![0.0; rows + 1];
                 diagonal[0] = eigenvalue - self.level;
                 let coupling = (0..rows).map(|row| {
@@ -97,7 +99,8 @@ impl NoiseBulk {
                 let left = |row: usize| (levels - row as f64).max(0.0) / records;
                 let below = |row: usize| (records - 1.0 - row as f64).max(0.0) / records;
                 let diagonal = core::iter::once(ratio).chain((0..rows).map(|row| left(row) + below(row)));
-                let coupling = core::iter::once(ratio * left(0)).chain((1..rows).map(|row| left(row) * below(row - 1)));
+                let first = (ratio + self.relative(gain, excess)) * left(0);
+                let coupling = core::iter::once(first).chain((1..rows).map(|row| left(row) * below(row - 1)));
                 Chain { diagonal: diagonal.collect(), coupling: coupling.take(rows).collect() }
             }
         }

@@ -54,9 +54,11 @@
 //! the place of x; the rows and columns of a Wishart matrix that belong to x are themselves Wishart, so the lift leaves
 //! no trace.
 //!
-//! A centred covariance (the mean subtracted) is another estimate; its law is not this one.
+//! *A covariance about an estimated mean* is another estimate. [`NoiseLaw::about_mean`] is its law, to first order in
+//! the noise for predictions, and what is drawn has all orders: [`centred`] has the derivation.
 
 mod bulk;
+mod centred;
 mod chain;
 mod form;
 mod spiked;
@@ -65,10 +67,13 @@ pub use bulk::NoiseBulk;
 pub(crate) use form::LinearForm;
 pub use spiked::SpikedCovariance;
 
+pub(crate) use self::centred::Along;
+
 use nalgebra::DMatrix;
 use rand::{Rng, RngExt};
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
+use crate::centring::Centring;
 use crate::linalg::EigenError;
 use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, Perturbation};
 use crate::record::Bounding;
@@ -80,7 +85,17 @@ pub struct NoiseLaw {
     records: u64,
     /// One unit of the bounded covariance in these units.
     scale: f64,
+    /// With centring that of the second moments over 1 - w, which a mean of zero would leave alone.
     perturbation: Perturbation,
+    about: Option<AboutMean>,
+}
+
+/// What an estimated mean adds to a law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct AboutMean {
+    centring: Centring,
+    /// The excess of the noise in the direction of the mean.
+    excess: f64,
 }
 
 impl NoiseLaw {
@@ -97,6 +112,7 @@ impl NoiseLaw {
             records,
             scale: bounding.covariance_scale(),
             perturbation: mechanism.perturbation(),
+            about: None,
         })
     }
 
@@ -106,7 +122,7 @@ impl NoiseLaw {
     /// [`NoiseError::NoRecords`].
     pub(crate) fn of_records(dimension: usize, bounding: Bounding, records: u64) -> Result<Self, NoiseError> {
         let perturbation = Perturbation::Additive { diagonal: 0.0, off_diagonal: 0.0 };
-        let one = Self { dimension, records: 1, scale: bounding.covariance_scale(), perturbation };
+        let one = Self { dimension, records: 1, scale: bounding.covariance_scale(), perturbation, about: None };
         one.with_records(records)
     }
 
@@ -138,12 +154,7 @@ impl NoiseLaw {
     /// ```
     #[must_use]
     pub fn cross_variance(&self, first: f64, second: f64) -> f64 {
-        let (first, second) = (first / self.scale, second / self.scale);
-        let of_one = match self.perturbation {
-            Perturbation::Additive { off_diagonal, .. } => off_diagonal * off_diagonal + first * second,
-            Perturbation::Directions { gain, .. } => (1.0 + gain * first) * (1.0 + gain * second) / (gain * gain),
-        };
-        self.scale * self.scale * of_one / self.records as f64
+        self.variance_between(first.into(), second.into())
     }
 
     /// Variances of the entries of the estimate for a true second-moment matrix (both d × d), as they are drawn.
@@ -181,7 +192,29 @@ impl NoiseLaw {
         truth: &SpikedCovariance,
         rng: &mut R,
     ) -> Result<DMatrix<f64>, NoiseError> {
+        self.draw_about_with_rng(truth, &[], rng)
+    }
+
+    /// The same, for a law about an estimated mean, from a population that also has this `mean` (d numbers, in the units
+    /// of the features; zero if there are none). Other laws are about zero, and the mean is part of their truth.
+    ///
+    /// # Errors
+    /// As [`NoiseLaw::draw_with_rng`].
+    pub(crate) fn draw_about_with_rng<R: Rng + ?Sized>(
+        &self,
+        truth: &SpikedCovariance,
+        mean: &[f64],
+        rng: &mut R,
+    ) -> Result<DMatrix<f64>, NoiseError> {
         self.check_dimension(truth.dimension())?;
+        match self.about {
+            Some(about) => self.draw_centred(about.centring, truth, mean, rng),
+            None => Ok(self.draw_moments(truth, rng)),
+        }
+    }
+
+    /// The estimate of second moments about zero.
+    fn draw_moments<R: Rng + ?Sized>(&self, truth: &SpikedCovariance, rng: &mut R) -> DMatrix<f64> {
         let records = self.records as f64;
         let mut estimate = match self.perturbation {
             Perturbation::Additive { diagonal, off_diagonal } => {
@@ -204,7 +237,7 @@ impl NoiseLaw {
             }
         };
         estimate.fill_lower_triangle_with_upper_triangle();
-        Ok(estimate * self.scale)
+        estimate * self.scale
     }
 
     /// The mean of `y y^T` over n normal vectors y that have the standard deviation `deviation(lambda)` along every

@@ -31,7 +31,7 @@ pub struct Plan {
     pub dimension: usize,
     /// The number of components, k.
     pub rank: usize,
-    /// The eigenvalues above the bulk, descending.
+    /// The eigenvalues above the bulk, descending: of the second moments or, with centring, of the covariance.
     pub signals: Vec<f64>,
     /// Every other eigenvalue.
     pub bulk: f64,
@@ -63,13 +63,14 @@ pub struct Plan {
     /// The same for an anonymised batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shuffled: Option<ShuffledPlan>,
-    /// The most that one hostile report can move an eigenvalue of the covariance estimate, times the number of reports.
+    /// The most that one hostile report can move an eigenvalue of the covariance estimate, times the number of reports;
+    /// `None` with centring, where the number of reports matters beyond that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pull: Option<Pull>,
     /// The same for the `records`, or for as many as the `target` takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostile: Option<HostilePull>,
-    /// Statements of the literature: beside the prediction, never part of it.
+    /// Statements of the literature, of second moments: beside the prediction, never part of it. None with centring.
     pub bounds: Vec<Published>,
 }
 
@@ -112,7 +113,9 @@ impl Planner {
         let thresholds = self.threshold_records(epsilon)?;
         let predicted = records.map(|records| self.predict(epsilon, records)).transpose()?;
         let records_for_target = target.map(|target| self.records_for(epsilon, target)).transpose()?;
-        let pull = hostile.map(|_| mechanism.pull().scaled(self.bounding.covariance_scale()));
+        // About an estimated mean it is not proportional to the share of hostile reports.
+        let pull = hostile.filter(|_| self.centring().is_none());
+        let pull = pull.map(|_| mechanism.pull().scaled(self.bounding.covariance_scale()));
         let planned = records.or(records_for_target.flatten());
         Ok(Plan {
             dimension: spectrum.dimension(),
@@ -133,11 +136,14 @@ impl Planner {
                 .transpose()?,
             shuffled: shuffled.map(|delta| self.answer_shuffled(epsilon, delta, question)).transpose()?,
             pull,
-            hostile: hostile
-                .zip(pull)
-                .zip(planned)
-                .map(|((count, pull), records)| HostilePull::new(count, records, |hostile| pull.of(hostile, records))),
-            bounds: published(spectrum, self.rank(), epsilon, delta, records, target, sparsity),
+            hostile: hostile.zip(planned).map(|(count, records)| {
+                HostilePull::new(count, records, |hostile| self.pull(&mechanism, hostile, records))
+            }),
+            // They are about second moments.
+            bounds: match self.centring() {
+                None => published(spectrum, self.rank(), epsilon, delta, records, target, sparsity),
+                Some(_) => vec![],
+            },
         })
     }
 

@@ -27,12 +27,15 @@
 //! the threshold's: the width of the transition. The component j meets `d - 1 - Sum over i /= j of h(x_i)` other
 //! directions, and of the k eigenvectors it has its own unless k larger components stand before it, and those that no
 //! other has.
+//!
+//! About an estimated mean the noise of each direction has an [excess](crate::noise_law), and that of the mean's part in
+//! the bulk is one more direction of the block, at the level of the bulk.
 
 use nalgebra::DMatrix;
 
 use super::{PredictionError, Spectrum};
 use crate::linalg::symmetric_eigen;
-use crate::noise_law::{NoiseBulk, NoiseLaw};
+use crate::noise_law::{Along, NoiseBulk, NoiseLaw};
 use crate::recovery::RecoveryError;
 
 /// Blocks up to this size have the full design of signs; larger ones that many pairs of scrambled signs.
@@ -50,14 +53,22 @@ pub(super) fn captured(
     law: &NoiseLaw,
     bulk: &NoiseBulk,
 ) -> Result<Vec<f64>, PredictionError> {
-    let signals = spectrum.signals();
-    let mut sums = vec![0.0; signals.len()];
-    if signals.is_empty() {
+    let mut sums = vec![0.0; spectrum.signals().len()];
+    if sums.is_empty() {
         return Ok(sums);
+    }
+    let mut signals: Vec<Along> = (spectrum.signals().iter().zip(&spectrum.mean_along))
+        .map(|(&eigenvalue, &square)| Along { eigenvalue, excess: law.excess(square) })
+        .collect();
+    let beside = law.excess(spectrum.mean_beside);
+    let mut others = spectrum.dimension();
+    if beside > 0.0 {
+        signals.push(Along { eigenvalue: spectrum.bulk(), excess: beside });
+        others -= 1;
     }
     let deviations = DMatrix::from_fn(signals.len(), signals.len(), |row, column| {
         let twice = if row == column { 2.0 } else { 1.0 };
-        (twice * law.cross_variance(signals[row], signals[column])).sqrt()
+        (twice * law.variance_between(signals[row], signals[column])).sqrt()
     });
     let pairs = match signals.len() {
         m if m <= FULL_DESIGN => (m * (m + 1) / 2 + 1).next_power_of_two() as u64,
@@ -69,11 +80,16 @@ pub(super) fn captured(
             let block = DMatrix::from_fn(signals.len(), signals.len(), |row, column| {
                 let (low, high) = (row.min(column), row.max(column));
                 let entry = (high * (high + 1) / 2 + low + 1) as u64;
-                let mean = if row == column { signals[row] } else { 0.0 };
+                let mean = if row == column { signals[row].eigenvalue } else { 0.0 };
                 mean + fold * sign(run, entry, signals.len()) * deviations[(low, high)]
             });
             let eigen = symmetric_eigen(&block).map_err(RecoveryError::from)?;
-            let shares = shares(eigen.values.as_slice(), spectrum.dimension(), rank, bulk);
+            let excess = eigen.vectors.column_iter().map(|vector| {
+                vector.iter().zip(&signals).map(|(entry, along)| entry * entry * along.excess).sum::<f64>()
+            });
+            let directions = eigen.values.iter().zip(excess);
+            let directions = directions.map(|(&eigenvalue, excess)| Along { eigenvalue, excess }).collect::<Vec<_>>();
+            let shares = shares(&directions, others, rank, bulk);
             for (component, sum) in sums.iter_mut().enumerate() {
                 let row = eigen.vectors.row(component);
                 *sum += row.iter().zip(&shares).map(|(entry, share)| entry * entry * share).sum::<f64>();
@@ -83,26 +99,23 @@ pub(super) fn captured(
     Ok(sums.into_iter().map(|sum| sum / (2 * pairs) as f64).collect())
 }
 
-/// For every direction of the block with these eigenvalues (descending) the part of it inside the leading `rank`
-/// eigenvectors.
-fn shares(eigenvalues: &[f64], dimension: usize, rank: usize, bulk: &NoiseBulk) -> Vec<f64> {
+/// For every direction of the block, by descending eigenvalue, the part of it inside the leading `rank` eigenvectors.
+fn shares(directions: &[Along], dimension: usize, rank: usize, bulk: &NoiseBulk) -> Vec<f64> {
     let (d, k) = (dimension as f64, rank as f64);
-    let width = (d - eigenvalues.len() as f64).max(1.0).cbrt();
+    let width = (d - directions.len() as f64).max(1.0).cbrt();
     let least = bulk.threshold() - bulk.level();
-    let stands: Vec<f64> = eigenvalues
-        .iter()
-        .map(|value| 0.5 * (1.0 + libm::erf(width * ((value - bulk.level()) / least.max(f64::MIN_POSITIVE) - 1.0))))
-        .collect();
+    let stand = |value: f64| 0.5 * (1.0 + libm::erf(width * ((value - bulk.level()) / least.max(f64::MIN_POSITIVE) - 1.0)));
+    let stands: Vec<f64> = directions.iter().map(|direction| stand(direction.eigenvalue)).collect();
     let all: f64 = stands.iter().sum();
     let mut before = 0.0;
-    eigenvalues
+    directions
         .iter()
         .zip(&stands)
-        .map(|(&value, own)| {
+        .map(|(&direction, own)| {
             let others = all - own;
             let count = (k - before).clamp(0.0, 1.0) + (k - 1.0 - others).max(0.0);
             before += own;
-            bulk.captured(value, d - 1.0 - others, count)
+            bulk.captured(direction, d - 1.0 - others, count)
         })
         .collect()
 }
@@ -174,7 +187,8 @@ mod tests {
                     }
                 }
                 let eigen = symmetric_eigen(&block).unwrap();
-                let shares = shares(eigen.values.as_slice(), 40, rank, &bulk);
+                let directions: Vec<Along> = eigen.values.iter().map(|&value| value.into()).collect();
+                let shares = shares(&directions, 40, rank, &bulk);
                 for (component, sum) in drawn.iter_mut().enumerate() {
                     let row = eigen.vectors.row(component);
                     *sum += row.iter().zip(&shares).map(|(entry, share)| entry * entry * share).sum::<f64>() / 20_000.0;

@@ -47,13 +47,14 @@ pub use shuffled::ShuffledRecords;
 use serde::{Serialize, Serializer};
 
 use crate::covariance::Covariance;
-use crate::linalg::{sort_descending, symmetric_eigenvalues};
+use crate::linalg::{sort_descending, symmetric_eigen, symmetric_eigenvalues};
 use crate::mechanism::MechanismError;
 use crate::noise_law::{NoiseBulk, NoiseError, NoiseLaw};
 use crate::privacy::PrivacyError;
 use crate::recovery::{Rank, RecoveryError, split_spectrum};
 
-/// The eigenvalues of a true second-moment matrix: a few above an isotropic bulk, in the units of the encoded features.
+/// The eigenvalues of a true second-moment matrix, or of a true covariance for tasks with
+/// [centring](crate::centring): a few above an isotropic bulk, in the units of the encoded features.
 ///
 /// ```
 /// use ldp_pca::Spectrum;
@@ -68,6 +69,9 @@ pub struct Spectrum {
     dimension: usize,
     signals: Vec<f64>,
     bulk: f64,
+    /// About an estimated mean, the squares of the mean along the signals, and of the rest of it.
+    mean_along: Vec<f64>,
+    mean_beside: f64,
 }
 
 impl Spectrum {
@@ -91,7 +95,7 @@ impl Spectrum {
             return Err(PredictionError::Spectrum { value, requirement });
         }
         sort_descending(&mut signals);
-        Ok(Self { dimension, signals, bulk })
+        Ok(Self { dimension, mean_along: vec![0.0; signals.len()], signals, bulk, mean_beside: 0.0 })
     }
 
     /// The spectrum of unit-norm records: the rest of 1 after the `signals` is spread evenly over the other directions.
@@ -109,15 +113,54 @@ impl Spectrum {
         Self::new(dimension, signals, if bulk.is_finite() { bulk } else { 0.0 })
     }
 
+    /// The spectrum about a mean, orthogonal to the components, that has this `share` of the second moments about zero:
+    /// these keep their trace, so the eigenvalues become 1 - share of what they were. Only predictions for tasks with
+    /// centring depend on the mean.
+    ///
+    /// # Errors
+    /// [`PredictionError::MeanShare`] unless the share is at least 0 and below 1.
+    #[doc(hidden)]
+    pub fn with_mean_share(mut self, share: f64) -> Result<Self, PredictionError> {
+        if !(0.0..1.0).contains(&share) {
+            return Err(PredictionError::MeanShare(share));
+        }
+        let trace = self.signals.iter().sum::<f64>() + self.bulk * (self.dimension - self.signals.len()) as f64;
+        self.signals.iter_mut().for_each(|signal| *signal *= 1.0 - share);
+        self.bulk *= 1.0 - share;
+        self.mean_beside = share * trace;
+        Ok(self)
+    }
+
     /// Reads the spectrum from an estimate: eigenvalues above the noise edge, corrected for the noise.
     ///
     /// # Errors
     /// [`PredictionError::Recovery`] when the eigendecomposition fails.
     pub fn of_estimate(covariance: &Covariance) -> Result<Self, PredictionError> {
-        let observed = symmetric_eigenvalues(covariance.matrix()).map_err(RecoveryError::from)?;
-        let law = covariance.noise_law().ok_or(PredictionError::Centred)?;
-        let split = split_spectrum(&observed, &law);
-        Ok(Self { dimension: observed.len(), signals: split.eigenvalues, bulk: split.bulk.level() })
+        let law = covariance.noise_law();
+        let Some(mean) = covariance.mean() else {
+            let observed = symmetric_eigenvalues(covariance.matrix()).map_err(RecoveryError::from)?;
+            let split = split_spectrum(&observed, &law);
+            let (signals, bulk) = (split.eigenvalues, split.bulk.level());
+            let mean_along = vec![0.0; signals.len()];
+            return Ok(Self { dimension: observed.len(), signals, bulk, mean_along, mean_beside: 0.0 });
+        };
+        let (eigen, mean) = (symmetric_eigen(covariance.matrix()).map_err(RecoveryError::from)?, mean.without_bias());
+        let split = split_spectrum(&eigen.values, &law);
+        // The bulk repels components along the mean more than others: their eigenvalues are corrected by more.
+        let component = |(index, &eigenvalue): (usize, &f64)| {
+            let square = eigen.vectors.column(index).dot(&mean).powi(2);
+            (split.bulk.eigenvalue_along(eigen.values[index], law.excess(square)).unwrap_or(eigenvalue), square)
+        };
+        let mut components: Vec<(f64, f64)> = split.eigenvalues.iter().enumerate().map(component).collect();
+        components.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let (signals, mean_along): (Vec<f64>, Vec<f64>) = components.into_iter().unzip();
+        let mean_beside = (mean.norm_squared() - mean_along.iter().sum::<f64>()).max(0.0);
+        Ok(Self { dimension: mean.len(), signals, bulk: split.bulk.level(), mean_along, mean_beside })
+    }
+
+    /// The square of the mean, where there is one.
+    fn mean_square(&self) -> f64 {
+        self.mean_along.iter().sum::<f64>() + self.mean_beside
     }
 
     /// The number of features, d.
@@ -254,13 +297,13 @@ pub fn predict(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> Result<Predic
 /// # Errors
 /// As [`predict`] and [`Spectrum::of_estimate`].
 pub fn predict_from_estimate(covariance: &Covariance, rank: Rank) -> Result<Prediction, PredictionError> {
-    let law = covariance.noise_law().ok_or(PredictionError::Centred)?;
-    predict(&Spectrum::of_estimate(covariance)?, rank, &law)
+    predict(&Spectrum::of_estimate(covariance)?, rank, &covariance.noise_law())
 }
 
 /// The bulk below the leading components. Those of the components without a signal are not part of it.
 fn bulk_of(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> NoiseBulk {
-    law.bulk(spectrum.bulk, spectrum.dimension - spectrum.signals.len().max(rank.value()))
+    let others = spectrum.dimension - spectrum.signals.len().max(rank.value());
+    law.bulk(spectrum.bulk, others).beside(law.excess(spectrum.mean_beside))
 }
 
 /// Reasons why there is no prediction.
@@ -297,11 +340,9 @@ pub enum PredictionError {
         /// k (1 - k/d).
         uninformed: f64,
     },
-    /// The estimate is about an estimated mean, whose noise the law does not cover.
-    #[error(
-        "the covariance is about an estimated mean, for which no law is known: predict for a task without centring"
-    )]
-    Centred,
+    /// A share of the second moments that no mean has.
+    #[error("the mean's share of the second moments is {0}: it must be at least 0 and below 1")]
+    MeanShare(f64),
     /// The law and the spectrum disagree on the number of features.
     #[error("the spectrum has {found} features but the collection has {expected}: state that many")]
     Dimension {

@@ -1,7 +1,8 @@
 //! The inverse questions: how many reports, and which epsilon, reach a target.
 
 use super::{Prediction, PredictionError, Spectrum, predict};
-use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismFamily};
+use crate::centring::Centring;
+use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, MechanismError, MechanismFamily, Pull};
 use crate::noise_law::NoiseLaw;
 use crate::privacy::Epsilon;
 use crate::record::Bounding;
@@ -44,6 +45,7 @@ pub struct Planner {
     rank: Rank,
     family: MechanismFamily,
     pub(super) bounding: Bounding,
+    centring: Option<Centring>,
     /// For its own epsilon, where there is a collection already.
     own: Option<Mechanism>,
 }
@@ -62,20 +64,24 @@ impl Planner {
         if rank.value() >= spectrum.dimension() {
             return Err(PredictionError::Rank { rank: rank.value(), dimension: spectrum.dimension() });
         }
-        Ok(Self { spectrum, rank, family, bounding, own: None })
+        Ok(Self { spectrum, rank, family, bounding, centring: None, own: None })
+    }
+
+    /// The same for tasks with centring: the spectrum is then that of the covariance.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn with_centring(self, centring: Option<Centring>) -> Self {
+        Self { centring, ..self }
     }
 
     /// A planner for collections like that of `task`, about records with this spectrum in the units of its features: at
     /// the task's epsilon its own mechanism, at others the best of the same family.
     ///
     /// # Errors
-    /// As [`Planner::new`]; [`PredictionError::Centred`] for a task with centring.
+    /// As [`Planner::new`].
     pub fn of_task(spectrum: Spectrum, rank: Rank, task: &Task) -> Result<Self, PredictionError> {
-        if task.centring().is_some() {
-            return Err(PredictionError::Centred);
-        }
         let planner = Self::new(spectrum, rank, task.mechanism_spec().into(), task.bounding())?;
-        Ok(Self { own: Some(task.mechanism().clone()), ..planner })
+        Ok(Self { own: Some(task.mechanism().clone()), centring: task.centring(), ..planner })
     }
 
     /// The spectrum that is planned for.
@@ -88,6 +94,13 @@ impl Planner {
     #[must_use]
     pub fn rank(&self) -> Rank {
         self.rank
+    }
+
+    /// The centring of the tasks that are planned.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn centring(&self) -> Option<Centring> {
+        self.centring
     }
 
     /// `k (1 - k/d)`: the error of a random subspace.
@@ -105,7 +118,10 @@ impl Planner {
     pub fn mechanism(&self, epsilon: Epsilon) -> Result<Mechanism, PredictionError> {
         match &self.own {
             Some(own) if own.guarantee().epsilon == epsilon => Ok(own.clone()),
-            _ => Ok(self.family.build(epsilon, self.spectrum.dimension(), self.bounding)?),
+            _ => {
+                let coordinates = self.spectrum.dimension() + usize::from(self.centring.is_some());
+                Ok(self.family.build(epsilon, coordinates, self.bounding)?)
+            }
         }
     }
 
@@ -161,7 +177,21 @@ impl Planner {
 
     /// The law of the estimate.
     fn law(&self, epsilon: Epsilon, records: u64) -> Result<NoiseLaw, PredictionError> {
-        Ok(NoiseLaw::new(&self.mechanism(epsilon)?, self.bounding, records)?)
+        let law = NoiseLaw::new(&self.mechanism(epsilon)?, self.bounding, records)?;
+        let mean_square = self.spectrum.mean_square() / self.bounding.covariance_scale();
+        Ok(self.centring.map_or(law, |centring| law.about_mean(centring, mean_square)))
+    }
+
+    /// The most that `hostile` of `records` reports can move an eigenvalue of the covariance estimate.
+    pub(super) fn pull(&self, mechanism: &Mechanism, hostile: u64, records: u64) -> Pull {
+        let scale = self.bounding.covariance_scale();
+        match self.centring {
+            None => mechanism.pull().scaled(scale).of(hostile, records),
+            Some(centring) => {
+                let length = (self.spectrum.mean_square() / scale).sqrt();
+                mechanism.pull().of(hostile, records).map(|pull| centring.pull(pull, length)).scaled(scale)
+            }
+        }
     }
 
     pub(super) fn check_target(&self, target: f64) -> Result<(), PredictionError> {
@@ -235,7 +265,7 @@ fn whole(value: f64) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::mechanism::double_cap::MAX_CANDIDATES;
-    use crate::mechanism::{Estimator, MechanismSpec};
+    use crate::mechanism::MechanismSpec;
     use crate::noise_law::NoiseError;
     use crate::privacy::tests::{delta, epsilon};
     use core::cell::Cell;
@@ -319,14 +349,14 @@ mod tests {
             }
             assert_eq!(search(most, &|_| Ok(false)), Ok(None));
             assert_eq!(search(most, &|records| Ok(records > most)), Ok(None));
-            assert_eq!(search(most, &|_| Err(PredictionError::Centred)), Err(PredictionError::Centred));
+            assert_eq!(search(most, &|_| Err(PredictionError::Sum(2.0))), Err(PredictionError::Sum(2.0)));
             // A function that rises and falls also has an answer, below which one fewer is not enough.
             let found = search(most, &|records| Ok(records.is_multiple_of(2))).unwrap();
             assert!(found.is_none_or(|records| records.is_multiple_of(2)), "{most} {found:?}");
         }
         // An error on the way back.
-        let late = |records| if records == 12 { Err(PredictionError::Centred) } else { Ok(records >= 16) };
-        assert_eq!(search(MOST_RECORDS, &late), Err(PredictionError::Centred));
+        let late = |records| if records == 12 { Err(PredictionError::Sum(2.0)) } else { Ok(records >= 16) };
+        assert_eq!(search(MOST_RECORDS, &late), Err(PredictionError::Sum(2.0)));
     }
 
     #[test]
@@ -348,7 +378,7 @@ mod tests {
         assert_eq!(search(&|_| Ok(false)), Ok(None));
         assert_eq!(search(&|epsilon| Ok(epsilon > 16.0)), Ok(None));
         assert_eq!(search(&|epsilon| Ok(f64::NAN * epsilon <= 1.0)), Ok(None));
-        assert_eq!(search(&|_| Err(PredictionError::Centred)), Err(PredictionError::Centred));
+        assert_eq!(search(&|_| Err(PredictionError::Sum(2.0))), Err(PredictionError::Sum(2.0)));
         // A mechanism that fits from some epsilon down is searched below it, in steps of one, and one that never does
         // is not.
         let error = || PredictionError::Mechanism(MechanismError::Dimension(0));
@@ -438,11 +468,51 @@ mod tests {
         assert_eq!(deviation(2.0), task.mechanism().entry_deviation());
         assert!(deviation(2.0) > 1.01 * recommended(2.0));
         assert_eq!(deviation(2.1), recommended(2.1));
-        let centred = task.with_centring(crate::centring::Centring::default()).unwrap();
-        assert_eq!(
-            Planner::of_task(spectrum(), Rank::new(1).unwrap(), &centred).unwrap_err(),
-            PredictionError::Centred
-        );
+        let centred = task.with_centring(Centring::default()).unwrap();
+        let planner = Planner::of_task(spectrum(), Rank::new(1).unwrap(), &centred).unwrap();
+        let of_task = planner.mechanism(epsilon(2.0)).unwrap();
+        assert_eq!((of_task.dimension(), of_task.entry_deviation()), (5, deviation(2.0)));
+        assert_eq!(planner.mechanism(epsilon(2.1)).unwrap().dimension(), 5);
+    }
+
+    /// Without a mean the noise of an entry is 1 / (1 - w) times that of second moments: Gaussian noise so takes the
+    /// square of that times the reports, but for the scatter of the records themselves, which centring leaves alone.
+    #[test]
+    fn centring_costs_the_square_of_its_factor_and_a_mean_more() {
+        let spectrum = || Spectrum::of_unit_trace(60, vec![0.4]).unwrap();
+        let planner = |spectrum, weight: Option<f64>| {
+            let family = MechanismFamily::Gaussian { delta: delta(1e-6) };
+            let planner = Planner::new(spectrum, Rank::new(1).unwrap(), family, Bounding::UnitNorm).unwrap();
+            planner.with_centring(weight.map(|weight| Centring::new(weight).unwrap()))
+        };
+        let records = |planner: &Planner| planner.records_for(epsilon(1.0), 0.05).unwrap().unwrap() as f64;
+        let plain = records(&planner(spectrum(), None));
+        for weight in [0.1, 0.25, 0.5] {
+            let centred = records(&planner(spectrum(), Some(weight)));
+            assert!((centred / plain * (1.0 - weight).powi(2) - 1.0).abs() < 0.01, "{weight}: {centred} {plain}");
+            // A mean takes its share from the component, too.
+            let share = |share| records(&planner(spectrum().with_mean_share(share).unwrap(), Some(weight)));
+            assert_eq!(share(0.0), centred);
+            assert!(share(0.5) > 4.0 * centred && share(0.5) < 5.0 * centred, "{weight}: {} {centred}", share(0.5));
+        }
+        for share in [-0.1, 1.0, f64::NAN] {
+            assert!(matches!(spectrum().with_mean_share(share), Err(PredictionError::MeanShare(_))));
+        }
+    }
+
+    /// By hand, as in the estimate: the moments move by p, the mean by f p, its square by f p (2 |mean| + f p).
+    #[test]
+    fn hostile_reports_pull_at_the_mean_too() {
+        let spectrum = Spectrum::of_unit_trace(40, vec![0.3]).unwrap().with_mean_share(0.49).unwrap();
+        let planner = Planner::new(spectrum, Rank::new(1).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        let planner = planner.with_centring(Some(Centring::new(0.2).unwrap()));
+        let question = crate::prediction::Question { records: Some(5000), hostile: Some(7), ..Default::default() };
+        let plan = planner.answer(epsilon(2.0), delta(1e-6), &question).unwrap();
+        assert_eq!((plan.pull, plan.bounds), (None, vec![]));
+        let alone = planner.mechanism(epsilon(2.0)).unwrap().pull().of(7, 5000).unchecked;
+        let (found, shift) = (plan.hostile.unwrap().all.unchecked, 2.5 * alone);
+        let expected = 1.25 * alone + shift * (1.4 + shift);
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
     }
 
     /// The setting of Wang & Xu's synthetic experiments: unit-norm records have a thousand times their eigenvalues.

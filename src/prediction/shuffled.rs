@@ -202,9 +202,9 @@ mod tests {
             assert_eq!(search((low, high), &|value| value < low), None);
             assert_eq!(search((low, high), &|value| f64::NAN * value <= 1.0), None);
         }
-        assert_eq!(most_allowed((1.0, 2.0), |_| Err(PredictionError::Centred)), Err(PredictionError::Centred));
-        let late = |value| if value < 2.0 { Ok(true) } else { Err(PredictionError::Centred) };
-        assert_eq!(most_allowed((1.0, 2.0), late), Err(PredictionError::Centred));
+        assert_eq!(most_allowed((1.0, 2.0), |_| Err(PredictionError::Sum(2.0))), Err(PredictionError::Sum(2.0)));
+        let late = |value| if value < 2.0 { Ok(true) } else { Err(PredictionError::Sum(2.0)) };
+        assert_eq!(most_allowed((1.0, 2.0), late), Err(PredictionError::Sum(2.0)));
     }
 
     /// With this many reports, every local epsilon that fits is allowed.

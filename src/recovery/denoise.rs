@@ -56,8 +56,10 @@ impl Denoising {
             Self::Psd => return Ok(kept(project_psd(estimate)?)),
             Self::None => return Ok(kept(estimate.clone())),
         };
-        let law = covariance.noise_law().ok_or(RecoveryError::NoLaw)?;
-        let spiked = denoise(estimate, &law, loss)?;
+        if covariance.mean().is_some() {
+            return Err(RecoveryError::NoLaw);
+        }
+        let spiked = denoise(estimate, &covariance.noise_law(), loss)?;
         let eigenvalues = Some(spiked.variances().as_slice().to_vec());
         Ok(Denoised { eigenvalues, bulk: Some(spiked.bulk()), ..kept(spiked.matrix()) })
     }

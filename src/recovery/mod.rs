@@ -226,8 +226,8 @@ pub enum RecoveryError {
         /// The range it must lie in.
         requirement: &'static str,
     },
-    /// Eigenvalues cannot be shrunk by a noise whose law is not known.
-    #[error("the noise of a covariance with centring has no law to shrink by: denoise with 'psd' or 'none'")]
+    /// Eigenvalues about an estimated mean, whose noise is not the same in all directions, are not shrunk.
+    #[error("eigenvalues about an estimated mean are not shrunk: denoise with 'psd' or 'none' with centring")]
     NoLaw,
     /// Two matrices that must have the same shape do not.
     #[error("the matrix is {rows} × {columns} where {dimension} × {dimension} is needed: pass one of that shape")]

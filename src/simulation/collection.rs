@@ -2,10 +2,13 @@
 
 use nalgebra::DMatrix;
 
+use crate::centring::Centring;
+use crate::mechanism::{Estimator, Mechanism};
+
 /// The estimates that an aggregator would have, and the truth, which is unknown in practice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collection {
-    /// The mean of `x x^T` over the records themselves, d × d.
+    /// The mean of `x x^T` over the records themselves, d × d; with centring, their covariance.
     pub second_moment: DMatrix<f64>,
     /// The estimate of it by each mechanism, in their order.
     pub estimates: Vec<Estimate>,
@@ -18,4 +21,21 @@ pub struct Estimate {
     pub matrix: DMatrix<f64>,
     /// Standard deviation that the mechanism gives to one off-diagonal entry.
     pub noise: f64,
+}
+
+impl Collection {
+    /// What there is for the records, where these are the second moments of the extended ones.
+    pub(super) fn centred(self, centring: Centring, mechanisms: &[Mechanism], records: u64) -> Self {
+        let root = (records as f64).sqrt();
+        let estimate = |(mechanism, estimate): (&Mechanism, Estimate)| {
+            let deviation = centring.mean_factor() * mechanism.deviation_beside(centring.weight()) / root;
+            let (matrix, mean) = centring.centre(&estimate.matrix, deviation);
+            let square = mean.iter().map(|value| value * value).sum::<f64>().min(1.0);
+            Estimate { matrix, noise: centring.entry_deviation(estimate.noise, deviation, square, mean.len()) }
+        };
+        Self {
+            second_moment: centring.centre(&self.second_moment, 0.0).0,
+            estimates: mechanisms.iter().zip(self.estimates).map(estimate).collect(),
+        }
+    }
 }

@@ -26,31 +26,38 @@ use super::collection::{Collection, Estimate};
 use super::moments::{Block, OuterProducts};
 use super::population::SpikedModel;
 use super::quantile::magnitude_exceeded_with;
+use crate::centring::Centring;
 use crate::mechanism::double_cap::Weights;
 use crate::mechanism::double_cap::candidates::{self, KEPT};
 use crate::mechanism::{DoubleCap, Estimator, LocalRandomizer, Mechanism, Perturbation};
 
-/// Draws `count` records and, block by block, the reports of each mechanism for them.
+/// Draws `count` records and, block by block, the reports of each mechanism for them; extended ones with centring.
 pub(super) fn collect<R: Rng + ?Sized>(
     population: &SpikedModel,
     mechanisms: &[Mechanism],
+    centring: Option<Centring>,
     count: u64,
     rng: &mut R,
     mut progress: impl FnMut(u64),
 ) -> Collection {
-    let dimension = population.subspace().dimension();
+    let dimension = population.subspace().dimension() + usize::from(centring.is_some());
+    let (share, constant) = centring.map_or((1.0, None), |centring| {
+        let weight = centring.weight();
+        ((1.0 - weight).sqrt(), Some(weight.sqrt()))
+    });
     let mut records_rng = Xoshiro256PlusPlus::from_rng(rng);
     let mut sums: Vec<DrawnSums<'_>> =
         mechanisms.iter().map(|mechanism| DrawnSums::new(mechanism, Xoshiro256PlusPlus::from_rng(rng))).collect();
     let mut records = Block::new(dimension);
-    let mut record = vec![0.0; dimension];
+    let mut record = vec![0.0; population.subspace().dimension()];
     let mut products = OuterProducts::new(dimension);
     let mut left = count;
     while left > 0 {
         let drawn = records.resize(left);
         for vector in records.vectors_mut() {
             population.fill(&mut record, &mut records_rng);
-            vector.iter_mut().zip(&record).for_each(|(single, double)| *single = *double as f32);
+            let extended = record.iter().map(|value| share * value).chain(constant);
+            vector.iter_mut().zip(extended).for_each(|(single, double)| *single = double as f32);
         }
         products.add(&records);
         sums.iter_mut().for_each(|sums| sums.add(&records));
@@ -187,8 +194,7 @@ mod tests {
     use crate::record::{BoundedRecord, Bounding, Radius};
     use crate::recovery::Rank;
     use crate::report::ReportId;
-    use crate::simulation::Trial;
-    use crate::simulation::{RecoveryMethod, Reports, SpikedModel};
+    use crate::simulation::{RecoveryMethod, Reports, Trial};
     use chacha20::ChaCha8Rng;
 
     const RECORD: [f64; 6] = [0.7, -0.5, 0.1, 0.4, -0.2, 0.22];
@@ -325,7 +331,8 @@ mod tests {
         let population = SpikedModel::draw(dimension, rank, 2.0, None, &mut rng).unwrap();
         let mechanisms = gaussians(dimension);
         for reports in [Reports::Randomized, Reports::Drawn] {
-            let trial = Trial { population: &population, mechanisms: &mechanisms, records, rank, reports };
+            let centring = None;
+            let trial = Trial { population: &population, mechanisms: &mechanisms, records, rank, reports, centring };
             let mut squares = [[0.0; 2]; 2];
             for _ in 0..draws {
                 let Collection { second_moment, estimates } = trial.collect(&mut rng, |_| {}).unwrap();
@@ -365,7 +372,8 @@ mod tests {
             let mut columns = vec![vec![]; 5];
             for _ in 0..150 {
                 let population = SpikedModel::draw(10, rank, 20.0, None, &mut rng).unwrap();
-                let trial = Trial { population: &population, mechanisms: &mechanisms, records: 400, rank, reports };
+                let (records, centring) = (400, None);
+                let trial = Trial { population: &population, mechanisms: &mechanisms, records, rank, reports, centring };
                 let result = trial.run(&[RecoveryMethod::Pca], &mut rng, |_| {}).unwrap();
                 columns[0].push(result.non_private);
                 columns[1..].iter_mut().zip(result.by_mechanism).for_each(|(column, errors)| column.push(errors[0]));

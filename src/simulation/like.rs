@@ -105,7 +105,8 @@ mod tests {
         let spiked = SpikedCovariance::new(basis, variances, spectrum.bulk).unwrap();
         let second_moments = SpikedCovariance::from_matrix(&spiked.matrix()).unwrap();
         let mechanisms = mechanisms(DIMENSION);
-        let drawn = Trial { population: &population, mechanisms: &mechanisms, records, rank, reports: Reports::Drawn };
+        let (reports, centring) = (Reports::Drawn, None);
+        let drawn = Trial { population: &population, mechanisms: &mechanisms, records, rank, reports, centring };
         let like = TrialLike { second_moments: &second_moments, mechanisms: &mechanisms, records, rank };
         let mut errors = [const { [const { vec![] }; 3] }; 2];
         for _ in 0..300 {

@@ -1,6 +1,6 @@
 //! The spiked model: a few directions stand out from isotropic noise.
 
-use nalgebra::{DMatrix, DVectorView};
+use nalgebra::{DMatrix, DVector, DVectorView, DVectorViewMut};
 use rand::seq::index;
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
@@ -9,13 +9,24 @@ use crate::recovery::{Rank, RecoveryError};
 use crate::subspace::{Subspace, SubspaceError};
 
 /// Unit-norm records `x = y / |y|`, `y = g + sqrt(signal) V f` with standard normal g (d) and f (k) and an
-/// orthonormal V (d × k).
+/// orthonormal V (d × k). With a mean of the squared length s along a unit vector m, `m^T V = 0`, they are
+/// `sqrt(s) m + sqrt(1 - s) x` with such an x in the space orthogonal to m.
 ///
-/// Normalising keeps the eigenvectors: V spans the leading k-dimensional eigenspace of `E[x x^T]`.
+/// Normalising keeps the eigenvectors: V spans the leading k-dimensional eigenspace of `E[x x^T]`, and of the covariance
+/// where there is a mean.
 #[derive(Clone, Debug)]
 pub struct SpikedModel {
     subspace: Subspace,
     signal: f64,
+    mean: Option<SphereMean>,
+}
+
+/// A mean of records on the sphere, orthogonal to their components.
+#[derive(Clone, Debug)]
+struct SphereMean {
+    direction: DVector<f64>,
+    /// Its share of the second moments: the square of its length.
+    share: f64,
 }
 
 impl SpikedModel {
@@ -31,7 +42,25 @@ impl SpikedModel {
         rng: &mut R,
     ) -> Result<Self, PopulationError> {
         Self::check(dimension, rank, signal, sparsity)?;
-        Ok(Self { subspace: random_subspace(dimension, rank, sparsity, rng)?, signal })
+        Ok(Self { subspace: random_subspace(dimension, rank, sparsity, rng)?, signal, mean: None })
+    }
+
+    /// The same with a mean in a random direction orthogonal to the components, which has this `share` of the second
+    /// moments. For a share of 0 nothing is drawn.
+    ///
+    /// # Errors
+    /// [`PopulationError::MeanShare`] unless the share is at least 0 and below 1, and there is such a direction.
+    pub fn with_mean_share<R: Rng + ?Sized>(self, share: f64, rng: &mut R) -> Result<Self, PopulationError> {
+        if share == 0.0 {
+            return Ok(Self { mean: None, ..self });
+        }
+        let basis = self.subspace.basis();
+        if !(0.0..1.0).contains(&share) || basis.ncols() >= basis.nrows() {
+            return Err(PopulationError::MeanShare { share, rank: basis.ncols(), dimension: basis.nrows() });
+        }
+        let drawn = DVector::from_fn(basis.nrows(), |_, _| rng.sample::<f64, _>(StandardNormal));
+        let direction = (&drawn - basis * basis.tr_mul(&drawn)).normalize();
+        Ok(Self { mean: Some(SphereMean { direction, share }), ..self })
     }
 
     /// Whether there is such a model.
@@ -64,14 +93,28 @@ impl SpikedModel {
             record.iter_mut().zip(&component).for_each(|(value, loading)| *value += factor * loading);
         }
         record.iter_mut().for_each(|value| *value += rng.sample::<f64, _>(StandardNormal));
-        let norm = DVectorView::from_slice(record, record.len()).norm();
-        record.iter_mut().for_each(|value| *value /= norm);
+        let Some(SphereMean { direction, share }) = &self.mean else {
+            let norm = DVectorView::from_slice(record, record.len()).norm();
+            return record.iter_mut().for_each(|value| *value /= norm);
+        };
+        let mut record = DVectorViewMut::from_slice(record, direction.len());
+        let along = record.dot(direction);
+        record.axpy(-along, direction, 1.0);
+        let norm = record.norm();
+        record.axpy(share.sqrt(), direction, (1.0 - share).sqrt() / norm);
     }
 
-    /// The eigenvalues of `E[x x^T]`, which normalising changes: see [`SpikedSpectrum`].
+    /// The eigenvalues of `E[x x^T]`, which normalising changes: see [`SpikedSpectrum`]. With a mean, those of the
+    /// covariance, which has no variance along the mean: the bulk is the average of the others.
     #[must_use]
     pub fn spectrum(&self) -> SpikedSpectrum {
-        SpikedSpectrum::of(self.subspace.dimension(), self.subspace.rank(), self.signal)
+        let (dimension, rank) = (self.subspace.dimension(), self.subspace.rank());
+        let Some(SphereMean { share, .. }) = &self.mean else {
+            return SpikedSpectrum::of(dimension, rank, self.signal);
+        };
+        let SpikedSpectrum { signal, bulk } = SpikedSpectrum::of(dimension - 1, rank, self.signal);
+        let (left, others) = (1.0 - share, (dimension - rank) as f64);
+        SpikedSpectrum { signal: left * signal, bulk: left * bulk * (others - 1.0) / others }
     }
 }
 
@@ -169,6 +212,19 @@ pub enum PopulationError {
     /// A signal that is not usable.
     #[error("the signal is {0}: it must be a finite number that is 0 or more (20 is a strong one)")]
     Signal(f64),
+    /// A mean that these records cannot have.
+    #[error(
+        "the mean's share of the second moments is {share}: it must be at least 0 and below 1, and 0 where {rank} \
+            components of {dimension} features leave no direction for a mean"
+    )]
+    MeanShare {
+        /// The share.
+        share: f64,
+        /// The rank.
+        rank: usize,
+        /// The dimension.
+        dimension: usize,
+    },
     /// A gap that no covariance of trace 1 has.
     #[error(
         "the gap is {gap}: {rank} spikes of a covariance of trace 1 stand out by more than 0 and at most {largest}"

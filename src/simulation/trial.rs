@@ -8,6 +8,7 @@ use rand::rand_core::CryptoRng;
 use super::collection::{Collection, Estimate};
 use super::drawn;
 use super::population::{PopulationError, SpikedModel};
+use crate::centring::Centring;
 use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, RandomizeError, triangle};
 use crate::noise_law::NoiseError;
 use crate::record::{BoundedRecord, Bounding, RecordError};
@@ -34,7 +35,8 @@ use crate::subspace::{Subspace, SubspaceError, sin_theta_squared};
 /// let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(4.0)?, candidates: 256, cap: 9 };
 /// let mechanisms = [mechanism.build(20, Bounding::UnitNorm)?];
 /// let reports = Reports::Drawn;
-/// let trial = Trial { population: &population, mechanisms: &mechanisms, records: 10_000, rank, reports };
+/// let (records, centring) = (10_000, None);
+/// let trial = Trial { population: &population, mechanisms: &mechanisms, records, rank, reports, centring };
 /// let result = trial.run(&[RecoveryMethod::Pca], &mut rng, |_| {})?;
 /// assert!(result.non_private < result.by_mechanism[0][0] && result.by_mechanism[0][0] < 0.1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -51,6 +53,9 @@ pub struct Trial<'a> {
     pub rank: Rank,
     /// How reports are generated.
     pub reports: Reports,
+    /// Whether, and with which weight, records are extended so that the components are those about the mean: the
+    /// mechanisms are then of one dimension more.
+    pub centring: Option<Centring>,
 }
 
 /// How the reports of a trial are generated.
@@ -123,17 +128,28 @@ impl Trial<'_> {
         rng: &mut R,
         progress: impl FnMut(u64),
     ) -> Result<Collection, SimulationError> {
-        let expected = self.population.subspace().dimension();
+        let expected = self.coordinates();
         if let Some(other) = self.mechanisms.iter().find(|mechanism| mechanism.dimension() != expected) {
             return Err(SimulationError::Dimension { expected, found: other.dimension() });
         }
         if self.records == 0 {
             return Err(SimulationError::NoRecords);
         }
-        match self.reports {
-            Reports::Randomized => self.randomize_all(rng, progress),
-            Reports::Drawn => Ok(drawn::collect(self.population, self.mechanisms, self.records, rng, progress)),
-        }
+        let collection = match self.reports {
+            Reports::Randomized => self.randomize_all(rng, progress)?,
+            Reports::Drawn => {
+                drawn::collect(self.population, self.mechanisms, self.centring, self.records, rng, progress)
+            }
+        };
+        Ok(match self.centring {
+            Some(centring) => collection.centred(centring, self.mechanisms, self.records),
+            None => collection,
+        })
+    }
+
+    /// The number of coordinates that are randomized.
+    fn coordinates(&self) -> usize {
+        self.population.subspace().dimension() + usize::from(self.centring.is_some())
     }
 
     fn randomize_all<R: CryptoRng + ?Sized>(
@@ -148,13 +164,16 @@ impl Trial<'_> {
                 (mechanism, vec![0; triangle(mechanism.state_dimension())], own)
             })
             .collect();
-        let mut second_moment = SecondMoment::new(self.population.subspace().dimension(), 1.0);
+        let mut second_moment = SecondMoment::new(self.coordinates(), 1.0);
         let mut left = self.records;
         while left > 0 {
             let count = left.min(BATCH as u64) as usize;
             let records = (0..count)
-                .map(|_| BoundedRecord::new(self.population.record(rng), Bounding::UnitNorm))
-                .collect::<Result<Vec<_>, _>>()?;
+                .map(|_| {
+                    let record = BoundedRecord::new(self.population.record(rng), Bounding::UnitNorm)?;
+                    Ok(self.centring.map_or(record.clone(), |centring| centring.augment(&record)))
+                })
+                .collect::<Result<Vec<_>, RecordError>>()?;
             records.iter().for_each(|record| second_moment.add(record));
             for (mechanism, sums, own) in &mut sums {
                 match own {
@@ -291,7 +310,8 @@ mod tests {
         let rank = Rank::new(2).unwrap();
         let mut rng = ChaCha12Rng::seed_from_u64(5);
         let population = SpikedModel::draw(20, rank, 20.0, Some(4), &mut rng).unwrap();
-        let trial = Trial { population: &population, mechanisms, records: 2000, rank, reports };
+        let trial =
+            Trial { population: &population, mechanisms, records: 2000, rank, reports, centring: None };
         trial.run(methods, &mut rng, |_| {}).unwrap()
     }
 
@@ -325,7 +345,8 @@ mod tests {
         let population = SpikedModel::draw(20, rank, 20.0, None, &mut rng).unwrap();
         let mechanisms = [mechanism(20), mechanism(21)];
         for reports in [Reports::Randomized, Reports::Drawn] {
-            let trial = Trial { population: &population, mechanisms: &mechanisms, records: 10, rank, reports };
+            let (records, centring) = (10, None);
+            let trial = Trial { population: &population, mechanisms: &mechanisms, records, rank, reports, centring };
             let wrong = SimulationError::Dimension { expected: 20, found: 21 };
             assert_eq!(trial.collect(&mut rng, |_| {}), Err(wrong));
             let trial = Trial { mechanisms: &[], records: 0, ..trial };

@@ -300,7 +300,8 @@ proptest! {
                 let _ = choice.select(&covariance, &aggregate, &task, rank, &settings, go_on);
                 let _ = choice.select(&covariance, &aggregate, &other, rank, &settings, go_on);
             }
-            if let (Some(law), true) = (covariance.noise_law(), covariance.matrix().nrows() < 9) {
+            if covariance.matrix().nrows() < 9 {
+                let law = covariance.noise_law();
                 let _ = denoise(covariance.matrix(), &law, Loss::Frobenius);
                 let _ = denoise(&DMatrix::zeros(2, 3), &law, Loss::Operator);
             }

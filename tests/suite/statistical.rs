@@ -38,7 +38,7 @@ impl Setting {
             rng.set_stream(stream);
             let population = SpikedModel::draw(self.dimension, rank, SIGNAL, None, &mut rng).unwrap();
             let (records, reports) = (self.records, Reports::Randomized);
-            let trial = Trial { population: &population, mechanisms, records, rank, reports };
+            let trial = Trial { population: &population, mechanisms, records, rank, reports, centring: None };
             trial.run(&[RecoveryMethod::Pca], &mut rng, |_| {}).unwrap()
         };
         (0..TRIALS).map(trial).collect()

@@ -125,8 +125,8 @@ fn predictions_are_those_of_simulation() {
             let mut rng = ChaCha12Rng::seed_from_u64(5);
             rng.set_stream(stream);
             let population = SpikedModel::draw(dimension, rank, SIGNAL, None, &mut rng).unwrap();
-            let reports = Reports::Randomized;
-            let trial = Trial { population: &population, mechanisms: &mechanisms, records, rank, reports };
+            let (reports, centring) = (Reports::Randomized, None);
+            let trial = Trial { population: &population, mechanisms: &mechanisms, records, rank, reports, centring };
             let result = trial.run(&[RecoveryMethod::Pca], &mut rng, |_| {}).unwrap();
             simulated += result.by_mechanism[0][0] / trials as f64;
         }

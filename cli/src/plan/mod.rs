@@ -19,7 +19,7 @@ use super::error::{CliError, Result};
 use super::files;
 use super::hostile::HostileArguments;
 use super::output::{Format, spinner};
-use super::parameters::{self, Eigenvalues, MechanismParameters};
+use super::parameters::{self, Eigenvalues, MechanismParameters, PopulationMean};
 use super::plot::{self, ErrorCurve};
 use super::writing::{self, Kind, Target};
 
@@ -27,8 +27,8 @@ use super::writing::{self, Kind, Target};
 ///
 /// Predicts the error ||sin Theta||_F^2 of the recovered components (0 for the same subspace, and k (1 - k/d) for a
 /// random one) from the eigenvalues of the records' second-moment matrix, which for records of norm 1 sum to 1. From an
-/// aggregate it takes them from the estimate. Nothing is simulated. All this is of tasks without centring: for those
-/// with it there is no prediction.
+/// aggregate it takes them from the estimate. Nothing is simulated. With centring the eigenvalues are those of the
+/// covariance.
 #[derive(Args)]
 pub(super) struct Plan {
     /// Number of features, d
@@ -57,7 +57,7 @@ pub(super) struct Plan {
         short,
         long,
         requires = "aggregate",
-        conflicts_with_all = ["mechanism", "epsilon", "delta", "candidates", "cap"]
+        conflicts_with_all = ["mechanism", "epsilon", "delta", "candidates", "cap", "centre"]
     )]
     task: Option<PathBuf>,
     /// How records are randomized
@@ -68,6 +68,8 @@ pub(super) struct Plan {
     epsilon: Option<Epsilon>,
     #[command(flatten)]
     parameters: MechanismParameters,
+    #[command(flatten)]
+    mean: PopulationMean,
     /// A number of reports: predict the error they give
     #[arg(long, value_name = "N")]
     records: Option<u64>,
@@ -114,7 +116,12 @@ impl Plan {
             }
         }
         let setting = self.setting()?;
-        let mut result = PlanResult { plan: self.plan(&setting)?, plot: None };
+        let about = setting.planner.centring().map(|_| match self.aggregate {
+            Some(_) => "about the estimated mean",
+            None if self.mean.share() > 0.0 => "about the mean, which is orthogonal to the components",
+            None => "about the mean, which is taken to be zero",
+        });
+        let mut result = PlanResult { plan: self.plan(&setting)?, about, plot: None };
         parameters::warn_of(&result.plan.guarantee);
         parameters::warn_of_delta(self.shuffled);
         if let Some(path) = self.plot.clone() {
@@ -149,9 +156,11 @@ impl Plan {
         let spectrum = match self.bulk {
             Some(bulk) => Spectrum::new(dimension, signals, bulk),
             None => Spectrum::of_unit_trace(dimension, signals),
-        }?;
+        }?
+        .with_mean_share(self.mean.share())?;
         let family = self.parameters.family(self.mechanism)?;
         let planner = Planner::new(spectrum, self.rank, family, Bounding::UnitNorm)?;
+        let planner = planner.with_centring(self.mean.centring.centre);
         Ok(Setting { planner, epsilon, delta: self.parameters.delta_or_usual() })
     }
 
@@ -194,9 +203,9 @@ impl Plan {
 /// Errors about a spectrum, a rank, a target or a mechanism are wrong usage; others are failures.
 impl From<PredictionError> for CliError {
     fn from(error: PredictionError) -> Self {
-        use PredictionError::{Centred, Mechanism, Noise, Rank, Spectrum, Sum, Target};
+        use PredictionError::{MeanShare, Mechanism, Noise, Rank, Spectrum, Sum, Target};
         match error {
-            Spectrum { .. } | Sum(_) | Rank { .. } | Target { .. } | Mechanism(_) | Noise(_) | Centred => {
+            Spectrum { .. } | Sum(_) | Rank { .. } | Target { .. } | Mechanism(_) | Noise(_) | MeanShare(_) => {
                 Self::usage(error)
             }
             other => Error::from(other).into(),

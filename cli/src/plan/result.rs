@@ -12,6 +12,9 @@ use crate::writing::Target;
 pub(super) struct PlanResult {
     #[serde(flatten)]
     pub(super) plan: Plan,
+    /// What the components are about, in the text alone.
+    #[serde(skip)]
+    pub(super) about: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) plot: Option<Target>,
 }
@@ -26,6 +29,9 @@ impl PlanResult {
     pub(super) fn text(&self) -> String {
         let plan = &self.plan;
         let mut text = format!("{}\n", self.heading());
+        if let Some(about) = self.about {
+            text += &format!("  components of the covariance {about}\n");
+        }
         for (index, records) in plan.threshold_records_per_component.iter().enumerate() {
             let share = match plan.signals.get(index) {
                 Some(signal) => format!("eigenvalue {signal:.4}"),

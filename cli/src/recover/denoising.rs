@@ -65,7 +65,7 @@ impl CovarianceArguments {
         let (Some(file), Some(output)) = (file, self.covariance) else { return Ok(None) };
         let denoised = self.denoise.apply(covariance).map_err(|error| match error {
             RecoveryError::NoLaw => CliError::Usage(
-                "the noise of a covariance with centring has no law to shrink by: use --denoise psd or none".into(),
+                "eigenvalues about an estimated mean are not shrunk: use --denoise psd or none with centring".into(),
             ),
             other => other.into(),
         })?;

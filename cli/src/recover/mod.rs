@@ -144,16 +144,7 @@ impl Recover {
             hostile: Some(self.hostile.reports),
             ..Question::new(self.rank)
         };
-        let answer =
-            answer(&question, Source::Reports { aggregate, covariance, task }, &mut |step| progress.watch(step));
-        answer.map_err(|error| match error {
-            AnswerError::NoLaw => CliError::Usage(
-                "--bootstrap knows the noise of second moments, not that of a covariance about an estimated mean: \
-                 leave it out for a task with centring"
-                    .into(),
-            ),
-            error => error.into(),
-        })
+        Ok(answer(&question, Source::Reports { aggregate, covariance, task }, &mut |step| progress.watch(step))?)
     }
 
     fn reference(&self, path: &Path, task: &Task, progress: &Progress) -> Result<Read> {

@@ -286,12 +286,11 @@ fn path(points: &[PathPoint]) -> String {
 
 /// The predicted error, or why there is none.
 fn predicted(answer: &Answer) -> String {
-    let why = match (&answer.predicted, answer.penalty(), answer.centred) {
-        (Some(Prediction { sin_theta_squared, uninformed, .. }), None, _) => {
+    let why = match (&answer.predicted, answer.penalty()) {
+        (Some(Prediction { sin_theta_squared, uninformed, .. }), None) => {
             return format!("predicted   {}\n", on_scale(*sin_theta_squared, *uninformed));
         }
-        (_, _, Some(true)) => "with centring the law of the noise is not known, and neither is the error",
-        (_, Some(_), _) if answer.confidence.is_none() => {
+        (_, Some(_)) if answer.confidence.is_none() => {
             "errors are predicted of plain components only; --bootstrap gives an interval"
         }
         _ => return String::new(),

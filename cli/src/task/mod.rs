@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::files;
 use crate::hostile::per_report;
 use crate::output::{Format, wrote};
-use crate::parameters::{MechanismArguments, bounding, centring, warn_of};
+use crate::parameters::{CentringArgument, MechanismArguments, bounding, warn_of};
 use crate::recover::what_about;
 use crate::writing::{self, Kind, Target};
 
@@ -46,10 +46,8 @@ pub(super) struct New {
     /// How records are brought into the unit ball: unit-norm, or clip:R with a radius R
     #[arg(long, value_parser = bounding, default_value = "unit-norm")]
     bounding: Bounding,
-    /// Estimate the mean too, with this weight, and the covariance about it [default weight: 0.25]
-    #[arg(long, value_name = "WEIGHT", value_parser = centring, num_args = 0..=1)]
-    #[arg(default_missing_value = "0.25", allow_negative_numbers = true)]
-    centre: Option<Centring>,
+    #[command(flatten)]
+    centring: CentringArgument,
     /// The number of independent sums that reports are split into, for answers to be measured on reports that they were
     /// not found from [default: 10, or 2 beyond 1,000 features]
     #[arg(long)]
@@ -195,7 +193,7 @@ impl New {
         };
         let spec = self.mechanism.spec()?;
         let mut task = Task::new(schema, self.bounding, spec, folds)?;
-        if let Some(centring) = self.centre {
+        if let Some(centring) = self.centring.centre {
             task = task.with_centring(centring)?;
         }
         writing::write(&self.output, format!("{}\n", task.to_json()).as_bytes())?;

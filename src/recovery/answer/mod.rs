@@ -197,7 +197,8 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
         }
     }
     if let (Some(replicates), Some(law)) = (question.bootstrap, law) {
-        answer.confidence = question.confidence(matrix, &law, answer.found()?, replicates, &mut watch)?;
+        let mean = source.mean();
+        answer.confidence = question.confidence(matrix, (&law, &mean), answer.found()?, replicates, &mut watch)?;
     }
     answer.unfinished = watch.unfinished;
     Ok(answer)
@@ -218,7 +219,7 @@ pub fn components(question: &Question, source: Source<'_>, watch: &mut Watch<'_>
 pub struct Decomposition {
     facts: Answer,
     components: Components,
-    /// None with centring, and for a bare matrix.
+    /// None for a bare matrix.
     law: Option<(Spectrum, NoiseLaw)>,
 }
 
@@ -446,7 +447,7 @@ impl Question {
     fn confidence(
         &self,
         matrix: &DMatrix<f64>,
-        law: &NoiseLaw,
+        noise: (&NoiseLaw, &[f64]),
         found: Found,
         replicates: usize,
         watch: &mut Watched<'_, '_>,
@@ -478,7 +479,7 @@ impl Question {
         };
         let dense = (found != Found::Plain).then(|| plain(matrix)).transpose()?.map(SubspaceEstimate::from);
         let mut rng = ChaCha12Rng::seed_from_u64(self.bootstrap_seed);
-        let outcome = bootstrap_until(matrix, law, replicates, estimator, dense.as_ref(), &mut rng, |state| {
+        let outcome = bootstrap_until(matrix, noise, replicates, estimator, dense.as_ref(), &mut rng, |state| {
             last.set(state);
             watched.borrow_mut().step(&Step::Bootstrapping(state))
         });
@@ -562,8 +563,18 @@ impl<'a> Source<'a> {
     /// The law of the estimate's scatter about the truth, where that is known.
     fn law(self) -> Option<NoiseLaw> {
         match self {
-            Self::Reports { covariance, .. } => covariance.noise_law(),
+            Self::Reports { covariance, .. } => Some(covariance.noise_law()),
             Self::Matrix(_) => None,
+        }
+    }
+
+    /// The estimated mean, of a task with centring; otherwise empty.
+    fn mean(self) -> Vec<f64> {
+        match self {
+            Self::Reports { covariance, .. } => {
+                covariance.mean().map_or(vec![], |mean| mean.without_bias().as_slice().to_vec())
+            }
+            Self::Matrix(_) => vec![],
         }
     }
 }
@@ -576,10 +587,7 @@ pub enum AnswerError {
     #[error("the noise of a matrix is not known: give the penalty as a number")]
     UnknownNoise,
     /// A bootstrap without a law to draw from.
-    #[error(
-        "the bootstrap knows the noise of second moments, not that of a covariance about an estimated mean: \
-         leave it out for a task with centring"
-    )]
+    #[error("the noise of a matrix is not known: the bootstrap needs the reports it is drawn from")]
     NoLaw,
     /// A reference of no records.
     #[error("the reference has no records to compare with")]

@@ -218,12 +218,27 @@ fn an_answer_says_what_its_components_are_about() {
 }
 
 #[test]
+fn components_about_a_mean_come_with_their_error_and_its_interval() {
+    let collected = Collected::new(Some(Centring::new(0.25).unwrap()));
+    let question = Question { predict: true, bootstrap: Some(40), ..Question::new(rank(1)) };
+    let found = collected.answer(&question).unwrap();
+    let predicted = predict_from_estimate(&collected.covariance, rank(1)).unwrap();
+    assert!(predicted.sin_theta_squared < 0.5 * predicted.uninformed, "{predicted:?}");
+    // The noise is larger than without centring, and with it everything that follows.
+    let plain = Collected::new(None).answer(&question).unwrap();
+    let threshold = |answer: &Answer| answer.predicted.as_ref().unwrap().threshold;
+    assert!(threshold(&found) > 1.2 * threshold(&plain), "{} {}", threshold(&found), threshold(&plain));
+    let interval = found.confidence.unwrap().interval;
+    assert!(interval.lower < predicted.sin_theta_squared && predicted.sin_theta_squared < interval.upper, "{interval:?}");
+    assert!(interval.upper > plain.confidence.unwrap().interval.upper);
+    let all = Decomposition::new(collected.source()).unwrap();
+    assert_eq!(all.leading(rank(1), true).unwrap().predicted, Some(predicted.clone()));
+    assert_eq!(found.predicted, Some(predicted));
+}
+
+#[test]
 fn what_cannot_be_answered_is_refused() {
-    let centred = Collected::new(Some(Centring::new(0.25).unwrap()));
-    let question = Question { bootstrap: Some(20), ..Question::new(rank(1)) };
-    assert_eq!(centred.answer(&question), Err(AnswerError::NoLaw));
-    let mut plain = centred.answer(&Question { predict: true, ..Question::new(rank(1)) }).unwrap();
-    assert!(plain.predicted.is_none() && plain.mean.is_some());
+    let mut plain = Collected::new(None).answer(&Question::new(rank(1))).unwrap();
     let empty = Reference { matrix: DMatrix::identity(DIMENSION, DIMENSION), records: 0, skipped: 3 };
     assert_eq!(plain.compare(&empty), Err(AnswerError::EmptyReference));
 
@@ -234,6 +249,8 @@ fn what_cannot_be_answered_is_refused() {
     let value = PenaltyChoice::Value(Penalty::new(0.5).unwrap());
     let path = Question { path: Some(3), ..sparse(value.clone()) };
     assert_eq!(answer(&path, bare, &mut watch), Err(AnswerError::UnknownNoise));
+    let question = Question { bootstrap: Some(20), ..Question::new(rank(1)) };
+    assert_eq!(answer(&question, bare, &mut watch), Err(AnswerError::NoLaw));
     let found = answer(&sparse(value), bare, &mut watch).unwrap();
     assert_eq!((found.records, found.dimension, found.feature_names.len()), (0, 3, 0));
     assert!(matches!(answer(&Question::new(rank(4)), bare, &mut watch), Err(AnswerError::Recovery(_))));
@@ -250,7 +267,7 @@ fn questions_are_kept_as_documents() {
 #[test]
 fn a_covariance_is_denoised_as_asked_and_shrunk_by_a_law_alone() {
     let covariance = Collected::new(None).covariance;
-    let (estimate, law) = (covariance.matrix(), covariance.noise_law().unwrap());
+    let (estimate, law) = (covariance.matrix(), covariance.noise_law());
     for (denoising, loss) in [(Denoising::Frobenius, Loss::Frobenius), (Denoising::Operator, Loss::Operator)] {
         let (found, expected) = (denoising.apply(&covariance).unwrap(), denoise(estimate, &law, loss).unwrap());
         assert_eq!((found.denoising, found.bulk), (denoising, Some(expected.bulk())));

@@ -15,6 +15,9 @@
 //! error is a random number that the collection has already drawn). Without the first step the interval would ignore
 //! the uncertainty of the eigenvalues, which matters as much as that of the directions.
 //!
+//! Of a task with centring the model has the estimated mean too, shortened by the bias of its noise. A draw is then one
+//! of the second moments of the extended records, centred as the estimate is.
+//!
 //! *Assumptions*: those of [`NoiseLaw`] and [`denoise`](super::denoise()).
 //!
 //! A sparse method is biased by its penalty where the truth is not sparse, and a model made of its own answer would
@@ -116,14 +119,14 @@ pub fn bootstrap<R: Rng + ?Sized>(
     rng: &mut R,
     progress: impl FnMut(BootstrapProgress) -> ControlFlow<()>,
 ) -> Result<Bootstrap, BootstrapError> {
-    bootstrap_until(estimate, law, replicates, |matrix| estimator(matrix).map(Some), None, rng, progress)
+    bootstrap_until(estimate, (law, &[]), replicates, |matrix| estimator(matrix).map(Some), None, rng, progress)
 }
 
 /// [`bootstrap`] with an estimator that ends it, as `progress` does, by returning nothing, and with the components of
-/// a second model, if any.
+/// a second model, if any. The population has the mean beside the law, where that is about an estimated one.
 pub(super) fn bootstrap_until<R: Rng + ?Sized>(
     estimate: &DMatrix<f64>,
-    law: &NoiseLaw,
+    (law, mean): (&NoiseLaw, &[f64]),
     replicates: usize,
     mut estimator: impl FnMut(&DMatrix<f64>) -> Result<Option<SubspaceEstimate>, RecoveryError>,
     second: Option<&SubspaceEstimate>,
@@ -134,9 +137,10 @@ pub(super) fn bootstrap_until<R: Rng + ?Sized>(
         return Err(BootstrapError::Replicates(replicates));
     }
     let found = estimator(estimate)?.ok_or(BootstrapError::Cancelled(0))?;
-    let model = Model::fit(estimate, law, &found)?;
+    let model = Model::fit(estimate, law, mean, &found)?;
     let mut outcome = Bootstrap::start(&model);
-    let mut second = second.map(|found| Model::fit(estimate, law, found)).transpose()?.map(|model| {
+    let second = second.map(|found| Model::fit(estimate, law, mean, found)).transpose()?;
+    let mut second = second.map(|model| {
         let outcome = Bootstrap::start(&model);
         (model, outcome)
     });
@@ -144,7 +148,7 @@ pub(super) fn bootstrap_until<R: Rng + ?Sized>(
         let models = [Some((&model, &mut outcome)), second.as_mut().map(|(model, outcome)| (&*model, outcome))];
         for (model, outcome) in models.into_iter().flatten() {
             let perturbed = model.perturbed(rng)?;
-            let Some(recovered) = estimator(&law.draw_with_rng(&perturbed, rng)?)? else { break 'replicates };
+            let Some(recovered) = estimator(&model.draw(&perturbed, rng)?)? else { break 'replicates };
             outcome.add(&model.components, &recovered)?;
         }
         if progress(BootstrapProgress { done, replicates }).is_break() {

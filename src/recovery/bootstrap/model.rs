@@ -16,6 +16,8 @@ const ROUNDS: usize = 4;
 /// and an isotropic rest.
 pub(super) struct Model {
     law: NoiseLaw,
+    /// The population's mean, where the law is about an estimated one.
+    mean: Vec<f64>,
     /// The components reported come first.
     pub(super) truth: SpikedCovariance,
     /// The components reported, d × k.
@@ -33,6 +35,7 @@ impl Model {
     pub(super) fn fit(
         estimate: &DMatrix<f64>,
         law: &NoiseLaw,
+        mean: &[f64],
         found: &SubspaceEstimate,
     ) -> Result<Self, BootstrapError> {
         let dimension = law.dimension();
@@ -74,6 +77,7 @@ impl Model {
         let watched = if support.len() == dimension { rank + extra } else { rank };
         Ok(Self {
             law: *law,
+            mean: mean.to_vec(),
             truth: SpikedCovariance::from_parts(all, DVector::from_vec(eigenvalues), bulk.level()),
             components,
             support,
@@ -83,10 +87,19 @@ impl Model {
         })
     }
 
+    /// The estimate that another collection from this truth would give.
+    pub(super) fn draw<R: Rng + ?Sized>(
+        &self,
+        truth: &SpikedCovariance,
+        rng: &mut R,
+    ) -> Result<DMatrix<f64>, BootstrapError> {
+        Ok(self.law.draw_about_with_rng(truth, &self.mean, rng)?)
+    }
+
     /// The truth with other eigenvalues that could have led to those observed: each is off by as much as one drawn from
     /// the model is, in the other direction.
     pub(super) fn perturbed<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<SpikedCovariance, BootstrapError> {
-        let drawn = eigenvalues_on(&self.law.draw_with_rng(&self.truth, rng)?, &self.support)?;
+        let drawn = eigenvalues_on(&self.draw(&self.truth, rng)?, &self.support)?;
         let mut variances = self.truth.variances().clone();
         for ((variance, &observed), &drawn) in variances.iter_mut().zip(&self.observed).zip(&drawn) {
             let corrected = observed - (drawn - self.bulk.observed(*variance));

@@ -86,6 +86,35 @@ fn the_pull_of_hostile_reports_is_told() {
     folder.run(&format!("{line} --hostile 0")).refused(2, &["--hostile"]);
 }
 
+/// `simulate` draws what `plan` is about: 12 trials of 2 components in 20 features have a mean to some 7 %.
+#[test]
+fn a_plan_about_a_mean_is_what_a_simulation_measures() {
+    let folder = Folder::new();
+    for (share, records) in [("0", 8000), ("0.5", 40_000)] {
+        let common = format!("--dimension 20 --rank 2 --epsilon 4 --centre --mean-share {share} --records {records}");
+        let plan = folder.run(&format!("plan {common} --spectrum 0.294,0.294 --json")).json();
+        let simulated = format!("simulate {common} --trials 12 --reports drawn --json");
+        let simulated = folder.run(&simulated).json()["sin_theta_squared"]["mean"].as_f64().unwrap();
+        let predicted = plan["predicted"]["sin_theta_squared"].as_f64().unwrap();
+        assert!((0.8..1.25).contains(&(predicted / simulated)), "{share}: {predicted} {simulated}");
+        // The keys are those of a plan about zero.
+        let zero = folder.run("plan --dimension 20 --rank 2 --epsilon 4 --spectrum 0.3 --records 9 --json").json();
+        let keys = |plan: &Value| plan.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        let without_pull: Vec<String> = keys(&zero).into_iter().filter(|key| key != "pull").collect();
+        assert_eq!(keys(&plan), without_pull);
+    }
+    let line = "plan --dimension 20 --rank 1 --epsilon 4 --spectrum 0.5 --target 0.1";
+    for (options, said) in [("--centre", "taken to be zero"), ("--centre 0.2 --mean-share 0.5", "is orthogonal to")] {
+        let text = words(&folder.run(&format!("{line} {options}")).ok().stdout);
+        assert!(text.contains(said), "{text}");
+    }
+    folder.run(&format!("{line} --mean-share 0.5")).refused(2, &["--centre"]);
+    folder.run(&format!("{line} --centre --mean-share 1")).refused(2, &["share", "is 1", "below 1"]);
+    folder
+        .run("simulate --epsilon 4 --dimension 3 --rank 3 --records 9 --centre --mean-share 0.5")
+        .refused(2, &["leave no direction for a mean"]);
+}
+
 /// The synthetic setting of Wang & Xu: a random subspace is all that 100,000 reports give.
 #[test]
 fn the_published_setting_is_far_below_the_threshold() {

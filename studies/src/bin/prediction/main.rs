@@ -191,7 +191,7 @@ fn simulate(
         let mut rng = ChaCha12Rng::seed_from_u64(SEED);
         rng.set_stream(trial);
         let population = SpikedModel::draw(dimension, rank, SIGNAL, None, &mut rng)?;
-        let trial = Trial { population: &population, mechanisms, records, rank, reports };
+        let trial = Trial { population: &population, mechanisms, records, rank, reports, centring: None };
         let result = trial.run(&[RecoveryMethod::Pca], &mut rng, |count| progress.inc(count))?;
         for (mean, errors) in means.iter_mut().zip(&result.by_mechanism) {
             *mean += errors[0] / trials as f64;
