@@ -188,8 +188,8 @@ impl Covariance {
     /// The covariance and the mean of x from the second moments of its augmented y (see [`crate::centring`]).
     fn centred(self, centring: Centring, mechanism: &Mechanism) -> Self {
         let dimension = self.matrix.nrows() - 1;
-        let deviation = centring.mean_factor() * mechanism.deviation_beside(centring.weight())
-            / (self.records as f64).sqrt();
+        let deviation =
+            centring.mean_factor() * mechanism.deviation_beside(centring.weight()) / (self.records as f64).sqrt();
         let (matrix, values) = centring.centre(&self.matrix, deviation);
         let mean = Mean { values, noise_deviation: deviation };
 

@@ -37,7 +37,10 @@ pub(crate) struct CentringOptions {
 
 /// The centring that is asked for, and the number of coordinates that are then randomized.
 #[cfg(feature = "lab")]
-pub(crate) fn centring(options: Option<CentringOptions>, dimension: usize) -> Result<(Option<Centring>, usize), JsValue> {
+pub(crate) fn centring(
+    options: Option<CentringOptions>,
+    dimension: usize,
+) -> Result<(Option<Centring>, usize), JsValue> {
     let centring = options.map(|CentringOptions { weight }| Centring::new(weight)).transpose();
     let centring = centring.map_err(|error| failure("argument", &error))?;
     Ok((centring, dimension + usize::from(centring.is_some())))

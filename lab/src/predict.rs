@@ -71,7 +71,12 @@ pub fn plan_population(population: JsValue, options: JsValue) -> Result<JsValue,
     let mechanism = population.mechanism;
     let (centring, _) = centring(population.centring, population.dimension)?;
     let planner = Planner::new(population.spectrum()?, wanted.rank, family(&mechanism)?, Bounding::UnitNorm);
-    plan(&planner.map_err(thrown)?.with_centring(centring), mechanism.epsilon, mechanism.delta.unwrap_or(Delta::USUAL), &wanted)
+    plan(
+        &planner.map_err(thrown)?.with_centring(centring),
+        mechanism.epsilon,
+        mechanism.delta.unwrap_or(Delta::USUAL),
+        &wanted,
+    )
 }
 
 #[wasm_bindgen]

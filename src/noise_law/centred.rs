@@ -92,11 +92,28 @@ impl NoiseLaw {
                     let weight = about.centring.weight();
                     4.0 * gain * weight / (1.0 - weight) - 1.0
                 });
-                let [left, right] = [(first, left), (second, right)].map(|(along, value)| 1.0 + along.excess + gain * value);
+                let [left, right] =
+                    [(first, left), (second, right)].map(|(along, value)| 1.0 + along.excess + gain * value);
                 (left * right + corner * both) / (gain * gain)
             }
         };
         self.scale * self.scale * of_one / self.records as f64
+    }
+
+    /// The excess that the square of the mean's noise, which is of second order, has in the variance between any two
+    /// directions; 0 without centring.
+    pub(crate) fn second_order(&self) -> f64 {
+        self.about.map_or(0.0, |AboutMean { centring, .. }| {
+            self.beside_constant(centring).powi(2) / (centring.weight().powi(2) * self.records as f64)
+        })
+    }
+
+    /// The deviation of an entry of the second moments of one extended record beside its constant.
+    fn beside_constant(&self, centring: Centring) -> f64 {
+        match magnified(self.perturbation, 1.0 - centring.weight()) {
+            Perturbation::Additive { off_diagonal, .. } => off_diagonal,
+            Perturbation::Directions { gain, .. } => (1.0 + gain * centring.weight()).sqrt() / gain,
+        }
     }
 
     /// Draws the second moments of the extended records, and centres them.
@@ -115,11 +132,7 @@ impl NoiseLaw {
             ..*self
         };
         let drawn = moments.draw_moments(&extended(truth, mean, self.scale, centring)?, rng);
-        let of_one = match moments.perturbation {
-            Perturbation::Additive { off_diagonal, .. } => off_diagonal,
-            Perturbation::Directions { gain, .. } => (1.0 + gain * centring.weight()).sqrt() / gain,
-        };
-        let deviation = centring.mean_factor() * of_one / (self.records as f64).sqrt();
+        let deviation = centring.mean_factor() * self.beside_constant(centring) / (self.records as f64).sqrt();
         Ok(centring.centre(&drawn, deviation).0 * self.scale)
     }
 }
@@ -136,16 +149,33 @@ impl NoiseBulk {
     /// The threshold's distance from the level, as a multiple of that without an excess: the magnified noise of one
     /// direction has an eigenvalue of its own, above the others of the bulk, where this is above 1.
     pub(super) fn magnification(&self) -> f64 {
+        self.own_excess().sqrt().max(1.0)
+    }
+
+    /// The eigenvalue that a component would have whose observed one the bulk pushes to where it pushes the direction
+    /// with the excess, as seen from a component with this `eigenvalue`.
+    ///
+    /// With symmetric noise of radius s, a component theta above the level, `l = theta + s^2 / theta` observed, mixes
+    /// with that direction as the inverse of `l - r^2 s^2 G(l)`, where `G(l) = 1 / theta` and `r^2 = 1 + rho`: that is
+    /// `theta - rho s^2 / theta`, as if the direction were a component `rho s^2 / theta` above the level. Its own
+    /// eigenvalue is that of a component `sqrt(rho) s` above.
+    pub(crate) fn mean_level(&self, eigenvalue: f64) -> f64 {
+        let (excess, radius) = (self.own_excess(), self.beside(0.0).threshold() - self.level);
+        let theta = (eigenvalue - self.level).max(radius);
+        self.level + radius * (excess * radius / theta).min(excess.sqrt())
+    }
+
+    /// The excess in units of the bulk's noise.
+    fn own_excess(&self) -> f64 {
         let level = self.level / self.law.scale;
-        let relative = match self.law.perturbation {
+        match self.law.perturbation {
             Perturbation::Additive { off_diagonal, .. } if off_diagonal > 0.0 => {
                 let square = off_diagonal * off_diagonal;
                 self.excess * square / (square + level * level)
             }
             Perturbation::Additive { .. } => 0.0,
             Perturbation::Directions { gain, .. } => self.relative(gain, self.excess),
-        };
-        relative.sqrt().max(1.0)
+        }
     }
 
     /// An excess in units of the bulk's own noise.
@@ -253,7 +283,10 @@ mod tests {
         let moments = double_cap_law(DIMENSION + 1, 2.0, 1000);
         let Perturbation::Directions { gain, .. } = moments.perturbation else { panic!("not double-cap") };
         let [law, gain] = [about(moments).cross_variance(0.3, 0.2), gain * (1.0 - WEIGHT)];
-        assert!((law / ((1.0 + gain * 0.3) * (1.0 + gain * 0.2) / (gain * gain * 1000.0)) - 1.0).abs() < 1e-12, "{law}");
+        assert!(
+            (law / ((1.0 + gain * 0.3) * (1.0 + gain * 0.2) / (gain * gain * 1000.0)) - 1.0).abs() < 1e-12,
+            "{law}"
+        );
         assert_eq!(about(moments).dimension(), DIMENSION);
     }
 
@@ -287,8 +320,7 @@ mod tests {
             let law = moments.about_mean(centring(), 0.41);
             let axes = axes(&law);
             let mut rng = ChaCha12Rng::seed_from_u64(2);
-            let draws: Vec<_> =
-                (0..4000).map(|_| law.draw_about_with_rng(&truth, &mean, &mut rng).unwrap()).collect();
+            let draws: Vec<_> = (0..4000).map(|_| law.draw_about_with_rng(&truth, &mean, &mut rng).unwrap()).collect();
             let expected = truth.matrix();
             for (i, j) in [(0, 1), (0, 3), (0, 4), (1, 3), (3, 4), (4, 5)] {
                 let average = draws.iter().map(|draw| draw[(i, j)]).sum::<f64>() / 4000.0;
@@ -362,7 +394,8 @@ mod tests {
             for square in [0.5, 0.9] {
                 let long = bulk(square);
                 let root = centring().excess(square).sqrt();
-                let [ratio, edge] = [(long.threshold() - 0.001) / (none.threshold() - 0.001), long.edge() / none.edge()];
+                let [ratio, edge] =
+                    [(long.threshold() - 0.001) / (none.threshold() - 0.001), long.edge() / none.edge()];
                 assert!((ratio / root - 1.0).abs() < 0.01, "{ratio}");
                 let expected = centring().edge_factor(square) * (1.0 - WEIGHT);
                 assert!((edge / expected - 1.0).abs() < 0.02, "{edge} {expected}");

@@ -28,8 +28,9 @@
 //! directions, and of the k eigenvectors it has its own unless k larger components stand before it, and those that no
 //! other has.
 //!
-//! About an estimated mean the noise of each direction has an [excess](crate::noise_law), and that of the mean's part in
-//! the bulk is one more direction of the block, at the level of the bulk.
+//! About an estimated mean the noise of each direction has an [excess](crate::noise_law). The mean's part in the bulk is
+//! one more direction of the block, at the place from which the bulk would repel a component as far
+//! ([`NoiseBulk::mean_level`]).
 
 use nalgebra::DMatrix;
 
@@ -58,18 +59,25 @@ pub(super) fn captured(
         return Ok(sums);
     }
     let mut signals: Vec<Along> = (spectrum.signals().iter().zip(&spectrum.mean_along))
-        .map(|(&eigenvalue, &square)| Along { eigenvalue, excess: law.excess(square) })
+        .map(|(&eigenvalue, &square)| Along { eigenvalue, excess: law.excess(square) + law.second_order() })
         .collect();
+    let weakest = spectrum.signals()[rank.min(signals.len()) - 1];
     let beside = law.excess(spectrum.mean_beside);
-    let mut others = spectrum.dimension();
     if beside > 0.0 {
         signals.push(Along { eigenvalue: spectrum.bulk(), excess: beside });
-        others -= 1;
     }
     let deviations = DMatrix::from_fn(signals.len(), signals.len(), |row, column| {
         let twice = if row == column { 2.0 } else { 1.0 };
         (twice * law.variance_between(signals[row], signals[column])).sqrt()
     });
+    let width = (spectrum.dimension() as f64 - signals.len() as f64).max(1.0).cbrt();
+    let edge = Edge { bulk: bulk.beside(0.0), width };
+    let mut dimension = spectrum.dimension() as f64;
+    if let (true, Some(mean)) = (beside > 0.0, signals.last_mut()) {
+        *mean = bulk.mean_level(weakest).into();
+        // It is no direction of the bulk, whether it stands above or not.
+        dimension -= 1.0 - edge.stand(mean.eigenvalue);
+    }
     let pairs = match signals.len() {
         m if m <= FULL_DESIGN => (m * (m + 1) / 2 + 1).next_power_of_two() as u64,
         m if m <= LARGE => PAIRS,
@@ -89,7 +97,7 @@ pub(super) fn captured(
             });
             let directions = eigen.values.iter().zip(excess);
             let directions = directions.map(|(&eigenvalue, excess)| Along { eigenvalue, excess }).collect::<Vec<_>>();
-            let shares = shares(&directions, others, rank, bulk);
+            let shares = edge.shares(&directions, dimension, rank);
             for (component, sum) in sums.iter_mut().enumerate() {
                 let row = eigen.vectors.row(component);
                 *sum += row.iter().zip(&shares).map(|(entry, share)| entry * entry * share).sum::<f64>();
@@ -99,25 +107,38 @@ pub(super) fn captured(
     Ok(sums.into_iter().map(|sum| sum / (2 * pairs) as f64).collect())
 }
 
-/// For every direction of the block, by descending eigenvalue, the part of it inside the leading `rank` eigenvectors.
-fn shares(directions: &[Along], dimension: usize, rank: usize, bulk: &NoiseBulk) -> Vec<f64> {
-    let (d, k) = (dimension as f64, rank as f64);
-    let width = (d - directions.len() as f64).max(1.0).cbrt();
-    let least = bulk.threshold() - bulk.level();
-    let stand = |value: f64| 0.5 * (1.0 + libm::erf(width * ((value - bulk.level()) / least.max(f64::MIN_POSITIVE) - 1.0)));
-    let stands: Vec<f64> = directions.iter().map(|direction| stand(direction.eigenvalue)).collect();
-    let all: f64 = stands.iter().sum();
-    let mut before = 0.0;
-    directions
-        .iter()
-        .zip(&stands)
-        .map(|(&direction, own)| {
-            let others = all - own;
-            let count = (k - before).clamp(0.0, 1.0) + (k - 1.0 - others).max(0.0);
-            before += own;
-            bulk.captured(direction, d - 1.0 - others, count)
-        })
-        .collect()
+/// The edge of the noise: where eigenvalues of the block stand above it.
+struct Edge {
+    bulk: NoiseBulk,
+    width: f64,
+}
+
+impl Edge {
+    /// Whether an eigenvalue stands above the bulk: from 0 to 1, as the transition is gradual.
+    fn stand(&self, value: f64) -> f64 {
+        let level = self.bulk.level();
+        let least = (self.bulk.threshold() - level).max(f64::MIN_POSITIVE);
+        0.5 * (1.0 + libm::erf(self.width * ((value - level) / least - 1.0)))
+    }
+
+    /// For every direction of the block, by descending eigenvalue, the part of it inside the leading `rank`
+    /// eigenvectors.
+    fn shares(&self, directions: &[Along], dimension: f64, rank: usize) -> Vec<f64> {
+        let k = rank as f64;
+        let stands: Vec<f64> = directions.iter().map(|direction| self.stand(direction.eigenvalue)).collect();
+        let all: f64 = stands.iter().sum();
+        let mut before = 0.0;
+        directions
+            .iter()
+            .zip(&stands)
+            .map(|(&direction, own)| {
+                let others = all - own;
+                let count = (k - before).clamp(0.0, 1.0) + (k - 1.0 - others).max(0.0);
+                before += own;
+                self.bulk.captured(direction, dimension - 1.0 - others, count)
+            })
+            .collect()
+    }
 }
 
 /// Entry (run, entry) of a Hadamard matrix, or, where the block is too large for one, of a scrambled one.
@@ -188,7 +209,8 @@ mod tests {
                 }
                 let eigen = symmetric_eigen(&block).unwrap();
                 let directions: Vec<Along> = eigen.values.iter().map(|&value| value.into()).collect();
-                let shares = shares(&directions, 40, rank, &bulk);
+                let edge = Edge { bulk, width: (40.0 - signals.len() as f64).cbrt() };
+                let shares = edge.shares(&directions, 40.0, rank);
                 for (component, sum) in drawn.iter_mut().enumerate() {
                     let row = eigen.vectors.row(component);
                     *sum += row.iter().zip(&shares).map(|(entry, share)| entry * entry * share).sum::<f64>() / 20_000.0;

@@ -264,8 +264,8 @@ fn whole(value: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::double_cap::MAX_CANDIDATES;
     use crate::mechanism::MechanismSpec;
+    use crate::mechanism::double_cap::MAX_CANDIDATES;
     use crate::noise_law::NoiseError;
     use crate::privacy::tests::{delta, epsilon};
     use core::cell::Cell;

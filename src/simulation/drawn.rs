@@ -373,7 +373,8 @@ mod tests {
             for _ in 0..150 {
                 let population = SpikedModel::draw(10, rank, 20.0, None, &mut rng).unwrap();
                 let (records, centring) = (400, None);
-                let trial = Trial { population: &population, mechanisms: &mechanisms, records, rank, reports, centring };
+                let trial =
+                    Trial { population: &population, mechanisms: &mechanisms, records, rank, reports, centring };
                 let result = trial.run(&[RecoveryMethod::Pca], &mut rng, |_| {}).unwrap();
                 columns[0].push(result.non_private);
                 columns[1..].iter_mut().zip(result.by_mechanism).for_each(|(column, errors)| column.push(errors[0]));

@@ -310,8 +310,7 @@ mod tests {
         let rank = Rank::new(2).unwrap();
         let mut rng = ChaCha12Rng::seed_from_u64(5);
         let population = SpikedModel::draw(20, rank, 20.0, Some(4), &mut rng).unwrap();
-        let trial =
-            Trial { population: &population, mechanisms, records: 2000, rank, reports, centring: None };
+        let trial = Trial { population: &population, mechanisms, records: 2000, rank, reports, centring: None };
         trial.run(methods, &mut rng, |_| {}).unwrap()
     }
 

@@ -229,7 +229,10 @@ fn components_about_a_mean_come_with_their_error_and_its_interval() {
     let threshold = |answer: &Answer| answer.predicted.as_ref().unwrap().threshold;
     assert!(threshold(&found) > 1.2 * threshold(&plain), "{} {}", threshold(&found), threshold(&plain));
     let interval = found.confidence.unwrap().interval;
-    assert!(interval.lower < predicted.sin_theta_squared && predicted.sin_theta_squared < interval.upper, "{interval:?}");
+    assert!(
+        interval.lower < predicted.sin_theta_squared && predicted.sin_theta_squared < interval.upper,
+        "{interval:?}"
+    );
     assert!(interval.upper > plain.confidence.unwrap().interval.upper);
     let all = Decomposition::new(collected.source()).unwrap();
     assert_eq!(all.leading(rank(1), true).unwrap().predicted, Some(predicted.clone()));

@@ -241,7 +241,9 @@ const fn setting(
 }
 
 fn print_collections(collections: u64) -> Result<()> {
-    println!("| collection | error | predicted over error: median | 10 % | 90 % | 95 % interval has it | below | above |");
+    println!(
+        "| collection | error | predicted over error: median | 10 % | 90 % | 95 % interval has it | below | above |"
+    );
     println!("|---|---|---|---|---|---|---|---|");
     for setting in &SETTINGS {
         let found = (0..collections).map(|stream| setting.collect(stream)).collect::<Result<Vec<_>>>()?;
