@@ -219,13 +219,12 @@ struct Setting {
     mean: Mean,
 }
 
-const SETTINGS: [Setting; 6] = [
-    setting(Family::DoubleCap, 4.0, 20, 2, 20_000, 0.0, Mean::Random),
-    setting(Family::DoubleCap, 4.0, 20, 2, 60_000, 0.5, Mean::Random),
-    setting(Family::DoubleCap, 2.0, 10, 1, 60_000, 0.7, Mean::Random),
-    setting(Family::DoubleCap, 4.0, 20, 2, 60_000, 0.5, Mean::FirstComponent),
-    setting(Family::Gaussian, 4.0, 10, 1, 40_000, 0.5, Mean::Random),
-    setting(Family::Gaussian, 4.0, 10, 1, 80_000, 0.5, Mean::FirstComponent),
+const SETTINGS: [Setting; 5] = [
+    setting(Family::DoubleCap, 4.0, 10, 1, 1_500, 0.0, Mean::Random),
+    setting(Family::DoubleCap, 4.0, 10, 2, 4_000, 0.5, Mean::Random),
+    setting(Family::DoubleCap, 4.0, 10, 1, 4_000, 0.5, Mean::FirstComponent),
+    setting(Family::Gaussian, 4.0, 10, 1, 15_000, 0.5, Mean::Random),
+    setting(Family::Gaussian, 4.0, 10, 1, 30_000, 0.5, Mean::FirstComponent),
 ];
 
 const fn setting(
