@@ -261,7 +261,7 @@ export function recommendedMechanism(mechanism: MechanismInput): TaskDocument["m
 
 /** Whether a task has centring, and the mean of the records that it is about. */
 export interface AboutMean {
-  /** The weight of centring, as in a task: components are then those of the covariance. Without it, of second moments. */
+  /** The weight of centring, as in a task: components are then of the covariance. */
   readonly centring?: { readonly weight: number };
   /**
    * With centring, the mean's share of the second moments about zero, at least 0 and below 1: 0 by default. The mean is

@@ -26,8 +26,8 @@ use super::parameters::{self, MechanismParameters, PopulationMean};
 ///
 /// Draws unit-norm records of the spiked model (g + sqrt(signal) V f, normalised), randomizes every one, sums the
 /// reports, recovers the components and compares them with V. The error ||sin Theta||_F^2 is 0 for the same subspace
-/// and k (1 - k/d) for a random one. The model has mean 0; with --mean-share its records are on a smaller sphere about a
-/// mean that is orthogonal to the components.
+/// and k (1 - k/d) for a random one. The model has mean 0; with --mean-share its records are on a smaller sphere about
+/// a mean that is orthogonal to the components.
 #[derive(Args)]
 pub(super) struct Simulate {
     /// How records are randomized; gaussian-paper works at any epsilon here, and its true guarantee is printed

@@ -57,9 +57,10 @@ pub(crate) fn _plan<'py>(
             let family = family(mechanism, delta, candidates, cap)?;
             let centring = centring.map(centring_of).transpose()?.flatten();
             if centring.is_none() && mean_share.is_some() {
-                return Err(PlanError::new_err("mean_share without centring: components about zero have no mean beside"));
+                return Err(PlanError::new_err("mean_share without centring: it is about components about a mean"));
             }
-            let spectrum = stated(dimension, signals, bulk)?.with_mean_share(mean_share.unwrap_or(0.0)).map_err(raised)?;
+            let share = mean_share.unwrap_or(0.0);
+            let spectrum = stated(dimension, signals, bulk)?.with_mean_share(share).map_err(raised)?;
             let planner = Planner::new(spectrum, rank, family, Bounding::UnitNorm).map_err(raised)?;
             let planner = planner.with_centring(centring);
             let delta = delta.map_or(Ok(Delta::USUAL), Delta::new).map_err(raised)?;

@@ -1,16 +1,17 @@
 //! The law of a covariance about an estimated mean.
 //!
-//! The estimate is `c M - mean mean^T` and a multiple of the identity, with M the first d rows and columns of the second
-//! moments of the extended records `y = (sqrt(1 - w) x, sqrt(w))`, `c = 1 / (1 - w)`, and the mean from their last
-//! column ([`centring`](crate::centring)). Where E is the noise of all these moments, that of the estimate is to first
-//! order, in a direction v,
+//! The estimate is `c M - mean mean^T` and a multiple of the identity, with M the first d rows and columns of the
+//! second moments of the extended records `y = (sqrt(1 - w) x, sqrt(w))`, `c = 1 / (1 - w)`, and the mean from their
+//! last column ([`centring`](crate::centring)). Where E is the noise of all these moments, that of the estimate is to
+//! first order, in a direction v,
 //!
 //! ```text
 //! v^T N u = q^T E r - (v . mu) (u . mu) / w × E_cc        q = (v / sqrt(1 - w), -(v . mu) / sqrt(w)),  r from u
 //! ```
 //!
-//! with `E_cc` the corner of E, which the estimate does not use since it knows w. `q . y = v . (x - mu)`: what double-cap
-//! adds along the record cancels but for the spread. So, with `g = gain (1 - w)` and the *excess* of a direction v,
+//! with `E_cc` the corner of E, which the estimate does not use since it knows w. `q . y = v . (x - mu)`: what
+//! double-cap adds along the record cancels but for the spread. So, with `g = gain (1 - w)` and the *excess* of a
+//! direction v,
 //!
 //! ```text
 //! rho_v = (v . mu)^2 (1 - w) / w         t_v = 1 + rho_v + g lambda_v
@@ -27,8 +28,8 @@
 //! ([`NoiseBulk::beside`]).
 //!
 //! (The term with `4 gain w` is the corner: `Var E_cc - 4 = 4 gain w - 2` in units of 1 / gain^2, up to
-//! `(E s^4 - 3 - 6 gain - gain^2) w^2`, which is left out, since `z_c = s sqrt(w) + ...`, s the score, for a record with
-//! the known last coordinate.)
+//! `(E s^4 - 3 - 6 gain - gain^2) w^2`, which is left out, since `z_c = s sqrt(w) + ...`, s the score, for a record
+//! with the known last coordinate.)
 //!
 //! *What is drawn* is not the first order: the second moments of y are drawn from their own law, and centred as the
 //! estimate is. They count as normal there, so the corner's variance includes a sampling of the constant that no
@@ -138,8 +139,8 @@ impl NoiseLaw {
 }
 
 impl NoiseBulk {
-    /// The same where the noise of only one direction of the bulk has an excess, and this one: by default that of a mean
-    /// that lies in the bulk.
+    /// The same where the noise of only one direction of the bulk has an excess, and this one: by default that of a
+    /// mean that lies in the bulk.
     pub(crate) fn beside(self, excess: f64) -> Self {
         let mut beside = self;
         beside.excess = excess;

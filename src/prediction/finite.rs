@@ -28,8 +28,8 @@
 //! directions, and of the k eigenvectors it has its own unless k larger components stand before it, and those that no
 //! other has.
 //!
-//! About an estimated mean the noise of each direction has an [excess](crate::noise_law). The mean's part in the bulk is
-//! one more direction of the block, at the place from which the bulk would repel a component as far
+//! About an estimated mean the noise of each direction has an [excess](crate::noise_law). The mean's part in the bulk
+//! is one more direction of the block, at the place from which the bulk would repel a component as far
 //! ([`NoiseBulk::mean_level`]).
 
 use nalgebra::DMatrix;

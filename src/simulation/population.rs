@@ -12,8 +12,8 @@ use crate::subspace::{Subspace, SubspaceError};
 /// orthonormal V (d × k). With a mean of the squared length s along a unit vector m, `m^T V = 0`, they are
 /// `sqrt(s) m + sqrt(1 - s) x` with such an x in the space orthogonal to m.
 ///
-/// Normalising keeps the eigenvectors: V spans the leading k-dimensional eigenspace of `E[x x^T]`, and of the covariance
-/// where there is a mean.
+/// Normalising keeps the eigenvectors: V spans the leading k-dimensional eigenspace of `E[x x^T]`, and of the
+/// covariance where there is a mean.
 #[derive(Clone, Debug)]
 pub struct SpikedModel {
     subspace: Subspace,

@@ -14,7 +14,7 @@ use clap::Args;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::recovery::{
-    Answer, AnswerError, Part, Question, Rank, Reference, Source, Unfinished, When, answer, principal_components,
+    Answer, Part, Question, Rank, Reference, Source, Unfinished, When, answer, principal_components,
 };
 use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::task::Task;

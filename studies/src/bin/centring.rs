@@ -5,8 +5,9 @@
 //! cargo run --release -p ldp-pca-studies --bin centring > tables.md
 //! ```
 //!
-//! The first table is about what `plan --centre` predicts: records of the spiked model (signal 20) whose mean has a share
-//! of the second moments and is orthogonal to the components, every report drawn from the exact law of its randomizer.
+//! The first table is about what `plan --centre` predicts: records of the spiked model (signal 20) whose mean has a
+//! share of the second moments and is orthogonal to the components, every report drawn from the exact law of its
+//! randomizer.
 //! The second is about what `recover` predicts from its own reports: clipped records whose mean has a random direction,
 //! or that of the first component, through tasks, randomizers and sums of their own. docs/prediction.md explains both.
 //! Seeds are fixed. A run takes some ten minutes on one thread.
@@ -254,7 +255,8 @@ fn print_collections(collections: u64) -> Result<()> {
         let share = |inside: &dyn Fn(&Found) -> bool| found.iter().filter(|found| inside(found)).count() as f64 / count;
         let Setting { family, epsilon, dimension, rank, records, share: part, mean } = setting;
         println!(
-            "| {family:?}, epsilon {epsilon}, d = {dimension}, k = {rank}, n = {records}, share {part}, {mean:?} | {error:.4} \
+            "| {family:?}, epsilon {epsilon}, d = {dimension}, k = {rank}, n = {records}, share {part}, {mean:?} \
+             | {error:.4} \
              | {:.3} | {:.3} | {:.3} | {:.3} | {:.3} | {:.3} |",
             at(0.5),
             at(0.1),
