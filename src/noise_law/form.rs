@@ -108,7 +108,7 @@ mod tests {
                     aggregate.accumulate(&task, &[task.randomize_with_rng(&bounded[0], &mut rng).unwrap()]).unwrap();
                     aggregate
                 };
-                let law = Covariance::estimate(&aggregate, &task).unwrap().noise_law().unwrap();
+                let law = Covariance::estimate(&aggregate, &task).unwrap().noise_law();
                 for (index, q) in forms.iter().enumerate() {
                     let values: Vec<f64> = estimates.iter().map(|estimate| estimate.dot(q)).collect();
                     let mean = values.iter().sum::<f64>() / REPORTS as f64;

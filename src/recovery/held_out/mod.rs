@@ -128,7 +128,8 @@ impl HeldOut {
         let mut sequence = Sequence { settings, progress, solved: 0, total: Self::problems(aggregate, fits) };
         let scores = score(aggregate, task, rank, fits, &mut sequence)?;
         let overlaps = overlaps(aggregate, task, rank, fits, &mut sequence)?;
-        let law = covariance.noise_law();
+        // The bound is one of second moments.
+        let law = covariance.mean().is_none().then(|| covariance.noise_law());
         let shares: Vec<f64> =
             aggregate.folds().iter().map(|fold| fold.records() as f64 / aggregate.records() as f64).collect();
         let measured = |forms: &[LinearForm], shared: f64| Measured::of(forms, &shares, law.as_ref(), shared);
