@@ -236,8 +236,8 @@ impl Aggregate {
         Some(self)
     }
 
-    /// Takes reports out again; `left` are the ids of all others. That the reports are in the sum, each once, is for the
-    /// caller to know.
+    /// Takes reports out again; `left` are the ids of all others. That the reports are in the sum, each once, is for
+    /// the caller to know.
     ///
     /// # Errors
     /// [`AggregateError`] when the task or a report is not this aggregate's, or the sum does not have as many reports as

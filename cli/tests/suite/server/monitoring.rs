@@ -36,8 +36,8 @@ fn names(metrics: &str) -> BTreeSet<String> {
     samples.map(|line| line.split(['{', ' ']).next().unwrap_or_default().to_owned()).collect()
 }
 
-/// The names of figures in an expression: words outside braces and brackets that are no keywords and are not followed by
-/// a parenthesis. Labels that an aggregation keeps are none.
+/// The names of figures in an expression: words outside braces and brackets that are no keywords and are not followed
+/// by a parenthesis. Labels that an aggregation keeps are none.
 fn names_in(expression: &str) -> BTreeSet<String> {
     let (mut bare, mut depth) = (String::new(), 0);
     for character in expression.chars() {

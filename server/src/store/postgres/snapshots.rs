@@ -160,8 +160,8 @@ async fn put(client: &Client, number: i32, snapshot: &Snapshot, bytes: &[u8]) ->
     Ok(())
 }
 
-/// Takes rows out of the last snapshot that are in it, and that the table has no more: each has its transaction, and is a
-/// report of the task or is not. The caller's transaction keeps others from writing one.
+/// Takes rows out of the last snapshot that are in it, and that the table has no more: each has its transaction, and is
+/// a report of the task or is not. The caller's transaction keeps others from writing one.
 pub(super) async fn take_rows_out(
     client: &Client,
     task: &Task,
