@@ -8,6 +8,7 @@ use ldp_pca::task::TaskDigest;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::aggregator::{self, Aggregator};
 use crate::error::{CliError, Result};
 use crate::files;
 use crate::output::{Format, grouped};
@@ -30,10 +31,11 @@ pub(crate) struct Erase {
     #[arg(long, value_name = "FILE")]
     ids: Option<PathBuf>,
     /// The aggregator
-    #[arg(long, default_value = "http://127.0.0.1:8080")]
+    #[arg(long, value_parser = aggregator::url, default_value = aggregator::DEFAULT_URL)]
     url: String,
-    /// A file with an admin's token; not needed for one id where the aggregator's open_erasure allows that
-    #[arg(long)]
+    /// A file with an admin's token; not needed for one id where the aggregator's open_erasure allows that [default: the
+    /// variable LDP_PCA_TOKEN has it]
+    #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     #[command(flatten)]
     format: Format,
@@ -51,22 +53,12 @@ struct Erased {
 
 impl Erase {
     pub(super) fn run(self) -> Result<()> {
-        let url = format!("{}/tasks/{}/erasures", self.url.trim_end_matches('/'), self.task);
-        let token = self.token_file.as_deref().map(files::token).transpose()?;
-        let ids = self.all_ids()?;
-        let failed = |error: ureq::Error| CliError::Failed(format!("{url}: {error}"));
-        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let aggregator = Aggregator::new(&self.url, aggregator::token(self.token_file.as_deref())?);
+        let path = format!("/tasks/{}/erasures", self.task);
         let mut all = Erased::default();
-        for ids in ids.chunks(AT_ONCE) {
-            let mut request = agent.post(&url).header("content-type", "application/json");
-            if let Some(token) = &token {
-                request = request.header("authorization", format!("Bearer {token}"));
-            }
-            let mut response = request.send(json!({"ids": ids}).to_string()).map_err(failed)?;
-            if !response.status().is_success() {
-                return Err(CliError::refused(&url, &mut response));
-            }
-            let erased: Erased = response.body_mut().read_json().map_err(failed)?;
+        for ids in self.all_ids()?.chunks(AT_ONCE) {
+            let answer = aggregator.send_json("POST", &path, &json!({"ids": ids}).to_string())?;
+            let erased: Erased = aggregator.document(&path, &aggregator.good(&path, answer)?)?;
             all.erased += erased.erased;
             all.before += erased.before;
             all.unknown += erased.unknown;
