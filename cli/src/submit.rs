@@ -162,14 +162,14 @@ impl Upload<'_> {
             return Err(CliError::file(path, "the file is empty: give reports"));
         }
         // Only the aggregator judges what is altered; what is something else altogether does not go there.
-        match Report::from_bytes(&start, self.task) {
-            Err(
-                error @ (ReportError::Magic
-                | ReportError::Version(_)
-                | ReportError::OtherTask { .. }
-                | ReportError::Length { .. }),
-            ) => return Err(CliError::file(path, format!("{error} (nothing of the file was sent)"))),
-            _ => {}
+        if let Err(
+            error @ (ReportError::Magic
+            | ReportError::Version(_)
+            | ReportError::OtherTask { .. }
+            | ReportError::Length { .. }),
+        ) = Report::from_bytes(&start, self.task)
+        {
+            return Err(CliError::file(path, format!("{error} (nothing of the file was sent)")));
         }
         let cut = |reports: u64| format!("the file ends within report {}: it was cut", grouped(reports + 1));
         if is_file && !length.is_multiple_of(width as u64) {

@@ -240,8 +240,8 @@ impl Aggregate {
     /// the caller to know.
     ///
     /// # Errors
-    /// [`AggregateError`] when the task or a report is not this aggregate's, or the sum does not have as many reports as
-    /// are taken out and left. Then nothing was taken out.
+    /// [`AggregateError`] when the task or a report is not this aggregate's, or the sum does not have as many reports
+    /// as are taken out and left. Then nothing was taken out.
     #[doc(hidden)]
     pub fn subtract(
         &mut self,
@@ -597,6 +597,6 @@ mod tests {
         let ids = || all.iter().map(Report::id);
         assert_eq!(without.clone().with_ids(ids()), Some(whole));
         assert_eq!(without.clone().with_ids(ids().skip(1)), None);
-        assert_eq!(without.with_ids(ids().skip(1).chain(ids().last())), None);
+        assert_eq!(without.with_ids(ids().skip(1).chain(ids().next_back())), None);
     }
 }

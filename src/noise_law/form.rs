@@ -26,8 +26,8 @@ impl NoiseLaw {
     /// Gaussian     var <Z, Q> + E q^2 - (E q)^2
     /// ```
     ///
-    /// (for normal candidates z = s u + w; their integers change it by less than 1 %). The population enters beyond M by
-    /// `E q^2` alone, which lies between `(E q)^2` and `<M, Q^2>`, because `q^2 <= |Q u|^2`. The bound takes the end
+    /// (for normal candidates z = s u + w; their integers change it by less than 1 %). The population enters beyond M
+    /// by `E q^2` alone, which lies between `(E q)^2` and `<M, Q^2>`, because `q^2 <= |Q u|^2`. The bound takes the end
     /// that gives more.
     pub(crate) fn form_variance(&self, form: &LinearForm) -> f64 {
         // Estimates of what lies in these ranges need not do so.

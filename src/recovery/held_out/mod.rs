@@ -14,15 +14,16 @@
 //! The folds do not err independently, because V_f depends on the other folds. With N_f the error of S_f, the error in
 //! fold f is `<N_f, Q_f>`, and Q_f (a projector, or a difference of two) is a constant and what the errors N_g of the
 //! other folds change in it. To first order in these, folds f and g share the terms `<N_f, L N_g>` and `<N_g, L N_f>`,
-//! which may be equal. So the changing part of Q_f has up to twice the variance of independent folds. A difference of two
-//! projectors counts as such a part, and its variance is doubled. Of a projector, the part is one less the overlap
+//! which may be equal. So the changing part of Q_f has up to twice the variance of independent folds. A difference of
+//! two projectors counts as such a part, and its variance is doubled. Of a projector, the part is one less the overlap
 //! `<P_a, P_b> / k` of those found from two halves of the folds: `<P_a, P_b>` has the mean `|E P|^2`, and what is found
 //! from a half changes more than what is found without one fold.
 //!
-//! Two things are approximate: the mean of many terms is taken to be normal, and what folds share beyond the first order
-//! is left out (docs/inference.md has the measured coverage).
+//! Two things are approximate: the mean of many terms is taken to be normal, and what folds share beyond the first
+//! order is left out (docs/inference.md has the measured coverage).
 //!
-//! The captured variance is that of components found without a fold, which are a little worse than those of all reports.
+//! The captured variance is that of components found without a fold, which are a little worse than those of all
+//! reports.
 
 mod fit;
 

@@ -51,8 +51,8 @@ const SOFT: Fit = Fit { method: Method::SoftThreshold, factor: 0.5 };
 
 /// 200 collections; what the components of each fold truly capture is known. The mean error is within 4.9 standard
 /// errors of 0, and at least 180 intervals of nominally 95 % hold the truth: at a true coverage of 93 % fewer have
-/// probability 5e-3, and no seed is searched for. Once with a component and once where there is nothing but noise, where
-/// what is found without a fold depends most on the other folds.
+/// probability 5e-3, and no seed is searched for. Once with a component and once where there is nothing but noise,
+/// where what is found without a fold depends most on the other folds.
 #[test]
 fn intervals_of_captured_variance_and_of_differences_cover_whatever_the_population_is() {
     for signal in [10.0, 0.0] {

@@ -223,7 +223,8 @@ impl Arguments {
             |name| format!("{}{}", name.to_string_lossy(), if self.standardise { ", standardised" } else { "" }),
         );
         println!(
-            "| {name} | {dimension} | {} | {} | {} | {predicted:.3} | {plain:.3} | {sparse:.3} | {chosen:.3} ± {:.4} ({} of {}) | {} | {} | {} | {} |",
+            "| {name} | {dimension} | {} | {} | {} | {predicted:.3} | {plain:.3} | {sparse:.3} \
+             | {chosen:.3} ± {:.4} ({} of {}) | {} | {} | {} | {} |",
             self.rank,
             self.epsilon,
             self.reports,

@@ -139,7 +139,7 @@ fn the_version_says_of_what_it_was_built_and_how() {
     let git = Command::new("git").args(["-C", repository, "rev-parse", "HEAD"]).output();
     match git {
         Ok(git) if known && git.status.success() => {
-            assert_eq!(commit.trim(), str::from_utf8(&git.stdout).unwrap().trim())
+            assert_eq!(commit.trim(), str::from_utf8(&git.stdout).unwrap().trim());
         }
         _ => assert_eq!(commit.trim(), "unknown"),
     }
