@@ -400,7 +400,8 @@ impl Answer {
         let held: Vec<f64> = variances.iter().map(|variance| variance.unwrap_or(0.0)).collect();
         Self {
             explained_variance: shares(&held, self.total_variance),
-            total_variance_error: Some(law.form_variance(&form).max(0.0).sqrt()),
+            // The bound is about second moments, without a mean subtracted.
+            total_variance_error: (self.centred != Some(true)).then(|| law.form_variance(&form).max(0.0).sqrt()),
             variances: Some(variances),
             ..self
         }
