@@ -264,8 +264,15 @@ impl Run<'_> {
             if self.relative_gap() <= self.settings.tolerance {
                 return Ok(SolverStatus::Optimal);
             }
-            if let Some(status) = ended {
-                return Ok(status);
+            match ended {
+                // A standstill on these rows says nothing about the problem while others are missing.
+                Some(SolverStatus::Stalled) if !evidence.growth.is_empty() => {
+                    self.splitting =
+                        self.working.grow(&self.scaled, &self.splitting, &self.multipliers, &evidence.growth);
+                    continue;
+                }
+                Some(status) => return Ok(status),
+                None => {}
             }
             let block_gap = self.scaled.relative_gap(block.value, block.bound);
             let expected = self.scaled.relative_gap(block.value, evidence.estimate);

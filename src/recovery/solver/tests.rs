@@ -193,6 +193,47 @@ fn solve_to(problem: &FantopeProblem, settings: SolverSettings) -> FantopeSoluti
     FantopeSolver::new(settings).unwrap().solve(problem).unwrap()
 }
 
+/// Noise alone, and signals that it hides: many eigenvalues of `X` are between 0 and 1, and most rows are in use.
+#[test]
+fn what_noise_hides_is_certified_too() {
+    let penalty = |factor: f64, dimension: usize| factor * (dimension as f64).ln().sqrt();
+    for (dimension, rank, factor, signal) in [
+        (40, 1, 0.5, 0.0),
+        (40, 5, 0.5, 0.0),
+        (40, 8, 0.25, 0.5),
+        (48, 5, 1.0, 0.5),
+        (70, 1, 1.0, 0.0),
+        (70, 5, 1.0, 0.0),
+    ] {
+        for seed in 0..2 {
+            let spike = signal * (dimension as f64).sqrt() * spike_in_noise(dimension, 20, 0.0, seed);
+            let problem = problem(&(random(dimension, seed) + spike), rank, penalty(factor, dimension));
+            let solution = solve_to(&problem, SolverSettings::default());
+            assert_certified(&problem, &solution);
+            let (_, _, gap) = recomputed(&problem, &solution);
+            assert!(gap < 1e-6, "{dimension} {rank} {factor} {seed}: {gap}");
+        }
+    }
+}
+
+/// Ties of all kinds, on more rows than are decomposed whole in every iteration.
+#[test]
+fn tied_and_repeated_rows_are_certified() {
+    const D: usize = 72;
+    let small = random(12, 4);
+    let repeated = DMatrix::from_fn(D, D, |i, j| small[(i % 12, j % 12)]);
+    let blocks = DMatrix::from_fn(D, D, |i, j| if i / 8 == j / 8 { 1.0 } else { 0.0 });
+    let equal = DMatrix::from_element(D, D, 1.0);
+    let signs = DMatrix::from_fn(D, D, |i, j| if (i + j) % 2 == 0 { 1.0 } else { -1.0 });
+    for matrix in [repeated, blocks, equal, signs, DMatrix::identity(D, D), DMatrix::zeros(D, D)] {
+        for rank in [1, 3] {
+            for penalty in [0.0, 0.3, 5.0] {
+                assert_certified(&problem(&matrix, rank, penalty), &solve(&problem(&matrix, rank, penalty)));
+            }
+        }
+    }
+}
+
 /// Objective and bound again, from the definitions and with nalgebra's own eigenvalues; then the gap of the
 /// documentation.
 fn recomputed(problem: &FantopeProblem, solution: &FantopeSolution) -> (f64, f64, f64) {

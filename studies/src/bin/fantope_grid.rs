@@ -1,0 +1,166 @@
+//! Solves instances of the sparse problem from those that stand out of the noise to noise alone, and prints processor
+//! times, statuses and gaps per number of features.
+//!
+//! ```text
+//! cargo run --release -p ldp-pca-studies --bin fantope_grid -- --dimensions 60,100,200,400
+//! ```
+//!
+//! `S = G + s √d V Vᵀ`: G symmetric with standard normal entries, V orthonormal on 20 rows, signal s in 0, ½, 1, 2, rank
+//! 1, 2, 5, 8, penalty `m √(ln d)` with m in ¼, ½, 1, 2. The instances depend on the seed alone.
+#![cfg(not(target_family = "wasm"))]
+
+use std::error::Error;
+use std::time::Duration;
+
+use chacha20::ChaCha8Rng;
+use clap::Parser;
+use ldp_pca::recovery::{FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, SolverSettings, SolverStatus};
+use nalgebra::DMatrix;
+use rand::SeedableRng;
+use rand_distr::{Distribution, StandardNormal};
+use rustix::time::{ClockId, clock_gettime};
+
+#[derive(Parser)]
+struct Arguments {
+    /// Numbers of features, each at least 20
+    #[arg(long, value_delimiter = ',', default_value = "60,100,200,400")]
+    dimensions: Vec<usize>,
+    /// Signals s
+    #[arg(long, value_delimiter = ',', default_value = "0,0.5,1,2")]
+    signals: Vec<f64>,
+    /// Numbers of components
+    #[arg(long, value_delimiter = ',', default_value = "1,2,5,8")]
+    ranks: Vec<usize>,
+    /// Penalties, in units of √(ln d)
+    #[arg(long, value_delimiter = ',', default_value = "0.25,0.5,1,2")]
+    penalties: Vec<f64>,
+    /// Seeds: instances of each kind
+    #[arg(long, default_value_t = 1)]
+    instances: u64,
+    /// The first seed
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Relative duality gap to stop at
+    #[arg(long, default_value_t = 1e-6)]
+    tolerance: f64,
+    /// Print every instance
+    #[arg(long)]
+    each: bool,
+}
+
+/// One instance.
+#[derive(Clone, Copy)]
+struct Instance {
+    dimension: usize,
+    signal: f64,
+    rank: usize,
+    penalty: f64,
+    seed: u64,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse();
+    let solver = FantopeSolver::new(SolverSettings { tolerance: arguments.tolerance, ..SolverSettings::default() })?;
+    println!("features  instances  optimal  largest gap  median s  worst s  total s  worst instance");
+    for &dimension in &arguments.dimensions {
+        let mut summary = Summary::default();
+        for instance in instances(&arguments, dimension) {
+            let problem = instance.problem()?;
+            let before = processor_time()?;
+            let solution = solver.solve(&problem)?;
+            let seconds = (processor_time()? - before).as_secs_f64();
+            let optimal = solution.status == SolverStatus::Optimal;
+            if arguments.each || !optimal {
+                println!("{}", instance.line(&solution, seconds));
+            }
+            summary.add(instance, &solution, seconds);
+        }
+        println!("{}", summary.line(dimension));
+    }
+    Ok(())
+}
+
+/// All instances of this dimension, those of one kind together.
+fn instances(arguments: &Arguments, dimension: usize) -> Vec<Instance> {
+    let mut all = Vec::new();
+    for &signal in &arguments.signals {
+        for &rank in &arguments.ranks {
+            for &penalty in &arguments.penalties {
+                let seeds = arguments.seed..arguments.seed + arguments.instances;
+                all.extend(seeds.map(|seed| Instance { dimension, signal, rank, penalty, seed }));
+            }
+        }
+    }
+    all
+}
+
+impl Instance {
+    fn problem(&self) -> Result<FantopeProblem, Box<dyn Error>> {
+        const SPARSITY: usize = 20;
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+        let mut matrix = DMatrix::from_fn(self.dimension, self.dimension, |_, _| normal());
+        matrix.fill_lower_triangle_with_upper_triangle();
+        let directions = DMatrix::from_fn(SPARSITY, self.rank, |_, _| normal()).qr().q();
+        let size = self.signal * (self.dimension as f64).sqrt();
+        let mut block = matrix.view_mut((0, 0), (SPARSITY, SPARSITY));
+        block += size * &directions * directions.transpose();
+        let penalty = self.penalty * (self.dimension as f64).ln().sqrt();
+        Ok(FantopeProblem::new(&matrix, Rank::new(self.rank)?, Penalty::new(penalty)?)?)
+    }
+
+    fn line(&self, solution: &FantopeSolution, seconds: f64) -> String {
+        format!(
+            "  d {:4} s {:3} k {} m {:4} seed {:4}: {:8.4} s, {:5} iterations, {:4} rows, gap {:.1e}, {}",
+            self.dimension,
+            self.signal,
+            self.rank,
+            self.penalty,
+            self.seed,
+            seconds,
+            solution.iterations,
+            solution.rows.len(),
+            solution.relative_gap,
+            solution.status.name(),
+        )
+    }
+}
+
+/// What there is to say about the instances of one dimension.
+#[derive(Default)]
+struct Summary {
+    seconds: Vec<f64>,
+    optimal: usize,
+    largest_gap: f64,
+    worst: Option<(f64, Instance)>,
+}
+
+impl Summary {
+    fn add(&mut self, instance: Instance, solution: &FantopeSolution, seconds: f64) {
+        self.seconds.push(seconds);
+        self.optimal += usize::from(solution.status == SolverStatus::Optimal);
+        self.largest_gap = self.largest_gap.max(solution.relative_gap);
+        if self.worst.is_none_or(|(worst, _)| seconds > worst) {
+            self.worst = Some((seconds, instance));
+        }
+    }
+
+    fn line(mut self, dimension: usize) -> String {
+        self.seconds.sort_by(f64::total_cmp);
+        let count = self.seconds.len();
+        let median = self.seconds.get(count / 2).copied().unwrap_or_default();
+        let total: f64 = self.seconds.iter().sum();
+        let (worst, instance) = self.worst.map_or((0.0, String::new()), |(worst, of)| {
+            (worst, format!("s {} k {} m {} seed {}", of.signal, of.rank, of.penalty, of.seed))
+        });
+        let (optimal, gap) = (self.optimal, self.largest_gap);
+        format!(
+            "{dimension:8}  {count:9}  {optimal:7}  {gap:11.1e}  {median:8.4}  {worst:7.3}  {total:7.1}  {instance}"
+        )
+    }
+}
+
+/// The processor time of this process so far.
+fn processor_time() -> Result<Duration, Box<dyn Error>> {
+    Ok(Duration::try_from(clock_gettime(ClockId::ProcessCPUTime))?)
+}
