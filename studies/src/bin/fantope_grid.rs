@@ -5,8 +5,8 @@
 //! cargo run --release -p ldp-pca-studies --bin fantope_grid -- --dimensions 60,100,200,400
 //! ```
 //!
-//! `S = G + s √d V Vᵀ`: G symmetric with standard normal entries, V orthonormal on 20 rows, signal s in 0, ½, 1, 2, rank
-//! 1, 2, 5, 8, penalty `m √(ln d)` with m in ¼, ½, 1, 2. The instances depend on the seed alone.
+//! `S = G + s √d V Vᵀ`: G symmetric with standard normal entries, V orthonormal on 20 rows, signal s in 0, ½, 1, 2,
+//! rank 1, 2, 5, 8, penalty `m √(ln d)` with m in ¼, ½, 1, 2. The instances depend on the seed alone.
 #![cfg(not(target_family = "wasm"))]
 
 use std::error::Error;
