@@ -216,6 +216,15 @@ fn what_noise_hides_is_certified_too() {
     }
 }
 
+/// Noise alone, where the iteration stands still on the first rows while others are missing.
+#[test]
+fn a_standstill_on_a_few_rows_is_not_the_end() {
+    for seed in [9, 35, 65] {
+        let problem = problem(&random(100, seed), 5, 100f64.ln().sqrt());
+        assert_certified(&problem, &solve_to(&problem, SolverSettings::default()));
+    }
+}
+
 /// Ties of all kinds, on more rows than are decomposed whole in every iteration.
 #[test]
 fn tied_and_repeated_rows_are_certified() {
