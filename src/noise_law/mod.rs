@@ -55,7 +55,7 @@
 //! no trace.
 //!
 //! *A covariance about an estimated mean* is another estimate. [`NoiseLaw::about_mean`] is its law, to first order in
-//! the noise for predictions, and what is drawn has all orders: [`centred`] has the derivation.
+//! the noise for predictions, and what is drawn has all orders: `centred` has the derivation.
 
 mod bulk;
 mod centred;
