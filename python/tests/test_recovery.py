@@ -44,10 +44,14 @@ def compare(recovery: Recovery, answer: dict[str, Any]) -> None:
     same(recovery.leverages, answer["leverages"])
     same(recovery.total_variance, answer["total_variance"])
     same(recovery.explained_variance_ratio, answer["explained_variance"])
+    assert (recovery.variances is None) == ("variances" not in answer)
+    if recovery.variances is not None:
+        same(recovery.variances, [np.nan if variance is None else variance for variance in answer["variances"]])
 
 
 def test_plain_components_are_those_of_the_command_line(command, written, aggregate: Aggregate) -> None:
-    answer = command("recover", *written, "--rank", 2, "--bootstrap", 50, "--bootstrap-seed", 3)
+    words = ["--rank", 2, "--method", "pca", "--bootstrap", 50, "--bootstrap-seed", 3]
+    answer = command("recover", *written, *words)
     recovery = recover(aggregate, 2, bootstrap=50, bootstrap_seed=3)
     compare(recovery, answer)
     assert recovery.predicted is not None
