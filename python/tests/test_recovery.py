@@ -175,7 +175,8 @@ def test_centring_estimates_the_mean(command, records: np.ndarray, tmp_path: Pat
     assert recovery.predicted is not None
     same(recovery.predicted.sin_theta_squared, answer["predicted"]["sin_theta_squared"])
     confidence = recover(aggregate, 2, bootstrap=50).confidence
-    assert confidence is not None and 0 < confidence.lower < recovery.predicted.sin_theta_squared < confidence.upper
+    assert confidence is not None
+    assert 0 < confidence.lower < recovery.predicted.sin_theta_squared < confidence.upper
     assert plan(aggregate, rank=2, records=aggregate.records).predicted is not None
     with pytest.raises(RecoveryError, match="centring"):
         covariance(aggregate, denoise="operator")
