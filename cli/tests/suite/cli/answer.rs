@@ -52,7 +52,7 @@ fn recover_and_inspect_say_whether_components_are_about_zero_or_the_mean() {
     let mean = "about the estimated mean: components of the covariance";
     for (options, centred, said) in [("", false, zero), ("--centre", true, mean)] {
         let folder = collected(false, options);
-        let recover = "recover a.ldpa -t task.json --rank 1";
+        let recover = "recover a.ldpa -t task.json --rank 1 --method pca";
         assert_eq!(folder.run(&format!("{recover} --json")).json()["centred"], json!(centred));
         let text = words(&folder.run(recover).ok().stdout);
         assert!(text.contains(said), "{text}");

@@ -140,7 +140,7 @@ fn a_killed_run_goes_on_where_it_ended() {
 #[test]
 fn what_cannot_be_run_is_refused_or_named_with_where_to_get_it() {
     let folder = Folder::new();
-    folder.run("experiment run wang-xu-figure-9").refused(2, &["no experiment 'wang-xu-figure-9'", "wang-xu-figure-3"]);
+    folder.run("experiment run wang-xu-figure-9").refused(2, &["no experiment 'wang-xu-figure-9'", "experiment list"]);
     folder.run("experiment run").refused(2, &["NAME"]);
     folder.run("experiment run all --data nowhere").refused(2, &["--data nowhere is not a folder"]);
     let missing = folder.run("experiment run wang-xu-table-1 --quick --out out");
