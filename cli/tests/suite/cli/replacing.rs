@@ -48,7 +48,10 @@ const INPUTS: [&str; 10] = [
 fn folder() -> Folder {
     let folder = Folder::with_task();
     folder.run("randomize people.csv -t task.json -o r.ldpr").ok();
-    folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+    // Sums of other reports, so that both can be summed.
+    folder.run("randomize people.csv -t task.json -o others.ldpr").ok();
+    folder.run("aggregate others.ldpr -t task.json -o a.ldpa").ok();
+    std::fs::remove_file(folder.path("others.ldpr")).unwrap();
     folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
     let ids: Vec<String> = (0..10).map(|id| format!("\"{id:032x}\"")).collect();
     folder.write("ids.json", format!("{{\"ids\":[{}]}}", ids.join(",")));
