@@ -70,7 +70,7 @@ fn refused_reports_are_counted_by_kind_and_the_others_count() {
     folder.write("r.ldpr", bytes);
     let server = serve(&folder, |_| {});
     let run = folder.run(&submit(&server, "--json"));
-    assert!(run.code == Some(1) && run.stderr.contains("error: 4 reports were refused"), "{run:?}");
+    assert!(run.code == Some(1) && run.stderr.contains("4 reports were refused"), "{run:?}");
     let result: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((counts(&result), &result["complete"]), ([1_100, 1_096, 0, 4], &json!(true)));
     let kinds = ["report-checksum", "report-other-task"];
