@@ -1,16 +1,22 @@
 //! What the system says about this process, under the names that Prometheus' own clients use (`process_…`).
 
 use std::sync::atomic::AtomicU64;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
+/// How long figures are kept. Counting open files is slow when thousands are open, and a flood of requests for metrics
+/// must not repeat it each time.
+const KEPT: Duration = Duration::from_secs(1);
+
 /// The process, from its start on.
 pub(super) struct Process {
     /// In seconds since 1970. The system's own figure needs a part of /proc that a service may not see.
     started: f64,
+    last: Mutex<Option<(Instant, Figures)>>,
 }
 
 /// The figures of a moment.
@@ -27,12 +33,12 @@ struct Figures {
 impl Default for Process {
     fn default() -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        Self { started: now.map_or(0.0, |since| since.as_secs_f64()) }
+        Self { started: now.map_or(0.0, |since| since.as_secs_f64()), last: Mutex::default() }
     }
 }
 
 impl Process {
-    /// Registers the figures of this moment; elsewhere than on Linux only the start.
+    /// Registers the figures of the last second; elsewhere than on Linux only the start.
     pub(super) fn register(&self, registry: &mut Registry) {
         let process = registry.sub_registry_with_prefix("process");
         let gauge = |value: i64| {
@@ -43,7 +49,7 @@ impl Process {
         let started = Gauge::<f64, AtomicU64>::default();
         started.set(self.started);
         process.register_with_unit("start_time", "Start of the process, since 1970", Unit::Seconds, started);
-        let Some(now) = Figures::now() else { return };
+        let Some(now) = self.figures() else { return };
         let cpu = Counter::<f64, AtomicU64>::default();
         cpu.inc_by(now.cpu_seconds);
         process.register_with_unit("cpu", "Processor time of the process, user and system", Unit::Seconds, cpu);
@@ -53,6 +59,14 @@ impl Process {
         process.register("threads", "Threads of the process", gauge(now.threads));
         process.register("open_fds", "Files and connections that the process has open", gauge(now.open_files));
         process.register("max_fds", "Files and connections that the process may have open", gauge(now.most_files));
+    }
+
+    fn figures(&self) -> Option<Figures> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_none_or(|(when, _)| when.elapsed() >= KEPT) {
+            *last = Figures::now().map(|figures| (Instant::now(), figures));
+        }
+        last.map(|(_, figures)| figures)
     }
 }
 
