@@ -39,7 +39,7 @@ class Task:
         cap: int | None = None,
         bounding: str | float | None = None,
         centring: bool | float | None = None,
-        folds: int = 1,
+        folds: int | None = None,
     ) -> Task: ...
     @classmethod
     def from_json(cls, text: str) -> Task: ...

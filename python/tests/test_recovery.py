@@ -170,7 +170,6 @@ def test_centring_estimates_the_mean(command, records: np.ndarray, tmp_path: Pat
         same(getattr(mean, name), answer["mean"][name])
     # 8 entries, of records that clipping leaves nearly as they are.
     assert np.abs(mean.values - [1, 0, 0, 0, 0, 0, 0, 2]).max() < 5 * mean.noise_deviation
-    assert recovery.predicted is None
     assert covariance(aggregate).mean is not None
     assert recovery.predicted is not None
     same(recovery.predicted.sin_theta_squared, answer["predicted"]["sin_theta_squared"])

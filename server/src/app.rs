@@ -151,7 +151,8 @@ impl App {
         Arc::clone(collection)
     }
 
-    /// Forgets a task that the store has deleted, and ends its streams.
+    /// Forgets what was computed of a task that the store has deleted, or from which it erased reports, and ends its
+    /// streams.
     pub(super) fn forget(&self, task: TaskDigest) {
         let collection = write_lock(&self.collections).remove(&task);
         if let Some((_, collection)) = collection {

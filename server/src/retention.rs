@@ -79,7 +79,9 @@ impl Readings {
                 Agreement::Full => {
                     let records = reports.counts().records;
                     match delete(app, task, Erase::AfterGrace, None) {
-                        Ok(_) => note(app, "task-delete", task, Some(records)),
+                        Ok(true) => note(app, "task-delete", task, Some(records)),
+                        // Another aggregator was first.
+                        Ok(false) => {}
                         Err(error) => {
                             tracing::warn!(%task, %error, "cannot delete a task whose retention is over; it is \
                             tried again");

@@ -1,5 +1,5 @@
-//! The layer around routes that need an admin's token, or erase: each action has a line in the audit trail, whether it
-//! was done or refused. A client that does not wait for the answer does not stop the action or its line.
+//! The layer around routes that need an admin's token, or erase: each action with a known token, and each erasure that
+//! was done without one, has a line in the audit trail. A client that does not wait for the answer does not stop the action or its line.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use super::blocking::blocking;
 use super::observe::RequestId;
 use crate::app::App;
 use crate::audit::AuditLine;
@@ -59,19 +60,25 @@ pub(super) async fn layer(
         if !note.harmless && (known.is_some() || outcome == "done") {
             let (role, who) = known.unzip();
             let is_task = action != "session-create" && action != "session-delete";
-            app.audit.note(&AuditLine {
-                action,
-                outcome,
-                role: role.map_or("holder", Role::name),
-                who: who.as_deref(),
-                task: subject.as_deref().filter(|_| is_task).filter(|task| is_digest(task)),
-                session: subject.as_deref().filter(|_| !is_task).filter(|session| is_digest(session)),
-                problem: problem.map(Kind::name),
-                reports: note.reports,
-                now: note.now,
-                request: Some(id.as_str()),
-                address: Some(client.address()),
+            // The line is written to the disk, which may take a while.
+            let written = blocking(move || {
+                app.audit.note(&AuditLine {
+                    action,
+                    outcome,
+                    role: role.map_or("holder", Role::name),
+                    who: who.as_deref(),
+                    task: subject.as_deref().filter(|_| is_task).filter(|task| is_digest(task)),
+                    session: subject.as_deref().filter(|_| !is_task).filter(|session| is_digest(session)),
+                    problem: problem.map(Kind::name),
+                    reports: note.reports,
+                    now: note.now,
+                    request: Some(id.as_str()),
+                    address: Some(client.address()),
+                });
             });
+            if let Err(problem) = written.await {
+                return problem.into_response();
+            }
         }
         response
     });

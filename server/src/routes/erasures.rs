@@ -12,12 +12,12 @@ use serde::Deserialize;
 use super::audited::Audited;
 use super::blocking::blocking;
 use super::observe::RequestId;
-use super::tasks::not_stored;
 use crate::app::App;
 use crate::net::Client;
 use crate::origins::supply_type;
 use crate::problem::{Kind, Problem};
 use crate::request::Id;
+use crate::store::ErasedReports;
 use crate::tokens::Role;
 use ldp_pca::report::ReportId;
 
@@ -67,13 +67,18 @@ pub(super) async fn erase(
     }
     let task = reports.task().digest();
     let store = Arc::clone(&app.store);
-    let erased = blocking(move || store.erase_reports(task, &ids)).await?.map_err(|error| not_stored(&error))?;
-    let Some(erased) = erased else { return Err(Problem::unknown_task(&task.to_string())) };
-    if erased.erased > 0 {
-        // What was computed with them is not shown again.
+    let erased = blocking(move || store.erase_reports(task, &ids)).await?;
+    // What was computed with them is not shown again. After an error they may be erased, or will be at the next start.
+    if !matches!(&erased, Ok(None | Some(ErasedReports { erased: 0, before: 0, .. }))) {
         app.forget(task);
-        app.metrics.erased.inc_by(erased.erased);
     }
+    let erased = erased.map_err(|error| {
+        tracing::warn!(%error, "reports could not be erased");
+        let detail = format!("it is not known whether the reports are erased, so repeat the request: {error}");
+        Kind::StoreUnavailable.because(detail)
+    })?;
+    let Some(erased) = erased else { return Err(Problem::unknown_task(&task.to_string())) };
+    app.metrics.erased.inc_by(erased.erased);
     let (who, request) = (who.as_deref().unwrap_or("the holder of an id"), request.as_str());
     tracing::info!(%task, who, request, erased = erased.erased, before = erased.before, "reports are erased");
     let note = Audited { reports: Some(erased.erased), ..Audited::default() };

@@ -35,6 +35,10 @@ impl Ids {
         self.tables[table].entry(id)
     }
 
+    pub(super) fn contains(&self, id: ReportId) -> bool {
+        self.tables[self.table(id)].contains_key(&id)
+    }
+
     /// Removes the id of a report that was not stored after all.
     pub(super) fn remove(&mut self, id: ReportId) {
         let table = self.table(id);

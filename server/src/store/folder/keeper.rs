@@ -23,6 +23,8 @@ pub(super) struct Totals {
     sum: Mutex<Sum>,
     /// Notifies readers of a sum, and the writer of room.
     progress: Condvar,
+    /// The ids of reports that were erased and are in no file any more.
+    pub(super) gone: Mutex<HashSet<ReportId>>,
 }
 
 struct Sum {
@@ -36,8 +38,9 @@ struct Sum {
 }
 
 impl Totals {
-    pub(super) fn new(aggregate: Aggregate) -> Self {
+    pub(super) fn new(aggregate: Aggregate, gone: HashSet<ReportId>) -> Self {
         Self {
+            gone: Mutex::new(gone),
             counts: watch::Sender::new(Counts { records: aggregate.records(), duplicates: 0 }),
             sum: Mutex::new(Sum { aggregate, erased: 0, backlog: 0, ended: false }),
             progress: Condvar::new(),
@@ -73,6 +76,15 @@ pub(super) struct Errand {
 
 /// The errands that the writer has not passed on yet.
 pub(super) type Errands = Arc<Mutex<Vec<Errand>>>;
+
+/// Drops the errands that are left when the writer ends, however it ends: nobody waits for their answers.
+pub(super) struct DropErrands(pub(super) Errands);
+
+impl Drop for DropErrands {
+    fn drop(&mut self) {
+        hold(&self.0).clear();
+    }
+}
 
 /// The writer's end.
 pub(super) struct Backlog {
@@ -241,6 +253,7 @@ impl Keeper {
             totals.counts.send_modify(|counts| counts.records -= gone.len() as u64);
             Ok(())
         })?;
+        hold(&totals.gone).extend(refused);
         Ok(ErasedReports { erased: found.len() as u64, before, unknown })
     }
 }
@@ -293,7 +306,7 @@ mod tests {
     }
 
     fn empty() -> Arc<Totals> {
-        Arc::new(Totals::new(Aggregate::empty(&compact())))
+        Arc::new(Totals::new(Aggregate::empty(&compact()), HashSet::new()))
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl FolderTask {
         let loaded = load(&place)?;
         let place = Arc::new(place);
         let state_bytes = 8 * loaded.aggregate.folds().iter().map(|fold| fold.sums().len() as u64).sum::<u64>();
-        let totals = Arc::new(Totals::new(loaded.aggregate));
+        let totals = Arc::new(Totals::new(loaded.aggregate, loaded.erased.ids().clone()));
         let settings = Arc::new(RwLock::new(Arc::new(settings)));
         let (keeper, backlog) = Keeper::new(Arc::clone(&place), Arc::clone(&totals), loaded.segment_ids, loaded.erased);
         let errands = Errands::default();
@@ -124,6 +124,7 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
         return Err(StoreError::manifest(&place.manifest.path, problem));
     }
     let erased = Erased::read(&*place.disk, &place.folder, place.task.digest())?;
+    erased.mark_format(&*place.disk, &place.folder)?;
     erasure::settle(place)?;
     let mut ids = Ids::with_capacity(sealed as usize);
     for row in &rows {

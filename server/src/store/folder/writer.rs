@@ -1,18 +1,21 @@
 //! The writing thread, one per task: it takes all waiting batches, appends what is new, syncs once, counts, and then
 //! answers them.
 
+use std::collections::HashSet;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, RwLock};
 use std::time::Instant;
 
+use tokio::sync::oneshot;
+
 use super::acknowledged::{Acknowledged, AcknowledgedFile};
 use super::ids::Ids;
-use super::keeper::{Backlog, Errands, Totals};
+use super::keeper::{Backlog, DropErrands, Errand, Errands, Totals};
 use super::place::Place;
 use super::segment::{NotAppended, Segment, open_path};
 use crate::locks::{hold, read_lock};
 use crate::store::queue::{self, Waiting, Waits};
-use crate::store::{Batch, CommitError, Committed, TaskSettings, mark};
+use crate::store::{Batch, CommitError, Committed, ErasedReports, TaskSettings, mark};
 use ldp_pca::aggregate::MAX_RECORDS;
 use ldp_pca::report::ReportId;
 
@@ -45,7 +48,10 @@ struct Fresh<'a> {
 }
 
 impl Writer {
-    pub(super) fn run(mut self, mut queue: Waits) {
+    pub(super) fn run(mut self, queue: Waits) {
+        let _left = DropErrands(Arc::clone(&self.errands));
+        // The queue is closed before: an errand that comes later is refused.
+        let mut queue = queue;
         while let Some(first) = queue.blocking_recv() {
             self.commit(queue::group(first, &mut queue));
             self.run_errands();
@@ -131,9 +137,11 @@ impl Writer {
         }
     }
 
-    /// Passes on the erasures that were asked for. Reports are erased from sealed segments.
+    /// Passes on the erasures that were asked for. Reports are erased from sealed segments. Without a report there is
+    /// nothing to seal: anybody may ask for the erasure of ids that nobody has.
     fn run_errands(&mut self) {
-        let errands = std::mem::take(&mut *hold(&self.errands));
+        let mut errands = std::mem::take(&mut *hold(&self.errands));
+        errands.retain_mut(|errand| self.has_reports_of(errand));
         if errands.is_empty() {
             return;
         }
@@ -146,6 +154,21 @@ impl Writer {
             }
             self.backlog.erase(errand);
         }
+    }
+
+    /// Whether an errand has something to do. Otherwise it is answered.
+    fn has_reports_of(&self, errand: &mut Errand) -> bool {
+        let asked: HashSet<ReportId> = errand.ids.iter().copied().collect();
+        let gone = hold(&self.totals.gone);
+        let before = asked.iter().filter(|id| gone.contains(id)).count() as u64;
+        let unknown = asked.iter().filter(|id| !self.ids.contains(**id)).count() as u64;
+        if errand.absent || before + unknown < asked.len() as u64 {
+            return true;
+        }
+        let (answer, _) = oneshot::channel();
+        let answer = std::mem::replace(&mut errand.answer, answer);
+        let _ = answer.send(Ok(ErasedReports { erased: 0, before, unknown }));
+        false
     }
 
     /// Separates the new reports of a batch, and remembers them.

@@ -51,9 +51,18 @@ pub(super) async fn read(
     metrics: &StoreMetrics,
 ) -> Result<Snapshot, PostgresError> {
     let empty = Snapshot { aggregate: Aggregate::empty(task), horizon: 0, counted: Vec::new(), passed_over: 0 };
-    let Some(snapshot) = find(client, task, number).await? else { return Ok(empty) };
-    let compared = Compared::of(&snapshot);
-    let found = compared.rows_since(client, number, &Compared::of(&empty)).await?;
+    // Both of one moment: reports may be erased between two.
+    let statements = Statements::to("read a snapshot", client);
+    statements.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+    let read = async {
+        let Some(snapshot) = find(client, task, number).await? else { return Ok(None) };
+        let compared = Compared::of(&snapshot);
+        let found = compared.rows_since(client, number, &Compared::of(&empty)).await?;
+        Ok(Some((snapshot, compared, found)))
+    };
+    let read = read.await;
+    statements.run("ROLLBACK").await?;
+    let Some((snapshot, compared, found)) = read? else { return Ok(empty) };
     if found == compared.rows {
         return Ok(snapshot);
     }
@@ -63,8 +72,10 @@ pub(super) async fn read(
             reports are read"
     );
     metrics.dropped_snapshots.inc();
-    let delete = "DELETE FROM ldp_pca.snapshots WHERE task = $1 AND horizon = $2";
-    let place = [(&number as _, Type::INT4), (&snapshot.horizon as _, Type::INT8)];
+    // Not another one that was written meanwhile.
+    let delete = "DELETE FROM ldp_pca.snapshots WHERE task = $1 AND horizon = $2 AND records = $3";
+    let records = snapshot.aggregate.records() as i64;
+    let place = [(&number as _, Type::INT4), (&snapshot.horizon as _, Type::INT8), (&records as _, Type::INT8)];
     Statements::to("drop a snapshot", client).rows(delete, &place).await?;
     Ok(empty)
 }

@@ -78,8 +78,46 @@ fn an_erased_report_is_in_no_sum_and_no_file_and_stays_refused() {
     }
 }
 
+/// The names of the files below a folder, in order.
+fn names(root: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(root).unwrap().map(Result::unwrap) {
+        if entry.path().is_dir() {
+            names.extend(self::names(&entry.path()));
+        } else {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    names
+}
+
+/// Anybody may ask for it, as often as the server allows.
 #[test]
-fn an_id_that_no_report_has_is_unknown_and_leaves_the_folder_as_it_was() {
+fn an_id_that_no_report_has_or_that_was_erased_seals_no_segment() {
+    let (root, all) = filled(&compact());
+    erase(root.path(), &compact(), &all[..1]);
+    let store = opened(root.path());
+    let live = |report: &Report| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(store.task(compact().digest()).unwrap().commit(batch(&[report.clone()]))).unwrap()
+    };
+    let (_, other) = filled(&compact());
+    let fresh = Report::from_parts(compact().digest(), ReportId::new([9; 16]), other[0].payload().to_vec());
+    assert_eq!(live(&fresh).accepted, 1);
+    let before = names(root.path());
+    assert!(before.iter().any(|name| name.ends_with(".open")), "{before:?}");
+    let ids = [ReportId::new([7; 16]), all[0].id(), ReportId::new([7; 16])];
+    let found = store.erase_reports(compact().digest(), &ids).unwrap();
+    assert_eq!(found, Some(ErasedReports { erased: 0, before: 1, unknown: 1 }));
+    assert_eq!(names(root.path()), before);
+    let found = store.erase_reports(compact().digest(), &[fresh.id(), all[0].id()]).unwrap();
+    assert_eq!(found, Some(ErasedReports { erased: 1, before: 1, unknown: 0 }));
+    assert_ne!(names(root.path()), before);
+}
+
+#[test]
+fn an_id_that_no_report_has_is_unknown_and_changes_no_format() {
     let (root, mut all) = filled(&compact());
     let other = all
         .pop()
@@ -90,6 +128,17 @@ fn an_id_that_no_report_has_is_unknown_and_leaves_the_folder_as_it_was() {
     assert!(files_with(root.path(), &[7; 16]).is_empty());
     let store = opened(root.path());
     assert_eq!(store.erase_reports(dense().digest(), &[ReportId::new([7; 16])]).unwrap(), None, "no such task");
+}
+
+#[test]
+fn a_folder_that_gets_a_file_of_erased_ids_has_a_newer_format_from_the_next_start_on() {
+    let (root, all) = filled(&compact());
+    let (other, _) = filled(&compact());
+    erase(other.path(), &compact(), &all[..1]);
+    let file = |root: &Path| root.join("tasks").join(compact().digest().to_string()).join("erased");
+    fs::copy(file(other.path()), file(root.path())).unwrap();
+    opened(root.path()).close();
+    assert_eq!(fs::read_to_string(root.path().join("format")).unwrap(), "ldp-pca store 4\n");
 }
 
 /// Older releases would count the report again.
