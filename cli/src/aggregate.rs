@@ -20,9 +20,10 @@ use super::writing::{Output, Target};
 
 /// Sum reports, and sums of reports. A report that occurs twice (by its id) is counted once.
 ///
-/// An aggregate (a sum) has a sample of its reports' ids. Reports, and other aggregates, that are recognized as being
-/// in it are refused, since they would count twice: always where an aggregate is given twice, and where no sum has more
-/// than 1,024 reports; otherwise nearly always where they are 1 % of the larger sum.
+/// An aggregate (a sum) has a sample of its reports' ids. Reports and other aggregates that are recognized as being in
+/// it are refused, since they would count twice: always an aggregate that is given twice, and every report while all
+/// inputs together have no more than 1,024; otherwise nearly always where 1 % of the reports so far come again. (Not
+/// for aggregates of earlier releases, which have no ids.)
 #[derive(Args)]
 pub(super) struct AggregateCommand {
     /// Files of reports, or aggregates of other reports of the same task
@@ -120,7 +121,7 @@ impl Collection<'_> {
         let (file, length) = files::open(path)?;
         let content = BufReader::with_capacity(1 << 20, reading("aggregating", length).wrap_read(file));
         let (start, mut content) = files::start(content, START).in_file(path)?;
-        if start.starts_with(b"LDPA") {
+        if Kind::of(&start) == Kind::Aggregate {
             let other = files::aggregate_of(path, content, self.task)?;
             if other.unknown_ids() > 0 && !self.is_alone {
                 note(format_args!(
@@ -130,6 +131,7 @@ impl Collection<'_> {
                     grouped(other.unknown_ids())
                 ));
             }
+            self.seen.add_sum(&other).in_file(path)?;
             return self.aggregate.merge(&other).in_file(path);
         }
         Needed::Reports.check(path, &start)?;

@@ -221,17 +221,17 @@ impl Aggregator {
             if started.elapsed().saturating_add(wait) > self.patience {
                 return Err(wrong);
             }
-            self.say(&wrong);
+            self.say(&wrong, self.patience.saturating_sub(started.elapsed()));
             sleep(wait);
             pause = (2 * pause).min(longest);
         }
     }
 
     /// Says why a request is repeated, now and then.
-    fn say(&self, wrong: &CliError) {
+    fn say(&self, wrong: &CliError, left: Duration) {
         if self.said.get().is_none_or(|said| said.elapsed() > BETWEEN_REMARKS) {
             self.said.set(Some(Instant::now()));
-            self.bar.suspend(|| note(format_args!("{wrong}; trying again for {} s", self.patience.as_secs())));
+            self.bar.suspend(|| note(format_args!("{wrong}; trying again for {:.0} s", left.as_secs_f64().ceil())));
         }
     }
 

@@ -60,7 +60,10 @@ fn not_read(error: &clap::Error) -> Option<String> {
 /// That a text is no number, and how it is written as one.
 pub(super) fn no_number(text: &str) -> String {
     let pointed = text.replace(',', ".");
-    let remedy = if pointed != text && pointed.parse::<f64>().is_ok() {
+    // 10,000 may be ten thousand; 0,001 is a thousandth.
+    let is_clear =
+        text.rsplit_once(',').is_some_and(|(whole, digits)| digits.len() != 3 || matches!(whole, "0" | "-0"));
+    let remedy = if is_clear && pointed.parse::<f64>().is_ok() {
         format!(": write {pointed}, with a decimal point")
     } else {
         String::new()
@@ -87,6 +90,8 @@ mod tests {
         let cases = [
             ("1,5", "'1,5' is not a number: write 1.5, with a decimal point"),
             ("1.5.2", "'1.5.2' is not a number"),
+            ("10,000", "'10,000' is not a number"),
+            ("0,001", "'0,001' is not a number: write 0.001, with a decimal point"),
             ("1,2,3", "'1,2,3' is not a number"),
             ("two", "'two' is not a number"),
         ];

@@ -184,7 +184,7 @@ class Recovery(_Comparable):
         Variances along the components in the estimate itself, with the bias of the noise, in the units of the
         covariance.
     variances : ndarray of shape (rank,) or None
-        The same without that bias, nan for a component that is not above the noise; None with centring.
+        The same without that bias, nan for a component that is not above the noise; None of a bare matrix.
     total_variance : float
         Trace of the debiased covariance.
     explained_variance_ratio : ndarray of shape (rank,) or None

@@ -17,9 +17,9 @@ use crate::task::{Task, open};
 
 /// The summed reports of one task. Any order and any grouping of the same reports gives the same bytes.
 ///
-/// It has a sample of the ids in it, up to 1,024, and refuses reports and sums that it recognizes: always if it has no
-/// more reports, and always a sum of the same reports. `Collection` and `aggregate` keep single duplicates out.
-/// Comparable, picklable, and safe to use from several threads.
+/// It has a sample of the known ids in it, up to 1,024, and refuses reports and sums that it recognizes: always while
+/// it has no more reports, and always a sum of the same reports. `Collection` and `aggregate` keep single duplicates
+/// out, and compare each sum with every one before it. Comparable, picklable, and safe to use from several threads.
 ///
 /// Parameters
 /// ----------
@@ -276,6 +276,8 @@ pub struct Collection {
 
 struct Held {
     sums: Sums,
+    /// The ids of sums that were added, without those of reports.
+    merged: SeenIds,
     duplicates: u64,
     skipped: u64,
     first_skipped: Option<BadRow>,
@@ -344,7 +346,8 @@ impl Collection {
     fn new(task: Py<Task>, threads: Option<usize>, skip_invalid: bool) -> PyResult<Self> {
         let threads = threads_of(threads)?;
         let sums = Sums::empty(task.get().inner());
-        let held = Held { sums, duplicates: 0, skipped: 0, first_skipped: None };
+        let held =
+            Held { sums, merged: SeenIds::new(NonZeroUsize::MIN), duplicates: 0, skipped: 0, first_skipped: None };
         let (seen, held) = (Mutex::new(SeenIds::new(threads)), Mutex::new(held));
         Ok(Self { task, threads, skip_invalid, seen, updating: Mutex::new(None), held })
     }
@@ -364,7 +367,9 @@ impl Collection {
     fn merge(&self, py: Python<'_>, other: &Aggregate) -> PyResult<()> {
         py.detach(|| {
             let other = other.locked().clone();
-            self.locked().sums.merge(&other)
+            let mut held = self.locked();
+            held.merged.add_sum(&other)?;
+            held.sums.merge(&other)
         })
         .map_err(raised)
     }

@@ -1,7 +1,7 @@
 //! What an aggregate refuses.
 
 use super::MAX_RECORDS;
-use super::sketch::{MOST_TAGS, TAG_BYTES};
+use super::sketch::{Common, MOST_TAGS, TAG_BYTES};
 use crate::report::ReportId;
 use crate::task::TaskDigest;
 
@@ -64,4 +64,10 @@ pub enum AggregateError {
     /// Altered.
     #[error("the aggregate's checksum does not match: the file was altered; make it again from the reports")]
     Checksum,
+}
+
+impl From<Common> for AggregateError {
+    fn from(Common { shared, compared }: Common) -> Self {
+        Self::Overlap { shared, compared }
+    }
 }

@@ -18,16 +18,16 @@ use crate::mechanism::{Estimator, triangle};
 use crate::parallel;
 use crate::report::{Report, ReportId};
 use crate::task::{Task, TaskDigest};
-use sketch::{Common, NewTags, Repeats, Sketch};
+use sketch::{NewTags, Repeats, Sketch};
 
 /// The summed reports of one task: per fold their number and the upper triangle of the summed matrix.
 ///
-/// `accumulate` and `merge` are commutative and associative.
+/// `accumulate` and `merge` are commutative and associative where nothing is refused.
 ///
-/// Each report must be added once. An aggregate has a sample of the ids in it, up to 1,024, and refuses reports and
-/// sums that it recognizes: always if it has no more reports, and always a sum of the same reports; a part of them with
-/// a probability that depends on their share (see docs/wire-format.md). The caller keeps single duplicates out
-/// ([`SeenIds`]).
+/// Each report must be added once. An aggregate has a sample of the known ids in it, up to 1,024, and refuses reports
+/// and sums that it recognizes: always while it has no more reports, and always a sum of the same reports; a part of
+/// them with a probability that depends on their share (see docs/wire-format.md). The caller keeps single duplicates
+/// out, and compares many sums one by one ([`SeenIds`]).
 ///
 /// ```
 /// # use ldp_pca::{Aggregate, Bounding, Epsilon, Folds, MechanismSpec, Schema, Task};
@@ -104,7 +104,7 @@ impl Aggregate {
     ///
     /// # Errors
     /// [`AggregateError`] when the task or a report is not this aggregate's, a report is recognized as one in the sum
-    /// or occurs again, or there are too many reports. Then nothing was added.
+    /// or as a second one with its id, or there are too many reports. Then nothing was added.
     pub fn accumulate(&mut self, task: &Task, reports: &[Report]) -> Result<(), AggregateError> {
         self.accumulate_with_threads(task, reports, NonZeroUsize::MIN)
     }
@@ -125,7 +125,7 @@ impl Aggregate {
     }
 
     /// [`accumulate`](Self::accumulate) without a search for repeats, for a caller who keeps them out, or finds them
-    /// later and drops the sum: they count, and the bytes of a sum with repeats cannot be read.
+    /// later and drops the sum: they count, and the bytes of a sum with repeats may be unreadable.
     ///
     /// # Errors
     /// [`AggregateError`] when the task or a report is not this aggregate's, or there are too many reports. Then
@@ -219,9 +219,7 @@ impl Aggregate {
     pub fn merge(&mut self, other: &Self) -> Result<(), AggregateError> {
         self.check_task(other.task)?;
         self.check_records(other.records())?;
-        self.ids
-            .check_disjoint(&other.ids)
-            .map_err(|Common { shared, compared }| AggregateError::Overlap { shared, compared })?;
+        self.ids.check_disjoint(&other.ids)?;
         self.add_folds(other);
         self.ids.merge(&other.ids);
         Ok(())

@@ -3,6 +3,8 @@
 use core::num::NonZeroUsize;
 use std::collections::HashSet;
 
+use super::sketch::Sketch;
+use super::{Aggregate, AggregateError};
 use crate::parallel;
 use crate::report::{Report, ReportId};
 
@@ -23,13 +25,15 @@ use crate::report::{Report, ReportId};
 pub struct SeenIds {
     /// One set per thread: most of the time goes into waiting for memory.
     sets: Vec<HashSet<ReportId>>,
+    /// The samples of ids of the sums so far.
+    sums: Vec<Sketch>,
 }
 
 impl SeenIds {
     /// An empty set, for work on this many threads, at most 256.
     #[must_use]
     pub fn new(threads: NonZeroUsize) -> Self {
-        Self { sets: vec![HashSet::new(); threads.get().min(MOST_SETS)] }
+        Self { sets: vec![HashSet::new(); threads.get().min(MOST_SETS)], sums: vec![] }
     }
 
     /// Keeps the reports whose ids are new, the first of each, and remembers them.
@@ -51,6 +55,17 @@ impl SeenIds {
         }
         let mut positions = 0..;
         reports.retain(|_| positions.next().is_none_or(|position| !repeated.contains(&position)));
+    }
+
+    /// Remembers a sum, and compares it with every sum before it. (The sum of all has a sample of them together, which
+    /// may show nothing of one of many.)
+    ///
+    /// # Errors
+    /// [`AggregateError::Overlap`], and then nothing was remembered.
+    pub fn add_sum(&mut self, sum: &Aggregate) -> Result<(), AggregateError> {
+        self.sums.iter().try_for_each(|earlier| earlier.check_disjoint(&sum.ids).map_err(AggregateError::from))?;
+        self.sums.push(sum.ids.clone());
+        Ok(())
     }
 
     /// Removes the id of a report that was not summed after all.
@@ -88,12 +103,15 @@ mod tests {
     use crate::schema::Schema;
     use crate::task::{Folds, Task};
     use chacha20::ChaCha8Rng;
-    use rand::SeedableRng;
+    use rand::{RngExt, SeedableRng};
+
+    fn task() -> Task {
+        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 };
+        Task::new(Schema::numeric(2).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+    }
 
     fn reports(count: usize) -> Vec<Report> {
-        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 };
-        let task = Task::new(Schema::numeric(2).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap());
-        let (task, mut rng) = (task.unwrap(), ChaCha8Rng::seed_from_u64(3));
+        let (task, mut rng) = (task(), ChaCha8Rng::seed_from_u64(3));
         let record = task.bound(vec![0.6, 0.8]).unwrap();
         (0..count).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect()
     }
@@ -114,6 +132,31 @@ mod tests {
             assert_eq!(delivered, second[..50], "{threads} threads");
             assert_eq!(seen.len(), 300);
         }
+    }
+
+    /// The sum of all would miss one in three.
+    #[test]
+    fn a_sum_that_is_given_again_is_noticed_after_any_number_of_others() {
+        let (task, mut rng) = (task(), ChaCha8Rng::seed_from_u64(5));
+        let payload = reports(1)[0].payload().to_vec();
+        let mut sum = || {
+            let report = |_| Report::from_parts(task.digest(), ReportId::new(rng.random()), payload.clone());
+            let mut sum = Aggregate::empty(&task);
+            sum.accumulate(&task, &(0..10).map(report).collect::<Vec<_>>()).unwrap();
+            sum
+        };
+        let sums: Vec<Aggregate> = (0..2000).map(|_| sum()).collect();
+        let (mut seen, mut all) = (SeenIds::new(NonZeroUsize::MIN), Aggregate::empty(&task));
+        for sum in &sums {
+            seen.add_sum(sum).unwrap();
+            all.merge(sum).unwrap();
+        }
+        let refused = |sum: &&Aggregate| {
+            let overlap = AggregateError::Overlap { shared: 10, compared: 10 };
+            seen.clone().add_sum(sum) == Err(overlap)
+        };
+        assert_eq!(sums.iter().step_by(20).filter(refused).count(), 100);
+        assert!(sums.iter().any(|sum| all.clone().merge(sum).is_ok()));
     }
 
     /// Ids that differ in one bit, wherever it is, and many that share either half.

@@ -146,12 +146,11 @@ impl Spectrum {
         };
         let (eigen, mean) = (symmetric_eigen(covariance.matrix()).map_err(RecoveryError::from)?, mean.without_bias());
         let split = split_spectrum(&eigen.values, &law);
-        // The bulk repels components along the mean more than others: their eigenvalues are corrected by more.
-        let component = |(index, &eigenvalue): (usize, &f64)| {
+        let component = |index: usize| {
             let square = eigen.vectors.column(index).dot(&mean).powi(2);
-            (split.bulk.eigenvalue_along(eigen.values[index], law.excess(square)).unwrap_or(eigenvalue), square)
+            Some((split.eigenvalue_along(index, eigen.values[index], &law, square)?, square))
         };
-        let mut components: Vec<(f64, f64)> = split.eigenvalues.iter().enumerate().map(component).collect();
+        let mut components: Vec<(f64, f64)> = (0..mean.len()).map_while(component).collect();
         components.sort_by(|one, other| other.0.total_cmp(&one.0));
         let (signals, mean_along): (Vec<f64>, Vec<f64>) = components.into_iter().unzip();
         let mean_beside = (mean.norm_squared() - mean_along.iter().sum::<f64>()).max(0.0);

@@ -120,6 +120,16 @@ pub(crate) struct SplitSpectrum {
     pub bulk: NoiseBulk,
 }
 
+impl SplitSpectrum {
+    /// The true eigenvalue of a component above the noise, whose observed one is given, where the square of the
+    /// estimated mean along it is this (0 without centring). The bulk repels components along the mean more.
+    pub fn eigenvalue_along(&self, index: usize, observed: f64, law: &NoiseLaw, mean_square: f64) -> Option<f64> {
+        let eigenvalue = *self.eigenvalues.get(index)?;
+        let excess = law.excess(mean_square);
+        if excess == 0.0 { Some(eigenvalue) } else { self.bulk.eigenvalue_along(observed, excess).or(Some(eigenvalue)) }
+    }
+}
+
 /// Finds the components above the noise edge, their true eigenvalues, and the bulk level that keeps the trace: each
 /// follows from the other two. At least one eigenvalue is left to the bulk.
 pub(crate) fn split_spectrum(observed: &DVector<f64>, law: &NoiseLaw) -> SplitSpectrum {

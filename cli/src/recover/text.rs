@@ -130,7 +130,11 @@ fn held_out(answer: &Answer) -> String {
             "chosen      {} of {} answers{}\n",
             called(&chosen.fit),
             held_out.answers.len(),
-            if chosen.difference.is_none() { ": no other captures more by a standard error" } else { "" }
+            if chosen.difference.is_none() {
+                ": no other captures more by a standard error"
+            } else {
+                " by these figures, so its own are a little too high"
+            }
         );
     }
     text

@@ -42,7 +42,7 @@ pub(crate) struct Erase {
 }
 
 /// The outcome.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, PartialEq, Serialize, Deserialize)]
 struct Erased {
     erased: u64,
     /// Erased earlier.
@@ -56,17 +56,22 @@ impl Erase {
         let aggregator = Aggregator::new(&self.url, aggregator::token(self.token_file.as_deref())?);
         let path = format!("/tasks/{}/erasures", self.task);
         let mut all = Erased::default();
-        for ids in self.all_ids()?.chunks(AT_ONCE) {
+        let done = self.all_ids()?.chunks(AT_ONCE).try_for_each(|ids| -> Result<()> {
             let answer = aggregator.send_json("POST", &path, &json!({"ids": ids}).to_string())?;
             let erased: Erased = aggregator.document(&path, &aggregator.good(&path, answer)?)?;
             all.erased += erased.erased;
             all.before += erased.before;
             all.unknown += erased.unknown;
+            Ok(())
+        });
+        // What was erased before an error is said too.
+        if done.is_ok() || all != Erased::default() {
+            self.format.print(&all, |all| {
+                let [erased, before, unknown] = [all.erased, all.before, all.unknown].map(grouped);
+                format!("erased: {erased}\nerased before: {before}\nnot found: {unknown}\n")
+            })?;
         }
-        self.format.print(&all, |all| {
-            let [erased, before, unknown] = [all.erased, all.before, all.unknown].map(grouped);
-            format!("erased: {erased}\nerased before: {before}\nnot found: {unknown}\n")
-        })?;
+        done?;
         if all.unknown == 0 {
             return Ok(());
         }

@@ -1,5 +1,6 @@
 //! The layer around routes that need an admin's token, or erase: each action with a known token, and each erasure that
-//! was done without one, has a line in the audit trail. A client that does not wait for the answer does not stop the action or its line.
+//! was done without one, has a line in the audit trail. A client that does not wait for the answer does not stop the
+//! action or its line.
 
 use std::sync::Arc;
 

@@ -379,13 +379,19 @@ impl Answer {
     }
 
     /// The same with the variances that the population has along the components, by the law of the noise.
-    pub(super) fn without_noise(self, law: Option<NoiseLaw>) -> Self {
-        let (Some(trace), Some(law)) = (self.total_variance, law) else { return self };
-        let (dimension, rank) = (self.dimension, self.rank);
+    /// The estimated mean is empty without centring.
+    pub(super) fn without_noise(self, law: Option<(NoiseLaw, &[f64])>) -> Self {
+        let (Some(trace), Some((law, mean))) = (self.total_variance, law) else { return self };
+        let (dimension, rank, vectors) = (self.dimension, self.rank, self.vectors());
+        let mean_square = |index: usize| {
+            let along: f64 = vectors.column(index).iter().zip(mean).map(|(entry, mean)| entry * mean).sum();
+            along * along
+        };
         let variances: Vec<Option<f64>> = match (&self.spectrum, self.support_size()) {
             (Some(spectrum), None) if spectrum.len() == dimension => {
-                let above = split_spectrum(&DVector::from_column_slice(spectrum), &law).eigenvalues;
-                (0..rank).map(|index| above.get(index).copied()).collect()
+                let split = split_spectrum(&DVector::from_column_slice(spectrum), &law);
+                let variance = |index| split.eigenvalue_along(index, spectrum[index], &law, mean_square(index));
+                (0..rank).map(variance).collect()
             }
             // On the rows of a sparse answer there is as much noise as in so many features.
             (_, support) => {
@@ -393,7 +399,10 @@ impl Answer {
                 let level = rest / dimension.saturating_sub(rank).max(1) as f64;
                 let bulk = law.bulk(level, support.unwrap_or(dimension).saturating_sub(rank).max(1));
                 let edge = self.edge();
-                self.eigenvalues.iter().map(|&value| bulk.eigenvalue(value).filter(|_| value > edge)).collect()
+                let above = |(index, &value): (usize, &f64)| {
+                    bulk.eigenvalue_along(value, law.excess(mean_square(index))).filter(|_| value > edge)
+                };
+                self.eigenvalues.iter().enumerate().map(above).collect()
             }
         };
         let form = LinearForm { squared_norm: dimension as f64, value: trace, energy: trace };

@@ -172,7 +172,8 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
         return Err(AnswerError::NoLaw);
     }
     let mut watch = Watched::new(watch);
-    let mut answer = question.components(source, &mut watch)?.without_noise(source.law());
+    let mean = source.mean();
+    let mut answer = question.components(source, &mut watch)?.without_noise(law.map(|law| (law, &*mean)));
     if answer.status() == SolverStatus::Cancelled {
         return Ok(answer);
     }
@@ -197,7 +198,6 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
         }
     }
     if let (Some(replicates), Some(law)) = (question.bootstrap, law) {
-        let mean = source.mean();
         answer.confidence = question.confidence(matrix, (&law, &mean), answer.found()?, replicates, &mut watch)?;
     }
     answer.unfinished = watch.unfinished;
@@ -210,7 +210,8 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
 /// [`AnswerError::UnknownNoise`], [`AnswerError::Penalty`], [`AnswerError::Recovery`].
 pub fn components(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) -> Result<Answer, AnswerError> {
     let mut watch = Watched::new(watch);
-    let answer = question.components(source, &mut watch)?.without_noise(source.law());
+    let mean = source.mean();
+    let answer = question.components(source, &mut watch)?.without_noise(source.law().map(|law| (law, &*mean)));
     Ok(Answer { unfinished: watch.unfinished, ..answer })
 }
 
@@ -219,6 +220,8 @@ pub fn components(question: &Question, source: Source<'_>, watch: &mut Watch<'_>
 pub struct Decomposition {
     facts: Answer,
     components: Components,
+    /// The estimated mean, of a task with centring; otherwise empty.
+    mean: Vec<f64>,
     /// None for a bare matrix.
     law: Option<(Spectrum, NoiseLaw)>,
 }
@@ -234,7 +237,7 @@ impl Decomposition {
             (Source::Reports { covariance, .. }, Some(law)) => Some((Spectrum::of_estimate(covariance)?, law)),
             _ => None,
         };
-        Ok(Self { facts: Answer::facts(source), components, law })
+        Ok(Self { facts: Answer::facts(source), components, mean: source.mean(), law })
     }
 
     /// The number of reports.
@@ -249,7 +252,7 @@ impl Decomposition {
     /// [`RecoveryError::RankExceedsDimension`].
     pub fn leading(&self, rank: Rank, predicted: bool) -> Result<Answer, AnswerError> {
         rank.check(self.components.values.len())?;
-        let law = self.law.as_ref().map(|(_, law)| *law);
+        let law = self.law.as_ref().map(|(_, law)| (*law, &*self.mean));
         let mut answer = self.facts.clone().with_plain(&self.components, rank).without_noise(law);
         if let (Some((spectrum, law)), true) = (&self.law, predicted) {
             answer.predicted = Some(predict(spectrum, rank, law)?);

@@ -92,8 +92,8 @@ pub struct ComponentConfidence {
     pub distinguishable: bool,
     /// `1 - ||V^T v||^2` of the replicates, ascending.
     errors: Vec<f64>,
-    /// The same from the second model; empty where there is none.
-    second: Vec<f64>,
+    /// The replicates from the second model, where there is one.
+    second: Option<Box<ComponentConfidence>>,
 }
 
 /// Bootstraps the components that `estimator` recovers from `estimate` (d × d), whose noise is `law`.
@@ -104,8 +104,8 @@ pub struct ComponentConfidence {
 ///
 /// The intervals are for the error from the components of the population. They assume that the records are an
 /// independent sample of it, that it is isotropic except for a few components, and many features, as
-/// [`denoise`](super::denoise()) does. For a sparse method, whose bias they do not contain, they also assume that the
-/// truth is as sparse as the answer.
+/// [`denoise`](super::denoise()) does. For a sparse method they do not contain the bias of the penalty, and also assume
+/// that the truth is as sparse as the answer.
 ///
 /// # Errors
 /// [`BootstrapError::Replicates`] for fewer than [`FEWEST_REPLICATES`], [`BootstrapError::Cancelled`] when `progress`
@@ -204,12 +204,10 @@ impl ComponentConfidence {
     /// [`BootstrapError::Level`] unless `level` is between 0 and 1, exclusive.
     pub fn interval(&self, level: f64) -> Result<Interval, BootstrapError> {
         let tail = 0.5 * (1.0 - checked_level(level)?);
-        let central = |errors: &[f64]| {
-            let upper = if self.distinguishable { quantile(errors, 1.0 - tail) } else { 1.0 };
-            Interval { lower: quantile(errors, tail), upper }
-        };
-        let own = central(&self.errors);
-        Ok(if self.second.is_empty() { own } else { own.union(central(&self.second)) })
+        let upper = if self.distinguishable { quantile(&self.errors, 1.0 - tail) } else { 1.0 };
+        let own = Interval { lower: quantile(&self.errors, tail), upper };
+        let second = self.second.as_ref().map(|second| second.interval(level)).transpose()?;
+        Ok(second.map_or(own, |second| own.union(second)))
     }
 }
 
@@ -242,7 +240,7 @@ impl Bootstrap {
             eigenvalue: model.truth.variances()[index],
             distinguishable: model.distinguishable[index],
             errors: vec![],
-            second: vec![],
+            second: None,
         };
         Self {
             components: (0..rank).map(component).collect(),
@@ -286,7 +284,7 @@ impl Bootstrap {
         if let Some(second) = second {
             let second = second.finish(None)?;
             for (component, other) in self.components.iter_mut().zip(&second.components) {
-                component.second.clone_from(&other.errors);
+                component.second = Some(Box::new(other.clone()));
             }
             self.second = Some(Box::new(second));
         }
@@ -422,11 +420,15 @@ mod tests {
         let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} {expected}");
         for (level, lower, upper) in [(0.9, 5.0, 95.0), (0.5, 25.0, 75.0), (0.98, 1.0, 99.0)] {
             let mut component =
-                ComponentConfidence { eigenvalue: 1.0, distinguishable: true, errors: errors.clone(), second: vec![] };
+                ComponentConfidence { eigenvalue: 1.0, distinguishable: true, errors: errors.clone(), second: None };
             let found = component.interval(level).unwrap();
             close(found.lower, lower);
             close(found.upper, upper);
-            component.distinguishable = false;
+            // Either model may say that it is noise.
+            let hidden = ComponentConfidence { distinguishable: false, ..component.clone() };
+            assert_eq!(hidden.interval(level).unwrap().upper, 1.0);
+            component.errors.iter_mut().for_each(|error| *error /= 100.0);
+            component.second = Some(Box::new(hidden));
             assert_eq!(component.interval(level).unwrap().upper, 1.0);
         }
         close(quantile(&errors, 0.255), 25.5);

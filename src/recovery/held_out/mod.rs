@@ -9,7 +9,7 @@
 //!
 //! The error of such a mean follows from the mechanism: [`NoiseLaw::form_variance`] bounds the variance of every
 //! report's term for all populations. A covariance about an estimated mean has no such law here; there the scatter of
-//! the folds takes its place.
+//! the folds takes its place, with Student's quantile for so many folds.
 //!
 //! The folds do not err independently, because V_f depends on the other folds. With N_f the error of S_f, the error in
 //! fold f is `<N_f, Q_f>`, and Q_f (a projector, or a difference of two) is a constant and what the errors N_g of the
@@ -20,7 +20,8 @@
 //! from a half changes more than what is found without one fold.
 //!
 //! Two things are approximate: the mean of many terms is taken to be normal, and what folds share beyond the first
-//! order is left out (docs/inference.md has the measured coverage).
+//! order is left out (docs/inference.md has the measured coverage). The interval of an answer that was chosen among
+//! others does not contain the choice: the best of several estimates is a little too high.
 //!
 //! The captured variance is that of components found without a fold, which are a little worse than those of all
 //! reports.
@@ -178,9 +179,29 @@ impl Measured {
             Some(law) => (shared * law.form_variance(&pooled)).max(0.0).sqrt(),
             None => shared.sqrt() * scatter(forms, shares, pooled.value),
         };
-        let half = QUANTILE * standard_error;
+        // An error that is estimated from a few folds is itself uncertain.
+        let quantile = law.map_or_else(|| student_quantile(forms.len() - 1), |_| QUANTILE);
+        let half = quantile * standard_error;
         let interval = Interval { lower: pooled.value - half, upper: pooled.value + half };
         Self { value: pooled.value, standard_error, interval }
+    }
+}
+
+/// The 97.5 % quantile of Student's t distribution with these degrees of freedom: exact for 1 and 2, and to 0.1 %
+/// beyond (Abramowitz & Stegun 26.7.5).
+fn student_quantile(degrees: usize) -> f64 {
+    let (z, square) = (QUANTILE, QUANTILE * QUANTILE);
+    let series = [
+        (square + 1.0) / 4.0,
+        ((5.0 * square + 16.0) * square + 3.0) / 96.0,
+        (((3.0 * square + 19.0) * square + 17.0) * square - 15.0) / 384.0,
+        ((((79.0 * square + 776.0) * square + 1482.0) * square - 1920.0) * square - 945.0) / 92_160.0,
+    ];
+    match degrees {
+        0 => f64::INFINITY,
+        1 => (0.475 * core::f64::consts::PI).tan(),
+        2 => 0.95 / (2.0 * 0.975 * 0.025_f64).sqrt(),
+        _ => z * (1.0 + series.iter().rev().fold(0.0, |sum, term| (sum + term) / degrees as f64)),
     }
 }
 

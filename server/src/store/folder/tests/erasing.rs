@@ -100,7 +100,7 @@ fn an_id_that_no_report_has_or_that_was_erased_seals_no_segment() {
     let store = opened(root.path());
     let live = |report: &Report| {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(store.task(compact().digest()).unwrap().commit(batch(&[report.clone()]))).unwrap()
+        runtime.block_on(store.task(compact().digest()).unwrap().commit(batch(std::slice::from_ref(report)))).unwrap()
     };
     let (_, other) = filled(&compact());
     let fresh = Report::from_parts(compact().digest(), ReportId::new([9; 16]), other[0].payload().to_vec());
