@@ -156,7 +156,7 @@ def test_folds_average_to_the_whole(aggregate: Aggregate) -> None:
 
 
 def test_centring_estimates_the_mean(command, records: np.ndarray, tmp_path: Path) -> None:
-    task = Task(8, epsilon=8.0, bounding=12.0, centring=True)
+    task = Task(8, epsilon=8.0, bounding=12.0, centring=True, folds=1)
     aggregate = Aggregate(task)
     aggregate.update(Randomizer(task).randomize(records + np.array([1, 0, 0, 0, 0, 0, 0, 2]), insecure_seed=1))
     aggregate.save(tmp_path / "sums")
@@ -183,7 +183,7 @@ def test_centring_estimates_the_mean(command, records: np.ndarray, tmp_path: Pat
 
 def test_what_cannot_be_recovered_is_refused(task: Task, aggregate: Aggregate) -> None:
     empty = Aggregate(task)
-    one_fold = Aggregate(Task(2, epsilon=1))
+    one_fold = Aggregate(Task(2, epsilon=1, folds=1))
     one_fold.update(Randomizer(one_fold.task).randomize(np.ones((9, 2))))
     cases: list[tuple[Any, str]] = [
         (lambda: recover(empty, 1), "no reports"),
