@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use ldp_pca::aggregate::{Aggregate, SeenIds};
+use ldp_pca::aggregate::{Aggregate, SeenIds, SeenSums};
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::Task;
 use ldp_pca_records::START;
@@ -68,6 +68,7 @@ impl AggregateCommand {
         let mut collection = Collection {
             aggregate: Aggregate::empty(&task),
             seen: SeenIds::new(threads),
+            sums: SeenSums::default(),
             duplicates: 0,
             skipped: 0,
             first_skipped: None,
@@ -106,6 +107,7 @@ impl AggregateCommand {
 struct Collection<'a> {
     aggregate: Aggregate,
     seen: SeenIds,
+    sums: SeenSums,
     duplicates: u64,
     skipped: u64,
     first_skipped: Option<String>,
@@ -131,8 +133,7 @@ impl Collection<'_> {
                     grouped(other.unknown_ids())
                 ));
             }
-            self.seen.add_sum(&other).in_file(path)?;
-            return self.aggregate.merge(&other).in_file(path);
+            return self.sums.merge(&mut self.aggregate, &other).in_file(path);
         }
         Needed::Reports.check(path, &start)?;
         let is_text = Kind::of(&start) == Kind::Text;

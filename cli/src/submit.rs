@@ -73,9 +73,6 @@ struct Submitted {
     url: String,
     /// Whether every report was sent.
     complete: bool,
-    /// Whether the same command can send the others.
-    #[serde(skip)]
-    again: bool,
     /// Reports that the aggregator has answered for.
     sent: u64,
     accepted: u64,
@@ -118,7 +115,6 @@ impl Submit {
         let sent = self.reports.iter().try_for_each(|path| upload.send_file(path));
         let Upload { mut result, refused, .. } = upload;
         result.complete = sent.is_ok();
-        result.again = sent.is_err() && !refused.contains_key("report-not-issued");
         result.rejections = refused.into_values().collect();
         result.seconds = started.elapsed().as_secs_f64();
         if result.sent > 0 {
@@ -146,7 +142,8 @@ impl Submitted {
         for Refused { kind, reports, first, detail } in &self.rejections {
             text += &format!("  {} {kind}, the first in {first}: {detail}\n", grouped(*reports));
         }
-        if self.again {
+        // Ids that another aggregator issued are refused again.
+        if !self.complete && !self.rejections.iter().any(|refused| refused.kind == "report-not-issued") {
             text += "not all were sent: run the same command again, and those that are there count once\n";
         }
         text

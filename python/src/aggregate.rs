@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
-use ldp_pca::aggregate::{Aggregate as Sums, SeenIds};
+use ldp_pca::aggregate::{Aggregate as Sums, SeenIds, SeenSums};
 use ldp_pca::report::{Report, report_bytes};
 use pyo3::types::{PyBytes, PyType};
 use pyo3::{intern, prelude::*};
@@ -276,8 +276,7 @@ pub struct Collection {
 
 struct Held {
     sums: Sums,
-    /// The ids of sums that were added, without those of reports.
-    merged: SeenIds,
+    merged: SeenSums,
     duplicates: u64,
     skipped: u64,
     first_skipped: Option<BadRow>,
@@ -346,8 +345,7 @@ impl Collection {
     fn new(task: Py<Task>, threads: Option<usize>, skip_invalid: bool) -> PyResult<Self> {
         let threads = threads_of(threads)?;
         let sums = Sums::empty(task.get().inner());
-        let held =
-            Held { sums, merged: SeenIds::new(NonZeroUsize::MIN), duplicates: 0, skipped: 0, first_skipped: None };
+        let held = Held { sums, merged: SeenSums::default(), duplicates: 0, skipped: 0, first_skipped: None };
         let (seen, held) = (Mutex::new(SeenIds::new(threads)), Mutex::new(held));
         Ok(Self { task, threads, skip_invalid, seen, updating: Mutex::new(None), held })
     }
@@ -367,9 +365,8 @@ impl Collection {
     fn merge(&self, py: Python<'_>, other: &Aggregate) -> PyResult<()> {
         py.detach(|| {
             let other = other.locked().clone();
-            let mut held = self.locked();
-            held.merged.add_sum(&other)?;
-            held.sums.merge(&other)
+            let Held { sums, merged, .. } = &mut *self.locked();
+            merged.merge(sums, &other)
         })
         .map_err(raised)
     }

@@ -30,10 +30,10 @@ many = pa.chunked_array([reports] * 20_000)
 tall = Task(3000, epsilon=4.0, folds=1)
 tall_sum = Aggregate(tall)
 one = Randomizer(tall).randomize(records[:1].repeat(10, axis=1))[0]
-different = []
-for number in range(100_000):
+def with_id(number):
     report = one[:13] + number.to_bytes(16, "big") + one[29:-4]
-    different.append(report + zlib.crc32(report).to_bytes(4, "little"))
+    return report + zlib.crc32(report).to_bytes(4, "little")
+different = [with_id(number) for number in range(100_000)] if sys.argv[1] == "update" else []
 wide = np.broadcast_to(records[0], (10_000_000, 300))
 kernels = {
     "bootstrap": lambda: recover(aggregate, 2, bootstrap=10**9),

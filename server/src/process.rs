@@ -1,12 +1,14 @@
 //! What the system says about this process, under the names that Prometheus' own clients use (`process_…`).
 
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
+
+use crate::locks::hold;
 
 /// How long figures are kept. Counting open files is slow when thousands are open, and a flood of requests for metrics
 /// must not repeat it each time.
@@ -62,7 +64,7 @@ impl Process {
     }
 
     fn figures(&self) -> Option<Figures> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = hold(&self.last);
         if last.is_none_or(|(when, _)| when.elapsed() >= KEPT) {
             *last = Figures::now().map(|figures| (Instant::now(), figures));
         }

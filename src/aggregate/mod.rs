@@ -9,7 +9,7 @@ mod sketch;
 pub use accumulator::Accumulator;
 pub use error::AggregateError;
 #[doc(hidden)]
-pub use seen::SeenIds;
+pub use seen::{SeenIds, SeenSums};
 
 use core::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
@@ -27,7 +27,7 @@ use sketch::{NewTags, Repeats, Sketch};
 /// Each report must be added once. An aggregate has a sample of the known ids in it, up to 1,024, and refuses reports
 /// and sums that it recognizes: always while it has no more reports, and always a sum of the same reports; a part of
 /// them with a probability that depends on their share (see docs/wire-format.md). The caller keeps single duplicates
-/// out, and compares many sums one by one ([`SeenIds`]).
+/// out ([`SeenIds`]), and compares many sums one by one ([`SeenSums`]).
 ///
 /// ```
 /// # use ldp_pca::{Aggregate, Bounding, Epsilon, Folds, MechanismSpec, Schema, Task};

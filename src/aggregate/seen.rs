@@ -25,15 +25,13 @@ use crate::report::{Report, ReportId};
 pub struct SeenIds {
     /// One set per thread: most of the time goes into waiting for memory.
     sets: Vec<HashSet<ReportId>>,
-    /// The samples of ids of the sums so far.
-    sums: Vec<Sketch>,
 }
 
 impl SeenIds {
     /// An empty set, for work on this many threads, at most 256.
     #[must_use]
     pub fn new(threads: NonZeroUsize) -> Self {
-        Self { sets: vec![HashSet::new(); threads.get().min(MOST_SETS)], sums: vec![] }
+        Self { sets: vec![HashSet::new(); threads.get().min(MOST_SETS)] }
     }
 
     /// Keeps the reports whose ids are new, the first of each, and remembers them.
@@ -57,17 +55,6 @@ impl SeenIds {
         reports.retain(|_| positions.next().is_none_or(|position| !repeated.contains(&position)));
     }
 
-    /// Remembers a sum, and compares it with every sum before it. (The sum of all has a sample of them together, which
-    /// may show nothing of one of many.)
-    ///
-    /// # Errors
-    /// [`AggregateError::Overlap`], and then nothing was remembered.
-    pub fn add_sum(&mut self, sum: &Aggregate) -> Result<(), AggregateError> {
-        self.sums.iter().try_for_each(|earlier| earlier.check_disjoint(&sum.ids).map_err(AggregateError::from))?;
-        self.sums.push(sum.ids.clone());
-        Ok(())
-    }
-
     /// Removes the id of a report that was not summed after all.
     pub fn forget(&mut self, id: ReportId) {
         let count = self.sets.len();
@@ -84,6 +71,24 @@ impl SeenIds {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+/// The samples of ids of the sums that were merged into one. That one has a sample of them together, which may show
+/// nothing of one of many.
+#[derive(Clone, Debug, Default)]
+pub struct SeenSums(Vec<Sketch>);
+
+impl SeenSums {
+    /// Merges a sum into `all`, and compares it with every one before it.
+    ///
+    /// # Errors
+    /// As [`Aggregate::merge`], and then nothing was merged.
+    pub fn merge(&mut self, all: &mut Aggregate, sum: &Aggregate) -> Result<(), AggregateError> {
+        self.0.iter().try_for_each(|earlier| earlier.check_disjoint(&sum.ids))?;
+        all.merge(sum)?;
+        self.0.push(sum.ids.clone());
+        Ok(())
     }
 }
 
@@ -146,14 +151,11 @@ mod tests {
             sum
         };
         let sums: Vec<Aggregate> = (0..2000).map(|_| sum()).collect();
-        let (mut seen, mut all) = (SeenIds::new(NonZeroUsize::MIN), Aggregate::empty(&task));
-        for sum in &sums {
-            seen.add_sum(sum).unwrap();
-            all.merge(sum).unwrap();
-        }
+        let (mut seen, mut all) = (SeenSums::default(), Aggregate::empty(&task));
+        sums.iter().for_each(|sum| seen.merge(&mut all, sum).unwrap());
         let refused = |sum: &&Aggregate| {
             let overlap = AggregateError::Overlap { shared: 10, compared: 10 };
-            seen.clone().add_sum(sum) == Err(overlap)
+            seen.clone().merge(&mut all.clone(), sum) == Err(overlap)
         };
         assert_eq!(sums.iter().step_by(20).filter(refused).count(), 100);
         assert!(sums.iter().any(|sum| all.clone().merge(sum).is_ok()));

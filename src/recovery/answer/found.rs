@@ -382,9 +382,9 @@ impl Answer {
     /// The estimated mean is empty without centring.
     pub(super) fn without_noise(self, law: Option<(NoiseLaw, &[f64])>) -> Self {
         let (Some(trace), Some((law, mean))) = (self.total_variance, law) else { return self };
-        let (dimension, rank, vectors) = (self.dimension, self.rank, self.vectors());
+        let (dimension, rank) = (self.dimension, self.rank);
         let mean_square = |index: usize| {
-            let along: f64 = vectors.column(index).iter().zip(mean).map(|(entry, mean)| entry * mean).sum();
+            let along: f64 = self.components[index].iter().zip(mean).map(|(entry, mean)| entry * mean).sum();
             along * along
         };
         let variances: Vec<Option<f64>> = match (&self.spectrum, self.support_size()) {

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::io::{self, IoSlice};
 use std::path::Path;
 
-use super::disk::{Disk, DiskFile, read_small, write_small};
+use super::disk::{Disk, DiskFile, write_small};
 use super::format::ERASED_FORMAT;
 use super::manifest::now;
 use crate::store::{At, StoreError};
@@ -62,11 +62,6 @@ impl Erased {
         Ok(())
     }
 
-    /// Sees to it that older releases refuse the folder if it has the file: an operator may have put it there.
-    pub(super) fn mark_format(&self, disk: &dyn Disk, folder: &Path) -> Result<(), StoreError> {
-        if self.file.is_some() { mark_format(disk, folder) } else { Ok(()) }
-    }
-
     /// The ids of all erased reports.
     pub(super) fn ids(&self) -> &HashSet<ReportId> {
         &self.ids
@@ -86,7 +81,11 @@ impl Erased {
         let records = records(self.task, self.records, ids);
         let path = folder.join(NAME);
         if self.file.is_none() {
-            mark_format(disk, folder)?;
+            // Older releases would count the reports again.
+            if let Some(root) = folder.parent().and_then(Path::parent) {
+                let format = format!("{ERASED_FORMAT}\n");
+                write_small(disk, root, "format", format.as_bytes()).at("write", &root.join("format"))?;
+            }
             let create = || {
                 let mut file = disk.create(&path)?;
                 file.sync()?;
@@ -121,16 +120,6 @@ pub(super) fn repair(disk: &dyn Disk, folder: &Path, task: TaskDigest) -> Result
         write_small(disk, folder, NAME, &records(task, 0, &ids)).at("write", &folder.join(NAME))?;
     }
     Ok(problem)
-}
-
-/// Gives the folder of all tasks the format that older releases refuse: they would count the reports again.
-fn mark_format(disk: &dyn Disk, folder: &Path) -> Result<(), StoreError> {
-    let Some(root) = folder.parent().and_then(Path::parent) else { return Ok(()) };
-    let (path, format) = (root.join("format"), format!("{ERASED_FORMAT}\n"));
-    if read_small(disk, &path, format.len()).is_ok_and(|found| found == format.as_bytes()) {
-        return Ok(());
-    }
-    write_small(disk, root, "format", format.as_bytes()).at("write", &path)
 }
 
 /// Whether the folder of a task has the file.

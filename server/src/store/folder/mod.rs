@@ -122,10 +122,8 @@ impl FolderStore {
             age,
         };
         store.open_tasks()?;
-        // Now it has everything that this format requires.
-        if age != Age::Current {
-            write_format(&*store.disk, root)?;
-        }
+        // Now it has everything that its format requires. An operator may have put a file of erased ids there.
+        write_format(&*store.disk, root)?;
         for task in tasks {
             if store.task(task.digest()).is_none() {
                 store.put(task.clone(), TaskSettings::default())?;
@@ -295,11 +293,15 @@ fn read_format(disk: &dyn Disk, root: &Path) -> Result<Age, StoreError> {
     }
 }
 
-/// Writes the format that fits a folder's files.
+/// Writes the format that fits a folder's files, if it is not there.
 fn write_format(disk: &dyn Disk, root: &Path) -> Result<(), StoreError> {
     let has_erased = |digest| erased::has_file(disk, &folder_of(root, digest));
     let format = if task_folders(disk, root)?.into_iter().any(has_erased) { ERASED_FORMAT } else { FORMAT };
-    write_small(disk, root, "format", format!("{format}\n").as_bytes()).at("write", &root.join("format"))
+    let (path, format) = (root.join("format"), format!("{format}\n"));
+    if read_small(disk, &path, format.len()).is_ok_and(|found| found == format.as_bytes()) {
+        return Ok(());
+    }
+    write_small(disk, root, "format", format.as_bytes()).at("write", &path)
 }
 
 /// Logs the findings of opening a task.

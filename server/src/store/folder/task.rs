@@ -124,7 +124,6 @@ fn load(place: &Place) -> Result<Loaded, StoreError> {
         return Err(StoreError::manifest(&place.manifest.path, problem));
     }
     let erased = Erased::read(&*place.disk, &place.folder, place.task.digest())?;
-    erased.mark_format(&*place.disk, &place.folder)?;
     erasure::settle(place)?;
     let mut ids = Ids::with_capacity(sealed as usize);
     for row in &rows {

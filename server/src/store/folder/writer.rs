@@ -6,8 +6,6 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, RwLock};
 use std::time::Instant;
 
-use tokio::sync::oneshot;
-
 use super::acknowledged::{Acknowledged, AcknowledgedFile};
 use super::ids::Ids;
 use super::keeper::{Backlog, DropErrands, Errand, Errands, Totals};
@@ -140,8 +138,14 @@ impl Writer {
     /// Passes on the erasures that were asked for. Reports are erased from sealed segments. Without a report there is
     /// nothing to seal: anybody may ask for the erasure of ids that nobody has.
     fn run_errands(&mut self) {
-        let mut errands = std::mem::take(&mut *hold(&self.errands));
-        errands.retain_mut(|errand| self.has_reports_of(errand));
+        let asked = std::mem::take(&mut *hold(&self.errands));
+        let mut errands = Vec::with_capacity(asked.len());
+        for errand in asked {
+            match self.nothing_to_erase(&errand) {
+                Some(outcome) => drop(errand.answer.send(Ok(outcome))),
+                None => errands.push(errand),
+            }
+        }
         if errands.is_empty() {
             return;
         }
@@ -156,19 +160,14 @@ impl Writer {
         }
     }
 
-    /// Whether an errand has something to do. Otherwise it is answered.
-    fn has_reports_of(&self, errand: &mut Errand) -> bool {
+    /// The outcome of an errand for which no file has a report.
+    fn nothing_to_erase(&self, errand: &Errand) -> Option<ErasedReports> {
         let asked: HashSet<ReportId> = errand.ids.iter().copied().collect();
         let gone = hold(&self.totals.gone);
         let before = asked.iter().filter(|id| gone.contains(id)).count() as u64;
         let unknown = asked.iter().filter(|id| !self.ids.contains(**id)).count() as u64;
-        if errand.absent || before + unknown < asked.len() as u64 {
-            return true;
-        }
-        let (answer, _) = oneshot::channel();
-        let answer = std::mem::replace(&mut errand.answer, answer);
-        let _ = answer.send(Ok(ErasedReports { erased: 0, before, unknown }));
-        false
+        let nothing = !errand.absent && before + unknown == asked.len() as u64;
+        nothing.then_some(ErasedReports { erased: 0, before, unknown })
     }
 
     /// Separates the new reports of a batch, and remembers them.

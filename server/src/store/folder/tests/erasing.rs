@@ -1,7 +1,7 @@
 //! Single reports are erased, on a real disk.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::tempdir;
 
@@ -44,18 +44,20 @@ fn assert_holds(root: &Path, task: &Task, reports: &[Report], refused: &[Report]
     assert_eq!(served.aggregate().unwrap(), sum(task, reports));
 }
 
-/// The names of the files below a folder that hold these bytes.
+/// All files below a folder, in order.
+fn files_below(root: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect();
+    files.sort();
+    files
+}
+
+/// The names of those that hold these bytes.
 fn files_with(root: &Path, bytes: &[u8]) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(root).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(files_with(&path, bytes));
-        } else if fs::read(&path).unwrap().windows(bytes.len()).any(|window| window == bytes) {
-            found.push(path.file_name().unwrap().to_string_lossy().into_owned());
-        }
-    }
-    found
+    let holds = |path: &PathBuf| fs::read(path).unwrap().windows(bytes.len()).any(|window| window == bytes);
+    let name = |path: PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+    files_below(root).into_iter().filter(holds).map(name).collect()
 }
 
 /// Of a sealed segment, of the one that is being written, and both at once.
@@ -78,42 +80,24 @@ fn an_erased_report_is_in_no_sum_and_no_file_and_stays_refused() {
     }
 }
 
-/// The names of the files below a folder, in order.
-fn names(root: &Path) -> Vec<String> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(root).unwrap().map(Result::unwrap) {
-        if entry.path().is_dir() {
-            names.extend(self::names(&entry.path()));
-        } else {
-            names.push(entry.file_name().to_string_lossy().into_owned());
-        }
-    }
-    names.sort();
-    names
-}
-
 /// Anybody may ask for it, as often as the server allows.
 #[test]
 fn an_id_that_no_report_has_or_that_was_erased_seals_no_segment() {
     let (root, all) = filled(&compact());
     erase(root.path(), &compact(), &all[..1]);
     let store = opened(root.path());
-    let live = |report: &Report| {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(store.task(compact().digest()).unwrap().commit(batch(std::slice::from_ref(report)))).unwrap()
-    };
-    let (_, other) = filled(&compact());
-    let fresh = Report::from_parts(compact().digest(), ReportId::new([9; 16]), other[0].payload().to_vec());
-    assert_eq!(live(&fresh).accepted, 1);
-    let before = names(root.path());
-    assert!(before.iter().any(|name| name.ends_with(".open")), "{before:?}");
+    let fresh = Report::from_parts(compact().digest(), ReportId::new([9; 16]), all[0].payload().to_vec());
+    commit(&store, &compact(), std::slice::from_ref(&fresh));
+    assert_eq!(store.task(compact().digest()).unwrap().counts().records, 50);
+    let before = files_below(root.path());
+    assert!(before.iter().any(|file| file.extension().is_some_and(|end| end == "open")), "{before:?}");
     let ids = [ReportId::new([7; 16]), all[0].id(), ReportId::new([7; 16])];
     let found = store.erase_reports(compact().digest(), &ids).unwrap();
     assert_eq!(found, Some(ErasedReports { erased: 0, before: 1, unknown: 1 }));
-    assert_eq!(names(root.path()), before);
+    assert_eq!(files_below(root.path()), before);
     let found = store.erase_reports(compact().digest(), &[fresh.id(), all[0].id()]).unwrap();
     assert_eq!(found, Some(ErasedReports { erased: 1, before: 1, unknown: 0 }));
-    assert_ne!(names(root.path()), before);
+    assert_ne!(files_below(root.path()), before);
 }
 
 #[test]
