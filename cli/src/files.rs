@@ -122,10 +122,10 @@ pub(super) fn aggregate_of(path: &Path, mut content: impl Read, task: &Task) -> 
     })
 }
 
-/// The first line of a file of tokens that is not empty.
+/// The first token of a file. A name may stand before it, as in the server's files of tokens.
 pub(super) fn token(path: &Path) -> Result<String> {
     let text = text(path)?;
-    let token = text.lines().map(str::trim).find(|line| !line.is_empty());
+    let token = text.lines().find_map(|line| line.split_whitespace().last());
     token.map(ToOwned::to_owned).ok_or("the file has no token: write one into its first line").in_file(path)
 }
 

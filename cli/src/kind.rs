@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use ldp_pca::task::MAX_TASK_BYTES;
+use ldp_pca_records::Kind as Content;
 use serde::de::IgnoredAny;
 
 use super::error::{CliError, Result};
@@ -37,18 +38,20 @@ pub(super) enum Kind {
 impl Kind {
     /// That of this content, or of its start. A document is one only where all of it is given.
     pub(super) fn of(content: &[u8]) -> Self {
-        const MAGIC: [(&[u8], Kind); 10] = [
+        const MAGIC: [(&[u8], Kind); 4] = [
             (b"LDPR", Kind::Reports),
             (b"LDPA", Kind::Aggregate),
-            (b"\x93NUMPY", Kind::Matrix),
-            (b"PAR1", Kind::Parquet),
-            (b"ARROW1", Kind::Arrow),
-            (b"\xff\xff\xff\xff", Kind::Arrow),
-            (b"\x1f\x8b", Kind::Gzip),
-            (b"PK\x03\x04", Kind::Zip),
             (b"\xff\xfe", Kind::Utf16),
             (b"\xfe\xff", Kind::Utf16),
         ];
+        match Content::of(content) {
+            Content::NumPy => return Self::Matrix,
+            Content::Parquet => return Self::Parquet,
+            Content::ArrowFile | Content::ArrowStream => return Self::Arrow,
+            Content::Gzip => return Self::Gzip,
+            Content::Zip => return Self::Zip,
+            Content::Text => {}
+        }
         if let Some((_, kind)) = MAGIC.iter().find(|(magic, _)| content.starts_with(magic)) {
             return *kind;
         }

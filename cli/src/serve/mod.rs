@@ -100,7 +100,7 @@ impl Serve {
         keep_files_private();
         runtime()?.block_on(async {
             let _hangups = on_hangup(config.tls.is_some());
-            let (data, log) = (config.data.clone(), config.log.format);
+            let (admin, log) = (admin_file(&config), config.log.format);
             let say = |warning: bool, text: String| match (log, warning) {
                 (LogFormat::Pretty, _) => note(text),
                 (LogFormat::Json, false) => tracing::info!("{text}"),
@@ -124,8 +124,8 @@ impl Serve {
                 }
             }
             if server.tasks().is_empty() {
-                let (url, token) = (server.local_addr(), data.join("admin.token"));
-                let put = format!("ldp-pca task put task.json --url http://{url} --token-file {}", token.display());
+                let token = admin.map(|path| format!(" --token-file {}", path.display())).unwrap_or_default();
+                let put = format!("ldp-pca task put task.json --url http://{}{token}", server.local_addr());
                 say(false, format!("no task yet: {put}"));
             }
             server.serve(stopped()).await.map_err(CliError::failed)
@@ -157,6 +157,13 @@ impl Serve {
         }
         Ok(config)
     }
+}
+
+/// The file with an admin's token; `None` where the settings list the tokens themselves.
+fn admin_file(config: &ServerConfig) -> Option<PathBuf> {
+    let tokens = &config.tokens;
+    let made = || tokens.admin.is_empty().then(|| config.data.join("admin.token"));
+    tokens.admin_file.clone().or_else(made)
 }
 
 fn failed(error: ServerError) -> CliError {

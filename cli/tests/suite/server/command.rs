@@ -60,6 +60,22 @@ fn a_server_with_an_empty_folder_gets_its_task_by_the_command_that_it_names() {
 }
 
 #[test]
+fn a_file_of_named_tokens_serves_the_server_and_the_command_that_it_names() {
+    let data = tempdir().unwrap();
+    let [file, settings, admins] = ["task.json", "server.toml", "admins"].map(|name| data.path().join(name));
+    fs::write(&file, task().to_json()).unwrap();
+    fs::write(&admins, format!("alice {ADMIN}\nbob other-0123456789abcdef0123456789abcdef\n")).unwrap();
+    fs::write(&settings, format!("data = {:?}\n[tokens]\nadmin_file = {admins:?}\n", data.path().join("data")))
+        .unwrap();
+    let server = Serving::start(&["--config", text(&settings)]);
+    let url = format!("http://{}", server.address);
+    let put = run(&["task", "put", text(&file), "--url", &url, "--token-file", text(&admins)]);
+    assert!(put.status.success(), "{put:?}");
+    let log = server.log();
+    assert!(log.contains(&format!("--url {url} --token-file {}", admins.display())), "{log}");
+}
+
+#[test]
 fn the_command_line_wins_over_the_file() {
     let data = tempdir().unwrap();
     let (file, folder) = (data.path().join("server.toml"), data.path().join("data"));
