@@ -94,7 +94,7 @@ impl Demo {
         let scratch = if self.data.is_none() { Some(scratch()?) } else { None };
         let folder = self.data.as_deref().or(scratch.as_ref().map(tempfile::TempDir::path));
         let mut config = ServerConfig::new(folder.unwrap_or(Path::new("")));
-        let admin = config.data.join("admin.token");
+        let admin = config.admin_token_file();
         config.listen = self.listen;
         config.next_free_port = true;
         config.www = self.www.clone();
@@ -112,7 +112,7 @@ impl Demo {
         println!("task        {}", task.digest());
         println!("guarantee   {}", task.guarantee());
 
-        let aggregator = Aggregator::new(&address, token(Some(&admin))?);
+        let aggregator = Aggregator::new(&address, token(admin.as_deref())?);
         let mut collection = Collection::new(&task, &aggregator);
         self.collect(&mut collection)?;
         collection.send()?;

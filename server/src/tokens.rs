@@ -56,7 +56,7 @@ impl Tokens {
             if !tokens.is_empty() {
                 return Ok(tokens);
             }
-            let path = data.join(format!("{role}.token"));
+            let path = TokenConfig::made_file(data, role);
             let refused = |source| ServerError::Secret { path: path.clone(), source };
             let (text, new) = read_or_make(&path, || random_line(32)).map_err(refused)?;
             if new {

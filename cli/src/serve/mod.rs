@@ -100,7 +100,7 @@ impl Serve {
         keep_files_private();
         runtime()?.block_on(async {
             let _hangups = on_hangup(config.tls.is_some());
-            let (admin, log) = (admin_file(&config), config.log.format);
+            let (admin, log) = (config.admin_token_file(), config.log.format);
             let say = |warning: bool, text: String| match (log, warning) {
                 (LogFormat::Pretty, _) => note(text),
                 (LogFormat::Json, false) => tracing::info!("{text}"),
@@ -157,13 +157,6 @@ impl Serve {
         }
         Ok(config)
     }
-}
-
-/// The file with an admin's token; `None` where the settings list the tokens themselves.
-fn admin_file(config: &ServerConfig) -> Option<PathBuf> {
-    let tokens = &config.tokens;
-    let made = || tokens.admin.is_empty().then(|| config.data.join("admin.token"));
-    tokens.admin_file.clone().or_else(made)
 }
 
 fn failed(error: ServerError) -> CliError {

@@ -4,7 +4,7 @@ mod address;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de::Error};
@@ -173,6 +173,13 @@ pub struct TokenConfig {
     pub collector_file: Option<PathBuf>,
 }
 
+impl TokenConfig {
+    /// The file that a role without tokens gets.
+    pub(crate) fn made_file(data: &Path, role: &str) -> PathBuf {
+        data.join(format!("{role}.token"))
+    }
+}
+
 /// A text that is never shown, not even by `{:?}`.
 #[derive(Clone, Deserialize)]
 #[serde(transparent)]
@@ -267,6 +274,13 @@ impl ServerConfig {
             issuing_key_file: None,
             log: LogConfig::default(),
         }
+    }
+
+    /// The file with an admin's token; `None` where the settings list the tokens themselves.
+    #[must_use]
+    pub fn admin_token_file(&self) -> Option<PathBuf> {
+        let made = || self.tokens.admin.is_empty().then(|| TokenConfig::made_file(&self.data, "admin"));
+        self.tokens.admin_file.clone().or_else(made)
     }
 
     /// The first setting that makes no sense, with the remedy.
