@@ -61,6 +61,7 @@ mod bulk;
 mod centred;
 mod chain;
 mod form;
+mod largest;
 mod spiked;
 
 pub use bulk::NoiseBulk;
@@ -280,10 +281,15 @@ fn standard_wishart_factor<R: Rng + ?Sized>(dimension: usize, records: u64, rng:
     })
 }
 
-/// The length of a standard normal vector in `degrees` ≥ 1 dimensions.
+/// The length of a standard normal vector in `degrees` dimensions.
 fn chi<R: Rng + ?Sized>(degrees: u64, rng: &mut R) -> f64 {
+    chi_squared(degrees, rng).sqrt()
+}
+
+/// Its square.
+fn chi_squared<R: Rng + ?Sized>(degrees: u64, rng: &mut R) -> f64 {
     // The constructor refuses only degrees that are not positive.
-    ChiSquared::new(degrees as f64).map_or(0.0, |law| law.sample(rng)).sqrt()
+    ChiSquared::new(degrees as f64).map_or(0.0, |law| law.sample(rng))
 }
 
 /// Reasons why there is no law, or nothing can be drawn from it.

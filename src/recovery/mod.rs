@@ -21,6 +21,8 @@
 //! [`PenaltyChoice`] sets the penalty: from the known noise level, by cross-validation over the folds of an aggregate,
 //! or as given; [`PenaltyPath`] shows what every penalty gives.
 //!
+//! [`RankTest`] finds how many components stand out from the noise, with a p-value for each.
+//!
 //! [`answer()`] gives everything in one call, for every interface: components by either method, a path of penalties,
 //! simpler methods to compare with, and what is known about their error.
 //!
@@ -38,6 +40,7 @@ mod method;
 mod outcome;
 mod pca;
 mod penalty;
+mod rank_test;
 mod scaled;
 mod solver;
 #[cfg(test)]
@@ -79,6 +82,8 @@ pub use penalty::{
     SequenceProgress, cross_validate, default_penalty, sparse_noise_edge,
 };
 pub use penalty::{PenaltyChoice, PenaltyError, PenaltySelection};
+#[doc(hidden)]
+pub use rank_test::{RankTest, TestedComponent};
 pub use solver::{FantopeSolver, SolverSettings};
 
 use serde::{Deserialize, Serialize};
@@ -203,6 +208,17 @@ pub enum RecoveryError {
         rank: usize,
         /// The dimension of the matrix.
         dimension: usize,
+    },
+    /// No component stands out from the noise.
+    #[error(
+        "no component stands out from the noise: the first has p = {p_value:.3}, and less than {level} is needed; \
+         collect more reports, or raise epsilon (`ldp-pca plan` says how many, and how far)"
+    )]
+    NoComponent {
+        /// The p-value of the first.
+        p_value: f64,
+        /// The level that it must be below.
+        level: f64,
     },
     /// The penalty is negative, infinite or not a number.
     #[error("penalty {penalty} is not usable: pass a finite number of at least 0")]

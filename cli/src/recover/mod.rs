@@ -3,6 +3,7 @@
 mod denoising;
 mod loadings;
 mod progress;
+mod rank;
 mod result;
 mod sparse;
 mod text;
@@ -22,13 +23,13 @@ use ldp_pca::task::Task;
 use self::denoising::CovarianceArguments;
 use self::loadings::LoadingsFile;
 use self::progress::Progress;
+use self::rank::RankChoice;
 use self::result::descending;
 use self::sparse::SparseArguments;
 use super::error::{CliError, Result};
 use super::files;
 use super::hostile::HostileArguments;
 use super::output::Format;
-use super::parameters;
 use super::plot::{self, Figure};
 use super::records::{self, Reading};
 use super::writing::{self, Kind, Target};
@@ -44,9 +45,9 @@ pub(super) struct Recover {
     /// The task file
     #[arg(short, long)]
     task: PathBuf,
-    /// Number of components, k
-    #[arg(long, value_parser = parameters::rank)]
-    rank: Rank,
+    /// Number of components, k, or auto: those that stand out from the noise, tested one after the other
+    #[arg(long, value_name = "auto|RANK", value_parser = RankChoice::parse)]
+    rank: RankChoice,
     #[command(flatten)]
     sparse: SparseArguments,
     /// Redraw the known noise this many times (200 or more), for an interval of the error and the stability of the
@@ -82,11 +83,16 @@ impl Recover {
         let covariance_file = self.covariance.file()?;
         plot::check(self.plot.as_deref())?;
         let task = files::task(&self.task)?;
-        self.rank.check(task.dimension()).map_err(CliError::usage)?;
+        if let RankChoice::Given(rank) = self.rank {
+            rank.check(task.dimension()).map_err(CliError::usage)?;
+        }
         let aggregate = files::aggregate(&self.aggregate, &task)?;
         let covariance = Covariance::estimate(&aggregate, &task)?;
         let mut progress = Progress::new(self.sparse.solver, started);
-        let mut answer = self.answer(&aggregate, &covariance, &task, &mut progress)?;
+        let (rank, rank_test, unconfirmed) =
+            self.rank.choose(&aggregate, &covariance, &task, &mut |step| progress.watch(step))?;
+        let mut answer = self.answer(rank, &aggregate, &covariance, &task, &mut progress)?;
+        answer.unfinished.extend(unconfirmed);
         let compared = match &self.reference {
             Some(path) => match self.reference(path, &task, &progress)? {
                 Read::Whole(reference) => Some(answer.compare(&reference)?),
@@ -108,12 +114,13 @@ impl Recover {
             let spectrum = match &answer.spectrum {
                 Some(spectrum) => spectrum.clone(),
                 // Time was up before the simpler methods, which have it.
-                None => principal_components(covariance.matrix(), self.rank)?.all_values.as_slice().to_vec(),
+                None => principal_components(covariance.matrix(), rank)?.all_values.as_slice().to_vec(),
             };
             writing::write(path, plot::svg(&figure(&answer, &spectrum)).as_bytes())?;
         }
         let result = RecoverResult {
             answer,
+            rank_test,
             covariance: denoised,
             compared,
             output: self.output,
@@ -126,6 +133,7 @@ impl Recover {
     /// Asks, with progress on a terminal.
     fn answer(
         &self,
+        rank: Rank,
         aggregate: &Aggregate,
         covariance: &Covariance,
         task: &Task,
@@ -142,7 +150,7 @@ impl Recover {
             bootstrap: self.bootstrap,
             bootstrap_seed: self.bootstrap_seed,
             hostile: Some(self.hostile.reports),
-            ..Question::new(self.rank)
+            ..Question::new(rank)
         };
         Ok(answer(&question, Source::Reports { aggregate, covariance, task }, &mut |step| progress.watch(step))?)
     }

@@ -62,7 +62,7 @@ impl Progress {
 
 fn label(part: Part) -> &'static str {
     match part {
-        Part::Penalty | Part::HeldOut => "validating",
+        Part::Rank | Part::Penalty | Part::HeldOut => "validating",
         Part::Solution => "solving",
         Part::Path => "path",
         Part::Baselines => "simpler methods",

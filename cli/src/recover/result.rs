@@ -1,6 +1,6 @@
 //! The result of `recover`. docs/recover.md has the meaning of every key.
 
-use ldp_pca::recovery::{Answer, ReferenceComparison};
+use ldp_pca::recovery::{Answer, RankTest, ReferenceComparison};
 use serde::Serialize;
 
 use super::denoising::CovarianceResult;
@@ -11,6 +11,9 @@ use crate::writing::Target;
 pub(crate) struct RecoverResult {
     #[serde(flatten)]
     pub(crate) answer: Answer,
+    /// With `--rank auto`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rank_test: Option<RankTest>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) covariance: Option<CovarianceResult>,
     #[serde(flatten)]

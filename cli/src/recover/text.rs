@@ -7,6 +7,7 @@ use ldp_pca::recovery::{
 };
 
 use super::denoising::CovarianceResult;
+use super::rank::tested;
 use super::result::{RecoverResult, descending};
 use crate::hostile::hostile_text;
 use crate::output::{first, grouped, on_scale, wrote};
@@ -25,7 +26,9 @@ const SEVERAL: f64 = 4.0;
 impl RecoverResult {
     pub(crate) fn text(&self) -> String {
         let answer = &self.answer;
-        let mut text = components(answer) + &explained(answer) + &warning(answer) + &notice(answer);
+        let mut text = components(answer);
+        text += &self.rank_test.as_ref().map(|test| tested(test, answer.dimension)).unwrap_or_default();
+        text += &(explained(answer) + &warning(answer) + &notice(answer));
         text += &answer.hostile.as_ref().map(hostile_text).unwrap_or_default();
         text += &mean(answer);
         if let Some(found) = &answer.sparse {
@@ -104,8 +107,8 @@ fn held_out(answer: &Answer) -> String {
     let Some(chosen) = held_out.chosen() else { return String::new() };
     let captured = &chosen.captured;
     let mut text = format!(
-        "held out    {} capture {:.5} of the variance ({:.0} %: {:.5} to {:.5}), found without\n            \
-         one of {} folds and measured on it\n",
+        "held out    {} capture {:.5} of the variance ({:.0} %: {:.5} to {:.5}), found without one of \
+         {} folds and measured on it\n",
         called(&chosen.fit),
         captured.value,
         100.0 * held_out.level,
@@ -306,6 +309,8 @@ fn predicted(answer: &Answer) -> String {
 fn unfinished(answer: &Answer, &Unfinished { part, done, of }: &Unfinished) -> String {
     let (done, of) = (grouped(done), of.map(grouped).unwrap_or_default());
     let what = match part {
+        Part::Rank if of.is_empty() => format!("{done} components tested, which all stand out"),
+        Part::Rank => format!("{done} of {of} folds: what each component adds was not measured"),
         Part::HeldOut => {
             format!("{done} of {of} problems of the comparison on reports held out: nothing was compared")
         }

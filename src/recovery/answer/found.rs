@@ -120,6 +120,8 @@ pub struct Unfinished {
 #[serde(rename_all = "lowercase")]
 #[doc(hidden)]
 pub enum Part {
+    /// Confirming the rank on reports held out: where it is unfinished, nothing is confirmed.
+    Rank,
     /// Cross-validation of the penalty: where it is unfinished, the penalty is that of `auto`.
     Penalty,
     /// Comparing methods on reports held out: where it is unfinished, the components are those that were asked for, or
@@ -488,6 +490,7 @@ impl Part {
     #[doc(hidden)]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Rank => "rank",
             Self::Penalty => "penalty",
             Self::HeldOut => "held-out",
             Self::Solution => "solution",

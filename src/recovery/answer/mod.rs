@@ -18,7 +18,7 @@
 mod found;
 mod reference;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod watch;
 
 pub use found::{
@@ -57,7 +57,7 @@ use crate::task::Task;
 
 /// The most features for which all eigenvalues are computed without being asked for: beyond, that takes longer than a
 /// sparse solution.
-const DECOMPOSED: usize = 2_000;
+pub(super) const DECOMPOSED: usize = 2_000;
 
 /// The simpler methods that are compared.
 const METHODS: usize = 2;

@@ -20,14 +20,14 @@ use crate::task::Folds;
 const DIMENSION: usize = 8;
 
 /// One spike on 3 of the features, from 2,000 reports.
-struct Collected {
-    task: Task,
-    aggregate: Aggregate,
-    covariance: Covariance,
+pub(in crate::recovery) struct Collected {
+    pub(in crate::recovery) task: Task,
+    pub(in crate::recovery) aggregate: Aggregate,
+    pub(in crate::recovery) covariance: Covariance,
 }
 
 impl Collected {
-    fn new(centring: Option<Centring>) -> Self {
+    pub(in crate::recovery) fn new(centring: Option<Centring>) -> Self {
         let mechanism = MechanismSpec::DoubleCap { epsilon: epsilon(4.0), candidates: 32, cap: 2 };
         let schema = Schema::numeric(DIMENSION).unwrap();
         let task = Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(3).unwrap()).unwrap();

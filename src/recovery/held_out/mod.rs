@@ -37,7 +37,10 @@ use nalgebra::DMatrix;
 use serde::Serialize;
 
 use super::penalty::Sequence;
-use super::{CROSS_VALIDATION_FACTORS, Interval, Method, PenaltyError, Rank, SequenceProgress, SolverSettings};
+use super::{
+    CROSS_VALIDATION_FACTORS, Interval, Method, PenaltyError, Rank, SequenceProgress, SolverSettings,
+    principal_components,
+};
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
 use crate::noise_law::{LinearForm, NoiseLaw};
@@ -123,17 +126,14 @@ impl HeldOut {
         settings: &SolverSettings,
         progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
     ) -> Result<Option<Self>, PenaltyError> {
-        let folds = aggregate.folds().len();
-        if folds < 2 || aggregate.folds().iter().any(|fold| fold.records() == 0) {
+        if !can_hold_out(aggregate) {
             return Ok(None);
         }
+        let folds = aggregate.folds().len();
         let mut sequence = Sequence { settings, progress, solved: 0, total: Self::problems(aggregate, fits) };
         let scores = score(aggregate, task, rank, fits, &mut sequence)?;
         let overlaps = overlaps(aggregate, task, rank, fits, &mut sequence)?;
-        // The bound is one of second moments.
-        let law = covariance.mean().is_none().then(|| covariance.noise_law());
-        let shares: Vec<f64> =
-            aggregate.folds().iter().map(|fold| fold.records() as f64 / aggregate.records() as f64).collect();
+        let (shares, law) = (shares(aggregate), second_moments_law(covariance));
         let measured = |forms: &[LinearForm], shared: f64| Measured::of(forms, &shares, law.as_ref(), shared);
         let answers = scores.iter().zip(overlaps).enumerate().map(|(index, (score, overlap))| HeldOutAnswer {
             fit: score.fit,
@@ -203,6 +203,54 @@ fn student_quantile(degrees: usize) -> f64 {
         2 => 0.95 / (2.0 * 0.975 * 0.025_f64).sqrt(),
         _ => z * (1.0 + series.iter().rev().fold(0.0, |sum, term| (sum + term) / degrees as f64)),
     }
+}
+
+/// The variance that each of the first `count` plain components adds to those before it, found without a fold and
+/// measured on it. Nothing for an aggregate without two folds, or with one that has no reports, and where `step`, which
+/// is called before each fold, stops.
+///
+/// The difference between the projectors on j and on j - 1 components is the one on the last of them.
+pub(super) fn gains(
+    aggregate: &Aggregate,
+    covariance: &Covariance,
+    task: &Task,
+    count: Rank,
+    step: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Option<Vec<Measured>>, PenaltyError> {
+    if !can_hold_out(aggregate) {
+        return Ok(None);
+    }
+    let mut forms = vec![vec![]; count.value()];
+    for fold in 0..aggregate.folds().len() {
+        if step().is_break() {
+            return Ok(None);
+        }
+        let training = Covariance::estimate_without_fold(aggregate, task, fold)?;
+        let held_out = Covariance::estimate_fold(aggregate, task, fold)?;
+        let components = principal_components(training.matrix(), count)?.vectors;
+        let images = held_out.matrix() * &components;
+        for (index, forms) in forms.iter_mut().enumerate() {
+            let value = components.column(index).dot(&images.column(index));
+            forms.push(LinearForm { squared_norm: 1.0, value, energy: value });
+        }
+    }
+    let (shares, law) = (shares(aggregate), second_moments_law(covariance));
+    Ok(Some(forms.iter().map(|forms| Measured::of(forms, &shares, law.as_ref(), 2.0)).collect()))
+}
+
+/// Whether there are two folds at least, and reports in all.
+fn can_hold_out(aggregate: &Aggregate) -> bool {
+    aggregate.folds().len() >= 2 && aggregate.folds().iter().all(|fold| fold.records() > 0)
+}
+
+/// The shares of the folds in the reports.
+fn shares(aggregate: &Aggregate) -> Vec<f64> {
+    aggregate.folds().iter().map(|fold| fold.records() as f64 / aggregate.records() as f64).collect()
+}
+
+/// The law that bounds the error: one of second moments.
+fn second_moments_law(covariance: &Covariance) -> Option<NoiseLaw> {
+    covariance.mean().is_none().then(|| covariance.noise_law())
 }
 
 /// The standard error of a weighted mean over folds, from their differences.

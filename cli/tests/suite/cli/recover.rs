@@ -103,6 +103,45 @@ fn the_keys_of_recover_are_as_documented() {
 }
 
 #[test]
+fn the_rank_is_that_of_the_components_that_stand_out_and_the_answer_is_as_if_it_were_given() {
+    let folder = collected(200, 4);
+    let recover = |options: &str| folder.run(&format!("recover a.ldpa -t task.json {options}"));
+    let result = recover("--rank auto --json").json();
+    let test = &result["rank_test"];
+    assert_eq!((&test["level"], &test["draws"]), (&json!(0.05), &json!(1999)));
+    let tested = test["components"].as_array().unwrap();
+    let p_values: Vec<f64> = tested.iter().map(|component| component["p_value"].as_f64().unwrap()).collect();
+    assert_eq!(result["rank"], 1, "{test}");
+    assert!(tested.len() == 2 && p_values[0] < 0.001 && p_values[1] >= 0.05, "{test}");
+    assert_eq!(tested[0]["eigenvalue"], result["eigenvalues"][0]);
+    for component in tested {
+        let gained = |key: &str| component["gained"][key].as_f64().unwrap();
+        assert!(
+            gained("lower") < gained("value") && gained("value") < gained("upper") && gained("standard_error") > 0.0
+        );
+        assert!(component["rest"].is_number() && component["noise_edge"].is_number());
+    }
+    let given = recover("--rank 1 --json").json();
+    for key in ["method", "rank", "eigenvalues", "variances", "components", "held_out", "predicted"] {
+        assert_eq!(given[key], result[key], "{key}");
+    }
+    assert!(given.get("rank_test").is_none());
+    let text = recover("--rank auto --method pca").ok().stdout;
+    let chosen = format!("rank        1 chosen: component 2 has p = {:.3};", p_values[1]);
+    for part in [&chosen, "held out adds (95 %)", "< 0.001", "if the population is isotropic"] {
+        assert!(text.contains(part), "'{part}' is not in: {text}");
+    }
+}
+
+#[test]
+fn where_no_component_stands_out_there_is_no_answer_and_a_remedy() {
+    let folder = collected(3, 1);
+    let line = "recover a.ldpa -t task.json --rank auto -o c.csv";
+    folder.run(line).refused(1, &["no component stands out from the noise: the first has p = ", "`ldp-pca plan`"]);
+    assert!(!folder.path("c.csv").exists());
+}
+
+#[test]
 fn penalties_that_cannot_be_chosen_are_refused_with_the_remedy() {
     let single = collected(40, 1);
     let line = "recover a.ldpa -t task.json --rank 1";

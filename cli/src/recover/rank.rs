@@ -1,0 +1,148 @@
+//! The number of components: given, or found by a test of one after the other.
+
+use std::ops::ControlFlow;
+
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::covariance::Covariance;
+use ldp_pca::recovery::{Rank, RankTest, Step, Stop, TestedComponent, Unfinished};
+use ldp_pca::task::Task;
+
+use crate::error::Result;
+use crate::parameters;
+use crate::table::{Align, Table};
+use crate::usage::no_whole_number;
+
+/// Components before the last one that are listed.
+const SHOWN: usize = 12;
+/// The column of what stands beside a label.
+const INDENT: usize = 12;
+
+/// The choice of the number of components.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RankChoice {
+    /// Those that stand out from the noise.
+    Auto,
+    Given(Rank),
+}
+
+impl RankChoice {
+    /// Parses `auto` or a number of components.
+    pub(super) fn parse(text: &str) -> core::result::Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            _ if text.parse::<usize>().is_err() => {
+                Err(no_whole_number(text).replacen("is not a", "is neither auto nor a", 1))
+            }
+            _ => parameters::rank(text).map(Self::Given),
+        }
+    }
+
+    /// The rank, the test that found it, and what time did not suffice for.
+    pub(super) fn choose(
+        self,
+        aggregate: &Aggregate,
+        covariance: &Covariance,
+        task: &Task,
+        watch: &mut dyn FnMut(&Step) -> ControlFlow<Stop>,
+    ) -> Result<(Rank, Option<RankTest>, Option<Unfinished>)> {
+        if let Self::Given(rank) = self {
+            return Ok((rank, None, None));
+        }
+        let (mut test, untested) = RankTest::watched(covariance.matrix(), &covariance.noise_law(), watch)?;
+        let rank = test.rank()?;
+        let unconfirmed = test.confirm(aggregate, covariance, task, watch)?;
+        Ok((rank, Some(test), untested.or(unconfirmed)))
+    }
+}
+
+/// The components that were tested, what they were compared with, and the choice.
+pub(super) fn tested(test: &RankTest, dimension: usize) -> String {
+    let rank = test.components.iter().filter(|component| component.p_value < test.level).count();
+    let next = rank + 1;
+    let why = match test.components.get(rank) {
+        Some(first) => format!("component {next} has {}", p_value(first.p_value, true)),
+        None if next == dimension => format!("component {next} is the last, with no other to compare it with"),
+        None => format!("component {next} was not tested"),
+    };
+    let mut text = format!("rank        {rank} chosen: {why}; each before it has less than {}\n", test.level);
+    let mut heads = vec![
+        ("component", Align::Left),
+        ("eigenvalue", Align::Right),
+        ("noise alone", Align::Right),
+        ("p", Align::Right),
+    ];
+    if test.components.iter().any(|component| component.gained.is_some()) {
+        heads.push(("held out adds (95 %)", Align::Left));
+    }
+    let mut table = Table::new(heads);
+    let hidden = rank.saturating_sub(SHOWN);
+    for (index, component) in test.components.iter().enumerate() {
+        if hidden > 0 && index == SHOWN {
+            table.remark(vec![], format!("{hidden} more, each with p below {}", test.level));
+        }
+        if (SHOWN..rank).contains(&index) {
+            continue;
+        }
+        table.row(cells(index + 1, component));
+    }
+    text += &table.text(usize::MAX, INDENT);
+    let rest = test.components.get(rank).map(|first| first.rest);
+    let rest = rest.map(|rest| format!("; each direction of the rest has {rest:.5}")).unwrap_or_default();
+    text + &format!(
+        "{:INDENT$}p: how often noise alone gives that much, if the population is isotropic beside the components \
+         before{rest}\n",
+        ""
+    )
+}
+
+fn cells(number: usize, component: &TestedComponent) -> Vec<String> {
+    let mut cells = vec![
+        number.to_string(),
+        format!("{:.5}", component.eigenvalue),
+        format!("{:.5}", component.noise_edge),
+        p_value(component.p_value, false),
+    ];
+    cells.extend(
+        component.gained.map(|gained| {
+            format!("{:.5} ({:.5} to {:.5})", gained.value, gained.interval.lower, gained.interval.upper)
+        }),
+    );
+    cells
+}
+
+/// A p-value to three places; what is less is only known to be so.
+fn p_value(value: f64, named: bool) -> String {
+    let (sign, value) = if value < 0.001 { ("< ", 0.001) } else { ("", value) };
+    match (named, sign) {
+        (true, "") => format!("p = {value:.3}"),
+        (true, _) => format!("p {sign}{value:.3}"),
+        (false, _) => format!("{sign}{value:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_is_a_number_or_auto() {
+        assert!(matches!(RankChoice::parse("auto"), Ok(RankChoice::Auto)));
+        assert!(matches!(RankChoice::parse("3"), Ok(RankChoice::Given(rank)) if rank.value() == 3));
+        for (text, part) in [
+            ("0", "rank 0"),
+            ("two", "'two' is neither auto nor"),
+            ("-1", "'-1'"),
+            ("1,5", "'1,5'"),
+            ("1e1", "write 10"),
+        ] {
+            let message = RankChoice::parse(text).unwrap_err();
+            assert!(message.contains(part), "{message}");
+        }
+    }
+
+    #[test]
+    fn p_values_have_three_places() {
+        assert_eq!([p_value(0.0005, true), p_value(0.4125, true)], ["p < 0.001", "p = 0.412"]);
+        assert_eq!([p_value(0.0005, false), p_value(0.05, false)], ["< 0.001", "0.050"]);
+    }
+}

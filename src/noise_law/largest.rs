@@ -1,0 +1,240 @@
+//! The law of the largest eigenvalue that noise alone has in directions of one common variance, which is not known.
+//!
+//! The eigenvalues of p directions are compared with their own mean, the level: the distance of the largest from it, in
+//! deviations of an off-diagonal entry at that level, has a law without unknown parameters.
+//!
+//! ```text
+//! double-cap   W of n normal vectors in p dimensions:   largest(W) / (tr W / p)   is the ratio of 1 + gain eigenvalue
+//! Gaussian     G symmetric, variances 2 and 1:          largest(G) - tr G / p
+//! ```
+//!
+//! With the mean the law is narrower than Tracy & Widom's, of the largest eigenvalue by itself (Nadler 2011): a
+//! fluctuation of all eigenvalues together says nothing. It is drawn, which is exact in any number of dimensions: W and
+//! G have the eigenvalues of tridiagonal matrices of independent entries (Dumitriu & Edelman 2002), and whether one of
+//! these reaches a number takes p divisions (Sylvester's law of inertia).
+//!
+//! Householder's steps towards the tridiagonal form leave the first direction as it is. Where one direction has more
+//! noise than the others, that along an estimated mean, it is the first: its variance, and its covariance with the
+//! second, are multiplied.
+
+use rand::{Rng, RngExt};
+use rand_distr::StandardNormal;
+
+use super::centred::Along;
+use super::{NoiseLaw, Perturbation, chi_squared};
+
+impl NoiseLaw {
+    /// The p-value of the largest of these observed eigenvalues (descending) where all belong to directions of one
+    /// variance: an estimate from `draws` of the probability that noise makes the largest as large. 1 for fewer than
+    /// two, which have no other to be compared with.
+    ///
+    /// The count includes the observation itself, `(1 + exceeding) / (1 + draws)`. It is at most a with probability a
+    /// at most (Dwass 1957).
+    pub(crate) fn p_value<R: Rng + ?Sized>(&self, observed: &[f64], draws: usize, rng: &mut R) -> f64 {
+        let dimension = observed.len();
+        let level = observed.iter().sum::<f64>() / dimension as f64;
+        let variance = self.cross_variance(level, level);
+        let distance = observed.first().map_or(f64::NAN, |largest| (largest - level) / variance.sqrt());
+        if dimension < 2 || distance.is_nan() {
+            return 1.0;
+        }
+        let own = Along { eigenvalue: level, excess: self.excess_of_mean() };
+        let relative = |with: Along| (self.variance_between(own, with) / variance).sqrt();
+        let (diagonal, coupling) = (relative(own), relative(level.into()));
+        let mut noise = Tridiagonal::default();
+        let exceeding = (0..draws)
+            .filter(|_| {
+                let mean = match self.perturbation {
+                    Perturbation::Additive { .. } => noise.draw_symmetric(dimension, rng),
+                    Perturbation::Directions { .. } => noise.draw_wishart(dimension, self.records, rng),
+                };
+                let deviation = match self.perturbation {
+                    Perturbation::Additive { .. } => 1.0,
+                    // In proportion to the level, which is that of the draw.
+                    Perturbation::Directions { .. } => 1.0 + mean / (self.records as f64).sqrt(),
+                };
+                noise.magnify_first(diagonal, coupling);
+                noise.reaches(mean + distance * deviation)
+            })
+            .count();
+        (1 + exceeding) as f64 / (1 + draws) as f64
+    }
+
+    /// The excess of the noise along the mean, 0 without centring.
+    fn excess_of_mean(&self) -> f64 {
+        self.about.map_or(0.0, |about| about.excess)
+    }
+}
+
+/// A symmetric tridiagonal matrix.
+#[derive(Default)]
+struct Tridiagonal {
+    diagonal: Vec<f64>,
+    /// Squares of the entries beside the diagonal.
+    coupling: Vec<f64>,
+}
+
+impl Tridiagonal {
+    /// Draws the form of a symmetric matrix of independent normal entries, of variance 1 beside the diagonal and 2 on
+    /// it. The mean of its eigenvalues is returned.
+    fn draw_symmetric<R: Rng + ?Sized>(&mut self, dimension: usize, rng: &mut R) -> f64 {
+        self.diagonal.clear();
+        self.coupling.clear();
+        let entries = (0..dimension).map(|_| core::f64::consts::SQRT_2 * rng.sample::<f64, _>(StandardNormal));
+        self.diagonal.extend(entries);
+        self.coupling.extend((1..dimension).rev().map(|degrees| chi_squared(degrees as u64, rng)));
+        self.diagonal.iter().sum::<f64>() / dimension as f64
+    }
+
+    /// Draws the form of `(W - n I) / sqrt(n)`, the sum W of the outer products of n standard normal vectors, without
+    /// the eigenvalues `-sqrt(n)` beyond the first that it has where n is below the dimension. The mean of all its
+    /// eigenvalues is returned.
+    fn draw_wishart<R: Rng + ?Sized>(&mut self, dimension: usize, records: u64, rng: &mut R) -> f64 {
+        self.diagonal.clear();
+        self.coupling.clear();
+        let (n, root) = (records as f64, (records as f64).sqrt());
+        let rows = (records.saturating_add(1)).min(dimension as u64);
+        let mut before = 0.0;
+        for row in 0..rows {
+            // B B^T, B lower bidiagonal.
+            let entry = chi_squared(records - row, rng);
+            self.diagonal.push((entry + before - n) / root);
+            if row + 1 < rows {
+                before = chi_squared(dimension as u64 - row - 1, rng);
+                self.coupling.push(entry * before / n);
+            }
+        }
+        (self.diagonal.iter().sum::<f64>() - (dimension as u64 - rows) as f64 * root) / dimension as f64
+    }
+
+    /// Multiplies the variance of the first direction, and its covariance with the second.
+    fn magnify_first(&mut self, diagonal: f64, coupling: f64) {
+        self.diagonal[0] *= diagonal;
+        if let Some(first) = self.coupling.first_mut() {
+            *first *= coupling * coupling;
+        }
+    }
+
+    /// Whether an eigenvalue is at least this number: a pivot of the matrix less it is not negative.
+    fn reaches(&self, number: f64) -> bool {
+        let mut pivot = f64::NEG_INFINITY;
+        self.diagonal.iter().enumerate().any(|(row, value)| {
+            let coupling = if row == 0 { 0.0 } else { self.coupling[row - 1] };
+            pivot = value - number - coupling / pivot;
+            pivot >= 0.0
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::symmetric_eigenvalues;
+    use crate::noise_law::tests::{double_cap_law, gaussian_law, unit_trace};
+    use crate::noise_law::{SpikedCovariance, standard_wishart_factor};
+    use chacha20::ChaCha12Rng;
+    use nalgebra::{DMatrix, DVector};
+    use rand::SeedableRng;
+
+    fn dense(matrix: &Tridiagonal) -> DMatrix<f64> {
+        DMatrix::from_fn(matrix.diagonal.len(), matrix.diagonal.len(), |row, column| match row.abs_diff(column) {
+            0 => matrix.diagonal[row],
+            1 => matrix.coupling[row.min(column)].sqrt(),
+            _ => 0.0,
+        })
+    }
+
+    #[test]
+    fn a_tridiagonal_matrix_reaches_its_largest_eigenvalue_and_no_more() {
+        let mut rng = ChaCha12Rng::seed_from_u64(1);
+        let mut matrix = Tridiagonal::default();
+        for dimension in [1, 2, 3, 7, 40] {
+            for records in [0, 3, 1_000] {
+                let mean = match records {
+                    0 => matrix.draw_symmetric(dimension, &mut rng),
+                    _ => matrix.draw_wishart(dimension, records, &mut rng),
+                };
+                matrix.magnify_first(1.5, 1.2);
+                let values = symmetric_eigenvalues(&dense(&matrix)).unwrap();
+                assert!(matrix.reaches(values[0] - 1e-9) && !matrix.reaches(values[0] + 1e-9), "{values}");
+                assert!(mean.is_finite());
+            }
+        }
+    }
+
+    /// Means and variances of the largest eigenvalue and its mean square over 4,000 draws, beside those of dense
+    /// matrices: within five standard errors of the differences (alpha 1e-6 each).
+    #[test]
+    fn the_tridiagonal_forms_have_the_laws_of_the_dense_matrices() {
+        let (mut rng, draws) = (ChaCha12Rng::seed_from_u64(2), 4_000);
+        for (dimension, records) in [(5, 0), (5, 40), (5, 3), (1, 7)] {
+            let mut matrix = Tridiagonal::default();
+            let mut moments = [[0.0f64; 2]; 4];
+            for _ in 0..draws {
+                let root = (records as f64).sqrt();
+                let drawn = match records {
+                    0 => matrix.draw_symmetric(dimension, &mut rng),
+                    _ => matrix.draw_wishart(dimension, records, &mut rng),
+                };
+                let full = match records {
+                    0 => {
+                        let square = DMatrix::from_fn(dimension, dimension, |_, _| rng.sample(StandardNormal));
+                        (&square + square.transpose()) / core::f64::consts::SQRT_2
+                    }
+                    _ => {
+                        let factor = standard_wishart_factor(dimension, records, &mut rng);
+                        (&factor * factor.transpose() - DMatrix::identity(dimension, dimension) * records as f64) / root
+                    }
+                };
+                let of_dense = full.trace() / dimension as f64;
+                let largest = |matrix: &DMatrix<f64>| symmetric_eigenvalues(matrix).unwrap()[0];
+                let values = [largest(&dense(&matrix)), drawn, largest(&full), of_dense];
+                for (moment, value) in moments.iter_mut().zip(values) {
+                    *moment = [moment[0] + value / f64::from(draws), moment[1] + value * value / f64::from(draws)];
+                }
+            }
+            for pair in [[moments[0], moments[2]], [moments[1], moments[3]]] {
+                let [left, right] = pair.map(|[mean, square]| (mean, square - mean * mean));
+                let error = ((left.1 + right.1) / f64::from(draws)).sqrt();
+                assert!((left.0 - right.0).abs() < 5.0 * error, "{dimension} {records}: {left:?} {right:?}");
+                assert!((left.1 / right.1 - 1.0).abs() < 5.0 * 2.0 / f64::from(draws).sqrt(), "{left:?} {right:?}");
+            }
+        }
+    }
+
+    /// 400 draws of pure noise each, in few and in more dimensions, at levels of which the test knows nothing: 20
+    /// p-values below 0.05 are expected, and 5 to 38 allow for 3.5 standard errors and more (alpha 5e-4 a law).
+    #[test]
+    fn p_values_below_5_percent_occur_in_5_percent_of_draws() {
+        for (dimension, level) in [(2, 0.5), (4, 0.0), (10, 0.1), (40, 0.025)] {
+            for law in [double_cap_law(dimension, 4.0, 2_000), gaussian_law(dimension, 4.0, 2_000)] {
+                let components = DMatrix::zeros(dimension, 0);
+                let truth = SpikedCovariance::new(components, DVector::zeros(0), level).unwrap();
+                let mut rng = ChaCha12Rng::seed_from_u64(3);
+                let below = (0..400)
+                    .filter(|_| {
+                        let drawn = law.draw_with_rng(&truth, &mut rng).unwrap();
+                        law.p_value(symmetric_eigenvalues(&drawn).unwrap().as_slice(), 999, &mut rng) < 0.05
+                    })
+                    .count();
+                assert!((5..=38).contains(&below), "{law:?}: {below}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_no_rest_has_a_p_value_of_1_and_what_is_far_above_it_the_least() {
+        let mut rng = ChaCha12Rng::seed_from_u64(4);
+        for law in [double_cap_law(5, 2.0, 1_000), gaussian_law(5, 2.0, 1_000), double_cap_law(5, 2.0, 3)] {
+            for none in [&[][..], &[0.3], &[f64::NAN, 0.1]] {
+                assert_eq!(law.p_value(none, 99, &mut rng), 1.0);
+            }
+            assert_eq!(law.p_value(&[0.1, 0.1], 99, &mut rng), 1.0);
+            assert_eq!(law.p_value(&[1e3, 0.0, 0.0, 0.0, 0.0], 99, &mut rng), 0.01);
+        }
+        let strong = unit_trace(10, &[0.8], 1);
+        let law = double_cap_law(10, 2.0, 100_000);
+        let drawn = symmetric_eigenvalues(&law.draw_with_rng(&strong, &mut rng).unwrap()).unwrap();
+        assert_eq!(law.p_value(drawn.as_slice(), 999, &mut rng), 1e-3);
+    }
+}

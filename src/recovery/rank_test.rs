@@ -1,0 +1,289 @@
+//! How many components stand out from the noise: a test of one after the other.
+
+use std::ops::ControlFlow;
+
+use chacha20::ChaCha12Rng;
+use nalgebra::DMatrix;
+use rand::SeedableRng;
+use serde::Serialize;
+
+use super::answer::DECOMPOSED;
+use super::held_out::gains;
+use super::{AnswerError, Measured, Part, Rank, RecoveryError, Step, Unfinished, Watch};
+use crate::aggregate::Aggregate;
+use crate::covariance::Covariance;
+use crate::linalg::symmetric_eigenvalues;
+use crate::noise_law::NoiseLaw;
+use crate::task::Task;
+
+/// A component stands out where its p-value is below this.
+const LEVEL: f64 = 0.05;
+
+/// Draws of the noise per component: a p-value of 5 % is known to 0.5 percentage points (a standard deviation).
+const DRAWS: usize = 1_999;
+
+/// The draws are the same in every test.
+const SEED: u64 = 1;
+
+/// Tests of the components of an estimate, in order, until one does not stand out from the noise (Kritchman & Nadler
+/// 2009).
+///
+/// The p-value of component j is the probability that noise makes the largest eigenvalue as large as the one observed
+/// where all d - j + 1 directions beside the j - 1 components before it have the same variance. It compares the
+/// eigenvalue with the mean of itself and those that follow, so that this variance need not be known. The law of the
+/// noise is drawn, which takes no limit of many features.
+///
+/// *Assumption*: the population is isotropic except for the components. *Effect*: the rank is too large in at most 5 %
+/// of collections. In a population whose eigenvalues decline without a step, all components count whose eigenvalue is
+/// larger than noise and equal variances explain. With centring the estimated mean counts as a direction of the rest,
+/// with its greater noise.
+///
+/// ```
+/// use chacha20::ChaCha12Rng;
+/// use ldp_pca::{mechanism::DoubleCap, noise_law::{NoiseLaw, SpikedCovariance}, privacy::Epsilon};
+/// use ldp_pca::{record::Bounding, recovery::RankTest};
+/// use nalgebra::{DMatrix, DVector};
+/// use rand::SeedableRng;
+///
+/// // Two components of 10 features, in 100,000 reports.
+/// let mechanism = DoubleCap::new(10, Bounding::UnitNorm, Epsilon::new(2.0)?, 128, 16)?;
+/// let law = NoiseLaw::new(&mechanism.into(), Bounding::UnitNorm, 100_000)?;
+/// let truth = SpikedCovariance::new(DMatrix::identity(10, 2), DVector::from_vec(vec![0.4, 0.2]), 0.05)?;
+/// let estimate = law.draw_with_rng(&truth, &mut ChaCha12Rng::seed_from_u64(2))?;
+/// let test = RankTest::new(&estimate, &law)?;
+/// assert_eq!(test.rank()?.value(), 2);
+/// assert!(test.components[1].p_value < 0.001 && test.components[2].p_value > 0.05);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct RankTest {
+    /// The level that a p-value must be below: the probability of too large a rank.
+    pub level: f64,
+    /// Draws of the noise for each p-value, which is a multiple of `1 / (draws + 1)`, and at least that.
+    pub draws: usize,
+    /// The components that stand out, and the first that does not. The last of all has no other direction to be
+    /// compared with, and is not among them.
+    pub components: Vec<TestedComponent>,
+}
+
+/// One component in a [`RankTest`]. Variances are in the units of the covariance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct TestedComponent {
+    /// Its eigenvalue in the estimate, with the bias of the noise.
+    pub eigenvalue: f64,
+    /// The mean of this eigenvalue and those that follow: the variance in each direction, if it does not stand out.
+    pub rest: f64,
+    /// About the eigenvalue that noise alone would give it at that level.
+    pub noise_edge: f64,
+    /// The probability that noise alone makes it as large.
+    pub p_value: f64,
+    /// The variance that the component adds to those before it in reports that it was not found from, where there are
+    /// folds, up to 2,000 features.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[doc(hidden)]
+    pub gained: Option<Measured>,
+}
+
+impl RankTest {
+    /// Tests the components of an estimate (d × d) whose noise is known.
+    ///
+    /// # Errors
+    /// [`RecoveryError::ShapeMismatch`] when the law is for another dimension, [`RecoveryError::Eigen`] when the matrix
+    /// is not a finite symmetric one.
+    pub fn new(estimate: &DMatrix<f64>, law: &NoiseLaw) -> Result<Self, RecoveryError> {
+        Self::watched(estimate, law, &mut |_| ControlFlow::Continue(())).map(|(test, _)| test)
+    }
+
+    /// As [`new`](Self::new). The first component is always tested. Where time was up before the last test, every
+    /// component tested stands out, and what is missing is returned.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    #[doc(hidden)]
+    pub fn watched(
+        estimate: &DMatrix<f64>,
+        law: &NoiseLaw,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Self, Option<Unfinished>), RecoveryError> {
+        Self::with_draws(estimate, law, DRAWS, watch)
+    }
+
+    fn with_draws(
+        estimate: &DMatrix<f64>,
+        law: &NoiseLaw,
+        draws: usize,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Self, Option<Unfinished>), RecoveryError> {
+        let (rows, columns) = estimate.shape();
+        let dimension = law.dimension();
+        if rows != dimension {
+            return Err(RecoveryError::ShapeMismatch { rows, columns, dimension });
+        }
+        let eigenvalues = symmetric_eigenvalues(estimate)?;
+        let mut rng = ChaCha12Rng::seed_from_u64(SEED);
+        let mut components = vec![];
+        let mut unfinished = None;
+        for index in 0..dimension - 1 {
+            if watch(&Step::Beginning(Part::Rank)).is_break() && index > 0 {
+                unfinished = Some(Unfinished { part: Part::Rank, done: index as u64, of: None });
+                break;
+            }
+            let left = &eigenvalues.as_slice()[index..];
+            let rest = left.iter().sum::<f64>() / left.len() as f64;
+            let p_value = law.p_value(left, draws, &mut rng);
+            let noise_edge = law.bulk(rest, left.len()).edge();
+            components.push(TestedComponent { eigenvalue: left[0], rest, noise_edge, p_value, gained: None });
+            if p_value >= LEVEL {
+                break;
+            }
+        }
+        Ok((Self { level: LEVEL, draws, components }, unfinished))
+    }
+
+    /// The number of components that stand out.
+    ///
+    /// # Errors
+    /// [`RecoveryError::NoComponent`] where there is none.
+    pub fn rank(&self) -> Result<Rank, RecoveryError> {
+        let p_value = self.components.first().map_or(1.0, |first| first.p_value);
+        Rank::new(self.components.iter().filter(|component| component.p_value < self.level).count())
+            .map_err(|_| RecoveryError::NoComponent { p_value, level: self.level })
+    }
+
+    /// Measures what each component adds in reports held out. What is missing because time was up is returned.
+    ///
+    /// # Errors
+    /// [`AnswerError::Penalty`] for another task.
+    #[doc(hidden)]
+    pub fn confirm(
+        &mut self,
+        aggregate: &Aggregate,
+        covariance: &Covariance,
+        task: &Task,
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<Unfinished>, AnswerError> {
+        let Ok(count) = Rank::new(self.components.len()) else { return Ok(None) };
+        if covariance.matrix().nrows() > DECOMPOSED {
+            return Ok(None);
+        }
+        let (mut begun, mut stopped) = (0, false);
+        let measured = gains(aggregate, covariance, task, count, &mut || {
+            stopped = watch(&Step::Beginning(Part::Rank)).is_break();
+            if stopped {
+                return ControlFlow::Break(());
+            }
+            begun += 1;
+            ControlFlow::Continue(())
+        })?;
+        for (component, gained) in self.components.iter_mut().zip(measured.into_iter().flatten()) {
+            component.gained = Some(gained);
+        }
+        let of = Some(aggregate.folds().len() as u64);
+        Ok(stopped.then_some(Unfinished { part: Part::Rank, done: begun, of }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::DVector;
+
+    use super::*;
+    use crate::centring::Centring;
+    use crate::noise_law::tests::{double_cap_law, gaussian_law, unit_trace};
+    use crate::recovery::answer::tests::Collected;
+    use crate::recovery::{HeldOutUse, Question, Source, Stop, answer};
+
+    /// With strong components the first noise is tested in every draw. 400 draws a law: 20 ranks too large are
+    /// expected, and 38 or more have a probability of 2e-4; too small ones have none that counts.
+    #[test]
+    fn the_rank_is_too_large_in_5_percent_of_draws_and_finds_what_is_strong() {
+        for (law, signals) in [
+            (double_cap_law(12, 4.0, 20_000), &[0.4, 0.3][..]),
+            (gaussian_law(12, 4.0, 200_000), &[0.4, 0.3]),
+            (double_cap_law(12, 1.0, 4_000), &[]),
+        ] {
+            let truth = unit_trace(12, signals, 1);
+            let mut rng = ChaCha12Rng::seed_from_u64(5);
+            let mut larger = 0;
+            for _ in 0..400 {
+                let drawn = law.draw_with_rng(&truth, &mut rng).unwrap();
+                let (test, _) = RankTest::with_draws(&drawn, &law, 999, &mut |_| ControlFlow::Continue(())).unwrap();
+                let rank = test.rank().map_or(0, Rank::value);
+                assert!(rank >= signals.len(), "{test:?}");
+                larger += u32::from(rank > signals.len());
+            }
+            assert!(larger < 38, "{law:?}: {larger}");
+        }
+    }
+
+    /// An estimated mean beside the components has more noise, and is no component: the same bound as above.
+    #[test]
+    fn a_long_mean_is_not_taken_for_a_component() {
+        let centring = Centring::new(0.25).unwrap();
+        let truth = unit_trace(9, &[], 1);
+        let mean = [0.9, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        for moments in [double_cap_law(10, 2.0, 100_000), gaussian_law(10, 4.0, 1_000_000)] {
+            let law = moments.about_mean(centring, 0.81);
+            let mut rng = ChaCha12Rng::seed_from_u64(6);
+            let found = |_| {
+                let drawn = law.draw_about_with_rng(&truth, &mean, &mut rng).unwrap();
+                let tested = RankTest::with_draws(&drawn, &law, 999, &mut |_| ControlFlow::Continue(()));
+                tested.unwrap().0.rank().is_ok()
+            };
+            let found = (0..400).map(found).filter(|found| *found).count();
+            assert!(found < 38, "{law:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn tests_end_at_the_first_that_does_not_stand_out_or_before_the_last() {
+        let law = double_cap_law(4, 8.0, 1_000_000);
+        let diagonal = |values: [f64; 4]| DMatrix::from_diagonal(&DVector::from_row_slice(&values));
+        let test = RankTest::new(&diagonal([0.5, 0.2, 0.15, 0.15]), &law).unwrap();
+        assert_eq!((test.rank().unwrap().value(), test.components.len()), (2, 3));
+        assert_eq!((test.components[0].p_value, test.components[2].p_value), (1.0 / 2000.0, 1.0));
+        assert!(
+            (test.components[1].rest - 0.5 / 3.0).abs() < 1e-12 && (test.components[1].eigenvalue - 0.2).abs() < 1e-12
+        );
+        assert!(test.components[1].noise_edge < 0.2);
+        let all = RankTest::new(&diagonal([0.5, 0.3, 0.15, 0.05]), &law).unwrap();
+        assert_eq!((all.rank().unwrap().value(), all.components.len()), (3, 3));
+        let none = RankTest::new(&DMatrix::identity(4, 4), &law).unwrap();
+        assert_eq!(none.rank(), Err(RecoveryError::NoComponent { p_value: 1.0, level: 0.05 }));
+        let stopped =
+            RankTest::watched(&diagonal([0.5, 0.3, 0.15, 0.05]), &law, &mut |_| ControlFlow::Break(Stop::OutOfTime));
+        let (stopped, missing) = stopped.unwrap();
+        assert_eq!(missing, Some(Unfinished { part: Part::Rank, done: 1, of: None }));
+        assert_eq!(stopped.components, all.components[..1]);
+        let one = RankTest::new(&DMatrix::identity(1, 1), &double_cap_law(1, 1.0, 10)).unwrap();
+        assert_eq!(one.rank(), Err(RecoveryError::NoComponent { p_value: 1.0, level: 0.05 }));
+        let shape = RecoveryError::ShapeMismatch { rows: 3, columns: 3, dimension: 4 };
+        assert_eq!(RankTest::new(&DMatrix::identity(3, 3), &law), Err(shape));
+        assert!(matches!(RankTest::new(&DMatrix::zeros(4, 3), &law), Err(RecoveryError::Eigen(_))));
+    }
+
+    #[test]
+    fn what_components_add_in_reports_held_out_is_what_they_capture_together() {
+        let Collected { task, aggregate, covariance } = Collected::new(None);
+        let mut test = RankTest::new(covariance.matrix(), &covariance.noise_law()).unwrap();
+        assert_eq!(test.rank().unwrap().value(), 1);
+        let mut stopped = test.clone();
+        let missing = test.confirm(&aggregate, &covariance, &task, &mut |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!(missing, None);
+        let gained = test.components[0].gained.unwrap();
+        let question = Question { held_out: HeldOutUse::Measure, ..Question::new(Rank::new(1).unwrap()) };
+        let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task: &task };
+        let answer = answer(&question, source, &mut |_| ControlFlow::Continue(())).unwrap();
+        let captured = answer.held_out.unwrap().answers[0].captured;
+        assert!((gained.value - captured.value).abs() < 1e-12 && gained.standard_error >= captured.standard_error);
+        // The second adds what every direction has.
+        let second = test.components[1].gained.unwrap().interval;
+        assert!(second.lower < test.components[1].rest && test.components[1].rest < second.upper);
+
+        let missing = stopped.confirm(&aggregate, &covariance, &task, &mut |_| ControlFlow::Break(Stop::OutOfTime));
+        assert_eq!(missing.unwrap(), Some(Unfinished { part: Part::Rank, done: 0, of: Some(3) }));
+        assert_eq!(stopped.components[0].gained, None);
+    }
+}

@@ -1,0 +1,176 @@
+//! The measured level and power behind docs/inference.md: `cargo run --release -p ldp-pca-studies --bin rank`.
+//!
+//! Estimates are drawn from the law of the noise, for populations with and without components, and `RankTest` says how
+//! many stand out. The first table counts ranks above, at and below the true one, and beside them how often the largest
+//! eigenvalue of noise alone is above the 95 % quantile of Tracy & Widom's law. With a file (.npy, records one a row)
+//! the population is that of its records: columns of largest variance, standardised, divided by the norm. Prints rows
+//! of a Markdown table; seeds are fixed.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use chacha20::ChaCha12Rng;
+use clap::Parser;
+use ldp_pca::linalg::symmetric_eigenvalues;
+use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, Mechanism};
+use ldp_pca::noise_law::{NoiseLaw, SpikedCovariance};
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::record::Bounding;
+use ldp_pca::recovery::{Rank, RankTest};
+use nalgebra::{DMatrix, DVector};
+use npyz::NpyFile;
+use rand::SeedableRng;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// The shares of the total variance that components have, where there are some.
+const SIGNALS: [f64; 3] = [0.3, 0.2, 0.15];
+
+/// Reports, as multiples of those at which the weakest of them leaves a trace.
+const MULTIPLES: [f64; 2] = [3.0, 16.0];
+
+#[derive(Parser)]
+struct Arguments {
+    /// Records (.npy, one a row); without them synthetic populations
+    records: Option<PathBuf>,
+    /// Columns taken, those of largest variance
+    #[arg(long, default_value_t = 40)]
+    features: usize,
+    /// Collections per row
+    #[arg(long, default_value_t = 400)]
+    draws: u32,
+    #[arg(long, value_delimiter = ',', default_value = "10,40,100,200")]
+    dimensions: Vec<usize>,
+    #[arg(long, value_delimiter = ',', default_value = "1,4")]
+    epsilons: Vec<f64>,
+}
+
+fn main() -> Result<(), Failure> {
+    let arguments = Arguments::parse();
+    match &arguments.records {
+        Some(path) => arguments.of_records(path),
+        None => arguments.of_models(),
+    }
+}
+
+fn law(name: &str, dimension: usize, epsilon: f64, records: u64) -> Result<NoiseLaw, Failure> {
+    let (bounding, epsilon) = (Bounding::UnitNorm, Epsilon::new(epsilon)?);
+    let mechanism: Mechanism = match name {
+        "double-cap" => DoubleCap::new(dimension, bounding, epsilon, 128, 16)?.into(),
+        _ => Gaussian::new(dimension, epsilon, Delta::new(1e-6)?, Calibration::Analytic)?.into(),
+    };
+    Ok(NoiseLaw::new(&mechanism, bounding, records)?)
+}
+
+impl Arguments {
+    fn of_models(&self) -> Result<(), Failure> {
+        println!("| mechanism | d | epsilon | reports | true rank | too large | right | too small | Tracy-Widom |");
+        for &dimension in &self.dimensions {
+            for name in ["double-cap", "gaussian"] {
+                for &epsilon in &self.epsilons {
+                    let rest = dimension - SIGNALS.len();
+                    let share = (1.0 - SIGNALS.iter().sum::<f64>()) / rest as f64;
+                    let threshold =
+                        law(name, dimension, epsilon, 1)?.bulk(share, rest).records_at_threshold(SIGNALS[2]);
+                    let truth = spiked(dimension, &SIGNALS, share)?;
+                    for multiple in MULTIPLES {
+                        let law = law(name, dimension, epsilon, (multiple * threshold).ceil() as u64)?;
+                        self.row(name, epsilon, &law, &truth)?;
+                    }
+                    let law = law(name, dimension, epsilon, (MULTIPLES[1] * threshold).ceil() as u64)?;
+                    self.row(name, epsilon, &law, &spiked(dimension, &[], 1.0 / dimension as f64)?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn row(&self, name: &str, epsilon: f64, law: &NoiseLaw, truth: &SpikedCovariance) -> Result<(), Failure> {
+        let (dimension, rank) = (truth.dimension(), truth.variances().len());
+        let edge = law.bulk(truth.bulk(), dimension).edge_95();
+        let mut rng = ChaCha12Rng::seed_from_u64(1);
+        let (mut larger, mut right, mut above) = (0, 0, 0);
+        for _ in 0..self.draws {
+            let estimate = law.draw_with_rng(truth, &mut rng)?;
+            let found = RankTest::new(&estimate, law)?.rank().map_or(0, Rank::value);
+            larger += u32::from(found > rank);
+            right += u32::from(found == rank);
+            above += u32::from(symmetric_eigenvalues(&estimate)?[0] > edge);
+        }
+        let percent = |count: u32| format!("{:.1} %", 100.0 * f64::from(count) / f64::from(self.draws));
+        println!(
+            "| {name} | {dimension} | {epsilon} | {} | {rank} | {} | {} | {} | {} |",
+            law.records(),
+            percent(larger),
+            percent(right),
+            percent(self.draws - larger - right),
+            if rank == 0 { percent(above) } else { "-".into() }
+        );
+        Ok(())
+    }
+
+    fn of_records(&self, path: &Path) -> Result<(), Failure> {
+        let moment = self.moment(path)?;
+        let truth = SpikedCovariance::from_matrix(&moment)?;
+        let values = symmetric_eigenvalues(&moment)?;
+        println!("eigenvalues {:.4}", values.rows(0, values.len().min(12)).transpose());
+        println!("| mechanism | epsilon | reports | ranks (how often) | above the threshold |");
+        for name in ["double-cap", "gaussian"] {
+            for &epsilon in &self.epsilons {
+                for records in [10_000, 100_000, 1_000_000] {
+                    let law = law(name, values.len(), epsilon, records)?;
+                    let mut rng = ChaCha12Rng::seed_from_u64(1);
+                    let mut counts = vec![0; values.len()];
+                    for _ in 0..self.draws {
+                        let estimate = law.draw_with_rng(&truth, &mut rng)?;
+                        counts[RankTest::new(&estimate, &law)?.rank().map_or(0, Rank::value)] += 1;
+                    }
+                    let found = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+                    let found: Vec<String> = found.map(|(rank, count)| format!("{rank} ({count})")).collect();
+                    // Of the rest below each component.
+                    let traced = (0..values.len() - 1).take_while(|&index| {
+                        let rest = values.rows(index + 1, values.len() - index - 1);
+                        values[index] > law.bulk(rest.mean(), rest.len()).threshold()
+                    });
+                    println!("| {name} | {epsilon} | {records} | {} | {} |", found.join(", "), traced.count());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The second moments of the records of a file.
+    fn moment(&self, path: &Path) -> Result<DMatrix<f64>, Failure> {
+        let file = NpyFile::new(BufReader::new(File::open(path)?))?;
+        let &[count, columns] = file.shape() else { return Err("records are rows of a matrix".into()) };
+        let numbers: Vec<f64> = match file.dtype().descr().as_str() {
+            "'<f4'" => file.into_vec::<f32>()?.into_iter().map(f64::from).collect(),
+            "'|i1'" => file.into_vec::<i8>()?.into_iter().map(f64::from).collect(),
+            _ => file.into_vec::<f64>()?,
+        };
+        let matrix = DMatrix::from_row_slice(count as usize, columns as usize, &numbers);
+        let variances: Vec<f64> = matrix.column_iter().map(|column| column.variance()).collect();
+        let mut order: Vec<usize> = (0..variances.len()).filter(|&column| variances[column] > 0.0).collect();
+        order.sort_by(|&left, &right| variances[right].total_cmp(&variances[left]));
+        order.truncate(self.features);
+        let mut chosen = matrix.select_columns(&order);
+        for (mut column, &index) in chosen.column_iter_mut().zip(&order) {
+            column.add_scalar_mut(-column.mean());
+            column /= variances[index].sqrt();
+        }
+        for mut row in chosen.row_iter_mut() {
+            let norm = row.norm();
+            row /= norm;
+        }
+        let mut moment = chosen.tr_mul(&chosen) / count as f64;
+        moment.fill_lower_triangle_with_upper_triangle();
+        Ok(moment)
+    }
+}
+
+/// Components along the first axes: the law of the eigenvalues does not depend on the directions.
+fn spiked(dimension: usize, signals: &[f64], rest: f64) -> Result<SpikedCovariance, Failure> {
+    let components = DMatrix::identity(dimension, signals.len());
+    Ok(SpikedCovariance::new(components, DVector::from_row_slice(signals), rest)?)
+}
