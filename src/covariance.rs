@@ -88,6 +88,14 @@ impl Mean {
         self.noise_deviation
     }
 
+    /// The weighted mean of two independent estimates; the weights have the sum 1.
+    pub(crate) fn pooled(means: [&Self; 2], weights: [f64; 2]) -> Self {
+        let of_both = |value: [f64; 2]| weights[0] * value[0] + weights[1] * value[1];
+        let values = means[0].values.iter().zip(&means[1].values).map(|(first, second)| of_both([*first, *second]));
+        let [first, second] = [0, 1].map(|index| weights[index] * means[index].noise_deviation);
+        Self { values: values.collect(), noise_deviation: first.hypot(second) }
+    }
+
     /// The mean, so shortened that the square of its length is without the bias of the noise.
     pub(crate) fn without_bias(&self) -> DVector<f64> {
         let mean = DVector::from_column_slice(&self.values);

@@ -13,7 +13,7 @@ use crate::noise_law::NoiseError;
 use crate::prediction::PredictionError;
 use crate::privacy::PrivacyError;
 use crate::record::RecordError;
-use crate::recovery::{AnswerError, BootstrapError, PenaltyError, RecoveryError};
+use crate::recovery::{AnswerError, BootstrapError, ChangeError, PenaltyError, RecoveryError};
 use crate::report::ReportError;
 use crate::sampling::EntropyError;
 use crate::schema::SchemaError;
@@ -109,6 +109,9 @@ pub enum Error {
     /// Answering a question about an estimate.
     #[error(transparent)]
     Answer(#[from] AnswerError),
+    /// Comparing two collections.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
     /// Comparing subspaces.
     #[error(transparent)]
     Subspace(#[from] SubspaceError),
@@ -168,6 +171,7 @@ mod tests {
             AuditError,
             BootstrapError,
             CentringError,
+            ChangeError,
             CovarianceError,
             EigenError,
             EntropyError,

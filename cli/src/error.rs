@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ldp_pca::audit::AuditError;
 use ldp_pca::error::Error;
-use ldp_pca::recovery::{AnswerError, BootstrapError, PenaltyError, RecoveryError};
+use ldp_pca::recovery::{AnswerError, BootstrapError, ChangeError, PenaltyError, RecoveryError};
 use ldp_pca::simulation::SimulationError;
 use ldp_pca::task::TaskError;
 use serde_json::{Value, json};
@@ -163,6 +163,7 @@ fn is_of_an_option(error: &Error) -> bool {
         Error::Answer(AnswerError::Penalty(error)) => is_of_an_option(&error.clone().into()),
         Error::Answer(AnswerError::Recovery(error)) => is_of_an_option(&error.clone().into()),
         Error::Answer(AnswerError::Bootstrap(error)) => is_of_an_option(&error.clone().into()),
+        Error::Change(ChangeError::Bootstrap(error)) => is_of_an_option(&error.clone().into()),
         Error::Penalty(PenaltyError::Recovery(error)) => is_of_an_option(&error.clone().into()),
         Error::Bootstrap(BootstrapError::Recovery(error)) => is_of_an_option(&error.clone().into()),
         _ => false,
@@ -207,6 +208,7 @@ from_stage!(
     ldp_pca::privacy::PrivacyError,
     ldp_pca::record::RecordError,
     AnswerError,
+    ChangeError,
     RecoveryError,
     ldp_pca::sampling::EntropyError,
     ldp_pca::schema::SchemaError,

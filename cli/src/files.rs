@@ -107,15 +107,24 @@ pub(super) fn aggregate(path: &Path, task: &Task) -> Result<Aggregate> {
     aggregate_of(path, open(path)?.0, task)
 }
 
+/// The same, of a task that `option` names.
+pub(super) fn aggregate_with(path: &Path, task: &Task, option: &str) -> Result<Aggregate> {
+    read_aggregate(path, open(path)?.0, task, option)
+}
+
 /// The same from a reader; `path` is for messages.
-pub(super) fn aggregate_of(path: &Path, mut content: impl Read, task: &Task) -> Result<Aggregate> {
+pub(super) fn aggregate_of(path: &Path, content: impl Read, task: &Task) -> Result<Aggregate> {
+    read_aggregate(path, content, task, "--task")
+}
+
+fn read_aggregate(path: &Path, mut content: impl Read, task: &Task, option: &str) -> Result<Aggregate> {
     let mut bytes = vec![];
     content.read_to_end(&mut bytes).in_file(path)?;
     Aggregate::from_bytes(&bytes, task).map_err(|error| match (&error, Needed::Aggregate.problem(Kind::of(&bytes))) {
         (_, Some(problem)) => CliError::file(path, problem),
         (AggregateError::OtherTask { expected, found }, _) => {
             let problem =
-                format!("the aggregate belongs to task {found}, not {expected}: give its own task with --task");
+                format!("the aggregate belongs to task {found}, not {expected}: give its own task with {option}");
             CliError::file(path, problem)
         }
         _ => CliError::file(path, error),

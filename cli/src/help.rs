@@ -52,8 +52,8 @@ const EXAMPLES: &[Examples] = &[
         "ldp-pca submit - --task task.json --url localhost:8081 --json < ids.ldpr",
     ]),
     ("recover", [
-        "ldp-pca recover sums.ldpa --task task.json --rank 3",
         "ldp-pca recover sums.ldpa --task task.json --rank 3 --sparse -o loadings.csv",
+        "ldp-pca recover may.ldpa --task task.json --rank 3 --other june.ldpa",
     ]),
     ("plan", [
         "ldp-pca plan --dimension 12 --spectrum 0.3,0.2,0.1 --epsilon 2 --records 20000",

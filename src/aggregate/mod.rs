@@ -219,10 +219,15 @@ impl Aggregate {
     pub fn merge(&mut self, other: &Self) -> Result<(), AggregateError> {
         self.check_task(other.task)?;
         self.check_records(other.records())?;
-        self.ids.check_disjoint(&other.ids)?;
+        self.check_disjoint(other)?;
         self.add_folds(other);
         self.ids.merge(&other.ids);
         Ok(())
+    }
+
+    /// Fails where ids are recognized to be in both.
+    pub(crate) fn check_disjoint(&self, other: &Self) -> Result<(), AggregateError> {
+        Ok(self.ids.check_disjoint(&other.ids)?)
     }
 
     /// The same sums with the ids of all their reports, for a caller who has them beside a state without ids; `None` if

@@ -32,6 +32,7 @@
 mod admm;
 mod answer;
 mod bootstrap;
+mod change;
 mod closed_form;
 mod denoise;
 mod fantope;
@@ -62,6 +63,8 @@ pub use bootstrap::FEWEST_REPLICATES;
 pub use bootstrap::{
     Bootstrap, BootstrapError, BootstrapProgress, ComponentConfidence, Interval, SubspaceEstimate, bootstrap,
 };
+#[doc(hidden)]
+pub use change::{Change, ChangeError, HeldOutChange, change, check_change};
 pub(crate) use denoise::split_spectrum;
 #[doc(hidden)]
 pub use denoise::{Denoised, Denoising, project_psd};

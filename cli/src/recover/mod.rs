@@ -2,6 +2,7 @@
 
 mod denoising;
 mod loadings;
+mod other;
 mod progress;
 mod rank;
 mod result;
@@ -22,6 +23,7 @@ use ldp_pca::task::Task;
 
 use self::denoising::CovarianceArguments;
 use self::loadings::LoadingsFile;
+use self::other::OtherArguments;
 use self::progress::Progress;
 use self::rank::RankChoice;
 use self::result::descending;
@@ -58,6 +60,8 @@ pub(super) struct Recover {
     #[arg(long, default_value_t = 1, requires = "bootstrap")]
     bootstrap_seed: u64,
     #[command(flatten)]
+    other: OtherArguments,
+    #[command(flatten)]
     hostile: HostileArguments,
     /// Compare with the components of these records, computed without privacy
     #[arg(long, value_name = "RECORDS")]
@@ -88,6 +92,7 @@ impl Recover {
         }
         let aggregate = files::aggregate(&self.aggregate, &task)?;
         let covariance = Covariance::estimate(&aggregate, &task)?;
+        let other = self.other.read((&aggregate, &task))?;
         let mut progress = Progress::new(self.sparse.solver, started);
         let (rank, rank_test, unconfirmed) =
             self.rank.choose(&aggregate, &covariance, &task, &mut |step| progress.watch(step))?;
@@ -101,6 +106,15 @@ impl Recover {
                     None
                 }
             },
+            None => None,
+        };
+        let other = match other {
+            Some(other) => {
+                let draws = (self.bootstrap.unwrap_or(other::REPLICATES), self.bootstrap_seed);
+                let result = other.compare((&aggregate, &task), rank, draws, &mut progress)?;
+                answer.unfinished.extend(result.unfinished());
+                Some(result)
+            }
             None => None,
         };
         drop(progress);
@@ -123,6 +137,7 @@ impl Recover {
             rank_test,
             covariance: denoised,
             compared,
+            other,
             output: self.output,
             plot: self.plot,
             seconds: started.elapsed().as_secs_f64(),

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use indicatif::ProgressBar;
-use ldp_pca::recovery::{Part, Step, Stop};
+use ldp_pca::recovery::{BootstrapProgress, Part, Step, Stop};
 
 use crate::output::{bar, spinner};
 use crate::solver::{SolverArguments, show};
@@ -39,6 +39,12 @@ impl Progress {
         self.in_time()
     }
 
+    /// Shows the pairs of collections that were drawn, and stops when the time is up.
+    pub(super) fn watch_pairs(&mut self, state: BootstrapProgress) -> ControlFlow<Stop> {
+        self.show(Part::Other, state.done, state.replicates);
+        self.in_time()
+    }
+
     /// Stops the work when the time is up.
     pub(super) fn in_time(&self) -> ControlFlow<Stop> {
         self.solver.in_time(self.started)
@@ -68,5 +74,6 @@ fn label(part: Part) -> &'static str {
         Part::Baselines => "simpler methods",
         Part::Bootstrap => "bootstrapping",
         Part::Reference => "reference",
+        Part::Other => "comparing",
     }
 }

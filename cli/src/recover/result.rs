@@ -4,6 +4,7 @@ use ldp_pca::recovery::{Answer, RankTest, ReferenceComparison};
 use serde::Serialize;
 
 use super::denoising::CovarianceResult;
+use super::other::OtherResult;
 use crate::writing::Target;
 
 /// An answer, and what was written of it.
@@ -18,6 +19,8 @@ pub(crate) struct RecoverResult {
     pub(crate) covariance: Option<CovarianceResult>,
     #[serde(flatten)]
     pub(crate) compared: Option<ReferenceComparison>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) other: Option<OtherResult>,
     pub(crate) seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) output: Option<Target>,

@@ -40,6 +40,7 @@ impl RecoverResult {
         text += &predicted(answer);
         text += &answer.confidence.as_ref().map(|found| confidence(answer, found)).unwrap_or_default();
         text += &self.compared.as_ref().map(|compared| reference(answer, compared)).unwrap_or_default();
+        text += &self.other.as_ref().map(|other| other.text(answer)).unwrap_or_default();
         let covariance = self.covariance.as_ref();
         text += &covariance.map(CovarianceResult::text).unwrap_or_default();
         for part in &answer.unfinished {
@@ -323,6 +324,7 @@ fn unfinished(answer: &Answer, &Unfinished { part, done, of }: &Unfinished) -> S
         }
         Part::Bootstrap => format!("{done} of {of} replicates: there is no interval of fewer than {FEWEST_REPLICATES}"),
         Part::Reference => format!("{done} records of the reference: there is no comparison with it"),
+        Part::Other => format!("{done} of {of} pairs of collections from one population: the p-value is of those"),
     };
     format!("time was up after {what}")
 }

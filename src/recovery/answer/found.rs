@@ -138,6 +138,9 @@ pub enum Part {
     Bootstrap,
     /// The comparison with a reference.
     Reference,
+    /// The comparison with another collection ([`change`](crate::recovery::change())): where it is unfinished, the
+    /// p-value is of fewer replicates, or missing below 20.
+    Other,
 }
 
 /// The mean, of a task with centring.
@@ -498,6 +501,7 @@ impl Part {
             Self::Baselines => "baselines",
             Self::Bootstrap => "bootstrap",
             Self::Reference => "reference",
+            Self::Other => "other",
         }
     }
 }

@@ -35,7 +35,7 @@ use rand::Rng;
 use serde::Serialize;
 
 use self::estimate::check_estimate;
-use self::model::Model;
+pub(super) use self::model::Model;
 use super::RecoveryError;
 use crate::noise_law::NoiseLaw;
 
@@ -224,7 +224,7 @@ fn checked_level(level: f64) -> Result<f64, BootstrapError> {
 
 /// The value below which one more draw falls with probability `probability`: interpolated at rank `p (n + 1)`, and the
 /// extremes beyond the first and the last.
-fn quantile(ascending: &[f64], probability: f64) -> f64 {
+pub(super) fn quantile(ascending: &[f64], probability: f64) -> f64 {
     let last = ascending.len() - 1;
     let rank = (probability * (ascending.len() + 1) as f64 - 1.0).clamp(0.0, last as f64);
     let below = rank.floor() as usize;

@@ -14,7 +14,7 @@ const ROUNDS: usize = 4;
 
 /// The components found with the true eigenvalues that belong to the observed ones, other components above the noise,
 /// and an isotropic rest.
-pub(super) struct Model {
+pub(in crate::recovery) struct Model {
     law: NoiseLaw,
     /// The population's mean, where the law is about an estimated one.
     mean: Vec<f64>,
@@ -32,7 +32,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    pub(super) fn fit(
+    pub(in crate::recovery) fn fit(
         estimate: &DMatrix<f64>,
         law: &NoiseLaw,
         mean: &[f64],
@@ -98,7 +98,10 @@ impl Model {
 
     /// The truth with other eigenvalues that could have led to those observed: each is off by as much as one drawn from
     /// the model is, in the other direction.
-    pub(super) fn perturbed<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<SpikedCovariance, BootstrapError> {
+    pub(in crate::recovery) fn perturbed<R: Rng + ?Sized>(
+        &self,
+        rng: &mut R,
+    ) -> Result<SpikedCovariance, BootstrapError> {
         let drawn = eigenvalues_on(&self.draw(&self.truth, rng)?, &self.support)?;
         let mut variances = self.truth.variances().clone();
         for ((variance, &observed), &drawn) in variances.iter_mut().zip(&self.observed).zip(&drawn) {

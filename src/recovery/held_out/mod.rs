@@ -47,7 +47,7 @@ use crate::noise_law::{LinearForm, NoiseLaw};
 use crate::task::Task;
 
 /// The coverage of the intervals, and the normal quantile that belongs to it.
-const LEVEL: f64 = 0.95;
+pub(super) const LEVEL: f64 = 0.95;
 const QUANTILE: f64 = 1.959_963_984_540_054;
 
 /// Methods compared on reports held out.
@@ -167,7 +167,7 @@ impl HeldOut {
 
 impl Measured {
     /// The mean over folds with these shares of the reports. Its variance is `shared` times that of independent folds.
-    fn of(forms: &[LinearForm], shares: &[f64], law: Option<&NoiseLaw>, shared: f64) -> Self {
+    pub(super) fn of(forms: &[LinearForm], shares: &[f64], law: Option<&NoiseLaw>, shared: f64) -> Self {
         let mean =
             |part: fn(&LinearForm) -> f64| forms.iter().zip(shares).map(|(form, share)| share * part(form)).sum();
         let pooled = LinearForm {
@@ -179,12 +179,24 @@ impl Measured {
             Some(law) => (shared * law.form_variance(&pooled)).max(0.0).sqrt(),
             None => shared.sqrt() * scatter(forms, shares, pooled.value),
         };
-        // An error that is estimated from a few folds is itself uncertain.
-        let quantile = law.map_or_else(|| student_quantile(forms.len() - 1), |_| QUANTILE);
-        let half = quantile * standard_error;
-        let interval = Interval { lower: pooled.value - half, upper: pooled.value + half };
-        Self { value: pooled.value, standard_error, interval }
+        Self::new(pooled.value, standard_error, quantile_of(law, forms.len()))
     }
+
+    fn new(value: f64, standard_error: f64, quantile: f64) -> Self {
+        let half = quantile * standard_error;
+        Self { value, standard_error, interval: Interval { lower: value - half, upper: value + half } }
+    }
+
+    /// `factor` times the difference from another estimate over as many folds, with an error of its own.
+    pub(super) fn less(self, other: Self, factor: f64, law: Option<&NoiseLaw>, folds: usize) -> Self {
+        let standard_error = self.standard_error.hypot(other.standard_error);
+        Self::new(factor * (self.value - other.value), factor * standard_error, quantile_of(law, folds))
+    }
+}
+
+/// That of an interval: an error that is estimated from a few folds, without the law of the noise, is itself uncertain.
+fn quantile_of(law: Option<&NoiseLaw>, folds: usize) -> f64 {
+    law.map_or_else(|| student_quantile(folds - 1), |_| QUANTILE)
 }
 
 /// The 97.5 % quantile of Student's t distribution with these degrees of freedom: exact for 1 and 2, and to 0.1 %
@@ -249,7 +261,7 @@ fn shares(aggregate: &Aggregate) -> Vec<f64> {
 }
 
 /// The law that bounds the error: one of second moments.
-fn second_moments_law(covariance: &Covariance) -> Option<NoiseLaw> {
+pub(super) fn second_moments_law(covariance: &Covariance) -> Option<NoiseLaw> {
     covariance.mean().is_none().then(|| covariance.noise_law())
 }
 
@@ -316,7 +328,7 @@ fn overlaps(
 
 /// Components V and their products with the estimate S of a fold.
 #[derive(Clone)]
-struct Projection {
+pub(super) struct Projection {
     components: DMatrix<f64>,
     /// `S V`.
     image: DMatrix<f64>,
@@ -325,19 +337,19 @@ struct Projection {
 }
 
 impl Projection {
-    fn new(components: DMatrix<f64>, estimate: &DMatrix<f64>) -> Self {
+    pub(super) fn new(components: DMatrix<f64>, estimate: &DMatrix<f64>) -> Self {
         let image = estimate * &components;
         let captured = components.dot(&image);
         Self { components, image, captured }
     }
 
     /// Of the projector `P = V V^T`.
-    fn form(&self) -> LinearForm {
+    pub(super) fn form(&self) -> LinearForm {
         LinearForm { squared_norm: self.components.ncols() as f64, value: self.captured, energy: self.captured }
     }
 
     /// Of the difference `P - P'` of two projectors: its square is `P + P' - P P' - P' P`.
-    fn less(&self, other: &Self) -> LinearForm {
+    pub(super) fn less(&self, other: &Self) -> LinearForm {
         let overlap = other.components.tr_mul(&self.components);
         let crossed = other.components.tr_mul(&self.image).dot(&overlap);
         let ranks = (self.components.ncols() + other.components.ncols()) as f64;

@@ -4,8 +4,6 @@
 //! synthetic population are collected many times, with replacement, through the real mechanism, and every interval that
 //! `recover` prints is compared with the truth, which is known here. Prints a row of a Markdown table per setting.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -24,11 +22,9 @@ use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::simulation::SpikedModel;
 use ldp_pca::subspace::{Subspace, captured_variance, sin_theta_squared};
 use ldp_pca::task::{Folds, Task};
+use ldp_pca_studies::Failure;
 use nalgebra::DMatrix;
-use npyz::NpyFile;
 use rand::{RngExt, SeedableRng};
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Records of a synthetic population: so many that each is drawn rarely.
 const POPULATION: usize = 20_000;
@@ -121,7 +117,7 @@ impl Arguments {
     /// The records that collections draw from.
     fn population(&self) -> Result<Vec<BoundedRecord>, Failure> {
         let rows = match &self.records {
-            Some(path) => self.read(path)?,
+            Some(path) => ldp_pca_studies::read(path, self.features, self.standardise)?,
             None => {
                 let mut rng = ChaCha12Rng::seed_from_u64(1);
                 let model = SpikedModel::draw(self.features, Rank::new(self.rank)?, SIGNAL, self.sparsity, &mut rng)?;
@@ -129,33 +125,6 @@ impl Arguments {
             }
         };
         rows.into_iter().map(|row| Ok(BoundedRecord::new(row, Bounding::UnitNorm)?)).collect()
-    }
-
-    fn read(&self, path: &PathBuf) -> Result<Vec<Vec<f64>>, Failure> {
-        let file = NpyFile::new(BufReader::new(File::open(path)?))?;
-        let (count, columns) = match file.shape() {
-            &[count, columns] => (count as usize, columns as usize),
-            shape => return Err(format!("{}: the shape is {shape:?}, not rows and columns", path.display()).into()),
-        };
-        let numbers: Vec<f64> = match file.dtype().descr().as_str() {
-            "'<f4'" => file.into_vec::<f32>()?.into_iter().map(f64::from).collect(),
-            "'|i1'" => file.into_vec::<i8>()?.into_iter().map(f64::from).collect(),
-            _ => file.into_vec::<f64>()?,
-        };
-        let matrix = DMatrix::from_row_slice(count, columns, &numbers);
-        let variances: Vec<f64> = matrix.column_iter().map(|column| column.variance()).collect();
-        let mut order: Vec<usize> = (0..columns).filter(|&column| variances[column] > 0.0).collect();
-        order.sort_by(|&left, &right| variances[right].total_cmp(&variances[left]));
-        order.truncate(self.features);
-        let standard = |row: usize, column: usize| {
-            if self.standardise {
-                (matrix[(row, column)] - matrix.column(column).mean()) / variances[column].sqrt()
-            } else {
-                matrix[(row, column)]
-            }
-        };
-        let chosen = DMatrix::from_fn(count, order.len(), |row, at| standard(row, order[at]));
-        Ok(chosen.row_iter().map(|row| row.iter().copied().collect()).collect())
     }
 
     fn collect(

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use serde_json::{Value, json};
 
-use crate::support::{Folder, npy_matrix};
+use crate::support::{Folder, npy_matrix, words};
 
 /// Records with a strong component on (w, x), collected by a task of so many folds.
 fn collected(rows: usize, folds: u32) -> Folder {
@@ -313,4 +313,90 @@ fn the_covariance_is_written_as_it_is_and_denoised() {
     assert!(folder.read_text("s.csv").starts_with("feature,w,x,y,z\nw,"));
     folder.run("recover a.ldpa -t task.json --rank 1 --covariance s.txt").refused(2, &["s.txt", ".csv, .npy or .json"]);
     folder.run("recover a.ldpa -t task.json --rank 1 --denoise psd").refused(2, &["--covariance"]);
+}
+
+/// Two collections of one population, and one of records whose strong component is on (y, z) instead.
+#[test]
+fn another_collection_is_compared_and_the_change_is_found() {
+    let folder = collected(3000, 4);
+    folder.run("randomize records.csv -t task.json -o s.ldpr --insecure-seed 6").ok();
+    folder.run("aggregate s.ldpr -t task.json -o same.ldpa").ok();
+    let turned = folder.read_text("records.csv").replacen("w,x,y,z", "y,z,w,x", 1);
+    folder.write("turned.csv", turned);
+    folder.run("task new --schema schema.json --epsilon 3 --folds 1 -o june.json").ok();
+    folder.run("randomize turned.csv -t june.json -o t.ldpr --insecure-seed 7").ok();
+    folder.run("aggregate t.ldpr -t june.json -o june.ldpa").ok();
+
+    let line = "recover a.ldpa -t task.json --rank 1 --method pca";
+    let same = folder.run(&format!("{line} --other same.ldpa --json")).json();
+    let other = &same["other"];
+    assert_eq!((&other["aggregate"], &other["records"]), (&json!("same.ldpa"), &json!(3000)));
+    assert_eq!((&other["level"], &other["replicates"]), (&json!(0.95), &json!(200)));
+    assert!(other["p_value"].as_f64().unwrap() > 0.01, "{other}");
+    assert!(other["sin_theta_squared"].as_f64().unwrap() < 0.2 && other["quantile"].as_f64().unwrap() < 0.2);
+    assert_eq!((&other["held_out"]["folds"], &other["held_out"]["level"]), (&json!(4), &json!(0.95)));
+    for measure in ["captured", "own"] {
+        let measure = &other["held_out"][measure];
+        let [value, error] = ["value", "standard_error"].map(|key| measure[key].as_f64().unwrap());
+        assert!(value.abs() < 4.0 * error, "{measure}");
+        assert!(measure["lower"].as_f64().unwrap() < measure["upper"].as_f64().unwrap());
+    }
+    assert_eq!(folder.run(&format!("{line} --other same.ldpa --json")).json()["other"], *other, "the seed is fixed");
+
+    let june = "--other june.ldpa --other-task june.json";
+    let changed = folder.run(&format!("{line} {june} --bootstrap 40 --json")).json();
+    assert_eq!((&changed["other"]["p_value"], &changed["other"]["replicates"]), (&json!(1.0 / 41.0), &json!(40)));
+    assert!(changed["other"].get("held_out").is_none());
+
+    let said = folder.run(&format!("{line} --other same.ldpa")).ok().stdout;
+    let text = words(&said);
+    for part in
+        ["reports of same.ldpa", "isotropic except", "One population explains the difference (p = 0.", "own components"]
+    {
+        assert!(text.contains(part), "'{part}' is not in: {said}");
+    }
+    let said = folder.run(&format!("{line} {june}")).ok().stdout;
+    let text = words(&said);
+    for part in ["differ more than one population explains (p = 0.005)", "a model nothing is tested", "no folds"] {
+        assert!(text.contains(part), "'{part}' is not in: {said}");
+    }
+    assert!(said.lines().all(|line| line.chars().count() <= 90), "{said}");
+
+    let late = folder.run(&format!("{line} --other same.ldpa --time-limit 1e-9 --json")).json();
+    let last = late["unfinished"].as_array().unwrap().last().unwrap();
+    assert_eq!(*last, json!({ "part": "other", "done": 1, "of": 200 }));
+    assert!(late["other"].get("p_value").is_none() && late["other"]["held_out"].is_object());
+}
+
+#[test]
+fn collections_that_cannot_be_compared_are_refused() {
+    let folder = collected(200, 1);
+    let line = "recover a.ldpa -t task.json --rank 1";
+    folder.run(&format!("{line} --other a.ldpa")).refused(1, &["a.ldpa: both are the same sums", "different reports"]);
+    folder.run("randomize records.csv -t task.json -o s.ldpr --insecure-seed 6").ok();
+    folder.run("aggregate r.ldpr s.ldpr -t task.json -o both.ldpa").ok();
+    folder.run(&format!("{line} --other both.ldpa")).refused(1, &["both.ldpa", "200 of ", "different reports"]);
+    folder.run("aggregate s.ldpr -t task.json -o s.ldpa").ok();
+    folder.run("recover a.ldpa -t task.json --rank 4 --other s.ldpa").refused(2, &["whole space"]);
+    folder.run(&format!("{line} --other s.ldpa --bootstrap 5")).refused(2, &["5 replicates"]);
+    folder.run(&format!("{line} --other-task task.json")).refused(2, &["--other"]);
+    folder.run(&format!("{line} --other missing.ldpa")).refused(1, &["missing.ldpa"]);
+
+    folder.write("three.csv", "w,x,y\n1,2,3\n2,3,4\n");
+    folder.run("schema infer three.csv --scaling none -o three-schema.json").ok();
+    folder.write("renamed.json", folder.read_text("schema.json").replace("\"z\"", "\"v\""));
+    for (schema, options, header, parts) in [
+        ("three-schema.json", "", "w,x,y", ["has 4 features", "other 3"]),
+        ("renamed.json", "", "w,x,y,v", ["'z'", "'v'"]),
+        ("schema.json", "--centre", "w,x,y,z", ["centring", "agree on it"]),
+    ] {
+        folder.run(&format!("task new --schema {schema} --epsilon 4 {options} -o other.json --force")).ok();
+        let row = |value: &str| vec![value; header.split(',').count()].join(",");
+        folder.write("other.csv", format!("{header}\n{}\n{}\n", row("1"), row("2")));
+        folder.run("randomize other.csv -t other.json -o o.ldpr --insecure-seed 6 --force").ok();
+        folder.run("aggregate o.ldpr -t other.json -o o.ldpa").ok();
+        let other = format!("{line} --other o.ldpa");
+        folder.run(&other).refused(1, &["o.ldpa: the aggregate belongs to task", "--other-task"]);
+        folder.run(&format!("{other} --other-task other.json")).refused(1, &["other.json: ", parts[0], parts[1]]);
+    }
 }

@@ -1,0 +1,153 @@
+//! Another collection beside that of `recover`: did the population change?
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use chacha20::ChaCha12Rng;
+use clap::Args;
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::recovery::{Answer, Change, ChangeError, Measured, Part, Rank, Unfinished, change, check_change};
+use ldp_pca::task::Task;
+use rand::SeedableRng;
+use serde::Serialize;
+
+use super::progress::Progress;
+use crate::error::{CliError, Result};
+use crate::files;
+use crate::output::{grouped, on_scale};
+
+/// Pairs of collections that are drawn, where `--bootstrap` says nothing else.
+pub(super) const REPLICATES: usize = 200;
+
+/// The probability below which one population does not explain a difference.
+const SIGNIFICANT: f64 = 0.05;
+
+/// The arguments of the other collection.
+#[derive(Args)]
+pub(super) struct OtherArguments {
+    /// Compare the plain components with those of this aggregate of other reports: did the population change? (The
+    /// noise is drawn again as often as --bootstrap says, or 200 times)
+    #[arg(long, value_name = "AGGREGATE")]
+    other: Option<PathBuf>,
+    /// The task of that aggregate, if it is another one with the same features
+    #[arg(long, value_name = "TASK", requires = "other")]
+    other_task: Option<PathBuf>,
+}
+
+/// The other collection.
+pub(super) struct Other {
+    path: PathBuf,
+    /// For messages about the task.
+    task_path: Option<PathBuf>,
+    aggregate: Aggregate,
+    task: Task,
+}
+
+/// What the comparison found.
+#[derive(Serialize)]
+pub(crate) struct OtherResult {
+    aggregate: PathBuf,
+    #[serde(flatten)]
+    change: Change,
+    #[serde(skip)]
+    asked: usize,
+}
+
+impl OtherArguments {
+    /// Reads the other collection, and refuses one that cannot be compared with the first.
+    pub(super) fn read(&self, first: (&Aggregate, &Task)) -> Result<Option<Other>> {
+        let Some(path) = self.other.clone() else { return Ok(None) };
+        let task_path = self.other_task.clone();
+        let task = task_path.as_ref().map_or_else(|| Ok(first.1.clone()), |path| files::task(path))?;
+        let aggregate = files::aggregate_with(&path, &task, "--other-task")?;
+        let other = Other { path, task_path, aggregate, task };
+        check_change(first, (&other.aggregate, &other.task)).map_err(|error| other.refusal(error))?;
+        Ok(Some(other))
+    }
+}
+
+impl Other {
+    /// Compares the first collection with this one, by so many draws from a seed.
+    pub(super) fn compare(
+        self,
+        first: (&Aggregate, &Task),
+        rank: Rank,
+        (replicates, seed): (usize, u64),
+        progress: &mut Progress,
+    ) -> Result<OtherResult> {
+        let mut rng = ChaCha12Rng::seed_from_u64(seed);
+        let pairs = |state| match progress.watch_pairs(state) {
+            ControlFlow::Continue(()) => ControlFlow::Continue(()),
+            ControlFlow::Break(_) => ControlFlow::Break(()),
+        };
+        let compared = change(first, (&self.aggregate, &self.task), rank, replicates, &mut rng, pairs);
+        let change = compared.map_err(|error| self.refusal(error))?;
+        Ok(OtherResult { aggregate: self.path, change, asked: replicates })
+    }
+
+    /// With the file that the reason lies in.
+    fn refusal(&self, error: ChangeError) -> CliError {
+        match error {
+            ChangeError::Same | ChangeError::Overlap { .. } | ChangeError::Covariance(_) => {
+                CliError::file(&self.path, error)
+            }
+            ChangeError::Bootstrap(_) | ChangeError::Recovery(_) => error.into(),
+            _ => CliError::file(self.task_path.as_ref().unwrap_or(&self.path), error),
+        }
+    }
+}
+
+impl OtherResult {
+    /// What time did not suffice for.
+    pub(super) fn unfinished(&self) -> Option<Unfinished> {
+        let (done, of) = (self.change.replicates as u64, Some(self.asked as u64));
+        (self.change.replicates < self.asked).then_some(Unfinished { part: Part::Other, done, of })
+    }
+
+    pub(super) fn text(&self, answer: &Answer) -> String {
+        let change = &self.change;
+        let (rank, dimension) = (answer.rank as f64, answer.dimension as f64);
+        let mut text = format!(
+            "other       {} from plain components of the {} reports of {}\n",
+            on_scale(change.sin_theta_squared, rank * (1.0 - rank / dimension)),
+            grouped(change.records),
+            self.aggregate.display()
+        );
+        if let (Some(quantile), Some(p)) = (change.quantile, change.p_value) {
+            text += &format!(
+                "equality    {:.0} % of pairs of collections from one population stay below {quantile:.4} ({} pairs \
+                 drawn, from a population that is isotropic except for components above the noise)\n",
+                100.0 * change.level,
+                grouped(change.replicates as u64)
+            );
+            text += &if p < SIGNIFICANT {
+                format!("change      The components differ more than one population explains (p = {p:.3})\n")
+            } else {
+                format!("change      One population explains the difference (p = {p:.2})\n")
+            };
+        }
+        text + &self.held_out()
+    }
+
+    /// The part that needs no model.
+    fn held_out(&self) -> String {
+        let Some(held_out) = &self.change.held_out else {
+            return "without     a model nothing is tested: that needs reports held out in both collections, and one of \
+                    the tasks has no folds, or an empty one (`task new --folds 10`, before the first report)\n"
+                .to_owned();
+        };
+        let interval = |measured: &Measured| {
+            let Measured { value, interval, .. } = measured;
+            format!("{value:+.5} ({:.0} %: {:+.5} to {:+.5})", 100.0 * held_out.level, interval.lower, interval.upper)
+        };
+        format!(
+            "strength    the components of both capture {} more of the variance here than there\n\
+             direction   each collection's own components capture {} more in it than those of the other\n\
+             without     a model: the last two are measured on reports held out, in {} folds, and are 0 up to their \
+             error for any one population\n",
+            interval(&held_out.captured),
+            interval(&held_out.own),
+            held_out.folds
+        )
+    }
+}
