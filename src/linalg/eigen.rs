@@ -115,13 +115,13 @@ pub fn symmetric_eigenvalues(matrix: &DMatrix<f64>) -> Result<DVector<f64>, Eige
 }
 
 /// The symmetric part of a checked matrix, divided by a power of two so that its largest entry lies in `[1, 2)`.
-struct ScaledMatrix {
-    entries: DMatrix<f64>,
-    scale: f64,
+pub(super) struct ScaledMatrix {
+    pub(super) entries: DMatrix<f64>,
+    pub(super) scale: f64,
 }
 
 impl ScaledMatrix {
-    fn new(matrix: &DMatrix<f64>) -> Result<Self, EigenError> {
+    pub(super) fn new(matrix: &DMatrix<f64>) -> Result<Self, EigenError> {
         let largest = largest_entry(matrix)?;
         check_symmetry(matrix, SYMMETRY_TOLERANCE * largest)?;
         let scale = power_of_two_below(largest);

@@ -7,6 +7,9 @@ use nalgebra::{DMatrix, DVector};
 
 use super::{EigenError, symmetric_eigen};
 
+/// The steps after which [`lanczos_until`] looks for the first time.
+const FIRST_LOOK: usize = 20;
+
 /// An orthonormal basis of a Krylov space, and the matrix in that basis.
 #[derive(Clone, Debug)]
 pub struct Krylov {
@@ -34,6 +37,16 @@ pub fn lanczos(
     start: &DVector<f64>,
     steps: usize,
 ) -> Result<Krylov, EigenError> {
+    lanczos_until(apply, start, steps, &mut |_| false)
+}
+
+/// [`lanczos`] that ends where `enough` says so of the space after 20, 40, 80, … steps.
+pub(crate) fn lanczos_until(
+    apply: &mut dyn FnMut(&DVector<f64>, &mut DVector<f64>),
+    start: &DVector<f64>,
+    steps: usize,
+    enough: &mut dyn FnMut(&Krylov) -> bool,
+) -> Result<Krylov, EigenError> {
     let dimension = start.len();
     let steps = steps.min(dimension).max(1);
     let mut basis = DMatrix::zeros(dimension, steps);
@@ -42,7 +55,7 @@ pub fn lanczos(
     let mut image = DVector::zeros(dimension);
     let mut size = 0.0f64;
     let mut remainder = 0.0;
-    let mut count = 0;
+    let (mut count, mut next) = (0, FIRST_LOOK);
     while count < steps {
         basis.set_column(count, &vector);
         apply(&vector, &mut image);
@@ -59,21 +72,33 @@ pub fn lanczos(
         if count == steps || remainder <= f64::EPSILON * dimension as f64 * size {
             break;
         }
+        if count == next {
+            next *= 2;
+            let krylov = Krylov::new(&basis, &tridiagonal, count, remainder)?;
+            if enough(&krylov) {
+                return Ok(krylov);
+            }
+        }
         tridiagonal[(count, count - 1)] = remainder;
         tridiagonal[(count - 1, count)] = remainder;
         vector.copy_from(&image);
         vector /= remainder;
     }
-    let eigen = symmetric_eigen(&tridiagonal.view((0, 0), (count, count)).into_owned())?;
-    Ok(Krylov {
-        basis: basis.columns(0, count).into_owned(),
-        values: eigen.values,
-        coordinates: eigen.vectors,
-        remainder,
-    })
+    Krylov::new(&basis, &tridiagonal, count, remainder)
 }
 
 impl Krylov {
+    fn new(basis: &DMatrix<f64>, tridiagonal: &DMatrix<f64>, count: usize, remainder: f64) -> Result<Self, EigenError> {
+        let eigen = symmetric_eigen(&tridiagonal.view((0, 0), (count, count)).into_owned())?;
+        let basis = basis.columns(0, count).into_owned();
+        Ok(Self { basis, values: eigen.values, coordinates: eigen.vectors, remainder })
+    }
+
+    /// `‖A y − θ y‖` of the Ritz pair at this place.
+    pub(crate) fn residual(&self, index: usize) -> f64 {
+        self.remainder * self.coordinates[(self.values.len() - 1, index)].abs()
+    }
+
     /// The Ritz vectors of the first `count` values, `d × count`.
     ///
     /// # Panics

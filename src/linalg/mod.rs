@@ -7,6 +7,7 @@
 mod anderson;
 mod eigen;
 mod krylov;
+mod leading;
 mod order;
 mod partial;
 mod symmetric;
@@ -15,6 +16,7 @@ pub(crate) use anderson::Anderson;
 pub use eigen::{EigenError, SYMMETRY_TOLERANCE, SymmetricEigen, symmetric_eigen, symmetric_eigenvalues};
 pub(crate) use eigen::{exactly_symmetric_eigen, power_of_two_below, visit_above_diagonal};
 pub use krylov::{Krylov, lanczos};
+pub(crate) use leading::leading_eigen;
 pub(crate) use order::{sort_descending, sorted_descending};
 pub(crate) use partial::{improve_leading_pairs, weighted_gram};
 pub(crate) use symmetric::{ColumnVisitor, Stored, scatter};

@@ -133,10 +133,18 @@ impl SplitSpectrum {
 /// Finds the components above the noise edge, their true eigenvalues, and the bulk level that keeps the trace: each
 /// follows from the other two. At least one eigenvalue is left to the bulk.
 pub(crate) fn split_spectrum(observed: &DVector<f64>, law: &NoiseLaw) -> SplitSpectrum {
-    let dimension = observed.len();
-    let trace = observed.sum();
     // The middle of the spectrum belongs to the bulk, however strong the components are.
-    let mut split = SplitSpectrum { eigenvalues: vec![], bulk: law.bulk(observed[dimension / 2], dimension) };
+    split_from(observed.as_slice(), observed.len(), observed.sum(), observed[observed.len() / 2], law)
+}
+
+/// The same from the leading eigenvalues alone, fewer than d, and the trace. Components beyond them count as bulk.
+pub(crate) fn split_leading(observed: &[f64], dimension: usize, trace: f64, law: &NoiseLaw) -> SplitSpectrum {
+    let rest = (trace - observed.iter().sum::<f64>()) / (dimension - observed.len()) as f64;
+    split_from(observed, dimension, trace, rest, law)
+}
+
+fn split_from(observed: &[f64], dimension: usize, trace: f64, level: f64, law: &NoiseLaw) -> SplitSpectrum {
+    let mut split = SplitSpectrum { eigenvalues: vec![], bulk: law.bulk(level, dimension) };
     for _ in 0..ROUNDS {
         let bulk = split.bulk;
         let eigenvalues: Vec<f64> =

@@ -49,6 +49,7 @@ use super::{
 };
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
+use crate::linalg::leading_eigen;
 use crate::mechanism::HostilePull;
 use crate::noise_law::NoiseLaw;
 use crate::prediction::{PredictionError, Spectrum, predict, predict_from_estimate};
@@ -290,8 +291,7 @@ impl Question {
     }
 
     fn components(&self, source: Source<'_>, watch: &mut Watched<'_, '_>) -> Result<Answer, AnswerError> {
-        let plain =
-            || Ok(Answer::facts(source).with_plain(&principal_components(source.matrix(), self.rank)?, self.rank));
+        let plain = || self.plain(source);
         match &self.penalty {
             Some(choice) => {
                 let (choice, selection) = self.select(choice, source, watch)?;
@@ -306,12 +306,23 @@ impl Question {
         }
     }
 
+    /// Plain components. A whole decomposition of a large estimate takes long, and nothing else needs it.
+    fn plain(&self, source: Source<'_>) -> Result<Answer, AnswerError> {
+        let (matrix, facts) = (source.matrix(), Answer::facts(source));
+        if !When::Quick.decompose(matrix.nrows())
+            && let Some(found) = leading_eigen(matrix, self.rank.value()).map_err(RecoveryError::from)?
+        {
+            return Ok(facts.with_leading(found));
+        }
+        Ok(facts.with_plain(&principal_components(matrix, self.rank)?, self.rank))
+    }
+
     /// The components of a method that was chosen on reports held out.
     fn fitted(&self, fit: Fit, source: Source<'_>, watch: &mut Watched<'_, '_>) -> Result<Answer, AnswerError> {
         let (matrix, facts) = (source.matrix(), Answer::facts(source));
         let penalty = default_penalty(facts.noise_deviation, matrix.nrows(), fit.factor)?;
         match fit.method {
-            Method::Pca => Ok(facts.with_plain(&principal_components(matrix, self.rank)?, self.rank)),
+            Method::Pca => self.plain(source),
             Method::SoftThreshold => {
                 let components = principal_components(&soft_threshold(matrix, penalty), self.rank)?;
                 facts.with_thresholded(penalty, &components, matrix)
