@@ -73,6 +73,16 @@ pub(super) fn seconds(text: &str) -> core::result::Result<f64, String> {
     if value > 0.0 { Ok(value) } else { Err(format!("{value} is not a positive number of seconds")) }
 }
 
+/// Parses a rate between 0 and 1.
+pub(super) fn rate(text: &str) -> core::result::Result<f64, String> {
+    let value = number(text)?;
+    if value > 0.0 && value < 1.0 {
+        Ok(value)
+    } else {
+        Err(format!("{value} is not a rate between 0 and 1, such as 0.1"))
+    }
+}
+
 /// Several values of epsilon in one argument.
 #[derive(Clone, Debug)]
 pub(super) struct Epsilons(pub(super) Vec<Epsilon>);

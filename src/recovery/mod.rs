@@ -36,6 +36,7 @@ mod change;
 mod closed_form;
 mod denoise;
 mod fantope;
+mod feature_test;
 mod held_out;
 mod method;
 mod outcome;
@@ -72,6 +73,8 @@ pub use denoise::{Loss, denoise};
 pub use fantope::FantopeProblem;
 #[doc(hidden)]
 pub use fantope::{FantopeProjection, dual_bound, project_onto_fantope, soft_threshold};
+#[doc(hidden)]
+pub use feature_test::FeatureTest;
 #[doc(hidden)]
 pub use held_out::{Fit, HeldOut, HeldOutAnswer, Measured};
 pub use method::Method;

@@ -6,6 +6,7 @@ mod other;
 mod progress;
 mod rank;
 mod result;
+mod selection;
 mod sparse;
 mod text;
 
@@ -27,6 +28,7 @@ use self::other::OtherArguments;
 use self::progress::Progress;
 use self::rank::RankChoice;
 use self::result::descending;
+use self::selection::SelectionArguments;
 use self::sparse::SparseArguments;
 use super::error::{CliError, Result};
 use super::files;
@@ -52,6 +54,8 @@ pub(super) struct Recover {
     rank: RankChoice,
     #[command(flatten)]
     sparse: SparseArguments,
+    #[command(flatten)]
+    selection: SelectionArguments,
     /// Redraw the known noise this many times (200 or more), for an interval of the error and the stability of the
     /// support
     #[arg(long, value_name = "REPLICATES", num_args = 0..=1, default_missing_value = "200")]
@@ -117,6 +121,7 @@ impl Recover {
             }
             None => None,
         };
+        let selection = self.selection.select(&covariance, rank, &answer.feature_names)?;
         drop(progress);
         if let Some(loadings) = &loadings {
             let vectors = answer.vectors();
@@ -135,6 +140,7 @@ impl Recover {
         let result = RecoverResult {
             answer,
             rank_test,
+            selection,
             covariance: denoised,
             compared,
             other,

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::denoising::CovarianceResult;
 use super::other::OtherResult;
+use super::selection::Selection;
 use crate::writing::Target;
 
 /// An answer, and what was written of it.
@@ -15,6 +16,9 @@ pub(crate) struct RecoverResult {
     /// With `--rank auto`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rank_test: Option<RankTest>,
+    /// With `--select`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) selection: Option<Selection>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) covariance: Option<CovarianceResult>,
     #[serde(flatten)]

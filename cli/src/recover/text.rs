@@ -9,6 +9,7 @@ use ldp_pca::recovery::{
 use super::denoising::CovarianceResult;
 use super::rank::tested;
 use super::result::{RecoverResult, descending};
+use super::selection::Selection;
 use crate::hostile::hostile_text;
 use crate::output::{first, grouped, on_scale, wrote};
 
@@ -35,6 +36,7 @@ impl RecoverResult {
             text += &sparse(answer, found);
         }
         text += &thresholded(answer);
+        text += &self.selection.as_ref().map(Selection::text).unwrap_or_default();
         text += &answer.path.as_deref().map(path).unwrap_or_default();
         text += &held_out(answer);
         text += &predicted(answer);

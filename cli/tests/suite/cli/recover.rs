@@ -134,6 +134,33 @@ fn the_rank_is_that_of_the_components_that_stand_out_and_the_answer_is_as_if_it_
 }
 
 #[test]
+fn features_are_selected_at_a_rate() {
+    let folder = collected(4_000, 1);
+    let recover = |options: &str| folder.run(&format!("recover a.ldpa -t task.json --rank 1 {options}"));
+    let result = recover("--select --json").json();
+    let selection = &result["selection"];
+    assert_eq!(selection["rate"], 0.1);
+    let (p_values, adjusted) = (numbers(&selection["p_values"]), numbers(&selection["adjusted"]));
+    let names = |rate: f64| -> Vec<&Value> {
+        let names = result["feature_names"].as_array().unwrap();
+        names.iter().zip(&adjusted).filter(|(_, adjusted)| **adjusted <= rate).map(|(name, _)| name).collect()
+    };
+    assert!(
+        p_values.len() == adjusted.len() && p_values.iter().zip(&adjusted).all(|(p, adjusted)| *p <= adjusted + 1e-12)
+    );
+    assert_eq!(selection["features"].as_array().unwrap().iter().collect::<Vec<_>>(), names(0.1));
+    assert!(!names(0.1).is_empty());
+    let strict = recover("--select=0.001 --json").json();
+    let strict: Vec<&Value> = strict["selection"]["features"].as_array().unwrap().iter().collect();
+    assert_eq!(strict, names(0.001));
+    let text = recover("--select").ok().stdout;
+    let line =
+        format!("selected    {} of {} features: {}", names(0.1).len(), p_values.len(), names(0.1)[0].as_str().unwrap());
+    assert!(text.contains(&line) && text.contains("on average at most 10 % of them"), "{text}");
+    assert!(!recover("").ok().stdout.contains("selected"));
+}
+
+#[test]
 fn where_no_component_stands_out_there_is_no_answer_and_a_remedy() {
     let folder = collected(3, 1);
     let line = "recover a.ldpa -t task.json --rank auto -o c.csv";
