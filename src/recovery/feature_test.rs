@@ -1,6 +1,6 @@
 //! Features that take part in the components, at a stated false-discovery rate.
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DVector;
 use serde::Serialize;
 
 use super::{Rank, RecoveryError};
@@ -206,6 +206,7 @@ fn adjusted(p_values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use chacha20::ChaCha20Rng;
+    use nalgebra::DMatrix;
     use rand::{RngExt, SeedableRng};
     use rand_distr::StandardNormal;
 
