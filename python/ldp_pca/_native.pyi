@@ -183,7 +183,8 @@ def _plan(
 ) -> dict[str, Any]: ...
 def _recover(
     aggregate: Aggregate,
-    rank: int,
+    rank: int | None,
+    method: str,
     penalty: str | float | None,
     tolerance: float | None,
     max_iterations: int | None,
@@ -192,5 +193,6 @@ def _recover(
     baselines: bool,
     replicates: int | None,
     seed: int,
+    select: float | None,
 ) -> dict[str, Any]: ...
 def _sin_theta_squared(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> float: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -172,8 +173,8 @@ class Recovery(_Comparable):
 
     Attributes
     ----------
-    method : {'pca', 'fantope'}
-        Plain or sparse.
+    method : {'pca', 'soft-threshold', 'fantope'}
+        Plain components, those of a thresholded estimate, or those of the sparse program.
     records : int
         The number of reports.
     dimension, rank : int
@@ -215,10 +216,18 @@ class Recovery(_Comparable):
         The error to expect of plain components; None above 2,000 features.
     confidence : Confidence or None
         Where a bootstrap was asked for.
+    held_out : dict or None
+        What the components capture in reports that they were not found from, and what other methods do; None without
+        folds. Its keys are those of ``ldp-pca recover --json`` (docs/recover.md).
+    rank_test : dict or None
+        With ``rank='auto'``: ``level``, ``draws`` and the ``components`` that were tested, with their ``p_value``.
+    selection : dict or None
+        With ``select``: the ``rate``, the names of the ``features`` selected, and for every feature its p-value
+        (``p_values``) and the smallest rate at which it is selected (``adjusted``).
     unfinished : list of dict
         What was asked for and is missing, because the time limit was reached: its ``part`` (``'penalty'``: that of
-        ``'auto'`` was taken, ``'solution'``, ``'path'``, ``'baselines'``, ``'bootstrap'``), and how much of it was
-        ``done``, ``of`` how much.
+        ``'auto'`` was taken, ``'rank'``, ``'held-out'``, ``'solution'``, ``'path'``, ``'baselines'``,
+        ``'bootstrap'``), and how much of it was ``done``, ``of`` how much.
     """
 
     method: str
@@ -242,6 +251,9 @@ class Recovery(_Comparable):
     path: list[dict[str, Any]] | None
     predicted: Prediction | None
     confidence: Confidence | None
+    held_out: dict[str, Any] | None
+    rank_test: dict[str, Any] | None
+    selection: dict[str, Any] | None
     unfinished: list[dict[str, Any]]
 
     @property
@@ -268,8 +280,9 @@ def prediction_of(found: dict[str, Any] | None) -> Prediction | None:
 
 def recover(
     aggregate: Aggregate,
-    rank: int,
+    rank: int | str,
     *,
+    method: str = "auto",
     sparse: bool = False,
     penalty: str | float = "auto",
     tolerance: float | None = None,
@@ -279,6 +292,7 @@ def recover(
     baselines: bool = False,
     bootstrap: int | None = None,
     bootstrap_seed: int = 1,
+    select: float | None = None,
 ) -> Recovery:
     """Recover principal components from summed reports. Ctrl-C ends solver and bootstrap.
 
@@ -286,8 +300,11 @@ def recover(
     ----------
     aggregate : Aggregate
         The sums.
-    rank : int
-        The number of components.
+    rank : int or 'auto'
+        The number of components, or those that stand out from the noise, tested one after the other.
+    method : 'auto' or 'pca'
+        Without ``sparse``: the method that captures most in reports held out, where the task has folds (up to 2,000
+        features), or plain components.
     sparse : bool
         Recover components on few features, by the Fantope program.
     penalty : 'auto', 'cross-validated' or float
@@ -308,6 +325,8 @@ def recover(
         Draw the known noise again so many times (200 or more) for intervals of the error.
     bootstrap_seed : int
         Seed of those draws.
+    select : float, optional
+        Name the features that take part in the components, at this false-discovery rate (0.1 is usual).
 
     Returns
     -------
@@ -316,16 +335,20 @@ def recover(
     Raises
     ------
     RecoveryError
-        Without reports, for a rank or penalty that makes no sense, and for cross-validation without folds.
+        Without reports, for a rank or penalty that makes no sense, for cross-validation without folds, and where
+        ``rank='auto'`` finds no component.
     """
     given = {"penalty": None if penalty == "auto" else penalty, "tolerance": tolerance}
     given.update(max_iterations=max_iterations, path=path, baselines=baselines or None)
     unused = [name for name, value in given.items() if value is not None]
     if unused and not sparse:
         raise RecoveryError(f"{' and '.join(unused)} of plain components: ask for sparse=True, or leave it out")
+    if isinstance(rank, str) and rank != "auto":
+        raise RecoveryError(f"{rank!r} is not a rank: use a number of components, or 'auto'")
     found = _recover(
         aggregate,
-        rank,
+        None if isinstance(rank, str) else rank,
+        method,
         penalty if sparse else None,
         tolerance,
         max_iterations,
@@ -334,7 +357,11 @@ def recover(
         baselines,
         bootstrap,
         bootstrap_seed,
+        select,
     )
+    for name in ("held_out", "rank_test"):
+        if found[name] is not None:
+            found[name] = json.loads(found[name])
     found["explained_variance_ratio"] = found.pop("explained_variance")
     found["mean"] = mean_of(found["mean"])
     found["predicted"] = prediction_of(found["predicted"])

@@ -295,7 +295,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return int(self.n_jobs)
 
     def _recover(self, aggregate: Aggregate) -> Recovery:
-        return recover(aggregate, self.n_components)
+        return recover(aggregate, self.n_components, method="pca")
 
     def _recovered(self, aggregate: Aggregate) -> LocalPCA:
         features = aggregate.task.dimension

@@ -6,14 +6,15 @@ use std::time::Instant;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
-    Answer, Baselines, ComponentInterval, Confidence, PathPoint, Penalty, PenaltyChoice, Question, Rank, ScoredPenalty,
-    Solver, Source, SparseAnswer, Stop, Unfinished, When, answer,
+    Answer, Baselines, ComponentInterval, Confidence, FeatureTest, HeldOutUse, PathPoint, Penalty, PenaltyChoice,
+    Question, Rank, RankTest, ScoredPenalty, Solver, Source, SparseAnswer, Step, Stop, Unfinished, When, answer,
 };
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use nalgebra::DMatrix;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
+use serde::Serialize;
 
 use crate::aggregate::Aggregate;
 use crate::covariance::describe;
@@ -26,7 +27,8 @@ use crate::signals::Signals;
 pub(crate) fn _recover<'py>(
     py: Python<'py>,
     aggregate: &Aggregate,
-    rank: usize,
+    rank: Option<usize>,
+    method: &str,
     penalty: Option<&Bound<'py, PyAny>>,
     tolerance: Option<f64>,
     max_iterations: Option<usize>,
@@ -35,8 +37,17 @@ pub(crate) fn _recover<'py>(
     baselines: bool,
     replicates: Option<usize>,
     seed: u64,
+    select: Option<f64>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let task = aggregate.task_of().inner();
+    let held_out = match method {
+        "auto" => HeldOutUse::Choose,
+        "pca" => HeldOutUse::Measure,
+        other => return Err(RecoveryError::new_err(format!("'{other}' is not a method: use 'auto' or 'pca'"))),
+    };
+    if let Some(rate) = select.filter(|rate| !(0.0 < *rate && *rate < 1.0)) {
+        return Err(RecoveryError::new_err(format!("select={rate} is not a rate between 0 and 1, such as 0.1")));
+    }
     let defaults = Solver::default();
     let mut question = Question {
         solver: Solver {
@@ -46,35 +57,68 @@ pub(crate) fn _recover<'py>(
         },
         path,
         baselines: if baselines { When::Always } else { When::Never },
+        held_out,
         predict: true,
         bootstrap: replicates,
         bootstrap_seed: seed,
-        ..Question::new(Rank::new(rank).map_err(raised)?)
+        // One component until the test has found how many.
+        ..Question::new(Rank::new(rank.unwrap_or(1)).map_err(raised)?)
     };
     question.check(task.dimension()).map_err(raised)?;
     if let Some(seconds) = time_limit.filter(|&seconds| seconds.is_nan() || seconds <= 0.0) {
         return Err(RecoveryError::new_err(format!("{seconds} is not a positive number of seconds")));
     }
     question.penalty = penalty.map(choice).transpose()?;
-    let (covariance, answer) = py.detach(|| -> PyResult<_> {
+    let (covariance, answer, rank_test, selection) = py.detach(|| -> PyResult<_> {
         let sums = aggregate.locked().clone();
         let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
         let source = Source::Reports { aggregate: &sums, covariance: &covariance, task };
         let mut signals = Signals::new();
         let started = Instant::now();
-        let found = answer(&question, source, &mut |_| {
+        let mut watch = |_: &Step| {
             if time_limit.is_some_and(|limit| started.elapsed().as_secs_f64() > limit) {
                 return ControlFlow::Break(Stop::OutOfTime);
             }
             signals.flow().map_break(|()| Stop::Cancelled)
-        });
+        };
+        let mut unfinished = vec![];
+        let mut rank_test = None;
+        if rank.is_none() {
+            let (mut test, untested) =
+                RankTest::watched(covariance.matrix(), &covariance.noise_law(), &mut watch).map_err(raised)?;
+            question.rank = test.rank().map_err(raised)?;
+            let unconfirmed = test.confirm(&sums, &covariance, task, &mut watch).map_err(raised)?;
+            unfinished.extend(untested.or(unconfirmed));
+            rank_test = Some(test);
+        }
+        let found = answer(&question, source, &mut watch);
         signals.check()?;
-        let found = found.map_err(raised)?;
-        Ok((covariance, found))
+        let mut found = found.map_err(raised)?;
+        found.unfinished.extend(unfinished);
+        let selection = select.map(|_| FeatureTest::new(&covariance, question.rank)).transpose().map_err(raised)?;
+        Ok((covariance, found, rank_test, selection))
     })?;
     let result = describe_answer(py, &answer)?;
+    // As the command line prints them; Python reads the text.
+    result.set_item("held_out", answer.held_out.as_ref().map(document).transpose()?)?;
+    result.set_item("rank_test", rank_test.as_ref().map(document).transpose()?)?;
+    let selection = selection.as_ref().map(|test| -> PyResult<_> {
+        let selection = PyDict::new(py);
+        selection.set_item("rate", select)?;
+        let features = test.selected(select.unwrap_or_default());
+        selection.set_item("features", features.iter().map(|&at| &answer.feature_names[at]).collect::<Vec<_>>())?;
+        selection.set_item("p_values", array(py, &test.p_values))?;
+        selection.set_item("adjusted", array(py, &test.adjusted))?;
+        Ok(selection)
+    });
+    result.set_item("selection", selection.transpose()?)?;
     describe(&result, &covariance, task)?;
     Ok(result)
+}
+
+/// A part of the answer as JSON.
+fn document(part: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(part).map_err(|error| RecoveryError::new_err(error.to_string()))
 }
 
 /// `||sin Theta||_F^2` between the spans of two lists of components, one in each row.

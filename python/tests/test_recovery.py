@@ -52,8 +52,9 @@ def compare(recovery: Recovery, answer: dict[str, Any]) -> None:
 def test_plain_components_are_those_of_the_command_line(command, written, aggregate: Aggregate) -> None:
     words = ["--rank", 2, "--method", "pca", "--bootstrap", 50, "--bootstrap-seed", 3]
     answer = command("recover", *written, *words)
-    recovery = recover(aggregate, 2, bootstrap=50, bootstrap_seed=3)
+    recovery = recover(aggregate, 2, method="pca", bootstrap=50, bootstrap_seed=3)
     compare(recovery, answer)
+    assert recovery.held_out == answer["held_out"]
     assert recovery.predicted is not None
     for name in ("sin_theta_squared", "per_component", "recoverable", "uninformed", "threshold"):
         same(getattr(recovery.predicted, name), answer["predicted"][name])
@@ -65,6 +66,23 @@ def test_plain_components_are_those_of_the_command_line(command, written, aggreg
     assert recovery.gap == recovery.spectrum[1] - recovery.spectrum[2] > 0
     assert recovery.support == recovery.feature_names
     same(recovery.components @ recovery.components.T > 0.5, np.eye(2))
+
+
+def test_method_rank_and_features_are_chosen_as_by_the_command_line(command, written, aggregate: Aggregate) -> None:
+    answer = command("recover", *written, "--rank", "auto", "--select=0.2")
+    recovery = recover(aggregate, "auto", select=0.2)
+    compare(recovery, answer)
+    assert recovery.held_out == answer["held_out"]
+    assert len(recovery.held_out["answers"]) == 17
+    assert recovery.rank_test == answer["rank_test"]
+    assert recovery.selection is not None
+    for name in ("rate", "features"):
+        assert recovery.selection[name] == answer["selection"][name], name
+    for name in ("p_values", "adjusted"):
+        same(recovery.selection[name], answer["selection"][name])
+    given = recover(aggregate, recovery.rank)
+    same(given.components, recovery.components)
+    assert (given.rank_test, given.selection) == (None, None)
 
 
 @pytest.mark.parametrize("penalty", ["auto", "cv", 0.01])
@@ -99,7 +117,7 @@ def test_path_and_simpler_methods_are_those_of_the_command_line(command, written
         same(baseline.eigenvalues, theirs["eigenvalues"])
         assert (baseline.support, baseline.distance) == (theirs["support"], theirs["distance"])
         assert baseline.distance == pytest.approx(baseline.compare(recovery.components), abs=1e-12)
-    plain = recover(aggregate, 2)
+    plain = recover(aggregate, 2, method="pca")
     assert (plain.path, plain.baselines) == (None, None)
     assert recovery.baselines["pca"].compare(plain.components) < 1e-20
 
@@ -189,6 +207,9 @@ def test_what_cannot_be_recovered_is_refused(task: Task, aggregate: Aggregate) -
         (lambda: recover(empty, 1), "no reports"),
         (lambda: covariance(empty), "no reports"),
         (lambda: recover(aggregate, 0), "rank 0"),
+        (lambda: recover(aggregate, "two"), "'two' is not a rank"),
+        (lambda: recover(aggregate, 1, method="lasso"), "'lasso' is not a method"),
+        (lambda: recover(aggregate, 1, select=10.0), "select=10 is not a rate"),
         (lambda: recover(aggregate, 9), "rank 9 exceeds the dimension 8"),
         (lambda: covariance(aggregate, fold=3), "no fold 3"),
         (lambda: covariance(aggregate, denoise="lasso"), "'lasso' is not a way to denoise"),
@@ -211,12 +232,13 @@ def test_time_that_is_up_leaves_an_answer_that_says_what_is_missing(aggregate: A
     late = recover(aggregate, 2, sparse=True, penalty="cross-validated", path=4, bootstrap=40, time_limit=1e-9)
     assert late.sparse is not None
     parts = [part["part"] for part in late.unfinished if part["part"] != "solution"]
-    assert parts == ["penalty", "path", "bootstrap"]
+    assert parts == ["penalty", "held-out", "path", "bootstrap"]
     assert late.unfinished[-1] == {"part": "bootstrap", "done": 0, "of": 40}
     assert late.sparse.penalty_choice == "auto"
     assert late.path is None
     assert late.confidence is None
-    assert [part["part"] for part in recover(aggregate, 1, bootstrap=40, time_limit=1e-9).unfinished] == ["bootstrap"]
+    plain = recover(aggregate, 1, bootstrap=40, time_limit=1e-9)
+    assert [part["part"] for part in plain.unfinished] == ["held-out", "bootstrap"]
     assert recover(aggregate, 1, bootstrap=40, time_limit=1e3).unfinished == []
 
 

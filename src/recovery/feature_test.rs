@@ -329,11 +329,10 @@ mod tests {
             let schema = Schema::numeric(features).unwrap();
             let task = Task::new(schema, Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
             let record = task.bound(vec![1.0; features]).unwrap();
+            let mut rng = ChaCha20Rng::seed_from_u64(1);
+            let reports: Vec<_> = (0..reports).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
             let mut aggregate = Aggregate::empty(&task);
-            for _ in 0..reports {
-                let report = task.randomize_with_rng(&record, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
-                aggregate.accumulate(&task, &[report]).unwrap();
-            }
+            aggregate.accumulate(&task, &reports).unwrap();
             let covariance = Covariance::estimate(&aggregate, &task).unwrap();
             let test = FeatureTest::new(&covariance, rank(features)).unwrap();
             assert!(test.p_values.iter().all(|p| (0.0..=1.0).contains(p)));
