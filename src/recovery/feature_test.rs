@@ -181,7 +181,7 @@ fn chi_squared_above(value: f64, degrees: usize) -> f64 {
     }
     let half = 0.5 * value;
     // Q(a + 1, x) = Q(a, x) + x^a e^-x / Γ(a + 1), from Q(1, x) = e^-x or Q(1/2, x) = erfc(√x).
-    let (mut order, mut above) = if degrees % 2 == 0 { (0.0, 0.0) } else { (0.5, libm::erfc(half.sqrt())) };
+    let (mut order, mut above) = if degrees.is_multiple_of(2) { (0.0, 0.0) } else { (0.5, libm::erfc(half.sqrt())) };
     while 2.0 * order < degrees as f64 {
         let term = if order == 0.0 { -half } else { order * half.ln() - half - libm::lgamma(order + 1.0) };
         above += if half > 0.0 || order == 0.0 { term.exp() } else { 0.0 };

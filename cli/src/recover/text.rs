@@ -41,6 +41,7 @@ impl RecoverResult {
         text += &held_out(answer);
         text += &predicted(answer);
         text += &answer.confidence.as_ref().map(|found| confidence(answer, found)).unwrap_or_default();
+        text += &assumption(answer);
         text += &self.compared.as_ref().map(|compared| reference(answer, compared)).unwrap_or_default();
         text += &self.other.as_ref().map(|other| other.text(answer)).unwrap_or_default();
         let covariance = self.covariance.as_ref();
@@ -346,6 +347,23 @@ fn confidence(answer: &Answer, confidence: &Confidence) -> String {
         text += &format!("stability   {}\n", first(rows.iter().map(stability), SHOWN_SUPPORT));
     }
     text
+}
+
+/// What prediction and interval assume.
+fn assumption(answer: &Answer) -> String {
+    let predicted = answer.predicted.is_some() && answer.penalty().is_none();
+    let of_what = match (predicted, answer.confidence.is_some()) {
+        (false, false) => return String::new(),
+        (true, false) => "prediction",
+        (false, true) => "interval",
+        (true, true) => "prediction and interval",
+    };
+    let sparse = if answer.penalty().is_some() {
+        ", and its components are as sparse as these, as dense as plain ones, or between"
+    } else {
+        ""
+    };
+    format!("assumption  of {of_what}: the population is isotropic except for a few components{sparse}\n")
 }
 
 fn reference(answer: &Answer, ReferenceComparison { sin_theta_squared, reference }: &ReferenceComparison) -> String {

@@ -72,8 +72,8 @@ fn main() -> Result<(), Failure> {
         let mut accumulator = Accumulator::new(&task);
         for _ in 0..arguments.reports {
             let mut record = rows[rng.random_range(0..rows.len())][..dimension].to_vec();
-            for feature in correlated..dimension {
-                record[feature] = rows[rng.random_range(0..rows.len())][feature];
+            for (feature, value) in record.iter_mut().enumerate().skip(correlated) {
+                *value = rows[rng.random_range(0..rows.len())][feature];
             }
             accumulator.push(task.randomize_with_rng(&task.bound(record)?, &mut rng)?)?;
         }

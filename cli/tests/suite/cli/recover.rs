@@ -134,7 +134,7 @@ fn the_rank_is_that_of_the_components_that_stand_out_and_the_answer_is_as_if_it_
 }
 
 #[test]
-fn features_are_selected_at_a_rate() {
+fn features_are_selected_at_a_rate_and_claims_come_with_their_assumption() {
     let folder = collected(4_000, 1);
     let recover = |options: &str| folder.run(&format!("recover a.ldpa -t task.json --rank 1 {options}"));
     let result = recover("--select --json").json();
@@ -157,7 +157,16 @@ fn features_are_selected_at_a_rate() {
     let line =
         format!("selected    {} of {} features: {}", names(0.1).len(), p_values.len(), names(0.1)[0].as_str().unwrap());
     assert!(text.contains(&line) && text.contains("on average at most 10 % of them"), "{text}");
-    assert!(!recover("").ok().stdout.contains("selected"));
+    let (plain, drawn) = (recover("--method pca").ok().stdout, recover("--sparse --bootstrap 20").ok().stdout);
+    assert!(!plain.contains("selected"));
+    // Whatever is claimed about the error says what it assumes.
+    assert!(plain.contains("assumption  of prediction: the population is isotropic"), "{plain}");
+    assert!(
+        drawn.contains("assumption  of interval: the population") && drawn.contains("as dense as plain"),
+        "{drawn}"
+    );
+    let bare = recover("--sparse").ok().stdout;
+    assert!(!bare.contains("assumption"), "{bare}");
 }
 
 #[test]
