@@ -130,7 +130,7 @@ pub struct Solver {
     pub algorithm: Algorithm,
     /// Relative duality gap at which the solution counts as optimal. Default 1e-6.
     pub tolerance: f64,
-    /// Largest number of iterations, one eigendecomposition each. Default 20,000.
+    /// Largest number of iterations, one eigendecomposition each. Default 100,000.
     pub max_iterations: usize,
 }
 

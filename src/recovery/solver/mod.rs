@@ -47,13 +47,13 @@ pub struct SolverSettings {
     /// Relative duality gap at which the solution counts as optimal (see [`FantopeSolution::relative_gap`]). Default
     /// 1e-6.
     pub tolerance: f64,
-    /// The largest number of iterations, each one eigendecomposition of the working set. Default 20,000.
+    /// The largest number of iterations, each one eigendecomposition of the working set. Default 100,000.
     pub max_iterations: usize,
     /// Iterations between two certificates of the working set, each of which costs its eigenvalues. Default 10.
     pub check_every: usize,
     /// Over-relaxation of the step, in `(0, 2)`. Default 1.6.
     pub relaxation: f64,
-    /// Steps that Anderson acceleration remembers; 0 turns it off. Default 5.
+    /// Steps that Anderson acceleration remembers; 0 turns it off. Default 10.
     pub memory: usize,
     /// Probability that a bound on the eigenvalues beyond the working set is wrong
     /// ([`Certificate::Probable`](super::Certificate::Probable)), in `(0, 1)`. Default 1e-15.
@@ -71,10 +71,10 @@ impl Default for SolverSettings {
     fn default() -> Self {
         Self {
             tolerance: 1e-6,
-            max_iterations: 20_000,
+            max_iterations: 100_000,
             check_every: 10,
             relaxation: 1.6,
-            memory: 5,
+            memory: 10,
             failure: 1e-15,
             exact_dimension: 1500,
             seed: 0,
@@ -171,6 +171,7 @@ impl FantopeSolver {
             splitting,
             multipliers: Multipliers::default(),
             iterations: 0,
+            spell: SPELL,
             certificates_before: start.map_or(0, |start| start.certificates),
             best: Best::default(),
             progress,
@@ -227,6 +228,8 @@ struct Run<'a> {
     /// The start of the search for multipliers that cancel the rows beyond the working set.
     multipliers: Multipliers,
     iterations: usize,
+    /// Iterations on a working set that is not solved yet before the next certificate.
+    spell: usize,
     /// The certificates of the solution that this run starts from, which depends on their random vectors.
     certificates_before: u64,
     best: Best,
@@ -238,6 +241,10 @@ const FIRST_TOLERANCE: f64 = 1e-2;
 
 /// A working set on which an iteration costs less than a certificate of the whole problem.
 const FEW_ROWS: usize = 100;
+
+/// The first iterations on a working set before a certificate shows which rows are missing; twice as many each time
+/// that it is still not solved.
+const SPELL: usize = 200;
 
 /// The iterations without progress that count as a standstill: a minimum, and a share of those done.
 const PATIENCE: (usize, f64) = (1000, 0.5);
@@ -253,7 +260,7 @@ impl Run<'_> {
             let evidence = match self.certify(&block, ended.is_none())? {
                 Verdict::Certified(evidence) => evidence,
                 Verdict::Missing(rows) => {
-                    self.splitting = self.working.grow(&self.scaled, &self.splitting, &self.multipliers, &rows);
+                    self.grow(&rows);
                     continue;
                 }
                 Verdict::Unsolved => {
@@ -267,8 +274,7 @@ impl Run<'_> {
             match ended {
                 // A standstill on these rows says nothing about the problem while others are missing.
                 Some(SolverStatus::Stalled) if !evidence.growth.is_empty() => {
-                    self.splitting =
-                        self.working.grow(&self.scaled, &self.splitting, &self.multipliers, &evidence.growth);
+                    self.grow(&evidence.growth);
                     continue;
                 }
                 Some(status) => return Ok(status),
@@ -277,22 +283,28 @@ impl Run<'_> {
             let block_gap = self.scaled.relative_gap(block.value, block.bound);
             let expected = self.scaled.relative_gap(block.value, evidence.estimate);
             if expected > 2.0 * block_gap && !evidence.growth.is_empty() {
-                self.splitting = self.working.grow(&self.scaled, &self.splitting, &self.multipliers, &evidence.growth);
+                self.grow(&evidence.growth);
             } else if block_gap > 0.8 * self.settings.tolerance {
                 let step = if self.working.rows.len() <= FEW_ROWS { 0.0 } else { 0.1 * block_gap };
                 inner = step.max(0.8 * self.settings.tolerance);
             } else if evidence.growth.is_empty() {
                 return Ok(SolverStatus::Stalled);
             } else {
-                self.splitting = self.working.grow(&self.scaled, &self.splitting, &self.multipliers, &evidence.growth);
+                self.grow(&evidence.growth);
             }
         }
+    }
+
+    /// Adds the most important of these rows to the working set.
+    fn grow(&mut self, wanted: &[usize]) {
+        self.splitting = self.working.grow(&self.scaled, &self.splitting, &self.multipliers, wanted);
+        self.spell = SPELL;
     }
 
     /// Iterates on the working set until its own gap is at most `tolerance` or the run has to end; returns which.
     fn solve_block(&mut self, tolerance: f64) -> Result<(Option<SolverStatus>, Block), RecoveryError> {
         let mut block = Block { value: f64::NEG_INFINITY, bound: f64::INFINITY, dual: Vec::new() };
-        let (mut least_gap, mut last_progress) = (f64::INFINITY, self.iterations);
+        let (mut least_gap, mut last_progress, first) = (f64::INFINITY, self.iterations, self.iterations);
         loop {
             self.splitting.advance()?;
             self.iterations += 1;
@@ -317,6 +329,11 @@ impl Run<'_> {
             } else if exhausted {
                 return Ok((Some(SolverStatus::BudgetExhausted), block));
             } else if gap <= tolerance {
+                return Ok((None, block));
+            } else if self.iterations - first >= self.spell && !self.working.is_everything(&self.scaled) {
+                // Rows may be missing, which no further iteration here brings in.
+                self.spell *= 2;
+                self.improve(&mut block, f64::INFINITY)?;
                 return Ok((None, block));
             } else if standstill {
                 return Ok((Some(SolverStatus::Stalled), block));

@@ -24,7 +24,19 @@ pub(super) struct Part {
     pub(super) vectors: DMatrix<f64>,
     /// Positive weights of the leading eigenvectors in the projection.
     pub(super) weights: Vec<f64>,
+    /// How many eigenvectors to follow, so that those with weight are surely among them.
+    followed: usize,
+    /// Decompositions in a row that followed them, how many of those there may be, and the weights of the last one.
+    followings: usize,
+    trust: usize,
+    seen: usize,
 }
+
+/// Decompositions that follow known eigenvectors before all are computed again; it doubles as long as none was missed.
+const TRUST: usize = 10;
+
+/// The most of them.
+const MOST_TRUST: usize = 160;
 
 impl Part {
     /// The part whose coordinates begin at `start` in the vectors of the whole working set.
@@ -33,7 +45,19 @@ impl Part {
         let mut packed = vec![0.0; count * (count + 1) / 2];
         pack(&estimate, &mut packed);
         let (matrix, vectors) = (DMatrix::zeros(count, count), DMatrix::zeros(count, 0));
-        Self { rows, estimate, start, packed, matrix, vectors, weights: Vec::new() }
+        Self {
+            rows,
+            estimate,
+            start,
+            packed,
+            matrix,
+            vectors,
+            weights: Vec::new(),
+            followed: count,
+            followings: 0,
+            trust: TRUST,
+            seen: 0,
+        }
     }
 
     /// The range of its coordinates.
@@ -80,10 +104,9 @@ impl Part {
         let coordinates: Vec<f64> = sums.collect();
         unpack_lower(&coordinates, &mut self.matrix, |value| value);
         self.matrix.fill_upper_triangle_with_lower_triangle();
-        let count = self.rows.len();
-        let (wanted, known) = (self.followed(), self.vectors.ncols());
-        let eigen = if count > 64 && 6 * wanted <= count && known > self.weights.len() {
-            let guess = self.vectors.columns(0, wanted.min(known)).into_owned();
+        let wanted = self.followed;
+        let eigen = if self.rows.len() > 64 && 6 * wanted <= self.rows.len() && self.followings < self.trust {
+            let guess = self.vectors.columns(0, wanted.min(self.vectors.ncols())).into_owned();
             // A few more than wanted, so that their number can grow.
             improve_leading_pairs(&self.matrix, &guess, wanted + 4)?
         } else {
@@ -93,14 +116,31 @@ impl Part {
         Ok(eigen.values)
     }
 
-    /// How many eigenvectors to follow, so that those with weight are surely among them.
-    fn followed(&self) -> usize {
-        self.weights.len() + (self.weights.len() / 2).clamp(4, 16)
+    /// Decides how many eigenvectors to follow, from the eigenvalues of the last decomposition, the threshold that
+    /// gave the weights, and how far below it an eigenvalue may soon come to carry weight.
+    ///
+    /// Following cannot find an eigenvector that it has lost: many that tie at the threshold turn into each other. So
+    /// all are computed again from time to time, and sooner where weights were missing.
+    pub(super) fn settle(&mut self, values: &DVector<f64>, threshold: f64, reach: f64) {
+        let with_margin = |count: usize| count + (count / 2).clamp(4, 16);
+        let positive = self.weights.len();
+        if values.len() < self.rows.len() {
+            (self.followings, self.seen) = (self.followings + 1, positive);
+            self.followed = self.followed.max(with_margin(positive));
+            return;
+        }
+        if self.followings > 0 {
+            let missed = positive > self.seen + 1;
+            self.trust = if missed { TRUST } else { (2 * self.trust).min(MOST_TRUST) };
+            self.followings = 0;
+        }
+        let near = values.iter().take_while(|value| **value > threshold - reach).count();
+        self.followed = with_margin(near.max(positive));
     }
 
     /// The leading eigenvalues of a matrix whose eigenvectors are near those of the last one, from below.
     pub(super) fn leading_values(&self, matrix: &DMatrix<f64>) -> Result<DVector<f64>, RecoveryError> {
-        let wanted = self.followed().min(self.vectors.ncols()).min(self.rows.len() / 2);
+        let wanted = self.followed.min(self.vectors.ncols()).min(self.rows.len() / 2);
         if wanted == 0 {
             return Ok(symmetric_eigenvalues(matrix)?);
         }
@@ -165,5 +205,61 @@ fn unpack_lower(coordinates: &[f64], matrix: &mut DMatrix<f64>, map: impl Fn(f64
         entries[0] = map(source[0]);
         let rest = entries[1..].iter_mut().zip(&source[1..]);
         rest.for_each(|(entry, value)| *entry = map(std::f64::consts::FRAC_1_SQRT_2 * value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An eigenvector that no other leads to: the block Lanczos step from the others cannot see it.
+    #[test]
+    fn eigenvectors_that_following_cannot_find_are_found_again() {
+        const COUNT: usize = 80;
+        let mut part = Part::new((0..COUNT).collect(), DMatrix::zeros(COUNT, COUNT), 0);
+        let decompose = |part: &mut Part, last: f64, weights: usize| -> (usize, f64) {
+            let diagonal = |row: usize| if row == COUNT - 1 { last } else { 5.0 - row as f64 };
+            let half =
+                DMatrix::from_fn(COUNT, COUNT, |row, column| if row == column { 0.5 * diagonal(row) } else { 0.0 });
+            let mut y = vec![0.0; part.range().len()];
+            part.pack(&half, &mut y);
+            let values = part.decompose(&y, &vec![0.0; y.len()], 1.0).unwrap();
+            part.weights = vec![1.0; weights];
+            part.settle(&values, 4.5, 0.0);
+            (values.len(), values[0])
+        };
+        assert_eq!(decompose(&mut part, -100.0, 1), (COUNT, 5.0));
+        for _ in 0..TRUST {
+            let (known, largest) = decompose(&mut part, 10.0, 1);
+            assert!(known < COUNT && (largest - 5.0).abs() < 1e-12, "{known} {largest}");
+        }
+        // Two more weights than the last one showed: as little trust as before.
+        assert_eq!(decompose(&mut part, 10.0, 3), (COUNT, 10.0));
+        (0..TRUST).for_each(|_| assert!(decompose(&mut part, 10.0, 3).0 < COUNT));
+        // The same weights: twice the trust.
+        assert_eq!(decompose(&mut part, 10.0, 3), (COUNT, 10.0));
+        (0..2 * TRUST).for_each(|_| assert!(decompose(&mut part, 10.0, 3).0 < COUNT));
+        assert_eq!(decompose(&mut part, 10.0, 3), (COUNT, 10.0));
+    }
+
+    /// All eigenvectors within reach of the threshold are followed, whether they carry weight or not.
+    #[test]
+    fn ties_at_the_threshold_are_followed_together() {
+        const COUNT: usize = 200;
+        let mut part = Part::new((0..COUNT).collect(), DMatrix::zeros(COUNT, COUNT), 0);
+        part.weights = vec![1.0];
+        let values = DVector::from_fn(COUNT, |row, _| {
+            if row == 0 {
+                2.0
+            } else if row < 30 {
+                0.9
+            } else {
+                0.0
+            }
+        });
+        part.settle(&values, 1.0, 0.2);
+        assert_eq!(part.followed, 30 + 15);
+        part.settle(&values, 1.0, 0.05);
+        assert_eq!(part.followed, 1 + 4);
     }
 }

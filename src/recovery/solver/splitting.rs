@@ -117,21 +117,25 @@ impl Splitting {
     /// `X ← P_Fantope(Y − U + S/ρ)`: the eigenvalues of all parts share one threshold.
     fn project(&mut self) -> Result<(), RecoveryError> {
         let mut merged: Vec<(f64, usize, usize)> = Vec::new();
+        let mut spectra = Vec::with_capacity(self.parts.len());
         for (index, part) in self.parts.iter_mut().enumerate() {
             let range = part.range();
             let values = part.decompose(&self.y[range.clone()], &self.t[range], self.rho)?;
             merged.extend(values.iter().enumerate().map(|(place, value)| (*value, index, place)));
+            spectra.push(values);
         }
         let merged = sorted_descending(merged, |value| value.0);
         let values = DVector::from_iterator(merged.len(), merged.iter().map(|(value, _, _)| *value));
-        let (weights, _) = fantope_weights(&values, self.rank);
+        let (weights, threshold) = fantope_weights(&values, self.rank);
         self.parts.iter_mut().for_each(|part| part.weights.clear());
         for ((_, part, place), weight) in merged.iter().zip(weights.iter()).take_while(|(_, weight)| **weight > 0.0) {
             // Descending within a part too, so the places come in order.
             debug_assert_eq!(self.parts[*part].weights.len(), *place);
             self.parts[*part].weights.push(*weight);
         }
-        for part in &mut self.parts {
+        let reach = self.residual;
+        for (part, values) in self.parts.iter_mut().zip(&spectra) {
+            part.settle(values, threshold, reach);
             let range = part.range();
             part.project(&mut self.x[range]);
         }
@@ -195,7 +199,7 @@ impl Splitting {
         if self.iterations < self.next_adaptation {
             return;
         }
-        self.next_adaptation = self.iterations + (self.iterations / 2).max(20);
+        self.next_adaptation = self.iterations + (self.iterations / 5).max(20);
         let norm = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>().sqrt();
         let dual_size = self.t.iter().zip(&self.y).map(|(t, y)| (t - y).powi(2)).sum::<f64>().sqrt();
         let primal = self.residual() / norm(&self.y).max(norm(&self.x));

@@ -225,6 +225,38 @@ fn a_standstill_on_a_few_rows_is_not_the_end() {
     }
 }
 
+/// Noise alone, where X has one eigenvector and some thirty eigenvalues of `S − Z` tie: following a few of them lost the
+/// others, and the gap stayed at 1e-4.
+#[test]
+fn eigenvalues_that_tie_at_the_threshold_do_not_stall() {
+    let problem = problem(&random(100, 0), 1, 0.25 * 100f64.ln().sqrt());
+    let solution = solve_to(&problem, SolverSettings::default());
+    assert_certified(&problem, &solution);
+    let (_, _, gap) = recomputed(&problem, &solution);
+    assert!(gap < 1e-6, "{gap}");
+}
+
+/// A signal that noise hides: a working set on which rows are missing would take thousands of iterations.
+#[test]
+fn rows_join_before_a_slow_working_set_is_solved() {
+    let spike = 0.5 * 70f64.sqrt() * spike_in_noise(70, 20, 0.0, 0);
+    let problem = problem(&(random(70, 0) + spike), 2, 0.5 * 70f64.ln().sqrt());
+    let (mut first, mut rows, mut longest) = (0, 0, 0);
+    let mut watch = |progress: &Progress| {
+        if progress.working_set != rows {
+            (first, rows) = (progress.iterations, progress.working_set);
+        }
+        if rows < 70 {
+            longest = longest.max(progress.iterations - first);
+        }
+        ControlFlow::Continue(())
+    };
+    let solver = FantopeSolver::new(SolverSettings::default()).unwrap();
+    let solution = solver.solve_with(&problem, None, &mut watch).unwrap();
+    assert_certified(&problem, &solution);
+    assert!(longest <= 800, "{longest}");
+}
+
 /// Ties of all kinds, on more rows than are decomposed whole in every iteration.
 #[test]
 fn tied_and_repeated_rows_are_certified() {
