@@ -53,7 +53,7 @@ pub struct SolverSettings {
     pub check_every: usize,
     /// Over-relaxation of the step, in `(0, 2)`. Default 1.6.
     pub relaxation: f64,
-    /// Steps that Anderson acceleration remembers; 0 turns it off. Default 10.
+    /// Steps that Anderson acceleration remembers; 0 turns it off. Default 5.
     pub memory: usize,
     /// Probability that a bound on the eigenvalues beyond the working set is wrong
     /// ([`Certificate::Probable`](super::Certificate::Probable)), in `(0, 1)`. Default 1e-15.
@@ -74,7 +74,7 @@ impl Default for SolverSettings {
             max_iterations: 100_000,
             check_every: 10,
             relaxation: 1.6,
-            memory: 10,
+            memory: 5,
             failure: 1e-15,
             exact_dimension: 1500,
             seed: 0,

@@ -199,7 +199,7 @@ impl Splitting {
         if self.iterations < self.next_adaptation {
             return;
         }
-        self.next_adaptation = self.iterations + (self.iterations / 5).max(20);
+        self.next_adaptation = self.iterations + (self.iterations / 2).max(20);
         let norm = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>().sqrt();
         let dual_size = self.t.iter().zip(&self.y).map(|(t, y)| (t - y).powi(2)).sum::<f64>().sqrt();
         let primal = self.residual() / norm(&self.y).max(norm(&self.x));
