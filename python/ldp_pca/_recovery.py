@@ -313,7 +313,7 @@ def recover(
     tolerance : float, optional
         Relative duality gap at which the sparse solution counts as optimal, 1e-6 when not given.
     max_iterations : int, optional
-        The largest number of iterations of the sparse solver, 20,000 by default.
+        The largest number of iterations of the sparse solver, 100,000 by default.
     time_limit : float, optional
         Seconds after which the work stops. The answer is what was found until then, the gap of a sparse solution
         certified, and its ``unfinished`` says what is missing.
