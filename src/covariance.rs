@@ -1,12 +1,15 @@
 //! The covariance estimate from sums of reports, with its known noise level.
 
+use std::borrow::Cow;
+
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
 use crate::aggregate::{Aggregate, AggregateError, FoldSum};
 use crate::centring::{Centring, add_mean_square};
+use crate::family::{Reports, precision};
 use crate::mechanism::{Estimator, Mechanism, Pull};
-use crate::noise_law::NoiseLaw;
+use crate::noise_law::{NoiseLaw, WeightedLaw};
 use crate::record::Bounding;
 use crate::report::Report;
 use crate::task::Task;
@@ -50,6 +53,14 @@ pub struct Covariance {
     noise_edge: f64,
     noise_factor: f64,
     noise_law: NoiseLaw,
+    /// That of the second moments of the tasks' reports.
+    moments_law: WeightedLaw,
+}
+
+/// The sums of one task's reports, of which there are some.
+struct Part<'a> {
+    sum: Cow<'a, FoldSum>,
+    task: &'a Task,
 }
 
 /// An unbiased estimate of the mean of the bounded records, in the units of the encoded features.
@@ -111,11 +122,17 @@ impl Covariance {
     /// # Errors
     /// [`CovarianceError`] for another task or an empty aggregate.
     pub fn estimate(aggregate: &Aggregate, task: &Task) -> Result<Self, CovarianceError> {
-        let mut all = aggregate.folds()[0].clone();
-        for fold in &aggregate.folds()[1..] {
-            all.add(fold);
-        }
-        Self::of_sum(&all, aggregate, task)
+        Self::of_reports(Reports::one(aggregate, task))
+    }
+
+    /// Debiases all folds of one task or of a [family](crate::family), whose estimates are weighted by the inverse
+    /// variance of their noise.
+    ///
+    /// # Errors
+    /// [`CovarianceError`] for an aggregate of another task, or where there are no reports at all.
+    #[doc(hidden)]
+    pub fn of_reports(reports: Reports<'_>) -> Result<Self, CovarianceError> {
+        Self::of_folds(reports, |_| true)
     }
 
     /// Debiases one fold.
@@ -124,9 +141,7 @@ impl Covariance {
     /// [`CovarianceError`] for another task, a fold that does not exist, or an empty one.
     #[doc(hidden)]
     pub fn estimate_fold(aggregate: &Aggregate, task: &Task, fold: usize) -> Result<Self, CovarianceError> {
-        let folds = aggregate.folds().len();
-        let sum = aggregate.folds().get(fold).ok_or(CovarianceError::Fold { fold, folds })?;
-        Self::of_sum(sum, aggregate, task)
+        Self::of_fold(Reports::one(aggregate, task), fold)
     }
 
     /// Debiases all folds but one: the result does not depend on the reports of the fold left out.
@@ -135,26 +150,46 @@ impl Covariance {
     /// [`CovarianceError`] for another task, a fold that does not exist, or when no other fold has reports.
     #[doc(hidden)]
     pub fn estimate_without_fold(aggregate: &Aggregate, task: &Task, fold: usize) -> Result<Self, CovarianceError> {
-        let folds = aggregate.folds().len();
-        if fold >= folds {
-            return Err(CovarianceError::Fold { fold, folds });
-        }
-        Self::estimate_of_folds(aggregate, task, |index| index != fold)
+        Self::of_others(Reports::one(aggregate, task), fold)
     }
 
-    /// Debiases those folds together that `chosen` accepts.
+    /// Debiases one fold of one task or of a family.
     ///
     /// # Errors
-    /// [`CovarianceError`] for another task, or when these folds have no reports.
-    pub(crate) fn estimate_of_folds(
-        aggregate: &Aggregate,
-        task: &Task,
-        chosen: impl Fn(usize) -> bool,
-    ) -> Result<Self, CovarianceError> {
-        let mut folds = aggregate.folds().iter().enumerate().filter(|(index, _)| chosen(*index)).map(|(_, sum)| sum);
-        let mut sum = folds.next().ok_or(CovarianceError::Empty)?.clone();
-        folds.for_each(|other| sum.add(other));
-        Self::of_sum(&sum, aggregate, task)
+    /// As [`Covariance::estimate_fold`].
+    pub(crate) fn of_fold(reports: Reports<'_>, fold: usize) -> Result<Self, CovarianceError> {
+        check_fold(reports, fold)?;
+        Self::of_folds(reports, |index| index == fold)
+    }
+
+    /// Debiases all folds but one of one task or of a family.
+    ///
+    /// # Errors
+    /// As [`Covariance::estimate_without_fold`].
+    pub(crate) fn of_others(reports: Reports<'_>, fold: usize) -> Result<Self, CovarianceError> {
+        check_fold(reports, fold)?;
+        Self::of_folds(reports, |index| index != fold)
+    }
+
+    /// Debiases those folds together that `chosen` accepts. The weights of tasks are those of these folds.
+    ///
+    /// # Errors
+    /// [`CovarianceError`] for an aggregate of another task, or when these folds have no reports.
+    pub(crate) fn of_folds(reports: Reports<'_>, chosen: impl Fn(usize) -> bool) -> Result<Self, CovarianceError> {
+        let mut parts = vec![];
+        for (aggregate, task) in reports.members() {
+            if aggregate.task() != task.digest() {
+                return Err(AggregateError::OtherTask { expected: task.digest(), found: aggregate.task() }.into());
+            }
+            let folds = aggregate.folds().iter().enumerate();
+            let mut folds = folds.filter(|(index, _)| chosen(*index)).map(|(_, sum)| sum);
+            let mut sum = Cow::Borrowed(folds.next().ok_or(CovarianceError::Empty)?);
+            folds.for_each(|other| sum.to_mut().add(other));
+            if sum.records() > 0 {
+                parts.push(Part { sum, task });
+            }
+        }
+        Self::of_parts(&parts)
     }
 
     /// Debiases one report: what an aggregator reads from it alone. The mean over many reports of their
@@ -169,35 +204,47 @@ impl Covariance {
         Self::estimate(&aggregate, task)
     }
 
-    fn of_sum(sum: &FoldSum, aggregate: &Aggregate, task: &Task) -> Result<Self, CovarianceError> {
-        if aggregate.task() != task.digest() {
-            return Err(AggregateError::OtherTask { expected: task.digest(), found: aggregate.task() }.into());
+    fn of_parts(parts: &[Part<'_>]) -> Result<Self, CovarianceError> {
+        let Some(Part { task, .. }) = parts.first() else { return Err(CovarianceError::Empty) };
+        let (mechanism, bounding) = (task.mechanism(), task.bounding());
+        let precisions: Vec<f64> = parts.iter().map(|part| precision(part.sum.records(), part.task, task)).collect();
+        let total: f64 = precisions.iter().sum();
+        let mut laws = Vec::with_capacity(parts.len());
+        for (part, precision) in parts.iter().zip(precisions) {
+            let law = NoiseLaw::new(part.task.mechanism(), bounding, part.sum.records());
+            laws.push((precision / total, law.map_err(|_no_records| CovarianceError::Empty)?));
         }
-        if sum.records() == 0 {
-            return Err(CovarianceError::Empty);
-        }
+        let moments_law = WeightedLaw::new(laws);
+        let noise_law = moments_law.law().ok_or(CovarianceError::Empty)?;
         let bounded = Self {
-            matrix: task.mechanism().debias(sum.sums(), sum.records()),
+            matrix: mean_of(parts, &moments_law),
             mean: None,
-            records: sum.records(),
-            noise_deviation: task.mechanism().entry_deviation() / (sum.records() as f64).sqrt(),
-            noise_edge: task.mechanism().noise_edge(sum.records()),
+            records: parts.iter().map(|part| part.sum.records()).sum(),
+            noise_deviation: deviation_of(parts, &moments_law, Mechanism::entry_deviation),
+            noise_edge: match parts {
+                [only] => mechanism.noise_edge(only.sum.records()),
+                _ => noise_law.bulk(0.0, mechanism.state_dimension()).edge() / bounding.covariance_scale(),
+            },
             noise_factor: 1.0,
-            noise_law: NoiseLaw::new(task.mechanism(), task.bounding(), sum.records())
-                .map_err(|_no_records| CovarianceError::Empty)?,
+            noise_law,
+            moments_law,
         };
         let bounded = match task.centring() {
-            Some(centring) => bounded.centred(centring, task.mechanism()),
+            Some(centring) => {
+                let of_one =
+                    |mechanism: &Mechanism| centring.mean_factor() * mechanism.deviation_beside(centring.weight());
+                let deviation = deviation_of(parts, &bounded.moments_law, of_one);
+                bounded.centred(centring, deviation)
+            }
             None => bounded,
         };
-        Ok(bounded.in_units_of(task.bounding()))
+        Ok(bounded.in_units_of(bounding))
     }
 
     /// The covariance and the mean of x from the second moments of its augmented y (see [`crate::centring`]).
-    fn centred(self, centring: Centring, mechanism: &Mechanism) -> Self {
+    /// The noise has this `deviation` in an entry of the mean.
+    fn centred(self, centring: Centring, deviation: f64) -> Self {
         let dimension = self.matrix.nrows() - 1;
-        let deviation =
-            centring.mean_factor() * mechanism.deviation_beside(centring.weight()) / (self.records as f64).sqrt();
         let (matrix, values) = centring.centre(&self.matrix, deviation);
         let mean = Mean { values, noise_deviation: deviation };
 
@@ -214,6 +261,7 @@ impl Covariance {
             noise_factor: noise_deviation / self.noise_deviation,
             noise_law: self.noise_law.about_mean(centring, mean.without_bias().norm_squared().min(1.0)),
             mean: Some(mean),
+            moments_law: self.moments_law,
         }
     }
 
@@ -290,7 +338,17 @@ impl Covariance {
     #[must_use]
     #[doc(hidden)]
     pub fn pull(&self, task: &Task, hostile: u64) -> Pull {
-        let (bounding, bounded) = (task.bounding(), task.mechanism().pull().of(hostile, self.records));
+        self.moved(task, task.mechanism().pull().of(hostile, self.records))
+    }
+
+    /// The same for the reports of one task or of a family: the worst choice of tasks.
+    pub(crate) fn pull_of(&self, reports: Reports<'_>, hostile: u64) -> Pull {
+        self.moved(reports.task(), reports.pull(hostile))
+    }
+
+    /// What becomes of a bound on the second moments of the extended records.
+    fn moved(&self, task: &Task, bounded: Pull) -> Pull {
+        let bounding = task.bounding();
         let Some((centring, mean)) = task.centring().zip(self.mean.as_ref()) else {
             return bounded.scaled(bounding.covariance_scale());
         };
@@ -306,6 +364,42 @@ impl Covariance {
     #[doc(hidden)]
     pub fn noise_law(&self) -> NoiseLaw {
         self.noise_law
+    }
+
+    /// The laws of the tasks' estimates, which bound the variance of linear functions of the estimate; none about an
+    /// estimated mean.
+    pub(crate) fn moments_law(&self) -> Option<&WeightedLaw> {
+        self.mean.is_none().then_some(&self.moments_law)
+    }
+}
+
+fn check_fold(reports: Reports<'_>, fold: usize) -> Result<(), CovarianceError> {
+    let folds = reports.folds();
+    if fold < folds { Ok(()) } else { Err(CovarianceError::Fold { fold, folds }) }
+}
+
+/// The weighted mean of the debiased second moments.
+fn mean_of(parts: &[Part<'_>], law: &WeightedLaw) -> DMatrix<f64> {
+    let mut parts = parts.iter().zip(law.members()).map(|(Part { sum, task }, (weight, _))| {
+        let mut matrix = task.mechanism().debias(sum.sums(), sum.records());
+        if *weight != 1.0 {
+            matrix *= *weight;
+        }
+        matrix
+    });
+    let first = parts.next().unwrap_or_default();
+    parts.fold(first, |sum, part| sum + part)
+}
+
+/// The standard deviation of a number in the weighted mean that has this one in one report.
+fn deviation_of(parts: &[Part<'_>], law: &WeightedLaw, of_one: impl Fn(&Mechanism) -> f64) -> f64 {
+    let of_part = |part: &Part<'_>| of_one(part.task.mechanism()) / (part.sum.records() as f64).sqrt();
+    match parts {
+        [only] => of_part(only),
+        parts => {
+            let weighted = parts.iter().zip(law.members()).map(|(part, (weight, _))| weight * of_part(part));
+            weighted.map(|deviation| deviation * deviation).sum::<f64>().sqrt()
+        }
     }
 }
 

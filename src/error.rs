@@ -4,6 +4,7 @@ use crate::aggregate::AggregateError;
 use crate::audit::AuditError;
 use crate::centring::CentringError;
 use crate::covariance::CovarianceError;
+use crate::family::FamilyError;
 use crate::identity::NameError;
 use crate::json::JsonError;
 use crate::ledger::LedgerError;
@@ -88,6 +89,9 @@ pub enum Error {
     /// Debiasing.
     #[error(transparent)]
     Covariance(#[from] CovarianceError),
+    /// Combining the collections of several tasks.
+    #[error(transparent)]
+    Family(#[from] FamilyError),
     /// An eigendecomposition.
     #[error(transparent)]
     Eigen(#[from] EigenError),
@@ -175,6 +179,7 @@ mod tests {
             CovarianceError,
             EigenError,
             EntropyError,
+            FamilyError,
             JsonError,
             LedgerError,
             MechanismError,

@@ -113,6 +113,8 @@ pub mod covariance;
 #[doc(hidden)]
 pub mod decimal;
 pub mod error;
+#[doc(hidden)]
+pub mod family;
 mod identity;
 #[cfg(all(feature = "js", target_family = "wasm", target_os = "unknown"))]
 pub mod js;

@@ -15,6 +15,15 @@ pub(crate) struct LinearForm {
     pub(crate) energy: f64,
 }
 
+/// The variance that one report gives to a form is at most `constant + energy <M, Q^2> - square <M, Q>^2`, in the units
+/// of bounded records.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FormTerms {
+    pub(super) constant: f64,
+    pub(super) energy: f64,
+    pub(super) square: f64,
+}
+
 impl NoiseLaw {
     /// An upper bound on the variance of `<S, Q>` over collections, S being the estimate, whatever the population is.
     ///
@@ -29,10 +38,10 @@ impl NoiseLaw {
     /// (for normal candidates z = s u + w; their integers change it by less than 1 %). The population enters beyond M
     /// by `E q^2` alone, which lies between `(E q)^2` and `<M, Q^2>`, because `q^2 <= |Q u|^2`. The bound takes the end
     /// that gives more.
-    pub(crate) fn form_variance(&self, form: &LinearForm) -> f64 {
-        // Estimates of what lies in these ranges need not do so.
-        let energy = (form.energy / self.scale).clamp(0.0, 1.0);
-        let squared_mean = (form.value / self.scale).powi(2).min(energy);
+    ///
+    /// It is for the law of one task's second moments; [`WeightedLaw`](super::WeightedLaw) has that of a mean.
+    pub(super) fn form_variance(&self, form: &LinearForm) -> f64 {
+        let (energy, squared_mean) = self.known_of(form);
         let of_one = match self.perturbation {
             Perturbation::Additive { diagonal, off_diagonal } => {
                 let entry = (diagonal * diagonal).max(2.0 * off_diagonal * off_diagonal);
@@ -45,6 +54,32 @@ impl NoiseLaw {
             }
         };
         self.scale * self.scale * of_one / self.records as f64
+    }
+
+    /// `<M, Q^2>` and `<M, Q>^2` in the units of bounded records. Estimates of what lies in these ranges need not do
+    /// so.
+    pub(super) fn known_of(&self, form: &LinearForm) -> (f64, f64) {
+        let energy = (form.energy / self.scale).clamp(0.0, 1.0);
+        (energy, (form.value / self.scale).powi(2).min(energy))
+    }
+
+    /// The same bound for one report, as a function of what is known of M.
+    pub(super) fn form_terms(&self, form: &LinearForm) -> FormTerms {
+        match self.perturbation {
+            Perturbation::Additive { diagonal, off_diagonal } => {
+                let entry = (diagonal * diagonal).max(2.0 * off_diagonal * off_diagonal);
+                FormTerms { constant: entry * form.squared_norm, energy: 1.0, square: 1.0 }
+            }
+            Perturbation::Directions { gain, fourth_moment, .. } => {
+                let squared_gain = gain * gain;
+                let excess = fourth_moment - 3.0 - 6.0 * gain;
+                FormTerms {
+                    constant: 2.0 * form.squared_norm / squared_gain,
+                    energy: (4.0 * gain + excess.max(0.0)) / squared_gain,
+                    square: 1.0 - excess.min(0.0) / squared_gain,
+                }
+            }
+        }
     }
 }
 

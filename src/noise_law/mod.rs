@@ -63,12 +63,14 @@ mod chain;
 mod form;
 mod largest;
 mod spiked;
+mod weighted;
 
 pub use bulk::NoiseBulk;
 pub(crate) use form::LinearForm;
 pub use spiked::SpikedCovariance;
 
 pub(crate) use self::centred::Along;
+pub(crate) use self::weighted::WeightedLaw;
 
 use nalgebra::DMatrix;
 use rand::{Rng, RngExt};

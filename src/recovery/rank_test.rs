@@ -10,11 +10,10 @@ use serde::Serialize;
 use super::answer::DECOMPOSED;
 use super::held_out::gains;
 use super::{AnswerError, Measured, Part, Rank, RecoveryError, Step, Unfinished, Watch};
-use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
+use crate::family::Reports;
 use crate::linalg::symmetric_eigenvalues;
 use crate::noise_law::NoiseLaw;
-use crate::task::Task;
 
 /// A component stands out where its p-value is below this.
 const LEVEL: f64 = 0.05;
@@ -159,9 +158,8 @@ impl RankTest {
     #[doc(hidden)]
     pub fn confirm(
         &mut self,
-        aggregate: &Aggregate,
+        reports: Reports<'_>,
         covariance: &Covariance,
-        task: &Task,
         watch: &mut Watch<'_>,
     ) -> Result<Option<Unfinished>, AnswerError> {
         let Ok(count) = Rank::new(self.components.len()) else { return Ok(None) };
@@ -169,7 +167,7 @@ impl RankTest {
             return Ok(None);
         }
         let (mut begun, mut stopped) = (0, false);
-        let measured = gains(aggregate, covariance, task, count, &mut || {
+        let measured = gains(reports, covariance, count, &mut || {
             stopped = watch(&Step::Beginning(Part::Rank)).is_break();
             if stopped {
                 return ControlFlow::Break(());
@@ -180,7 +178,7 @@ impl RankTest {
         for (component, gained) in self.components.iter_mut().zip(measured.into_iter().flatten()) {
             component.gained = Some(gained);
         }
-        let of = Some(aggregate.folds().len() as u64);
+        let of = Some(reports.folds() as u64);
         Ok(stopped.then_some(Unfinished { part: Part::Rank, done: begun, of }))
     }
 }
@@ -270,7 +268,8 @@ mod tests {
         let mut test = RankTest::new(covariance.matrix(), &covariance.noise_law()).unwrap();
         assert_eq!(test.rank().unwrap().value(), 1);
         let mut stopped = test.clone();
-        let missing = test.confirm(&aggregate, &covariance, &task, &mut |_| ControlFlow::Continue(())).unwrap();
+        let missing =
+            test.confirm(Reports::one(&aggregate, &task), &covariance, &mut |_| ControlFlow::Continue(())).unwrap();
         assert_eq!(missing, None);
         let gained = test.components[0].gained.unwrap();
         let question = Question { held_out: HeldOutUse::Measure, ..Question::new(Rank::new(1).unwrap()) };
@@ -282,7 +281,8 @@ mod tests {
         let second = test.components[1].gained.unwrap().interval;
         assert!(second.lower < test.components[1].rest && test.components[1].rest < second.upper);
 
-        let missing = stopped.confirm(&aggregate, &covariance, &task, &mut |_| ControlFlow::Break(Stop::OutOfTime));
+        let missing =
+            stopped.confirm(Reports::one(&aggregate, &task), &covariance, &mut |_| ControlFlow::Break(Stop::OutOfTime));
         assert_eq!(missing.unwrap(), Some(Unfinished { part: Part::Rank, done: 0, of: Some(3) }));
         assert_eq!(stopped.components[0].gained, None);
     }

@@ -1,6 +1,8 @@
 //! The `recover` command: components from summed reports.
 
+mod collections;
 mod denoising;
+mod family;
 mod loadings;
 mod other;
 mod progress;
@@ -14,14 +16,15 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
+use ldp_pca::family::Reports;
 use ldp_pca::recovery::{
     Answer, Part, Question, Rank, Reference, Source, Unfinished, When, answer, principal_components,
 };
 use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::task::Task;
 
+use self::collections::Collections;
 use self::denoising::CovarianceArguments;
 use self::loadings::LoadingsFile;
 use self::other::OtherArguments;
@@ -31,7 +34,6 @@ use self::result::descending;
 use self::selection::SelectionArguments;
 use self::sparse::SparseArguments;
 use super::error::{CliError, Result};
-use super::files;
 use super::hostile::HostileArguments;
 use super::output::Format;
 use super::plot::{self, Figure};
@@ -44,11 +46,12 @@ pub(super) use self::text::what_about;
 /// Recover principal components from summed reports.
 #[derive(Args)]
 pub(super) struct Recover {
-    /// The aggregate
-    aggregate: PathBuf,
-    /// The task file
-    #[arg(short, long)]
-    task: PathBuf,
+    /// The aggregate; of a task family, one for each task, in any order
+    #[arg(required = true)]
+    aggregate: Vec<PathBuf>,
+    /// The task file; of a family of tasks that differ in epsilon, each one (--task A --task B)
+    #[arg(short, long, required = true)]
+    task: Vec<PathBuf>,
     /// Number of components, k, or auto: those that stand out from the noise, tested one after the other
     #[arg(long, value_name = "auto|RANK", value_parser = RankChoice::parse)]
     rank: RankChoice,
@@ -90,20 +93,23 @@ impl Recover {
         let loadings = self.output.as_ref().map(LoadingsFile::new).transpose()?;
         let covariance_file = self.covariance.file()?;
         plot::check(self.plot.as_deref())?;
-        let task = files::task(&self.task)?;
+        let tasks = collections::tasks(&self.task)?;
         if let RankChoice::Given(rank) = self.rank {
-            rank.check(task.dimension()).map_err(CliError::usage)?;
+            rank.check(tasks[0].dimension()).map_err(CliError::usage)?;
         }
-        let aggregate = files::aggregate(&self.aggregate, &task)?;
-        let covariance = Covariance::estimate(&aggregate, &task)?;
-        let other = self.other.read((&aggregate, &task))?;
+        let collections = Collections::read(tasks, &self.task, &self.aggregate)?;
+        let members = collections.members();
+        let reports = Reports::family(&members).map_err(CliError::failed)?;
+        let covariance = Covariance::of_reports(reports)?;
+        let (first, task) = (members[0], reports.task());
+        let other = self.other.read(&members)?;
         let mut progress = Progress::new(self.sparse.solver, started);
         let (rank, rank_test, unconfirmed) =
-            self.rank.choose(&aggregate, &covariance, &task, &mut |step| progress.watch(step))?;
-        let mut answer = self.answer(rank, &aggregate, &covariance, &task, &mut progress)?;
+            self.rank.choose(reports, &covariance, &mut |step| progress.watch(step))?;
+        let mut answer = self.answer(rank, reports, &covariance, &mut progress)?;
         answer.unfinished.extend(unconfirmed);
         let compared = match &self.reference {
-            Some(path) => match self.reference(path, &task, &progress)? {
+            Some(path) => match self.reference(path, task, &progress)? {
                 Read::Whole(reference) => Some(answer.compare(&reference)?),
                 Read::Until(done) => {
                     answer.unfinished.push(Unfinished { part: Part::Reference, done, of: None });
@@ -115,7 +121,7 @@ impl Recover {
         let other = match other {
             Some(other) => {
                 let draws = (self.bootstrap.unwrap_or(other::REPLICATES), self.bootstrap_seed);
-                let result = other.compare((&aggregate, &task), rank, draws, &mut progress)?;
+                let result = other.compare(first, rank, draws, &mut progress)?;
                 answer.unfinished.extend(result.unfinished());
                 Some(result)
             }
@@ -155,9 +161,8 @@ impl Recover {
     fn answer(
         &self,
         rank: Rank,
-        aggregate: &Aggregate,
+        reports: Reports<'_>,
         covariance: &Covariance,
-        task: &Task,
         progress: &mut Progress,
     ) -> Result<Answer> {
         let SparseArguments { method, sparse, penalty, path, solver } = &self.sparse;
@@ -173,7 +178,7 @@ impl Recover {
             hostile: Some(self.hostile.reports),
             ..Question::new(rank)
         };
-        Ok(answer(&question, Source::Reports { aggregate, covariance, task }, &mut |step| progress.watch(step))?)
+        Ok(answer(&question, Source::Family { reports, covariance }, &mut |step| progress.watch(step))?)
     }
 
     fn reference(&self, path: &Path, task: &Task, progress: &Progress) -> Result<Read> {

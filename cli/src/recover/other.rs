@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use chacha20::ChaCha12Rng;
 use clap::Args;
 use ldp_pca::aggregate::Aggregate;
+use ldp_pca::family::Collection;
 use ldp_pca::recovery::{Answer, Change, ChangeError, Measured, Part, Rank, Unfinished, change, check_change};
 use ldp_pca::task::Task;
 use rand::SeedableRng;
@@ -55,8 +56,13 @@ pub(crate) struct OtherResult {
 
 impl OtherArguments {
     /// Reads the other collection, and refuses one that cannot be compared with the first.
-    pub(super) fn read(&self, first: (&Aggregate, &Task)) -> Result<Option<Other>> {
+    pub(super) fn read(&self, members: &[Collection<'_>]) -> Result<Option<Other>> {
         let Some(path) = self.other.clone() else { return Ok(None) };
+        let &[first] = members else {
+            let problem =
+                "--other compares two collections of one task each: give one aggregate and its task, or leave it out";
+            return Err(CliError::usage(problem));
+        };
         let task_path = self.other_task.clone();
         let task = task_path.as_ref().map_or_else(|| Ok(first.1.clone()), |path| files::task(path))?;
         let aggregate = files::aggregate_with(&path, &task, "--other-task")?;

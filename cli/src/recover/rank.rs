@@ -2,10 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
+use ldp_pca::family::Reports;
 use ldp_pca::recovery::{Rank, RankTest, Step, Stop, TestedComponent, Unfinished};
-use ldp_pca::task::Task;
 
 use crate::error::Result;
 use crate::parameters;
@@ -40,9 +39,8 @@ impl RankChoice {
     /// The rank, the test that found it, and what time did not suffice for.
     pub(super) fn choose(
         self,
-        aggregate: &Aggregate,
+        reports: Reports<'_>,
         covariance: &Covariance,
-        task: &Task,
         watch: &mut dyn FnMut(&Step) -> ControlFlow<Stop>,
     ) -> Result<(Rank, Option<RankTest>, Option<Unfinished>)> {
         if let Self::Given(rank) = self {
@@ -50,7 +48,7 @@ impl RankChoice {
         }
         let (mut test, untested) = RankTest::watched(covariance.matrix(), &covariance.noise_law(), watch)?;
         let rank = test.rank()?;
-        let unconfirmed = test.confirm(aggregate, covariance, task, watch)?;
+        let unconfirmed = test.confirm(reports, covariance, watch)?;
         Ok((rank, Some(test), untested.or(unconfirmed)))
     }
 }

@@ -7,6 +7,7 @@ use ldp_pca::recovery::{
 };
 
 use super::denoising::CovarianceResult;
+use super::family::family;
 use super::rank::tested;
 use super::result::{RecoverResult, descending};
 use super::selection::Selection;
@@ -62,7 +63,8 @@ fn components(answer: &Answer) -> String {
         grouped(answer.records),
         answer.method.name(),
         answer.noise_deviation
-    ) + &about(answer);
+    ) + &family(answer)
+        + &about(answer);
     for (index, component) in answer.components.iter().enumerate() {
         text += &format!(
             "  {}. {}:  {}\n",

@@ -12,6 +12,7 @@ use super::super::{
 };
 use super::{AnswerError, Source};
 use crate::covariance::{Covariance, Mean};
+use crate::family::FamilyMember;
 use crate::linalg::{SymmetricEigen, symmetric_eigen};
 use crate::mechanism::HostilePull;
 use crate::noise_law::{LinearForm, NoiseLaw};
@@ -34,6 +35,10 @@ pub struct Answer {
     pub centred: Option<bool>,
     /// The number of reports; 0 for a bare matrix.
     pub records: u64,
+    /// The part of each task, of a task family.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[doc(hidden)]
+    pub family: Option<Vec<FamilyMember>>,
     /// The number of features, d.
     pub dimension: usize,
     /// The number of components, k.
@@ -358,10 +363,15 @@ impl Answer {
     pub(super) fn facts(source: Source<'_>) -> Self {
         let matrix = source.matrix();
         let bare = Self { dimension: matrix.nrows(), total_variance: Some(matrix.trace()), ..Self::default() };
-        let Source::Reports { covariance, task, .. } = source else { return bare };
+        let Some((reports, covariance)) = source.reports() else { return bare };
+        let (task, trace) = (reports.task(), matrix.trace());
+        let form = LinearForm { squared_norm: matrix.nrows() as f64, value: trace, energy: trace };
         Self {
             centred: Some(covariance.mean().is_some()),
             records: covariance.records(),
+            family: reports.parts(),
+            // The bound is about second moments, without a mean subtracted.
+            total_variance_error: covariance.moments_law().map(|law| law.form_variance(&form).max(0.0).sqrt()),
             feature_names: task.schema().feature_names(),
             noise_deviation: covariance.noise_deviation(),
             noise_edge: covariance.noise_edge(),
@@ -421,15 +431,8 @@ impl Answer {
                 self.eigenvalues.iter().enumerate().map(above).collect()
             }
         };
-        let form = LinearForm { squared_norm: dimension as f64, value: trace, energy: trace };
         let held: Vec<f64> = variances.iter().map(|variance| variance.unwrap_or(0.0)).collect();
-        Self {
-            explained_variance: shares(&held, self.total_variance),
-            // The bound is about second moments, without a mean subtracted.
-            total_variance_error: (self.centred != Some(true)).then(|| law.form_variance(&form).max(0.0).sqrt()),
-            variances: Some(variances),
-            ..self
-        }
+        Self { explained_variance: shares(&held, self.total_variance), variances: Some(variances), ..self }
     }
 
     /// The number of features that take part; none for plain components.

@@ -49,6 +49,7 @@ use super::{
 };
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
+use crate::family::Reports;
 use crate::linalg::leading_eigen;
 use crate::mechanism::HostilePull;
 use crate::noise_law::NoiseLaw;
@@ -158,6 +159,13 @@ pub enum Source<'a> {
         /// The task they were collected for.
         task: &'a Task,
     },
+    /// The reports of a [task family](crate::family).
+    Family {
+        /// The sums of each task.
+        reports: Reports<'a>,
+        /// The estimate of all of them.
+        covariance: &'a Covariance,
+    },
     /// A symmetric matrix as it is: nothing is known about its noise.
     Matrix(&'a DMatrix<f64>),
 }
@@ -190,10 +198,10 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
             answer.add_baselines(matrix)?;
         }
     }
-    if let Source::Reports { covariance, task, .. } = source {
+    if let Some((reports, covariance)) = source.reports() {
         answer.hostile = question
             .hostile
-            .map(|hostile| HostilePull::new(hostile, answer.records, |count| covariance.pull(task, count)));
+            .map(|hostile| HostilePull::new(hostile, answer.records, |count| covariance.pull_of(reports, count)));
         if question.predict && law.is_some() && When::Quick.decompose(matrix.nrows()) {
             answer.predicted = Some(predict_from_estimate(covariance, question.rank)?);
         }
@@ -234,9 +242,9 @@ impl Decomposition {
     /// As [`principal_components`] and [`Spectrum::of_estimate`].
     pub fn new(source: Source<'_>) -> Result<Self, AnswerError> {
         let components = principal_components(source.matrix(), Rank::new(source.matrix().nrows())?)?;
-        let law = match (source, source.law()) {
-            (Source::Reports { covariance, .. }, Some(law)) => Some((Spectrum::of_estimate(covariance)?, law)),
-            _ => None,
+        let law = match source.reports() {
+            Some((_, covariance)) => Some((Spectrum::of_estimate(covariance)?, covariance.noise_law())),
+            None => None,
         };
         Ok(Self { facts: Answer::facts(source), components, mean: source.mean(), law })
     }
@@ -375,17 +383,17 @@ impl Question {
         source: Source<'_>,
         watch: &mut Watched<'_, '_>,
     ) -> Result<Option<HeldOut>, AnswerError> {
-        let Source::Reports { aggregate, covariance, task } = source else { return Ok(None) };
+        let Some((reports, covariance)) = source.reports() else { return Ok(None) };
         // With one feature there is one answer, and no penalty has a unit.
         if !(2..=DECOMPOSED).contains(&covariance.matrix().nrows()) {
             return Ok(None);
         }
-        let problems = HeldOut::problems(aggregate, fits);
+        let problems = HeldOut::problems(reports, fits);
         if !watch.begin(Part::HeldOut, problems) {
             return Ok(None);
         }
         let settings = SolverSettings { max_iterations: MOST_ITERATIONS, ..self.solver.settings().for_sequence() };
-        let measured = HeldOut::measure(aggregate, covariance, task, self.rank, fits, &settings, &mut |state| {
+        let measured = HeldOut::measure(reports, covariance, self.rank, fits, &settings, &mut |state| {
             watch.step(&Step::Validating(*state))
         });
         match measured {
@@ -404,13 +412,13 @@ impl Question {
         source: Source<'_>,
         watch: &mut Watched<'_, '_>,
     ) -> Result<(&'static str, PenaltySelection), AnswerError> {
-        let selection = match (source, choice) {
+        let selection = match (source.reports(), choice) {
             (_, &PenaltyChoice::Value(penalty)) => PenaltySelection { penalty, cross_validation: None },
-            (Source::Matrix(_), _) => return Err(AnswerError::UnknownNoise),
-            (Source::Reports { aggregate, covariance, task }, _) => {
+            (None, _) => return Err(AnswerError::UnknownNoise),
+            (Some((reports, covariance)), _) => {
                 let settings = self.solver.settings().for_sequence();
                 let select = |choice: &PenaltyChoice, watch: &mut Watched<'_, '_>| {
-                    choice.select(covariance, aggregate, task, self.rank, &settings, &mut |state| {
+                    choice.select_for(covariance, reports, self.rank, &settings, &mut |state| {
                         watch.step(&Step::Validating(*state))
                     })
                 };
@@ -434,7 +442,7 @@ impl Question {
         source: Source<'_>,
         watch: &mut Watched<'_, '_>,
     ) -> Result<Option<Vec<PathPoint>>, AnswerError> {
-        let Source::Reports { covariance, .. } = source else { return Err(AnswerError::UnknownNoise) };
+        let Some((_, covariance)) = source.reports() else { return Err(AnswerError::UnknownNoise) };
         let matrix = covariance.matrix();
         let penalties = PenaltyPath::default_penalties(matrix, covariance.noise_deviation(), points)?;
         if !watch.begin(Part::Path, penalties.len()) {
@@ -569,27 +577,29 @@ impl<'a> Source<'a> {
     #[must_use]
     pub fn matrix(self) -> &'a DMatrix<f64> {
         match self {
-            Self::Reports { covariance, .. } => covariance.matrix(),
+            Self::Reports { covariance, .. } | Self::Family { covariance, .. } => covariance.matrix(),
             Self::Matrix(matrix) => matrix,
+        }
+    }
+
+    /// The reports and their estimate; none of a bare matrix.
+    pub(super) fn reports(self) -> Option<(Reports<'a>, &'a Covariance)> {
+        match self {
+            Self::Reports { aggregate, covariance, task } => Some((Reports::one(aggregate, task), covariance)),
+            Self::Family { reports, covariance } => Some((reports, covariance)),
+            Self::Matrix(_) => None,
         }
     }
 
     /// The law of the estimate's scatter about the truth, where that is known.
     fn law(self) -> Option<NoiseLaw> {
-        match self {
-            Self::Reports { covariance, .. } => Some(covariance.noise_law()),
-            Self::Matrix(_) => None,
-        }
+        self.reports().map(|(_, covariance)| covariance.noise_law())
     }
 
     /// The estimated mean, of a task with centring; otherwise empty.
     fn mean(self) -> Vec<f64> {
-        match self {
-            Self::Reports { covariance, .. } => {
-                covariance.mean().map_or(vec![], |mean| mean.without_bias().as_slice().to_vec())
-            }
-            Self::Matrix(_) => vec![],
-        }
+        let mean = self.reports().and_then(|(_, covariance)| covariance.mean());
+        mean.map_or(vec![], |mean| mean.without_bias().as_slice().to_vec())
     }
 }
 

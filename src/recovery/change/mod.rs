@@ -39,10 +39,11 @@ use rand::Rng;
 use serde::Serialize;
 
 use super::bootstrap::{FEWEST_REPLICATES, Model, quantile};
-use super::held_out::{LEVEL, Measured, Projection, second_moments_law};
+use super::held_out::{LEVEL, Measured, Projection};
 use super::{BootstrapError, BootstrapProgress, Rank, RecoveryError, principal_components};
 use crate::aggregate::{Aggregate, AggregateError};
 use crate::covariance::{Covariance, CovarianceError, Mean};
+use crate::family::Reports;
 use crate::noise_law::{LinearForm, NoiseError, SpikedCovariance};
 use crate::record::Bounding;
 use crate::schema::{ColumnKind, Schema};
@@ -229,8 +230,8 @@ impl<'a> Pair<'a> {
             let of_folds = |chosen: &dyn Fn(usize) -> bool| -> Result<[Covariance; 2], CovarianceError> {
                 let [(ours, our_task), (theirs, their_task)] = self.collections;
                 Ok([
-                    Covariance::estimate_of_folds(ours, our_task, chosen)?,
-                    Covariance::estimate_of_folds(theirs, their_task, chosen)?,
+                    Covariance::of_folds(Reports::one(ours, our_task), chosen)?,
+                    Covariance::of_folds(Reports::one(theirs, their_task), chosen)?,
                 ])
             };
             let training = of_folds(&|fold| fold % groups != group)?;
@@ -245,7 +246,7 @@ impl<'a> Pair<'a> {
         }
         let difference = |forms: [Vec<LinearForm>; 2], shared: f64, factor: f64| {
             let [ours, theirs] = [0, 1].map(|index| self.mean(&forms[index], &shares, index, shared));
-            ours.less(theirs, factor, second_moments_law(&self.estimates[0]).as_ref(), groups)
+            ours.less(theirs, factor, self.estimates[0].moments_law(), groups)
         };
         let (captured, own) = (difference(captured, 1.0, 1.0), difference(own, 2.0, 0.5));
         Ok(Some(HeldOutChange { folds: groups, level: LEVEL, captured, own }))
@@ -257,8 +258,7 @@ impl<'a> Pair<'a> {
         let weights: Vec<f64> = shares[0].iter().zip(&shares[1]).map(|(ours, theirs)| 0.5 * (ours + theirs)).collect();
         // A weight that is not the share costs variance.
         let cost: f64 = weights.iter().zip(&shares[index]).map(|(weight, share)| weight * weight / share).sum();
-        let law = second_moments_law(&self.estimates[index]);
-        Measured::of(forms, &weights, law.as_ref(), shared * cost)
+        Measured::of(forms, &weights, self.estimates[index].moments_law(), shared * cost)
     }
 }
 

@@ -7,9 +7,10 @@
 //! reports, is the *captured variance* of a method. The difference between two methods is known far better than either,
 //! because the noise of a fold moves both.
 //!
-//! The error of such a mean follows from the mechanism: [`NoiseLaw::form_variance`] bounds the variance of every
-//! report's term for all populations. A covariance about an estimated mean has no such law here; there the scatter of
-//! the folds takes its place, with Student's quantile for so many folds.
+//! The error of such a mean follows from the mechanism: [`WeightedLaw::form_variance`] bounds the variance of every
+//! report's term for all populations. In a task family the folds are weighted by the inverse variance of their noise.
+//! A covariance about an estimated mean has no such law here; there the scatter of the folds takes its place, with
+//! Student's quantile for so many folds.
 //!
 //! The folds do not err independently, because V_f depends on the other folds. With N_f the error of S_f, the error in
 //! fold f is `<N_f, Q_f>`, and Q_f (a projector, or a difference of two) is a constant and what the errors N_g of the
@@ -41,10 +42,9 @@ use super::{
     CROSS_VALIDATION_FACTORS, Interval, Method, PenaltyError, Rank, SequenceProgress, SolverSettings,
     principal_components,
 };
-use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
-use crate::noise_law::{LinearForm, NoiseLaw};
-use crate::task::Task;
+use crate::family::Reports;
+use crate::noise_law::{LinearForm, WeightedLaw};
 
 /// The coverage of the intervals, and the normal quantile that belongs to it.
 pub(super) const LEVEL: f64 = 0.95;
@@ -108,8 +108,8 @@ impl HeldOut {
     }
 
     /// The number of problems that [`HeldOut::measure`] solves: one for each fold, and one for each half of them.
-    pub(super) fn problems(aggregate: &Aggregate, fits: &[Fit]) -> usize {
-        (aggregate.folds().len() + 2) * fits.len()
+    pub(super) fn problems(reports: Reports<'_>, fits: &[Fit]) -> usize {
+        (reports.folds() + 2) * fits.len()
     }
 
     /// Measures these fits, of which the first is [`Fit::PLAIN`], and chooses none. Nothing for an aggregate without
@@ -118,23 +118,22 @@ impl HeldOut {
     /// # Errors
     /// As [`cross_validate`](super::cross_validate).
     pub(super) fn measure(
-        aggregate: &Aggregate,
+        reports: Reports<'_>,
         covariance: &Covariance,
-        task: &Task,
         rank: Rank,
         fits: &[Fit],
         settings: &SolverSettings,
         progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
     ) -> Result<Option<Self>, PenaltyError> {
-        if !can_hold_out(aggregate) {
+        if !can_hold_out(reports) {
             return Ok(None);
         }
-        let folds = aggregate.folds().len();
-        let mut sequence = Sequence { settings, progress, solved: 0, total: Self::problems(aggregate, fits) };
-        let scores = score(aggregate, task, rank, fits, &mut sequence)?;
-        let overlaps = overlaps(aggregate, task, rank, fits, &mut sequence)?;
-        let (shares, law) = (shares(aggregate), second_moments_law(covariance));
-        let measured = |forms: &[LinearForm], shared: f64| Measured::of(forms, &shares, law.as_ref(), shared);
+        let folds = reports.folds();
+        let mut sequence = Sequence { settings, progress, solved: 0, total: Self::problems(reports, fits) };
+        let scores = score(reports, rank, fits, &mut sequence)?;
+        let overlaps = overlaps(reports, rank, fits, &mut sequence)?;
+        let (shares, law) = (reports.shares_of_folds(), covariance.moments_law());
+        let measured = |forms: &[LinearForm], shared: f64| Measured::of(forms, &shares, law, shared);
         let answers = scores.iter().zip(overlaps).enumerate().map(|(index, (score, overlap))| HeldOutAnswer {
             fit: score.fit,
             chosen: false,
@@ -166,8 +165,8 @@ impl HeldOut {
 }
 
 impl Measured {
-    /// The mean over folds with these shares of the reports. Its variance is `shared` times that of independent folds.
-    pub(super) fn of(forms: &[LinearForm], shares: &[f64], law: Option<&NoiseLaw>, shared: f64) -> Self {
+    /// The mean over folds with these weights. Its variance is `shared` times that of independent folds.
+    pub(super) fn of(forms: &[LinearForm], shares: &[f64], law: Option<&WeightedLaw>, shared: f64) -> Self {
         let mean =
             |part: fn(&LinearForm) -> f64| forms.iter().zip(shares).map(|(form, share)| share * part(form)).sum();
         let pooled = LinearForm {
@@ -188,14 +187,14 @@ impl Measured {
     }
 
     /// `factor` times the difference from another estimate over as many folds, with an error of its own.
-    pub(super) fn less(self, other: Self, factor: f64, law: Option<&NoiseLaw>, folds: usize) -> Self {
+    pub(super) fn less(self, other: Self, factor: f64, law: Option<&WeightedLaw>, folds: usize) -> Self {
         let standard_error = self.standard_error.hypot(other.standard_error);
         Self::new(factor * (self.value - other.value), factor * standard_error, quantile_of(law, folds))
     }
 }
 
 /// That of an interval: an error that is estimated from a few folds, without the law of the noise, is itself uncertain.
-fn quantile_of(law: Option<&NoiseLaw>, folds: usize) -> f64 {
+fn quantile_of(law: Option<&WeightedLaw>, folds: usize) -> f64 {
     law.map_or_else(|| student_quantile(folds - 1), |_| QUANTILE)
 }
 
@@ -223,22 +222,21 @@ fn student_quantile(degrees: usize) -> f64 {
 ///
 /// The difference between the projectors on j and on j - 1 components is the one on the last of them.
 pub(super) fn gains(
-    aggregate: &Aggregate,
+    reports: Reports<'_>,
     covariance: &Covariance,
-    task: &Task,
     count: Rank,
     step: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> Result<Option<Vec<Measured>>, PenaltyError> {
-    if !can_hold_out(aggregate) {
+    if !can_hold_out(reports) {
         return Ok(None);
     }
     let mut forms = vec![vec![]; count.value()];
-    for fold in 0..aggregate.folds().len() {
+    for fold in 0..reports.folds() {
         if step().is_break() {
             return Ok(None);
         }
-        let training = Covariance::estimate_without_fold(aggregate, task, fold)?;
-        let held_out = Covariance::estimate_fold(aggregate, task, fold)?;
+        let training = Covariance::of_others(reports, fold)?;
+        let held_out = Covariance::of_fold(reports, fold)?;
         let components = principal_components(training.matrix(), count)?.vectors;
         let images = held_out.matrix() * &components;
         for (index, forms) in forms.iter_mut().enumerate() {
@@ -246,23 +244,13 @@ pub(super) fn gains(
             forms.push(LinearForm { squared_norm: 1.0, value, energy: value });
         }
     }
-    let (shares, law) = (shares(aggregate), second_moments_law(covariance));
-    Ok(Some(forms.iter().map(|forms| Measured::of(forms, &shares, law.as_ref(), 2.0)).collect()))
+    let (shares, law) = (reports.shares_of_folds(), covariance.moments_law());
+    Ok(Some(forms.iter().map(|forms| Measured::of(forms, &shares, law, 2.0)).collect()))
 }
 
 /// Whether there are two folds at least, and reports in all.
-fn can_hold_out(aggregate: &Aggregate) -> bool {
-    aggregate.folds().len() >= 2 && aggregate.folds().iter().all(|fold| fold.records() > 0)
-}
-
-/// The shares of the folds in the reports.
-fn shares(aggregate: &Aggregate) -> Vec<f64> {
-    aggregate.folds().iter().map(|fold| fold.records() as f64 / aggregate.records() as f64).collect()
-}
-
-/// The law that bounds the error: one of second moments.
-pub(super) fn second_moments_law(covariance: &Covariance) -> Option<NoiseLaw> {
-    covariance.mean().is_none().then(|| covariance.noise_law())
+fn can_hold_out(reports: Reports<'_>) -> bool {
+    reports.folds() >= 2 && (0..reports.folds()).all(|fold| reports.records_of_fold(fold) > 0)
 }
 
 /// The standard error of a weighted mean over folds, from their differences.
@@ -284,18 +272,17 @@ pub(super) struct Score {
 
 /// Finds the components of each fit without each fold, and measures them on it.
 pub(super) fn score(
-    aggregate: &Aggregate,
-    task: &Task,
+    reports: Reports<'_>,
     rank: Rank,
     fits: &[Fit],
     sequence: &mut Sequence<'_>,
 ) -> Result<Vec<Score>, PenaltyError> {
-    let folds = aggregate.folds().len();
+    let folds = reports.folds();
     let mut scores: Vec<Score> =
         fits.iter().map(|&fit| Score { fit, captured: vec![], from_first: vec![], mean_support: 0.0 }).collect();
     for fold in 0..folds {
-        let training = Covariance::estimate_without_fold(aggregate, task, fold)?;
-        let held_out = Covariance::estimate_fold(aggregate, task, fold)?;
+        let training = Covariance::of_others(reports, fold)?;
+        let held_out = Covariance::of_fold(reports, fold)?;
         let (mut last, mut first) = (None, None);
         for score in &mut scores {
             let found = score.fit.components(&training, rank, sequence, &mut last)?;
@@ -311,14 +298,13 @@ pub(super) fn score(
 
 /// Per fit, the overlap `<P_a, P_b> / k` of the projectors found from the even and from the odd folds, from 0 to 1.
 fn overlaps(
-    aggregate: &Aggregate,
-    task: &Task,
+    reports: Reports<'_>,
     rank: Rank,
     fits: &[Fit],
     sequence: &mut Sequence<'_>,
 ) -> Result<Vec<f64>, PenaltyError> {
     let mut half = |remainder: usize| -> Result<Vec<DMatrix<f64>>, PenaltyError> {
-        let estimate = Covariance::estimate_of_folds(aggregate, task, |fold| fold % 2 == remainder)?;
+        let estimate = Covariance::of_folds(reports, |fold| fold % 2 == remainder)?;
         let mut last = None;
         fits.iter().map(|fit| Ok(fit.components(&estimate, rank, sequence, &mut last)?.components)).collect()
     };

@@ -3,6 +3,7 @@ use nalgebra::DVector;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
+use crate::aggregate::Aggregate;
 use crate::centring::Centring;
 use crate::mechanism::MechanismSpec;
 use crate::privacy::Epsilon;
@@ -11,7 +12,7 @@ use crate::recovery::principal_components;
 use crate::schema::Schema;
 use crate::second_moment::SecondMoment;
 use crate::simulation::SpikedModel;
-use crate::task::Folds;
+use crate::task::{Folds, Task};
 
 fn task(dimension: usize, folds: u32) -> Task {
     let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(4.0).unwrap(), candidates: 32, cap: 2 };
@@ -46,7 +47,10 @@ fn measure(task: &Task, aggregate: &Aggregate, fits: &[Fit]) -> Option<HeldOut> 
     let covariance = Covariance::estimate(aggregate, task).unwrap();
     let settings = SolverSettings { tolerance: 1e-4, ..SolverSettings::default() };
     let rank = Rank::new(1).unwrap();
-    HeldOut::measure(aggregate, &covariance, task, rank, fits, &settings, &mut |_| ControlFlow::Continue(())).unwrap()
+    HeldOut::measure(Reports::one(aggregate, task), &covariance, rank, fits, &settings, &mut |_| {
+        ControlFlow::Continue(())
+    })
+    .unwrap()
 }
 
 /// What plain components and thresholded ones capture, the mean over those that are found without a fold.
@@ -96,6 +100,60 @@ fn intervals_of_captured_variance_and_of_differences_cover_whatever_the_populati
         assert!(held >= 180 && held_difference >= 180, "signal {signal}: {held}, {held_difference} of 200");
         // The bound is not far above the truth either.
         assert!((0.75..1.2).contains(&deviation), "signal {signal}: {deviation} standard errors");
+    }
+}
+
+/// The same for a family of three reports at epsilon 1 to one at epsilon 4, where the choice of epsilon depends on the
+/// record or not: with it the truth is that of the mix of both, weighted as the estimates are.
+#[test]
+fn intervals_of_a_family_cover_however_people_choose() {
+    let tasks = [1.0, 4.0].map(|value| {
+        let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(value).unwrap(), candidates: 32, cap: 4 };
+        let schema = Schema::numeric(8).unwrap();
+        Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(5).unwrap()).unwrap()
+    });
+    let (sparse, dense) = (population(8, 3, 10.0), population(8, 8, 2.0));
+    for populations in [[&sparse, &sparse], [&sparse, &dense], [&dense, &sparse]] {
+        let truths = populations.map(|records| moment(records));
+        let (mut held, mut errors) = ([0, 0], [vec![], vec![]]);
+        for seed in 0..200 {
+            let collect =
+                |at: usize| collected(&tasks[at], populations[at], [3_000, 1_000][at], 1_000 * at as u64 + seed);
+            let aggregates = [collect(0), collect(1)];
+            let members: Vec<_> = aggregates.iter().zip(&tasks).collect();
+            let reports = Reports::family(&members).unwrap();
+            let covariance = Covariance::of_reports(reports).unwrap();
+            let settings = SolverSettings { tolerance: 1e-4, ..SolverSettings::default() };
+            let go_on = &mut |_: &SequenceProgress| ControlFlow::Continue(());
+            let rank = Rank::new(1).unwrap();
+            let found = HeldOut::measure(reports, &covariance, rank, &[Fit::PLAIN, SOFT], &settings, go_on);
+            let found = found.unwrap().unwrap();
+            let mut truth = [0.0; 2];
+            for (fold, share) in reports.shares_of_folds().into_iter().enumerate() {
+                let held_out = Covariance::of_fold(reports, fold).unwrap();
+                let weights = held_out.moments_law().unwrap().members().iter().map(|(weight, _)| *weight);
+                let mixed: DMatrix<f64> = truths.iter().zip(weights).map(|(truth, weight)| truth * weight).sum();
+                let training = Covariance::of_others(reports, fold).unwrap();
+                let unit = super::super::default_penalty(training.noise_deviation(), 8, 0.5).unwrap();
+                let thresholded = super::super::soft_threshold(training.matrix(), unit);
+                for (sum, matrix) in truth.iter_mut().zip([training.matrix(), &thresholded]) {
+                    let v = principal_components(matrix, rank).unwrap().vectors;
+                    *sum += share * v.dot(&(&mixed * &v));
+                }
+            }
+            let measured = [found.answers[0].captured, found.answers[1].difference.unwrap()];
+            for (index, (measured, truth)) in measured.into_iter().zip([truth[0], truth[1] - truth[0]]).enumerate() {
+                held[index] += u32::from(measured.interval.lower < truth && truth < measured.interval.upper);
+                errors[index].push((measured.value - truth) / measured.standard_error);
+            }
+        }
+        assert!(held.iter().all(|&held| held >= 180), "{held:?} of 200");
+        let [mean, deviation] = {
+            let mean = errors[0].iter().sum::<f64>() / 200.0;
+            [mean, (errors[0].iter().map(|error| (error - mean).powi(2)).sum::<f64>() / 199.0).sqrt()]
+        };
+        assert!(mean.abs() < 4.9 * deviation / 200f64.sqrt(), "{mean} of {deviation}");
+        assert!((0.7..1.2).contains(&deviation), "{deviation} standard errors");
     }
 }
 

@@ -9,6 +9,7 @@ use super::level::default_penalty;
 use super::sequence::{Sequence, SequenceProgress};
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
+use crate::family::Reports;
 use crate::linalg::sorted_descending;
 use crate::recovery::held_out::{Fit, score};
 use crate::recovery::{Method, Penalty, Rank, SolverSettings};
@@ -89,15 +90,29 @@ pub fn cross_validate(
     settings: &SolverSettings,
     progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
 ) -> Result<CrossValidation, PenaltyError> {
-    let folds = aggregate.folds().len();
+    cross_validate_reports(Reports::one(aggregate, task), rank, factors, settings, progress)
+}
+
+/// The same for the reports of one task or of a family.
+///
+/// # Errors
+/// As [`cross_validate`].
+pub(super) fn cross_validate_reports(
+    reports: Reports<'_>,
+    rank: Rank,
+    factors: &[f64],
+    settings: &SolverSettings,
+    progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
+) -> Result<CrossValidation, PenaltyError> {
+    let folds = reports.folds();
     if folds < 2 {
         return Err(PenaltyError::TooFewFolds { folds });
     }
-    let noise = Covariance::estimate(aggregate, task)?.noise_deviation();
-    if let Some(fold) = aggregate.folds().iter().position(|fold| fold.records() == 0) {
+    let noise = Covariance::of_reports(reports)?.noise_deviation();
+    if let Some(fold) = (0..folds).find(|&fold| reports.records_of_fold(fold) == 0) {
         return Err(PenaltyError::EmptyFold { fold, folds });
     }
-    let dimension = task.dimension();
+    let dimension = reports.task().dimension();
     let mut points = factors
         .iter()
         .map(|&factor| Ok(CrossValidationPoint::untried(factor, default_penalty(noise, dimension, factor)?)))
@@ -106,7 +121,7 @@ pub fn cross_validate(
 
     let fits: Vec<Fit> = points.iter().map(|point| Fit { method: Method::Fantope, factor: point.factor }).collect();
     let mut sequence = Sequence { settings, progress, solved: 0, total: folds * fits.len() };
-    let scores = score(aggregate, task, rank, &fits, &mut sequence)?;
+    let scores = score(reports, rank, &fits, &mut sequence)?;
     for (point, score) in points.iter_mut().zip(scores) {
         point.scores = score.captured.iter().map(|form| form.value).collect();
         point.mean_support = score.mean_support;

@@ -37,7 +37,10 @@ use serde::{Deserialize, Serialize};
 use super::{Penalty, Rank, SolverSettings};
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
+use crate::family::Reports;
 use crate::task::Task;
+
+use self::cross_validation::cross_validate_reports;
 
 /// The widest gap at which a sequence stops: scores and sizes of supports need no more digits.
 const SEQUENCE_TOLERANCE: f64 = 1e-4;
@@ -131,14 +134,29 @@ impl PenaltyChoice {
         settings: &SolverSettings,
         progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
     ) -> Result<PenaltySelection, PenaltyError> {
+        self.select_for(covariance, Reports::one(aggregate, task), rank, settings, progress)
+    }
+
+    /// The same for the reports of one task or of a family.
+    ///
+    /// # Errors
+    /// As [`PenaltyChoice::select`].
+    pub(in crate::recovery) fn select_for(
+        &self,
+        covariance: &Covariance,
+        reports: Reports<'_>,
+        rank: Rank,
+        settings: &SolverSettings,
+        progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
+    ) -> Result<PenaltySelection, PenaltyError> {
         match self {
             Self::Value(penalty) => Ok(PenaltySelection { penalty: *penalty, cross_validation: None }),
             Self::Auto { factor } => {
-                let penalty = default_penalty(covariance.noise_deviation(), task.dimension(), *factor)?;
+                let penalty = default_penalty(covariance.noise_deviation(), reports.task().dimension(), *factor)?;
                 Ok(PenaltySelection { penalty, cross_validation: None })
             }
             Self::CrossValidated { factors } => {
-                let scores = cross_validate(aggregate, task, rank, factors, settings, progress)?;
+                let scores = cross_validate_reports(reports, rank, factors, settings, progress)?;
                 Ok(PenaltySelection { penalty: scores.chosen().penalty, cross_validation: Some(scores) })
             }
         }

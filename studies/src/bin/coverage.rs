@@ -3,14 +3,16 @@
 //! Real records (an NPY file; the columns of largest variance, standardised or as they are, divided by the norm) or a
 //! synthetic population are collected many times, with replacement, through the real mechanism, and every interval that
 //! `recover` prints is compared with the truth, which is known here. Prints a row of a Markdown table per setting.
+//! Several epsilons, `--epsilon 1,4 --reports 30000,10000`, are a family among which people choose by chance.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use chacha20::ChaCha12Rng;
 use clap::Parser;
-use ldp_pca::aggregate::Accumulator;
+use ldp_pca::aggregate::{Accumulator, Aggregate};
 use ldp_pca::covariance::Covariance;
+use ldp_pca::family::Reports;
 use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{BoundedRecord, Bounding};
@@ -45,11 +47,11 @@ struct Arguments {
     standardise: bool,
     #[arg(long, default_value_t = 2)]
     rank: usize,
-    /// Reports of a collection
-    #[arg(long, default_value_t = 20_000)]
-    reports: usize,
-    #[arg(long, default_value_t = 2.0)]
-    epsilon: f64,
+    /// Reports of a collection, for each epsilon
+    #[arg(long, value_delimiter = ',', default_values_t = [20_000])]
+    reports: Vec<usize>,
+    #[arg(long, value_delimiter = ',', default_values_t = [2.0])]
+    epsilon: Vec<f64>,
     #[arg(long, default_value_t = 10)]
     folds: u32,
     #[arg(long, default_value_t = 100)]
@@ -103,11 +105,17 @@ fn main() -> Result<(), Failure> {
     let mut moment = SecondMoment::new(dimension, 1.0);
     records.iter().for_each(|record| moment.add(record));
     let moment = moment.matrix();
-    let mechanism = MechanismSpec::double_cap(Epsilon::new(arguments.epsilon)?);
-    let task = Task::new(Schema::numeric(dimension)?, Bounding::UnitNorm, mechanism, Folds::new(arguments.folds)?)?;
+    if arguments.epsilon.len() != arguments.reports.len() {
+        return Err("give as many numbers of reports as epsilons".into());
+    }
+    let task = |&epsilon: &f64| -> Result<Task, Failure> {
+        let mechanism = MechanismSpec::double_cap(Epsilon::new(epsilon)?);
+        Ok(Task::new(Schema::numeric(dimension)?, Bounding::UnitNorm, mechanism, Folds::new(arguments.folds)?)?)
+    };
+    let tasks = arguments.epsilon.iter().map(task).collect::<Result<Vec<_>, _>>()?;
     let mut outcome = Outcome::default();
     for seed in 0..arguments.collections {
-        arguments.collect(&records, &moment, &task, seed, &mut outcome)?;
+        arguments.collect(&records, &moment, &tasks, seed, &mut outcome)?;
     }
     arguments.print(dimension, &outcome);
     Ok(())
@@ -131,22 +139,27 @@ impl Arguments {
         &self,
         records: &[BoundedRecord],
         moment: &DMatrix<f64>,
-        task: &Task,
+        tasks: &[Task],
         seed: u64,
         outcome: &mut Outcome,
     ) -> Result<(), Failure> {
         let rank = Rank::new(self.rank)?;
         let mut rng = ChaCha12Rng::seed_from_u64(1000 + seed);
-        let mut accumulator = Accumulator::new(task);
-        for _ in 0..self.reports {
-            let record = &records[rng.random_range(0..records.len())];
-            accumulator.push(task.randomize_with_rng(record, &mut rng)?)?;
+        let mut aggregates: Vec<Aggregate> = vec![];
+        for (task, &count) in tasks.iter().zip(&self.reports) {
+            let mut accumulator = Accumulator::new(task);
+            for _ in 0..count {
+                let record = &records[rng.random_range(0..records.len())];
+                accumulator.push(task.randomize_with_rng(record, &mut rng)?)?;
+            }
+            aggregates.push(accumulator.aggregate()?.clone());
         }
-        let aggregate = accumulator.aggregate()?;
-        let covariance = Covariance::estimate(aggregate, task)?;
+        let members: Vec<_> = aggregates.iter().zip(tasks).collect();
+        let reports = Reports::family(&members)?;
+        let covariance = Covariance::of_reports(reports)?;
         let truth = Subspace::new(&principal_components(moment, rank)?.vectors)?;
         let ask = |question: &Question| -> Result<Answer, Failure> {
-            let source = Source::Reports { aggregate, covariance: &covariance, task };
+            let source = Source::Family { reports, covariance: &covariance };
             Ok(answer(question, source, &mut |_| ControlFlow::Continue(()))?)
         };
         let error = |answer: &Answer| -> Result<f64, Failure> {
@@ -195,8 +208,8 @@ impl Arguments {
             "| {name} | {dimension} | {} | {} | {} | {predicted:.3} | {plain:.3} | {sparse:.3} \
              | {chosen:.3} ± {:.4} ({} of {}) | {} | {} | {} | {} |",
             self.rank,
-            self.epsilon,
-            self.reports,
+            joined(&self.epsilon),
+            joined(&self.reports),
             (spread / collections).sqrt(),
             outcome.chosen_other,
             self.collections,
@@ -206,4 +219,8 @@ impl Arguments {
             outcome.difference.text(),
         );
     }
+}
+
+fn joined<T: ToString>(values: &[T]) -> String {
+    values.iter().map(T::to_string).collect::<Vec<_>>().join(" and ")
 }

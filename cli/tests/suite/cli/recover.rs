@@ -436,3 +436,87 @@ fn collections_that_cannot_be_compared_are_refused() {
         folder.run(&format!("{other} --other-task other.json")).refused(1, &["other.json: ", parts[0], parts[1]]);
     }
 }
+
+/// The same people's records once at epsilon 1 and once at 4 stand for two groups that chose.
+fn family() -> Folder {
+    let folder = collected(3000, 4);
+    folder.run("task new --schema schema.json --epsilon 1 --folds 4 -o low.json").ok();
+    folder.run("randomize records.csv -t low.json -o low.ldpr --insecure-seed 6").ok();
+    folder.run("aggregate low.ldpr -t low.json -o low.ldpa").ok();
+    folder
+}
+
+#[test]
+fn the_tasks_of_a_family_are_recovered_together() {
+    let folder = family();
+    let line = "recover low.ldpa a.ldpa -t task.json -t low.json";
+    let recover = |options: &str| {
+        let mut result = folder.run(&format!("{line} {options} --json")).json();
+        result.as_object_mut().unwrap().remove("seconds");
+        result
+    };
+    let result = recover("--rank 1 --bootstrap 20");
+    let members = result["family"].as_array().unwrap();
+    let of = |key: &str| members.iter().map(|member| member[key].as_f64().unwrap()).collect::<Vec<_>>();
+    assert_eq!((of("epsilon"), of("delta"), of("records")), (vec![4.0, 1.0], vec![0.0; 2], vec![3000.0; 2]));
+    assert!((of("weight").iter().sum::<f64>() - 1.0).abs() < 1e-12 && of("weight")[0] > of("weight")[1]);
+    for (member, task) in members.iter().zip(["task.json", "low.json"]) {
+        assert_eq!(member["task"], folder.run(&format!("inspect {task} --json")).json()["digest"]);
+    }
+    assert_eq!(result["records"], 6000);
+    for (aggregate, task) in [("a.ldpa", "task.json"), ("low.ldpa", "low.json")] {
+        let alone = folder.run(&format!("recover {aggregate} -t {task} --rank 1 --json")).json();
+        assert!(alone.get("family").is_none());
+        for key in ["noise_deviation", "noise_edge"] {
+            assert!(result[key].as_f64().unwrap() < alone[key].as_f64().unwrap(), "{key}");
+        }
+    }
+    assert!(result["predicted"]["sin_theta_squared"].is_number() && result["confidence"]["replicates"] == 20);
+    assert_eq!((&result["held_out"]["folds"], &result["hostile"]["records"]), (&json!(4), &json!(6000)));
+
+    // In any order, and with everything that one task has.
+    let turned = folder.run("recover a.ldpa low.ldpa -t task.json -t low.json --rank 1 --bootstrap 20 --json").json();
+    assert_eq!(turned["components"], result["components"]);
+    let first = &recover("--rank auto")["rank_test"]["components"][0];
+    assert!(first["p_value"].as_f64().unwrap() < 0.001 && first["gained"]["standard_error"].is_number(), "{first}");
+    let sparse =
+        recover("--rank 1 --sparse --penalty cv --path=3 --covariance s.csv --plot p.svg --reference records.csv");
+    assert_eq!(sparse["sparse"]["cross_validation"][0]["scores"].as_array().unwrap().len(), 4);
+    assert!(sparse["sin_theta_squared"].as_f64().unwrap() < 0.1, "{sparse}");
+
+    let text = folder.run(&format!("{line} --rank 1")).ok().stdout;
+    let said = words(&text);
+    for part in ["from 6,000 reports", "family 2 tasks, weighted", "people of a larger epsilon count more"] {
+        assert!(said.contains(part), "'{part}' is not in: {text}");
+    }
+    let single = folder.run("recover a.ldpa -t task.json --rank 1").ok().stdout;
+    assert!(!single.contains("family"), "{single}");
+}
+
+#[test]
+fn collections_that_are_no_family_are_refused_by_name() {
+    let folder = family();
+    folder.run("task new --schema schema.json --epsilon 2 --folds 5 -o folds.json").ok();
+    folder.run("task new --schema schema.json --epsilon 2 --folds 4 --centre -o centred.json").ok();
+    folder.run("task new --schema schema.json --epsilon 2 --folds 4 -o third.json").ok();
+    for (tasks, aggregates, parts) in [
+        ("-t task.json -t folds.json", "a.ldpa low.ldpa", ["folds.json: ", "has 5 folds and the first one 4"]),
+        ("-t task.json -t centred.json", "a.ldpa low.ldpa", ["centred.json: ", "another centring"]),
+        ("-t task.json -t task.json", "a.ldpa a.ldpa", ["task.json: ", "given twice"]),
+        ("-t task.json -t low.json", "a.ldpa", ["low.json: no aggregate of this task was given", "leave the task out"]),
+        (
+            "-t task.json -t low.json",
+            "a.ldpa a.ldpa",
+            ["a.ldpa: it is of the same task as a.ldpa", "`ldp-pca aggregate`"],
+        ),
+        ("-t task.json", "a.ldpa low.ldpa", ["low.ldpa: the aggregate belongs to task", "--task"]),
+        ("-t task.json -t third.json", "a.ldpa low.ldpa", ["low.ldpa: the aggregate belongs to task", "was not given"]),
+        ("-t task.json -t low.json", "a.ldpa low.ldpr", ["low.ldpr: it holds reports", "`ldp-pca aggregate`"]),
+    ] {
+        folder.run(&format!("recover {aggregates} {tasks} --rank 1 -o c.csv")).refused(1, &parts);
+    }
+    let both = "recover a.ldpa low.ldpa -t task.json -t low.json";
+    folder.run(&format!("{both} --rank 1 --other a.ldpa")).refused(2, &["--other", "one task each"]);
+    folder.run(&format!("{both} --rank 7")).refused(2, &["rank 7"]);
+    assert!(!folder.path("c.csv").exists());
+}
