@@ -4,6 +4,7 @@ use core::ops::ControlFlow;
 use std::time::Instant;
 
 use ldp_pca::covariance::Covariance;
+use ldp_pca::family::Reports;
 use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
     Answer, Baselines, ComponentInterval, Confidence, FeatureTest, HeldOutUse, PathPoint, Penalty, PenaltyChoice,
@@ -87,7 +88,7 @@ pub(crate) fn _recover<'py>(
             let (mut test, untested) =
                 RankTest::watched(covariance.matrix(), &covariance.noise_law(), &mut watch).map_err(raised)?;
             question.rank = test.rank().map_err(raised)?;
-            let unconfirmed = test.confirm(&sums, &covariance, task, &mut watch).map_err(raised)?;
+            let unconfirmed = test.confirm(Reports::one(&sums, task), &covariance, &mut watch).map_err(raised)?;
             unfinished.extend(untested.or(unconfirmed));
             rank_test = Some(test);
         }

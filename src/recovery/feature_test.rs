@@ -103,16 +103,15 @@ fn variance(
     row: &DVector<f64>,
     along_mean: Option<(&DVector<f64>, f64)>,
 ) -> f64 {
-    let law = covariance.noise_law();
     let (own, other) = (own.max(0.0), without.value.max(0.0));
-    match along_mean {
+    if let Some(law) = covariance.moments_law() {
         // The form is (e u^T + u e^T) / 2.
-        None => law.form_variance(&LinearForm { squared_norm: 0.5, value: 0.0, energy: 0.25 * (own + other) }),
-        Some((mean, of_feature)) => {
-            let along = |eigenvalue, mean: f64| Along { eigenvalue, excess: law.excess(mean * mean) };
-            law.variance_between(along(own, of_feature), along(other, without.along(mean, row)))
-        }
+        return law.form_variance(&LinearForm { squared_norm: 0.5, value: 0.0, energy: 0.25 * (own + other) });
     }
+    let law = covariance.noise_law();
+    let (of_feature, of_other) = along_mean.map_or((0.0, 0.0), |(mean, own)| (own, without.along(mean, row)));
+    let along = |eigenvalue, mean: f64| Along { eigenvalue, excess: law.excess(mean * mean) };
+    law.variance_between(along(own, of_feature), along(other, of_other))
 }
 
 /// One eigenpair of a symmetric matrix without one row and column.

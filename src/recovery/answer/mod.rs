@@ -314,10 +314,12 @@ impl Question {
         }
     }
 
-    /// Plain components. A whole decomposition of a large estimate takes long, and nothing else needs it.
+    /// Plain components. A whole decomposition of a large estimate takes long, and nothing else needs it. In the
+    /// browser, where the module's size counts, it is taken all the same.
     fn plain(&self, source: Source<'_>) -> Result<Answer, AnswerError> {
         let (matrix, facts) = (source.matrix(), Answer::facts(source));
-        if !When::Quick.decompose(matrix.nrows())
+        if !cfg!(target_family = "wasm")
+            && !When::Quick.decompose(matrix.nrows())
             && let Some(found) = leading_eigen(matrix, self.rank.value()).map_err(RecoveryError::from)?
         {
             return Ok(facts.with_leading(found));
