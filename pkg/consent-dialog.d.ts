@@ -15,6 +15,15 @@ export class ConsentDialog extends HTMLElement {
    * @param statement - The result of `consent`. The element must be in a document.
    */
   ask(statement: ConsentStatement): Promise<boolean>;
+
+  /**
+   * Shows the dialog with the `promise` of each statement as a choice, none of which is chosen from the beginning.
+   * Resolves to the statement that the visitor chose and agreed to, and to `undefined` where the visitor declined.
+   *
+   * @param statements - The results of `consent` for the tasks of a family, which differ in epsilon. The words are
+   *   those of the first.
+   */
+  choose(statements: readonly ConsentStatement[]): Promise<ConsentStatement | undefined>;
 }
 
 declare global {

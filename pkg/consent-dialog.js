@@ -15,7 +15,10 @@ dialog {
 }
 dialog::backdrop { background: var(--ldp-pca-backdrop, rgb(0 0 0 / 0.6)); }
 h2 { margin: 0; font-size: 1.25em; line-height: 1.3; outline: none; }
-p { margin: 0.75em 0 0; overflow-wrap: anywhere; }
+p, label { margin: 0.75em 0 0; overflow-wrap: anywhere; }
+fieldset { margin: 0; padding: 0; border: 0; }
+label { display: flex; gap: 0.75rem; }
+input { flex: none; width: 1.5rem; height: 1.5rem; margin: 0; }
 div { display: flex; flex-wrap: wrap; gap: 0.75rem; margin-top: 1.5em; }
 button {
   flex: 1 1 8rem;
@@ -28,7 +31,7 @@ button {
   font: inherit;
   cursor: pointer;
 }
-button:focus-visible { outline: 3px solid; outline-offset: 2px; }`;
+button:focus-visible, input:focus-visible { outline: 3px solid; outline-offset: 2px; }`;
 
 let sheet;
 
@@ -40,28 +43,44 @@ export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
   constructor() {
     super();
     this.attachShadow({ mode: "open" }).append(this.#dialog);
-    this.#dialog.oncancel = () => this.#close(false);
+    this.#dialog.oncancel = () => this.#close();
     // Whatever else closes it; one that is open again is that of the next question.
-    this.#dialog.onclose = () => this.#dialog.open || this.#close(false);
+    this.#dialog.onclose = () => this.#dialog.open || this.#close();
   }
 
-  ask({ leaves, stays, promise, scope, title, agree, decline, locale }) {
-    this.#close(false);
+  async ask(statement) {
+    return (await this.choose([statement])) !== undefined;
+  }
+
+  choose(statements) {
+    this.#close();
     if (!sheet) {
       sheet = new CSSStyleSheet();
       sheet.replaceSync(STYLES);
     }
     this.shadowRoot.adoptedStyleSheets = [sheet];
     const dialog = this.#dialog;
+    const [{ leaves, stays, promise, scope, title, agree, decline, locale }] = statements;
     const heading = make("h2", title, { id: "title", tabIndex: -1 });
+    const inputs = statements.map(() => make("input", "", { type: "radio", name: "choice", required: true }));
+    const choices = make("fieldset");
+    choices.setAttribute("aria-labelledby", "title");
+    choices.append(...inputs.map((input, index) => within("label", input, statements[index].promise)));
+    const several = statements.length > 1;
+    const agreed = () => {
+      // The browser says that one has to be chosen. None is from the beginning: no choice is nudged either.
+      if (!several || inputs[0].reportValidity()) {
+        this.#close(statements[several ? inputs.findIndex(({ checked }) => checked) : 0]);
+      }
+    };
     // Both alike: no answer is nudged.
-    const buttons = [decline, agree].map((word, agreed) =>
-      make("button", word, { type: "button", onclick: () => this.#close(agreed === 1) }),
-    );
-    const row = make("div");
-    row.append(...buttons);
-    const sentences = [leaves, stays, promise, scope].map((sentence) => make("p", sentence));
-    dialog.replaceChildren(heading, ...sentences, make("slot"), row);
+    const buttons = [
+      make("button", decline, { type: "button", onclick: () => this.#close() }),
+      make("button", agree, { type: "button", onclick: agreed }),
+    ];
+    const guarantee = several ? choices : make("p", promise);
+    const row = within("div", ...buttons);
+    dialog.replaceChildren(heading, make("p", leaves), make("p", stays), guarantee, make("p", scope), make("slot"), row);
     dialog.lang = locale;
     dialog.dir = "auto";
     dialog.setAttribute("aria-labelledby", "title");
@@ -79,19 +98,25 @@ export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
   }
 
   disconnectedCallback() {
-    this.#close(false);
+    this.#close();
   }
 
-  #close(agreed) {
+  #close(chosen) {
     const answer = this.#answer;
     this.#answer = undefined;
     if (this.#dialog.open) this.#dialog.close();
-    answer?.(agreed);
+    answer?.(chosen);
   }
 }
 
 function make(name, textContent = "", properties) {
   return Object.assign(document.createElement(name), { textContent }, properties);
+}
+
+function within(name, ...children) {
+  const element = make(name);
+  element.append(...children);
+  return element;
 }
 
 const names = globalThis.customElements;

@@ -23,11 +23,13 @@ const ANSWERED = () => document.body.dataset.answers;
 
 let server;
 let statements;
+let family;
 
 before(async () => {
   await init();
   const task = Task.parse(TASK);
   statements = { en: consent(task), de: consent(task, { sentences: de, labels: { height: "Größe", plan: "Tarif" } }) };
+  family = [1, 4].map((epsilon) => consent(Task.parse({ ...TASK, mechanism: { ...TASK.mechanism, epsilon } })));
   server = await serve(ROOT, { "/": PAGE }, POLICY);
 });
 
@@ -116,6 +118,41 @@ for (const [name, launch] of Object.entries(BROWSERS)) {
       for (let times = 0; times < 2; times += 1) await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
       assert.equal(await answered(page, "true false "), "true false false ");
+      assert.deepEqual(errors, []);
+      await page.close();
+    });
+
+    test("a visitor chooses among the epsilons of a family, or none", async () => {
+      const { page, errors } = await openPage(browser, server.url);
+      const choose = () =>
+        page.evaluate(async (family) => {
+          await import("/pkg/consent-dialog.js");
+          globalThis.chosen = document.querySelector("ldp-pca-consent").choose(family);
+        }, family);
+      await choose();
+      const shown = await page.evaluate(() => {
+        const { shadowRoot } = document.querySelector("ldp-pca-consent");
+        const inputs = [...shadowRoot.querySelectorAll("input")];
+        return { labels: inputs.map(({ labels }) => labels[0].textContent), checked: inputs.map(({ checked }) => checked) };
+      });
+      assert.deepEqual(shown, { labels: family.map(({ promise }) => promise), checked: [false, false] });
+      assert.notEqual(family[0].promise, family[1].promise);
+      await assertAccessible(page);
+      // Without a choice there is nothing to agree to.
+      const agree = (choice) =>
+        page.evaluate((choice) => {
+          const { shadowRoot } = document.querySelector("ldp-pca-consent");
+          shadowRoot.querySelectorAll("input")[choice]?.click();
+          shadowRoot.querySelectorAll("button")[1].click();
+          return shadowRoot.querySelector("dialog").open;
+        }, choice);
+      assert.equal(await agree(), true);
+      assert.equal(await agree(1), false);
+      const digest = await page.evaluate(async () => (await globalThis.chosen).taskDigest);
+      assert.equal(digest, family[1].taskDigest);
+      await choose();
+      await page.keyboard.press("Escape");
+      assert.equal(await page.evaluate(async () => (await globalThis.chosen) === undefined), true);
       assert.deepEqual(errors, []);
       await page.close();
     });
