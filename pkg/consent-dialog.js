@@ -80,7 +80,8 @@ export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
     ];
     const guarantee = several ? choices : make("p", promise);
     const row = within("div", ...buttons);
-    dialog.replaceChildren(heading, make("p", leaves), make("p", stays), guarantee, make("p", scope), make("slot"), row);
+    const [first, second, last] = [leaves, stays, scope].map((sentence) => make("p", sentence));
+    dialog.replaceChildren(heading, first, second, guarantee, last, make("slot"), row);
     dialog.lang = locale;
     dialog.dir = "auto";
     dialog.setAttribute("aria-labelledby", "title");

@@ -133,7 +133,8 @@ for (const [name, launch] of Object.entries(BROWSERS)) {
       const shown = await page.evaluate(() => {
         const { shadowRoot } = document.querySelector("ldp-pca-consent");
         const inputs = [...shadowRoot.querySelectorAll("input")];
-        return { labels: inputs.map(({ labels }) => labels[0].textContent), checked: inputs.map(({ checked }) => checked) };
+        const labels = inputs.map((input) => input.labels[0].textContent);
+        return { labels, checked: inputs.map(({ checked }) => checked) };
       });
       assert.deepEqual(shown, { labels: family.map(({ promise }) => promise), checked: [false, false] });
       assert.notEqual(family[0].promise, family[1].promise);

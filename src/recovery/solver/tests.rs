@@ -225,8 +225,8 @@ fn a_standstill_on_a_few_rows_is_not_the_end() {
     }
 }
 
-/// Noise alone, where X has one eigenvector and some thirty eigenvalues of `S − Z` tie: following a few of them lost the
-/// others, and the gap stayed at 1e-4.
+/// Noise alone, where X has one eigenvector and some thirty eigenvalues of `S − Z` tie: following a few of them lost
+/// the others, and the gap stayed at 1e-4.
 #[test]
 fn eigenvalues_that_tie_at_the_threshold_do_not_stall() {
     let problem = problem(&random(100, 0), 1, 0.25 * 100f64.ln().sqrt());
