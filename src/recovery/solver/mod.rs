@@ -336,7 +336,10 @@ impl Run<'_> {
                 self.improve(&mut block, f64::INFINITY)?;
                 return Ok((None, block));
             } else if standstill {
-                return Ok((Some(SolverStatus::Stalled), block));
+                if self.splitting.stands_still() || !self.splitting.restart() {
+                    return Ok((Some(SolverStatus::Stalled), block));
+                }
+                last_progress = self.iterations;
             }
             self.splitting.adapt_rho();
         }

@@ -26,6 +26,8 @@ pub(super) struct Splitting {
     pub(super) settings: SolverSettings,
     pub(super) parts: Vec<Part>,
     pub(super) rho: f64,
+    /// The `ρ` of the start, for [`Splitting::restart`]; none once that has used it.
+    first_rho: Option<f64>,
     /// `T` of all parts, each in the isometric coordinates of [`Part`].
     t: Vec<f64>,
     y: Vec<f64>,
@@ -70,6 +72,7 @@ impl Splitting {
             settings,
             parts,
             rho,
+            first_rho: Some(rho),
             y: vec![0.0; length],
             x: vec![0.0; length],
             step: vec![0.0; length],
@@ -208,13 +211,26 @@ impl Splitting {
         if (1.0 / ADAPTATION..=ADAPTATION).contains(&factor) || !factor.is_finite() {
             return;
         }
-        // Y and Z = ρU stay.
+        self.rescale(factor);
+    }
+
+    /// Multiplies `ρ`; `Y` and `Z = ρU` stay.
+    fn rescale(&mut self, factor: f64) {
         self.threshold();
         self.rho *= factor;
         self.t.iter_mut().zip(&self.y).for_each(|(t, y)| *t = y + (*t - y) / factor);
         self.anderson.reset();
         self.extrapolated = false;
         self.residual = f64::INFINITY;
+    }
+
+    /// Goes on with the `ρ` of the start, which is not adapted any more; once. Balancing the residuals can lead to a
+    /// `ρ` with which neither falls for thousands of iterations, while every fixed one converges.
+    pub(super) fn restart(&mut self) -> bool {
+        let Some(first) = self.first_rho.take() else { return false };
+        self.rescale(first / self.rho);
+        self.next_adaptation = usize::MAX;
+        true
     }
 }
 
@@ -228,3 +244,34 @@ const MANY_ROWS: usize = 150;
 
 /// The factor by which `ρ` must be off before it is changed.
 const ADAPTATION: f64 = 1.6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recovery::solver::tests::spike_in_noise;
+
+    #[test]
+    fn a_restart_goes_back_to_the_rho_of_the_start_for_good_and_keeps_both_matrices() {
+        const START: f64 = 100.0;
+        let part = Part::new((0..20).collect(), spike_in_noise(20, 20, 0.3, 1), 0);
+        let start = [(DMatrix::zeros(20, 20), DMatrix::zeros(20, 20))];
+        let mut splitting = Splitting::new(1, 0.1, vec![part], &start, START, SolverSettings::default());
+        for _ in 0..60 {
+            splitting.advance().unwrap();
+            splitting.adapt_rho();
+        }
+        assert!((splitting.rho / START - 1.0).abs() > 0.1, "{}", splitting.rho);
+        splitting.threshold();
+        let (sparse, dual) = (splitting.sparse(), splitting.dual());
+        assert!(sparse[0].norm() > 0.1 && dual[0].norm() > 0.1);
+        assert!(splitting.restart());
+        splitting.threshold();
+        assert!((&splitting.sparse()[0] - &sparse[0]).norm() < 1e-9);
+        assert!((&splitting.dual()[0] - &dual[0]).norm() < 1e-9);
+        for _ in 0..60 {
+            splitting.advance().unwrap();
+            splitting.adapt_rho();
+        }
+        assert!((splitting.rho / START - 1.0).abs() < 1e-12 && !splitting.restart());
+    }
+}
