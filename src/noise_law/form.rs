@@ -42,17 +42,8 @@ impl NoiseLaw {
     /// It is for the law of one task's second moments; [`WeightedLaw`](super::WeightedLaw) has that of a mean.
     pub(super) fn form_variance(&self, form: &LinearForm) -> f64 {
         let (energy, squared_mean) = self.known_of(form);
-        let of_one = match self.perturbation {
-            Perturbation::Additive { diagonal, off_diagonal } => {
-                let entry = (diagonal * diagonal).max(2.0 * off_diagonal * off_diagonal);
-                entry * form.squared_norm + energy - squared_mean
-            }
-            Perturbation::Directions { gain, fourth_moment, .. } => {
-                let excess = fourth_moment - 3.0 - 6.0 * gain;
-                let squares = if excess > 0.0 { energy } else { squared_mean };
-                (2.0 * form.squared_norm + 4.0 * gain * energy + excess * squares) / (gain * gain) - squared_mean
-            }
-        };
+        let terms = self.form_terms(form);
+        let of_one = terms.constant + terms.energy * energy - terms.square * squared_mean;
         self.scale * self.scale * of_one / self.records as f64
     }
 
