@@ -198,21 +198,23 @@ impl Sieve<'_> {
     /// The tags that the ids add.
     pub(super) fn finish(mut self, task: TaskDigest) -> NewTags {
         self.narrow();
-        let mut tags: Vec<(Tag, ReportId)> =
-            self.candidates.iter().map(|&(place, id)| (tag(task, place, id), id)).collect();
-        tags.sort_unstable();
+        let tag_of = |&(place, id): &(u32, ReportId)| tag(task, place, id);
+        let mut tags: Vec<Tag> = self.candidates.iter().map(tag_of).collect();
+        // As everywhere here: another way of sorting, of another type, would be more code in browsers.
+        tags.sort();
         let mut repeated = None;
-        tags.dedup_by(|(tag, id), (before, _)| {
+        tags.dedup_by(|tag, before| {
             let occurs_again = tag == before;
-            repeated = repeated.or(occurs_again.then_some(*id));
+            repeated = repeated.or(occurs_again.then_some(*tag));
             occurs_again
         });
-        tags.retain(|(tag, id)| {
+        tags.retain(|tag| {
             let is_in_sketch = self.sketch.tags.binary_search(tag).is_ok();
-            repeated = repeated.or(is_in_sketch.then_some(*id));
+            repeated = repeated.or(is_in_sketch.then_some(*tag));
             !is_in_sketch
         });
-        NewTags { tags: tags.into_iter().map(|(tag, _)| tag).collect(), repeated }
+        let id_of = |repeated: Tag| self.candidates.iter().find(|candidate| tag_of(candidate) == repeated);
+        NewTags { tags, repeated: repeated.and_then(id_of).map(|(_, id)| *id) }
     }
 }
 

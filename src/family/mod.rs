@@ -15,6 +15,7 @@ use thiserror::Error;
 
 use crate::aggregate::{Aggregate, AggregateError, FoldSum};
 use crate::identity::TaskDigest;
+use crate::linalg::sorted_descending;
 use crate::mechanism::{Estimator, MechanismName, Pull};
 use crate::record::Bounding;
 use crate::task::Task;
@@ -130,10 +131,9 @@ impl<'a> Reports<'a> {
         };
         let each: Vec<(u64, Pull)> = self.members().zip(&parts).map(of_one).collect();
         let most = |of: fn(&Pull) -> f64| {
-            let mut each: Vec<(u64, f64)> = each.iter().map(|(records, pull)| (*records, of(pull))).collect();
-            each.sort_by(|left, right| right.1.total_cmp(&left.1));
+            let each = each.iter().map(|(records, pull)| (*records, of(pull))).collect();
             let mut left = hostile;
-            let moved = each.into_iter().map(|(records, pull)| {
+            let moved = sorted_descending(each, |(_, pull)| *pull).into_iter().map(|(records, pull)| {
                 let count = left.min(records);
                 left -= count;
                 count as f64 * pull

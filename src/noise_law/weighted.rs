@@ -27,6 +27,7 @@
 
 use super::form::{FormTerms, LinearForm};
 use super::{NoiseLaw, Perturbation};
+use crate::linalg::sorted_descending;
 
 /// The largest `a b / (a + b)` of two orthogonal directions.
 const LARGEST_PRODUCT: f64 = 0.25;
@@ -93,15 +94,10 @@ impl WeightedLaw {
         let share = |(weight, law): &(f64, NoiseLaw)| (weight * weight / law.records as f64, law.form_terms(form));
         let terms: Vec<(f64, FormTerms)> = self.members.iter().map(share).collect();
         let constant: f64 = terms.iter().map(|(share, terms)| share * terms.constant).sum();
-        let mut slopes: Vec<(f64, f64)> = self
-            .members
-            .iter()
-            .zip(&terms)
-            .map(|((weight, _), (share, of))| (share * of.energy / weight, *weight))
-            .collect();
-        slopes.sort_by(|left, right| right.0.total_cmp(&left.0));
+        let slope = |((weight, _), (share, of)): (&(f64, _), &(f64, FormTerms))| (share * of.energy / weight, *weight);
+        let slopes = self.members.iter().zip(&terms).map(slope).collect();
         let mut left = energy;
-        let of_energy: f64 = slopes
+        let of_energy: f64 = sorted_descending(slopes, |(slope, _)| *slope)
             .into_iter()
             .map(|(slope, weight)| {
                 let here = left.min(weight);

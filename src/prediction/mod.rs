@@ -47,7 +47,7 @@ pub use shuffled::ShuffledRecords;
 use serde::{Serialize, Serializer};
 
 use crate::covariance::Covariance;
-use crate::linalg::{sort_descending, symmetric_eigen, symmetric_eigenvalues};
+use crate::linalg::{sort_descending, sorted_descending, symmetric_eigen, symmetric_eigenvalues};
 use crate::mechanism::MechanismError;
 use crate::noise_law::{NoiseBulk, NoiseError, NoiseLaw};
 use crate::privacy::PrivacyError;
@@ -150,8 +150,7 @@ impl Spectrum {
             let square = eigen.vectors.column(index).dot(&mean).powi(2);
             Some((split.eigenvalue_along(index, eigen.values[index], &law, square)?, square))
         };
-        let mut components: Vec<(f64, f64)> = (0..mean.len()).map_while(component).collect();
-        components.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let components = sorted_descending((0..mean.len()).map_while(component).collect(), |(signal, _)| *signal);
         let (signals, mean_along): (Vec<f64>, Vec<f64>) = components.into_iter().unzip();
         let mean_beside = (mean.norm_squared() - mean_along.iter().sum::<f64>()).max(0.0);
         Ok(Self { dimension: mean.len(), signals, bulk: split.bulk.level(), mean_along, mean_beside })

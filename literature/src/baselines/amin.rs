@@ -32,7 +32,6 @@ use rand::rand_core::CryptoRng;
 
 use super::ppca::bingham;
 use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
-use ldp_pca::error::Error;
 use ldp_pca::linalg::symmetric_eigen;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::recovery::{Rank, RecoveryError};
@@ -95,7 +94,7 @@ impl SubspaceEstimator for Amin {
             Exponent::Exact => claimed,
             Exponent::AsPrinted => {
                 let spent = self.strength(shape.rank) * (shape.rank.value() as f64 + 1.0) * (1.0 + ROUNDINGS);
-                EpsilonDelta::pure(Epsilon::new(spent).map_err(Error::from)?)
+                EpsilonDelta::pure(Epsilon::new(spent)?)
             }
         };
         Ok(Some(MethodGuarantee {

@@ -25,7 +25,6 @@ use rand::rand_core::CryptoRng;
 
 use super::perturbation::{ADDITION, REPLACEMENT, holding, leading_subspace, normal, symmetrically_perturbed};
 use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
-use ldp_pca::error::Error;
 use ldp_pca::privacy::calibration::{analytic_gaussian_sigma, paper_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -106,14 +105,12 @@ impl AnalyzeGauss {
     /// The standard deviation of the noise in an entry of the diagonal of `X X^T`.
     ///
     /// # Errors
-    /// [`BaselineError::OutsideTheorem`] for the classical scale at eps > 1, [`BaselineError::Pipeline`] for a target
+    /// [`BaselineError::OutsideTheorem`] for the classical scale at eps > 1, [`BaselineError::Mechanism`] for a target
     /// beyond double precision.
     pub fn sigma(&self) -> Result<f64, BaselineError> {
         let sensitivity = self.change.sensitivity();
         match self.scale {
-            GaussianScale::Analytic => {
-                Ok(analytic_gaussian_sigma(self.epsilon, self.delta, sensitivity).map_err(Error::from)?)
-            }
+            GaussianScale::Analytic => Ok(analytic_gaussian_sigma(self.epsilon, self.delta, sensitivity)?),
             GaussianScale::Classical if self.epsilon.value() > 1.0 => Err(BaselineError::OutsideTheorem {
                 method: self.name(),
                 parameter: "epsilon",

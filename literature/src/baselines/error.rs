@@ -1,8 +1,9 @@
 //! Reasons for a method to refuse.
 
 use ldp_pca::decimal::Decimal;
-use ldp_pca::error::Error;
+use ldp_pca::mechanism::MechanismError;
 use ldp_pca::privacy::PrivacyError;
+use ldp_pca::record::RecordError;
 use ldp_pca::recovery::RecoveryError;
 use ldp_pca::subspace::SubspaceError;
 use ldp_pca_dps::DpsPcaError;
@@ -78,9 +79,12 @@ pub enum BaselineError {
     /// The estimate spans no subspace of the rank asked for.
     #[error(transparent)]
     Subspace(#[from] SubspaceError),
-    /// A stage of the local pipeline.
+    /// The local mechanism.
     #[error(transparent)]
-    Pipeline(#[from] Error),
+    Mechanism(#[from] MechanismError),
+    /// Bounding records.
+    #[error(transparent)]
+    Record(#[from] RecordError),
 }
 
 /// Reasons why numbers are not records.

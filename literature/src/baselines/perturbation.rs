@@ -18,7 +18,6 @@ use rand::rand_core::CryptoRng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::{BaselineError, EpsilonDelta};
-use ldp_pca::error::Error;
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, gaussian_delta, gaussian_epsilon};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::{Rank, principal_components};
@@ -70,10 +69,10 @@ pub(super) fn holding(
     sigma: f64,
     sensitivity: f64,
 ) -> Result<EpsilonDelta, BaselineError> {
-    if gaussian_delta(sigma, sensitivity, epsilon).map_err(Error::from)? <= delta.value() {
+    if gaussian_delta(sigma, sensitivity, epsilon)? <= delta.value() {
         return Ok(EpsilonDelta::approximate(epsilon, delta));
     }
-    Ok(EpsilonDelta::approximate(gaussian_epsilon(sigma, sensitivity, delta).map_err(Error::from)?, delta))
+    Ok(EpsilonDelta::approximate(gaussian_epsilon(sigma, sensitivity, delta)?, delta))
 }
 
 #[cfg(test)]

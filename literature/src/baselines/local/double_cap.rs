@@ -16,7 +16,6 @@ use super::{Estimate, SparseSolver};
 use crate::baselines::{
     Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
 };
-use ldp_pca::error::Error;
 use ldp_pca::mechanism::{DoubleCap, Estimator};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{Bounding, Radius};
@@ -44,8 +43,8 @@ impl DoubleCapPca {
 
     /// The mechanism for records of `dimension` features in the unit ball.
     fn mechanism(&self, dimension: usize) -> Result<DoubleCap, BaselineError> {
-        let ball = Bounding::Clip { radius: Radius::new(1.0).map_err(Error::from)? };
-        Ok(DoubleCap::new(dimension, ball, self.epsilon, self.candidates, self.cap).map_err(Error::from)?)
+        let ball = Bounding::Clip { radius: Radius::new(1.0)? };
+        Ok(DoubleCap::new(dimension, ball, self.epsilon, self.candidates, self.cap)?)
     }
 
     /// The sums of the reports of all records, for `method`.

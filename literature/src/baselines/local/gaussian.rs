@@ -49,7 +49,6 @@ use super::{Estimate, MOST_STEPS, TOLERANCE};
 use crate::baselines::{
     Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
 };
-use ldp_pca::error::Error;
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, paper_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::{AdmmSettings, DEFAULT_PENALTY_FACTOR, Rank};
@@ -88,7 +87,7 @@ impl SubspaceEstimator for WangXuPca {
 
     fn guarantee(&self, _: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
         let sigma = paper_sigma(self.epsilon, self.delta);
-        let real = gaussian_delta(sigma, COVARIANCE_SENSITIVITY, self.epsilon).map_err(Error::from)?;
+        let real = gaussian_delta(sigma, COVARIANCE_SENSITIVITY, self.epsilon)?;
         // A delta of 1 guarantees nothing. A delta that underflows is still above 0.
         let proved = Delta::new(real.max(f64::MIN_POSITIVE)).ok();
         Ok(Some(MethodGuarantee {
@@ -184,7 +183,7 @@ impl AnalyticGaussianPca {
 
     /// The mean of the reports.
     pub(super) fn sums(&self, sample: &Sample, rng: &mut dyn CryptoRng) -> Result<Estimate, BaselineError> {
-        let sigma = analytic_gaussian_sigma(self.epsilon, self.delta, COVARIANCE_SENSITIVITY).map_err(Error::from)?;
+        let sigma = analytic_gaussian_sigma(self.epsilon, self.delta, COVARIANCE_SENSITIVITY)?;
         Ok(noisy(sample, sigma, sigma * FRAC_1_SQRT_2, rng))
     }
 }
