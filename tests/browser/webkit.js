@@ -27,8 +27,18 @@ export async function launchWebKit() {
   const server = spawn(display, ["-displayfd", "1", "-nolisten", "tcp"], { stdio: ["ignore", "pipe", "ignore"] });
   const [number] = await once(createInterface(server.stdout), "line");
   const environment = { ...process.env, DISPLAY: `:${number}` };
-  return { newContext: () => Context.start(driver, environment), close: () => ended(server) };
+  const drivers = new Set();
+  return {
+    newContext: () => Context.start(driver, environment, drivers),
+    // Those of contexts that nobody closed would keep this process from its end.
+    close: () => Promise.all([...drivers, server].map(ended)),
+  };
 }
+
+/** Within this time a browser starts, on a busy machine too. */
+const START = 30_000;
+/** Within this time a command is done. */
+const DONE = 90_000;
 
 class Context {
   #driver;
@@ -36,17 +46,27 @@ class Context {
   /** The requests to the driver: one after the other, since it has one current window. */
   #queue = Promise.resolve();
   #first;
+  #drivers;
 
-  static async start(program, env) {
-    const context = new Context();
-    const port = await freePort();
-    context.#driver = spawn(program, [`--port=${port}`], { env, stdio: "ignore" });
-    const driver = `http://127.0.0.1:${port}/session`;
-    const asked = { capabilities: { alwaysMatch: { browserName: "MiniBrowser" } } };
-    const { sessionId } = await retried(() => command("POST", driver, asked));
-    context.#session = `${driver}/${sessionId}`;
-    context.#first = await context.ask(undefined, "GET", "window");
-    return context;
+  static async start(program, env, drivers) {
+    // Now and then a driver and its browser do not find each other, and the driver waits forever: both start again.
+    for (let attempt = 1; ; attempt += 1) {
+      const context = new Context();
+      const port = await freePort();
+      context.#driver = spawn(program, [`--port=${port}`], { env, stdio: "ignore" });
+      context.#drivers = drivers.add(context.#driver);
+      const driver = `http://127.0.0.1:${port}/session`;
+      const asked = { capabilities: { alwaysMatch: { browserName: "MiniBrowser" } } };
+      try {
+        const { sessionId } = await retried(() => command("POST", driver, asked, START));
+        context.#session = `${driver}/${sessionId}`;
+        context.#first = await context.ask(undefined, "GET", "window");
+        return context;
+      } catch (error) {
+        await context.#ended();
+        if (attempt === 3 || error.name !== "TimeoutError") throw error;
+      }
+    }
   }
 
   /** Sends a command for a window, or for none. */
@@ -67,7 +87,12 @@ class Context {
 
   async close() {
     await command("DELETE", this.#session);
+    await this.#ended();
+  }
+
+  async #ended() {
     await ended(this.#driver);
+    this.#drivers.delete(this.#driver);
   }
 }
 
@@ -111,8 +136,9 @@ class Page {
   #ask = (...command) => this.#context.ask(this.#window, ...command);
 }
 
-async function command(method, url, body) {
-  const answer = await fetch(url, { method, body: body && JSON.stringify(body) });
+async function command(method, url, body, time = DONE) {
+  const signal = AbortSignal.timeout(time);
+  const answer = await fetch(url, { method, body: body && JSON.stringify(body), signal });
   const { value } = await answer.json();
   if (!answer.ok) throw new Error(`${value.error}: ${value.message}`);
   return value;
