@@ -2,13 +2,76 @@
 
 use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
+use ldp_pca::mechanism::MechanismSpec;
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::record::{BoundedRecord, Bounding};
+use ldp_pca::second_moment::SecondMoment;
 use nalgebra::DMatrix;
 use npyz::NpyFile;
 
 /// Any failure of a study.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Records of a synthetic population: so many that each is drawn rarely.
+pub const POPULATION: usize = 20_000;
+
+/// The arguments of a study of real records.
+#[derive(Args, Debug)]
+pub struct RecordsArguments {
+    /// Records (.npy, one a row); without them a synthetic population
+    pub records: Option<PathBuf>,
+    /// Subtract each column's mean and divide by its deviation
+    #[arg(long)]
+    pub standardise: bool,
+}
+
+impl RecordsArguments {
+    /// The rows of the file in the columns of largest variance, at most so many; none without a file.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn rows(&self, features: usize) -> Result<Option<Vec<Vec<f64>>>, Failure> {
+        self.records.as_ref().map(|path| read(path, features, self.standardise)).transpose()
+    }
+
+    /// The name of the population in a table; none without a file.
+    #[must_use]
+    pub fn name(&self) -> Option<String> {
+        let name = self.records.as_ref()?.file_stem()?.to_string_lossy();
+        Some(format!("{name}{}", if self.standardise { ", standardised" } else { "" }))
+    }
+}
+
+/// The records of norm 1.
+///
+/// # Errors
+/// When a number is not finite.
+pub fn bounded(rows: Vec<Vec<f64>>) -> Result<Vec<BoundedRecord>, Failure> {
+    rows.into_iter().map(|row| Ok(BoundedRecord::new(row, Bounding::UnitNorm)?)).collect()
+}
+
+/// The second moments of records, of which there are some.
+#[must_use]
+pub fn second_moment(records: &[BoundedRecord]) -> DMatrix<f64> {
+    let mut moment = SecondMoment::new(records[0].coordinates().len(), 1.0);
+    records.iter().for_each(|record| moment.add(record));
+    moment.matrix()
+}
+
+/// The double-cap mechanism, or, for a negative epsilon, the Gaussian one of its magnitude and a delta of 1e-6.
+///
+/// # Errors
+/// When epsilon is 0 or not finite.
+pub fn mechanism(epsilon: f64) -> Result<MechanismSpec, Failure> {
+    Ok(if epsilon > 0.0 {
+        MechanismSpec::double_cap(Epsilon::new(epsilon)?)
+    } else {
+        MechanismSpec::gaussian(Epsilon::new(-epsilon)?, Delta::new(1e-6)?)
+    })
+}
 
 /// The rows of an NPY file, in the columns of largest variance, at most so many, descending. Standardised columns have
 /// the mean 0 and the deviation 1.

@@ -7,7 +7,6 @@
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -15,36 +14,27 @@ use std::thread;
 use chacha20::ChaCha12Rng;
 use clap::Parser;
 use ldp_pca::aggregate::{Accumulator, Aggregate};
-use ldp_pca::mechanism::MechanismSpec;
-use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::{Change, Measured, Rank, change, principal_components};
 use ldp_pca::schema::Schema;
-use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::simulation::SpikedModel;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::task::{Folds, Task};
-use ldp_pca_studies::Failure;
+use ldp_pca_studies::{Failure, POPULATION, RecordsArguments, bounded, mechanism, second_moment};
 use nalgebra::DVector;
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
-
-/// Records of a synthetic population: so many that each is drawn rarely.
-const POPULATION: usize = 20_000;
 
 /// The level at which a difference counts as found.
 const SIGNIFICANT: f64 = 0.05;
 
 #[derive(Parser)]
 struct Arguments {
-    /// Records (.npy, one a row); without them a synthetic population
-    records: Option<PathBuf>,
+    #[command(flatten)]
+    source: RecordsArguments,
     /// Columns taken, those of largest variance; features of a synthetic population
     #[arg(long, default_value_t = 20)]
     features: usize,
-    /// Subtract each column's mean and divide by its deviation
-    #[arg(long)]
-    standardise: bool,
     #[arg(long, default_value_t = 2)]
     rank: usize,
     /// Components of a synthetic population; as many as the rank, where it is not given
@@ -77,13 +67,8 @@ fn main() -> Result<(), Failure> {
     let arguments = Arguments::parse();
     let populations = arguments.populations()?;
     let task = |epsilon: f64| -> Result<Task, Failure> {
-        let mechanism = if epsilon > 0.0 {
-            MechanismSpec::double_cap(Epsilon::new(epsilon)?)
-        } else {
-            MechanismSpec::gaussian(Epsilon::new(-epsilon)?, Delta::new(1e-6)?)
-        };
         let schema = Schema::numeric(populations[0][0].coordinates().len())?;
-        Ok(Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(arguments.folds)?)?)
+        Ok(Task::new(schema, Bounding::UnitNorm, mechanism(epsilon)?, Folds::new(arguments.folds)?)?)
     };
     let tasks = [task(arguments.epsilon[0])?, task(arguments.epsilon[1])?];
     let (next, found) = (AtomicU64::new(0), Mutex::new(vec![]));
@@ -110,9 +95,8 @@ impl Arguments {
     /// The records that each collection draws from.
     fn populations(&self) -> Result<[Vec<BoundedRecord>; 2], Failure> {
         let mut rng = ChaCha12Rng::seed_from_u64(1);
-        let [ours, theirs] = match &self.records {
-            Some(path) => {
-                let rows = ldp_pca_studies::read(path, self.features, self.standardise)?;
+        let [ours, theirs] = match self.source.rows(self.features)? {
+            Some(rows) => {
                 let half = rows.len() / 2;
                 if self.halves { [rows[..half].to_vec(), rows[half..].to_vec()] } else { [rows.clone(), rows] }
             }
@@ -123,9 +107,6 @@ impl Arguments {
                 let other = rotated(&rows, model.subspace(), self.rotate.to_radians(), &mut rng);
                 [rows, other]
             }
-        };
-        let bounded = |rows: Vec<Vec<f64>>| -> Result<Vec<BoundedRecord>, Failure> {
-            rows.into_iter().map(|row| Ok(BoundedRecord::new(row, Bounding::UnitNorm)?)).collect()
         };
         Ok([bounded(ours)?, bounded(theirs)?])
     }
@@ -159,15 +140,11 @@ impl Arguments {
         };
         let mean = |value: &dyn Fn(&Change) -> f64| changes.iter().map(value).sum::<f64>() / pairs;
         let subspace = |records: &[BoundedRecord]| -> Result<Subspace, Failure> {
-            let mut moment = SecondMoment::new(records[0].coordinates().len(), 1.0);
-            records.iter().for_each(|record| moment.add(record));
-            Ok(Subspace::new(&principal_components(&moment.matrix(), Rank::new(self.rank)?)?.vectors)?)
+            Ok(Subspace::new(&principal_components(&second_moment(records), Rank::new(self.rank)?)?.vectors)?)
         };
         let truth = sin_theta_squared(&subspace(&populations[0])?, &subspace(&populations[1])?)?;
-        let name = self.records.as_ref().and_then(|path| path.file_stem()).map_or_else(
-            || format!("spiked, {} components", self.components.unwrap_or(self.rank)),
-            |name| name.to_string_lossy().into_owned(),
-        );
+        let components = self.components.unwrap_or(self.rank);
+        let name = self.source.name().unwrap_or_else(|| format!("spiked, {components} components"));
         println!(
             "| {name} | {} | {} | {}, {} | {}, {} | {truth:.3} | {:.3} | {:.3} | {} | {} | {} |",
             populations[0][0].coordinates().len(),

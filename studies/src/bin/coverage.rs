@@ -2,56 +2,49 @@
 //!
 //! Real records (an NPY file; the columns of largest variance, standardised or as they are, divided by the norm) or a
 //! synthetic population are collected many times, with replacement, through the real mechanism, and every interval that
-//! `recover` prints is compared with the truth, which is known here. Prints a row of a Markdown table per setting.
-//! Several epsilons, `--epsilon 1,4 --reports 30000,10000`, are a family among which people choose by chance.
+//! `recover` prints is compared with the truth, which is known here. Prints a row of a Markdown table per setting, and
+//! below it the intervals of single components, of what they add, and of the total variance. Several epsilons,
+//! `--epsilon 1,4 --reports 30000,10000`, are a family among which people choose by chance.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 
 use chacha20::ChaCha12Rng;
 use clap::Parser;
 use ldp_pca::aggregate::{Accumulator, Aggregate};
 use ldp_pca::covariance::Covariance;
 use ldp_pca::family::Reports;
-use ldp_pca::mechanism::MechanismSpec;
-use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::{
     Answer, DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, HeldOutUse, Interval, Method, PenaltyChoice,
-    Question, Rank, SolverSettings, Source, answer, default_penalty, principal_components,
+    Question, Rank, RankTest, SolverSettings, Source, answer, default_penalty, principal_components,
 };
 use ldp_pca::schema::Schema;
-use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::simulation::SpikedModel;
 use ldp_pca::subspace::{Subspace, captured_variance, sin_theta_squared};
 use ldp_pca::task::{Folds, Task};
-use ldp_pca_studies::Failure;
+use ldp_pca_studies::{Failure, POPULATION, RecordsArguments, bounded, mechanism, second_moment};
 use nalgebra::DMatrix;
 use rand::{RngExt, SeedableRng};
 
-/// Records of a synthetic population: so many that each is drawn rarely.
-const POPULATION: usize = 20_000;
 const SIGNAL: f64 = 20.0;
 
 #[derive(Parser)]
 struct Arguments {
-    /// Records (.npy, one a row); without them a synthetic population
-    records: Option<PathBuf>,
+    #[command(flatten)]
+    source: RecordsArguments,
     /// Columns taken, those of largest variance; features of a synthetic population
     #[arg(long, default_value_t = 40)]
     features: usize,
     /// Features with signal, of a synthetic population
     #[arg(long)]
     sparsity: Option<usize>,
-    /// Subtract each column's mean and divide by its deviation
-    #[arg(long)]
-    standardise: bool,
     #[arg(long, default_value_t = 2)]
     rank: usize,
     /// Reports of a collection, for each epsilon
     #[arg(long, value_delimiter = ',', default_values_t = [20_000])]
     reports: Vec<usize>,
-    #[arg(long, value_delimiter = ',', default_values_t = [2.0])]
+    /// Budgets; a negative one is of the Gaussian mechanism
+    #[arg(long, value_delimiter = ',', default_values_t = [2.0], allow_negative_numbers = true)]
     epsilon: Vec<f64>,
     #[arg(long, default_value_t = 10)]
     folds: u32,
@@ -72,9 +65,13 @@ struct Coverage {
 
 impl Coverage {
     fn add(&mut self, interval: Interval, truth: f64) {
-        self.held += u64::from(interval.lower <= truth && truth <= interval.upper);
+        self.add_bounds([interval.lower, interval.upper], truth);
+    }
+
+    fn add_bounds(&mut self, [lower, upper]: [f64; 2], truth: f64) {
+        self.held += u64::from(lower <= truth && truth <= upper);
         self.of += 1;
-        self.widths += interval.upper - interval.lower;
+        self.widths += upper - lower;
     }
 
     fn text(&self) -> String {
@@ -99,21 +96,25 @@ struct Outcome {
     difference: Coverage,
     /// The same interval, and the components found without a fold.
     difference_as_found: Coverage,
+    /// Of the share of each true component that is missed, plain and sparse.
+    components: [Coverage; 2],
+    /// Of what each component adds, found without a fold.
+    gained: Coverage,
+    /// The total variance, within two standard errors.
+    total: Coverage,
 }
 
 fn main() -> Result<(), Failure> {
     let arguments = Arguments::parse();
     let records = arguments.population()?;
     let dimension = records[0].coordinates().len();
-    let mut moment = SecondMoment::new(dimension, 1.0);
-    records.iter().for_each(|record| moment.add(record));
-    let moment = moment.matrix();
+    let moment = second_moment(&records);
     if arguments.epsilon.len() != arguments.reports.len() {
         return Err("give as many numbers of reports as epsilons".into());
     }
     let task = |&epsilon: &f64| -> Result<Task, Failure> {
-        let mechanism = MechanismSpec::double_cap(Epsilon::new(epsilon)?);
-        Ok(Task::new(Schema::numeric(dimension)?, Bounding::UnitNorm, mechanism, Folds::new(arguments.folds)?)?)
+        let (schema, folds) = (Schema::numeric(dimension)?, Folds::new(arguments.folds)?);
+        Ok(Task::new(schema, Bounding::UnitNorm, mechanism(epsilon)?, folds)?)
     };
     let tasks = arguments.epsilon.iter().map(task).collect::<Result<Vec<_>, _>>()?;
     let mut outcome = Outcome::default();
@@ -127,15 +128,15 @@ fn main() -> Result<(), Failure> {
 impl Arguments {
     /// The records that collections draw from.
     fn population(&self) -> Result<Vec<BoundedRecord>, Failure> {
-        let rows = match &self.records {
-            Some(path) => ldp_pca_studies::read(path, self.features, self.standardise)?,
+        let rows = match self.source.rows(self.features)? {
+            Some(rows) => rows,
             None => {
                 let mut rng = ChaCha12Rng::seed_from_u64(1);
                 let model = SpikedModel::draw(self.features, Rank::new(self.rank)?, SIGNAL, self.sparsity, &mut rng)?;
                 (0..POPULATION).map(|_| model.record(&mut rng)).collect()
             }
         };
-        rows.into_iter().map(|row| Ok(BoundedRecord::new(row, Bounding::UnitNorm)?)).collect()
+        bounded(rows)
     }
 
     fn collect(
@@ -180,11 +181,20 @@ impl Arguments {
         }
         outcome.squares += (errors[2] - errors[0]).powi(2);
         outcome.chosen_other += u64::from(chosen.method != Method::Pca);
-        if let Some(confidence) = &plain.confidence {
-            outcome.plain_interval.add(confidence.interval, errors[0]);
+        let intervals = [&mut outcome.plain_interval, &mut outcome.sparse_interval];
+        for (index, (answer, whole)) in [&plain, &sparse].into_iter().zip(intervals).enumerate() {
+            let Some(confidence) = &answer.confidence else { continue };
+            whole.add(confidence.interval, errors[index]);
+            let found = Subspace::new(&answer.vectors())?;
+            for (part, component) in confidence.components.iter().zip(truth.basis().column_iter()) {
+                let missed = 1.0 - found.basis().tr_mul(&component).norm_squared();
+                outcome.components[index].add(part.interval, missed);
+            }
         }
-        if let Some(confidence) = &sparse.confidence {
-            outcome.sparse_interval.add(confidence.interval, errors[1]);
+        let mut test = RankTest::new(covariance.matrix(), &covariance.noise_law())?;
+        test.confirm(reports, &covariance, &mut |_| ControlFlow::Continue(()))?;
+        if let (Some(total), Some(error)) = (plain.total_variance, plain.total_variance_error) {
+            outcome.total.add_bounds([total - 1.96 * error, total + 1.96 * error], moment.trace());
         }
         let held_out = chosen.held_out.as_ref().ok_or("there are no folds")?;
         let captures = |answer: &Answer| captured_variance(&Subspace::new(&answer.vectors())?, moment);
@@ -197,6 +207,9 @@ impl Arguments {
             outcome.difference.add(difference.interval, captures(&sparse)? - of_plain);
             if let [member] = members[..] {
                 outcome.difference_as_found.add(difference.interval, self.difference_without_folds(member, moment)?);
+                for (index, gained) in test.components.iter().filter_map(|component| component.gained).enumerate() {
+                    outcome.gained.add(gained.interval, gain_without_folds(member, index, moment)?);
+                }
             }
         }
         Ok(())
@@ -227,10 +240,8 @@ impl Arguments {
         let collections = self.collections as f64;
         let [plain, sparse, chosen, predicted] = outcome.errors.map(|sum| sum / collections);
         let spread = (outcome.squares / collections - (chosen - plain).powi(2)).max(0.0);
-        let name = self.records.as_ref().and_then(|path| path.file_stem()).map_or_else(
-            || format!("spiked, {} of {dimension}", self.sparsity.unwrap_or(dimension)),
-            |name| format!("{}{}", name.to_string_lossy(), if self.standardise { ", standardised" } else { "" }),
-        );
+        let sparsity = self.sparsity.unwrap_or(dimension);
+        let name = self.source.name().unwrap_or_else(|| format!("spiked, {sparsity} of {dimension}"));
         println!(
             "| {name} | {dimension} | {} | {} | {} | {predicted:.3} | {plain:.3} | {sparse:.3} \
              | {chosen:.3} ± {:.4} ({} of {}) | {} | {} | {} | {} | {} |",
@@ -246,7 +257,31 @@ impl Arguments {
             outcome.difference.text(),
             outcome.difference_as_found.text(),
         );
+        let [plain, sparse] = &outcome.components;
+        println!(
+            "components, plain {}, sparse {}; gained {}; total {}",
+            plain.text(),
+            sparse.text(),
+            outcome.gained.text(),
+            outcome.total.text()
+        );
     }
+}
+
+/// What a plain component found without a fold captures, as a mean over the folds.
+fn gain_without_folds(
+    (aggregate, task): (&Aggregate, &Task),
+    index: usize,
+    moment: &DMatrix<f64>,
+) -> Result<f64, Failure> {
+    let mut sum = 0.0;
+    for (fold, held_out) in aggregate.folds().iter().enumerate() {
+        let training = Covariance::estimate_without_fold(aggregate, task, fold)?;
+        let components = principal_components(training.matrix(), Rank::new(index + 1)?)?.vectors;
+        let component = components.column(index);
+        sum += held_out.records() as f64 / aggregate.records() as f64 * component.dot(&(moment * component));
+    }
+    Ok(sum)
 }
 
 fn joined<T: ToString>(values: &[T]) -> String {

@@ -43,6 +43,9 @@ struct Arguments {
     /// Relative duality gap to stop at
     #[arg(long, default_value_t = 1e-6)]
     tolerance: f64,
+    /// Steps that the acceleration remembers
+    #[arg(long, default_value_t = SolverSettings::default().memory)]
+    memory: usize,
     /// Print every instance
     #[arg(long)]
     each: bool,
@@ -60,7 +63,8 @@ struct Instance {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
-    let solver = FantopeSolver::new(SolverSettings { tolerance: arguments.tolerance, ..SolverSettings::default() })?;
+    let Arguments { tolerance, memory, .. } = arguments;
+    let solver = FantopeSolver::new(SolverSettings { tolerance, memory, ..SolverSettings::default() })?;
     println!("features  instances  optimal  largest gap  median s  worst s  total s  worst instance");
     for &dimension in &arguments.dimensions {
         let mut summary = Summary::default();

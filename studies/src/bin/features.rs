@@ -6,34 +6,24 @@
 //! records, for each report anew, or from a normal law. Collected many times, with replacement, through the real
 //! mechanism. Prints a row of a Markdown table.
 
-use std::path::PathBuf;
-
 use chacha20::ChaCha12Rng;
 use clap::Parser;
 use ldp_pca::aggregate::Accumulator;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::mechanism::MechanismSpec;
-use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{FeatureTest, Rank};
 use ldp_pca::schema::Schema;
 use ldp_pca::simulation::SpikedModel;
 use ldp_pca::task::{Folds, Task};
-use ldp_pca_studies::Failure;
+use ldp_pca_studies::{Failure, POPULATION, RecordsArguments, mechanism};
 use rand::{RngExt, SeedableRng};
-
-/// Records of a synthetic population: so many that each is drawn rarely.
-const POPULATION: usize = 20_000;
 
 #[derive(Parser)]
 struct Arguments {
-    /// Records (.npy, one a row); without them a synthetic population
-    records: Option<PathBuf>,
+    #[command(flatten)]
+    source: RecordsArguments,
     #[arg(long, default_value_t = 40)]
     features: usize,
-    /// Subtract each column's mean and divide by its deviation
-    #[arg(long)]
-    standardise: bool,
     /// Every feature moves alone
     #[arg(long)]
     null: bool,
@@ -59,11 +49,7 @@ fn main() -> Result<(), Failure> {
     let rows = arguments.population()?;
     let dimension = arguments.features.min(rows[0].len());
     let correlated = if arguments.null { 0 } else { dimension / 2 };
-    let mechanism = if arguments.epsilon > 0.0 {
-        MechanismSpec::double_cap(Epsilon::new(arguments.epsilon)?)
-    } else {
-        MechanismSpec::gaussian(Epsilon::new(-arguments.epsilon)?, Delta::new(1e-6)?)
-    };
+    let mechanism = mechanism(arguments.epsilon)?;
     let task = Task::new(Schema::numeric(dimension)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
     let (mut selected, mut found, mut below) = (0, 0, 0);
     let mut shares = vec![];
@@ -105,15 +91,14 @@ fn main() -> Result<(), Failure> {
 
 impl Arguments {
     fn name(&self) -> String {
-        let name = self.records.as_ref().and_then(|path| path.file_stem());
-        let name = name.map_or_else(|| "spiked".into(), |name| name.to_string_lossy());
+        let name = self.source.name().unwrap_or_else(|| "spiked".into());
         format!("{name}{}", if self.null { ", all alone" } else { "" })
     }
 
     /// Rows whose columns are drawn together or alone.
     fn population(&self) -> Result<Vec<Vec<f64>>, Failure> {
-        if let Some(path) = &self.records {
-            return ldp_pca_studies::read(path, self.features, self.standardise);
+        if let Some(rows) = self.source.rows(self.features)? {
+            return Ok(rows);
         }
         let mut rng = ChaCha12Rng::seed_from_u64(1);
         let half = self.features / 2;

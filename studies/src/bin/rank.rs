@@ -6,8 +6,6 @@
 //! the population is that of its records: columns of largest variance, standardised, divided by the norm. Prints rows
 //! of a Markdown table; seeds are fixed.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use chacha20::ChaCha12Rng;
@@ -18,11 +16,9 @@ use ldp_pca::noise_law::{NoiseLaw, SpikedCovariance};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{Rank, RankTest};
+use ldp_pca_studies::{Failure, bounded, read, second_moment};
 use nalgebra::{DMatrix, DVector};
-use npyz::NpyFile;
 use rand::SeedableRng;
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The shares of the total variance that components have, where there are some.
 const SIGNALS: [f64; 3] = [0.3, 0.2, 0.15];
@@ -111,7 +107,7 @@ impl Arguments {
     }
 
     fn of_records(&self, path: &Path) -> Result<(), Failure> {
-        let moment = self.moment(path)?;
+        let moment = second_moment(&bounded(read(path, self.features, true)?)?);
         let truth = SpikedCovariance::from_matrix(&moment)?;
         let values = symmetric_eigenvalues(&moment)?;
         println!("eigenvalues {:.4}", values.rows(0, values.len().min(12)).transpose());
@@ -138,34 +134,6 @@ impl Arguments {
             }
         }
         Ok(())
-    }
-
-    /// The second moments of the records of a file.
-    fn moment(&self, path: &Path) -> Result<DMatrix<f64>, Failure> {
-        let file = NpyFile::new(BufReader::new(File::open(path)?))?;
-        let &[count, columns] = file.shape() else { return Err("records are rows of a matrix".into()) };
-        let numbers: Vec<f64> = match file.dtype().descr().as_str() {
-            "'<f4'" => file.into_vec::<f32>()?.into_iter().map(f64::from).collect(),
-            "'|i1'" => file.into_vec::<i8>()?.into_iter().map(f64::from).collect(),
-            _ => file.into_vec::<f64>()?,
-        };
-        let matrix = DMatrix::from_row_slice(count as usize, columns as usize, &numbers);
-        let variances: Vec<f64> = matrix.column_iter().map(|column| column.variance()).collect();
-        let mut order: Vec<usize> = (0..variances.len()).filter(|&column| variances[column] > 0.0).collect();
-        order.sort_by(|&left, &right| variances[right].total_cmp(&variances[left]));
-        order.truncate(self.features);
-        let mut chosen = matrix.select_columns(&order);
-        for (mut column, &index) in chosen.column_iter_mut().zip(&order) {
-            column.add_scalar_mut(-column.mean());
-            column /= variances[index].sqrt();
-        }
-        for mut row in chosen.row_iter_mut() {
-            let norm = row.norm();
-            row /= norm;
-        }
-        let mut moment = chosen.tr_mul(&chosen) / count as f64;
-        moment.fill_lower_triangle_with_upper_triangle();
-        Ok(moment)
     }
 }
 
