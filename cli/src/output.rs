@@ -50,6 +50,11 @@ pub(super) fn take_stdout() -> Stdout {
     stdout()
 }
 
+/// "1 feature", "2,000 features".
+pub(super) fn plural(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{} {what}s", grouped(count)) }
+}
+
 /// A bar for work of known size; silent where standard error is not a terminal. Like the others here, it is cleared
 /// when it is dropped.
 pub(super) fn bar(label: &'static str, length: u64) -> ProgressBar {

@@ -18,7 +18,7 @@ use ldp_pca_literature::baselines::{Sample, SubspaceEstimator};
 use self::result::{AtEpsilon, CompareResult, RecordsResult, RowResult};
 use super::error::{CliError, InFile as _, Result};
 use super::files;
-use super::output::{Format, bar, grouped, note, spinner};
+use super::output::{Format, bar, note, plural, spinner};
 use super::parallel::on_all_cores;
 use super::parameters::{self, Epsilons};
 use super::plot::{self, MethodsFigure};
@@ -241,11 +241,11 @@ impl Setting {
 fn figure(result: &CompareResult) -> MethodsFigure {
     MethodsFigure {
         subtitle: format!(
-            "{} records of {} features, {} components, {} by each method; delta {:e}",
-            grouped(result.records.records),
-            result.dimension,
-            result.rank,
-            text::plural(result.trials, "estimate"),
+            "{} of {}, {}, {} by each method; delta {:e}",
+            plural(result.records.records, "record"),
+            plural(result.dimension as u64, "feature"),
+            plural(result.rank as u64, "component"),
+            plural(result.trials, "estimate"),
             result.delta.value()
         ),
         uninformed: result.random_subspace,

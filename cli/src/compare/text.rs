@@ -3,7 +3,7 @@
 use ldp_pca_literature::baselines::{Adjacency, EpsilonDelta, MethodGuarantee};
 
 use super::result::{AtEpsilon, CompareResult, RowResult};
-use crate::output::{grouped, wrote};
+use crate::output::{grouped, plural, wrote};
 use crate::table::{Align, Table, wrapped};
 
 /// The indentation of tables and notes.
@@ -187,10 +187,6 @@ pub(super) fn duration(seconds: f64) -> String {
         _ if seconds < 99.5 => format!("{seconds:.1} s"),
         _ => format!("{seconds:.0} s"),
     }
-}
-
-pub(super) fn plural(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{} {what}s", grouped(count)) }
 }
 
 fn paragraph(text: &str, width: usize, indent: usize) -> String {

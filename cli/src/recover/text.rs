@@ -12,7 +12,7 @@ use super::rank::tested;
 use super::result::{RecoverResult, descending};
 use super::selection::Selection;
 use crate::hostile::hostile_text;
-use crate::output::{first, grouped, on_scale, wrote};
+use crate::output::{first, grouped, on_scale, plural, wrote};
 
 /// Features named per component, per support, and with their stability.
 const SHOWN: usize = 5;
@@ -57,10 +57,10 @@ impl RecoverResult {
 
 fn components(answer: &Answer) -> String {
     let mut text = format!(
-        "{} components of {} features from {} reports ({}, noise {:.2e} per entry)\n",
-        answer.rank,
-        answer.dimension,
-        grouped(answer.records),
+        "{} of {} from {} ({}, noise {:.2e} per entry)\n",
+        plural(answer.rank as u64, "component"),
+        plural(answer.dimension as u64, "feature"),
+        plural(answer.records, "report"),
         answer.method.name(),
         answer.noise_deviation
     ) + &family(answer)
@@ -365,7 +365,8 @@ fn assumption(answer: &Answer) -> String {
     } else {
         ""
     };
-    format!("assumption  of {of_what}: the population is isotropic except for a few components{sparse}\n")
+    let choice = if answer.family.is_some() { ", and the choice of epsilon does not depend on the record" } else { "" };
+    format!("assumption  of {of_what}: the population is isotropic except for a few components{sparse}{choice}\n")
 }
 
 fn reference(answer: &Answer, ReferenceComparison { sin_theta_squared, reference }: &ReferenceComparison) -> String {
