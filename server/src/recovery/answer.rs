@@ -10,8 +10,8 @@ use crate::problem::{Kind, Problem};
 use crate::store::TaskReports;
 use ldp_pca::covariance::{Covariance, Mean};
 use ldp_pca::recovery::{
-    self, AnswerError, Baselines, Decomposition, Method, Part, PathPoint, Question, Rank, Source, Step, Stop,
-    Unfinished,
+    self, AnswerError, Baselines, Decomposition, HeldOut, Method, Part, PathPoint, Question, Rank, Source, Step, Stop,
+    ThresholdedAnswer, Unfinished,
 };
 use ldp_pca::task::Task;
 
@@ -32,7 +32,6 @@ pub(crate) struct Answer {
 struct Document<'a> {
     task: String,
     rank: usize,
-    /// `pca` or `fantope`.
     method: Method,
     /// `rank` numbers, descending.
     eigenvalues: &'a [f64],
@@ -51,6 +50,11 @@ struct Document<'a> {
     predicted: Option<Predicted>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sparse: Option<Sparse<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    soft_threshold: Option<&'a ThresholdedAnswer>,
+    /// The variance captured in reports held out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_out: Option<&'a HeldOut>,
     /// The solution for every penalty of a sequence, largest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'a [PathPoint]>,
@@ -81,14 +85,15 @@ struct Sparse<'a> {
 impl Answer {
     /// The leading components of a state; `rank` is at most the dimension.
     pub(super) fn leading(state: &Decomposition, task: &Task, rank: Rank) -> Result<Self, Problem> {
-        let predicted = rank.value() <= PREDICTED && rank.value() < task.dimension();
-        Self::new(&state.leading(rank, predicted).map_err(|error| problem(&error))?, task)
+        Self::new(&state.leading(rank, is_predicted(rank, task)).map_err(|error| problem(&error))?, task)
     }
 
     /// The answer to the question; sparse components are the best ones found by the deadline.
-    pub(super) fn sparse(reports: &dyn TaskReports, question: &Question, deadline: Instant) -> Result<Self, Problem> {
+    pub(super) fn to(question: &Question, reports: &dyn TaskReports, deadline: Instant) -> Result<Self, Problem> {
+        let predict = question.penalty.is_none() && is_predicted(question.rank, reports.task());
+        let question = Question { predict, ..question.clone() };
         let found = with_estimate(reports, |source| {
-            recovery::answer(question, source, &mut |step| {
+            recovery::answer(&question, source, &mut |step| {
                 // The simpler methods belong to an answer, whatever the time.
                 if Instant::now() < deadline || *step == Step::Beginning(Part::Baselines) {
                     ControlFlow::Continue(())
@@ -97,14 +102,15 @@ impl Answer {
                 }
             })
         })?;
-        match found.unfinished.iter().find(|unfinished| unfinished.part == Part::Path) {
-            Some(path) => Err(late(path)),
+        match found.unfinished.iter().find_map(late) {
+            Some(late) => Err(late),
             None => Self::new(&found, reports.task()),
         }
     }
 
     fn new(found: &recovery::Answer, task: &Task) -> Result<Self, Problem> {
-        let predicted = found.predicted.as_ref();
+        // It is the error of plain components.
+        let predicted = found.predicted.as_ref().filter(|_| found.method == Method::Pca);
         let document = Document {
             task: task.digest().to_string(),
             rank: found.rank,
@@ -128,6 +134,8 @@ impl Answer {
                 support: &sparse.support,
                 baselines: sparse.baselines.as_ref(),
             }),
+            soft_threshold: found.soft_threshold.as_ref(),
+            held_out: found.held_out.as_ref(),
             path: found.path.as_deref(),
         };
         Ok(Self {
@@ -158,13 +166,24 @@ fn problem(error: &AnswerError) -> Problem {
     Problem::internal(error.to_string())
 }
 
-/// A path is whole or none.
-fn late(path: &Unfinished) -> Problem {
-    Kind::RecoveryTimeout.because(format!(
-        "{} of {} penalties of the path were solved in time: ask for a shorter path, or for none",
-        path.done,
-        path.of.unwrap_or_default()
-    ))
+fn is_predicted(rank: Rank, task: &Task) -> bool {
+    rank.value() <= PREDICTED && rank.value() < task.dimension()
+}
+
+/// Refuses what time did not suffice for, where a part of it is no answer.
+fn late(unfinished: &Unfinished) -> Option<Problem> {
+    let (done, of) = (unfinished.done, unfinished.of.unwrap_or_default());
+    let detail = match unfinished.part {
+        Part::Path => {
+            format!("{done} of {of} penalties of the path were solved in time: ask for a shorter path, or for none")
+        }
+        Part::HeldOut => format!(
+            "{done} of {of} problems on reports held out were solved in time: ask without method and held_out, or use \
+             `ldp-pca recover` on the aggregate"
+        ),
+        _ => return None,
+    };
+    Some(Kind::RecoveryTimeout.because(detail))
 }
 
 #[cfg(test)]
@@ -172,10 +191,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_without_time_is_no_failure_of_the_server() {
-        let refused = late(&Unfinished { part: Part::Path, done: 3, of: Some(20) });
-        assert!(refused.document()["type"].as_str().unwrap().ends_with(":recovery-timeout"));
-        assert!(refused.detail.starts_with("3 of 20 penalties"), "{refused:?}");
+    fn what_time_does_not_suffice_for_is_no_failure_of_the_server() {
+        for (part, begin) in [(Part::Path, "3 of 20 penalties"), (Part::HeldOut, "3 of 20 problems")] {
+            let refused = late(&Unfinished { part, done: 3, of: Some(20) }).unwrap();
+            assert!(refused.document()["type"].as_str().unwrap().ends_with(":recovery-timeout"));
+            assert!(refused.detail.starts_with(begin), "{refused:?}");
+        }
+        // The best solution so far is an answer.
+        assert!(late(&Unfinished { part: Part::Solution, done: 3, of: Some(20) }).is_none());
         assert_eq!(problem(&AnswerError::NoLaw).document()["status"], 500);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex as Lock};
 use std::time::{Duration, Instant};
 
 use crate::locks::hold;
-use ldp_pca::recovery::{Decomposition, Question};
+use ldp_pca::recovery::{Decomposition, HeldOutUse, Question};
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
@@ -154,19 +154,17 @@ fn compute(
     decomposition: &Lock<Option<Arc<Decomposition>>>,
     deadline: Instant,
 ) -> Result<Answer, Problem> {
-    match question.penalty {
-        Some(_) => Answer::sparse(reports, question, deadline),
-        None => {
-            // All ranks share the decomposition of a state.
-            let mut last = hold(decomposition);
-            let state = match &*last {
-                Some(state) if state.records() >= records => Arc::clone(state),
-                _ => Arc::clone(last.insert(Arc::new(decompose(reports)?))),
-            };
-            drop(last);
-            Answer::leading(&state, reports.task(), question.rank)
-        }
+    if question.penalty.is_some() || question.held_out != HeldOutUse::Nothing {
+        return Answer::to(question, reports, deadline);
     }
+    // All ranks share the decomposition of a state.
+    let mut last = hold(decomposition);
+    let state = match &*last {
+        Some(state) if state.records() >= records => Arc::clone(state),
+        _ => Arc::clone(last.insert(Arc::new(decompose(reports)?))),
+    };
+    drop(last);
+    Answer::leading(&state, reports.task(), question.rank)
 }
 
 #[cfg(test)]

@@ -4,26 +4,31 @@ use std::ops::RangeInclusive;
 
 use crate::problem::{Kind, Problem, excerpt};
 use crate::request::Parameters;
-use ldp_pca::recovery::{Penalty, PenaltyChoice, Question, Rank, When};
+use ldp_pca::recovery::{HeldOutUse, Penalty, PenaltyChoice, Question, Rank, When};
 
 /// The number of penalties that a path may have, as on the command line.
 const POINTS: RangeInclusive<usize> = 2..=1000;
 
-/// Reads the question out of a query: `rank` once, `penalty` at most once, and with it `path` and `baselines`.
+/// Reads the question out of a query: `rank` once; `penalty` at most once, and with it `path` and `baselines`, or else
+/// `method`; and `held_out`.
 pub(crate) fn read_question(query: Parameters, dimension: usize) -> Result<Question, Problem> {
     let remedy = format!(
         "ask for ?rank=k with k from 1 to {dimension}, and &penalty=auto or a number for sparse ones, which may have \
-         &path=20, so many penalties more, and &baselines=true, simpler methods beside them"
+         &path=20, so many penalties more, and &baselines=true, simpler methods beside them; or for &method=auto, the \
+         method that captures most in reports held out; &held_out=true adds what components capture there"
     );
     let bad = |what: &str| Kind::BadQuery.because(format!("{what}: {remedy}"));
     let parameters = query.map_err(|error| bad(&error.to_string()))?.0;
     let (mut rank, mut penalty, mut path, mut baselines) = (None, None, None, None);
+    let (mut method, mut held_out) = (None, None);
     for (name, value) in &parameters {
         let twice = match name.as_str() {
             "rank" => rank.replace(read_rank(value, dimension)?).is_some(),
             "penalty" => penalty.replace(read_penalty(value)?).is_some(),
             "path" => path.replace(read_path(value)?).is_some(),
-            "baselines" => baselines.replace(read_baselines(value)?).is_some(),
+            "baselines" => baselines.replace(read_flag(name, value)?).is_some(),
+            "method" => method.replace(read_method(value)?).is_some(),
+            "held_out" => held_out.replace(read_flag(name, value)?).is_some(),
             _ => return Err(bad(&format!("the query has '{}'", excerpt(name)))),
         };
         if twice {
@@ -31,13 +36,21 @@ pub(crate) fn read_question(query: Parameters, dimension: usize) -> Result<Quest
         }
     }
     let rank = rank.ok_or_else(|| bad("the query has no 'rank'"))?;
-    let baselines = baselines.unwrap_or_default();
+    let baselines = if baselines == Some(true) { When::Always } else { When::Never };
     if penalty.is_none() && (path.is_some() || baselines != When::Never) {
         return Err(bad(
             "the query has 'path' or 'baselines' but no 'penalty', without which components are not sparse",
         ));
     }
-    Ok(Question { penalty, path, baselines, ..Question::new(rank) })
+    if penalty.is_some() && method.is_some() {
+        return Err(bad("the query has 'method' and 'penalty', which chooses the method"));
+    }
+    let held_out = match (method, held_out) {
+        (Some(choice), _) => choice,
+        (None, Some(true)) => HeldOutUse::Measure,
+        (None, _) => HeldOutUse::Nothing,
+    };
+    Ok(Question { penalty, path, baselines, held_out, ..Question::new(rank) })
 }
 
 fn read_rank(value: &str, dimension: usize) -> Result<Rank, Problem> {
@@ -71,13 +84,15 @@ fn read_path(value: &str) -> Result<usize, Problem> {
     })
 }
 
-fn read_baselines(value: &str) -> Result<When, Problem> {
-    match value {
-        "true" => Ok(When::Always),
-        "false" => Ok(When::Never),
-        _ => {
-            let value = excerpt(value);
-            Err(Kind::BadQuery.because(format!("baselines is '{value}': it must be true or false")))
-        }
-    }
+fn read_method(value: &str) -> Result<HeldOutUse, Problem> {
+    let excerpt = excerpt(value);
+    let detail = format!("method is '{excerpt}': it must be auto; without it components are plain ones");
+    if value == "auto" { Ok(HeldOutUse::Choose) } else { Err(Kind::BadQuery.because(detail)) }
+}
+
+fn read_flag(name: &str, value: &str) -> Result<bool, Problem> {
+    value.parse().map_err(|_| {
+        let value = excerpt(value);
+        Kind::BadQuery.because(format!("{name} is '{value}': it must be true or false"))
+    })
 }

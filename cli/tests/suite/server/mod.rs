@@ -258,9 +258,15 @@ fn requests_that_make_no_sense_are_problems_with_the_value() {
         let answer = server.get(&path(&task(), &format!("/recovery?rank=1&penalty=auto&path={points}")));
         answer.assert_problem(400, "bad-query", &[&format!("'{points}'"), "from 2 to 1000"]);
     }
-    for baselines in ["True", "1", "quick", ""] {
-        let answer = server.get(&path(&task(), &format!("/recovery?rank=1&penalty=auto&baselines={baselines}")));
-        answer.assert_problem(400, "bad-query", &[&format!("'{baselines}'"), "true or false"]);
+    for flag in ["baselines", "held_out"] {
+        for value in ["True", "1", "quick", ""] {
+            let answer = server.get(&path(&task(), &format!("/recovery?rank=1&penalty=auto&{flag}={value}")));
+            answer.assert_problem(400, "bad-query", &[&format!("{flag} is '{value}'"), "true or false"]);
+        }
+    }
+    for method in ["pca", "Auto", ""] {
+        let answer = server.get(&path(&task(), &format!("/recovery?rank=1&method={method}")));
+        answer.assert_problem(400, "bad-query", &[&format!("'{method}'"), "must be auto"]);
     }
     for (query, value) in [
         ("", "no 'rank'"),
@@ -272,6 +278,9 @@ fn requests_that_make_no_sense_are_problems_with_the_value() {
         ("?rank=1&path=20", "no 'penalty'"),
         ("?rank=1&baselines=true", "no 'penalty'"),
         ("?rank=1&penalty=1&path=20&path=20", "'path' twice"),
+        ("?rank=1&method=auto&method=auto", "'method' twice"),
+        ("?rank=1&method=auto&penalty=auto", "'method' and 'penalty'"),
+        ("?rank=1&method=auto&path=20", "no 'penalty'"),
     ] {
         server.get(&path(&task(), &format!("/recovery{query}"))).assert_problem(400, "bad-query", &["?rank=k", value]);
     }

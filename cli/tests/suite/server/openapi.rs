@@ -58,8 +58,9 @@ fn answers_have_the_members_of_the_document() {
     server.send(&task, &super::harness::bytes_of(&super::harness::reports(&task, 1, 20)));
     let recovery = |query: &str| server.get(&super::harness::path(&task, &format!("/recovery?rank=1{query}"))).json();
     let sparse = "&penalty=auto&path=3&baselines=true";
-    for (name, answer) in [("Status", status), ("Recovery", recovery("")), ("Recovery", recovery(sparse))] {
-        assert_members(&document, name, &answer);
+    assert_members(&document, "Status", &status);
+    for query in ["", sparse, "&method=auto"] {
+        assert_members(&document, "Recovery", &recovery(query));
     }
     // Settings are reported in the accepted form.
     let stated = document["components"]["schemas"]["Settings"]["properties"].as_object().unwrap();

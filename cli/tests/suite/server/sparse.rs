@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
-    DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, Penalty, PenaltyChoice, Question, Rank, SolverSettings,
-    Source, When, answer, default_penalty,
+    DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, HeldOutUse, Penalty, PenaltyChoice, Question, Rank,
+    SolverSettings, Source, When, answer, default_penalty,
 };
 use tempfile::tempdir;
 
-use super::harness::{Running, aggregate_of, bytes_of, config, path, reports, task};
+use super::harness::{Running, aggregate_of, bytes_of, config, other_task, path, reports, task};
 
 /// How often something was computed rather than remembered.
 fn computed(server: &Running) -> String {
@@ -86,6 +86,42 @@ fn a_requested_path_or_simpler_method_gives_the_library_s_result() {
     let unasked = ask("&baselines=false");
     assert_eq!((unasked.get("path"), unasked["sparse"].get("pca")), (None, None));
     assert_eq!((&unasked, &unasked["components"]), (&ask(""), &found["components"]));
+}
+
+#[test]
+fn a_method_is_chosen_and_measured_on_reports_held_out_where_the_task_has_folds() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[task(), other_task()]);
+    let body = bytes_of(&reports(&task(), 1, 4000));
+    server.send(&task(), &body);
+    let aggregate = aggregate_of(&task(), &body);
+    let covariance = Covariance::estimate(&aggregate, &task()).unwrap();
+    let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task: &task() };
+    let plain = Question { predict: true, ..Question::new(Rank::new(2).unwrap()) };
+    let penalty = Some(PenaltyChoice::default());
+    let mut methods = vec![];
+    for (query, question) in [
+        ("&method=auto", Question { held_out: HeldOutUse::Choose, ..plain.clone() }),
+        ("&method=auto&held_out=false", Question { held_out: HeldOutUse::Choose, ..plain.clone() }),
+        ("&held_out=true", Question { held_out: HeldOutUse::Measure, ..plain.clone() }),
+        ("&penalty=auto&held_out=true", Question { held_out: HeldOutUse::Measure, penalty, ..plain.clone() }),
+    ] {
+        let expected = answer(&question, source, &mut |_| ControlFlow::Continue(())).unwrap();
+        let expected = serde_json::to_value(expected).unwrap();
+        let found = server.get(&path(&task(), &format!("/recovery?rank=2{query}"))).json();
+        for part in ["method", "components", "eigenvalues", "held_out", "soft_threshold"] {
+            assert_eq!(found.get(part), expected.get(part), "{part} of {query}");
+        }
+        assert_eq!(found.get("predicted").is_some(), found["method"] == "pca", "{query}");
+        let answers = found["held_out"]["answers"].as_array().unwrap();
+        assert_eq!(answers.iter().filter(|answer| answer["chosen"] == true).count(), 1, "{query}");
+        methods.push(answers.len());
+    }
+    assert_eq!(methods, [17, 17, 1, 2]);
+    // With one fold nothing can be held out, and components are plain.
+    server.send(&other_task(), &bytes_of(&reports(&other_task(), 1, 400)));
+    let found = server.get(&path(&other_task(), "/recovery?rank=2&method=auto")).json();
+    assert_eq!((&found["method"], found.get("held_out")), (&"pca".into(), None));
 }
 
 #[test]
