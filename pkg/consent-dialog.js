@@ -33,6 +33,16 @@ button {
 }
 button:focus-visible, input:focus-visible { outline: 3px solid; outline-offset: 2px; }`;
 
+/** What is said above a choice, by language: the task that a report names is not randomized. */
+const CHOICE = {
+  en:
+    "Whoever receives the report also sees which of these you choose. The figures hold only if your choice does not " +
+    "depend on the values.",
+  de:
+    "Wer den Bericht empfängt, sieht auch, was Sie hier wählen. Die Zahlen gelten nur, wenn Ihre Wahl nicht von den " +
+    "Angaben abhängt.",
+};
+
 let sheet;
 
 // Servers import it too, where there is no document.
@@ -52,7 +62,11 @@ export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
     return (await this.choose([statement])) !== undefined;
   }
 
-  choose(statements) {
+  choose(statements, { choice } = {}) {
+    const several = statements.length > 1;
+    const [{ leaves, stays, promise, scope, title, agree, decline, locale }] = statements;
+    const warning = several && (choice ?? CHOICE[locale.split("-")[0]]);
+    if (warning === undefined) throw new Error(`give 'choice', the sentence above a choice in '${locale}'`);
     this.#close();
     if (!sheet) {
       sheet = new CSSStyleSheet();
@@ -60,13 +74,14 @@ export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
     }
     this.shadowRoot.adoptedStyleSheets = [sheet];
     const dialog = this.#dialog;
-    const [{ leaves, stays, promise, scope, title, agree, decline, locale }] = statements;
     const heading = make("h2", title, { id: "title", tabIndex: -1 });
     const inputs = statements.map(() => make("input", "", { type: "radio", name: "choice", required: true }));
-    const choices = make("fieldset");
+    const choices = within("fieldset", make("p", warning));
     choices.setAttribute("aria-labelledby", "title");
-    choices.append(...inputs.map((input, index) => within("label", input, statements[index].promise)));
-    const several = statements.length > 1;
+    // Reports of epsilons far apart can differ in length.
+    const alike = statements.every((statement) => statement.leaves === leaves);
+    const label = (statement) => (alike ? statement.promise : `${statement.leaves} ${statement.promise}`);
+    choices.append(...inputs.map((input, index) => within("label", input, label(statements[index]))));
     const agreed = () => {
       // The browser says that one has to be chosen. None is from the beginning: no choice is nudged either.
       if (!several || inputs[0].reportValidity()) {
@@ -80,8 +95,9 @@ export class ConsentDialog extends (globalThis.HTMLElement ?? Object) {
     ];
     const guarantee = several ? choices : make("p", promise);
     const row = within("div", ...buttons);
-    const [first, second, last] = [leaves, stays, scope].map((sentence) => make("p", sentence));
-    dialog.replaceChildren(heading, first, second, guarantee, last, make("slot"), row);
+    const [second, last] = [stays, scope].map((sentence) => make("p", sentence));
+    const first = alike ? [make("p", leaves)] : [];
+    dialog.replaceChildren(heading, ...first, second, guarantee, last, make("slot"), row);
     dialog.lang = locale;
     dialog.dir = "auto";
     dialog.setAttribute("aria-labelledby", "title");

@@ -1,14 +1,17 @@
 //! The reports of one task, or of a task family: tasks with one schema among whose epsilons each person chooses.
 //!
-//! The tasks of a family have the same schema, bounding, centring, number of folds and kind of mechanism. They differ
-//! in epsilon, and in what follows from it. Each device reports once, to one of them, and its report has the guarantee
-//! of that task. What happens to the sums is post-processing.
+//! The tasks of a family have the same schema, bounding, centring, number of folds and kind of mechanism. They may
+//! differ in epsilon, delta, candidates and cap. Each device reports once, to one of them, and for a fixed task its
+//! report has the guarantee of that task. Where the choice depends on the record, task and report together have none.
+//! What happens to the sums is post-processing.
 //!
 //! The estimate is the mean of those of the tasks, weighted by the inverse variance that the mechanism gives to an
 //! off-diagonal entry: `w_m = (n_m / v_m) / sum (n / v)` for n_m reports of a task whose report has the variance v_m.
-//! The weights depend on the numbers of reports alone, not on what the reports say. With M_m the second moments of the
-//! people of task m, the estimate is one of `sum w_m M_m`: people with a larger epsilon count more. That is the moment
-//! of all people where the choice of epsilon does not depend on the record.
+//! The weights depend on the numbers of reports alone, not on what the reports say. No others have less noise where
+//! records have nothing. With M_m the second moments of the people of task m, the estimate is one of `sum w_m M_m`:
+//! people of a task with less noise count more. That is the moment of all who took part where the choice does not
+//! depend on the record. With centring, the covariance is that of the mix: it contains the differences between the
+//! groups' means.
 
 use serde::Serialize;
 use thiserror::Error;
@@ -121,7 +124,8 @@ impl<'a> Reports<'a> {
     }
 
     /// The most that so many hostile reports move an eigenvalue of the second moments, in the units of bounded records,
-    /// by the statement of [`Pull`]: those of the task in which one report moves most, then of the next.
+    /// by the statement of [`Pull`], against honest reports in the tasks that they are of: those of the task in which
+    /// one report moves most, then of the next.
     pub(crate) fn pull(self, hostile: u64) -> Pull {
         let (aggregate, task) = self.first;
         let pull = task.mechanism().pull();

@@ -1,7 +1,7 @@
 //! The law of a weighted mean of independent estimates, those of the tasks of a [family](crate::family).
 //!
-//! With additive noise the mean has noise of the same form: the law is exact. With double-cap the variance between two
-//! directions with the true variances a and b is
+//! With additive noise the mean has noise of the same form: of the noise the law is exact. With double-cap, and with
+//! the laws of the tasks, the variance between two directions with the true variances a and b is
 //!
 //! ```text
 //! sum w^2 (1 + g a) (1 + g b) / (g^2 n)  =  A + B (a + b) + C a b
@@ -21,6 +21,9 @@
 //! direction, the variance along it is somewhat too small (docs/inference.md has figures). Reports are whole: their
 //! number is rounded down, and the gain keeps A. The third moment of the noise exceeds that of the mean as `A g` does
 //! B.
+//!
+//! All of this takes a and b to be the same among the people of each task: the choice of a task does not depend on the
+//! record. Where it does, the variance is `A sum w (1 + g a_m) (1 + g b_m)` over the groups, which can be larger.
 //!
 //! Bounds on the variance of linear functions do not use this law. They are sums over the tasks, and hold also where
 //! the choice of a task depends on the record.

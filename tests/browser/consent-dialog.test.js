@@ -134,9 +134,12 @@ for (const [name, launch] of Object.entries(BROWSERS)) {
         const { shadowRoot } = document.querySelector("ldp-pca-consent");
         const inputs = [...shadowRoot.querySelectorAll("input")];
         const labels = inputs.map((input) => input.labels[0].textContent);
-        return { labels, checked: inputs.map(({ checked }) => checked) };
+        const warning = shadowRoot.querySelector("fieldset p").textContent;
+        return { labels, warning, checked: inputs.map(({ checked }) => checked) };
       });
-      assert.deepEqual(shown, { labels: family.map(({ promise }) => promise), checked: [false, false] });
+      assert.match(shown.warning, /^Whoever receives the report also sees which of these you choose\./);
+      const { labels, checked } = shown;
+      assert.deepEqual({ labels, checked }, { labels: family.map(({ promise }) => promise), checked: [false, false] });
       assert.notEqual(family[0].promise, family[1].promise);
       await assertAccessible(page);
       // Without a choice there is nothing to agree to.
@@ -154,6 +157,26 @@ for (const [name, launch] of Object.entries(BROWSERS)) {
       await choose();
       await page.keyboard.press("Escape");
       assert.equal(await page.evaluate(async () => (await globalThis.chosen) === undefined), true);
+      // Where lengths differ each choice has its own; a language without the sentence takes it from the page.
+      const other = await page.evaluate((family) => {
+        const dialog = document.querySelector("ldp-pca-consent");
+        const french = family.map((statement, index) => ({ ...statement, locale: "fr", leaves: `leaves ${index}` }));
+        let refusal;
+        try {
+          dialog.choose(french);
+        } catch ({ message }) {
+          refusal = message;
+        }
+        dialog.choose(french, { choice: "Attention." });
+        const text = (selector) => [...dialog.shadowRoot.querySelectorAll(selector)].map((node) => node.textContent);
+        return { refusal, warning: text("fieldset p"), labels: text("label"), first: text("dialog > p")[0] };
+      }, family);
+      assert.deepEqual(other, {
+        refusal: "give 'choice', the sentence above a choice in 'fr'",
+        warning: ["Attention."],
+        labels: family.map(({ promise }, index) => `leaves ${index} ${promise}`),
+        first: family[0].stays,
+      });
       assert.deepEqual(errors, []);
       await page.close();
     });

@@ -23,8 +23,8 @@ pub(super) fn family(answer: &Answer) -> String {
         table.row(cells);
     }
     format!(
-        "family      {} tasks, weighted by the inverse variance of their noise\n{}{:INDENT$}people of a larger epsilon \
-         count more: an estimate of all people only if the choice of epsilon does not depend on the record\n",
+        "family      {} tasks, weighted by the inverse variance of their noise\n{}{:INDENT$}people of a task with less \
+         noise count more: an estimate of all people only if the choice of a task does not depend on the record\n",
         members.len(),
         table.text(usize::MAX, INDENT),
         ""

@@ -486,7 +486,7 @@ fn the_tasks_of_a_family_are_recovered_together() {
 
     let text = folder.run(&format!("{line} --rank 1")).ok().stdout;
     let said = words(&text);
-    for part in ["from 6,000 reports", "family 2 tasks, weighted", "people of a larger epsilon count more"] {
+    for part in ["from 6,000 reports", "family 2 tasks, weighted", "people of a task with less noise count more"] {
         assert!(said.contains(part), "'{part}' is not in: {text}");
     }
     let single = folder.run("recover a.ldpa -t task.json --rank 1").ok().stdout;
