@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 from ._native import Aggregate, Collection, Randomizer, Reports, Task, __version__
 from .errors import (
     AggregateError,
+    BoundingWarning,
+    BudgetError,
     ClusterError,
     LdpPcaError,
+    NoiseWarning,
     PlanError,
     RecordError,
     RecoveryError,
@@ -21,11 +24,13 @@ from .errors import (
     ReportTypeError,
     SchemaError,
     SchemaWarning,
+    SeededWarning,
     SkippedReportsWarning,
     TaskError,
 )
 
 if TYPE_CHECKING:
+    from ._budget import Budget, budget
     from ._collecting import aggregate
     from ._covariance import Covariance, Mean, covariance
     from ._planning import Plan, plan, predict
@@ -37,6 +42,9 @@ __all__ = [
     "Aggregate",
     "AggregateError",
     "Baseline",
+    "BoundingWarning",
+    "Budget",
+    "BudgetError",
     "ClusterError",
     "Collection",
     "Confidence",
@@ -45,6 +53,7 @@ __all__ = [
     "LocalPCA",
     "LocalSparsePCA",
     "Mean",
+    "NoiseWarning",
     "Plan",
     "PlanError",
     "Prediction",
@@ -57,12 +66,14 @@ __all__ = [
     "Reports",
     "SchemaError",
     "SchemaWarning",
+    "SeededWarning",
     "SkippedReportsWarning",
     "SparseCertificate",
     "Task",
     "TaskError",
     "__version__",
     "aggregate",
+    "budget",
     "covariance",
     "infer_schema",
     "plan",
@@ -73,6 +84,7 @@ __all__ = [
 # What brings in NumPy or scikit-learn is imported when it is first used: importing this package takes no time.
 _LATER = {
     "Baseline": "_recovery",
+    "Budget": "_budget",
     "Confidence": "_recovery",
     "Covariance": "_covariance",
     "LocalPCA": "estimators",
@@ -83,6 +95,7 @@ _LATER = {
     "Recovery": "_recovery",
     "SparseCertificate": "_recovery",
     "aggregate": "_collecting",
+    "budget": "_budget",
     "covariance": "_covariance",
     "infer_schema": "_schema",
     "plan": "_planning",

@@ -14,11 +14,11 @@ import numpy as np
 
 from .errors import LdpPcaError, RecordError, SchemaError
 
-_FORMS = "a two-dimensional array of numbers, a table (pandas, polars, Arrow) or a sequence of mappings"
+_FORMS = "a two-dimensional array of numbers, a table (pandas, polars, Arrow), a sequence of mappings, or one record"
 
 
 def records_of(records: Any, ignored: Iterable[str] = ()) -> Any:
-    """Float64 array (NaN for what is missing), Arrow table, or iterable of mappings.
+    """Float64 array (NaN for what is missing), Arrow table, or iterable of mappings. One record is a row of one.
 
     Exceptions of the caller's own objects are not passed on: they may quote what the objects hold.
 
@@ -42,6 +42,15 @@ def records_of(records: Any, ignored: Iterable[str] = ()) -> Any:
 def _records_of(records: Any, ignored: Iterable[str]) -> Any:
     if isinstance(records, np.ndarray):
         return _numbers(records)
+    if isinstance(records, Mapping):
+        return [records]
+    if _is_from("pandas", "Series", records):
+        # One record by the names of its index, as a row of a frame is.
+        return [dict(zip(map(str, records.index), records.tolist()))]
+    if _is_from("polars", "LazyFrame", records):
+        return _checked(records.collect())
+    if _is_from("pyarrow", None, records) and hasattr(records, "to_table"):
+        return _checked(records.to_table())
     if is_pandas_frame(records):
         names = [str(name) for name in records.columns]
         unread = frozenset(ignored)
@@ -53,16 +62,22 @@ def _records_of(records: Any, ignored: Iterable[str]) -> Any:
     if isinstance(records, Sequence) and not isinstance(records, (str, bytes)):
         if len(records) == 0 or isinstance(records[0], Mapping):
             return records
-        return _stacked(records)
+        one = all(value is None or _is_number(type(value)) for value in records)
+        return _stacked([records] if one else records)
     if hasattr(records, "__array__") and not hasattr(records, "tocsr"):
         return _numbers(np.asarray(records))
     raise RecordError(f"records come as {_FORMS}, not as {type(records).__name__}")
 
 
+def _is_from(library: str, name: str | None, value: Any) -> bool:
+    """Whether the value's type is of this library, and of this name if there is one; without importing the library."""
+    kind = type(value)
+    return kind.__module__.partition(".")[0] == library and name in (None, kind.__name__)
+
+
 def is_pandas_frame(table: Any) -> bool:
-    """Whether this is a data frame of pandas, checked without importing it."""
-    kind = type(table)
-    return kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame"
+    """Whether this is a data frame of pandas."""
+    return _is_from("pandas", "DataFrame", table)
 
 
 def arrow_of_pandas(frame: Any) -> Any | None:
@@ -92,7 +107,7 @@ def _checked(table: Any) -> Any:
         if nulls() if callable(nulls) else nulls:
             raise RecordError("a row is null instead of a record: drop nulls before")
     # Columns of nulls alone, of no type, leave polars with a buffer that Arrow does not allow: as numbers they do not.
-    if type(table).__module__.partition(".")[0] == "polars" and type(table).__name__ == "DataFrame":
+    if _is_from("polars", "DataFrame", table):
         for name, kind in table.schema.items():
             if str(kind) == "Null":
                 table = table.with_columns(table[name].cast(float))
@@ -144,6 +159,8 @@ def _numbers(array: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float64
     if array.dtype.kind not in "fiuO":
         kind = array.dtype.type.__name__
         raise RecordError(f"an array of {kind} holds no numbers: give floats or integers, or a table with names")
+    if array.ndim == 1:
+        array = array[np.newaxis]
     if array.ndim != 2:
         raise RecordError(f"the array has the shape {array.shape}: records are rows of a two-dimensional one")
     return _one_by_one(array) if array.dtype.kind == "O" else floats_of(array)

@@ -93,6 +93,36 @@ class Plan:
     shuffled: ShuffledPlan | None
     bounds: list[dict[str, Any]]
 
+    @property
+    def reasons(self) -> list[str]:
+        """For each answer that was asked for and is None, the reason."""
+        reasons = []
+        lost = [str(index + 1) for index, records in enumerate(self.threshold_records or []) if records is None]
+        if lost:
+            named = f"component {lost[0]} has" if len(lost) == 1 else f"components {', '.join(lost)} have"
+            reasons.append(f"{named} no more variance than the bulk: no number of reports tells them apart")
+        if self.target is not None and self.records_for_target is None:
+            problem = f"no number of reports reaches an error of {self.target:g}"
+            reasons.append(f"{problem}: state a larger one, or a smaller rank")
+        if self.target is not None and self.records is not None and self.epsilon_for_target is None:
+            reasons.append(
+                f"{self.records:,} reports reach an error of {self.target:g} at no epsilon up to 16: ask more people, "
+                "or state a larger error"
+            )
+        return reasons
+
+    def __repr__(self) -> str:
+        """The answers, and the reasons for those that are missing."""
+        facts = [f"rank={self.rank}", f"dimension={self.dimension}", f"epsilon={self.epsilon:g}"]
+        facts.append(f"threshold_records={self.threshold_records}")
+        if self.predicted is not None:
+            facts.append(f"predicted={self.predicted.sin_theta_squared:.4g} of {self.uninformed:.3g}")
+        if self.target is not None:
+            facts.append(f"records_for_target={self.records_for_target}")
+        if self.target is not None and self.records is not None:
+            facts.append(f"epsilon_for_target={self.epsilon_for_target}")
+        return "\n".join([f"Plan({', '.join(facts)})", *(f"  {reason}" for reason in self.reasons)])
+
 
 def plan(
     aggregate: Aggregate | None = None,

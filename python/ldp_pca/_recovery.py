@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +12,13 @@ import numpy as np
 
 from ._covariance import Mean, mean_of
 from ._native import Aggregate, _recover, _sin_theta_squared
-from .errors import RecoveryError
+from .errors import NoiseWarning, RecoveryError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from typing_extensions import Literal
 
     Floats = npt.NDArray[np.float64]
 
@@ -74,6 +79,13 @@ class Confidence:
     components: list[dict[str, Any]]
     support_stability: Floats
     loading_errors: Floats
+
+    def __repr__(self) -> str:
+        """The interval of the error."""
+        return (
+            f"Confidence({self.level:.0%}: {self.lower:.4g} to {self.upper:.4g}, median {self.median:.4g}, "
+            f"{self.replicates} replicates)"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,13 +275,132 @@ class Recovery(_Comparable):
             return list(self.feature_names)
         return [self.feature_names[index] for index in self.sparse.support]
 
+    @property
+    def noise(self) -> list[int]:
+        """The components that cannot be distinguished from noise, from 0."""
+        return [] if self.variances is None else np.flatnonzero(np.isnan(self.variances)).tolist()
+
+    def _edge(self) -> float:
+        return self.noise_edge if self.sparse is None else self.sparse.noise_edge
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the loadings as a data frame of pandas: a row for each feature, a column for each component.
+
+        Columns are named ``component 1``, …; with a bootstrap, ``error 1``, … are the root mean squared errors of the
+        loadings.
+
+        Raises
+        ------
+        ImportError
+            Without pandas.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("a data frame takes pandas: pip install pandas") from error
+        columns = {f"component {index + 1}": loadings for index, loadings in enumerate(self.components)}
+        if self.confidence is not None:
+            errors = enumerate(self.confidence.loading_errors)
+            columns.update({f"error {index + 1}": error for index, error in errors})
+        return pd.DataFrame(columns, index=pd.Index(self.feature_names, name="feature"))
+
+    def plot(self, *, features: int = 20) -> Figure:
+        """Draw the variances beside what noise alone reaches, and the loadings with their errors.
+
+        Parameters
+        ----------
+        features : int
+            The most features to draw: those with the largest loadings.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib.
+        """
+        try:
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            raise ImportError("a plot takes matplotlib: pip install matplotlib") from error
+        shown = np.sort(np.argsort(-self.leverages, kind="stable")[:features])
+        figure = Figure(figsize=(9, max(3.5, 0.22 * len(shown) + 1)), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        values = self.eigenvalues if self.spectrum is None else self.spectrum[: max(3 * self.rank, 12)]
+        left.plot(np.arange(1, len(values) + 1), values, "o-")
+        left.axhline(self._edge(), linestyle="--", color="gray", label="what noise alone reaches")
+        left.set(xlabel="component", ylabel="variance, with the bias of the noise")
+        left.xaxis.get_major_locator().set_params(integer=True)
+        left.legend()
+        height = 0.8 / self.rank
+        for index, loadings in enumerate(self.components):
+            errors = None if self.confidence is None else 2 * self.confidence.loading_errors[index][shown]
+            place = np.arange(len(shown)) + height * (index - (self.rank - 1) / 2)
+            label = f"component {index + 1}" + (" (noise)" if index in self.noise else "")
+            right.errorbar(loadings[shown], place, xerr=errors, fmt="o", markersize=4, label=label)
+        right.axvline(0.0, color="gray", linewidth=0.8)
+        right.set_yticks(np.arange(len(shown)), [self.feature_names[row] for row in shown])
+        right.invert_yaxis()
+        right.set(xlabel="loading" if self.confidence is None else "loading, with two root mean squared errors")
+        right.legend()
+        return figure
+
     def __repr__(self) -> str:
         """The components' variances beside the edge of the noise."""
-        edge = self.noise_edge if self.sparse is None else self.sparse.noise_edge
         values = ", ".join(f"{value:.4g}" for value in self.eigenvalues)
+        noise = f", noise={_numbered(self.noise)!r}" if self.noise else ""
         return (
             f"Recovery(method={self.method!r}, rank={self.rank}, dimension={self.dimension}, records={self.records}, "
-            f"eigenvalues=[{values}], noise_edge={edge:.4g})"
+            f"eigenvalues=[{values}], noise_edge={self._edge():.4g}{noise})"
+        )
+
+    def _repr_html_(self) -> str:
+        """The components as a table of a notebook, each with its largest loadings."""
+        rows = []
+        for index, loadings in enumerate(self.components):
+            largest = np.argsort(-np.abs(loadings), kind="stable")[:5]
+            names = ", ".join(f"{loadings[row]:+.2f} {html.escape(self.feature_names[row])}" for row in largest)
+            variance = "noise" if index in self.noise else f"{self._variance(index):.4g}"
+            ratio = self.explained_variance_ratio
+            share = "" if ratio is None or index in self.noise else f"{ratio[index]:.1%}"
+            rows.append(f"<tr><td>{index + 1}</td><td>{variance}</td><td>{share}</td><td>{names}</td></tr>")
+        predicted = ""
+        if self.predicted is not None and self.method == "pca":
+            error, uninformed = self.predicted.sin_theta_squared, self.predicted.uninformed
+            predicted = f", predicted error {error:.4f} (0 is the same subspace, {uninformed:.2f} a random one)"
+        return (
+            "<table><thead><tr><th>component</th><th>variance</th><th>share</th><th>largest loadings</th></tr>"
+            "</thead>"
+            f"<tbody>{''.join(rows)}</tbody></table>"
+            f"<p>{self.records:,} reports of {self.dimension} features, {self.method}; noise alone reaches a variance "
+            f"of {self._edge():.4g}{predicted}</p>"
+        )
+
+    def _variance(self, index: int) -> float:
+        values = self.eigenvalues if self.variances is None else self.variances
+        return float(values[index])
+
+
+def _numbered(components: list[int]) -> str:
+    """``component 2``, ``components 1 and 3``."""
+    numbers = [str(index + 1) for index in components]
+    if len(numbers) == 1:
+        return f"component {numbers[0]}"
+    if len(numbers) > 3 and components == list(range(components[0], components[-1] + 1)):
+        return f"components {numbers[0]} to {numbers[-1]}"
+    return f"components {', '.join(numbers[:-1])} and {numbers[-1]}"
+
+
+def _warn_of_noise(recovery: Recovery) -> None:
+    if recovery.noise:
+        warnings.warn(
+            f"{_numbered(recovery.noise)} of {recovery.rank} cannot be distinguished from noise, which alone reaches "
+            f"a variance of {recovery._edge():.3g}: collect more reports (there are {recovery.records:,}; `plan` says "
+            "how many it takes), raise epsilon, bound records closer to their size, or recover fewer components",
+            NoiseWarning,
+            stacklevel=3,
         )
 
 
@@ -280,11 +411,11 @@ def prediction_of(found: dict[str, Any] | None) -> Prediction | None:
 
 def recover(
     aggregate: Aggregate,
-    rank: int | str,
+    rank: int | Literal["auto"],
     *,
-    method: str = "auto",
+    method: Literal["auto", "pca"] = "auto",
     sparse: bool = False,
-    penalty: str | float = "auto",
+    penalty: Literal["auto", "cross-validated"] | float = "auto",
     tolerance: float | None = None,
     max_iterations: int | None = None,
     time_limit: float | None = None,
@@ -337,6 +468,11 @@ def recover(
     RecoveryError
         Without reports, for a rank or penalty that makes no sense, for cross-validation without folds, and where
         ``rank='auto'`` finds no component.
+
+    Warns
+    -----
+    NoiseWarning
+        Where a component cannot be distinguished from noise.
     """
     given = {"penalty": None if penalty == "auto" else penalty, "tolerance": tolerance}
     given.update(max_iterations=max_iterations, path=path, baselines=baselines or None)
@@ -370,4 +506,6 @@ def recover(
             found[name] = kind(**found[name])
     if found["baselines"] is not None:
         found["baselines"] = {name: Baseline(**baseline) for name, baseline in found["baselines"].items()}
-    return Recovery(**found)
+    recovery = Recovery(**found)
+    _warn_of_noise(recovery)
+    return recovery

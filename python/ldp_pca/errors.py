@@ -4,8 +4,11 @@ from __future__ import annotations
 
 __all__ = [
     "AggregateError",
+    "BoundingWarning",
+    "BudgetError",
     "ClusterError",
     "LdpPcaError",
+    "NoiseWarning",
     "PlanError",
     "RecordError",
     "RecoveryError",
@@ -13,6 +16,7 @@ __all__ = [
     "ReportTypeError",
     "SchemaError",
     "SchemaWarning",
+    "SeededWarning",
     "SkippedReportsWarning",
     "TaskError",
 ]
@@ -61,12 +65,28 @@ class PlanError(LdpPcaError, ValueError):
     """A question about a collection that has no answer."""
 
 
+class BudgetError(LdpPcaError, ValueError):
+    """A fit that would spend more than the privacy budget has."""
+
+
 class ClusterError(LdpPcaError, RuntimeError):
     """A Spark cluster that cannot do it: another version of this package, or data that change meanwhile."""
 
 
 class SchemaWarning(UserWarning):
     """Something odd about the sample of a schema, such as a column that is left out."""
+
+
+class NoiseWarning(UserWarning):
+    """Components that cannot be distinguished from noise."""
+
+
+class BoundingWarning(UserWarning):
+    """A radius that shortens many rows, whose components are then not those of the rows."""
+
+
+class SeededWarning(UserWarning):
+    """Reports drawn from a seed, which are not private."""
 
 
 class SkippedReportsWarning(UserWarning):

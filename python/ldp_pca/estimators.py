@@ -12,6 +12,10 @@ NaN is a missing value, and so is an infinite one. It contributes nothing: it co
 
 from __future__ import annotations
 
+import json
+import os
+import warnings
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,22 +23,29 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._budget import book
 from ._inputs import is_pandas_frame, records_of
 from ._native import Aggregate, Randomizer, Task
 from ._recovery import recover
-from .errors import RecordError, RecoveryError
+from .errors import BoundingWarning, NoiseWarning, RecordError, RecoveryError, SchemaError, SeededWarning, TaskError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from typing_extensions import Literal, Self, TypeAlias
 
     from ._recovery import Recovery
 
     Floats = npt.NDArray[np.float64]
+    Mechanism: TypeAlias = Literal["double-cap", "gaussian", "gaussian-paper"]
+    Components: TypeAlias = int | float | Literal["auto"] | None
 
 __all__ = ["LocalPCA", "LocalSparsePCA"]
 
 # Bytes of reports that are held at a time.
 _BATCH_BYTES = 64 << 20
+
+# The share of rows that may be shortened without a word.
+_SHORTENED = 0.05
 
 
 # How messages of scikit-learn and NumPy begin that go on with what they found.
@@ -58,8 +69,9 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     Parameters
     ----------
-    n_components : int
-        The number of components.
+    n_components : int, float, 'auto' or None
+        The number of components; a share of the variance from 0 to 1, which they are to explain; 'auto' for those that
+        stand out from the noise; None for as many as there are features.
     epsilon : float
         The privacy parameter epsilon of every row's report.
     delta : float, optional
@@ -76,11 +88,14 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         centred already.
     folds : int
         The number of sums that the reports are split into.
+    whiten : bool
+        Divide projections by the deviation along their component, so that each has the variance 1. Those on a component
+        of noise, which has none, are 0.
     n_jobs : int or None
-        The number of threads; None is 1, -1 is all of the machine.
+        The number of threads; None is 1, -1 is all of the machine, -2 all but one.
     random_state : int, RandomState instance or None
         None: the system's randomness, the only choice that is private. Anything else is for tests: anyone who knows it
-        can undo the noise.
+        can undo the noise, a `SeededWarning` says so, and ``guarantee_`` is none.
 
     Attributes
     ----------
@@ -102,10 +117,12 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         The number of reports.
     n_features_in_ : int
         The number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, of a table in ``fit`` or of the task in ``fit_aggregate``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, of a table in ``fit`` or the columns of the task in ``fit_aggregate``.
+    guarantee_ : str
+        The guarantee of each row's report, in words.
     task_ : Task
-        The task that the rows answered.
+        The task that the rows answered. Its columns have the names of the table.
     aggregate_ : Aggregate
         The summed reports.
     recovery_ : Recovery
@@ -124,14 +141,15 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: Components = 2,
         *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        mechanism: str = "double-cap",
+        mechanism: Mechanism = "double-cap",
         radius: float | None = 1.0,
         centring: bool | float = True,
         folds: int = 1,
+        whiten: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -142,10 +160,11 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self.radius = radius
         self.centring = centring
         self.folds = folds
+        self.whiten = whiten
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> LocalPCA:  # noqa: N803
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
         """Randomize every row on its own, sum the reports, and recover components from the sum.
 
         Parameters
@@ -158,30 +177,45 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         Returns
         -------
         self
-        """
-        X = self._validated(X, ensure_min_samples=2)  # noqa: N806
-        task = Task(
-            X.shape[1],
-            epsilon=self.epsilon,
-            mechanism=self.mechanism,
-            delta=self.delta,
-            bounding="unit-norm" if self.radius is None else self.radius,
-            centring=self.centring,
-            folds=self.folds,
-        )
-        seed = None
-        if self.random_state is not None:
-            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
-        threads = self._threads()
-        randomizer, aggregate = Randomizer(task), Aggregate(task)
-        size = max(_BATCH_BYTES // task.report_bytes, 1)
-        for first in range(0, X.shape[0], size):
-            part = X[first : first + size]
-            reports = randomizer.randomize(part, threads=threads, insecure_seed=seed, first=first)
-            aggregate.update(reports, threads=threads)
-        return self._recovered(aggregate)
 
-    def fit_aggregate(self, aggregate: Aggregate) -> LocalPCA:
+        Warns
+        -----
+        NoiseWarning
+            Where a component cannot be distinguished from noise.
+        BoundingWarning
+            Where more than 5 % of the rows are longer than ``radius``.
+        SeededWarning
+            With a ``random_state``.
+        """
+        self._check_components()
+        X = self._validated(X, ensure_min_samples=2)  # noqa: N806
+        return self._recovered(self._randomized(X, Aggregate(self._task(X))))
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
+        """Add the reports of more rows to those of the fits before, and recover components from all of them.
+
+        The rows are of other people. Those that were in a fit before spend their budget again.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        self._check_components()
+        if not hasattr(self, "aggregate_"):
+            return self.fit(X)
+        X = self._validated(X, reset=False)  # noqa: N806
+        if self._task(X) != self.task_:
+            raise TaskError("parameters of the task are others than those of the first fit: fit again, or restore them")
+        return self._recovered(self._randomized(X, copy(self.aggregate_)))
+
+    def fit_aggregate(self, aggregate: Aggregate) -> Self:
         """Recover components from reports that were collected elsewhere.
 
         The task of the aggregate says what was asked and how: ``epsilon``, ``radius`` and the other parameters of the
@@ -196,20 +230,23 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         -------
         self
         """
-        names = aggregate.task.feature_names
+        self._check_components()
+        names = aggregate.task.columns
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.asarray(names, dtype=object)
+        self.guarantee_ = aggregate.task.guarantee
+        self._collected = True
         return self._recovered(aggregate)
 
     @classmethod
-    def from_aggregate(cls, aggregate: Aggregate, n_components: int = 2, **parameters: Any) -> LocalPCA:
-        """Make an estimator and `fit_aggregate` it.
+    def from_aggregate(cls, aggregate: Aggregate, n_components: Components = 2, **parameters: Any) -> Self:
+        """Make an estimator with the parameters of the aggregate's task, and `fit_aggregate` it.
 
         Parameters
         ----------
         aggregate : Aggregate
             The sums.
-        n_components : int
+        n_components : int, float, 'auto' or None
             The number of components.
         **parameters
             Others of the estimator.
@@ -218,27 +255,41 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         -------
         LocalPCA or LocalSparsePCA
         """
-        return cls(n_components, **parameters).fit_aggregate(aggregate)
+        task = aggregate.task
+        collection = {
+            "epsilon": task.epsilon,
+            "delta": task.delta or None,
+            "mechanism": task.mechanism,
+            "radius": task.radius,
+            "centring": task.centring or False,
+            "folds": task.folds,
+        }
+        return cls(n_components, **{**collection, **parameters}).fit_aggregate(aggregate)
 
     def transform(self, X: Any) -> Floats:  # noqa: N803
         """Project rows onto the components. Nothing about the result is private.
 
+        A row is encoded as its report was: by the task's offsets, scales and categories, and by its norm where
+        ``radius`` is None. A row that is longer than the radius is not shortened.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows. What is missing counts as 0, as in `fit`.
+            The rows. After `fit_aggregate` they are records of the task: an array of numbers, a table whose columns
+            are found by name, or mappings. What is missing counts as 0, as in `fit`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
         """
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)  # noqa: N806
-        projected: Floats = (np.where(np.isfinite(X), X, 0.0) - self.mean_) @ self.components_.T
-        return projected
+        projected: Floats = (self._encoded(X) - self.mean_) @ self.components_.T
+        return projected / self._deviations() if self.whiten else projected
 
-    def inverse_transform(self, X: Any) -> Floats:  # noqa: N803
-        """Bring projections back into the space of the rows.
+    def inverse_transform(self, X: Any) -> Any:  # noqa: N803
+        """Bring projections back into the space of the rows, in the units of their columns.
+
+        Where ``radius`` is None, a row comes back with the norm that bounding gave it: its own is not known. After
+        `fit_aggregate` a categorical column has the value whose feature is largest, and an ignored column NaN.
 
         Parameters
         ----------
@@ -247,11 +298,34 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features)
+        ndarray of shape (n_samples, n_features_in_)
+            Of numbers, or of objects where a column is categorical.
         """
         check_is_fitted(self)
-        whole: Floats = np.asarray(X, dtype=np.float64) @ self.components_ + self.mean_
-        return whole
+        projected = np.asarray(X, dtype=np.float64)
+        if self.whiten:
+            projected = np.where(np.isinf(self._deviations()), 0.0, projected * self._deviations())
+        features: Floats = projected @ self.components_ + self.mean_
+        return _decoded(features, self.task_) if self._collected else features
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: N803
+        """Return the share of the rows' variance that the components capture. Nothing about it is private.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows, as of `transform`.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            From 0 to 1: of the squared distances of the encoded rows from ``mean_``.
+        """
+        rows = self._encoded(X) - self.mean_
+        total = float(np.sum(rows**2))
+        return float(np.sum((rows @ self.components_.T) ** 2)) / total if total > 0 else 0.0
 
     def get_covariance(self) -> Floats:
         """Give the unbiased estimate of the covariance, of shape (n_features, n_features), with its noise."""
@@ -290,18 +364,129 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             return 1
         if self.n_jobs == -1:
             return None
-        if self.n_jobs < 1:
-            raise ValueError(f"n_jobs={self.n_jobs}: use None, -1 for all of the machine, or 1 and more")
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs=0: use None, 1 and more, -1 for all of the machine, or -2 for all but one")
+        if self.n_jobs < 0:
+            return max((os.cpu_count() or 1) + 1 + int(self.n_jobs), 1)
         return int(self.n_jobs)
 
-    def _recover(self, aggregate: Aggregate) -> Recovery:
-        return recover(aggregate, self.n_components, method="pca")
+    def _check_components(self, features: int | None = None) -> None:
+        """Refuse a number of components that makes no sense, before any work where that is known."""
+        wanted = self.n_components
+        if wanted is None or wanted == "auto":
+            return
+        if isinstance(wanted, (float, np.floating)):
+            if 0 < wanted < 1:
+                return
+            raise RecoveryError(f"n_components={wanted} is no share of the variance: give one between 0 and 1")
+        if isinstance(wanted, (bool, str)) or not hasattr(wanted, "__index__"):
+            raise RecoveryError(f"n_components={wanted!r}: give a number, a share between 0 and 1, 'auto' or None")
+        most = "n_features" if features is None else f"n_features={features}"
+        if wanted < 1 or (features is not None and wanted > features):
+            raise RecoveryError(f"n_components={wanted} is not between 1 and {most}")
 
-    def _recovered(self, aggregate: Aggregate) -> LocalPCA:
+    def _task(self, X: Floats) -> Task:  # noqa: N803
+        """Make the task of the rows, with the names of their columns where these can be names of a task."""
+        self._check_components(X.shape[1])
+        parameters: dict[str, Any] = {
+            "epsilon": self.epsilon,
+            "mechanism": self.mechanism,
+            "delta": self.delta,
+            "bounding": "unit-norm" if self.radius is None else self.radius,
+            "centring": self.centring,
+            "folds": self.folds,
+        }
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            try:
+                return Task([str(name) for name in names], **parameters)
+            except SchemaError:
+                pass
+        return Task(X.shape[1], **parameters)
+
+    def _randomized(self, X: Floats, aggregate: Aggregate) -> Aggregate:  # noqa: N803
+        """Randomize every row and add its report to the sums."""
+        task, threads, seed = aggregate.task, self._threads(), None
+        if self.random_state is not None:
+            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+        book(task)
+        self._collected = False
+        # Reports of an earlier call stay seeded.
+        if not aggregate.records:
+            self.guarantee_ = task.guarantee
+        if seed is not None:
+            self.guarantee_ = "none: seeded (random_state)"
+            words = "random_state is set, so the reports are not private: anyone who knows the seed can undo the noise"
+            warnings.warn(words, SeededWarning, stacklevel=3)
+        randomizer, before = Randomizer(task), aggregate.records
+        size = max(_BATCH_BYTES // task.report_bytes, 1)
+        norms = []
+        for first in range(0, X.shape[0], size):
+            part = X[first : first + size]
+            norms.append(np.linalg.norm(np.where(np.isfinite(part), part, 0.0), axis=1))
+            reports = randomizer.randomize(part, threads=threads, insecure_seed=seed, first=before + first)
+            aggregate.update(reports, threads=threads)
+        self._warn_of_long_rows(np.concatenate(norms))
+        return aggregate
+
+    def _warn_of_long_rows(self, norms: Floats) -> None:
+        if self.radius is None:
+            return
+        share = float(np.mean(norms > self.radius))
+        if share <= _SHORTENED:
+            return
+        # One digit, rounded up: it is to be chosen, not to be copied.
+        long = float(np.quantile(norms, 1 - _SHORTENED))
+        unit = 10.0 ** np.floor(np.log10(long))
+        warnings.warn(
+            f"{share:.0%} of the rows are longer than radius={self.radius:g} and were shortened to it: their "
+            "components are not those of the rows. Scale the columns first by public constants (or, in an evaluation, "
+            f"by a StandardScaler), or give another radius: {np.ceil(long / unit) * unit:g} leaves 95 % of them as "
+            "they are, and noise grows with its square. Outside an evaluation choose both from what is publicly known, "
+            "not from rows",
+            BoundingWarning,
+            stacklevel=4,
+        )
+
+    def _encoded(self, X: Any) -> Floats:  # noqa: N803
+        """Rows in the units of the components: encoded, and of norm 1 where the task bounds them so."""
+        check_is_fitted(self)
+        records = X if self._collected else self._validated(X, reset=False)
+        return self.task_.encode(records, bounded=self.task_.radius is None)
+
+    def _deviations(self) -> Floats:
+        """The deviation along each component, infinite for noise."""
+        variances = self.explained_variance_
+        return np.sqrt(np.where(variances > 0, variances, np.inf))
+
+    def _recover(self, aggregate: Aggregate, rank: int | Literal["auto"]) -> Recovery:
+        return recover(aggregate, rank, method="pca")
+
+    def _rank(self, aggregate: Aggregate) -> int | Literal["auto"]:
+        """The number of components to recover."""
+        wanted = self.n_components
+        if wanted is None:
+            return aggregate.task.dimension
+        if wanted == "auto":
+            return "auto"
+        if isinstance(wanted, (float, np.floating)):
+            with warnings.catch_warnings():
+                # Of all components most are noise.
+                warnings.simplefilter("ignore", NoiseWarning)
+                whole = recover(aggregate, aggregate.task.dimension, method="pca")
+            if whole.explained_variance_ratio is None:
+                raise RecoveryError("the total variance is not above the noise: give a number of components")
+            reached = np.cumsum(whole.explained_variance_ratio) >= wanted
+            if not reached.any():
+                most = float(np.sum(whole.explained_variance_ratio))
+                raise RecoveryError(f"the components above the noise explain {most:.3f} of the variance, not {wanted}")
+            return int(np.argmax(reached)) + 1
+        return int(wanted)
+
+    def _recovered(self, aggregate: Aggregate) -> Self:
         features = aggregate.task.dimension
-        if not 1 <= self.n_components <= features:
-            raise RecoveryError(f"n_components={self.n_components} is not between 1 and n_features={features}")
-        found = self._recover(aggregate)
+        self._check_components(features)
+        found = self._recover(aggregate, self._rank(aggregate))
         self.task_ = aggregate.task
         self.aggregate_ = aggregate
         self.recovery_ = found
@@ -316,19 +501,37 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return self
 
 
+def _decoded(features: Floats, task: Task) -> Any:
+    """Encoded features as the values of columns."""
+    columns: list[dict[str, Any]] = json.loads(task.to_json())["schema"]["columns"]
+    values: list[Any] = []
+    at = 0
+    for column in columns:
+        if column["type"] == "numeric":
+            values.append(features[:, at] * column["scale"] + column["offset"])
+            at += 1
+        elif column["type"] == "categorical":
+            names = np.asarray(column["values"], dtype=object)
+            values.append(names[np.argmax(features[:, at : at + len(names)], axis=1)])
+            at += len(names)
+        else:
+            values.append(np.full(len(features), np.nan))
+    return np.stack(values, axis=1)
+
+
 class LocalSparsePCA(LocalPCA):
     """Sparse principal components under local differential privacy, by the Fantope program, certified.
 
     Parameters
     ----------
-    n_components : int
-        The number of components.
+    n_components : int, float, 'auto' or None
+        The number of components, as of `LocalPCA`; a share is that of plain components.
     penalty : 'auto', 'cross-validated' or float
         Of the program: from the noise level, validated over the folds (``folds`` is then 5, say), or in the units of
         the covariance.
     tolerance : float
         Relative duality gap at which the solution counts as optimal.
-    epsilon, delta, mechanism, radius, centring, folds, n_jobs, random_state
+    epsilon, delta, mechanism, radius, centring, folds, whiten, n_jobs, random_state
         As of `LocalPCA`.
 
     Attributes
@@ -345,16 +548,17 @@ class LocalSparsePCA(LocalPCA):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: Components = 2,
         *,
-        penalty: str | float = "auto",
+        penalty: Literal["auto", "cross-validated"] | float = "auto",
         tolerance: float = 1e-6,
         epsilon: float = 1.0,
         delta: float | None = None,
-        mechanism: str = "double-cap",
+        mechanism: Mechanism = "double-cap",
         radius: float | None = 1.0,
         centring: bool | float = True,
         folds: int = 1,
+        whiten: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -366,16 +570,17 @@ class LocalSparsePCA(LocalPCA):
             radius=radius,
             centring=centring,
             folds=folds,
+            whiten=whiten,
             n_jobs=n_jobs,
             random_state=random_state,
         )
         self.penalty = penalty
         self.tolerance = tolerance
 
-    def _recover(self, aggregate: Aggregate) -> Recovery:
-        return recover(aggregate, self.n_components, sparse=True, penalty=self.penalty, tolerance=self.tolerance)
+    def _recover(self, aggregate: Aggregate, rank: int | Literal["auto"]) -> Recovery:
+        return recover(aggregate, rank, sparse=True, penalty=self.penalty, tolerance=self.tolerance)
 
-    def _recovered(self, aggregate: Aggregate) -> LocalPCA:
+    def _recovered(self, aggregate: Aggregate) -> Self:
         super()._recovered(aggregate)
         sparse = self.recovery_.sparse
         assert sparse is not None, "sparse components were asked for"

@@ -182,6 +182,15 @@ impl Aggregate {
         Self::merge(slf, other)
     }
 
+    /// `sum` begins with 0.
+    fn __radd__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        if other.extract::<u8>().is_ok_and(|other| other == 0) {
+            return Ok(slf.get().__copy__(py).into_pyobject(py)?.into_any());
+        }
+        Ok(py.NotImplemented().into_bound(py))
+    }
+
     fn __add__(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<Self> {
         if slf.is(other) {
             return Err(AggregateError::new_err("an aggregate cannot be added to itself"));

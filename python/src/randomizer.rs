@@ -9,10 +9,10 @@ use ldp_pca::report::{ReportId, report_bytes};
 use ldp_pca::sampling::{insecure_rng, system_rng};
 use ldp_pca::task::Task as Parameters;
 use pyo3::exceptions::{PyMemoryError, PyValueError};
-use pyo3::{intern, prelude::*};
+use pyo3::prelude::*;
 
 use crate::error::{RecordError, in_row};
-use crate::records::{Records, View, ignored};
+use crate::records::{Records, View};
 use crate::reports::Reports;
 use crate::signals::Signals;
 use crate::task::Task;
@@ -94,11 +94,7 @@ impl Randomizer {
         let threads = threads_of(threads)?;
         let ids = ids.map(|ids| ids_of(&ids)).transpose()?;
         let task = self.task.get().inner();
-        // What Python's libraries do better: dtypes, and tables that need pyarrow to be shared.
-        let names: Vec<&str> = ignored(task.schema()).collect();
-        let records =
-            py.import(intern!(py, "ldp_pca._inputs"))?.call_method1(intern!(py, "records_of"), (records, names))?;
-        let records = Records::of(&records, task.schema())?;
+        let records = Records::read(records, task.schema())?;
         let (rows, width, view) = (records.len(), report_bytes(task), records.view());
         if let Some(ids) = &ids
             && ids.len() != rows

@@ -34,8 +34,19 @@ pub(crate) enum Records<'py> {
 }
 
 impl<'py> Records<'py> {
-    /// Takes what Python has: a float64 array, a table, or an iterable of mappings.
-    pub(crate) fn of(records: &Bound<'py, PyAny>, schema: &Schema) -> PyResult<Self> {
+    /// Takes what a caller has, by way of what Python's libraries do better: dtypes, and tables that need pyarrow to be
+    /// shared.
+    pub(crate) fn read(records: &Bound<'py, PyAny>, schema: &Schema) -> PyResult<Self> {
+        let py = records.py();
+        let ignored = schema.columns().iter().filter(|column| column.kind == ColumnKind::Ignored);
+        let names: Vec<&str> = ignored.map(|column| column.name.as_str()).collect();
+        let records =
+            py.import(intern!(py, "ldp_pca._inputs"))?.call_method1(intern!(py, "records_of"), (records, names))?;
+        Self::of(&records, schema)
+    }
+
+    /// Takes a float64 array, a table, or an iterable of mappings.
+    fn of(records: &Bound<'py, PyAny>, schema: &Schema) -> PyResult<Self> {
         let py = records.py();
         if let Ok(array) = records.extract::<PyReadonlyArray2<'py, f64>>() {
             return Ok(Self::Numbers(array));
@@ -71,11 +82,6 @@ impl<'py> Records<'py> {
             Self::Encoded(rows) => View::Encoded(rows),
         }
     }
-}
-
-/// The names of the columns that are not read.
-pub(crate) fn ignored(schema: &Schema) -> impl Iterator<Item = &str> {
-    schema.columns().iter().filter(|column| column.kind == ColumnKind::Ignored).map(|column| column.name.as_str())
 }
 
 /// Records as kernels read them.

@@ -15,7 +15,7 @@ use arrow_schema::DataType;
 use ldp_pca::report::{Report, ReportError as Refusal, report_bytes};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyIndexError;
-use pyo3::types::{PyBytes, PyCapsule, PyString, PyType};
+use pyo3::types::{PyBytes, PyCapsule, PySlice, PySliceIndices, PyString, PyType};
 use pyo3::{intern, prelude::*};
 
 use crate::arrow;
@@ -25,7 +25,7 @@ use crate::task::Task;
 /// Reports of one task, one after the other, immutable.
 ///
 /// Arrow libraries read them without a copy: ``pyarrow.array(reports)``, ``polars.Series(reports)``. ``reports[i]`` is
-/// the i-th as ``bytes``.
+/// the i-th as ``bytes``, and ``reports[i:j]`` are `Reports`.
 #[pyclass(frozen, sequence, module = "ldp_pca")]
 pub struct Reports(FixedSizeBinaryArray);
 
@@ -37,6 +37,29 @@ impl Reports {
             i32::try_from(width).map_err(|_| unusable(format!("reports of {width} bytes are too long for Arrow")))?;
         let array = FixedSizeBinaryArray::try_new(width, Buffer::from_vec(bytes), None);
         Ok(Self(array.map_err(|error| unusable(error.to_string()))?))
+    }
+}
+
+/// The reports one by one, as ``bytes``.
+#[pyclass(module = "ldp_pca")]
+struct ReportsIterator {
+    reports: Py<Reports>,
+    next: usize,
+}
+
+#[pymethods]
+impl ReportsIterator {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let reports = &self.reports.get().0;
+        if self.next == reports.len() {
+            return None;
+        }
+        self.next += 1;
+        Some(PyBytes::new(py, reports.value(self.next - 1)))
     }
 }
 
@@ -58,12 +81,27 @@ impl Reports {
         self.0.len()
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyBytes>> {
-        let length = self.0.len();
+    /// A report, or those of a slice.
+    fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, length) = (index.py(), self.0.len());
+        if let Ok(slice) = index.cast::<PySlice>() {
+            let PySliceIndices { start, step, slicelength, .. } = slice.indices(isize::try_from(length)?)?;
+            let (width, values) = (self.0.value_size(), self.0.values());
+            let mut bytes = Vec::with_capacity(slicelength * width);
+            for place in (0..slicelength as isize).map(|index| (start + index * step) as usize) {
+                bytes.extend_from_slice(&values[place * width..(place + 1) * width]);
+            }
+            return Ok(Self::new(bytes, width)?.into_pyobject(py)?.into_any());
+        }
+        let index: isize = index.extract()?;
         let place = if index < 0 { index.checked_add_unsigned(length) } else { Some(index) };
         let place = place.and_then(|place| usize::try_from(place).ok()).filter(|&place| place < length);
         let place = place.ok_or_else(|| PyIndexError::new_err(format!("there is no report {index} of {length}")))?;
-        Ok(PyBytes::new(py, self.0.value(place)))
+        Ok(PyBytes::new(py, self.0.value(place)).into_any())
+    }
+
+    fn __iter__(slf: Py<Self>) -> ReportsIterator {
+        ReportsIterator { reports: slf, next: 0 }
     }
 
     /// The length of every report in bytes.

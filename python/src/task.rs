@@ -1,17 +1,20 @@
 //! The public parameters of a collection.
 
 use ldp_pca::centring::Centring;
+use ldp_pca::error::Error;
 use ldp_pca::mechanism::double_cap::MAX_CANDIDATES;
 use ldp_pca::mechanism::{Estimator, MechanismFamily, MechanismName, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::schema::{Column, ColumnKind, Schema};
 use ldp_pca::task::Folds;
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyType};
 use pyo3::{IntoPyObjectExt, intern};
 
-use crate::error::{SchemaError, TaskError, raised};
+use crate::error::{RecordError, SchemaError, TaskError, in_row, raised};
+use crate::records::Records;
 
 /// Numbers of candidates that a cap is looked for among.
 const CANDIDATES: core::ops::RangeInclusive<u32> = 2..=MAX_CANDIDATES;
@@ -195,6 +198,46 @@ impl Task {
     #[getter]
     fn entry_deviation(&self) -> f64 {
         self.0.mechanism().entry_deviation() * self.0.centring().map_or(1.0, Centring::covariance_factor)
+    }
+
+    /// The features of records as a report has them before it is randomized. They are as private as the records.
+    ///
+    /// Parameters
+    /// ----------
+    /// records : array of shape (n, columns), table, or sequence of mappings
+    ///     As of `Randomizer.randomize`. What is missing is 0.
+    /// bounded : bool
+    ///     Bound every record, as the task says: to norm 1, or to at most ``radius``.
+    ///
+    /// Returns
+    /// -------
+    /// ndarray of shape (n, dimension)
+    ///     In the units of the encoded features, in the order of ``feature_names``.
+    ///
+    /// Raises
+    /// ------
+    /// RecordError, SchemaError
+    ///     As of `Randomizer.randomize`.
+    #[pyo3(signature = (records, *, bounded=false))]
+    fn encode<'py>(&self, records: &Bound<'py, PyAny>, bounded: bool) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (py, task) = (records.py(), &self.0);
+        let records = Records::read(records, task.schema())?;
+        let (rows, view, scale) = (records.len(), records.view(), task.bounding().length_scale());
+        let encoded = py.detach(|| -> Result<Vec<f64>, (usize, Error)> {
+            let mut encoded = Vec::with_capacity(rows * task.dimension());
+            for row in 0..rows {
+                let features = view.features(row, task.schema()).map_err(|error| (row, error.into()))?;
+                if bounded {
+                    let record = task.bound(features).map_err(|error| (row, error.into()))?;
+                    encoded.extend(record.coordinates().iter().map(|value| value * scale));
+                } else {
+                    encoded.extend(features);
+                }
+            }
+            Ok(encoded)
+        });
+        let encoded = encoded.map_err(|(row, problem)| in_row(py, row, RecordError::new_err, problem))?;
+        PyArray1::from_vec(py, encoded).reshape([rows, task.dimension()])
     }
 
     fn __eq__(&self, other: &Self) -> bool {

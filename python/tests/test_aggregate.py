@@ -273,3 +273,25 @@ def test_states_that_are_not_the_tasks_are_refused(task: Task, aggregate: Aggreg
     assert aggregate.to_bytes() == state
     with pytest.raises(TypeError):
         Aggregate.from_bytes("text", task)  # type: ignore[arg-type]
+
+
+def test_slices_are_reports_and_sums_begin_with_0(task: Task, reports: Reports) -> None:
+    assert [*reports[:3]] == [reports[0], reports[1], reports[2]]
+    assert [*reports[-1:1:-2000]] == [reports[index] for index in range(5999, 1, -2000)]
+    assert (len(reports[7:7]), len(reports[:])) == (0, len(reports))
+    assert reports[:] == reports
+    parts = []
+    for first in range(0, 6000, 2000):
+        part = Aggregate(task)
+        part.update(reports[first : first + 2000])
+        parts.append(part)
+    whole = Aggregate(task)
+    whole.update(reports)
+    assert sum(parts) == whole
+    assert parts[0].records == 2000, "sum changes none of them"
+    with pytest.raises(TypeError):
+        1 + whole  # type: ignore[operator]
+    with pytest.raises(IndexError):
+        reports[6000]
+    with pytest.raises(TypeError):
+        reports["a"]  # type: ignore[call-overload]

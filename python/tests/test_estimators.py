@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import ldp_pca
 from ldp_pca import (
     Aggregate,
+    BoundingWarning,
+    BudgetError,
     LocalPCA,
     LocalSparsePCA,
+    NoiseWarning,
     Randomizer,
+    RecordError,
     RecoveryError,
+    SchemaError,
+    SeededWarning,
     Task,
     TaskError,
     recover,
@@ -97,8 +105,10 @@ def test_collected_reports_are_fitted_as_they_are(rows: np.ndarray, kind: Any) -
     assert fitted.feature_names_in_.tolist() == list("abcdef")
     frame = pd.DataFrame(rows, columns=list("abcdef"))
     assert fitted.transform(frame).shape == (20_000, 2)
-    with pytest.raises(ValueError, match="feature names should match"):
+    with pytest.raises(SchemaError, match="a"):
         fitted.transform(frame.rename(columns={"a": "z"}))
+    assert (fitted.epsilon, fitted.radius, fitted.folds, fitted.centring) == (2.0, 7.0, task.folds, False)
+    assert fitted.guarantee_ == task.guarantee
     again = pickle.loads(pickle.dumps(fitted))
     assert np.array_equal(again.transform(frame), fitted.transform(frame))
     assert again.aggregate_ == aggregate
@@ -122,8 +132,191 @@ def test_parameters_that_make_no_sense_are_refused(rows: np.ndarray) -> None:
         ({"n_components": 0}, RecoveryError, "n_components=0"),
         ({"epsilon": 0.0}, TaskError, "epsilon"),
         ({"delta": 1e-6}, TaskError, "delta does not go with double-cap"),
+        ({"n_components": 1.5}, RecoveryError, "n_components=1.5 is no share"),
+        ({"n_components": "all"}, RecoveryError, "n_components='all'"),
         ({"n_jobs": 0}, ValueError, "n_jobs=0"),
         ({"radius": -1.0}, ValueError, "radius"),
     ]:
         with pytest.raises(error, match=words):
             LocalPCA(**parameters).fit(rows)
+
+
+SCHEMA = {
+    "columns": [
+        {"name": "age", "type": "numeric", "offset": 50.0, "scale": 40.0},
+        {"name": "plan", "type": "categorical", "values": ["free", "paid", "other"], "unseen": "other"},
+        {"name": "note", "type": "ignored"},
+        {"name": "spent", "type": "numeric", "offset": 0.0, "scale": 200.0},
+    ]
+}
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    rng = np.random.default_rng(4)
+    age = rng.normal(50.0, 20.0, 3000)
+    plans = rng.choice(["free", "paid", "trial"], 3000, p=[0.5, 0.4, 0.1])
+    spent = 2.0 * age + rng.normal(0.0, 30.0, 3000) + 60.0 * (plans == "paid")
+    return pd.DataFrame({"spent": spent, "plan": plans, "age": age, "note": "-"})
+
+
+def features_of(people: pd.DataFrame) -> np.ndarray:
+    """The features as the task defines them."""
+    plans = [(people["plan"] == value).to_numpy(float) for value in ("free", "paid")]
+    other = (~people["plan"].isin(["free", "paid"])).to_numpy(float)
+    return np.column_stack([(people["age"] - 50.0) / 40.0, *plans, other, people["spent"] / 200.0])
+
+
+@pytest.mark.parametrize("bounding", ["unit-norm", 1.0])
+def test_records_of_a_schema_are_encoded_as_their_reports_were(people: pd.DataFrame, bounding: Any) -> None:
+    task = Task(SCHEMA, epsilon=4.0, bounding=bounding, folds=2)
+    features = features_of(people)
+    np.testing.assert_allclose(task.encode(people), features, rtol=0, atol=1e-12)
+    norms = np.linalg.norm(features, axis=1, keepdims=True)
+    bounded = features / (norms if bounding == "unit-norm" else np.maximum(norms, 1.0))
+    np.testing.assert_allclose(task.encode(people, bounded=True), bounded, rtol=0, atol=1e-6)
+    missing = people.head(3).assign(age=np.nan, plan=None)
+    assert not task.encode(missing)[:, :4].any()
+    assert task.encode([{"age": 90.0, "plan": "paid", "note": None, "spent": 100.0}]).tolist() == [[1, 0, 1, 0, 0.5]]
+    assert task.encode(people.head(0)).shape == (0, 5)
+    with pytest.raises(RecordError, match=r"row 0: .*age") as refused:
+        task.encode([{"age": "elderly", "plan": "paid", "note": None, "spent": 1.0}])
+    assert "elderly" not in str(refused.value)
+
+    aggregate = Aggregate(task)
+    aggregate.update(Randomizer(task).randomize(people, insecure_seed=1))
+    fitted = LocalPCA.from_aggregate(aggregate, 2)
+    rows = bounded if bounding == "unit-norm" else features
+    np.testing.assert_allclose(fitted.transform(people), rows @ fitted.components_.T, rtol=0, atol=1e-6)
+    assert fitted.feature_names_in_.tolist() == ["age", "plan", "note", "spent"]
+    share = np.sum((rows @ fitted.components_.T) ** 2) / np.sum(rows**2)
+    assert fitted.score(people) == pytest.approx(share)
+
+
+def test_projections_come_back_in_the_units_of_the_columns(people: pd.DataFrame) -> None:
+    task = Task(SCHEMA, epsilon=4.0, bounding=8.0)
+    aggregate = Aggregate(task)
+    aggregate.update(Randomizer(task).randomize(people, insecure_seed=1))
+    fitted = LocalPCA.from_aggregate(aggregate, None)
+    back = fitted.inverse_transform(fitted.transform(people))
+    np.testing.assert_allclose(back[:, 0].astype(float), people["age"], atol=1e-9)
+    np.testing.assert_allclose(back[:, 3].astype(float), people["spent"], atol=1e-9)
+    assert back[:, 1].tolist() == people["plan"].replace("trial", "other").tolist()
+    assert np.isnan(back[:, 2].astype(float)).all()
+
+
+def test_components_of_noise_are_told_with_what_to_do() -> None:
+    rng = np.random.default_rng(1)
+    few = rng.normal(size=(200, 10)) * 0.2
+    for estimator in (LocalPCA(2, random_state=1), LocalSparsePCA(2, random_state=1)):
+        with pytest.warns(NoiseWarning, match=r"components 1 and 2 of 2 cannot be .* collect more reports"):
+            estimator.fit(few)
+        assert estimator.recovery_.noise == [0, 1]
+        assert "noise='components 1 and 2'" in repr(estimator.recovery_)
+        assert "noise" in estimator.recovery_._repr_html_()
+        assert not estimator.explained_variance_[0] > estimator.noise_edge_
+    strong = rng.normal(size=(20_000, 4)) * [2.0, 0.1, 0.1, 0.1] / 4
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NoiseWarning)
+        assert LocalPCA(1, epsilon=4.0, random_state=1).fit(strong).recovery_.noise == []
+
+
+def test_a_radius_that_shortens_many_rows_is_told() -> None:
+    rows = np.random.default_rng(1).normal(size=(500, 5)) * 300.0
+    with pytest.warns(BoundingWarning, match=r"100% of the rows .* radius=1 .* 1000 leaves 95 %"):
+        LocalPCA(1, random_state=1).fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", BoundingWarning)
+        LocalPCA(1, radius=1000.0, random_state=1).fit(rows)
+        LocalPCA(1, radius=None, random_state=1).fit(rows)
+
+
+def test_a_seeded_fit_has_no_guarantee(rows: np.ndarray) -> None:
+    with pytest.warns(SeededWarning, match="not private"):
+        seeded = LocalPCA(epsilon=2.0, random_state=0).fit(rows)
+    assert seeded.guarantee_.startswith("none: seeded")
+    seeded.random_state = None
+    assert seeded.partial_fit(rows).guarantee_.startswith("none: seeded"), "of the reports before"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SeededWarning)
+        assert LocalPCA(epsilon=2.0).fit(rows).guarantee_.startswith("(2, 0)-local differential privacy")
+
+
+def test_a_budget_counts_fits_and_refuses_what_exceeds_it(rows: np.ndarray) -> None:
+    with ldp_pca.budget(epsilon=8.0) as whole, ldp_pca.budget(epsilon=5.0, delta=1e-5) as inner:
+        LocalPCA(epsilon=4.0).fit(rows)
+        with pytest.raises(BudgetError, match="exceed what is left of the budget, epsilon=1 and"):
+            LocalPCA(epsilon=4.0).fit(rows)
+        # What one refuses is booked in none, and nothing of a Gaussian report in one without delta.
+        assert (whole.spent, inner.spent) == ((4.0, 0.0), (4.0, 0.0))
+        with pytest.raises(BudgetError, match="delta=1e-06"):
+            LocalPCA(epsilon=0.5, mechanism="gaussian").fit(rows)
+        assert whole.remaining == (4.0, 0.0)
+        for _ in range(10):
+            whole.spend(0.1)
+        with pytest.raises(BudgetError):
+            whole.spend(3.0)
+    assert LocalPCA(epsilon=4.0).fit(rows).n_samples_ == 20_000
+    assert repr(inner) == "Budget(epsilon=5, delta=1e-05, spent=(4, 0))"
+    with pytest.raises(BudgetError, match="epsilon > 0"):
+        ldp_pca.Budget(0.0)
+
+
+def test_names_of_a_table_are_those_of_the_components(rows: np.ndarray) -> None:
+    frame = pd.DataFrame(rows, columns=list("abcdef"))
+    sparse = LocalSparsePCA(2, epsilon=4.0, radius=5.0, centring=False, penalty=0.2, random_state=1).fit(frame)
+    assert sparse.recovery_.support == ["a", "b", "f"]
+    assert sparse.task_.feature_names == list("abcdef")
+    assert sparse.recovery_.to_frame().loc["c"].tolist() == [0.0, 0.0]
+    # A name that no task has.
+    odd = frame.rename(columns={"a": ""})
+    assert LocalPCA(radius=5.0, random_state=1).fit(odd).task_.feature_names[0] == "c1"
+
+
+def test_the_number_of_components_may_be_left_to_the_reports(rows: np.ndarray) -> None:
+    options = {"epsilon": 8.0, "radius": 7.0, "random_state": 1}
+    assert LocalPCA(None, **options).fit(rows).n_components_ == 6
+    assert LocalPCA("auto", **options).fit(rows).n_components_ == 2
+    ratios = LocalPCA(6, **options).fit(rows).explained_variance_ratio_
+    assert LocalPCA(float(ratios[0]) - 0.01, **options).fit(rows).n_components_ == 1
+    assert LocalPCA(float(ratios[:2].sum()) - 0.01, **options).fit(rows).n_components_ == 2
+    # Before any work.
+    with pytest.raises(RecoveryError, match="n_components=7"):
+        LocalPCA(7, epsilon=-1.0).fit(rows)
+
+
+def test_reports_of_more_rows_are_added(rows: np.ndarray) -> None:
+    whole = LocalPCA(2, epsilon=4.0, radius=7.0, random_state=1).fit(rows)
+    parts = LocalPCA(2, epsilon=4.0, radius=7.0, random_state=1)
+    for first in range(0, 20_000, 5_000):
+        parts.partial_fit(rows[first : first + 5_000])
+    assert parts.aggregate_ == whole.aggregate_
+    parts.epsilon = 2.0
+    with pytest.raises(TaskError, match="others than those of the first fit"):
+        parts.partial_fit(rows)
+
+
+def test_whitened_projections_have_the_variance_1(rows: np.ndarray) -> None:
+    white = LocalPCA(2, epsilon=8.0, radius=7.0, whiten=True, random_state=1).fit(rows)
+    np.testing.assert_allclose(white.transform(rows).var(axis=0), [1.0, 1.0], rtol=0.2)
+    plain = LocalPCA(2, epsilon=8.0, radius=7.0, random_state=1).fit(rows)
+    np.testing.assert_allclose(
+        white.inverse_transform(white.transform(rows)), plain.inverse_transform(plain.transform(rows)), atol=1e-9
+    )
+
+
+def test_a_recovery_is_shown(rows: np.ndarray) -> None:
+    task = Task(["a<b", *"bcdef"], epsilon=4.0, bounding=7.0)
+    aggregate = Aggregate(task)
+    aggregate.update(Randomizer(task).randomize(rows, insecure_seed=1))
+    found = recover(aggregate, 2, method="pca", bootstrap=200)
+    frame = found.to_frame()
+    assert frame.shape == (6, 4)
+    assert np.array_equal(frame["component 1"], found.components[0])
+    assert found.plot().axes[1].get_legend() is not None
+    assert "a&lt;b" in found._repr_html_()
+    assert repr(found.confidence).startswith("Confidence(95%: ")
+    plan = ldp_pca.plan(dimension=5, spectrum=[0.5, 0.2], rank=2, epsilon=0.1, records=100, target=1e-6)
+    assert plan.epsilon_for_target is None
+    assert any("at no epsilon up to 16" in reason for reason in plan.reasons)
+    assert "at no epsilon" in repr(plan)

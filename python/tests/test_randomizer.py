@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet
 import pytest
 
 from ldp_pca import Aggregate, Randomizer, RecordError, SchemaError, SchemaWarning, Task, infer_schema
@@ -168,7 +170,8 @@ def test_the_first_bad_row_of_all_threads_is_named(task: Task) -> None:
     ("records", "error", "words"),
     [
         (np.ones((2, 3)), RecordError, "row 0: found 3 fields where the schema has 8 columns"),
-        (np.ones(8), RecordError, "shape"),
+        (np.ones(7), RecordError, "row 0: found 7 fields where the schema has 8 columns"),
+        ([1.0] * 7, RecordError, "row 0: found 7 fields where the schema has 8 columns"),
         (np.ones((2, 2, 2)), RecordError, "shape"),
         (np.full((1, 8), "1"), RecordError, "holds no numbers"),
         (np.full((1, 8), "1", dtype=object), RecordError, "row 0: position 1 holds str: give a number, or None"),
@@ -193,6 +196,30 @@ def test_the_first_bad_row_of_all_threads_is_named(task: Task) -> None:
 def test_what_are_no_records_is_refused(task: Task, records, error, words: str) -> None:
     with pytest.raises(error, match=words):
         Randomizer(task).randomize(records)
+
+
+def test_one_record_is_a_row_of_one(task: Task, records: np.ndarray) -> None:
+    names = [f"c{place}" for place in range(1, 9)]
+    row = records[0]
+    expected = Randomizer(task).randomize(records[:1], insecure_seed=3)
+    for record in (
+        row,
+        row.tolist(),
+        tuple(row),
+        dict(zip(names, row)),
+        pd.Series(row, index=names),
+        pd.DataFrame([row], columns=names).iloc[0],
+        pl.DataFrame([dict(zip(names, row))]).lazy(),
+    ):
+        assert Randomizer(task).randomize(record, insecure_seed=3) == expected, type(record)
+    assert Randomizer(task).randomize([None, *row[1:]], insecure_seed=3).width == 35
+
+
+def test_a_dataset_is_its_table(task: Task, records: np.ndarray, tmp_path: Path) -> None:
+    table = pa.table({f"c{place + 1}": records[:50, place] for place in range(8)})
+    pa.parquet.write_table(table, tmp_path / "records.parquet")
+    found = Randomizer(task).randomize(pa.dataset.dataset(tmp_path / "records.parquet"), insecure_seed=3)
+    assert found == Randomizer(task).randomize(records[:50], insecure_seed=3)
 
 
 def test_more_records_than_there_is_memory_for_are_refused(task: Task) -> None:
