@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Callable
 
 from ._native import Aggregate, Collection, Task
-from .errors import AggregateError, LdpPcaError, SkippedReportsWarning, placed
+from .errors import AggregateError, LdpPcaError, SkippedReportsWarning, placed, warn
 
 __all__ = ["aggregate"]
 
@@ -55,7 +54,7 @@ def aggregate(reports: Any, task: Task, *, threads: int | None = None, skip_inva
         adding.add(source, file)
     if adding.first_skipped is not None:
         message = f"left out {adding.collection.skipped} invalid reports, the first in {adding.first_skipped}"
-        warnings.warn(message, SkippedReportsWarning, stacklevel=2)
+        warn(message, SkippedReportsWarning)
     return adding.collection.aggregate()
 
 

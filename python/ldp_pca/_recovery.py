@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from ._covariance import Mean, mean_of
 from ._native import Aggregate, _recover, _sin_theta_squared
-from .errors import NoiseWarning, RecoveryError
+from .errors import NoiseWarning, RecoveryError, warn
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -344,7 +343,8 @@ class Recovery(_Comparable):
         right.set_yticks(np.arange(len(shown)), [self.feature_names[row] for row in shown])
         right.invert_yaxis()
         right.set(xlabel="loading" if self.confidence is None else "loading, with two root mean squared errors")
-        right.legend()
+        # Above, where no loading is.
+        right.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(self.rank, 3), frameon=False)
         return figure
 
     def __repr__(self) -> str:
@@ -395,12 +395,11 @@ def _numbered(components: list[int]) -> str:
 
 def _warn_of_noise(recovery: Recovery) -> None:
     if recovery.noise:
-        warnings.warn(
+        warn(
             f"{_numbered(recovery.noise)} of {recovery.rank} cannot be distinguished from noise, which alone reaches "
             f"a variance of {recovery._edge():.3g}: collect more reports (there are {recovery.records:,}; `plan` says "
             "how many it takes), raise epsilon, bound records closer to their size, or recover fewer components",
             NoiseWarning,
-            stacklevel=3,
         )
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._inputs import arrow_of_pandas, is_pandas_frame, records_of
 from ._native import _infer_schema
-from .errors import SchemaError, SchemaWarning
+from .errors import SchemaError, SchemaWarning, warn
 
 __all__ = ["infer_schema"]
 
@@ -78,6 +77,6 @@ def infer_schema(
     listed = [(name, list(values)) for name, values in (categories or {}).items()]
     text, odd = _infer_schema(table, scaling, unseen, list(ignore), list(categorical), listed, max_values)
     for words in odd:
-        warnings.warn(words, SchemaWarning, stacklevel=2)
+        warn(words, SchemaWarning)
     schema: dict[str, Any] = json.loads(text)
     return schema

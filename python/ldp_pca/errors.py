@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 __all__ = [
     "AggregateError",
     "BoundingWarning",
@@ -91,6 +94,14 @@ class SeededWarning(UserWarning):
 
 class SkippedReportsWarning(UserWarning):
     """Bytes that are not reports were left out, as asked for."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn of something in the line of the caller's own code that led here, maybe by way of scikit-learn."""
+    frame, level, between = sys._getframe(1), 2, ("ldp_pca", "sklearn")
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in between:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def problem_of(error: LdpPcaError) -> str:

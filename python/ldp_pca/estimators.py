@@ -27,7 +27,16 @@ from ._budget import book
 from ._inputs import is_pandas_frame, records_of
 from ._native import Aggregate, Randomizer, Task
 from ._recovery import recover
-from .errors import BoundingWarning, NoiseWarning, RecordError, RecoveryError, SchemaError, SeededWarning, TaskError
+from .errors import (
+    BoundingWarning,
+    NoiseWarning,
+    RecordError,
+    RecoveryError,
+    SchemaError,
+    SeededWarning,
+    TaskError,
+    warn,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -417,7 +426,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if seed is not None:
             self.guarantee_ = "none: seeded (random_state)"
             words = "random_state is set, so the reports are not private: anyone who knows the seed can undo the noise"
-            warnings.warn(words, SeededWarning, stacklevel=3)
+            warn(words, SeededWarning)
         randomizer, before = Randomizer(task), aggregate.records
         size = max(_BATCH_BYTES // task.report_bytes, 1)
         norms = []
@@ -438,14 +447,13 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         # One digit, rounded up: it is to be chosen, not to be copied.
         long = float(np.quantile(norms, 1 - _SHORTENED))
         unit = 10.0 ** np.floor(np.log10(long))
-        warnings.warn(
+        warn(
             f"{share:.0%} of the rows are longer than radius={self.radius:g} and were shortened to it: their "
             "components are not those of the rows. Scale the columns first by public constants (or, in an evaluation, "
             f"by a StandardScaler), or give another radius: {np.ceil(long / unit) * unit:g} leaves 95 % of them as "
             "they are, and noise grows with its square. Outside an evaluation choose both from what is publicly known, "
             "not from rows",
             BoundingWarning,
-            stacklevel=4,
         )
 
     def _encoded(self, X: Any) -> Floats:  # noqa: N803

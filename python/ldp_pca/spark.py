@@ -9,7 +9,6 @@ import json
 import secrets
 import threading
 import uuid
-import warnings
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -95,7 +94,7 @@ def aggregate(
         return total, counts
     if counts.skipped:
         message = f"left out {counts.skipped} invalid reports, the first in {counts.first_skipped}"
-        warnings.warn(message, SkippedReportsWarning, stacklevel=2)
+        errors.warn(message, SkippedReportsWarning)
     return total
 
 

@@ -320,3 +320,10 @@ def test_a_recovery_is_shown(rows: np.ndarray) -> None:
     assert plan.epsilon_for_target is None
     assert any("at no epsilon up to 16" in reason for reason in plan.reasons)
     assert "at no epsilon" in repr(plan)
+
+
+def test_a_warning_is_of_the_caller_s_line(rows: np.ndarray) -> None:
+    for fit in (LocalPCA(2, random_state=0).fit, LocalSparsePCA(2, random_state=0).fit_transform):
+        with pytest.warns(SeededWarning) as told:
+            fit(rows[:100])
+        assert {warning.filename for warning in told} == {__file__}
