@@ -13,6 +13,9 @@ from .errors import PlanError
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    from typing_extensions import Literal, TypeAlias
+
+    Mechanism: TypeAlias = Literal["double-cap", "gaussian", "gaussian-paper"]
 
 __all__ = ["Plan", "ShuffledPlan", "plan", "predict"]
 
@@ -132,7 +135,7 @@ def plan(
     spectrum: Sequence[float] | None = None,
     bulk: float | None = None,
     epsilon: float | None = None,
-    mechanism: str = "double-cap",
+    mechanism: Mechanism = "double-cap",
     delta: float | None = None,
     candidates: int | None = None,
     cap: int | None = None,
@@ -218,7 +221,22 @@ def plan(
     return Plan(**found)
 
 
-def predict(records: int, aggregate: Aggregate | None = None, **setting: Any) -> Prediction:
+def predict(
+    records: int,
+    aggregate: Aggregate | None = None,
+    *,
+    rank: int = 3,
+    dimension: int | None = None,
+    spectrum: Sequence[float] | None = None,
+    bulk: float | None = None,
+    epsilon: float | None = None,
+    mechanism: Mechanism = "double-cap",
+    delta: float | None = None,
+    candidates: int | None = None,
+    cap: int | None = None,
+    centring: bool | float | None = None,
+    mean_share: float | None = None,
+) -> Prediction:
     """Predict the error of this many reports: ``plan(aggregate, records=records, …).predicted``.
 
     Parameters
@@ -227,13 +245,27 @@ def predict(records: int, aggregate: Aggregate | None = None, **setting: Any) ->
         The number of reports.
     aggregate : Aggregate, optional
         As of `plan`.
-    **setting
-        As of `plan`: ``rank``, ``dimension``, ``spectrum``, ``epsilon``, …
+    rank, dimension, spectrum, bulk, epsilon, mechanism, delta, candidates, cap, centring, mean_share
+        As of `plan`.
 
     Returns
     -------
     Prediction
     """
-    predicted = plan(aggregate, records=records, **setting).predicted
+    predicted = plan(
+        aggregate,
+        records=records,
+        rank=rank,
+        dimension=dimension,
+        spectrum=spectrum,
+        bulk=bulk,
+        epsilon=epsilon,
+        mechanism=mechanism,
+        delta=delta,
+        candidates=candidates,
+        cap=cap,
+        centring=centring,
+        mean_share=mean_share,
+    ).predicted
     assert predicted is not None, "records were given"
     return predicted

@@ -296,7 +296,7 @@ class Recovery(_Comparable):
         try:
             import pandas as pd
         except ImportError as error:
-            raise ImportError("a data frame takes pandas: pip install pandas") from error
+            raise ImportError("a data frame takes pandas: pip install 'ldp-pca[all]'") from error
         columns = {f"component {index + 1}": loadings for index, loadings in enumerate(self.components)}
         if self.confidence is not None:
             errors = enumerate(self.confidence.loading_errors)
@@ -323,7 +323,7 @@ class Recovery(_Comparable):
         try:
             from matplotlib.figure import Figure
         except ImportError as error:
-            raise ImportError("a plot takes matplotlib: pip install matplotlib") from error
+            raise ImportError("a plot takes matplotlib: pip install 'ldp-pca[plot]'") from error
         shown = np.sort(np.argsort(-self.leverages, kind="stable")[:features])
         figure = Figure(figsize=(9, max(3.5, 0.22 * len(shown) + 1)), layout="constrained")
         left, right = figure.subplots(1, 2)

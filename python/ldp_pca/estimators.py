@@ -19,9 +19,13 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+
+try:
+    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError("the estimators need scikit-learn 1.6 or later: pip install 'ldp-pca[sklearn]'") from error
 
 from ._budget import book
 from ._inputs import is_pandas_frame, records_of
@@ -42,10 +46,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Literal, Self, TypeAlias
 
+    from ._planning import Mechanism
     from ._recovery import Recovery
 
     Floats = npt.NDArray[np.float64]
-    Mechanism: TypeAlias = Literal["double-cap", "gaussian", "gaussian-paper"]
     Components: TypeAlias = int | float | Literal["auto"] | None
 
 __all__ = ["LocalPCA", "LocalSparsePCA"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -327,3 +329,11 @@ def test_a_warning_is_of_the_caller_s_line(rows: np.ndarray) -> None:
         with pytest.warns(SeededWarning) as told:
             fit(rows[:100])
         assert {warning.filename for warning in told} == {__file__}
+
+
+def test_without_scikit_learn_the_remedy_is_named() -> None:
+    code = "import sys; sys.modules['sklearn'] = None; import ldp_pca; ldp_pca.recover; ldp_pca.LocalPCA"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    remedy = "ImportError: the estimators need scikit-learn 1.6 or later: pip install 'ldp-pca[sklearn]'"
+    assert done.stderr.endswith(f"{remedy}\n")
