@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyType};
 use pyo3::{IntoPyObjectExt, intern};
 
-use crate::error::{RecordError, SchemaError, TaskError, in_row, raised};
+use crate::error::{RecordError, SchemaError, TaskError, in_row, raised, type_name};
 use crate::records::Records;
 
 /// Numbers of candidates that a cap is looked for among.
@@ -275,7 +275,11 @@ fn schema(columns: &Bound<'_, PyAny>) -> PyResult<Schema> {
         return Schema::numeric(dimension).map_err(raised);
     }
     if let Ok(text) = columns.cast::<PyString>() {
-        return Schema::from_json(&text.to_cow()?).map_err(raised);
+        let text = text.to_cow()?;
+        if !text.trim_start().starts_with('{') {
+            return Err(SchemaError::new_err("columns is a text, but not the JSON of a schema: give names in a list"));
+        }
+        return Schema::from_json(&text).map_err(raised);
     }
     let py = columns.py();
     let whole = if columns.hasattr(intern!(py, "keys"))? {
@@ -285,6 +289,17 @@ fn schema(columns: &Bound<'_, PyAny>) -> PyResult<Schema> {
         if let Ok(names) = columns.iter().map(PyAnyMethods::extract::<String>).collect::<PyResult<Vec<_>>>() {
             let column = |name| Column::new(name, ColumnKind::Numeric { offset: 0.0, scale: 1.0 });
             return Schema::new(names.into_iter().map(column).collect()).map_err(raised);
+        }
+        // What is neither a name nor a mapping; else a name among mappings.
+        let odd = |is_odd: &dyn Fn(&Bound<'_, PyAny>) -> bool| columns.iter().position(is_odd);
+        let is_mapping = |column: &Bound<'_, PyAny>| column.hasattr(intern!(py, "keys")).unwrap_or(false);
+        let is_name = |column: &Bound<'_, PyAny>| column.is_instance_of::<PyString>();
+        if let Some(place) = odd(&|column| !is_mapping(column) && !is_name(column)).or_else(|| odd(&is_name)) {
+            return Err(SchemaError::new_err(format!(
+                "column {} is {}: give the names of numeric columns, or the columns of a schema as mappings",
+                place + 1,
+                type_name(&columns[place])
+            )));
         }
         [("columns", columns)].into_bound_py_any(py)?
     };
