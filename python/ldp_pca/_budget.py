@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
@@ -23,8 +24,9 @@ class Budget:
     """The sums of epsilon and delta that fits have spent, and what they may spend.
 
     Every fit randomizes each row once more. Whatever the mechanisms, several reports of one person have no more than
-    the sum of their epsilons, with the sum of their deltas (basic composition). That is what is counted here, for a
-    person whose row is in every fit.
+    the sum of their epsilons, with the sum of their deltas (basic composition), for any two records of that person.
+    That is what is counted here, for a person whose row is in every fit. A fit with a ``random_state`` is counted too,
+    and has no guarantee at all.
 
     Attributes
     ----------
@@ -42,14 +44,16 @@ class Budget:
 
     @property
     def spent(self) -> tuple[float, float]:
-        """The epsilon and the delta that were spent."""
-        return float(self._spent[0]), float(self._spent[1])
+        """The epsilon and the delta that were spent, rounded up."""
+        epsilon, delta = self._spent
+        return _rounded(epsilon, math.inf), _rounded(delta, math.inf)
 
     @property
     def remaining(self) -> tuple[float, float]:
-        """The epsilon and the delta that are left."""
+        """The epsilon and the delta that are left, rounded down."""
         epsilon, delta = self._spent
-        return float(Fraction(self.epsilon) - epsilon), float(Fraction(self.delta) - delta)
+        left = Fraction(self.epsilon) - epsilon, Fraction(self.delta) - delta
+        return _rounded(left[0], -math.inf), _rounded(left[1], -math.inf)
 
     def check(self, epsilon: float, delta: float = 0.0) -> None:
         """Refuse what the budget does not have.
@@ -62,9 +66,10 @@ class Budget:
         spent_epsilon, spent_delta = self._after(epsilon, delta)
         if spent_epsilon > Fraction(self.epsilon) or spent_delta > Fraction(self.delta):
             left_epsilon, left_delta = self.remaining
+            left = f"epsilon={_shown(left_epsilon)} and delta={_shown(left_delta)}"
             raise BudgetError(
-                f"epsilon={epsilon:g} and delta={delta:g} exceed what is left of the budget, epsilon={left_epsilon:g} "
-                f"and delta={left_delta:g}: fit fewer times, with a smaller epsilon, or within a larger budget"
+                f"epsilon={_shown(epsilon)} and delta={_shown(delta)} exceed what is left of the budget, {left}: "
+                "fit fewer times, with a smaller epsilon, or within a larger budget"
             )
 
     def spend(self, epsilon: float, delta: float = 0.0) -> None:
@@ -84,7 +89,21 @@ class Budget:
     def __repr__(self) -> str:
         """What it has, and what is spent."""
         epsilon, delta = self.spent
-        return f"Budget(epsilon={self.epsilon:g}, delta={self.delta:g}, spent=({epsilon:g}, {delta:g}))"
+        have = f"epsilon={_shown(self.epsilon)}, delta={_shown(self.delta)}"
+        return f"Budget({have}, spent=({_shown(epsilon)}, {_shown(delta)}))"
+
+
+def _rounded(exact: Fraction, towards: float) -> float:
+    """The nearest float that is not below the exact number, or, towards minus infinity, not above it."""
+    value = float(exact)
+    passed = Fraction(value) < exact if towards > 0 else Fraction(value) > exact
+    return math.nextafter(value, towards) if passed else value
+
+
+def _shown(value: float) -> str:
+    """Every digit that counts: a rounded epsilon could be less than the one that was spent."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._native import Aggregate, _plan
-from ._recovery import Prediction, prediction_of
+from ._recovery import Prediction, numbered, prediction_of
 from .errors import PlanError
 
 if TYPE_CHECKING:
@@ -100,10 +100,12 @@ class Plan:
     def reasons(self) -> list[str]:
         """For each answer that was asked for and is None, the reason."""
         reasons = []
-        lost = [str(index + 1) for index, records in enumerate(self.threshold_records or []) if records is None]
+        lost = [index for index, records in enumerate(self.threshold_records or []) if records is None]
         if lost:
-            named = f"component {lost[0]} has" if len(lost) == 1 else f"components {', '.join(lost)} have"
-            reasons.append(f"{named} no more variance than the bulk: no number of reports tells them apart")
+            verb = "has" if len(lost) == 1 else "have"
+            reasons.append(
+                f"{numbered(lost)} {verb} no more variance than the bulk: no number of reports tells them apart"
+            )
         if self.target is not None and self.records_for_target is None:
             problem = f"no number of reports reaches an error of {self.target:g}"
             reasons.append(f"{problem}: state a larger one, or a smaller rank")

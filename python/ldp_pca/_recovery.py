@@ -350,7 +350,7 @@ class Recovery(_Comparable):
     def __repr__(self) -> str:
         """The components' variances beside the edge of the noise."""
         values = ", ".join(f"{value:.4g}" for value in self.eigenvalues)
-        noise = f", noise={_numbered(self.noise)!r}" if self.noise else ""
+        noise = f", noise={numbered(self.noise)!r}" if self.noise else ""
         return (
             f"Recovery(method={self.method!r}, rank={self.rank}, dimension={self.dimension}, records={self.records}, "
             f"eigenvalues=[{values}], noise_edge={self._edge():.4g}{noise})"
@@ -383,7 +383,7 @@ class Recovery(_Comparable):
         return float(values[index])
 
 
-def _numbered(components: list[int]) -> str:
+def numbered(components: list[int]) -> str:
     """``component 2``, ``components 1 and 3``."""
     numbers = [str(index + 1) for index in components]
     if len(numbers) == 1:
@@ -396,7 +396,7 @@ def _numbered(components: list[int]) -> str:
 def _warn_of_noise(recovery: Recovery) -> None:
     if recovery.noise:
         warn(
-            f"{_numbered(recovery.noise)} of {recovery.rank} cannot be distinguished from noise, which alone reaches "
+            f"{numbered(recovery.noise)} of {recovery.rank} cannot be distinguished from noise, which alone reaches "
             f"a variance of {recovery._edge():.3g}: collect more reports (there are {recovery.records:,}; `plan` says "
             "how many it takes), raise epsilon, bound records closer to their size, or recover fewer components",
             NoiseWarning,

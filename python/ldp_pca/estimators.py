@@ -220,9 +220,9 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         -------
         self
         """
-        self._check_components()
         if not hasattr(self, "aggregate_"):
             return self.fit(X)
+        self._check_components()
         X = self._validated(X, reset=False)  # noqa: N806
         if self._task(X) != self.task_:
             raise TaskError("parameters of the task are others than those of the first fit: fit again, or restore them")
@@ -243,7 +243,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         -------
         self
         """
-        self._check_components()
+        self._check_components(aggregate.task.dimension)
         names = aggregate.task.columns
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.asarray(names, dtype=object)
@@ -296,7 +296,10 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         ndarray of shape (n_samples, n_components)
         """
         projected: Floats = (self._encoded(X) - self.mean_) @ self.components_.T
-        return projected / self._deviations() if self.whiten else projected
+        if not self.whiten:
+            return projected
+        deviations = self._deviations()
+        return np.divide(projected, deviations, out=np.zeros_like(projected), where=deviations > 0)
 
     def inverse_transform(self, X: Any) -> Any:  # noqa: N803
         """Bring projections back into the space of the rows, in the units of their columns.
@@ -317,7 +320,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         check_is_fitted(self)
         projected = np.asarray(X, dtype=np.float64)
         if self.whiten:
-            projected = np.where(np.isinf(self._deviations()), 0.0, projected * self._deviations())
+            projected = projected * self._deviations()
         features: Floats = projected @ self.components_ + self.mean_
         return _decoded(features, self.task_) if self._collected else features
 
@@ -436,23 +439,23 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         norms = []
         for first in range(0, X.shape[0], size):
             part = X[first : first + size]
-            norms.append(np.linalg.norm(np.where(np.isfinite(part), part, 0.0), axis=1))
+            if self.radius is not None:
+                norms.append(np.linalg.norm(np.where(np.isfinite(part), part, 0.0), axis=1))
             reports = randomizer.randomize(part, threads=threads, insecure_seed=seed, first=before + first)
             aggregate.update(reports, threads=threads)
-        self._warn_of_long_rows(np.concatenate(norms))
+        if self.radius is not None:
+            self._warn_of_long_rows(np.concatenate(norms), self.radius)
         return aggregate
 
-    def _warn_of_long_rows(self, norms: Floats) -> None:
-        if self.radius is None:
-            return
-        share = float(np.mean(norms > self.radius))
+    def _warn_of_long_rows(self, norms: Floats, radius: float) -> None:
+        share = float(np.mean(norms > radius))
         if share <= _SHORTENED:
             return
         # One digit, rounded up: it is to be chosen, not to be copied.
         long = float(np.quantile(norms, 1 - _SHORTENED))
         unit = 10.0 ** np.floor(np.log10(long))
         warn(
-            f"{share:.0%} of the rows are longer than radius={self.radius:g} and were shortened to it: their "
+            f"{share:.0%} of the rows are longer than radius={radius:g} and were shortened to it: their "
             "components are not those of the rows. Scale the columns first by public constants (or, in an evaluation, "
             f"by a StandardScaler), or give another radius: {np.ceil(long / unit) * unit:g} leaves 95 % of them as "
             "they are, and noise grows with its square. Outside an evaluation choose both from what is publicly known, "
@@ -467,9 +470,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return self.task_.encode(records, bounded=self.task_.radius is None)
 
     def _deviations(self) -> Floats:
-        """The deviation along each component, infinite for noise."""
-        variances = self.explained_variance_
-        return np.sqrt(np.where(variances > 0, variances, np.inf))
+        """The deviation along each component, 0 for noise."""
+        return np.sqrt(np.maximum(self.explained_variance_, 0.0))
 
     def _recover(self, aggregate: Aggregate, rank: int | Literal["auto"]) -> Recovery:
         return recover(aggregate, rank, method="pca")
@@ -496,8 +498,6 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return int(wanted)
 
     def _recovered(self, aggregate: Aggregate) -> Self:
-        features = aggregate.task.dimension
-        self._check_components(features)
         found = self._recover(aggregate, self._rank(aggregate))
         self.task_ = aggregate.task
         self.aggregate_ = aggregate
@@ -506,7 +506,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self.explained_variance_ = found.eigenvalues if found.variances is None else np.nan_to_num(found.variances)
         ratio = found.explained_variance_ratio
         self.explained_variance_ratio_ = np.full(found.rank, np.nan) if ratio is None else ratio
-        self.mean_ = np.zeros(features) if found.mean is None else found.mean.values
+        self.mean_ = np.zeros(found.dimension) if found.mean is None else found.mean.values
         self.noise_edge_ = found.noise_edge if found.sparse is None else found.sparse.noise_edge
         self.n_components_ = found.rank
         self.n_samples_ = found.records

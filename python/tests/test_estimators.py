@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -259,6 +260,13 @@ def test_a_budget_counts_fits_and_refuses_what_exceeds_it(rows: np.ndarray) -> N
         with pytest.raises(BudgetError):
             whole.spend(3.0)
     assert LocalPCA(epsilon=4.0).fit(rows).n_samples_ == 20_000
+    thirds = ldp_pca.Budget(1.0)
+    for _ in range(3):
+        thirds.spend(0.1)
+    # The sum of the three floats is a little more than 0.3, and no float.
+    assert Fraction(thirds.spent[0]) >= 3 * Fraction(0.1)
+    assert Fraction(thirds.remaining[0]) <= 1 - 3 * Fraction(0.1)
+    assert f"spent=({thirds.spent[0]!r}, 0)" in repr(thirds)
     assert repr(inner) == "Budget(epsilon=5, delta=1e-05, spent=(4, 0))"
     with pytest.raises(BudgetError, match="epsilon > 0"):
         ldp_pca.Budget(0.0)
@@ -305,6 +313,10 @@ def test_whitened_projections_have_the_variance_1(rows: np.ndarray) -> None:
     np.testing.assert_allclose(
         white.inverse_transform(white.transform(rows)), plain.inverse_transform(plain.transform(rows)), atol=1e-9
     )
+    noise = LocalPCA(2, epsilon=1.0, whiten=True, random_state=1).fit(rows[:100] / 10)
+    assert noise.recovery_.noise == [0, 1]
+    assert not noise.transform(rows[:5]).any()
+    np.testing.assert_array_equal(noise.inverse_transform(noise.transform(rows[:5])), np.tile(noise.mean_, (5, 1)))
 
 
 def test_a_recovery_is_shown(rows: np.ndarray) -> None:
