@@ -88,7 +88,7 @@ def made(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Callable
 
 @pytest.fixture(scope="module")
 def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A session on the module's ``MASTER``. A process has one at a time."""
+    """A session on the module's ``MASTER``, with its ``SETTINGS``. A process has one at a time."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -103,6 +103,7 @@ def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
         # Every file is a partition or more, as large ones are.
         "spark.sql.files.maxPartitionBytes": "4m",
         "spark.sql.files.openCostInBytes": "4m",
+        **getattr(request.module, "SETTINGS", {}),
     }.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
 import signal
+import subprocess
 import time
+import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable
 
 import pyarrow as pa
+import pyspark
 import pytest
 
 from ldp_pca import ReportError
-from ldp_pca.spark import aggregate
+from ldp_pca.spark import Counts, aggregate
 
 MASTER = "local-cluster[2,1,2048]"
+#: Copies of tasks as early as can be, and Spark's own account of them. No copy is on the host of the first try, so
+#: there is none before a test starts an executor on another host.
+SETTINGS = {
+    "spark.speculation": "true",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.multiplier": "1",
+    "spark.speculation.efficiency.enabled": "false",
+    "spark.ui.enabled": "true",
+    "spark.ui.port": "0",
+}
 
 #: Seconds after which a test has failed that waits for something.
 WAIT = 300
@@ -81,6 +97,74 @@ def test_a_bad_row_ends_the_job_before_its_other_tasks(spark: Any, made: Callabl
     there = sorted(path.name for path in tmp_path.iterdir())
     assert "woke" not in there, "the job was not cancelled"
     assert there == ["try 0 0", "try 1 0"], "an error that is in the data was tried again"
+
+
+def test_a_speculative_copy_counts_nothing_twice(spark: Any, made: Callable[[str], Any], tmp_path: Path) -> None:
+    """The first try of a partition halts halfway until a copy has read all of it, and goes on to the end then."""
+    reports, wait_for = made("few"), waiting()
+
+    def halt(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        halted, copied = context.partitionId() == 0, tmp_path / "copied"
+        first = context.attemptNumber() == 0
+        for batch in batches:
+            half = batch.num_rows // 2
+            yield batch.slice(0, half)
+            if halted and first:
+                wait_for(copied.exists, "a copy of the task")
+            yield batch.slice(half)
+        if halted and not first:
+            copied.touch()
+
+    assert not copies(spark.sparkContext)
+    with executor_elsewhere(spark.sparkContext, tmp_path / "executor.log", wait_for):
+        frame = spark.read.parquet(str(reports.parquet)).mapInArrow(halt, "report binary")
+        total, counts = aggregate(frame, reports.task, with_counts=True)
+    assert total.to_bytes() == reports.state
+    assert counts == Counts(reports.count, 0, 0, None)
+    wait_for(lambda: (0, 1) in copies(spark.sparkContext), "Spark to list the second try of the partition as a copy")
+
+
+@contextmanager
+def executor_elsewhere(context: Any, log: Path, wait_for: WaitFor) -> Iterator[None]:
+    """One more executor of the session, on what is another host to Spark: started as cluster managers start one."""
+    settings, java = dict(context.getConf().getAll()), context._jvm.org.apache.spark.launcher.JavaModuleOptions
+    options = {
+        "--driver-url": f"spark://CoarseGrainedScheduler@127.0.0.1:{settings['spark.driver.port']}",
+        "--executor-id": "1000",
+        "--hostname": "localhost",
+        "--cores": "1",
+        "--app-id": context.applicationId,
+    }
+    words = [str(Path(pyspark.__file__).parent / "bin" / "spark-class")]
+    words += ["org.apache.spark.executor.CoarseGrainedExecutorBackend", *itertools.chain(*options.items())]
+    variables = {**os.environ, "SPARK_EXECUTOR_OPTS": java.defaultModuleOptions()}
+    with log.open("wb") as output, subprocess.Popen(words, env=variables, stdout=output, stderr=output) as executor:
+        try:
+
+            def there() -> bool:
+                return any(one["id"] == "1000" for one in told(context, "executors"))
+
+            wait_for(lambda: there() or executor.poll() is not None, "an executor to begin")
+            assert executor.poll() is None, log.read_text()
+            yield
+        finally:
+            executor.terminate()
+
+
+def copies(context: Any) -> set[tuple[int, int]]:
+    """The partitions of speculative copies, and which tries of them these are."""
+    tasks = [task for stage in told(context, "stages?details=true") for task in stage["tasks"].values()]
+    return {(task["index"], task["attempt"]) for task in tasks if task["speculative"]}
+
+
+def told(context: Any, what: str) -> Any:
+    """What Spark says of itself."""
+    with urllib.request.urlopen(f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/{what}") as answer:
+        return json.load(answer)
 
 
 def waiting() -> WaitFor:
