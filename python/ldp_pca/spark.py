@@ -6,7 +6,9 @@ How it works, how to run and size it, and what failures do: ``docs/spark.md``.
 from __future__ import annotations
 
 import json
+import re
 import secrets
+import sys
 import threading
 import uuid
 import zlib
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     import pyarrow as pa
+    from pyspark import SparkContext
     from pyspark.sql import DataFrame, Row, SparkSession
 
 __all__ = ["Counts", "aggregate"]
@@ -84,8 +87,8 @@ def aggregate(
         There is no such column of binary, or a row is not a report of the task. ``partition`` and ``row`` of the
         exception, and its message, say which, in the partitions as they are put together for the sum (docs/spark.md).
     ClusterError
-        The executors have another version of this package or none, or the DataFrame has other rows when Spark computes
-        it again.
+        The executors have another version of this package or none, or another Python than the driver, or the DataFrame
+        has other rows when Spark computes it again.
     """
     reports = _column(df, column)
     with _settings(reports.sparkSession, task) as row_bytes:
@@ -113,6 +116,16 @@ _SUSPECT_BYTES = 256 << 20
 _MOST_SUSPECTS = 1 << 20
 #: Tasks that share the first merging of each stretch of a state.
 _GROUPS = 32
+
+#: What the executors' Python must be, too: Spark refuses another minor version.
+_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+#: Of Spark's traces, where the Python of the executors cannot do it, and what the matter is.
+_UNFIT_PYTHONS = {
+    r"PYTHON_VERSION_MISMATCH\D+(\d+)\D+(\d+)\D+(\d+\.\d+)": "is {}.{}, and the driver's is {}",
+    r"No module named '?(ldp_pca|numpy|pyarrow|pyspark)\b": "has no {}",
+    r'(?s)Cannot run program ".*PythonWorkerFactory': "cannot be run",
+    "Error from python worker:": "cannot run Spark's workers",
+}
 
 #: One at a time in a process, because the settings are the session's.
 _lock = threading.Lock()
@@ -196,7 +209,7 @@ def _distinct(reports: DataFrame, job: stages.Job) -> DataFrame:
 
 def _run(reports: DataFrame, task: Task, job: stages.Job) -> _Total:
     """One reading of the reports: partial sums, one shuffle of what is small, and two rounds of merging."""
-    with _watch(reports.sparkSession) as failures:
+    with _explained(reports.sparkSession), _watch(reports.sparkSession) as failures:
         partial = _coalesced(reports, task).mapInArrow(_shipped("partial_sums", job, failures), stages.SCHEMA)
         merged = partial.repartition("key").mapInArrow(_shipped("merged", job, None), stages.SCHEMA)
         # Not coalesce(1): without a shuffle in between, the stage before it would be one task, too.
@@ -219,11 +232,12 @@ def _shipped(
     stage: str, job: stages.Job, failures: Any
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """A stage as it goes to the workers: pickled by value, so that it begins on those that have no ldp_pca, too."""
-    version, plain, schema = ldp_pca.__version__, tuple(job), stages.SCHEMA_NAMES
+    version, plain, schema, remedy = ldp_pca.__version__, tuple(job), stages.SCHEMA_NAMES, _remedy()
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import json
         import socket
+        import sys
 
         import pyarrow as pa
         from pyspark import TaskContext
@@ -243,7 +257,10 @@ def _shipped(
             return
         for _ in batches:
             pass
-        problem = f"the driver has ldp_pca {version}, and {socket.gethostname()} has {found}: install the same on both"
+        problem = (
+            f"the driver has ldp_pca {version}, and {socket.gethostname()} has {found} (in {sys.executable}): "
+            f"install the same on both, or {remedy}"
+        )
         error_note = json.dumps({"type": "ClusterError", "problem": problem, "partition": None, "row": None})
         if failures is not None:
             failures.add((error_note,))
@@ -255,13 +272,41 @@ def _shipped(
     return run
 
 
+def _context(spark: SparkSession) -> SparkContext | None:
+    try:
+        return spark.sparkContext
+    except (AttributeError, NotImplementedError):
+        return None  # Spark Connect.
+
+
+def _remedy() -> str:
+    python = f"a Python {_PYTHON} that has ldp_pca {ldp_pca.__version__} and pyarrow"
+    return f"set PYSPARK_PYTHON to {python} on every executor, or ship the environment (docs/spark.md)"
+
+
+@contextmanager
+def _explained(spark: SparkSession) -> Iterator[None]:
+    """Raises a short error with the remedy where Spark's own is a long trace without one."""
+    try:
+        yield
+    except LdpPcaError:
+        raise
+    except Exception as error:
+        context, trace = _context(spark), str(error)
+        for pattern, problem in _UNFIT_PYTHONS.items():
+            found = re.search(pattern, trace)
+            if found is not None:
+                # Without PYSPARK_PYTHON that is the python3 of each executor's path.
+                name = "" if context is None else f" ({context.pythonExec})"
+                said = f"the executors' Python{name} {problem.format(*found.groups())}"
+                raise ClusterError(f"{said}: {_remedy()}") from None
+        raise
+
+
 @contextmanager
 def _watch(spark: SparkSession) -> Iterator[Any]:
     """Cancels the job as soon as a task reports an error in the accumulator, and raises that error."""
-    try:
-        context = spark.sparkContext
-    except (AttributeError, NotImplementedError):
-        context = None
+    context = _context(spark)
     if context is None:
         yield None  # Spark Connect: the error comes when the stage is over.
         return

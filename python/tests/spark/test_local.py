@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import os
+import socket
+import subprocess
+import sys
 import traceback
+import venv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Callable
@@ -257,6 +262,60 @@ def test_settings_are_as_they_were(spark: Any, made: Make) -> None:
 def test_executors_with_another_version(spark: Any, made: Make, monkeypatch: Any) -> None:
     monkeypatch.setattr(ldp_pca, "__version__", "77.0.0")
     with pytest.raises(
-        ClusterError, match=r"the driver has ldp_pca 77\.0\.0, and .* has ldp_pca \d.*: install the same"
+        ClusterError, match=r"the driver has ldp_pca 77\.0\.0, and .* has ldp_pca \d.* \(in .*\): install the same"
     ):
         aggregate(frame(spark, list(few(made)), 2), made("few").task)
+
+
+#: What a user runs. The first line of its output is the error without PYSPARK_PYTHON, the others are those with it.
+SCRIPT = """
+import sys
+from pyspark.sql import SparkSession
+from ldp_pca import ClusterError, Task
+from ldp_pca.spark import aggregate
+
+task, reports, other, *pythons = sys.argv[1:]
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+context = spark.sparkContext
+for python in [context.pythonExec, *pythons, other]:
+    context.pythonExec = python
+    if python == other:
+        context.pythonVer = "3.99"
+    try:
+        aggregate(spark.read.parquet(reports), Task.from_file(task))
+    except ClusterError as error:
+        shown = error.__cause__ or (not error.__suppress_context__ and error.__context__)
+        print(error, "and Spark's trace" if shown else "")
+"""
+
+
+def test_workers_of_another_python_are_told_with_the_remedy(made: Make, tmp_path: Path) -> None:
+    """Without PYSPARK_PYTHON they are the path's python3: here one without packages.
+
+    Then one that has all but this package, one that does not exist, and one that is not of the driver's version.
+    """
+    for name in ("bare", "nearly"):
+        venv.create(tmp_path / name, symlinks=True)
+    (packages,) = (tmp_path / "nearly").glob("lib/python*/site-packages")
+    for pattern in ("numpy*", "pyarrow*"):
+        for package in Path(pa.__file__).parents[1].glob(pattern):
+            (packages / package.name).symlink_to(package)
+    pythons = {name: str(tmp_path / name / "bin" / "python3") for name in ("bare", "nearly", "none")}
+    variables = {name: value for name, value in os.environ.items() if name not in ("PYSPARK_PYTHON", "PYTHONPATH")}
+    variables["PATH"] = f"{tmp_path / 'bare' / 'bin'}{os.pathsep}{variables['PATH']}"
+    reports = made("few")
+    words = [sys.executable, "-c", SCRIPT, str(reports.task_file), str(reports.parquet)]
+    words += [sys.executable, pythons["nearly"], pythons["none"]]
+    done = subprocess.run(words, env=variables, capture_output=True, text=True, check=False)
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    remedy = (
+        f"set PYSPARK_PYTHON to a Python {version} that has ldp_pca {ldp_pca.__version__} and pyarrow on every "
+        "executor, or ship the environment (docs/spark.md)"
+    )
+    missing = f"no ldp_pca: No module named 'ldp_pca' (in {pythons['nearly']}): install the same on both"
+    assert [line.strip() for line in done.stdout.splitlines()] == [
+        f"the executors' Python (python3) has no pyarrow: {remedy}",
+        f"the driver has ldp_pca {ldp_pca.__version__}, and {socket.gethostname()} has {missing}, or {remedy}",
+        f"the executors' Python ({pythons['none']}) cannot be run: {remedy}",
+        f"the executors' Python ({sys.executable}) is {version}, and the driver's is 3.99: {remedy}",
+    ], done.stderr
