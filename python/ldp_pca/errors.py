@@ -73,7 +73,10 @@ class BudgetError(LdpPcaError, ValueError):
 
 
 class ClusterError(LdpPcaError, RuntimeError):
-    """A Spark cluster that cannot do it: another version of this package, or data that change meanwhile."""
+    """A Spark cluster that cannot do it: another version of this package, or data that change meanwhile.
+
+    Or local mode, which does not try a task that failed again.
+    """
 
 
 class SchemaWarning(UserWarning):

@@ -88,7 +88,7 @@ def aggregate(
         exception, and its message, say which, in the partitions as they are put together for the sum (docs/spark.md).
     ClusterError
         The executors have another version of this package or none, or another Python than the driver, or the DataFrame
-        has other rows when Spark computes it again.
+        has other rows when Spark computes it again. Or a task failed in local mode, where Spark does not try it again.
     """
     reports = _column(df, column)
     with _settings(reports.sparkSession, task) as row_bytes:
@@ -126,6 +126,8 @@ _UNFIT_PYTHONS = {
     r'(?s)Cannot run program ".*PythonWorkerFactory': "cannot be run",
     "Error from python worker:": "cannot run Spark's workers",
 }
+#: Masters of local mode without a number of tries, or with one.
+_ONE_TRY = re.compile(r"local(?:\[\s*(\d+|\*)\s*(?:,\s*1\s*)?\])?")
 
 #: One at a time in a process, because the settings are the session's.
 _lock = threading.Lock()
@@ -300,7 +302,20 @@ def _explained(spark: SparkSession) -> Iterator[None]:
                 name = "" if context is None else f" ({context.pythonExec})"
                 said = f"the executors' Python{name} {problem.format(*found.groups())}"
                 raise ClusterError(f"{said}: {_remedy()}") from None
+        single = None if context is None else _ONE_TRY.fullmatch(context.master)
+        if single is not None and _task_failed(error):
+            raise ClusterError(
+                f"a task failed, and Spark does not try it again in local mode, whatever spark.task.maxFailures is: "
+                f"use the master local[{single[1] or 1},4], which tries a task four times, if another try can succeed"
+            ) from error
         raise
+
+
+def _task_failed(error: Exception) -> bool:
+    from pyspark.errors import PythonException
+
+    # The first is what Python code raised, without Spark's words about its task.
+    return isinstance(error, PythonException) or "failed 1 times, most recent failure" in str(error)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from pyarrow import parquet
 from ldp_pca import Task
 
 Command = Callable[..., dict[str, Any]]
+Stage = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 FILES = 4
 
@@ -110,3 +112,23 @@ def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def failing_once(tmp_path: Path) -> Callable[[str], Stage]:
+    """Lets all rows through, but at the first try of a task its worker ``raises`` or ``dies``."""
+
+    def make(failure: str) -> Stage:
+        def fail(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            try:
+                (tmp_path / "failed").mkdir()
+            except FileExistsError:
+                yield from batches
+                return
+            if failure == "dies":
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise OSError("no space")
+
+        return fail
+
+    return make

@@ -23,6 +23,8 @@ from ldp_pca import Aggregate, ClusterError, LdpPcaError, ReportError
 from ldp_pca.spark import Counts, aggregate
 
 MASTER = "local[2]"
+#: Which does nothing there.
+SETTINGS = {"spark.task.maxFailures": "4"}
 
 Make = Callable[[str], Any]
 Command = Callable[..., dict[str, Any]]
@@ -265,6 +267,20 @@ def test_executors_with_another_version(spark: Any, made: Make, monkeypatch: Any
         ClusterError, match=r"the driver has ldp_pca 77\.0\.0, and .* has ldp_pca \d.* \(in .*\): install the same"
     ):
         aggregate(frame(spark, list(few(made)), 2), made("few").task)
+
+
+@pytest.mark.parametrize("failure", ["raises", "dies"])
+def test_a_task_that_fails_in_local_mode_is_told_to_have_had_one_try(
+    spark: Any, made: Make, failing_once: Callable[[str], Any], failure: str
+) -> None:
+    reports = made("few")
+    failing = spark.read.parquet(str(reports.parquet)).mapInArrow(failing_once(failure), "report binary")
+    with pytest.raises(ClusterError, match=r"not try it again in local mode.*: use the master local\[2,4\]") as raised:
+        aggregate(failing, reports.task)
+    cause = str(raised.value.__cause__)
+    assert ("OSError: no space" if failure == "raises" else "Python worker exited unexpectedly") in cause
+    # Another job is another chance.
+    assert aggregate(failing, reports.task).to_bytes() == reports.state
 
 
 #: What a user runs. The first line of its output is the error without PYSPARK_PYTHON, the others are those with it.
