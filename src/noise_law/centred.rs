@@ -109,6 +109,23 @@ impl NoiseLaw {
         })
     }
 
+    /// The variance of an entry of the mean, in the units of the covariance; 0 without centring.
+    pub(crate) fn variance_of_mean(&self) -> f64 {
+        self.about.map_or(0.0, |AboutMean { centring, .. }| self.deviation_of_mean(centring).powi(2) * self.scale)
+    }
+
+    /// What noise alone reaches about a mean of zero: the square of the mean's noise may lower the level of the estimate
+    /// below that of any covariance, but raises every other direction. Without centring nothing is below every level.
+    pub(crate) fn least_edge(&self) -> f64 {
+        let edge = |_| self.bulk(0.0, self.dimension).edge() + self.variance_of_mean();
+        self.about.map_or(f64::NEG_INFINITY, edge)
+    }
+
+    /// The deviation of an entry of the mean of the bounded records.
+    fn deviation_of_mean(&self, centring: Centring) -> f64 {
+        centring.mean_factor() * self.beside_constant(centring) / (self.records as f64).sqrt()
+    }
+
     /// The deviation of an entry of the second moments of one extended record beside its constant.
     fn beside_constant(&self, centring: Centring) -> f64 {
         match magnified(self.perturbation, 1.0 - centring.weight()) {
@@ -133,8 +150,7 @@ impl NoiseLaw {
             ..*self
         };
         let drawn = moments.draw_moments(&extended(truth, mean, self.scale, centring)?, rng);
-        let deviation = centring.mean_factor() * self.beside_constant(centring) / (self.records as f64).sqrt();
-        Ok(centring.centre(&drawn, deviation).0 * self.scale)
+        Ok(centring.centre(&drawn, self.deviation_of_mean(centring)).0 * self.scale)
     }
 }
 

@@ -16,6 +16,12 @@
 //! Householder's steps towards the tridiagonal form leave the first direction as it is. Where one direction has more
 //! noise than the others, that along an estimated mean, it is the first: its variance, and its covariance with the
 //! second, are multiplied.
+//!
+//! That is the noise to first order. The estimate has also the square of the mean's noise m, less its expectation:
+//! `s^2 I - m m^T`. It raises the largest eigenvalue by at most s^2, and the level by `s^2 - |m|^2 / p`. So the distance
+//! of the two grows by at most `|m|^2 / p`, which is added to what is drawn. It also makes a poor level of the one
+//! observed, which |m|^2 may have lowered below 0. In its place deviations are those at the level, which is at least 0,
+//! and s^2 more; the level of the draw has the same. A p-value is too large rather than too small.
 
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
@@ -33,14 +39,18 @@ impl NoiseLaw {
     pub(crate) fn p_value<R: Rng + ?Sized>(&self, observed: &[f64], draws: usize, rng: &mut R) -> f64 {
         let dimension = observed.len();
         let level = observed.iter().sum::<f64>() / dimension as f64;
-        let variance = self.cross_variance(level, level);
+        let of_mean = self.variance_of_mean();
+        // Where the mean is known, or there is none, the level by itself.
+        let known = if self.about.is_some() { level.max(0.0) + of_mean } else { level };
+        let variance = self.cross_variance(known, known);
         let distance = observed.first().map_or(f64::NAN, |largest| (largest - level) / variance.sqrt());
         if dimension < 2 || distance.is_nan() {
             return 1.0;
         }
-        let own = Along { eigenvalue: level, excess: self.excess_of_mean() };
+        let own = Along { eigenvalue: known, excess: self.excess_of_mean() };
         let relative = |with: Along| (self.variance_between(own, with) / variance).sqrt();
-        let (diagonal, coupling) = (relative(own), relative(level.into()));
+        let (diagonal, coupling) = (relative(own), relative(known.into()));
+        let of_mean = of_mean / variance.sqrt();
         let mut noise = Tridiagonal::default();
         let exceeding = (0..draws)
             .filter(|_| {
@@ -48,13 +58,17 @@ impl NoiseLaw {
                     Perturbation::Additive { .. } => noise.draw_symmetric(dimension, rng),
                     Perturbation::Directions { .. } => noise.draw_wishart(dimension, self.records, rng),
                 };
+                let square = if of_mean == 0.0 { 0.0 } else { of_mean * chi_squared(dimension as u64, rng) };
+                let lower = square / dimension as f64;
                 let deviation = match self.perturbation {
                     Perturbation::Additive { .. } => 1.0,
                     // In proportion to the level, which is that of the draw.
-                    Perturbation::Directions { .. } => 1.0 + mean / (self.records as f64).sqrt(),
+                    Perturbation::Directions { .. } => {
+                        1.0 + (mean + 2.0 * of_mean - lower) / (self.records as f64).sqrt()
+                    }
                 };
                 noise.magnify_first(diagonal, coupling);
-                noise.reaches(mean + distance * deviation)
+                noise.reaches(mean + distance * deviation - lower)
             })
             .count();
         (1 + exceeding) as f64 / (1 + draws) as f64

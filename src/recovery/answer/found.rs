@@ -416,7 +416,11 @@ impl Answer {
                     Some(spectrum) => split_spectrum(&DVector::from_column_slice(spectrum), &law),
                     None => split_leading(&self.eigenvalues, dimension, trace, &law),
                 };
-                let variance = |index| split.eigenvalue_along(index, self.eigenvalues[index], &law, mean_square(index));
+                let least = law.least_edge();
+                let variance = |index| {
+                    let value = self.eigenvalues[index];
+                    split.eigenvalue_along(index, value, &law, mean_square(index)).filter(|_| value > least)
+                };
                 (0..rank).map(variance).collect()
             }
             // On the rows of a sparse answer there is as much noise as in so many features.
