@@ -35,7 +35,8 @@ main() {
     rm -rf "$STATE"
     mkdir -p "$STATE"
     step "native quick" "tools" scripts/setup.sh native
-    step "wasm browser consumers" "tools for WebAssembly" scripts/setup.sh page
+    # Types of the Python package are checked by a package of npm.
+    step "wasm browser consumers python" "tools for WebAssembly" scripts/setup.sh page
     beside web
     beside packages
     rust

@@ -37,8 +37,8 @@ class Budget:
     def __init__(self, epsilon: float, delta: float = 0.0) -> None:
         if not epsilon > 0 or not 0 <= delta < 1:
             raise BudgetError(f"a budget of epsilon={epsilon} and delta={delta}: give epsilon > 0 and 0 <= delta < 1")
-        self.epsilon = float(epsilon)
-        self.delta = float(delta)
+        self.epsilon: float = float(epsilon)
+        self.delta: float = float(delta)
         # Exact: a sum that was rounded down would be too little.
         self._spent = (Fraction(0), Fraction(0))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from ._native import Aggregate, Collection, Task
+from ._progress import Progress, bar
 from .errors import AggregateError, LdpPcaError, SkippedReportsWarning, placed, warn
 
 __all__ = ["aggregate"]
@@ -18,7 +19,14 @@ _CHUNK = 32 << 20
 _BATCH = 1 << 16
 
 
-def aggregate(reports: Any, task: Task, *, threads: int | None = None, skip_invalid: bool = False) -> Aggregate:
+def aggregate(
+    reports: Any,
+    task: Task,
+    *,
+    threads: int | None = None,
+    skip_invalid: bool = False,
+    progress: Progress = False,
+) -> Aggregate:
     """Sum reports, and sums of reports. A report that occurs twice (by its id) is counted once, exactly.
 
     Parameters
@@ -34,6 +42,8 @@ def aggregate(reports: Any, task: Task, *, threads: int | None = None, skip_inva
     skip_invalid : bool
         Leave out nulls and everything that is not a valid report of the task, instead of raising at the first. A
         `SkippedReportsWarning` says how many, and where the first is.
+    progress : bool or callable
+        Show progress in reports, as of `Randomizer.randomize`. Their number is not known before.
 
     Returns
     -------
@@ -49,9 +59,12 @@ def aggregate(reports: Any, task: Task, *, threads: int | None = None, skip_inva
         that are not in files are numbered over all batches of a reader, a dataset or an iterable. Also for a state
         whose reports are recognized, or reports of a state: they would count twice.
     """
-    adding = _Adding(Collection(task, threads=threads, skip_invalid=skip_invalid))
-    for source, file in _sources(reports):
-        adding.add(source, file)
+    adding = _Adding(Collection(task, threads=threads, skip_invalid=skip_invalid), progress)
+    try:
+        for source, file in _sources(reports):
+            adding.add(source, file)
+    finally:
+        adding.close()
     if adding.first_skipped is not None:
         message = f"left out {adding.collection.skipped} invalid reports, the first in {adding.first_skipped}"
         warn(message, SkippedReportsWarning)
@@ -98,8 +111,9 @@ def _is_columnar(reports: Any) -> bool:
 class _Adding:
     """A collection, and the places that its rows have among all that the caller gives."""
 
-    def __init__(self, collection: Collection) -> None:
+    def __init__(self, collection: Collection, progress: Progress) -> None:
         self.collection = collection
+        self._bar = bar(progress, "aggregating", "report")
         self.first_skipped: str | None = None
         #: So far, of what is not in files.
         self.rows = 0
@@ -145,7 +159,14 @@ class _Adding:
         if self.first_skipped is None and collection.first_skipped is not None:
             row, problem = collection.first_skipped.removeprefix("row ").split(": ", 1)
             self.first_skipped = f"{place(before + int(row))}: {problem}"
-        return added + collection.duplicates + collection.skipped - left_out
+        rows = added + collection.duplicates + collection.skipped - left_out
+        if self._bar is not None:
+            self._bar.update(rows)
+        return rows
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
 
 
 def _plain(path: Path, task: Task) -> Iterator[bytes]:

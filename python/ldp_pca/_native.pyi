@@ -1,12 +1,14 @@
-"""The compiled part. Its docstrings are at run time: ``help(ldp_pca.Task)``."""
+"""The compiled part. Docstrings are those of the code: scripts/stub-docs.py writes them."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, SupportsIndex, final, overload
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self, TypeAlias
+
+from ._progress import Progress
 
 __all__ = [
     "Aggregate",
@@ -21,13 +23,44 @@ __all__ = [
     "_recover",
     "_sin_theta_squared",
 ]
-
 __version__: Final[str]
-
 _Path: TypeAlias = str | os.PathLike[str]
 
 @final
 class Task:
+    """The public parameters of a collection: columns, bounding, mechanism and its privacy.
+
+    They are fixed before the first report. Tasks are equal when their digests are, and they are hashable, picklable and
+    immutable.
+
+    Parameters
+    ----------
+    columns : int, sequence of str, or schema
+        How many numeric features there are (columns ``c1``, ``c2``, …), the names of numeric columns, or a schema: its
+        JSON, or the same as a mapping, or the list of its columns, as of `infer_schema`.
+    epsilon : float
+        The privacy parameter epsilon of one report.
+    mechanism : {'double-cap', 'gaussian', 'gaussian-paper'}
+        How records are randomized. 'double-cap' has pure epsilon and the least noise.
+    delta : float, optional
+        The privacy parameter delta of the Gaussian mechanisms, 1e-6 when not given.
+    candidates, cap : int, optional
+        J and L of double-cap; the best for epsilon when not given.
+    bounding : float or 'unit-norm'
+        The largest norm that a record keeps, in the units of the encoded features: longer ones are shortened to it. By
+        default every record is divided by its norm. Public, and not to be read from the records that are protected.
+    centring : bool or float
+        Estimate the mean too, and the covariance about it, with this weight (0.25 for ``True``).
+    folds : int, optional
+        Into how many independent sums reports are split, for answers to be measured on reports that they were not found
+        from: 1 to 64. By default 10, or 2 beyond 1,000 features.
+
+    Raises
+    ------
+    TaskError, SchemaError
+        For parameters that make no sense, with what to do.
+    """
+
     def __new__(
         cls,
         columns: int | str | Sequence[str] | Sequence[Mapping[str, Any]] | Mapping[str, Any],
@@ -42,38 +75,94 @@ class Task:
         folds: int | None = None,
     ) -> Task: ...
     @classmethod
-    def from_json(cls, text: str) -> Task: ...
+    def from_json(cls, text: str) -> Task:
+        """Reads a task from its JSON."""
+
     @classmethod
-    def from_file(cls, path: _Path) -> Task: ...
-    def save(self, path: _Path) -> None: ...
-    def to_json(self) -> str: ...
+    def from_file(cls, path: _Path) -> Task:
+        """Reads a task from a JSON file, as ``ldp-pca task new`` writes it."""
+
+    def save(self, path: _Path) -> None:
+        """Writes the task as JSON to a file, as ``ldp-pca task new`` does."""
+
+    def to_json(self) -> str:
+        """The canonical JSON, the text that the digest is of."""
+
     @property
-    def digest(self) -> str: ...
+    def digest(self) -> str:
+        """The task's identity: SHA-256 of its canonical JSON, 64 hexadecimal digits."""
+
     @property
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """The number of encoded features, d."""
+
     @property
-    def columns(self) -> list[str]: ...
+    def columns(self) -> list[str]:
+        """The names of the columns of a record, ignored ones included."""
+
     @property
-    def feature_names(self) -> list[str]: ...
+    def feature_names(self) -> list[str]:
+        """The names of the d features: the column's, or ``column=value`` for a categorical one."""
+
     @property
-    def report_bytes(self) -> int: ...
+    def report_bytes(self) -> int:
+        """The length of every report in bytes."""
+
     @property
-    def epsilon(self) -> float: ...
+    def epsilon(self) -> float:
+        """The privacy parameter epsilon of one report."""
+
     @property
-    def delta(self) -> float: ...
+    def delta(self) -> float:
+        """The privacy parameter delta of one report; 0.0 for a pure guarantee."""
+
     @property
-    def guarantee(self) -> str: ...
+    def guarantee(self) -> str:
+        """The guarantee of one report, in words: epsilon, delta, neighbouring relation and unit."""
+
     @property
-    def mechanism(self) -> str: ...
+    def mechanism(self) -> str:
+        """The mechanism: 'double-cap', 'gaussian' or 'gaussian-paper'."""
+
     @property
-    def radius(self) -> float | None: ...
+    def radius(self) -> float | None:
+        """The norm that records are clipped to, in the units of the encoded features; None under unit norm."""
+
     @property
-    def centring(self) -> float | None: ...
+    def centring(self) -> float | None:
+        """The weight of centring; None in a task without."""
+
     @property
-    def folds(self) -> int: ...
+    def folds(self) -> int:
+        """Into how many independent sums the reports are split."""
+
     @property
-    def entry_deviation(self) -> float: ...
-    def encode(self, records: Any, *, bounded: bool = False) -> npt.NDArray[np.float64]: ...
+    def entry_deviation(self) -> float:
+        """Standard deviation of one off-diagonal entry of the second moments of one report, in the units of the bounded
+        record: divided by the root of their number, that of many.
+        """
+
+    def encode(self, records: Any, *, bounded: bool = False) -> npt.NDArray[np.float64]:
+        """The features of records as a report has them before it is randomized. They are as private as the records.
+
+        Parameters
+        ----------
+        records : array of shape (n, columns), table, or sequence of mappings
+            As of `Randomizer.randomize`. What is missing is 0.
+        bounded : bool
+            Bound every record, as the task says: to norm 1, or to at most ``radius``.
+
+        Returns
+        -------
+        ndarray of shape (n, dimension)
+            In the units of the encoded features, in the order of ``feature_names``.
+
+        Raises
+        ------
+        RecordError, SchemaError
+            As of `Randomizer.randomize`.
+        """
+
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -81,12 +170,26 @@ class Task:
 
 @final
 class Reports:
+    """Reports of one task, one after the other, immutable.
+
+    Arrow libraries read them without a copy: ``pyarrow.array(reports)``, ``polars.Series(reports)``. ``reports[i]`` is
+    the i-th as ``bytes``, and ``reports[i:j]`` are `Reports`.
+    """
+
     @classmethod
-    def from_bytes(cls, data: bytes, width: int) -> Reports: ...
+    def from_bytes(cls, data: bytes, width: int) -> Reports:
+        """Reads reports of ``width`` bytes that follow each other, as ``to_bytes`` gives them."""
+
     @property
-    def width(self) -> int: ...
-    def to_bytes(self) -> bytes: ...
-    def to_numpy(self) -> npt.NDArray[np.uint8]: ...
+    def width(self) -> int:
+        """The length of every report in bytes."""
+
+    def to_bytes(self) -> bytes:
+        """The reports one after the other: the file that ``ldp-pca aggregate`` reads."""
+
+    def to_numpy(self) -> npt.NDArray[np.uint8]:
+        """The reports as an array of bytes, a copy: shape (n, width), uint8."""
+
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
     def __len__(self) -> int: ...
     @overload
@@ -100,9 +203,19 @@ class Reports:
 
 @final
 class Randomizer:
+    """Bounds and randomizes records, as every device does with its own, for many at once.
+
+    Parameters
+    ----------
+    task : Task
+        The task that the reports answer.
+    """
+
     def __new__(cls, task: Task) -> Randomizer: ...
     @property
-    def task(self) -> Task: ...
+    def task(self) -> Task:
+        """The task that the reports answer."""
+
     def randomize(
         self,
         records: Any,
@@ -111,27 +224,127 @@ class Randomizer:
         threads: int | None = None,
         insecure_seed: int | None = None,
         first: int = 0,
-    ) -> Reports: ...
+        progress: Progress | None = None,
+    ) -> Reports:
+        """One private report per record, with the system's randomness.
+
+        Parameters
+        ----------
+        records : array of shape (n, columns), table, or sequence of mappings
+            Numbers by position, in the order of the task's columns (any integer or floating-point dtype); a pandas,
+            polars or Arrow table, whose columns are found by name; or mappings from names to values. In tables and
+            mappings a numeric column holds numbers, and a categorical one texts. NaN, infinities, None, nulls and
+            masked values are missing: their column contributes nothing to the report, and no report shows that they are
+            missing.
+        ids : sequence of str, optional
+            The ids of the reports, each of 32 hexadecimal digits, as the aggregator issues them: ``ldp-pca serve``
+            accepts no others unless it is configured to. By default reports draw their own ids.
+        threads : int, optional
+            The number of threads; by default as many as the machine has.
+        insecure_seed : int, optional
+            Draw from this seed, for tests: such reports are NOT private. They are those of
+            ``ldp-pca randomize --insecure-seed``, whatever the number of threads.
+        first : int
+            With ``insecure_seed``, the position of the first record among all.
+        progress : bool or callable
+            Show progress, with tqdm or with what this makes: it is called with ``total``, ``unit`` and ``desc``, as
+            tqdm is, and what it returns has ``update(n)`` and ``close()``.
+
+        Returns
+        -------
+        Reports
+            In the order of the records.
+
+        Raises
+        ------
+        RecordError
+            For a record of another shape than the task's (a wrong number of columns, a text for a number), with its
+            ``row``. It never depends on a value, and does not hold one.
+        ValueError
+            For invalid or repeated ids, and another number of them than of records.
+        SchemaError
+            For a table without the task's columns.
+        """
 
 @final
 class Aggregate:
+    """The summed reports of one task. Any order and any grouping of the same reports gives the same bytes.
+
+    It has a sample of the known ids in it, up to 1,024, and refuses reports and sums that it recognizes: always while
+    it has no more reports, and always a sum of the same reports. `Collection` and `aggregate` keep single duplicates
+    out, and compare each sum with every one before it. Comparable, picklable, and safe to use from several threads.
+
+    Parameters
+    ----------
+    task : Task
+        The task whose reports are summed.
+    """
+
     def __new__(cls, task: Task) -> Aggregate: ...
     @classmethod
-    def from_bytes(cls, state: bytes, task: Task) -> Aggregate: ...
+    def from_bytes(cls, state: bytes, task: Task) -> Aggregate:
+        """Reads a state, as the command line, the server, Spark or ``to_bytes`` wrote it.
+
+        Raises `AggregateError` for the state of another task, another version, or altered bytes.
+        """
+
     @classmethod
-    def from_file(cls, path: _Path, task: Task) -> Aggregate: ...
-    def save(self, path: _Path) -> None: ...
-    def to_bytes(self) -> bytes: ...
-    def update(self, reports: Any, *, threads: int | None = 1) -> int: ...
+    def from_file(cls, path: _Path, task: Task) -> Aggregate:
+        """Reads a state from a file, as of ``ldp-pca aggregate``."""
+
+    def save(self, path: _Path) -> None:
+        """Writes the bytes of the state to a file."""
+
+    def to_bytes(self) -> bytes:
+        """The bytes of the state, the same as of the command line, the server and Spark."""
+
+    def update(self, reports: Any, *, threads: int | None = 1) -> int:
+        """Adds reports, which are decoded in place. On an error nothing was added.
+
+        Use `Collection` if reports may repeat.
+
+        Parameters
+        ----------
+        reports : Arrow array or table, series, NumPy array, bytes, sequence of bytes, or Reports
+            Binary of any width (a table has it in the column ``report``), uint8 of shape (n, report_bytes), or reports
+            one after the other.
+        threads : int or None
+            The number of threads; None for as many as the machine has.
+
+        Returns
+        -------
+        int
+            The number of reports.
+
+        Raises
+        ------
+        ReportError
+            For bytes that are not a report of the task, with their ``row``.
+        AggregateError
+            For a report that is recognized as one in the sum.
+        """
+
     def _update_with_repeats(self, reports: Any) -> None: ...
     def _integer_bytes(self) -> int: ...
-    def merge(self, other: Aggregate) -> None: ...
+    def merge(self, other: Aggregate) -> None:
+        """Adds the sums of other reports of the same task, in place.
+
+        Raises `AggregateError` for another task, for a sum that is recognized to have reports of this one, and for
+        itself: they would count twice.
+        """
+
     @property
-    def records(self) -> int: ...
+    def records(self) -> int:
+        """The number of reports in all folds."""
+
     @property
-    def folds(self) -> list[int]: ...
+    def folds(self) -> list[int]:
+        """The number of reports in each fold."""
+
     @property
-    def task(self) -> Task: ...
+    def task(self) -> Task:
+        """The task whose reports are summed."""
+
     def __add__(self, other: Aggregate, /) -> Aggregate: ...
     def __iadd__(self, other: Aggregate, /) -> Self: ...
     def __radd__(self, other: int, /) -> Aggregate: ...
@@ -143,20 +356,55 @@ class Aggregate:
 
 @final
 class Collection:
+    """Reports that arrive in pieces, each id counted once: the first report of an id, exactly.
+
+    It remembers every id, some 40 bytes of memory per report. Safe to use from several threads.
+
+    Parameters
+    ----------
+    task : Task
+        The task whose reports are collected.
+    threads : int, optional
+        The number of threads; by default as many as the machine has.
+    skip_invalid : bool
+        Leave out bytes that are not valid reports, and count them, instead of raising at the first.
+    """
+
     def __new__(cls, task: Task, *, threads: int | None = None, skip_invalid: bool = False) -> Collection: ...
-    def update(self, reports: Any) -> int: ...
-    def merge(self, other: Aggregate) -> None: ...
-    def aggregate(self) -> Aggregate: ...
+    def update(self, reports: Any) -> int:
+        """Adds reports whose ids are new, in any of the forms of `Aggregate.update`. On an error nothing was added.
+
+        Returns the number of reports that were added.
+        """
+
+    def merge(self, other: Aggregate) -> None:
+        """Adds the sums of other reports. Not all of their ids are known, so later repeats of them are not all noticed.
+
+        Raises `AggregateError` for a sum that is recognized to have reports of this one.
+        """
+
+    def aggregate(self) -> Aggregate:
+        """The sums so far, a copy."""
+
     @property
-    def records(self) -> int: ...
+    def records(self) -> int:
+        """The number of reports that were summed."""
+
     @property
-    def duplicates(self) -> int: ...
+    def duplicates(self) -> int:
+        """The number of reports that were left out because an earlier one had their id."""
+
     @property
-    def skipped(self) -> int: ...
+    def skipped(self) -> int:
+        """The number of rows that were left out because they are not reports of the task."""
+
     @property
-    def first_skipped(self) -> str | None: ...
+    def first_skipped(self) -> str | None:
+        """The first row that was left out, with its place in its call of ``update`` and the reason."""
+
     @property
-    def task(self) -> Task: ...
+    def task(self) -> Task:
+        """The task whose reports are collected."""
 
 def _covariance(aggregate: Aggregate, fold: int | None, denoising: str) -> dict[str, Any]: ...
 def _infer_schema(
@@ -199,5 +447,6 @@ def _recover(
     replicates: int | None,
     seed: int,
     select: float | None,
+    progress: Callable[[str, int, int | None], None] | None,
 ) -> dict[str, Any]: ...
 def _sin_theta_squared(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> float: ...

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Callable
 
 from ._native import Aggregate, _plan
 from ._recovery import Prediction, numbered, prediction_of
@@ -13,6 +14,7 @@ from .errors import PlanError
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    from matplotlib.figure import Figure
     from typing_extensions import Literal, TypeAlias
 
     Mechanism: TypeAlias = Literal["double-cap", "gaussian", "gaussian-paper"]
@@ -95,6 +97,26 @@ class Plan:
     epsilon_for_target: float | None
     shuffled: ShuffledPlan | None
     bounds: list[dict[str, Any]]
+    # The same question for another number of reports.
+    _asked: Callable[[int], Prediction] = field(repr=False)
+
+    def plot(self) -> Figure:
+        """Draw the predicted error against the number of reports, with the answers.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib.
+        PlanError
+            Where no number of reports tells the components apart.
+        """
+        from ._pictures import of_plan
+
+        return of_plan(self, self._asked)
 
     @property
     def reasons(self) -> list[str]:
@@ -125,7 +147,8 @@ class Plan:
         if self.target is not None:
             facts.append(f"records_for_target={self.records_for_target}")
         if self.target is not None and self.records is not None:
-            facts.append(f"epsilon_for_target={self.epsilon_for_target}")
+            enough = self.epsilon_for_target
+            facts.append("epsilon_for_target=" + ("None" if enough is None else f"{enough:.4g}"))
         return "\n".join([f"Plan({', '.join(facts)})", *(f"  {reason}" for reason in self.reasons)])
 
 
@@ -220,7 +243,22 @@ def plan(
     if found["shuffled"] is not None:
         found["shuffled"]["predicted"] = prediction_of(found["shuffled"]["predicted"])
         found["shuffled"] = ShuffledPlan(**found["shuffled"])
-    return Plan(**found)
+    asked = partial(
+        predict,
+        aggregate=aggregate,
+        rank=rank,
+        dimension=dimension,
+        spectrum=spectrum,
+        bulk=bulk,
+        epsilon=epsilon,
+        mechanism=mechanism,
+        delta=delta,
+        candidates=candidates,
+        cap=cap,
+        centring=centring,
+        mean_share=mean_share,
+    )
+    return Plan(**found, _asked=asked)
 
 
 def predict(

@@ -11,6 +11,7 @@ import numpy as np
 
 from ._covariance import Mean, mean_of
 from ._native import Aggregate, _recover, _sin_theta_squared
+from ._progress import Parts, Progress
 from .errors import NoiseWarning, RecoveryError, warn
 
 if TYPE_CHECKING:
@@ -279,7 +280,9 @@ class Recovery(_Comparable):
         """The components that cannot be distinguished from noise, from 0."""
         return [] if self.variances is None else np.flatnonzero(np.isnan(self.variances)).tolist()
 
-    def _edge(self) -> float:
+    @property
+    def edge(self) -> float:
+        """The variance that noise alone gives to the first component: of sparse components, in their program."""
         return self.noise_edge if self.sparse is None else self.sparse.noise_edge
 
     def to_frame(self) -> pd.DataFrame:
@@ -303,13 +306,15 @@ class Recovery(_Comparable):
             columns.update({f"error {index + 1}": error for index, error in errors})
         return pd.DataFrame(columns, index=pd.Index(self.feature_names, name="feature"))
 
-    def plot(self, *, features: int = 20) -> Figure:
+    def plot(self, *, features: int = 20, scores: npt.ArrayLike | None = None) -> Figure:
         """Draw the variances beside what noise alone reaches, and the loadings with their errors.
 
         Parameters
         ----------
         features : int
             The most features to draw: those with the largest loadings.
+        scores : array-like of shape (n, rank), optional
+            Also draw the scores of your own rows, as of `LocalPCA.transform`. They are as private as the rows.
 
         Returns
         -------
@@ -319,33 +324,12 @@ class Recovery(_Comparable):
         ------
         ImportError
             Without matplotlib.
+        RecoveryError
+            For scores of another shape.
         """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError as error:
-            raise ImportError("a plot takes matplotlib: pip install 'ldp-pca[plot]'") from error
-        shown = np.sort(np.argsort(-self.leverages, kind="stable")[:features])
-        figure = Figure(figsize=(9, max(3.5, 0.22 * len(shown) + 1)), layout="constrained")
-        left, right = figure.subplots(1, 2)
-        values = self.eigenvalues if self.spectrum is None else self.spectrum[: max(3 * self.rank, 12)]
-        left.plot(np.arange(1, len(values) + 1), values, "o-")
-        left.axhline(self._edge(), linestyle="--", color="gray", label="what noise alone reaches")
-        left.set(xlabel="component", ylabel="variance, with the bias of the noise")
-        left.xaxis.get_major_locator().set_params(integer=True)
-        left.legend()
-        height = 0.8 / self.rank
-        for index, loadings in enumerate(self.components):
-            errors = None if self.confidence is None else 2 * self.confidence.loading_errors[index][shown]
-            place = np.arange(len(shown)) + height * (index - (self.rank - 1) / 2)
-            label = f"component {index + 1}" + (" (noise)" if index in self.noise else "")
-            right.errorbar(loadings[shown], place, xerr=errors, fmt="o", markersize=4, label=label)
-        right.axvline(0.0, color="gray", linewidth=0.8)
-        right.set_yticks(np.arange(len(shown)), [self.feature_names[row] for row in shown])
-        right.invert_yaxis()
-        right.set(xlabel="loading" if self.confidence is None else "loading, with two root mean squared errors")
-        # Above, where no loading is.
-        right.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(self.rank, 3), frameon=False)
-        return figure
+        from ._pictures import of_recovery
+
+        return of_recovery(self, features, scores)
 
     def __repr__(self) -> str:
         """The components' variances beside the edge of the noise."""
@@ -353,7 +337,7 @@ class Recovery(_Comparable):
         noise = f", noise={numbered(self.noise)!r}" if self.noise else ""
         return (
             f"Recovery(method={self.method!r}, rank={self.rank}, dimension={self.dimension}, records={self.records}, "
-            f"eigenvalues=[{values}], noise_edge={self._edge():.4g}{noise})"
+            f"eigenvalues=[{values}], noise_edge={self.edge:.4g}{noise})"
         )
 
     def _repr_html_(self) -> str:
@@ -375,7 +359,7 @@ class Recovery(_Comparable):
             "</thead>"
             f"<tbody>{''.join(rows)}</tbody></table>"
             f"<p>{self.records:,} reports of {self.dimension} features, {self.method}; noise alone reaches a variance "
-            f"of {self._edge():.4g}{predicted}</p>"
+            f"of {self.edge:.4g}{predicted}</p>"
         )
 
     def _variance(self, index: int) -> float:
@@ -397,7 +381,7 @@ def _warn_of_noise(recovery: Recovery) -> None:
     if recovery.noise:
         warn(
             f"{numbered(recovery.noise)} of {recovery.rank} cannot be distinguished from noise, which alone reaches "
-            f"a variance of {recovery._edge():.3g}: collect more reports (there are {recovery.records:,}; `plan` says "
+            f"a variance of {recovery.edge:.3g}: collect more reports (there are {recovery.records:,}; `plan` says "
             "how many it takes), raise epsilon, bound records closer to their size, or recover fewer components",
             NoiseWarning,
         )
@@ -423,8 +407,9 @@ def recover(
     bootstrap: int | None = None,
     bootstrap_seed: int = 1,
     select: float | None = None,
+    progress: Progress = False,
 ) -> Recovery:
-    """Recover principal components from summed reports. Ctrl-C ends solver and bootstrap.
+    """Recover principal components from summed reports.
 
     Parameters
     ----------
@@ -457,6 +442,8 @@ def recover(
         Seed of those draws.
     select : float, optional
         Name the features that take part in the components, at this false-discovery rate (0.1 is usual).
+    progress : bool or callable
+        Show the progress of the parts that take long, as of `Randomizer.randomize`.
 
     Returns
     -------
@@ -480,20 +467,25 @@ def recover(
         raise RecoveryError(f"{' and '.join(unused)} of plain components: ask for sparse=True, or leave it out")
     if isinstance(rank, str) and rank != "auto":
         raise RecoveryError(f"{rank!r} is not a rank: use a number of components, or 'auto'")
-    found = _recover(
-        aggregate,
-        None if isinstance(rank, str) else rank,
-        method,
-        penalty if sparse else None,
-        tolerance,
-        max_iterations,
-        time_limit,
-        path,
-        baselines,
-        bootstrap,
-        bootstrap_seed,
-        select,
-    )
+    parts = Parts(progress)
+    try:
+        found = _recover(
+            aggregate,
+            None if isinstance(rank, str) else rank,
+            method,
+            penalty if sparse else None,
+            tolerance,
+            max_iterations,
+            time_limit,
+            path,
+            baselines,
+            bootstrap,
+            bootstrap_seed,
+            select,
+            None if progress is False else parts,
+        )
+    finally:
+        parts.close()
     for name in ("held_out", "rank_test"):
         if found[name] is not None:
             found[name] = json.loads(found[name])

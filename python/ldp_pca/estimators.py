@@ -24,12 +24,13 @@ try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     from sklearn.utils import check_random_state
     from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as error:
-    raise ImportError("the estimators need scikit-learn 1.6 or later: pip install 'ldp-pca[sklearn]'") from error
+except ImportError as _missing:
+    raise ImportError("the estimators need scikit-learn 1.6 or later: pip install 'ldp-pca[sklearn]'") from _missing
 
 from ._budget import book
 from ._inputs import is_pandas_frame, records_of
 from ._native import Aggregate, Randomizer, Task
+from ._progress import bar
 from ._recovery import recover
 from .errors import (
     BoundingWarning,
@@ -54,7 +55,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalPCA", "LocalSparsePCA"]
 
-# Bytes of reports that are held at a time.
+# The most rows that are randomized at a time, and the most bytes of their reports.
+_BATCH = 1 << 16
 _BATCH_BYTES = 64 << 20
 
 # The share of rows that may be shortened without a word.
@@ -84,7 +86,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     ----------
     n_components : int, float, 'auto' or None
         The number of components; a share of the variance from 0 to 1, which they are to explain; 'auto' for those that
-        stand out from the noise; None for as many as there are features.
+        stand out from the noise; None for as many as there are features. Where none stands out, or all that do explain
+        less, a `NoiseWarning` says so, and there is at least one.
     epsilon : float
         The privacy parameter epsilon of every row's report.
     delta : float, optional
@@ -109,6 +112,8 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     random_state : int, RandomState instance or None
         None: the system's randomness, the only choice that is private. Anything else is for tests: anyone who knows it
         can undo the noise, a `SeededWarning` says so, and ``guarantee_`` is none.
+    verbose : bool
+        Show progress, with tqdm.
 
     Attributes
     ----------
@@ -119,6 +124,11 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         centring those of the estimate, which the noise makes larger, or negative.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         The same over the total variance; NaN where noise makes the total 0 or less.
+    singular_values_ : ndarray of shape (n_components,)
+        Those that rows with these variances would have: ``sqrt(n_samples_ * explained_variance_)``.
+    noise_variance_ : float
+        The mean of the variances along all other directions, of the data and not of the mechanism; NaN where the
+        mechanism's noise makes it negative.
     mean_ : ndarray of shape (n_features,)
         The estimated mean of the bounded rows; zeros without centring.
     noise_edge_ : float
@@ -152,6 +162,22 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     (20000, 2)
     """
 
+    components_: Floats
+    explained_variance_: Floats
+    explained_variance_ratio_: Floats
+    singular_values_: Floats
+    noise_variance_: float
+    mean_: Floats
+    noise_edge_: float
+    n_components_: int
+    n_samples_: int
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
+    guarantee_: str
+    task_: Task
+    aggregate_: Aggregate
+    recovery_: Recovery
+
     def __init__(
         self,
         n_components: Components = 2,
@@ -165,17 +191,19 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         whiten: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
-        self.n_components = n_components
-        self.epsilon = epsilon
-        self.delta = delta
-        self.mechanism = mechanism
-        self.radius = radius
-        self.centring = centring
-        self.folds = folds
-        self.whiten = whiten
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self.n_components: Components = n_components
+        self.epsilon: float = epsilon
+        self.delta: float | None = delta
+        self.mechanism: Mechanism = mechanism
+        self.radius: float | None = radius
+        self.centring: bool | float = centring
+        self.folds: int = folds
+        self.whiten: bool = whiten
+        self.n_jobs: int | None = n_jobs
+        self.random_state: Any = random_state
+        self.verbose: bool = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
         """Randomize every row on its own, sum the reports, and recover components from the sum.
@@ -360,7 +388,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Return the rows in scikit-learn's form, with NaN and infinities. No message contains one of their values."""
         X = _missing_as_nan(X)  # noqa: N806
         try:
-            rows: Floats = validate_data(self, X, dtype=np.float64, ensure_all_finite=False, **options)
+            rows = np.asarray(validate_data(self, X, dtype=np.float64, ensure_all_finite=False, **options))
         except ValueError as error:
             words = str(error)
             quoting = next((start for start in _QUOTING if words.startswith(start)), None)
@@ -435,14 +463,19 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             words = "random_state is set, so the reports are not private: anyone who knows the seed can undo the noise"
             warn(words, SeededWarning)
         randomizer, before = Randomizer(task), aggregate.records
-        size = max(_BATCH_BYTES // task.report_bytes, 1)
+        size = max(min(_BATCH_BYTES // task.report_bytes, _BATCH), 1)
         norms = []
+        shown = bar(bool(self.verbose), "randomizing", "record", X.shape[0])
         for first in range(0, X.shape[0], size):
             part = X[first : first + size]
             if self.radius is not None:
                 norms.append(np.linalg.norm(np.where(np.isfinite(part), part, 0.0), axis=1))
             reports = randomizer.randomize(part, threads=threads, insecure_seed=seed, first=before + first)
             aggregate.update(reports, threads=threads)
+            if shown is not None:
+                shown.update(len(part))
+        if shown is not None:
+            shown.close()
         if self.radius is not None:
             self._warn_of_long_rows(np.concatenate(norms), self.radius)
         return aggregate
@@ -474,7 +507,19 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return np.sqrt(np.maximum(self.explained_variance_, 0.0))
 
     def _recover(self, aggregate: Aggregate, rank: int | Literal["auto"]) -> Recovery:
-        return recover(aggregate, rank, method="pca")
+        return recover(aggregate, rank, method="pca", progress=bool(self.verbose))
+
+    def _found(self, aggregate: Aggregate) -> Recovery:
+        rank = self._rank(aggregate)
+        if rank != "auto":
+            return self._recover(aggregate, rank)
+        try:
+            return self._recover(aggregate, rank)
+        except RecoveryError as error:
+            # A pipeline goes on with one component, and a word. Any other cause is raised by this, too.
+            found = self._recover(aggregate, 1)
+            warn(f"{error}. The first component is given all the same", NoiseWarning)
+            return found
 
     def _rank(self, aggregate: Aggregate) -> int | Literal["auto"]:
         """The number of components to recover."""
@@ -488,17 +533,18 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 # Of all components most are noise.
                 warnings.simplefilter("ignore", NoiseWarning)
                 whole = recover(aggregate, aggregate.task.dimension, method="pca")
-            if whole.explained_variance_ratio is None:
-                raise RecoveryError("the total variance is not above the noise: give a number of components")
-            reached = np.cumsum(whole.explained_variance_ratio) >= wanted
-            if not reached.any():
-                most = float(np.sum(whole.explained_variance_ratio))
-                raise RecoveryError(f"the components above the noise explain {most:.3f} of the variance, not {wanted}")
-            return int(np.argmax(reached)) + 1
+            ratio = whole.explained_variance_ratio
+            explained = np.zeros(1) if ratio is None else np.cumsum(ratio)
+            if explained[-1] < wanted:
+                above = max(int(np.count_nonzero(ratio)) if ratio is not None else 0, 1)
+                share = f"the components above the noise explain {explained[-1]:.3f} of the variance, not {wanted}"
+                warn(f"{share}: n_components_ is {above}. Collect more reports, or raise epsilon", NoiseWarning)
+                return above
+            return int(np.argmax(explained >= wanted)) + 1
         return int(wanted)
 
     def _recovered(self, aggregate: Aggregate) -> Self:
-        found = self._recover(aggregate, self._rank(aggregate))
+        found = self._found(aggregate)
         self.task_ = aggregate.task
         self.aggregate_ = aggregate
         self.recovery_ = found
@@ -506,6 +552,9 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self.explained_variance_ = found.eigenvalues if found.variances is None else np.nan_to_num(found.variances)
         ratio = found.explained_variance_ratio
         self.explained_variance_ratio_ = np.full(found.rank, np.nan) if ratio is None else ratio
+        self.singular_values_ = np.sqrt(found.records) * self._deviations()
+        others, rest = found.dimension - found.rank, found.total_variance - float(np.sum(self.explained_variance_))
+        self.noise_variance_ = 0.0 if others == 0 else rest / others if rest >= 0 else float("nan")
         self.mean_ = np.zeros(found.dimension) if found.mean is None else found.mean.values
         self.noise_edge_ = found.noise_edge if found.sparse is None else found.sparse.noise_edge
         self.n_components_ = found.rank
@@ -543,7 +592,7 @@ class LocalSparsePCA(LocalPCA):
         the covariance.
     tolerance : float
         Relative duality gap at which the solution counts as optimal.
-    epsilon, delta, mechanism, radius, centring, folds, whiten, n_jobs, random_state
+    epsilon, delta, mechanism, radius, centring, folds, whiten, n_jobs, random_state, verbose
         As of `LocalPCA`.
 
     Attributes
@@ -557,6 +606,10 @@ class LocalSparsePCA(LocalPCA):
     components_, explained_variance_, mean_, …
         As of `LocalPCA`.
     """
+
+    support_: npt.NDArray[np.bool_]
+    relative_gap_: float
+    penalty_: float
 
     def __init__(
         self,
@@ -573,6 +626,7 @@ class LocalSparsePCA(LocalPCA):
         whiten: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         super().__init__(
             n_components,
@@ -585,12 +639,20 @@ class LocalSparsePCA(LocalPCA):
             whiten=whiten,
             n_jobs=n_jobs,
             random_state=random_state,
+            verbose=verbose,
         )
-        self.penalty = penalty
-        self.tolerance = tolerance
+        self.penalty: Literal["auto", "cross-validated"] | float = penalty
+        self.tolerance: float = tolerance
 
     def _recover(self, aggregate: Aggregate, rank: int | Literal["auto"]) -> Recovery:
-        return recover(aggregate, rank, sparse=True, penalty=self.penalty, tolerance=self.tolerance)
+        return recover(
+            aggregate,
+            rank,
+            sparse=True,
+            penalty=self.penalty,
+            tolerance=self.tolerance,
+            progress=bool(self.verbose),
+        )
 
     def _recovered(self, aggregate: Aggregate) -> Self:
         super()._recovered(aggregate)

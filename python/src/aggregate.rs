@@ -36,9 +36,12 @@ pub struct Aggregate {
 /// the caller's, only these are held.
 const BATCH: usize = 1 << 16;
 const BATCH_BYTES: usize = 32 << 20;
+/// The most entries of matrices that are summed between two looks at the signals: some tenths of a second.
+const BATCH_ENTRIES: usize = 1 << 35;
 
 fn batch_size(task: &Task) -> usize {
-    (BATCH_BYTES / report_bytes(task.inner())).clamp(1, BATCH)
+    let (width, dimension) = (report_bytes(task.inner()), task.inner().dimension());
+    (BATCH_BYTES / width).min(BATCH_ENTRIES / dimension.pow(2)).clamp(1, BATCH)
 }
 
 impl Aggregate {

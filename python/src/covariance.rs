@@ -1,6 +1,7 @@
 //! The covariance estimate from sums, which `ldp_pca/_covariance.py` wraps.
 
 use ldp_pca::covariance::Covariance;
+use ldp_pca::error::Error;
 use ldp_pca::recovery::{Denoised, Denoising, MeanAnswer};
 use ldp_pca::task::Task;
 use nalgebra::DMatrix;
@@ -10,23 +11,34 @@ use pyo3::types::PyDict;
 
 use crate::aggregate::Aggregate;
 use crate::error::{RecoveryError, raised};
+use crate::signals::waited;
 
 /// The estimate of all folds, or of one, as a dictionary.
 #[pyfunction]
 pub(crate) fn _covariance<'py>(
     py: Python<'py>,
-    aggregate: &Aggregate,
+    aggregate: Py<Aggregate>,
     fold: Option<usize>,
     denoising: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let task = aggregate.task_of().inner();
-    let covariance = py.detach(|| match fold {
-        None => Covariance::estimate(&aggregate.locked(), task),
-        Some(fold) => Covariance::estimate_fold(&aggregate.locked(), task, fold),
-    });
-    let covariance = covariance.map_err(raised)?;
     let way = denoising_of(denoising)?;
-    let Denoised { matrix, eigenvalues, bulk, .. } = py.detach(|| way.apply(&covariance)).map_err(raised)?;
+    let of_kernel = aggregate.clone_ref(py);
+    let estimated = waited(
+        py,
+        |_| Ok(()),
+        move |_| {
+            let (aggregate, task) = (of_kernel.get(), of_kernel.get().task_of().inner());
+            let covariance = match fold {
+                None => Covariance::estimate(&aggregate.locked(), task),
+                Some(fold) => Covariance::estimate_fold(&aggregate.locked(), task, fold),
+            };
+            let covariance = covariance.map_err(Error::from)?;
+            let denoised = way.apply(&covariance).map_err(Error::from)?;
+            Ok::<_, Error>((covariance, denoised))
+        },
+    )?;
+    let (covariance, Denoised { matrix, eigenvalues, bulk, .. }) = estimated.map_err(raised)?;
+    let task = aggregate.get().task_of().inner();
     let result = PyDict::new(py);
     result.set_item("matrix", square(py, &matrix)?)?;
     result.set_item("denoising", denoising)?;

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use crate::error::{SchemaError, raised};
 use crate::records::{batches, column_texts};
+use crate::signals::pause;
 
 /// Reads a sample, a float64 array or an Arrow table, and gives the JSON of its schema with what is odd about it.
 #[pyfunction]
@@ -45,7 +46,10 @@ pub(crate) fn _infer_schema(
     };
     let (names, rows) = texts(sample)?;
     let mut inference = Inference::new(&names, options).map_err(raised)?;
-    for row in &rows {
+    for (at, row) in rows.iter().enumerate() {
+        if at % 1024 == 0 {
+            pause(sample.py())?;
+        }
         inference.observe(&row.iter().map(String::as_str).collect::<Vec<_>>()).map_err(raised)?;
     }
     let inferred = inference.finish().map_err(raised)?;

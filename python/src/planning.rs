@@ -13,6 +13,7 @@ use pyo3::types::PyDict;
 use crate::aggregate::Aggregate;
 use crate::error::{PlanError, raised};
 use crate::recovery::describe_prediction;
+use crate::signals::waited;
 use crate::task::{centring_of, family};
 
 /// The setting of a plan.
@@ -52,7 +53,7 @@ pub(crate) fn _plan<'py>(
         }
     }
     let setting = match (aggregate, dimension, spectrum, epsilon) {
-        (Some(aggregate), None, None, None) => py.detach(|| of_aggregate(aggregate.get(), rank))?,
+        (Some(aggregate), None, None, None) => waited(py, |_| Ok(()), move |_| of_aggregate(aggregate.get(), rank))??,
         (None, Some(dimension), Some(signals), Some(epsilon)) => {
             let family = family(mechanism, delta, candidates, cap)?;
             let centring = centring.map(centring_of).transpose()?.flatten();
@@ -70,8 +71,8 @@ pub(crate) fn _plan<'py>(
     };
     let shuffled = shuffled.map(Delta::new).transpose().map_err(raised)?;
     let question = Question { records, target, shuffled, sparsity, hostile: None };
-    let Setting { planner, epsilon, delta } = &setting;
-    let plan = py.detach(|| planner.answer(*epsilon, *delta, &question)).map_err(raised)?;
+    let Setting { planner, epsilon, delta } = setting;
+    let plan = waited(py, |_| Ok(()), move |_| planner.answer(epsilon, delta, &question))?.map_err(raised)?;
     describe(py, &plan)
 }
 

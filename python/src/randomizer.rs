@@ -3,13 +3,14 @@
 use core::num::NonZeroUsize;
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use ldp_pca::error::Error;
 use ldp_pca::report::{ReportId, report_bytes};
 use ldp_pca::sampling::{insecure_rng, system_rng};
 use ldp_pca::task::Task as Parameters;
 use pyo3::exceptions::{PyMemoryError, PyValueError};
-use pyo3::prelude::*;
+use pyo3::{intern, prelude::*};
 
 use crate::error::{RecordError, in_row};
 use crate::records::{Records, View};
@@ -28,10 +29,10 @@ pub struct Randomizer {
     task: Py<Task>,
 }
 
-/// Records between two looks at the signals.
-const STRETCH: usize = 1 << 14;
-/// Bytes of reports between two looks at the signals.
-const STRETCH_BYTES: usize = 8 << 20;
+/// The records of each thread before the first look at the signals.
+const STRETCH: usize = 16;
+/// About the time between two looks at the signals. A record may take a microsecond or a tenth of a second.
+const STRETCH_TIME: Duration = Duration::from_millis(100);
 
 #[pymethods]
 impl Randomizer {
@@ -66,6 +67,9 @@ impl Randomizer {
     ///     ``ldp-pca randomize --insecure-seed``, whatever the number of threads.
     /// first : int
     ///     With ``insecure_seed``, the position of the first record among all.
+    /// progress : bool or callable
+    ///     Show progress, with tqdm or with what this makes: it is called with ``total``, ``unit`` and ``desc``, as
+    ///     tqdm is, and what it returns has ``update(n)`` and ``close()``.
     ///
     /// Returns
     /// -------
@@ -81,7 +85,8 @@ impl Randomizer {
     ///     For invalid or repeated ids, and another number of them than of records.
     /// SchemaError
     ///     For a table without the task's columns.
-    #[pyo3(signature = (records, *, ids=None, threads=None, insecure_seed=None, first=0))]
+    #[pyo3(signature = (records, *, ids=None, threads=None, insecure_seed=None, first=0, progress=None))]
+    #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
     fn randomize(
         &self,
         py: Python<'_>,
@@ -90,6 +95,7 @@ impl Randomizer {
         threads: Option<usize>,
         insecure_seed: Option<u64>,
         first: u64,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Reports> {
         let threads = threads_of(threads)?;
         let ids = ids.map(|ids| ids_of(&ids)).transpose()?;
@@ -108,6 +114,7 @@ impl Randomizer {
         let size = rows
             .checked_mul(width)
             .ok_or_else(|| PyValueError::new_err(format!("{rows} reports of {width} bytes are too many at a time")))?;
+        let bar = bar(py, progress, rows)?;
         let bytes = py.detach(|| -> Result<Vec<u8>, Failure> {
             let mut bytes = Vec::new();
             bytes.try_reserve_exact(size).map_err(|_| {
@@ -117,19 +124,29 @@ impl Randomizer {
             })?;
             bytes.resize(size, 0);
             let mut signals = Signals::new();
-            let together = (STRETCH_BYTES / width).clamp(1, STRETCH) * threads.get();
-            for (index, stretch) in bytes.chunks_mut(together * width).enumerate() {
-                work.run(index * together, stretch, threads).map_err(Failure::Row)?;
+            let (mut done, mut together) = (0, STRETCH * threads.get());
+            while done < rows {
+                let (started, count) = (Instant::now(), together.min(rows - done));
+                work.run(done, &mut bytes[done * width..][..count * width], threads).map_err(Failure::Row)?;
+                done += count;
+                together = if started.elapsed() < STRETCH_TIME { 2 * together } else { (together / 2).max(1) };
+                if let Some(bar) = &bar {
+                    Python::attach(|py| bar.call_method1(py, intern!(py, "update"), (count,)))
+                        .map_err(Failure::Python)?;
+                }
                 if signals.flow().is_break() {
                     signals.check().map_err(Failure::Python)?;
                 }
             }
             Ok(bytes)
         });
+        // Whatever happened; the first error is the one that counts.
+        let closed = bar.map(|bar| bar.call_method0(py, intern!(py, "close"))).transpose();
         let bytes = bytes.map_err(|failure| match failure {
             Failure::Row((row, problem)) => in_row(py, row, RecordError::new_err, problem),
             Failure::Python(error) => error,
         })?;
+        closed?;
         Reports::new(bytes, width)
     }
 
@@ -203,6 +220,15 @@ impl Work<'_> {
         }
         Ok(())
     }
+}
+
+/// What shows the progress, if anything does.
+fn bar(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, rows: usize) -> PyResult<Option<Py<PyAny>>> {
+    let Some(progress) = progress else { return Ok(None) };
+    let made = py
+        .import(intern!(py, "ldp_pca._progress"))?
+        .call_method1(intern!(py, "bar"), (progress, "randomizing", "record", rows))?;
+    Ok((!made.is_none()).then(|| made.unbind()))
 }
 
 /// Different ids from their digits.

@@ -8,11 +8,13 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType, Float16Type,
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
+    DecimalType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 use ldp_pca::schema::{ColumnKind, Schema, SchemaError as Refusal, Value};
 use num_traits::AsPrimitive;
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
@@ -22,6 +24,7 @@ use pyo3::{intern, prelude::*};
 
 use crate::arrow;
 use crate::error::{RecordError, in_row, raised, type_name};
+use crate::signals::pause;
 
 /// Records of a caller, ready to be encoded one by one.
 pub(crate) enum Records<'py> {
@@ -56,6 +59,9 @@ impl<'py> Records<'py> {
             return Ok(Self::Tables(Tables::new(&batches(records, stream)?, schema)?));
         }
         let rows = records.try_iter()?.enumerate().map(|(row, record)| {
+            if row % 1024 == 0 {
+                pause(py)?;
+            }
             record.map_err(Unusable::from).and_then(|record| encode_mapping(&record, schema)).map_err(|problem| {
                 match problem {
                     Unusable::Refused(problem) => in_row(py, row, RecordError::new_err, problem),
@@ -236,6 +242,9 @@ fn decimal<T: DecimalType>(array: &ArrayRef, scale: i8) -> Vec<f64> {
 
 /// The cells of a column as texts, as a file would have them; empty for what is missing.
 pub(crate) fn column_texts(array: &ArrayRef, name: &str) -> PyResult<Vec<String>> {
+    if let Some(dates) = dates(array) {
+        return Ok(dates);
+    }
     let cells = Cells::new(array, name)?;
     Ok((0..array.len())
         .map(|row| match cells.value(row) {
@@ -244,6 +253,26 @@ pub(crate) fn column_texts(array: &ArrayRef, name: &str) -> PyResult<Vec<String>
             _ => String::new(),
         })
         .collect())
+}
+
+/// The days of a column of dates or times, by which inference recognizes it; no task has such a column.
+fn dates(array: &ArrayRef) -> Option<Vec<String>> {
+    macro_rules! days {
+        ($type:ty) => {{
+            let column = array.as_primitive_opt::<$type>()?;
+            let day = |row| column.value_as_date(row).map_or_else(String::new, |day| day.to_string());
+            Some((0..array.len()).map(|row| if column.is_null(row) { String::new() } else { day(row) }).collect())
+        }};
+    }
+    match array.data_type() {
+        DataType::Date32 => days!(Date32Type),
+        DataType::Date64 => days!(Date64Type),
+        DataType::Timestamp(TimeUnit::Second, _) => days!(TimestampSecondType),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => days!(TimestampMillisecondType),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => days!(TimestampMicrosecondType),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => days!(TimestampNanosecondType),
+        _ => None,
+    }
 }
 
 /// The batches of what is a table to Arrow.

@@ -7,7 +7,7 @@ use ldp_pca::covariance::Covariance;
 use ldp_pca::family::Reports;
 use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
-    Answer, Baselines, ComponentInterval, Confidence, FeatureTest, HeldOutUse, PathPoint, Penalty, PenaltyChoice,
+    Answer, Baselines, ComponentInterval, Confidence, FeatureTest, HeldOutUse, Part, PathPoint, Penalty, PenaltyChoice,
     Question, Rank, RankTest, ScoredPenalty, Solver, Source, SparseAnswer, Step, Stop, Unfinished, When, answer,
 };
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::aggregate::Aggregate;
 use crate::covariance::describe;
 use crate::error::{RecoveryError, raised};
-use crate::signals::Signals;
+use crate::signals::{Shown, waited};
 
 /// Recovers components, as a dictionary.
 #[pyfunction]
@@ -39,6 +39,7 @@ pub(crate) fn _recover<'py>(
     replicates: Option<usize>,
     seed: u64,
     select: Option<f64>,
+    progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let task = aggregate.task_of().inner();
     let held_out = match method {
@@ -70,17 +71,20 @@ pub(crate) fn _recover<'py>(
         return Err(RecoveryError::new_err(format!("{seconds} is not a positive number of seconds")));
     }
     question.penalty = penalty.map(choice).transpose()?;
-    let (covariance, answer, rank_test, selection) = py.detach(|| -> PyResult<_> {
-        let sums = aggregate.locked().clone();
+    let sums = py.detach(|| aggregate.locked().clone());
+    let show = |(part, done, total)| progress.map_or(Ok(()), |progress| progress.call1((part, done, total)).map(drop));
+    let of_task = task.clone();
+    let (covariance, answer, rank_test, selection) = waited(py, show, move |waiting| -> PyResult<_> {
+        let task = &of_task;
         let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
         let source = Source::Reports { aggregate: &sums, covariance: &covariance, task };
-        let mut signals = Signals::new();
         let started = Instant::now();
-        let mut watch = |_: &Step| {
+        let mut watch = |step: &Step| {
             if time_limit.is_some_and(|limit| started.elapsed().as_secs_f64() > limit) {
                 return ControlFlow::Break(Stop::OutOfTime);
             }
-            signals.flow().map_break(|()| Stop::Cancelled)
+            waiting.show(shown(step));
+            waiting.flow().map_break(|()| Stop::Cancelled)
         };
         let mut unfinished = vec![];
         let mut rank_test = None;
@@ -92,13 +96,11 @@ pub(crate) fn _recover<'py>(
             unfinished.extend(untested.or(unconfirmed));
             rank_test = Some(test);
         }
-        let found = answer(&question, source, &mut watch);
-        signals.check()?;
-        let mut found = found.map_err(raised)?;
+        let mut found = answer(&question, source, &mut watch).map_err(raised)?;
         found.unfinished.extend(unfinished);
         let selection = select.map(|_| FeatureTest::new(&covariance, question.rank)).transpose().map_err(raised)?;
         Ok((covariance, found, rank_test, selection))
-    })?;
+    })??;
     let result = describe_answer(py, &answer)?;
     // As the command line prints them; Python reads the text.
     result.set_item("held_out", answer.held_out.as_ref().map(document).transpose()?)?;
@@ -115,6 +117,17 @@ pub(crate) fn _recover<'py>(
     result.set_item("selection", selection.transpose()?)?;
     describe(&result, &covariance, task)?;
     Ok(result)
+}
+
+/// A step as it is shown.
+fn shown(step: &Step) -> Shown {
+    match step {
+        Step::Beginning(part) => (part.name(), 0, None),
+        Step::Validating(state) => (Part::Penalty.name(), state.solved, Some(state.total)),
+        Step::Path(state) => (Part::Path.name(), state.solved, Some(state.total)),
+        Step::Solving(state) => (Part::Solution.name(), state.iterations, None),
+        Step::Bootstrapping(state) => (Part::Bootstrap.name(), state.done, Some(state.replicates)),
+    }
 }
 
 /// A part of the answer as JSON.

@@ -15,13 +15,15 @@ use pyo3::{IntoPyObjectExt, intern};
 
 use crate::error::{RecordError, SchemaError, TaskError, in_row, raised, type_name};
 use crate::records::Records;
+use crate::signals::Signals;
 
 /// Numbers of candidates that a cap is looked for among.
 const CANDIDATES: core::ops::RangeInclusive<u32> = 2..=MAX_CANDIDATES;
 
-/// The public parameters of a collection: columns, bounding, mechanism and its privacy. Fixed before the first report.
+/// The public parameters of a collection: columns, bounding, mechanism and its privacy.
 ///
-/// Tasks are equal when their digests are, and hashable, picklable and immutable.
+/// They are fixed before the first report. Tasks are equal when their digests are, and they are hashable, picklable and
+/// immutable.
 ///
 /// Parameters
 /// ----------
@@ -223,9 +225,14 @@ impl Task {
         let (py, task) = (records.py(), &self.0);
         let records = Records::read(records, task.schema())?;
         let (rows, view, scale) = (records.len(), records.view(), task.bounding().length_scale());
+        let mut signals = Signals::new();
         let encoded = py.detach(|| -> Result<Vec<f64>, (usize, Error)> {
             let mut encoded = Vec::with_capacity(rows * task.dimension());
             for row in 0..rows {
+                // Looking at the clock takes as long as a short record.
+                if row % 1024 == 0 && signals.flow().is_break() {
+                    break;
+                }
                 let features = view.features(row, task.schema()).map_err(|error| (row, error.into()))?;
                 if bounded {
                     let record = task.bound(features).map_err(|error| (row, error.into()))?;
@@ -236,6 +243,7 @@ impl Task {
             }
             Ok(encoded)
         });
+        signals.check()?;
         let encoded = encoded.map_err(|(row, problem)| in_row(py, row, RecordError::new_err, problem))?;
         PyArray1::from_vec(py, encoded).reshape([rows, task.dimension()])
     }

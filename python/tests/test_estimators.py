@@ -26,6 +26,7 @@ from ldp_pca import (
     LocalPCA,
     LocalSparsePCA,
     NoiseWarning,
+    PlanError,
     Randomizer,
     RecordError,
     RecoveryError,
@@ -36,11 +37,23 @@ from ldp_pca import (
     recover,
 )
 
-ESTIMATORS = [LocalPCA(), LocalPCA(n_components=1, radius=None), LocalSparsePCA(), LocalSparsePCA(1, penalty=0.01)]
+KINDS = (LocalPCA, LocalSparsePCA)
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"n_components": 1, "radius": None},
+    {"n_components": None},
+    {"n_components": 0.5},
+    {"n_components": "auto"},
+    {"whiten": True},
+    {"centring": False},
+    {"mechanism": "gaussian", "delta": 1e-5},
+    {"folds": 5, "n_jobs": 2},
+]
+ESTIMATORS = [kind(**setting) for kind in KINDS for setting in SETTINGS] + [LocalSparsePCA(1, penalty=0.01)]
 
 
 # No check is expected to fail. (They set random_state: without it two fits differ, as they must.)
-@parametrize_with_checks([estimator for estimator in ESTIMATORS if estimator.radius is not None])
+@parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_finds_nothing_to_object_to(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -327,13 +340,26 @@ def test_a_recovery_is_shown(rows: np.ndarray) -> None:
     frame = found.to_frame()
     assert frame.shape == (6, 4)
     assert np.array_equal(frame["component 1"], found.components[0])
-    assert found.plot().axes[1].get_legend() is not None
+    picture = found.plot()
+    assert [len(axes.get_lines()) > 0 for axes in picture.axes] == [True, True]
+    # What a notebook shows, also where pyplot was never imported.
+    assert picture._repr_png_().startswith(b"\x89PNG")
+    model = LocalPCA.from_aggregate(aggregate, 2)
+    assert len(found.plot(scores=model.transform(rows[:50])).axes) == 3
+    with pytest.raises(RecoveryError, match=r"the scores have the shape \(50, 6\): give \(n, 2\)"):
+        found.plot(scores=rows[:50])
     assert "a&lt;b" in found._repr_html_()
     assert repr(found.confidence).startswith("Confidence(95%: ")
     plan = ldp_pca.plan(dimension=5, spectrum=[0.5, 0.2], rank=2, epsilon=0.1, records=100, target=1e-6)
     assert plan.epsilon_for_target is None
     assert any("at no epsilon up to 16" in reason for reason in plan.reasons)
     assert "at no epsilon" in repr(plan)
+    curve = ldp_pca.plan(dimension=5, spectrum=[0.5, 0.2], rank=2, epsilon=4.0, records=100, target=0.1).plot()
+    counts, errors = curve.axes[0].get_lines()[0].get_data()
+    assert counts[0] < 100 < counts[-1]
+    assert errors[0] > 0.1 > errors[-1]
+    with pytest.raises(PlanError, match="nothing to draw"):
+        ldp_pca.plan(dimension=5, spectrum=[0.2], rank=1, epsilon=4.0).plot()
 
 
 def test_a_warning_is_of_the_caller_s_line(rows: np.ndarray) -> None:
@@ -349,3 +375,21 @@ def test_without_scikit_learn_the_remedy_is_named() -> None:
     assert done.returncode == 1
     remedy = "ImportError: the estimators need scikit-learn 1.6 or later: pip install 'ldp-pca[sklearn]'"
     assert done.stderr.endswith(f"{remedy}\n")
+
+
+def test_where_nothing_stands_out_there_is_one_component_and_a_word(rows: np.ndarray) -> None:
+    for wanted, words in (("auto", "no component stands out"), (0.5, "explain 0.000 of the variance, not 0.5")):
+        with pytest.warns(NoiseWarning, match=words):
+            model = LocalPCA(wanted, epsilon=0.1, radius=7.0, random_state=1).fit(rows[:50])
+        assert (model.n_components_, model.recovery_.noise) == (1, [0])
+        with pytest.raises(RecoveryError, match="no component stands out"):
+            recover(model.aggregate_, "auto")
+
+
+def test_the_variance_is_that_of_scikit_learn_where_the_noise_is_small(rows: np.ndarray) -> None:
+    ours = LocalPCA(2, epsilon=8.0, radius=7.0, random_state=1).fit(rows)
+    theirs = PCA(2).fit(rows)
+    np.testing.assert_allclose(ours.singular_values_, theirs.singular_values_, rtol=0.1)
+    # Four variances of 0.01, beside an edge of the noise of some 0.5.
+    assert np.isnan(ours.noise_variance_) or ours.noise_variance_ < ours.noise_edge_
+    assert LocalPCA(None, epsilon=8.0, radius=7.0, random_state=1).fit(rows).noise_variance_ == 0.0

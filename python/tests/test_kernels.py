@@ -1,4 +1,4 @@
-"""Kernels leave the interpreter to others, and those that look at signals end at Ctrl-C."""
+"""Kernels leave the interpreter to others, hear Ctrl-C, and show their progress."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from ldp_pca import Aggregate, Collection, Randomizer, Task
+from ldp_pca import Aggregate, Collection, LocalPCA, Randomizer, Task, aggregate, recover
 
 ENDLESS = """
-import os, signal, sys, threading, zlib
+import os, signal, sys, threading, time, zlib
 import numpy as np
 import pyarrow as pa
-from ldp_pca import Aggregate, Collection, Randomizer, Task, recover
+from ldp_pca import Aggregate, Collection, Randomizer, Task, covariance, plan, recover
 
 task = Task(300, epsilon=4.0, mechanism="gaussian")
 records = np.random.default_rng(1).normal(size=(400, 300))
@@ -35,22 +37,50 @@ def with_id(number):
     return report + zlib.crc32(report).to_bytes(4, "little")
 different = [with_id(number) for number in range(100_000)] if sys.argv[1] == "update" else []
 wide = np.broadcast_to(records[0], (10_000_000, 300))
+full = Aggregate(Task(1500, epsilon=8.0, folds=1))
+full.update(Randomizer(full.task).randomize(np.random.default_rng(1).normal(size=(50, 1500))))
+mapping = {f"c{column}": 1.0 for column in range(1, 301)}
 kernels = {
     "bootstrap": lambda: recover(aggregate, 2, bootstrap=10**9),
     "randomize": lambda: Randomizer(Task(300, epsilon=4.0)).randomize(wide, threads=2),
     "update": lambda: tall_sum.update(different),
     "collect": lambda: collection.update(many),
+    "plain components": lambda: recover(full, 750, method="pca"),
+    "denoising": lambda: covariance(full, denoise="psd"),
+    "planning": lambda: plan(full, rank=700, target=0.1),
+    "mappings": lambda: Randomizer(task).randomize([mapping] * 10_000_000),
+    "encoding": lambda: task.encode(wide),
 }
-threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+sent = []
+def send():
+    sent.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Timer(0.5, send).start()
 try:
-    kernels[sys.argv[1]]()
+    while True:
+        kernels[sys.argv[1]]()
 except KeyboardInterrupt:
+    late = time.monotonic() - sent[0]
+    assert late < 5, f"heard after {late} s"
     print("interrupted", aggregate.records, tall_sum.records, collection.records, collection.duplicates)
 """
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows sends no signals to a process of its own")
-@pytest.mark.parametrize("kernel", ["bootstrap", "randomize", "update", "collect"])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        "bootstrap",
+        "randomize",
+        "update",
+        "collect",
+        "plain components",
+        "denoising",
+        "planning",
+        "mappings",
+        "encoding",
+    ],
+)
 def test_ctrl_c_from_another_thread_ends_a_long_kernel_and_nothing_was_added(kernel: str) -> None:
     # The signal is sent by a thread of Python's, which runs only where the kernel leaves it the interpreter; and what
     # was interrupted has added nothing.
@@ -113,3 +143,58 @@ def test_threads_share_an_aggregate() -> None:
     alone.update(reports)
     assert shared == alone
     assert (collection.records, collection.duplicates) == (4000, 19 * 4000)
+
+
+class Bar:
+    """A bar as tqdm makes it, which keeps what it is told."""
+
+    made: ClassVar[list[Bar]] = []
+
+    def __init__(self, **options: object) -> None:
+        self.options, self.done, self.closed = options, 0, False
+        self.made.append(self)
+
+    def update(self, more: int) -> None:
+        self.done += more
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_long_work_shows_its_progress(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Bar.made.clear()
+    task = Task(8, epsilon=4.0, folds=3)
+    rows = np.random.default_rng(1).normal(size=(5000, 8)) * [3, 2, 1, 1, 1, 1, 1, 1]
+    reports = Randomizer(task).randomize(rows, progress=Bar)
+    (tmp_path / "reports").write_bytes(reports.to_bytes())
+    sums = aggregate([tmp_path / "reports"], task, progress=Bar)
+    assert [(bar.options, bar.done) for bar in Bar.made] == [
+        ({"total": 5000, "unit": "record", "desc": "randomizing"}, 5000),
+        ({"total": None, "unit": "report", "desc": "aggregating"}, 5000),
+    ]
+    recover(sums, 2, sparse=True, penalty="cross-validated", bootstrap=200, progress=Bar)
+    done = {(bar.options["desc"], bar.options["total"]): bar.done for bar in Bar.made}
+    assert done["bootstrap", 200] == 200
+    assert all(bar.closed for bar in Bar.made)
+    # The same numbers as without.
+    assert aggregate([tmp_path / "reports"], task) == sums
+    LocalPCA(2, epsilon=4.0, verbose=True).fit(rows)
+    assert "randomizing: 100%" in capsys.readouterr().err
+
+
+def test_a_bar_that_raises_ends_the_work() -> None:
+    class Raising(Bar):
+        def update(self, more: int) -> None:
+            raise RuntimeError("no more")
+
+    Bar.made.clear()
+    task = Task(3, epsilon=4.0)
+    with pytest.raises(RuntimeError, match="no more"):
+        Randomizer(task).randomize(np.ones((100, 3)), progress=Raising)
+    reports = Randomizer(task).randomize(np.ones((100, 3)))
+    with pytest.raises(RuntimeError, match="no more"):
+        aggregate([reports], task, progress=Raising)
+    sums = aggregate(reports, task)
+    with pytest.raises(RuntimeError, match="no more"):
+        recover(sums, 1, method="pca", bootstrap=10**6, progress=Raising)
+    assert [bar.closed for bar in Bar.made] == [True, True, True]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import ldp_pca
+
+ROOT = Path(__file__).parents[2]
+PYRIGHT = ROOT / "node_modules" / "pyright" / "index.js"
 
 
 def run(*arguments: str) -> None:
@@ -17,6 +22,22 @@ def run(*arguments: str) -> None:
 
 def test_the_package_is_strictly_typed() -> None:
     run("mypy", "--strict", "--ignore-missing-imports", "-p", "ldp_pca")
+
+
+def test_pyright_finds_nothing_to_object_to(tmp_path: Path) -> None:
+    (tmp_path / "pyrightconfig.json").write_text(
+        # Spark has its own environment, where nothing but its tests runs.
+        json.dumps({"include": [str(Path(ldp_pca.__file__).parent)], "reportMissingImports": False})
+    )
+    command = ["node", PYRIGHT, "--project", tmp_path, "--pythonpath", sys.executable]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_editors_find_the_docstrings_of_the_compiled_part() -> None:
+    run_file = [sys.executable, str(ROOT / "scripts" / "stub-docs.py"), "--check"]
+    done = subprocess.run(run_file, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_stubs_say_what_the_compiled_part_has() -> None:

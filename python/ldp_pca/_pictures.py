@@ -1,0 +1,114 @@
+"""Pictures of plans and of what was recovered, by matplotlib, which is imported when the first is drawn."""
+
+from __future__ import annotations
+
+import io
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+
+from .errors import PlanError, RecoveryError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ._planning import Plan
+    from ._recovery import Prediction, Recovery
+
+__all__ = ["of_plan", "of_recovery"]
+
+_EDGE: dict[str, Any] = {"linestyle": "--", "color": "gray"}
+
+
+@lru_cache(maxsize=1)
+def _picture() -> type[Figure]:
+    """A figure that notebooks show, also where pyplot was never imported."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("a plot takes matplotlib: pip install 'ldp-pca[plot]'") from error
+
+    class Picture(Figure):
+        def _repr_png_(self) -> bytes:
+            written = io.BytesIO()
+            self.savefig(written, format="png")
+            return written.getvalue()
+
+    return Picture
+
+
+def of_recovery(found: Recovery, features: int, scores: npt.ArrayLike | None) -> Figure:
+    """Draw the variances, the loadings, and the scores if there are any."""
+    points = None if scores is None else np.asarray(scores, dtype=np.float64)
+    if points is not None and (points.ndim != 2 or points.shape[1] != found.rank):
+        raise RecoveryError(f"the scores have the shape {points.shape}: give (n, {found.rank}), as of `transform`")
+    shown = np.sort(np.argsort(-found.leverages, kind="stable")[:features])
+    height = max(3.5, 0.22 * len(shown) + 1)
+    figure = _picture()(figsize=(9 if points is None else 13, height), layout="constrained")
+    panels = figure.subplots(1, 2 if points is None else 3)
+    _variances(panels[0], found)
+    _loadings(panels[1], found, shown)
+    if points is not None:
+        _scores(panels[2], found, points)
+    return figure
+
+
+def _variances(axes: Axes, found: Recovery) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    values = found.eigenvalues if found.spectrum is None else found.spectrum[: max(3 * found.rank, 12)]
+    axes.plot(np.arange(1, len(values) + 1), values, "o-")
+    axes.axhline(found.edge, label="what noise alone reaches", **_EDGE)
+    axes.set(xlabel="component", ylabel="variance, with the bias of the noise")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend()
+
+
+def _loadings(axes: Axes, found: Recovery, shown: npt.NDArray[np.intp]) -> None:
+    height = 0.8 / found.rank
+    for index, loadings in enumerate(found.components):
+        errors = None if found.confidence is None else 2 * found.confidence.loading_errors[index][shown]
+        place = np.arange(len(shown)) + height * (index - (found.rank - 1) / 2)
+        label = f"component {index + 1}" + (" (noise)" if index in found.noise else "")
+        axes.errorbar(loadings[shown], place, xerr=errors, fmt="o", markersize=4, label=label)
+    axes.axvline(0.0, color="gray", linewidth=0.8)
+    axes.set_yticks(np.arange(len(shown)), [found.feature_names[row] for row in shown])
+    axes.invert_yaxis()
+    axes.set(xlabel="loading" if found.confidence is None else "loading, with two root mean squared errors")
+    # Above, where no loading is.
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(found.rank, 3), frameon=False)
+
+
+def _scores(axes: Axes, found: Recovery, points: npt.NDArray[np.float64]) -> None:
+    style: dict[str, Any] = {"s": 8, "alpha": max(0.05, min(1.0, 500 / len(points))), "linewidths": 0}
+    if found.rank == 1:
+        axes.hist(points[:, 0], bins="auto")
+        axes.set(xlabel="score of component 1", ylabel="rows")
+        return
+    axes.scatter(points[:, 0], points[:, 1], **style)
+    axes.set(xlabel="score of component 1", ylabel="score of component 2")
+
+
+def of_plan(plan: Plan, predict: Callable[[int], Prediction]) -> Figure:
+    """Draw the predicted error against the number of reports, with the answers of the plan."""
+    known = [records for records in (plan.records, plan.records_for_target, *plan.threshold_records) if records]
+    if not known:
+        raise PlanError("no number of reports tells the components apart, so there is nothing to draw")
+    figure = _picture()(figsize=(6, 3.8), layout="constrained")
+    axes = figure.subplots()
+    counts = np.unique(np.geomspace(max(min(known) / 5, 2), 5 * max(known), 60).astype(np.int64))
+    errors = [predict(int(count)).sin_theta_squared for count in counts]
+    axes.plot(counts, errors, label=f"predicted, epsilon {plan.epsilon:g}")
+    axes.axhline(plan.uninformed, label="a random subspace", **_EDGE)
+    if plan.target is not None and plan.records_for_target is not None:
+        words = f"error {plan.target:g} at {plan.records_for_target:,} reports"
+        axes.plot([plan.records_for_target], [plan.target], "o", label=words)
+    if plan.records is not None and plan.predicted is not None:
+        words = f"error {plan.predicted.sin_theta_squared:.3g} at {plan.records:,} reports"
+        axes.plot([plan.records], [plan.predicted.sin_theta_squared], "s", label=words)
+    axes.set(xscale="log", xlabel="reports", ylabel="error of the subspace", ylim=(0, None))
+    axes.legend()
+    return figure
