@@ -9,11 +9,12 @@ use clap::Args;
 use ldp_pca::aggregate::{Aggregate, SeenIds, SeenSums};
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::Task;
-use ldp_pca_records::START;
+use ldp_pca_records::{Kind as Content, START};
 use serde::Serialize;
 
+use super::columnar::{self, ReportRows};
 use super::error::{CliError, InFile as _, Result};
-use super::files;
+use super::files::{self, Input};
 use super::kind::{Kind, Needed};
 use super::output::{Format, grouped, note, reading};
 use super::writing::{Output, Target};
@@ -26,7 +27,8 @@ use super::writing::{Output, Target};
 /// for aggregates of earlier releases, which have no ids.)
 #[derive(Args)]
 pub(super) struct AggregateCommand {
-    /// Files of reports, or aggregates of other reports of the same task
+    /// Files of reports (Parquet files have them in the column `report`), or aggregates of other reports of the same
+    /// task
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
     /// The task file
@@ -120,10 +122,16 @@ struct Collection<'a> {
 
 impl Collection<'_> {
     fn add_file(&mut self, path: &Path) -> Result<()> {
-        let (file, length) = files::open(path)?;
+        let (mut file, length) = files::open(path)?;
+        if let Input::File(file) = &mut file
+            && columnar::in_no_order(path, file)? == Some(Content::Parquet)
+        {
+            return self.add_table(path, ReportRows::in_file(path, file.try_clone().in_file(path)?)?);
+        }
         let content = BufReader::with_capacity(1 << 20, reading("aggregating", length).wrap_read(file));
         let (start, mut content) = files::start(content, START).in_file(path)?;
-        if Kind::of(&start) == Kind::Aggregate {
+        let kind = Kind::of(&start);
+        if kind == Kind::Aggregate {
             let other = files::aggregate_of(path, content, self.task)?;
             if other.unknown_ids() > 0 && !self.is_alone {
                 note(format_args!(
@@ -135,46 +143,73 @@ impl Collection<'_> {
             }
             return self.sums.merge(&mut self.aggregate, &other).in_file(path);
         }
+        if kind == Kind::Parquet {
+            return self.add_table(path, ReportRows::new(path, content)?);
+        }
         Needed::Reports.check(path, &start)?;
-        let is_text = Kind::of(&start) == Kind::Text;
         let length = report_bytes(self.task);
         let size = (BATCH_BYTES / length).clamp(1, BATCH);
         let mut bytes = Vec::with_capacity(size * length);
-        let mut batch = Vec::with_capacity(size);
-        let mut position = 0u64;
+        let mut place = Place { path, part: "report", is_text: kind == Kind::Text, read: 0 };
         loop {
             bytes.clear();
             content.by_ref().take((size * length) as u64).read_to_end(&mut bytes).in_file(path)?;
             if bytes.is_empty() {
                 return Ok(());
             }
-            let rows: Vec<&[u8]> = bytes.chunks(length).collect();
-            for report in Report::many_from_bytes(&rows, self.task, self.threads).into_iter().flatten() {
-                position += 1;
-                match report {
-                    Ok(report) => batch.push(report),
-                    Err(problem) if self.skip_invalid => {
-                        self.skipped += 1;
-                        self.first_skipped
-                            .get_or_insert_with(|| format!("in {}, report {position}: {problem}", path.display()));
-                    }
-                    Err(problem) => {
-                        let problem = if is_text {
-                            "this is text, not a report: `ldp-pca randomize` makes reports of records".to_owned()
-                        } else {
-                            format!("{problem} (--skip-invalid leaves such reports out)")
-                        };
-                        return Err(CliError::at(path, "report", position, problem));
-                    }
-                }
-            }
-            let decoded = batch.len();
-            self.seen.retain_new(&mut batch);
-            self.duplicates += (decoded - batch.len()) as u64;
-            self.aggregate.accumulate_with_threads(self.task, &batch, self.threads).in_file(path)?;
-            batch.clear();
+            self.add(&mut place, &bytes.chunks(length).collect::<Vec<_>>())?;
         }
     }
+
+    /// Adds the reports of a Parquet file.
+    fn add_table(&mut self, path: &Path, rows: ReportRows) -> Result<()> {
+        let mut place = Place { path, part: "row", is_text: false, read: 0 };
+        let size = (report_bytes(self.task), BATCH_BYTES, BATCH);
+        rows.for_each_batch(path, size, |rows| self.add(&mut place, rows))
+    }
+
+    /// Adds the reports that follow those read so far.
+    fn add(&mut self, place: &mut Place<'_>, rows: &[&[u8]]) -> Result<()> {
+        let Place { path, part, is_text, read } = place;
+        let mut batch = Vec::with_capacity(rows.len());
+        let decoded = Report::many_from_bytes(rows, self.task, self.threads).into_iter().flatten();
+        for (bytes, report) in rows.iter().zip(decoded) {
+            *read += 1;
+            let problem = match report {
+                Ok(report) => {
+                    batch.push(report);
+                    continue;
+                }
+                Err(_) if bytes.is_empty() => "null or no bytes instead of a report".to_owned(),
+                Err(problem) => problem.to_string(),
+            };
+            if self.skip_invalid {
+                self.skipped += 1;
+                self.first_skipped.get_or_insert_with(|| format!("in {}, {part} {read}: {problem}", path.display()));
+                continue;
+            }
+            let problem = if *is_text {
+                "this is text, not a report: `ldp-pca randomize` makes reports of records".to_owned()
+            } else {
+                format!("{problem} (--skip-invalid leaves such reports out)")
+            };
+            return Err(CliError::at(path, part, *read, problem));
+        }
+        let decoded = batch.len();
+        self.seen.retain_new(&mut batch);
+        self.duplicates += (decoded - batch.len()) as u64;
+        self.aggregate.accumulate_with_threads(self.task, &batch, self.threads).in_file(path)
+    }
+}
+
+/// Where in a file the next report is.
+struct Place<'a> {
+    path: &'a Path,
+    /// What a report stands in.
+    part: &'static str,
+    is_text: bool,
+    /// How many come before it.
+    read: u64,
 }
 
 /// The most reports that are decoded together, and the most bytes they may take (one report may take more).

@@ -11,6 +11,7 @@ use ldp_pca_literature::experiments::data::Connections;
 use ldp_pca_literature::experiments::{Experiment, Matrix, Scale, Value};
 use ldp_pca_server::ServerConfig;
 
+use crate::columnar::ReportRows;
 use crate::error::CliError;
 use crate::experiment::{folder, kept};
 use crate::records::{Header, Opening, RecordFile, Row, is_header_of, looks_like_names};
@@ -74,6 +75,21 @@ pub fn records(bytes: &[u8], choice: u8, schema: Option<&Schema>) -> Result<Reco
             Row::Numbers(numbers) => found.numbers.push(numbers.to_vec()),
         }
         if found.rows.len() > MOST_ROWS { Err(CliError::failed("enough rows")) } else { Ok(()) }
+    });
+    read.map_err(|error| error.to_string())?;
+    Ok(found)
+}
+
+/// Reads the reports of a Parquet file, of any task.
+///
+/// # Errors
+/// The message that a user would see.
+pub fn reports(bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+    let mut found = vec![];
+    let rows = ReportRows::new(Path::new(NAME), bytes).map_err(|error| error.to_string())?;
+    let read = rows.for_each_batch(Path::new(NAME), (1, MOST_ROWS, MOST_ROWS), |rows| {
+        found.extend(rows.iter().map(|row| row.to_vec()));
+        if found.len() > MOST_ROWS { Err(CliError::failed("enough rows")) } else { Ok(()) }
     });
     read.map_err(|error| error.to_string())?;
     Ok(found)

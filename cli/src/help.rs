@@ -45,7 +45,7 @@ const EXAMPLES: &[Examples] = &[
     ]),
     ("aggregate", [
         "ldp-pca aggregate reports.ldpr --task task.json -o sums.ldpa",
-        "ldp-pca aggregate monday.ldpr week.ldpa --task task.json -o sums.ldpa",
+        "ldp-pca aggregate monday.parquet week.ldpa --task task.json -o sums.ldpa",
     ]),
     ("submit", [
         "ldp-pca submit ids.ldpr --task task.json",

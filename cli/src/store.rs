@@ -124,7 +124,7 @@ pub(super) struct Export {
     /// Where to write the reports
     #[arg(short, long, value_parser = Target::parser(Kind::Reports))]
     output: Target,
-    /// Write a Parquet file instead of the plain sequence that `aggregate` reads
+    /// Write a Parquet file instead of the plain sequence; `aggregate` reads both
     #[arg(long)]
     parquet: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Any bytes are a Parquet file, or an error: rows of as many cells as there are names.
+//! Any bytes are a Parquet file, or an error: of records, rows of as many cells as there are names, or of reports.
 #![no_main]
 
 use ldp_pca_cli::fuzzing as cli;
@@ -8,6 +8,8 @@ fuzz_target!(|bytes: &[u8]| {
     if !bytes.starts_with(b"PAR1") {
         return;
     }
+    // An error, or binary of any length.
+    let _ = cli::reports(bytes);
     let Ok(records) = cli::records(bytes, 0, None) else { return };
     assert!(records.columnar && records.numbers.is_empty());
     let columns = records.names.expect("columns have names").len();

@@ -2,7 +2,7 @@
 
 use core::convert::Infallible;
 use std::fs::File;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::path::Path;
 
 use ldp_pca_records::Kind;
@@ -33,6 +33,36 @@ impl ColumnarRows {
     pub(crate) fn for_each(self, _: &Path, _: impl FnMut(u64, Cells<'_>) -> Result<()>) -> Result<()> {
         match self.0 {}
     }
+}
+
+/// Reports that nothing reads.
+pub(crate) struct ReportRows(Infallible);
+
+impl ReportRows {
+    pub(crate) fn in_file(path: &Path, _: File) -> Result<Self> {
+        Err(reports_refused(path))
+    }
+
+    pub(crate) fn new(path: &Path, _: impl Read) -> Result<Self> {
+        Err(reports_refused(path))
+    }
+
+    pub(crate) fn for_each_batch(
+        self,
+        _: &Path,
+        _: (usize, usize, usize),
+        _: impl FnMut(&[&[u8]]) -> Result<()>,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+}
+
+fn reports_refused(path: &Path) -> CliError {
+    CliError::file(
+        path,
+        "this ldp-pca was built without Parquet: build it with the feature parquet, or use `store export` without \
+         --parquet",
+    )
 }
 
 fn refused(path: &Path) -> CliError {

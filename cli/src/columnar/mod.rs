@@ -1,5 +1,5 @@
-//! Parquet and Arrow files of records, whose rows become the cells that a CSV file of them has. The decoders are in
-//! crates that take long to build, so they are a feature.
+//! Parquet and Arrow files of records, whose rows become the cells that a CSV file of them has, and Parquet files of
+//! reports. The decoders are in crates that take long to build, so they are a feature.
 
 #[cfg(feature = "parquet")]
 mod arrow;
@@ -12,6 +12,8 @@ mod pages;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "parquet")]
+mod reports;
+#[cfg(feature = "parquet")]
 mod rows;
 #[cfg(not(feature = "parquet"))]
 #[path = "absent.rs"]
@@ -21,7 +23,11 @@ use std::fs::File;
 use std::io::{Read, Seek as _};
 use std::path::Path;
 
+#[cfg(feature = "parquet")]
+pub(super) use reports::ReportRows;
 pub(super) use rows::ColumnarRows;
+#[cfg(not(feature = "parquet"))]
+pub(super) use rows::ReportRows;
 
 use ldp_pca_records::{Kind, StringRecord};
 

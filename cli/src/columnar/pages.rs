@@ -2,17 +2,32 @@
 
 use std::fs::File;
 use std::io::{Cursor, Read};
+use std::path::Path;
 
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::decoders::LARGEST;
+use crate::error::{CliError, InFile as _, Result};
 
 /// The bytes of a file.
 pub(super) enum Pages {
     File(File),
     Memory(Bytes),
+}
+
+impl Pages {
+    /// All of what is read from its start.
+    pub(super) fn in_memory(path: &Path, content: impl Read) -> Result<Self> {
+        let mut bytes = Vec::new();
+        content.take(LARGEST + 1).read_to_end(&mut bytes).in_file(path)?;
+        if bytes.len() as u64 > LARGEST {
+            let problem = "from a pipe or in gzip such a file is kept in memory, up to 1 GiB: give the file itself";
+            return Err(CliError::file(path, problem));
+        }
+        Ok(Self::Memory(bytes.into()))
+    }
 }
 
 impl Length for Pages {

@@ -2,7 +2,7 @@
 
 use arrow_schema::SchemaRef;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Compression;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 
@@ -16,9 +16,26 @@ const CELLS: usize = 1 << 16;
 pub(super) struct Parquet(ParquetRecordBatchReaderBuilder<Pages>);
 
 impl Parquet {
-    pub(super) fn new(pages: Pages) -> Result<Self, String> {
-        let builder = decoded(|| ParquetRecordBatchReaderBuilder::try_new(pages))
-            .ok_or("it is not a readable Parquet file: it is damaged, cut or encrypted")?;
+    /// One of records. Its columns have the types that Arrow's writers note, dictionaries among them.
+    pub(super) fn of_records(pages: Pages) -> Result<Self, String> {
+        Self::new(
+            pages,
+            ArrowReaderOptions::new(),
+            "it is not a readable Parquet file: it is damaged, cut or encrypted",
+        )
+    }
+
+    /// One of reports. Its columns have the types of Parquet alone: those of binary are two.
+    pub(super) fn of_reports(pages: Pages) -> Result<Self, String> {
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let problem = "the Parquet file cannot be read: it was cut, altered or encrypted, or the aggregator has not \
+                       sealed it yet (`ldp-pca store export` writes all reports of a folder)";
+        Self::new(pages, options, problem)
+    }
+
+    fn new(pages: Pages, options: ArrowReaderOptions, problem: &str) -> Result<Self, String> {
+        let builder =
+            decoded(|| ParquetRecordBatchReaderBuilder::try_new_with_options(pages, options)).ok_or(problem)?;
         let chunks = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
         let unsupported = chunks
             .map(ColumnChunkMetaData::compression)
@@ -42,6 +59,11 @@ impl Parquet {
     /// The rows of the columns at these places.
     pub(super) fn batches(self, columns: &[usize]) -> Result<ParquetRecordBatchReader, String> {
         let size = (CELLS / columns.len().max(1)).max(1);
+        self.batches_of(size, columns)
+    }
+
+    /// The same with so many rows in a batch.
+    pub(super) fn batches_of(self, size: usize, columns: &[usize]) -> Result<ParquetRecordBatchReader, String> {
         decoded(|| {
             let mask = ProjectionMask::roots(self.0.parquet_schema(), columns.iter().copied());
             self.0.with_projection(mask).with_batch_size(size).build()

@@ -1,7 +1,7 @@
 //! The rows of a file of columns, one after the other.
 
 use std::fs::File;
-use std::io::{BufRead, Read as _};
+use std::io::BufRead;
 use std::path::Path;
 
 use arrow_array::{Array, RecordBatch};
@@ -11,7 +11,7 @@ use ldp_pca_records::{Kind, StringRecord};
 use super::Cells;
 use super::arrow::Messages;
 use super::cells::{are_numbers, cells, have_texts, numbers};
-use super::decoders::{LARGEST, decoded};
+use super::decoders::decoded;
 use super::pages::Pages;
 use super::parquet::Parquet;
 use crate::error::{CliError, InFile as _, Result};
@@ -40,23 +40,17 @@ impl ColumnarRows {
     }
 
     /// Those of anything that is read from its start.
-    pub(crate) fn new(path: &Path, kind: Kind, mut content: Box<dyn BufRead>) -> Result<Self> {
+    pub(crate) fn new(path: &Path, kind: Kind, content: Box<dyn BufRead>) -> Result<Self> {
         if kind == Kind::ArrowStream {
             let messages = Messages::in_stream(content).in_file(path)?;
             return Ok(Self::of(&messages.schema(), Source::Arrow(messages)));
         }
-        let mut bytes = Vec::new();
-        content.by_ref().take(LARGEST + 1).read_to_end(&mut bytes).in_file(path)?;
-        if bytes.len() as u64 > LARGEST {
-            let problem = "from a pipe or in gzip such a file is kept in memory, up to 1 GiB: give the file itself";
-            return Err(CliError::file(path, problem));
-        }
-        Self::in_pages(kind, Pages::Memory(bytes.into())).in_file(path)
+        Self::in_pages(kind, Pages::in_memory(path, content)?).in_file(path)
     }
 
     fn in_pages(kind: Kind, pages: Pages) -> core::result::Result<Self, String> {
         Ok(if kind == Kind::Parquet {
-            let parquet = Parquet::new(pages)?;
+            let parquet = Parquet::of_records(pages)?;
             Self::of(&parquet.schema(), Source::Parquet(Box::new(parquet)))
         } else {
             let messages = Messages::in_file(pages)?;
@@ -88,9 +82,7 @@ impl ColumnarRows {
         for ((name, kind), _) in names.iter().zip(&types).zip(&wanted).filter(|(_, wanted)| **wanted) {
             numbers &= are_numbers(kind);
             if !have_texts(kind) {
-                // Without the names of fields inside it.
-                let kind = kind.to_string();
-                let kind = kind.split('(').next().unwrap_or_default();
+                let kind = type_name(kind);
                 let problem = format!(
                     "column '{name}' is of type {kind}, which is neither a number nor a text: convert it to one, or \
                      leave it out (--ignore of schema infer)"
@@ -196,7 +188,12 @@ impl Rows<'_> {
     }
 }
 
-fn damaged(path: &Path, row: u64) -> CliError {
+/// The name of a type, without the names of fields inside it.
+pub(super) fn type_name(kind: &DataType) -> String {
+    kind.to_string().split('(').next().unwrap_or_default().to_owned()
+}
+
+pub(super) fn damaged(path: &Path, row: u64) -> CliError {
     let problem = "the file is damaged or cut here, or its columns are written in a way that is not supported";
     CliError::at(path, "row", row, problem)
 }

@@ -15,6 +15,8 @@ mod plan;
 mod recover;
 mod refusals;
 mod replacing;
+#[cfg(feature = "parquet")]
+mod reports;
 mod secrets;
 mod shell;
 mod streams;

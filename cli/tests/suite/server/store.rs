@@ -44,6 +44,11 @@ fn what_is_exported_sums_to_what_the_server_had() {
     assert_eq!((unread.status.code(), &unread.stderr[..]), (Some(0), &b""[..]), "its reader has seen enough");
     folder.run("store export data --parquet --output all.parquet").ok();
     assert!(folder.read("all.parquet").starts_with(b"PAR1") && folder.read("all.parquet").ends_with(b"PAR1"));
+    #[cfg(feature = "parquet")]
+    {
+        folder.run("aggregate all.parquet -t task.json -o table.ldpa").ok();
+        assert_eq!(folder.read("table.ldpa"), folder.read("sum.ldpa"));
+    }
 }
 
 #[test]
