@@ -43,6 +43,10 @@ const EXAMPLES: &[Examples] = &[
         "ldp-pca randomize survey.csv --task task.json -o reports.ldpr",
         "ldp-pca randomize survey.csv --task task.json --url localhost:8080 -o ids.ldpr",
     ]),
+    ("encode", [
+        "ldp-pca encode survey.csv --task task.json -o features.csv",
+        "ldp-pca encode survey.csv --task task.json --bounded -o features.npy",
+    ]),
     ("aggregate", [
         "ldp-pca aggregate reports.ldpr --task task.json -o sums.ldpa",
         "ldp-pca aggregate monday.parquet week.ldpa --task task.json -o sums.ldpa",

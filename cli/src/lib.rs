@@ -14,6 +14,7 @@ mod columnar;
 mod compare;
 mod demo;
 mod dps_pca;
+mod encode;
 mod error;
 mod experiment;
 mod files;
@@ -82,6 +83,7 @@ enum Command {
     Task(task::TaskCommand),
     /// Turn records into private reports
     Randomize(randomize::Randomize),
+    Encode(encode::Encode),
     /// Sum reports
     Aggregate(aggregate::AggregateCommand),
     Submit(submit::Submit),
@@ -145,6 +147,7 @@ pub fn run() -> ExitCode {
         Command::Schema(command) => command.run(),
         Command::Task(command) => command.run(),
         Command::Randomize(command) => command.run(),
+        Command::Encode(command) => command.run(),
         Command::Aggregate(command) => command.run(),
         Command::Submit(command) => command.run(),
         Command::Recover(command) => command.run(),

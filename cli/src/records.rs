@@ -9,7 +9,7 @@ use std::io::{BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ldp_pca::record::{BoundedRecord, Bounding};
+use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
 use ldp_pca::schema::infer::NumberForms;
 use ldp_pca::schema::{Column, ColumnKind, Schema, Value, positional_name};
 use ldp_pca::task::Task;
@@ -269,8 +269,38 @@ pub(super) fn bounded_by(
     path: &Path,
     schema: &Schema,
     bounding: Bounding,
+    reading: Reading,
+    visit: impl FnMut(BoundedRecord) -> Result<()>,
+) -> Result<Counts> {
+    read_as(path, schema, reading, |features| BoundedRecord::new(features, bounding), visit)
+}
+
+/// The same, of the features alone: in their own units, and where that is asked for `is_bounded`.
+pub(super) fn features(
+    path: &Path,
+    task: &Task,
+    is_bounded: bool,
+    reading: Reading,
+    mut visit: impl FnMut(&[f64]) -> Result<()>,
+) -> Result<Counts> {
+    let scale = task.bounding().length_scale();
+    let make = |mut features: Vec<f64>| {
+        if is_bounded {
+            let record = task.bound(features)?;
+            features = record.coordinates().iter().map(|value| value * scale).collect();
+        }
+        Ok::<_, RecordError>(features)
+    };
+    read_as(path, task.schema(), reading, make, |features| visit(&features))
+}
+
+/// Reads the records of a file, of whose features `make` makes what is visited.
+fn read_as<T>(
+    path: &Path,
+    schema: &Schema,
     Reading { opening, skip_invalid }: Reading,
-    mut visit: impl FnMut(BoundedRecord) -> Result<()>,
+    mut make: impl FnMut(Vec<f64>) -> core::result::Result<T, RecordError>,
+    mut visit: impl FnMut(T) -> Result<()>,
 ) -> Result<Counts> {
     let is_header = |fields: &[&str]| match opening.by_header {
         true => schema.match_header(fields).is_ok(),
@@ -303,7 +333,7 @@ pub(super) fn bounded_by(
             Row::Unreadable(problem) => Err(problem.to_owned()),
         };
         let record = features.and_then(|(features, missing)| {
-            BoundedRecord::new(features, bounding).map(|record| (record, missing)).map_err(|error| error.to_string())
+            make(features).map(|record| (record, missing)).map_err(|error| error.to_string())
         });
         let record = record.map_err(|problem| opening.told(problem, row));
         match record {

@@ -400,3 +400,46 @@ pub(super) fn write_matrix(target: &Target, matrix: &DMatrix<f64>) -> Result<()>
     written.map_err(|error| output.failed(error))?;
     output.finish()
 }
+
+/// Writes a matrix as NPY, row by row, where nobody knows beforehand how many there are.
+pub(super) struct NpyRows {
+    output: Output,
+    columns: usize,
+    rows: u64,
+}
+
+impl NpyRows {
+    /// The format has the number of rows at its start, which is written last.
+    pub(super) fn create(target: &Target, columns: usize) -> Result<Self> {
+        let mut output = Output::create(target)?;
+        if output.partial.is_none() {
+            return Err(cannot_write(target, "a pipe or a device takes no .npy of records: write .csv"));
+        }
+        output.write_all(&npy_head(0, columns)).map_err(|error| output.failed(error))?;
+        Ok(Self { output, columns, rows: 0 })
+    }
+
+    pub(super) fn write(&mut self, row: &[f64]) -> Result<()> {
+        self.rows += 1;
+        let written = row.iter().try_for_each(|number| self.output.write_all(&number.to_le_bytes()));
+        written.map_err(|error| self.output.failed(error))
+    }
+
+    pub(super) fn finish(mut self) -> Result<()> {
+        let head = npy_head(self.rows, self.columns);
+        let path = self.output.partial.as_ref().map(|partial| partial.path.clone());
+        let written = self.output.flush().and_then(|()| match path {
+            Some(path) => File::options().write(true).open(path)?.write_all(&head),
+            None => Ok(()),
+        });
+        written.map_err(|error| self.output.failed(error))?;
+        self.output.finish()
+    }
+}
+
+/// The start of a matrix in NPY: 128 bytes, of whatever shape.
+fn npy_head(rows: u64, columns: usize) -> Vec<u8> {
+    let shape = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
+    // The version, and the 118 bytes that follow.
+    [b"\x93NUMPY\x01\x00\x76\x00", format!("{shape:117}\n").as_bytes()].concat()
+}

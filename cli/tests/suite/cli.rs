@@ -5,6 +5,7 @@ mod answer;
 #[cfg(feature = "parquet")]
 mod columnar;
 mod compare;
+mod encode;
 mod experiment;
 mod flow;
 mod formats;

@@ -58,6 +58,8 @@ fn every_file_can_be_read_from_standard_input() {
         ("randomize IN -t task.json --insecure-seed 1 -o o.ldpr --force --json", "people.csv"),
         ("randomize people.csv -t IN --insecure-seed 1 -o o.ldpr --force --json", "task.json"),
         ("randomize people.csv -t task.json --ids IN --insecure-seed 1 -o o.ldpr --force --json", "ids.json"),
+        ("encode IN -t task.json -o o.csv --force --json", "people.csv"),
+        ("encode people.csv -t IN -o o.npy --force --json", "task.json"),
         ("aggregate IN -t task.json -o o.ldpa --json", "r.ldpr"),
         ("aggregate IN -t task.json -o o.ldpa --json", "a.ldpa"),
         ("aggregate r.ldpr -t IN -o o.ldpa --json", "task.json"),

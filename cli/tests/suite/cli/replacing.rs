@@ -13,6 +13,7 @@ const OUTPUTS: &[(&str, &str, &str)] = &[
     ("schema infer", "--output", "schema infer people.csv -o OUT"),
     ("task new", "--output", "task new --schema schema.json --epsilon 2 -o OUT"),
     ("randomize", "--output", "randomize people.csv -t task.json --ids ids.json -o OUT"),
+    ("encode", "--output", "encode people.csv -t task.json -o OUT"),
     ("aggregate", "--output", "aggregate r.ldpr a.ldpa -t task.json -o OUT"),
     ("recover", "--output", "recover a.ldpa -t task.json --rank 1 --reference people.csv -o OUT"),
     ("recover", "--covariance", "recover a.ldpa -t task.json --rank 1 --reference people.csv --covariance OUT"),
@@ -213,7 +214,7 @@ fn force_replaces_and_results_that_can_be_had_again_are_replaced_without() {
         }
         let out = match *option {
             "--plot" => "out.svg",
-            _ if *command == "recover" => "out.csv",
+            _ if ["encode", "recover"].contains(command) => "out.csv",
             _ => "out",
         };
         folder.write(out, folder.read("r.ldpr"));

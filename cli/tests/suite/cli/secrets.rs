@@ -14,9 +14,10 @@ use crate::support::{Folder, PEOPLE, gzip, npy, npy_matrix};
 const MARKS: [&str; 3] = ["s3cret", "7f3a", "7315524"];
 
 /// A command that reads records, which it may refuse. Most of them end before there is anything to compute.
-const COMMANDS: [&str; 6] = [
+const COMMANDS: [&str; 7] = [
     "randomize FILE -t task.json -o out.ldpr --force",
     "randomize FILE -t task.json -o out.ldpr --force --skip-invalid --json",
+    "encode FILE -t task.json -o out.npy --force --json",
     "recover a.ldpa -t task.json --rank 1 --reference FILE",
     "compare --records FILE --schema schema.json --rank 90 --epsilon 2",
     "compare --records FILE --rank 90 --epsilon 2 --ignore score",

@@ -14,6 +14,8 @@ fn writing_commands(folder: &Folder) -> Vec<&'static str> {
         "schema infer people.csv -o OUT",
         "task new --schema schema.json --epsilon 2 -o OUT",
         "randomize people.csv -t task.json -o OUT",
+        "encode people.csv -t task.json -o OUT.csv",
+        "encode people.csv -t task.json -o OUT.npy",
         "aggregate r.ldpr -t task.json -o OUT",
         "recover a.ldpa -t task.json --rank 1 -o OUT.csv",
         "recover a.ldpa -t task.json --rank 1 -o OUT.npy",

@@ -1,0 +1,128 @@
+//! The `encode` command: the features of records, as reports have them before they are randomized.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use ldp_pca::task::Task;
+use serde::Serialize;
+
+use super::error::{CliError, InFile as _, Result};
+use super::files::{self, is_standard};
+use super::output::{Format, grouped, note, plural};
+use super::randomize::no_records;
+use super::records::{self, Counts, Reading};
+use super::writing::{Kind, NpyRows, Output, Target};
+
+/// Show the features of records, as reports have them before they are randomized.
+///
+/// They are as private as the records. A row has the d features of a record, in the units of the encoded features; what
+/// is missing is 0.
+#[derive(Args)]
+pub(super) struct Encode {
+    /// Records: CSV, NPY, Parquet or Arrow, gzip or not, which are read as `randomize` reads them
+    records: PathBuf,
+    /// The task file
+    #[arg(short, long)]
+    task: PathBuf,
+    /// Where to write the features (a row for each record): .csv with feature names, or .npy
+    #[arg(short, long, value_parser = Target::parser(Kind::Text))]
+    output: Target,
+    /// Bound every record, as the task says: to norm 1, or to at most its radius
+    #[arg(long)]
+    bounded: bool,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    format: Format,
+}
+
+#[derive(Serialize)]
+struct EncodeResult {
+    #[serde(flatten)]
+    counts: Counts,
+    dimension: usize,
+    bounded: bool,
+    seconds: f64,
+    output: Target,
+}
+
+impl Encode {
+    pub(super) fn run(self) -> Result<()> {
+        let started = Instant::now();
+        let is_npy = self.is_npy()?;
+        let task = files::task(&self.task)?;
+        let counts = if is_npy {
+            let mut rows = NpyRows::create(&self.output, task.dimension())?;
+            let counts = self.read(&task, |features| rows.write(features))?;
+            rows.finish()?;
+            counts
+        } else {
+            self.write_csv(&task)?
+        };
+        note("note: these features are as private as the records");
+        let result = EncodeResult {
+            counts,
+            dimension: task.dimension(),
+            bounded: self.bounded,
+            seconds: started.elapsed().as_secs_f64(),
+            output: self.output,
+        };
+        self.format.print(&result, |result| {
+            let counts = &result.counts;
+            let mut text = format!(
+                "{} of {} in {:.1} s\n",
+                plural(counts.records, "record"),
+                plural(result.dimension as u64, "feature"),
+                result.seconds
+            );
+            if let Some(first) = &counts.first_skipped {
+                text += &format!("left out {} invalid rows, the first at {first}\n", grouped(counts.skipped));
+            }
+            if counts.missing > 0 {
+                text += &format!("{} missing values, which are 0\n", grouped(counts.missing));
+            }
+            text + &format!("wrote {}\n", result.output)
+        })
+    }
+
+    /// Whether the matrix is NPY, by its extension.
+    fn is_npy(&self) -> Result<bool> {
+        match self.output.extension().and_then(|extension| extension.to_str()) {
+            _ if is_standard(&self.output) => Ok(false),
+            Some("npy") => Ok(true),
+            Some("csv") => Ok(false),
+            _ => Err(CliError::Usage(format!("{}: features can be written as .csv or .npy", self.output))),
+        }
+    }
+
+    fn write_csv(&self, task: &Task) -> Result<Counts> {
+        let mut head = csv::Writer::from_writer(vec![]);
+        head.write_record(task.schema().feature_names()).in_file(&self.output)?;
+        let mut lines = head.into_inner().in_file(&self.output)?;
+        let mut output = Output::create(&self.output)?;
+        let counts = self.read(task, |features| {
+            for (place, feature) in features.iter().enumerate() {
+                // Numbers need no quotes.
+                let separator = if place == 0 { "" } else { "," };
+                write!(lines, "{separator}{feature}")?;
+            }
+            lines.push(b'\n');
+            output.write_all(&lines).map_err(|error| output.failed(error))?;
+            lines.clear();
+            Ok(())
+        })?;
+        output.finish()?;
+        Ok(counts)
+    }
+
+    /// Calls `visit` with the features of every record.
+    fn read(&self, task: &Task, visit: impl FnMut(&[f64]) -> Result<()>) -> Result<Counts> {
+        let mut reading = self.reading;
+        // As `randomize` does.
+        reading.opening.by_header = true;
+        let counts = records::features(&self.records, task, self.bounded, reading, visit)?;
+        if counts.records == 0 { Err(CliError::file(&self.records, no_records(&counts))) } else { Ok(counts) }
+    }
+}

@@ -1,0 +1,117 @@
+//! The features of records.
+
+use std::fs::File;
+use std::process::Command;
+
+use ldp_pca::task::Task;
+use serde_json::json;
+
+use crate::support::{Folder, PEOPLE, read_npy};
+
+/// A folder with a task that clips records, some of which are longer, and the records with a missing value and a plan
+/// that nobody listed.
+fn folder() -> (Folder, Task) {
+    let folder = Folder::with_task();
+    folder.run("task new --schema schema.json --epsilon 2 --bounding clip:1.5 -o clipped.json").ok();
+    folder.write("records.csv", format!("{PEOPLE}90,,paid,NA\n20,2.1,\"gold, or more\",4\n"));
+    let task = Task::from_json(&folder.read_text("clipped.json")).unwrap();
+    (folder, task)
+}
+
+/// What the library says.
+fn expected(task: &Task, folder: &Folder, bounded: bool) -> Vec<Vec<f64>> {
+    let mut rows = csv::Reader::from_reader(&folder.read("records.csv")[..]).into_records().collect::<Vec<_>>();
+    rows.drain(..)
+        .map(|row| {
+            let features = task.schema().encode_fields(&row.unwrap().iter().collect::<Vec<_>>()).unwrap();
+            if bounded {
+                let scale = task.bounding().length_scale();
+                return task.bound(features).unwrap().coordinates().iter().map(|value| value * scale).collect();
+            }
+            features
+        })
+        .collect()
+}
+
+/// The names and the rows of a CSV file.
+fn read_csv(content: &[u8]) -> (Vec<String>, Vec<Vec<f64>>) {
+    let mut reader = csv::Reader::from_reader(content);
+    let names = reader.headers().unwrap().iter().map(ToOwned::to_owned).collect();
+    let rows = reader.into_records().map(|row| row.unwrap().iter().map(|cell| cell.parse().unwrap()).collect());
+    (names, rows.collect())
+}
+
+#[test]
+fn features_are_those_of_the_library() {
+    let (folder, task) = folder();
+    for (option, bounded) in [("", false), (" --bounded", true)] {
+        let expected = expected(&task, &folder, bounded);
+        assert!(expected.iter().flatten().any(|feature| *feature == 0.0));
+        let run = folder.run(&format!("encode records.csv -t clipped.json -o features.csv{option} --json")).ok();
+        assert_eq!(run.stderr, "note: these features are as private as the records\n");
+        let result = run.json();
+        assert_eq!((&result["records"], &result["missing_values"]), (&json!(12), &json!(2)), "{result}");
+        assert_eq!((&result["dimension"], &result["bounded"]), (&json!(task.dimension()), &json!(bounded)));
+        let (names, rows) = read_csv(&folder.read("features.csv"));
+        assert_eq!(names, task.schema().feature_names());
+        assert_eq!(rows, expected);
+        let printed = folder.run(&format!("encode records.csv -t clipped.json -o features.npy{option}")).ok().stdout;
+        assert!(printed.contains("12 records of") && printed.contains("2 missing values, which are 0"), "{printed}");
+        let (shape, numbers) = read_npy(&folder.read("features.npy"));
+        assert_eq!(shape, [12, task.dimension() as u64]);
+        assert_eq!(numbers, expected.concat());
+    }
+}
+
+/// A value that cannot be read is refused, and left out, as `randomize` does it; and nothing is written.
+#[test]
+fn records_are_read_as_randomize_reads_them() {
+    let (folder, task) = folder();
+    folder.write("bad.csv", format!("{PEOPLE}s3cret,1.7,free,1\n"));
+    folder.write("no-header.csv", PEOPLE.split_once('\n').unwrap().1);
+    folder.write("semicolons.csv", PEOPLE.replace(',', ";").replace('.', ","));
+    for line in ["bad.csv", "no-header.csv", "no-header.csv --header no", "semicolons.csv", "task.json"] {
+        let (randomized, encoded) = (
+            folder.run(&format!("randomize {line} -t clipped.json -o out.ldpr")),
+            folder.run(&format!("encode {line} -t clipped.json -o out.csv")),
+        );
+        assert_eq!((encoded.code, encoded.stderr), (randomized.code, randomized.stderr), "{line}");
+        assert!(randomized.code != Some(0) && !folder.path("out.csv").exists(), "{line}");
+    }
+    for line in ["no-header.csv --header no --separator comma", "semicolons.csv --decimal-comma"] {
+        folder.run(&format!("encode {line} -t clipped.json -o out.csv")).ok();
+        let (_, rows) = read_csv(&folder.read("out.csv"));
+        assert_eq!(rows, expected(&task, &folder, false)[..10], "{line}");
+    }
+    let counts = folder.run("encode bad.csv -t clipped.json -o out.npy --skip-invalid --json").json();
+    assert_eq!((&counts["records"], &counts["skipped"]), (&json!(10), &json!(1)));
+    assert_eq!(read_npy(&folder.read("out.npy")).0, [10, task.dimension() as u64]);
+    folder.run("encode bad.csv -t clipped.json -o out.npy --show-values").refused(1, &["bad.csv, line 12:", "s3cret"]);
+    assert_eq!(read_npy(&folder.read("out.npy")).0[0], 10, "the old file stays");
+}
+
+#[test]
+fn they_go_through_pipes() {
+    let (folder, _) = folder();
+    folder.run("encode records.csv -t clipped.json -o features.csv").ok();
+    let mut command = folder.command("encode - -t clipped.json -o - --json".split(' '));
+    let piped = command.stdin(File::open(folder.path("records.csv")).unwrap()).output().unwrap();
+    assert!(piped.status.success() && piped.stdout == folder.read("features.csv"), "{piped:?}");
+    let said = String::from_utf8(piped.stderr).unwrap();
+    assert!(said.starts_with("note: ") && said.contains("\"missing_values\": 2"), "{said}");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let unread = folder.command("encode records.csv -t clipped.json -o -".split(' ')).stdout(writer).output().unwrap();
+    assert_eq!(unread.status.code(), Some(0), "its reader has seen enough: {unread:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_takes_no_npy() {
+    let (folder, _) = folder();
+    assert!(Command::new("mkfifo").arg(folder.path("pipe.npy")).status().unwrap().success());
+    let reader = File::options().read(true).write(true).open(folder.path("pipe.npy")).unwrap();
+    let parts = ["pipe.npy: cannot write it: a pipe or a device takes no .npy of records: write .csv"];
+    folder.run("encode records.csv -t clipped.json -o pipe.npy").refused(1, &parts);
+    drop(reader);
+}
