@@ -45,8 +45,8 @@ function missing(value) {
   return value === null || value === undefined || (typeof value === "number" && !Number.isFinite(value));
 }
 
-/** The type of a column's values in a record by name. */
-const TYPES = { numeric: "number", categorical: "string" };
+/** The types of a column's values in a record by name. */
+const TYPES = { numeric: "number", categorical: "string, boolean, number or bigint" };
 
 /**
  * A copy of the record that is plain data, `[copy, problems]`, and all that keeps it from having a report. Both depend
@@ -100,7 +100,7 @@ function read(columns, record, refuse) {
     const wanted = TYPES[type];
     if (!wanted) return [name];
     if (!found) refuse("missing", `column '${name}' is missing: give it a value`, name);
-    else if (!missing(value) && typeof value !== wanted) {
+    else if (!missing(value) && !wanted.includes(typeof value)) {
       refuse("type", `column '${name}' is ${type} but holds ${kind(value)}: give a ${wanted}`, name);
     }
     return [name, value];
@@ -120,6 +120,9 @@ export function checkedRecord(columns, record) {
   return copy;
 }
 
+/** One text for all spellings of a boolean, and of a whole number. */
+const plain = (text) => text.replace(/^(-?\d+)\.0+$|^(true|false)$/i, (all, digits) => digits ?? all.toLowerCase());
+
 /**
  * A record as the module takes it, `[texts, numbers]`, both in the order of the columns; without texts it came by
  * position.
@@ -127,10 +130,15 @@ export function checkedRecord(columns, record) {
 export function recordParts(columns, record) {
   const copy = checkedRecord(columns, record);
   if (copy instanceof Float64Array) return [undefined, copy];
-  const values = columns.map(({ name }) => copy[name]);
-  // Half of a surrogate pair is a character that no column lists.
-  const texts = values.map((value) => (typeof value === "string" ? value.replace(/\p{Cs}/gu, "\ufffd") : null));
-  return [utf8(JSON.stringify(texts)), Float64Array.from(values, (value) => (typeof value === "number" ? value : NaN))];
+  const texts = columns.map(({ name, values }) => {
+    if (!values || missing(copy[name])) return null;
+    const text = `${copy[name]}`.trim();
+    const listed = values.includes(text) ? text : values.find((listed) => plain(listed) === plain(text));
+    // Half of a surrogate pair is a character that no column lists.
+    return listed ?? text.replace(/\p{Cs}/gu, "\ufffd");
+  });
+  const number = (value) => (typeof value === "number" ? value : NaN);
+  return [utf8(JSON.stringify(texts)), Float64Array.from(columns, ({ name }) => number(copy[name]))];
 }
 
 /** The 16 bytes that 32 hexadecimal digits spell. */

@@ -83,8 +83,9 @@ export interface ImportedTask<V extends number = number> {
 }
 
 /**
- * One record: an object with a value for every column that is not ignored, by name (numbers for numeric columns,
- * strings for categorical ones), or one number per column in the order of the columns, ignored ones included.
+ * One record: an object with a value for every column that is not ignored, by name (numbers for numeric columns;
+ * strings, booleans or whole numbers for categorical ones), or one number per column in the order of the columns,
+ * ignored ones included.
  *
  * A skipped question is `null`, `undefined` or NaN (or an infinite number): its column contributes
  * nothing. Only an object's own properties count. Unknown and missing columns and wrong types are errors.
@@ -92,7 +93,7 @@ export interface ImportedTask<V extends number = number> {
 export type RecordInput = RecordByName | RecordNumbers;
 
 /** A value for every column that is not ignored, by its name. */
-export type RecordByName = Readonly<Record<string, number | string | null | undefined>>;
+export type RecordByName = Readonly<Record<string, number | string | boolean | bigint | null | undefined>>;
 
 /**
  * One number per column, in the order of the columns, ignored ones included: an array or a `Float64Array`.

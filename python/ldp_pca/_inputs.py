@@ -114,6 +114,20 @@ def _checked(table: Any) -> Any:
     return table
 
 
+def word(value: Any) -> str | None:
+    """The text of a boolean or a whole number, which may be a category; None for anything else."""
+    if hasattr(value, "as_py"):
+        value = value.as_py()
+    if isinstance(value, np.ndarray) and value.ndim == 0 and not np.ma.is_masked(value):
+        value = value.item()
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    if isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
+        # Longer than any that a file or an array has, a number has no text here: it is the nearest float.
+        return str(int(value)) if -(2**63) <= value < 2**64 else None
+    return None
+
+
 def plain(value: Any) -> float | str | None:
     """A value of a record as a number or a text; NaN for a missing one, and None for anything else.
 

@@ -43,8 +43,7 @@ def infer_schema(
         ``'other'``, which is listed too.
     ignore, categorical : sequence of str
         Columns to leave out, and columns whose values are categories and become public: numbers, many different texts,
-        names. Numbers are texts (``'1'``) in the schema, and so must they be in the tables and mappings that are
-        randomized; in arrays they stay numbers.
+        names. Booleans and numbers are texts (``'True'``, ``'1'``) in the schema; records may hold them as they are.
     categories : mapping of str to sequence of str, optional
         Columns with their categories, from public knowledge.
     max_values : int

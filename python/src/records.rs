@@ -15,7 +15,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
-use ldp_pca::schema::{ColumnKind, Schema, SchemaError as Refusal, Value};
+use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError as Refusal, Value};
 use num_traits::AsPrimitive;
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyException, PyTypeError};
@@ -130,7 +130,8 @@ impl Tables {
             let places = schema.match_header(&header).map_err(raised)?;
             let cells = schema.columns().iter().zip(places).map(|(column, place)| match (&column.kind, place) {
                 (ColumnKind::Ignored, _) | (_, None) => Ok(Cells::Nothing),
-                (_, Some(place)) => Cells::new(batch.column(place), &column.name),
+                (ColumnKind::Categorical { .. }, Some(place)) => Cells::of_texts(batch.column(place), &column.name),
+                (ColumnKind::Numeric { .. }, Some(place)) => Cells::new(batch.column(place), &column.name),
             });
             taken.push((rows, cells.collect::<PyResult<_>>()?));
             rows += batch.num_rows();
@@ -141,7 +142,8 @@ impl Tables {
     fn features(&self, row: usize, schema: &Schema) -> Result<Vec<f64>, Refusal> {
         // The last batch that begins at or before the row; empty ones before it begin there too.
         let (first, columns) = &self.batches[self.batches.partition_point(|(first, _)| *first <= row) - 1];
-        let values: Vec<Value<'_>> = columns.iter().map(|cells| cells.value(row - first)).collect();
+        let cells = schema.columns().iter().zip(columns);
+        let values: Vec<Value<'_>> = cells.map(|(column, cells)| spelled(column, cells.value(row - first))).collect();
         schema.encode_values(&values)
     }
 }
@@ -155,9 +157,29 @@ enum Cells {
     Texts(ArrayRef),
     /// Positions in texts; none for null.
     Coded(Vec<Option<usize>>, ArrayRef),
+    /// The texts of booleans and numbers.
+    Written(Vec<Option<String>>),
 }
 
 impl Cells {
+    /// The values of a column whose values are categories: booleans and numbers have texts, too.
+    fn of_texts(array: &ArrayRef, name: &str) -> PyResult<Self> {
+        if array.logical_null_count() == array.len() {
+            return Ok(Self::Nothing);
+        }
+        if let Some(texts) = written(array) {
+            return Ok(Self::Written(texts));
+        }
+        if let Some(coded) = array.as_any_dictionary_opt()
+            && let Some(texts) = written(coded.values())
+        {
+            let keys = coded.normalized_keys().into_iter().enumerate();
+            let text = |(row, key): (usize, usize)| if coded.keys().is_null(row) { None } else { texts[key].clone() };
+            return Ok(Self::Written(keys.map(text).collect()));
+        }
+        Self::new(array, name)
+    }
+
     fn new(array: &ArrayRef, name: &str) -> PyResult<Self> {
         if let Some(numbers) = numbers(array) {
             return Ok(Self::Numbers(numbers));
@@ -191,8 +213,42 @@ impl Cells {
             Self::Numbers(numbers) => Value::Number(numbers[row]),
             Self::Texts(texts) => text(texts, row),
             Self::Coded(keys, texts) => keys[row].map_or(Value::Missing, |key| text(texts, key)),
+            Self::Written(texts) => texts[row].as_deref().map_or(Value::Missing, Value::Text),
         }
     }
+}
+
+/// The value, in the spelling of its column where that lists it.
+fn spelled<'a>(column: &'a Column, value: Value<'a>) -> Value<'a> {
+    if let Value::Text(text) = value { Value::Text(column.spelled(text)) } else { value }
+}
+
+/// The texts of booleans and numbers, as a file would have them; none for what is missing, and for other types.
+fn written(array: &ArrayRef) -> Option<Vec<Option<String>>> {
+    macro_rules! digits {
+        ($($kind:ident => $type:ty),* $(,)?) => {
+            match array.data_type() {
+                // All digits, which a float does not hold.
+                $(DataType::$kind => {
+                    array.as_primitive::<$type>().iter().map(|number| Some(number?.to_string())).collect()
+                })*
+                DataType::Boolean => {
+                    let word = |flag: Option<bool>| Some(if flag? { "True" } else { "False" }.to_owned());
+                    array.as_boolean().iter().map(word).collect()
+                }
+                _ => numbers(array)?.into_iter().map(text_of).collect(),
+            }
+        };
+    }
+    Some(digits!(
+        Int8 => Int8Type, Int16 => Int16Type, Int32 => Int32Type, Int64 => Int64Type,
+        UInt8 => UInt8Type, UInt16 => UInt16Type, UInt32 => UInt32Type, UInt64 => UInt64Type,
+    ))
+}
+
+/// The text of a number that is not missing: without a decimal point if it is whole.
+fn text_of(number: f64) -> Option<String> {
+    number.is_finite().then(|| number.to_string())
 }
 
 fn is_text(kind: &DataType) -> bool {
@@ -245,10 +301,9 @@ pub(crate) fn column_texts(array: &ArrayRef, name: &str) -> PyResult<Vec<String>
     if let Some(dates) = dates(array) {
         return Ok(dates);
     }
-    let cells = Cells::new(array, name)?;
+    let cells = Cells::of_texts(array, name)?;
     Ok((0..array.len())
         .map(|row| match cells.value(row) {
-            Value::Number(number) if number.is_finite() => number.to_string(),
             Value::Text(text) => text.to_owned(),
             _ => String::new(),
         })
@@ -321,6 +376,21 @@ enum Cell {
 }
 
 impl Cell {
+    /// Reads a value of a column whose values are categories: booleans and numbers have texts, too.
+    fn of_text(value: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        if !value.is_instance_of::<PyString>() && !value.is_none() {
+            let py = value.py();
+            let word = py.import(intern!(py, "ldp_pca._inputs"))?.call_method1(intern!(py, "word"), (value,))?;
+            if let Ok(word) = word.cast::<PyString>() {
+                return Ok(Some(Self::Text(word.to_string_lossy().into_owned())));
+            }
+        }
+        Ok(Self::of(value)?.map(|cell| match cell {
+            Self::Number(number) => text_of(number).map_or(Self::Missing, Self::Text),
+            other => other,
+        }))
+    }
+
     /// Reads what Python has: a float, a text and None here, and all else in Python. Nothing for what can be none of
     /// them.
     fn of(value: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
@@ -340,8 +410,8 @@ impl Cell {
     }
 }
 
-/// A record by name: numbers for numeric columns, texts for categorical ones. The values of ignored columns are not
-/// looked at.
+/// A record by name: numbers for numeric columns; texts, booleans and numbers for categorical ones. The values of
+/// ignored columns are not looked at.
 fn encode_mapping(record: &Bound<'_, PyAny>, schema: &Schema) -> Result<Vec<f64>, Unusable> {
     let Ok(mapping) = record.cast::<PyMapping>() else {
         let name = type_name(record);
@@ -359,20 +429,23 @@ fn encode_mapping(record: &Bound<'_, PyAny>, schema: &Schema) -> Result<Vec<f64>
     }
     let places = schema.match_header(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
     let cells = schema.columns().iter().zip(places).map(|(column, place)| match place {
-        Some(place) if column.kind != ColumnKind::Ignored => match Cell::of(&given[place])? {
-            Some(cell) => Ok(cell),
-            None => {
-                let (name, kind) = (&column.name, type_name(&given[place]));
-                Err(Unusable::Refused(format!("column '{name}' holds {kind}: give a number, a text or None")))
+        Some(place) if column.kind != ColumnKind::Ignored => {
+            let is_text = matches!(column.kind, ColumnKind::Categorical { .. });
+            match if is_text { Cell::of_text(&given[place]) } else { Cell::of(&given[place]) }? {
+                Some(cell) => Ok(cell),
+                None => {
+                    let (name, kind) = (&column.name, type_name(&given[place]));
+                    Err(Unusable::Refused(format!("column '{name}' holds {kind}: give a number, a text or None")))
+                }
             }
-        },
+        }
         _ => Ok(Cell::Missing),
     });
     let cells = cells.collect::<Result<Vec<_>, Unusable>>()?;
-    let values = cells.iter().map(|cell| match cell {
+    let values = schema.columns().iter().zip(&cells).map(|(column, cell)| match cell {
         Cell::Missing => Value::Missing,
         Cell::Number(number) => Value::Number(*number),
-        Cell::Text(text) => Value::Text(text),
+        Cell::Text(text) => Value::Text(column.spelled(text)),
     });
     Ok(schema.encode_values(&values.collect::<Vec<_>>())?)
 }

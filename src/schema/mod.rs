@@ -272,7 +272,7 @@ impl Schema {
     /// # Errors
     /// As [`encode_fields`](Self::encode_fields).
     #[doc(hidden)]
-    pub fn read_fields<'a, S: AsRef<str>>(&self, fields: &'a [S]) -> Result<Vec<Value<'a>>, SchemaError> {
+    pub fn read_fields<'a, S: AsRef<str>>(&'a self, fields: &'a [S]) -> Result<Vec<Value<'a>>, SchemaError> {
         self.check_count(fields.len())?;
         self.columns.iter().zip(fields).map(|(column, field)| column.parse(field.as_ref().trim())).collect()
     }
@@ -435,7 +435,7 @@ impl Column {
     }
 
     /// The value of a text in a file.
-    fn parse<'a>(&self, text: &'a str) -> Result<Value<'a>, SchemaError> {
+    fn parse<'a>(&'a self, text: &'a str) -> Result<Value<'a>, SchemaError> {
         match &self.kind {
             ColumnKind::Ignored => Ok(Value::Text(text)),
             ColumnKind::Categorical { values, .. } if values.iter().any(|known| known == text) => Ok(Value::Text(text)),
@@ -443,8 +443,19 @@ impl Column {
             ColumnKind::Numeric { .. } => {
                 text.parse().map(Value::Number).map_err(|_| SchemaError::NotANumber(self.name.clone()))
             }
-            _ => Ok(Value::Text(text)),
+            _ => Ok(Value::Text(self.spelled(text))),
         }
+    }
+
+    /// The listed value of a categorical column that is the same boolean or the same whole number as the text (`True`
+    /// of `true`, `3` of `3.0`), or else the text: hosts and files write these in several ways.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn spelled<'a>(&'a self, text: &'a str) -> &'a str {
+        let ColumnKind::Categorical { values, .. } = &self.kind else { return text };
+        let listed = |same: &dyn Fn(&str) -> bool| values.iter().map(String::as_str).find(|known| same(known));
+        let text = text.trim();
+        listed(&|known| known == text).or_else(|| listed(&|known| same(known, text))).unwrap_or(text)
     }
 
     /// Appends the features of a value whose type was checked.
@@ -474,6 +485,22 @@ impl Column {
             ColumnKind::Ignored => {}
         }
     }
+}
+
+/// Whether two texts are one boolean or one whole number.
+fn same(one: &str, other: &str) -> bool {
+    let is_boolean = |text: &str| ["true", "false"].iter().any(|name| text.eq_ignore_ascii_case(name));
+    (is_boolean(one) && one.eq_ignore_ascii_case(other))
+        || whole(one).is_some_and(|digits| whole(other) == Some(digits))
+}
+
+/// The digits and the sign of a whole number, which may have a decimal point and zeros, as data frames write it. Zeros
+/// before it are kept: they are those of a code.
+fn whole(text: &str) -> Option<&str> {
+    let (digits, zeros) = text.split_once('.').unwrap_or((text, "0"));
+    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_whole = are_digits(digits.strip_prefix('-').unwrap_or(digits)) && !zeros.is_empty();
+    (is_whole && zeros.bytes().all(|byte| byte == b'0')).then_some(digits)
 }
 
 /// Whether a field of a file marks a missing value: nothing, or one of the names that data frames know. (A number that
@@ -527,6 +554,37 @@ mod tests {
         let values = [Value::Number(5.0), Value::Text("blue"), Value::Number(f64::NAN)];
         assert_eq!(schema().encode_values(&values).unwrap(), from_fields);
         assert_eq!(schema().encode_fields(&["5", "green", ""]).unwrap(), [2.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn booleans_and_whole_numbers_have_several_spellings() {
+        let values = ["True", "FALSE", "3", "-4.0", "007", "yes", "true"].map(String::from).to_vec();
+        let column = Column::new("x", ColumnKind::Categorical { values, unseen: Unseen::Zero });
+        for (text, listed) in [
+            ("True", "True"),
+            ("TRUE", "True"),
+            ("true", "true"),
+            ("false", "FALSE"),
+            (" 3.0 ", "3"),
+            ("3.00", "3"),
+            ("-4", "-4.0"),
+            ("007.0", "007"),
+            // Other texts, which are nobody's.
+            ("7", "7"),
+            ("4", "4"),
+            ("Yes", "Yes"),
+            ("3.", "3."),
+            ("3.5", "3.5"),
+            (".0", ".0"),
+            ("-", "-"),
+            ("1", "1"),
+        ] {
+            assert_eq!(column.spelled(text), listed, "{text}");
+        }
+        let schema = Schema::new(vec![column]).unwrap();
+        assert_eq!(schema.encode_fields(&["3.0"]).unwrap(), [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(schema.encode_fields(&["False"]).unwrap(), [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(schema.encode_fields(&["4"]).unwrap(), [0.0; 7], "a record has features, whatever it holds");
     }
 
     #[test]

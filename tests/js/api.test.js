@@ -181,7 +181,8 @@ describe("the package", () => {
       [{ ...RECORD, wieght: 70 }, "schema", /^unknown columns: 1; the task has height, note, plan$/],
       [{ plan: "free" }, "schema", /'height' is missing/],
       [{ height: "181", plan: "free" }, "schema", /'height' is numeric but holds a string/],
-      [{ height: 181, plan: 1 }, "schema", /'plan' is categorical but holds a number/],
+      [{ height: 181, plan: [] }, "schema", /'plan' is categorical but holds an array: give a string, boolean,/],
+      [{ height: true, plan: "free" }, "schema", /'height' is numeric but holds a boolean: give a number/],
       [{ height: 181n, plan: "free" }, "schema", /bigint/],
       [{ height: [181], plan: "free" }, "schema", /an array/],
       [Object.create(RECORD), "schema", /missing/],
@@ -218,6 +219,35 @@ describe("the package", () => {
         }
         assert.equal(randomizer.randomize([value, value, value, value]).bytes.length, 35);
       }
+    }
+  });
+
+  test("finds booleans and whole numbers among categories, whatever their spelling", () => {
+    // Several: records that differ may have the same report once.
+    const seeds = Array.from({ length: 32 }, (_, seed) => new Uint8Array(32).fill(seed));
+    for (const [yes, three] of [
+      ["True", "3"],
+      ["true", "3.0"],
+    ]) {
+      const columns = [
+        { name: "smoker", type: "categorical", values: ["False", yes], unseen: "zero" },
+        { name: "grade", type: "categorical", values: ["-1.0", three, "007"], unseen: "zero" },
+      ];
+      const randomizer = new Randomizer(Task.parse({ ...TASK, schema: { columns } }), LIMITS);
+      const made = (smoker, grade) =>
+        seeds.map((seed) => String(seededBy(seed)(() => randomizer.randomize({ smoker, grade })).bytes)).join();
+      const forms = [
+        [true, 3],
+        [true, 3n],
+        ["TRUE", "3.00"],
+        [" true ", "3"],
+      ];
+      for (const [smoker, grade] of forms) assert.equal(made(smoker, grade), made(yes, three));
+      assert.equal(made(false, -1), made("False", "-1.0"));
+      // Others have a report like a value that nobody listed; seven is no code.
+      for (const grade of [7, 3.5, 4n, true]) assert.equal(made("yes", grade), made("no", "other"));
+      assert.equal(made(null, NaN), made("no", undefined));
+      assert.notEqual(made(true, 3), made("no", 3));
     }
   });
 
