@@ -42,11 +42,11 @@ export function columnsOf(task) {
 
 /** Whether a question was skipped. */
 function missing(value) {
-  return value === null || value === undefined || (typeof value === "number" && !Number.isFinite(value));
+  return value == null || (typeof value === "number" && !Number.isFinite(value));
 }
 
-/** The types of a column's values in a record by name. */
-const TYPES = { numeric: "number", categorical: "string, boolean, number or bigint" };
+/** The type of a column's values in a record by name. */
+const TYPES = { numeric: "number", categorical: "string" };
 
 /**
  * A copy of the record that is plain data, `[copy, problems]`, and all that keeps it from having a report. Both depend
@@ -100,7 +100,8 @@ function read(columns, record, refuse) {
     const wanted = TYPES[type];
     if (!wanted) return [name];
     if (!found) refuse("missing", `column '${name}' is missing: give it a value`, name);
-    else if (!missing(value) && !wanted.includes(typeof value)) {
+    // A category may also be a boolean, a bigint or a number. (Of the types wanted, only "number" comes before "o".)
+    else if (!missing(value) && typeof value !== wanted && (wanted < "o" || !/^[bn]/.test(typeof value))) {
       refuse("type", `column '${name}' is ${type} but holds ${kind(value)}: give a ${wanted}`, name);
     }
     return [name, value];
@@ -120,9 +121,6 @@ export function checkedRecord(columns, record) {
   return copy;
 }
 
-/** One text for all spellings of a boolean, and of a whole number. */
-const plain = (text) => text.replace(/^(-?\d+)\.0+$|^(true|false)$/i, (all, digits) => digits ?? all.toLowerCase());
-
 /**
  * A record as the module takes it, `[texts, numbers]`, both in the order of the columns; without texts it came by
  * position.
@@ -130,15 +128,12 @@ const plain = (text) => text.replace(/^(-?\d+)\.0+$|^(true|false)$/i, (all, digi
 export function recordParts(columns, record) {
   const copy = checkedRecord(columns, record);
   if (copy instanceof Float64Array) return [undefined, copy];
-  const texts = columns.map(({ name, values }) => {
-    if (!values || missing(copy[name])) return null;
-    const text = `${copy[name]}`.trim();
-    const listed = values.includes(text) ? text : values.find((listed) => plain(listed) === plain(text));
-    // Half of a surrogate pair is a character that no column lists.
-    return listed ?? text.replace(/\p{Cs}/gu, "\ufffd");
-  });
-  const number = (value) => (typeof value === "number" ? value : NaN);
-  return [utf8(JSON.stringify(texts)), Float64Array.from(columns, ({ name }) => number(copy[name]))];
+  // Half of a surrogate pair is a character that no column lists.
+  const texts = columns.map(({ name, values }) =>
+    values && !missing(copy[name]) ? `${copy[name]}`.replace(/\p{Cs}/gu, "\ufffd") : null,
+  );
+  // Of a text, of which the module takes no number, it does not matter what number this is.
+  return [utf8(JSON.stringify(texts)), Float64Array.from(columns, ({ name }) => Number(copy[name] ?? NaN))];
 }
 
 /** The 16 bytes that 32 hexadecimal digits spell. */

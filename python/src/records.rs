@@ -15,7 +15,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
-use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError as Refusal, Value};
+use ldp_pca::schema::{ColumnKind, Schema, SchemaError as Refusal, Value};
 use num_traits::AsPrimitive;
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyException, PyTypeError};
@@ -142,8 +142,7 @@ impl Tables {
     fn features(&self, row: usize, schema: &Schema) -> Result<Vec<f64>, Refusal> {
         // The last batch that begins at or before the row; empty ones before it begin there too.
         let (first, columns) = &self.batches[self.batches.partition_point(|(first, _)| *first <= row) - 1];
-        let cells = schema.columns().iter().zip(columns);
-        let values: Vec<Value<'_>> = cells.map(|(column, cells)| spelled(column, cells.value(row - first))).collect();
+        let values: Vec<Value<'_>> = columns.iter().map(|cells| cells.value(row - first)).collect();
         schema.encode_values(&values)
     }
 }
@@ -216,11 +215,6 @@ impl Cells {
             Self::Written(texts) => texts[row].as_deref().map_or(Value::Missing, Value::Text),
         }
     }
-}
-
-/// The value, in the spelling of its column where that lists it.
-fn spelled<'a>(column: &'a Column, value: Value<'a>) -> Value<'a> {
-    if let Value::Text(text) = value { Value::Text(column.spelled(text)) } else { value }
 }
 
 /// The texts of booleans and numbers, as a file would have them; none for what is missing, and for other types.
@@ -442,10 +436,10 @@ fn encode_mapping(record: &Bound<'_, PyAny>, schema: &Schema) -> Result<Vec<f64>
         _ => Ok(Cell::Missing),
     });
     let cells = cells.collect::<Result<Vec<_>, Unusable>>()?;
-    let values = schema.columns().iter().zip(&cells).map(|(column, cell)| match cell {
+    let values = cells.iter().map(|cell| match cell {
         Cell::Missing => Value::Missing,
         Cell::Number(number) => Value::Number(*number),
-        Cell::Text(text) => Value::Text(column.spelled(text)),
+        Cell::Text(text) => Value::Text(text),
     });
     Ok(schema.encode_values(&values.collect::<Vec<_>>())?)
 }

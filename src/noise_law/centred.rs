@@ -114,8 +114,9 @@ impl NoiseLaw {
         self.about.map_or(0.0, |AboutMean { centring, .. }| self.deviation_of_mean(centring).powi(2) * self.scale)
     }
 
-    /// What noise alone reaches about a mean of zero. The square of the mean's noise may lower the level of the estimate
-    /// below that of any covariance, but it raises all directions but one. Without centring there is no such edge.
+    /// What noise alone reaches about a mean of zero. The square of the mean's noise may lower the level of the
+    /// estimate below that of any covariance, but it raises all directions but one. Without centring there is no such
+    /// edge.
     pub(crate) fn least_edge(&self) -> f64 {
         let edge = |_| self.bulk(0.0, self.dimension).edge() + self.variance_of_mean();
         self.about.map_or(f64::NEG_INFINITY, edge)

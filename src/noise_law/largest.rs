@@ -20,8 +20,8 @@
 //! That is the noise to first order. The estimate has also the square of the mean's noise m, less its expectation:
 //! `s^2 I - m m^T`. It raises the largest eigenvalue by at most s^2, and the level by `s^2 - |m|^2 / p`. So the
 //! distance of the two grows by at most `|m|^2 / p`, which is added to what is drawn. It also makes a poor level of the
-//! one observed, which |m|^2 may have lowered below 0. In its place deviations are those at the level, which is at least
-//! 0, and s^2 more; the level of the draw has the same. A p-value is too large rather than too small.
+//! one observed, which |m|^2 may have lowered below 0. In its place deviations are those at the level, which is at
+//! least 0, and s^2 more; the level of the draw has the same. A p-value is too large rather than too small.
 
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;

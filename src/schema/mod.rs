@@ -443,15 +443,13 @@ impl Column {
             ColumnKind::Numeric { .. } => {
                 text.parse().map(Value::Number).map_err(|_| SchemaError::NotANumber(self.name.clone()))
             }
-            _ => Ok(Value::Text(self.spelled(text))),
+            _ => Ok(Value::Text(text)),
         }
     }
 
     /// The listed value of a categorical column that is the same boolean or the same whole number as the text (`True`
     /// of `true`, `3` of `3.0`), or else the text: hosts and files write these in several ways.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn spelled<'a>(&'a self, text: &'a str) -> &'a str {
+    fn spelled<'a>(&'a self, text: &'a str) -> &'a str {
         let ColumnKind::Categorical { values, .. } = &self.kind else { return text };
         let listed = |same: &dyn Fn(&str) -> bool| values.iter().map(String::as_str).find(|known| same(known));
         let text = text.trim();
@@ -470,7 +468,7 @@ impl Column {
             ColumnKind::Categorical { values, unseen } => {
                 let number;
                 let text = match value {
-                    Value::Text(text) => Some(text.trim()),
+                    Value::Text(text) => Some(self.spelled(text)),
                     Value::Number(value) if value.is_finite() => {
                         number = Decimal(value).to_string();
                         Some(number.as_str())

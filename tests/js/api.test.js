@@ -181,7 +181,7 @@ describe("the package", () => {
       [{ ...RECORD, wieght: 70 }, "schema", /^unknown columns: 1; the task has height, note, plan$/],
       [{ plan: "free" }, "schema", /'height' is missing/],
       [{ height: "181", plan: "free" }, "schema", /'height' is numeric but holds a string/],
-      [{ height: 181, plan: [] }, "schema", /'plan' is categorical but holds an array: give a string, boolean,/],
+      [{ height: 181, plan: [] }, "schema", /'plan' is categorical but holds an array: give a string/],
       [{ height: true, plan: "free" }, "schema", /'height' is numeric but holds a boolean: give a number/],
       [{ height: 181n, plan: "free" }, "schema", /bigint/],
       [{ height: [181], plan: "free" }, "schema", /an array/],
