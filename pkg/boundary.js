@@ -100,8 +100,9 @@ function read(columns, record, refuse) {
     const wanted = TYPES[type];
     if (!wanted) return [name];
     if (!found) refuse("missing", `column '${name}' is missing: give it a value`, name);
-    // A category may also be a boolean, a bigint or a number. (Of the types wanted, only "number" comes before "o".)
-    else if (!missing(value) && typeof value !== wanted && (wanted < "o" || !/^[bn]/.test(typeof value))) {
+    // A category may also be a boolean, a bigint or a number, but no object, function or symbol. (Of the types wanted,
+    // only "number" comes before "o".)
+    else if (!missing(value) && typeof value !== wanted && (wanted < "o" || /[cfy]/.test(typeof value))) {
       refuse("type", `column '${name}' is ${type} but holds ${kind(value)}: give a ${wanted}`, name);
     }
     return [name, value];

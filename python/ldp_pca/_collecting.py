@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Callable
 
+from ._inputs import is_from
 from ._native import Aggregate, Collection, Task
 from ._progress import Progress, bar
 from .errors import AggregateError, LdpPcaError, SkippedReportsWarning, placed, warn
@@ -73,7 +74,9 @@ def aggregate(
 
 def _sources(reports: Any) -> Iterator[tuple[Any, str | None]]:
     """The parts to add one by one, and for a batch of a dataset its file."""
-    if hasattr(reports, "read_next_batch"):
+    if is_from("polars", "LazyFrame", reports):
+        yield reports.select("report").collect(), None
+    elif hasattr(reports, "read_next_batch"):
         for batch in reports:
             yield batch, None
     elif hasattr(reports, "to_batches") and not hasattr(reports, "num_rows"):

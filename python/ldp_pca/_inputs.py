@@ -44,12 +44,12 @@ def _records_of(records: Any, ignored: Iterable[str]) -> Any:
         return _numbers(records)
     if isinstance(records, Mapping):
         return [records]
-    if _is_from("pandas", "Series", records):
+    if is_from("pandas", "Series", records):
         # One record by the names of its index, as a row of a frame is.
         return [dict(zip(map(str, records.index), records.tolist()))]
-    if _is_from("polars", "LazyFrame", records):
+    if is_from("polars", "LazyFrame", records):
         return _checked(records.collect())
-    if _is_from("pyarrow", None, records) and hasattr(records, "to_table"):
+    if is_from("pyarrow", None, records) and hasattr(records, "to_table"):
         return _checked(records.to_table())
     if is_pandas_frame(records):
         names = [str(name) for name in records.columns]
@@ -69,7 +69,7 @@ def _records_of(records: Any, ignored: Iterable[str]) -> Any:
     raise RecordError(f"records come as {_FORMS}, not as {type(records).__name__}")
 
 
-def _is_from(library: str, name: str | None, value: Any) -> bool:
+def is_from(library: str, name: str | None, value: Any) -> bool:
     """Whether the value's type is of this library, and of this name if there is one; without importing the library."""
     kind = type(value)
     return kind.__module__.partition(".")[0] == library and name in (None, kind.__name__)
@@ -77,7 +77,7 @@ def _is_from(library: str, name: str | None, value: Any) -> bool:
 
 def is_pandas_frame(table: Any) -> bool:
     """Whether this is a data frame of pandas."""
-    return _is_from("pandas", "DataFrame", table)
+    return is_from("pandas", "DataFrame", table)
 
 
 def arrow_of_pandas(frame: Any) -> Any | None:
@@ -107,7 +107,7 @@ def _checked(table: Any) -> Any:
         if nulls() if callable(nulls) else nulls:
             raise RecordError("a row is null instead of a record: drop nulls before")
     # Columns of nulls alone, of no type, leave polars with a buffer that Arrow does not allow: as numbers they do not.
-    if _is_from("polars", "DataFrame", table):
+    if is_from("polars", "DataFrame", table):
         for name, kind in table.schema.items():
             if str(kind) == "Null":
                 table = table.with_columns(table[name].cast(float))

@@ -28,7 +28,7 @@ except ImportError as _missing:
     raise ImportError("the estimators need scikit-learn 1.6 or later: pip install 'ldp-pca[sklearn]'") from _missing
 
 from ._budget import book
-from ._inputs import is_pandas_frame, records_of
+from ._inputs import is_from, is_pandas_frame, records_of
 from ._native import Aggregate, Randomizer, Task
 from ._progress import bar
 from ._recovery import recover
@@ -69,6 +69,8 @@ _QUOTING = ("could not convert string to float", "Complex data not supported", "
 
 def _missing_as_nan(X: Any) -> Any:  # noqa: N803
     """Missing values of every kind as NaN, which scikit-learn knows; it refuses anything but rows of numbers."""
+    if is_from("polars", "LazyFrame", X):
+        return X.collect()
     try:
         if is_pandas_frame(X) and (X.dtypes == object).any():
             return type(X)(records_of(X.to_numpy(dtype=object)), index=X.index, columns=X.columns)

@@ -9,9 +9,9 @@ use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::schema::{Column, ColumnKind, Schema};
 use ldp_pca::task::Folds;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyString, PyType};
-use pyo3::{IntoPyObjectExt, intern};
+use pyo3::types::{PyBool, PyDict, PyString, PyType};
 
 use crate::error::{RecordError, SchemaError, TaskError, in_row, raised, type_name};
 use crate::records::Records;
@@ -290,30 +290,51 @@ fn schema(columns: &Bound<'_, PyAny>) -> PyResult<Schema> {
         return Schema::from_json(&text).map_err(raised);
     }
     let py = columns.py();
-    let whole = if columns.hasattr(intern!(py, "keys"))? {
-        columns.clone()
+    let whole = columns.hasattr(intern!(py, "keys"))?;
+    let listed = if whole {
+        let none = |_| SchemaError::new_err("the schema has no 'columns': give a mapping with the list of its columns");
+        columns.get_item(intern!(py, "columns")).map_err(none)?
     } else {
-        let columns = columns.try_iter().map_err(|_| unusable())?.collect::<PyResult<Vec<_>>>()?;
-        if let Ok(names) = columns.iter().map(PyAnyMethods::extract::<String>).collect::<PyResult<Vec<_>>>() {
-            let column = |name| Column::new(name, ColumnKind::Numeric { offset: 0.0, scale: 1.0 });
-            return Schema::new(names.into_iter().map(column).collect()).map_err(raised);
-        }
-        // What is neither a name nor a mapping; else a name among mappings.
-        let odd = |is_odd: &dyn Fn(&Bound<'_, PyAny>) -> bool| columns.iter().position(is_odd);
-        let is_mapping = |column: &Bound<'_, PyAny>| column.hasattr(intern!(py, "keys")).unwrap_or(false);
-        let is_name = |column: &Bound<'_, PyAny>| column.is_instance_of::<PyString>();
-        if let Some(place) = odd(&|column| !is_mapping(column) && !is_name(column)).or_else(|| odd(&is_name)) {
-            return Err(SchemaError::new_err(format!(
-                "column {} is {}: give the names of numeric columns, or the columns of a schema as mappings",
-                place + 1,
-                type_name(&columns[place])
-            )));
-        }
-        [("columns", columns)].into_bound_py_any(py)?
+        columns.clone()
     };
-    let whole = py.import(intern!(py, "builtins"))?.call_method1(intern!(py, "dict"), (whole,))?;
-    let text: String = py.import(intern!(py, "json"))?.call_method1(intern!(py, "dumps"), (whole,))?.extract()?;
-    Schema::from_json(&text).map_err(raised)
+    let list = listed.try_iter().map_err(|_| unusable())?.collect::<PyResult<Vec<_>>>()?;
+    if !whole && let Ok(names) = list.iter().map(PyAnyMethods::extract::<String>).collect::<PyResult<Vec<_>>>() {
+        let column = |name| Column::new(name, ColumnKind::Numeric { offset: 0.0, scale: 1.0 });
+        return Schema::new(names.into_iter().map(column).collect()).map_err(raised);
+    }
+    // What is neither a name nor a mapping; else a name among mappings.
+    let odd = |is_odd: &dyn Fn(&Bound<'_, PyAny>) -> bool| list.iter().position(is_odd);
+    let is_mapping = |column: &Bound<'_, PyAny>| column.hasattr(intern!(py, "keys")).unwrap_or(false);
+    let is_name = |column: &Bound<'_, PyAny>| column.is_instance_of::<PyString>();
+    if let Some(place) = odd(&|column| !is_mapping(column) && !is_name(column)).or_else(|| odd(&is_name)) {
+        return Err(SchemaError::new_err(format!(
+            "column {} is {}: give the names of numeric columns, or the columns of a schema as mappings",
+            place + 1,
+            type_name(&list[place])
+        )));
+    }
+    let made = |columns: &[Bound<'_, PyAny>], whole: Option<&Bound<'_, PyAny>>| -> PyResult<_> {
+        let dict = py.get_type::<PyDict>();
+        let schema = whole.map_or_else(|| dict.call0(), |whole| dict.call1((whole,)))?;
+        let columns = columns.iter().map(|column| dict.call1((column,))).collect::<PyResult<Vec<_>>>()?;
+        schema.set_item("columns", columns)?;
+        let text: String = py.import(intern!(py, "json"))?.call_method1(intern!(py, "dumps"), (schema,))?.extract()?;
+        Ok(Schema::from_json(&text))
+    };
+    let refused = match made(&list, whole.then_some(columns))? {
+        Ok(schema) => return Ok(schema),
+        Err(refused) => refused,
+    };
+    // A place in a text that the caller never saw says nothing: the column that is none does.
+    let (words, line) = (refused.to_string(), " at line ");
+    for (place, column) in list.iter().enumerate().filter(|_| words.contains(line)) {
+        if let Err(problem) = made(core::slice::from_ref(column), None)? {
+            let problem = problem.to_string();
+            let problem = problem.trim_start_matches("not a valid schema: ").split(line).next().unwrap_or_default();
+            return Err(SchemaError::new_err(format!("column {}: {problem}", place + 1)));
+        }
+    }
+    Err(raised(refused))
 }
 
 /// `"unit-norm"`, `"clip:R"`, or the radius R.

@@ -66,7 +66,7 @@ constant.randomize({ y: 1 });
 const fetched = new Randomizer(await Task.fetch("https://aggregator.example/tasks/3f0c"), limits);
 fetched.randomize({ anything: 1, else: "x" });
 // @ts-expect-error but no values of other types
-fetched.randomize({ anything: true });
+fetched.randomize({ anything: [] });
 new Randomizer(Task.parse("{}"), limits).randomize({} as RecordInput);
 
 // Unless the program says what it has pinned by its digest.
