@@ -328,9 +328,10 @@ fn schema(columns: &Bound<'_, PyAny>) -> PyResult<Schema> {
     // A place in a text that the caller never saw says nothing: the column that is none does.
     let (words, line) = (refused.to_string(), " at line ");
     for (place, column) in list.iter().enumerate().filter(|_| words.contains(line)) {
-        if let Err(problem) = made(core::slice::from_ref(column), None)? {
-            let problem = problem.to_string();
-            let problem = problem.trim_start_matches("not a valid schema: ").split(line).next().unwrap_or_default();
+        let problem = made(core::slice::from_ref(column), None)?.err().map(|problem| problem.to_string());
+        // Alone it may be too few features.
+        if let Some((problem, _)) = problem.as_ref().and_then(|problem| problem.split_once(line)) {
+            let problem = problem.trim_start_matches("not a valid schema: ");
             return Err(SchemaError::new_err(format!("column {}: {problem}", place + 1)));
         }
     }

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.decomposition import PCA
@@ -393,3 +394,14 @@ def test_the_variance_is_that_of_scikit_learn_where_the_noise_is_small(rows: np.
     # Four variances of 0.01, beside an edge of the noise of some 0.5.
     assert np.isnan(ours.noise_variance_) or ours.noise_variance_ < ours.noise_edge_
     assert LocalPCA(None, epsilon=8.0, radius=7.0, random_state=1).fit(rows).noise_variance_ == 0.0
+
+
+def test_a_lazy_frame_is_read(rows: np.ndarray) -> None:
+    frame = pl.DataFrame(rows[:500], schema=list("abcdef"))
+    options: dict[str, Any] = {"epsilon": 4.0, "radius": 7.0, "random_state": 1}
+    lazy, eager = (LocalPCA(2, **options).fit(form) for form in (frame.lazy(), frame))
+    assert np.array_equal(lazy.components_, eager.components_)
+    assert list(lazy.feature_names_in_) == list("abcdef")
+    reports = Randomizer(eager.task_).randomize(frame, insecure_seed=1)
+    held = pl.DataFrame({"report": list(reports)})
+    assert ldp_pca.aggregate(held.lazy(), eager.task_) == ldp_pca.aggregate(reports, eager.task_)

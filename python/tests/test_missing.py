@@ -26,6 +26,7 @@ from ldp_pca import (
     Randomizer,
     RecordError,
     SchemaError,
+    SchemaWarning,
     Task,
     TaskError,
     covariance,
@@ -488,3 +489,20 @@ def test_components_come_back_from_records_with_missing_values() -> None:
     rows[rng.random(rows.shape) < 0.2] = NAN
     fitted = LocalPCA(2, epsilon=6.0, radius=4.0, random_state=1).fit(rows)
     assert 2 - np.linalg.norm(fitted.components_ @ truth.T) ** 2 < 0.1
+
+
+def test_a_column_of_dates_is_left_out_with_a_word() -> None:
+    days = np.arange("2012-01-01", "2012-01-13", dtype="datetime64[D]")
+    for dates in (
+        pa.array(days),
+        pa.array(days.astype("datetime64[ms]")).cast(pa.timestamp("us", "UTC")),
+        pa.array(days.astype("datetime64[s]")),
+        pa.array([None, *days[1:].tolist()], pa.date32()),
+        pa.array(days).cast(pa.date64()),
+    ):
+        table = pa.table({"day": dates, "rain": np.arange(12.0)})
+        with pytest.warns(SchemaWarning, match="column 'day' holds dates and is left out"):
+            schema = infer_schema(table)
+        assert [column["type"] for column in schema["columns"]] == ["ignored", "numeric"]
+        # And so such a table has reports.
+        assert len(Randomizer(Task(schema, epsilon=1.0)).randomize(table)) == 12
