@@ -327,11 +327,16 @@ fn schema(columns: &Bound<'_, PyAny>) -> PyResult<Schema> {
     };
     // A place in a text that the caller never saw says nothing: the column that is none does.
     let (words, line) = (refused.to_string(), " at line ");
+    // Alone an ignored one would be too few features.
+    let other = PyDict::new(py);
+    other.set_item("name", "a column beside it")?;
+    other.set_item("type", "numeric")?;
+    other.set_item("offset", 0.0)?;
+    other.set_item("scale", 1.0)?;
     for (place, column) in list.iter().enumerate().filter(|_| words.contains(line)) {
-        let problem = made(core::slice::from_ref(column), None)?.err().map(|problem| problem.to_string());
-        // Alone it may be too few features.
-        if let Some((problem, _)) = problem.as_ref().and_then(|problem| problem.split_once(line)) {
-            let problem = problem.trim_start_matches("not a valid schema: ");
+        if let Err(problem) = made(&[column.clone(), other.clone().into_any()], None)? {
+            let problem = problem.to_string();
+            let problem = problem.trim_start_matches("not a valid schema: ").split(line).next().unwrap_or_default();
             return Err(SchemaError::new_err(format!("column {}: {problem}", place + 1)));
         }
     }
