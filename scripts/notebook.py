@@ -71,13 +71,8 @@ def is_like(left: str, right: str) -> bool:
     if NUMBER.sub("#", left) != NUMBER.sub("#", right):
         return False
     pairs = zip(NUMBER.findall(left), NUMBER.findall(right))
-    values = (
-        (float(one.replace(",", "")), float(other.replace(",", "")))
-        for one, other in pairs
-    )
-    return all(
-        math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE) for one, other in values
-    )
+    values = ((float(one.replace(",", "")), float(other.replace(",", ""))) for one, other in pairs)
+    return all(math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE) for one, other in values)
 
 
 def main() -> int:
@@ -90,9 +85,7 @@ def main() -> int:
     for number, (before, after) in enumerate(zip(written.cells, now.cells), 1):
         shown, shows = texts(before), texts(after)
         if len(shown) != len(shows) or not all(map(is_like, shown, shows)):
-            print(
-                f"cell {number} shows\n{shows}\nwhere the file has\n{shown}\nrun scripts/notebook.py"
-            )
+            print(f"cell {number} shows\n{shows}\nwhere the file has\n{shown}\nrun scripts/notebook.py")
             return 1
     return 0
 

@@ -20,14 +20,10 @@ def document(nodes: list[ast.stmt], owner: object, indent: str) -> None:
     """Give every class, function and property of these the docstring that it has at run time."""
     seen = set()
     for node in nodes:
-        if not isinstance(
-            node, (ast.ClassDef, ast.FunctionDef)
-        ) or node.name.startswith("_"):
+        if not isinstance(node, (ast.ClassDef, ast.FunctionDef)) or node.name.startswith("_"):
             continue
         known = getattr(owner, node.name)
-        body = [
-            part for part in node.body if not is_text(part) and not is_nothing(part)
-        ]
+        body = [part for part in node.body if not is_text(part) and not is_nothing(part)]
         # Of overloads the first has it.
         text = None if node.name in seen else inspect.getdoc(known)
         seen.add(node.name)
@@ -47,20 +43,12 @@ def document(nodes: list[ast.stmt], owner: object, indent: str) -> None:
 
 def is_text(node: ast.stmt) -> bool:
     """Whether this is a docstring."""
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def is_nothing(node: ast.stmt) -> bool:
     """Whether this is the body of a stub without a docstring."""
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and node.value.value is ...
-    )
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value is ...
 
 
 def ruff(text: str, *arguments: str) -> str:
@@ -75,9 +63,7 @@ def ruff(text: str, *arguments: str) -> str:
         str(STUB),
         "-",
     ]
-    return subprocess.run(
-        command, input=text, capture_output=True, text=True, check=True
-    ).stdout
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
 
 
 def main() -> int:
@@ -89,9 +75,7 @@ def main() -> int:
     if "--check" not in sys.argv:
         STUB.write_text(after, encoding="utf-8")
     elif after != before:
-        print(
-            f"{STUB.name} has other docstrings than the compiled part: run scripts/stub-docs.py"
-        )
+        print(f"{STUB.name} has other docstrings than the compiled part: run scripts/stub-docs.py")
         return 1
     return 0
 

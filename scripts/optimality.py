@@ -1,0 +1,80 @@
+"""How far double-cap is from the least second moment of any report: the table of docs/privacy/optimality.md.
+
+usage: .tools/python/bin/python scripts/optimality.py   (with the wheel installed; scipy comes with scikit-learn)
+
+Records are uniform on the unit sphere of R^d. A report has an unbiased estimate Y of u u^T - I/d. All figures are
+E|Y|^2 in units of d (d + 1) / 2 - 1, the number of coordinates of Y.
+"""
+
+from __future__ import annotations
+
+import json
+from math import exp, sinh, sqrt
+
+import numpy as np
+from scipy.stats import beta, binom, norm
+
+from ldp_pca import Task
+
+EPSILONS = [0.25, 0.5, 1.0, 2.0, 4.0]
+DIMENSIONS = [10, 40, 116, 400]
+
+
+def coordinates(d: int) -> float:
+    """The number of coordinates of a symmetric matrix without trace."""
+    return d * (d + 1) / 2 - 1
+
+
+def bound(d: int, epsilon: float, rank: int) -> float:
+    """The bound c^2 / gamma(D)^2 for the centred projection D of this rank, over the best threshold."""
+    a = exp(epsilon) - 1
+    t = np.concatenate(
+        [np.linspace(0, 1, 20001)[1:-1], beta.isf(np.logspace(-9, -1e-3, 4000), rank / 2, (d - rank) / 2)]
+    )
+    share = beta.sf(t, rank / 2, (d - rank) / 2)
+    # E[|Pv|^2 - r/d; |Pv|^2 >= t], by the moments of the Beta law.
+    mean = rank / d * (beta.sf(t, rank / 2 + 1, (d - rank) / 2) - share)
+    gamma = np.max(a * mean / (1 + a * share)) / sqrt(rank * (1 - rank / d))
+    return (1 - 1 / d) ** 2 / gamma**2 / coordinates(d)
+
+
+def best(d: int, epsilon: float) -> tuple[float, int]:
+    """The least of these over ranks, and the rank."""
+    # They grow with the dimension, and slowly: 37 is the largest in the table.
+    return min((bound(d, epsilon, rank), rank) for rank in range(1, min(d, 60)))
+
+
+def proved(d: int, epsilon: float) -> float:
+    """The smaller bound that needs no search for the best D."""
+    return (1 - 1 / d) / sinh(epsilon / 2) ** 2
+
+
+def double_cap(d: int, epsilon: float, candidates: int, cap: int) -> float:
+    """The second moment of a report of double-cap with normal candidates z, whose scores are s = z.u."""
+    x, step = np.linspace(0, 12, 12_001, retstep=True)
+    density = 2 * norm.pdf(x) * step
+    density[[0, -1]] /= 2
+    # Whether a candidate of this score is among the cap's: at most cap - 1 of the others have a larger one.
+    within = binom.cdf(cap - 1, candidates - 1, 2 * norm.sf(x))
+    e = exp(epsilon)
+    weight = (within * e + (1 - within)) * candidates / (cap * e + candidates - cap)
+    second, fourth = (float(np.sum(x**power * density * weight)) for power in (2, 4))
+    length = fourth + 2 * second * (d - 1) + (d * d - 1)
+    return (1 - 1 / d) * length / (second - 1) ** 2 / coordinates(d)
+
+
+def main() -> None:
+    """Print the rows."""
+    for epsilon in EPSILONS:
+        for d in DIMENSIONS:
+            mechanism = json.loads(Task(d, epsilon=epsilon).to_json())["mechanism"]
+            candidates, cap = mechanism["candidates"], mechanism["cap"]
+            ours, (least, rank) = double_cap(d, epsilon, candidates, cap), best(d, epsilon)
+            row = (
+                f"| {epsilon:g} | {d} | {candidates}, {cap} | {ours:.4g} | {least:.4g} | {rank} | {least / ours:.0%} |"
+            )
+            print(f"{row} {proved(d, epsilon):.4g} |")
+
+
+if __name__ == "__main__":
+    main()
