@@ -22,6 +22,7 @@ NOTEBOOK = Path(__file__).parents[1] / "docs/notebook.ipynb"
 PLACE = re.compile(r"^\S*ipykernel_\d+\S*:\d+: ", re.MULTILINE)
 NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 CLOSE = 1e-2
+FONTS = "Matplotlib is building the font cache"
 
 
 def executed(notebook: Any) -> Any:
@@ -36,7 +37,11 @@ def executed(notebook: Any) -> Any:
         client.execute()
     for cell in notebook.cells:
         cell.metadata = {}
-        for output in cell.get("outputs", []):
+        # What matplotlib says on a slow machine, the first time.
+        outputs = [output for output in cell.get("outputs", []) if FONTS not in output.get("text", "")]
+        if cell.cell_type == "code":
+            cell.outputs = outputs
+        for output in outputs:
             if output.output_type == "stream":
                 output.text = PLACE.sub("", output.text)
             if "image/png" in output.get("data", {}):
