@@ -27,7 +27,7 @@ use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 
 use super::centred::Along;
-use super::{NoiseLaw, Perturbation, chi_squared};
+use super::{AboutMean, NoiseLaw, Perturbation, chi_squared};
 
 impl NoiseLaw {
     /// The p-value of the largest of these observed eigenvalues (descending) where all belong to directions of one
@@ -47,7 +47,7 @@ impl NoiseLaw {
         if dimension < 2 || distance.is_nan() {
             return 1.0;
         }
-        let own = Along { eigenvalue: known, excess: self.excess_of_mean() };
+        let own = Along { eigenvalue: known, excess: self.most_excess(dimension) };
         let relative = |with: Along| (self.variance_between(own, with) / variance).sqrt();
         let (diagonal, coupling) = (relative(own), relative(known.into()));
         let of_mean = of_mean / variance.sqrt();
@@ -74,9 +74,16 @@ impl NoiseLaw {
         (1 + exceeding) as f64 / (1 + draws) as f64
     }
 
-    /// The excess of the noise along the mean, 0 without centring.
-    fn excess_of_mean(&self) -> f64 {
-        self.about.map_or(0.0, |about| about.excess)
+    /// The most that the excess of the noise along the mean may be, 0 without centring: that of a mean whose square is
+    /// two deviations of its estimate above it. Where the estimated mean is too short, what it leaves of the second
+    /// moments looks like a component along it, and its own excess is too small for just that.
+    fn most_excess(&self, dimension: usize) -> f64 {
+        self.about.map_or(0.0, |AboutMean { centring, excess }| {
+            let weight = centring.weight();
+            let (square, noise) = (excess * weight / (1.0 - weight), self.variance_of_mean() / self.scale);
+            let variance = 4.0 * square * noise + 2.0 * dimension as f64 * noise * noise;
+            centring.excess((square + 2.0 * variance.sqrt()).min(1.0))
+        })
     }
 }
 
