@@ -77,9 +77,7 @@ impl Encode {
                 plural(result.dimension as u64, "feature"),
                 result.seconds
             );
-            if let Some(first) = &counts.first_skipped {
-                text += &format!("left out {} invalid rows, the first at {first}\n", grouped(counts.skipped));
-            }
+            text += &counts.left_out();
             if counts.missing > 0 {
                 text += &format!("{} missing values, which are 0\n", grouped(counts.missing));
             }

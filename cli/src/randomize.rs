@@ -234,9 +234,7 @@ impl Randomize {
                     |guarantee| format!("each gives {guarantee}")
                 )
             );
-            if let Some(first) = &counts.first_skipped {
-                text += &format!("left out {} invalid rows, the first at {first}\n", grouped(counts.skipped));
-            }
+            text += &counts.left_out();
             if counts.missing > 0 {
                 text += &format!(
                     "{} missing values, which contribute nothing (no report contains this count)\n",

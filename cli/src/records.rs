@@ -24,7 +24,7 @@ use super::columnar::{self, Cells, ColumnarRows};
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, Input, NpyRows, unpacked};
 use super::kind::{self, Needed};
-use super::output::reading;
+use super::output::{grouped, reading};
 
 const HEADERS: [Choice<Header>; 3] = [
     ("auto", "Look at the first line (`randomize`: it does)", Header::Auto),
@@ -251,6 +251,15 @@ pub(super) struct Counts {
     /// Missing values of the records passed on.
     #[serde(rename = "missing_values")]
     pub(super) missing: u64,
+}
+
+impl Counts {
+    /// The line of text about the rows that were left out, if there are any.
+    pub(super) fn left_out(&self) -> String {
+        self.first_skipped.as_ref().map_or_else(String::new, |first| {
+            format!("left out {} invalid rows, the first at {first}\n", grouped(self.skipped))
+        })
+    }
 }
 
 /// Reads the records of a file as `task` says. A row that is not a valid record is an error with its line, or counted

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Callable
 
 from ._inputs import is_from
 from ._native import Aggregate, Collection, Task
-from ._progress import Progress, bar
+from ._progress import Bar, Progress, bar
 from .errors import AggregateError, LdpPcaError, SkippedReportsWarning, placed, warn
 
 __all__ = ["aggregate"]
@@ -60,12 +61,10 @@ def aggregate(
         that are not in files are numbered over all batches of a reader, a dataset or an iterable. Also for a state
         whose reports are recognized, or reports of a state: they would count twice.
     """
-    adding = _Adding(Collection(task, threads=threads, skip_invalid=skip_invalid), progress)
-    try:
+    with closing(bar(progress, "aggregating", "report")) as shown:
+        adding = _Adding(Collection(task, threads=threads, skip_invalid=skip_invalid), shown)
         for source, file in _sources(reports):
             adding.add(source, file)
-    finally:
-        adding.close()
     if adding.first_skipped is not None:
         message = f"left out {adding.collection.skipped} invalid reports, the first in {adding.first_skipped}"
         warn(message, SkippedReportsWarning)
@@ -114,9 +113,9 @@ def _is_columnar(reports: Any) -> bool:
 class _Adding:
     """A collection, and the places that its rows have among all that the caller gives."""
 
-    def __init__(self, collection: Collection, progress: Progress) -> None:
+    def __init__(self, collection: Collection, shown: Bar) -> None:
         self.collection = collection
-        self._bar = bar(progress, "aggregating", "report")
+        self._bar = shown
         self.first_skipped: str | None = None
         #: So far, of what is not in files.
         self.rows = 0
@@ -163,13 +162,8 @@ class _Adding:
             row, problem = collection.first_skipped.removeprefix("row ").split(": ", 1)
             self.first_skipped = f"{place(before + int(row))}: {problem}"
         rows = added + collection.duplicates + collection.skipped - left_out
-        if self._bar is not None:
-            self._bar.update(rows)
+        self._bar.update(rows)
         return rows
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
 
 
 def _plain(path: Path, task: Task) -> Iterator[bytes]:

@@ -114,12 +114,18 @@ def _checked(table: Any) -> Any:
     return table
 
 
-def word(value: Any) -> str | None:
-    """The text of a boolean or a whole number, which may be a category; None for anything else."""
+def _unwrapped(value: Any) -> Any:
+    """The value of an Arrow scalar, or of an array without dimensions; None for a masked one."""
     if hasattr(value, "as_py"):
         value = value.as_py()
-    if isinstance(value, np.ndarray) and value.ndim == 0 and not np.ma.is_masked(value):
-        value = value.item()
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = None if np.ma.is_masked(value) else value.item()
+    return value
+
+
+def word(value: Any) -> str | None:
+    """The text of a boolean or a whole number, which may be a category; None for anything else."""
+    value = _unwrapped(value)
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     if isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
@@ -133,10 +139,7 @@ def plain(value: Any) -> float | str | None:
 
     A number beyond all floats is infinite, and so it is missing.
     """
-    if hasattr(value, "as_py"):
-        value = value.as_py()
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = None if np.ma.is_masked(value) else value.item()
+    value = _unwrapped(value)
     if isinstance(value, str):
         return value
     if value is None or type(value).__name__ in ("NAType", "NaTType"):

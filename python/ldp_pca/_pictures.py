@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ._planning import Plan
-    from ._recovery import Prediction, Recovery
+    from ._recovery import Recovery
 
 __all__ = ["of_plan", "of_recovery"]
 
@@ -92,7 +92,7 @@ def _scores(axes: Axes, found: Recovery, points: npt.NDArray[np.float64]) -> Non
     axes.set(xlabel="score of component 1", ylabel="score of component 2")
 
 
-def of_plan(plan: Plan, predict: Callable[[int], Prediction]) -> Figure:
+def of_plan(plan: Plan, error: Callable[[int], float]) -> Figure:
     """Draw the predicted error against the number of reports, with the answers of the plan."""
     known = [records for records in (plan.records, plan.records_for_target, *plan.threshold_records) if records]
     if not known:
@@ -100,8 +100,7 @@ def of_plan(plan: Plan, predict: Callable[[int], Prediction]) -> Figure:
     figure = _picture()(figsize=(6, 3.8), layout="constrained")
     axes = figure.subplots()
     counts = np.unique(np.geomspace(max(min(known) / 5, 2), 5 * max(known), 60).astype(np.int64))
-    errors = [predict(int(count)).sin_theta_squared for count in counts]
-    axes.plot(counts, errors, label=f"predicted, epsilon {plan.epsilon:g}")
+    axes.plot(counts, [error(int(count)) for count in counts], label=f"predicted, epsilon {plan.epsilon:g}")
     axes.axhline(plan.uninformed, label="a random subspace", **_EDGE)
     if plan.target is not None and plan.records_for_target is not None:
         words = f"error {plan.target:g} at {plan.records_for_target:,} reports"

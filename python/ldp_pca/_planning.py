@@ -97,8 +97,8 @@ class Plan:
     epsilon_for_target: float | None
     shuffled: ShuffledPlan | None
     bounds: list[dict[str, Any]]
-    # The same question for another number of reports.
-    _asked: Callable[[int], Prediction] = field(repr=False)
+    # The native part's answers for the same collection.
+    _asked: Callable[..., dict[str, Any]] = field(repr=False)
 
     def plot(self) -> Figure:
         """Draw the predicted error against the number of reports, with the answers.
@@ -116,7 +116,12 @@ class Plan:
         """
         from ._pictures import of_plan
 
-        return of_plan(self, self._asked)
+        return of_plan(self, self._error)
+
+    def _error(self, records: int) -> float:
+        """Predict the error of another number of reports."""
+        found = self._asked(records=records, target=None, shuffled=None, sparsity=None)["predicted"]
+        return float(found["sin_theta_squared"])
 
     @property
     def reasons(self) -> list[str]:
@@ -221,43 +226,26 @@ def plan(
         stated += ["mechanism"] if mechanism != "double-cap" else []
         if stated:
             raise PlanError(f"{' and '.join(stated)} beside an aggregate: its task says what they are")
-    found = _plan(
-        rank,
-        aggregate,
-        dimension,
-        None if spectrum is None else [float(value) for value in spectrum],
-        bulk,
-        mechanism,
-        epsilon,
-        delta,
-        candidates,
-        cap,
-        records,
-        target,
-        shuffled,
-        sparsity,
-        centring,
-        mean_share,
-    )
-    found["predicted"] = prediction_of(found["predicted"])
-    if found["shuffled"] is not None:
-        found["shuffled"]["predicted"] = prediction_of(found["shuffled"]["predicted"])
-        found["shuffled"] = ShuffledPlan(**found["shuffled"])
     asked = partial(
-        predict,
-        aggregate=aggregate,
+        _plan,
         rank=rank,
+        aggregate=aggregate,
         dimension=dimension,
-        spectrum=spectrum,
+        spectrum=None if spectrum is None else [float(value) for value in spectrum],
         bulk=bulk,
-        epsilon=epsilon,
         mechanism=mechanism,
+        epsilon=epsilon,
         delta=delta,
         candidates=candidates,
         cap=cap,
         centring=centring,
         mean_share=mean_share,
     )
+    found = asked(records=records, target=target, shuffled=shuffled, sparsity=sparsity)
+    found["predicted"] = prediction_of(found["predicted"])
+    if found["shuffled"] is not None:
+        found["shuffled"]["predicted"] = prediction_of(found["shuffled"]["predicted"])
+        found["shuffled"] = ShuffledPlan(**found["shuffled"])
     return Plan(**found, _asked=asked)
 
 

@@ -17,14 +17,24 @@ class Bar(Protocol):
         """End."""
 
 
+class _Silent:
+    """A bar that shows nothing."""
+
+    def update(self, n: int, /) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
 #: Whether to show the progress, with tqdm, or what makes a bar: it is called with ``total``, ``unit`` and ``desc``.
 Progress = Union[bool, Callable[..., Bar]]
 
 
-def bar(progress: Progress, part: str, unit: str, total: int | None = None) -> Bar | None:
-    """Make the bar of one part of the work, if there is to be one."""
+def bar(progress: Progress, part: str, unit: str, total: int | None = None) -> Bar:
+    """Make the bar of one part of the work."""
     if progress is False:
-        return None
+        return _Silent()
     if progress is not True:
         return progress(total=total, unit=unit, desc=part)
     try:
@@ -40,7 +50,7 @@ class Parts:
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._bar: Bar | None = None
+        self._bar: Bar = _Silent()
         self._shown: tuple[str, int | None] | None = None
         self._done = 0
 
@@ -51,12 +61,10 @@ class Parts:
             self.close()
             self._bar = bar(self._progress, part, "step", total)
             self._shown, self._done = (part, total), 0
-        if self._bar is not None:
-            self._bar.update(done - self._done)
+        self._bar.update(done - self._done)
         self._done = done
 
     def close(self) -> None:
         """End the last bar."""
-        if self._bar is not None:
-            self._bar.close()
-        self._bar = None
+        self._bar.close()
+        self._bar = _Silent()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -467,8 +468,7 @@ def recover(
         raise RecoveryError(f"{' and '.join(unused)} of plain components: ask for sparse=True, or leave it out")
     if isinstance(rank, str) and rank != "auto":
         raise RecoveryError(f"{rank!r} is not a rank: use a number of components, or 'auto'")
-    parts = Parts(progress)
-    try:
+    with closing(Parts(progress)) as parts:
         found = _recover(
             aggregate,
             None if isinstance(rank, str) else rank,
@@ -484,8 +484,6 @@ def recover(
             select,
             None if progress is False else parts,
         )
-    finally:
-        parts.close()
     for name in ("held_out", "rank_test"):
         if found[name] is not None:
             found[name] = json.loads(found[name])

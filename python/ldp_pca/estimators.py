@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from contextlib import closing
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -467,17 +468,14 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         randomizer, before = Randomizer(task), aggregate.records
         size = max(min(_BATCH_BYTES // task.report_bytes, _BATCH), 1)
         norms = []
-        shown = bar(bool(self.verbose), "randomizing", "record", X.shape[0])
-        for first in range(0, X.shape[0], size):
-            part = X[first : first + size]
-            if self.radius is not None:
-                norms.append(np.linalg.norm(np.where(np.isfinite(part), part, 0.0), axis=1))
-            reports = randomizer.randomize(part, threads=threads, insecure_seed=seed, first=before + first)
-            aggregate.update(reports, threads=threads)
-            if shown is not None:
+        with closing(bar(bool(self.verbose), "randomizing", "record", X.shape[0])) as shown:
+            for first in range(0, X.shape[0], size):
+                part = X[first : first + size]
+                if self.radius is not None:
+                    norms.append(np.linalg.norm(np.where(np.isfinite(part), part, 0.0), axis=1))
+                reports = randomizer.randomize(part, threads=threads, insecure_seed=seed, first=before + first)
+                aggregate.update(reports, threads=threads)
                 shown.update(len(part))
-        if shown is not None:
-            shown.close()
         if self.radius is not None:
             self._warn_of_long_rows(np.concatenate(norms), self.radius)
         return aggregate
@@ -558,7 +556,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         others, rest = found.dimension - found.rank, found.total_variance - float(np.sum(self.explained_variance_))
         self.noise_variance_ = 0.0 if others == 0 else rest / others if rest >= 0 else float("nan")
         self.mean_ = np.zeros(found.dimension) if found.mean is None else found.mean.values
-        self.noise_edge_ = found.noise_edge if found.sparse is None else found.sparse.noise_edge
+        self.noise_edge_ = found.edge
         self.n_components_ = found.rank
         self.n_samples_ = found.records
         return self

@@ -129,7 +129,8 @@ impl Randomizer {
                 let (started, count) = (Instant::now(), together.min(rows - done));
                 work.run(done, &mut bytes[done * width..][..count * width], threads).map_err(Failure::Row)?;
                 done += count;
-                together = if started.elapsed() < STRETCH_TIME { 2 * together } else { (together / 2).max(1) };
+                together =
+                    if started.elapsed() < STRETCH_TIME { 2 * together } else { (together / 2).max(threads.get()) };
                 if let Some(bar) = &bar {
                     Python::attach(|py| bar.call_method1(py, intern!(py, "update"), (count,)))
                         .map_err(Failure::Python)?;
@@ -224,11 +225,11 @@ impl Work<'_> {
 
 /// What shows the progress, if anything does.
 fn bar(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, rows: usize) -> PyResult<Option<Py<PyAny>>> {
-    let Some(progress) = progress else { return Ok(None) };
-    let made = py
-        .import(intern!(py, "ldp_pca._progress"))?
-        .call_method1(intern!(py, "bar"), (progress, "randomizing", "record", rows))?;
-    Ok((!made.is_none()).then(|| made.unbind()))
+    let make = |progress| {
+        let module = py.import(intern!(py, "ldp_pca._progress"))?;
+        module.call_method1(intern!(py, "bar"), (progress, "randomizing", "record", rows)).map(Bound::unbind)
+    };
+    progress.map(make).transpose()
 }
 
 /// Different ids from their digits.

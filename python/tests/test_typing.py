@@ -15,13 +15,13 @@ ROOT = Path(__file__).parents[2]
 PYRIGHT = ROOT / "node_modules" / "pyright" / "index.js"
 
 
-def run(*arguments: str) -> None:
-    done = subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, check=False)
+def run(*command: object) -> None:
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_package_is_strictly_typed() -> None:
-    run("mypy", "--strict", "--ignore-missing-imports", "-p", "ldp_pca")
+    run(sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "-p", "ldp_pca")
 
 
 def test_pyright_finds_nothing_to_object_to(tmp_path: Path) -> None:
@@ -29,19 +29,15 @@ def test_pyright_finds_nothing_to_object_to(tmp_path: Path) -> None:
         # Spark has its own environment, where nothing but its tests runs.
         json.dumps({"include": [str(Path(ldp_pca.__file__).parent)], "reportMissingImports": False})
     )
-    command = ["node", PYRIGHT, "--project", tmp_path, "--pythonpath", sys.executable]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run("node", PYRIGHT, "--project", tmp_path, "--pythonpath", sys.executable)
 
 
 def test_editors_find_the_docstrings_of_the_compiled_part() -> None:
-    run_file = [sys.executable, str(ROOT / "scripts" / "stub-docs.py"), "--check"]
-    done = subprocess.run(run_file, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run(sys.executable, ROOT / "scripts" / "stub-docs.py", "--check")
 
 
 def test_the_stubs_say_what_the_compiled_part_has() -> None:
-    run("mypy.stubtest", "ldp_pca._native")
+    run(sys.executable, "-m", "mypy.stubtest", "ldp_pca._native")
 
 
 def test_everything_that_is_offered_is_there_and_documented() -> None:
