@@ -15,6 +15,7 @@ use super::events::{Events, Pulse};
 use super::issuing::Issuer;
 use super::limits::Limits;
 use super::metrics::Metrics;
+use super::oblivious::GatewayKeys;
 use super::problem::Problem;
 use super::readiness::Readiness;
 use super::recovery::{Recoveries, RecoveryCache};
@@ -31,6 +32,7 @@ pub(super) struct App {
     pub(super) store: Arc<dyn ReportStore>,
     pub(super) events: Events,
     pub(super) issuer: Issuer,
+    pub(super) gateway: GatewayKeys,
     pub(super) limits: Limits,
     pub(super) metrics: Metrics,
     pub(super) readiness: Readiness,
@@ -91,7 +93,7 @@ impl App {
         store: Arc<dyn ReportStore>,
         store_metrics: StoreMetrics,
         tokens: Tokens,
-        issuer: Issuer,
+        (issuer, gateway): (Issuer, GatewayKeys),
         sessions: Sessions,
         audit: AuditLog,
         config: &Arc<ServerConfig>,
@@ -102,6 +104,7 @@ impl App {
             store,
             events: Events::new(config.max_event_streams, config.client_event_streams()),
             issuer,
+            gateway,
             limits: Limits::new(config),
             metrics,
             readiness: Readiness::default(),

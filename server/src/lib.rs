@@ -26,6 +26,7 @@ mod locks;
 mod metrics;
 mod net;
 mod object;
+mod oblivious;
 mod origins;
 mod problem;
 mod process;
@@ -52,6 +53,7 @@ use self::app::App;
 use self::database::open_store;
 use self::issuing::Issuer;
 use self::net::Tls;
+use self::oblivious::GatewayKeys;
 use self::routes::Routes;
 use self::sessions::Sessions;
 use self::store::{StoreMetrics, TaskReports};
@@ -66,6 +68,8 @@ pub use config::{
 };
 pub use error::ServerError;
 pub use net::{TlsError, keep_files_private, raise_file_limit};
+#[doc(hidden)]
+pub use oblivious::{SealError, SealingKey, padded_length, sealed_length};
 #[doc(hidden)]
 pub use sessions::read_session;
 #[cfg(feature = "postgres")]
@@ -127,9 +131,11 @@ impl Server {
         }
         let key = config.issuing_key_file.clone().unwrap_or_else(|| config.data.join("issuing.key"));
         let issuer = Issuer::load(&key)?;
+        let keys = config.gateway_keys_file.clone().unwrap_or_else(|| config.data.join("gateway.keys"));
+        let gateway = GatewayKeys::load(&keys)?;
         let listener = listen(config.listen, config.next_free_port).await?;
         let address = listener.local_addr()?;
-        let app = Arc::new(App::new(store, metrics, tokens, issuer, sessions, audit, &Arc::new(config)));
+        let app = Arc::new(App::new(store, metrics, tokens, (issuer, gateway), sessions, audit, &Arc::new(config)));
         Ok(Self { listener, address, app, made_tokens, tls })
     }
 

@@ -49,6 +49,8 @@ kinds! {
         BadPenalty = "bad-penalty", BAD_REQUEST, "Bad penalty";
         BodyCutOff = "body-cut-off", BAD_REQUEST, "Body cut off";
         BodyLength = "body-length", BAD_REQUEST, "Not a whole number of reports";
+        OhttpKey = "ohttp-key", BAD_REQUEST, "Oblivious HTTP key configuration not acceptable";
+        SealedRequest = "sealed-request", BAD_REQUEST, "Not a sealed request";
         TokenMissing = "token-missing", UNAUTHORIZED, "A token is needed";
         TokenUnknown = "token-unknown", UNAUTHORIZED, "Unknown token";
         TokenRole = "token-role", FORBIDDEN, "Not with this token";
@@ -117,7 +119,11 @@ impl From<&ReportError> for Rejected {
 
 /// The `type` of a name.
 pub(super) fn urn(name: &str) -> String {
-    format!("urn:ldp-pca:problem:{name}")
+    match name {
+        // Registered for all gateways (RFC 9458).
+        "ohttp-key" => "https://iana.org/assignments/http-problem-types#ohttp-key".into(),
+        _ => format!("urn:ldp-pca:problem:{name}"),
+    }
 }
 
 /// The problem of a request; `detail` names the value and the remedy.

@@ -130,6 +130,13 @@ pub struct ServerConfig {
     /// The file of the key that issues report ids; created if missing. Several aggregators of one task share it.
     /// Default `issuing.key` in `data`.
     pub issuing_key_file: Option<PathBuf>,
+    /// The file of the gateway's keys, one a line (`/.well-known/ohttp-gateway`): the first is advertised, and all open
+    /// what relays send. Created with one key if missing. Default `gateway.keys` in `data`.
+    pub gateway_keys_file: Option<PathBuf>,
+    /// The addresses of relays, which send the reports of many people: the rates of one client do not apply to them.
+    /// Default none.
+    #[serde(deserialize_with = "ranges")]
+    pub relays: Vec<AddressRange>,
     /// The process's log on standard error. [`Server`](crate::Server) only emits it; the program that starts it
     /// subscribes.
     pub log: LogConfig,
@@ -272,6 +279,8 @@ impl ServerConfig {
             tls: None,
             tokens: TokenConfig::default(),
             issuing_key_file: None,
+            gateway_keys_file: None,
+            relays: Vec::new(),
             log: LogConfig::default(),
         }
     }

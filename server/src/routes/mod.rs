@@ -8,6 +8,7 @@ mod audited;
 mod blocking;
 mod erasures;
 mod events;
+mod gateway;
 mod health;
 mod metrics;
 mod observe;
@@ -37,6 +38,7 @@ use tower_service::Service;
 use self::observe::{Admission, Route, observe, refuse};
 use crate::app::App;
 use crate::net::{Answers, Client, RequestBody, TwoLengths};
+use crate::oblivious::GATEWAY;
 use crate::problem::{Kind, Problem};
 
 /// The path of reports.
@@ -119,6 +121,7 @@ fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         .route(REPORTS, post(reports::take))
         .route("/tasks/{id}/recovery", get(recovery::show))
         .route("/tasks/{id}/events", get(events::listen))
+        .route(GATEWAY, get(gateway::keys).post(gateway::take))
         .route("/sessions", get(sessions::list).post(sessions::create))
         .route("/sessions/{id}", get(sessions::show).delete(sessions::delete))
         .route("/sessions/{id}/state", get(sessions::state))

@@ -16,7 +16,7 @@ mod tests {
 
     use serde_json::Value;
 
-    use super::super::REPORTS;
+    use super::super::{GATEWAY, REPORTS};
     use super::*;
     use crate::problem::{Kind, Rejected, urn};
 
@@ -67,7 +67,8 @@ mod tests {
         for argument in include_str!("mod.rs").split(".route(").skip(1) {
             routes.insert(match argument.strip_prefix('"').and_then(|rest| rest.split('"').next()) {
                 Some(path) => path,
-                // The one that another file names too.
+                // Those that other files name too.
+                None if argument.starts_with("GATEWAY") => GATEWAY,
                 None => REPORTS,
             });
         }

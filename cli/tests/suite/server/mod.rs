@@ -6,6 +6,7 @@ mod crash;
 mod distributed;
 mod erasing;
 mod events;
+mod gateway;
 mod harness;
 mod issued;
 mod limits;

@@ -1,0 +1,55 @@
+//! The binary HTTP (RFC 9292) inside a sealed request and its answer.
+
+use std::io::Cursor;
+
+use bhttp::{Message, Mode, StatusCode};
+
+/// Reports for a task.
+#[derive(Debug)]
+pub(in super::super) struct Inner {
+    /// As in the path: the routes check it.
+    pub(in super::super) task: String,
+    /// The media type, if it has one.
+    pub(in super::super) content_type: Option<Vec<u8>>,
+    pub(in super::super) content: Vec<u8>,
+}
+
+/// Why a request is refused: the status and the problem.
+pub(in super::super) type Refusal = (u16, &'static str);
+
+impl Inner {
+    /// The reports in a request. Nothing else goes through a gateway: neither tokens nor other routes.
+    pub(in super::super) fn read(bytes: &[u8]) -> Result<Self, Refusal> {
+        let no_request = (400, "it is not a request of binary HTTP (message/bhttp)");
+        let message = Message::read_bhttp(&mut Cursor::new(bytes)).map_err(|_| no_request)?;
+        let control = message.control();
+        let (Some(method), Some(path)) = (control.method(), control.path()) else { return Err(no_request) };
+        if method != b"POST" {
+            return Err((405, "only reports come through a gateway: POST /tasks/{id}/reports"));
+        }
+        let task =
+            std::str::from_utf8(path).ok().and_then(|path| path.strip_prefix("/tasks/")?.strip_suffix("/reports"));
+        let Some(task) = task.filter(|task| task.bytes().all(|byte| byte.is_ascii_alphanumeric())) else {
+            return Err((404, "only reports come through a gateway: POST /tasks/{id}/reports"));
+        };
+        let task = task.to_owned();
+        let content_type = message.header().get(b"content-type").map(<[u8]>::to_vec);
+        Ok(Self { task, content_type, content: message.content().to_vec() })
+    }
+}
+
+/// An answer as binary HTTP.
+pub(in super::super) fn answer(
+    status: u16,
+    fields: &[(&str, Vec<u8>)],
+    content: &[u8],
+) -> Result<Vec<u8>, bhttp::Error> {
+    let mut message = Message::response(StatusCode::try_from(status)?);
+    for (name, value) in fields {
+        message.put_header(*name, value.clone());
+    }
+    message.write_content(content);
+    let mut bytes = Vec::new();
+    message.write_bhttp(Mode::KnownLength, &mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,97 @@
+//! The gateway of Oblivious HTTP (RFC 9458): its keys, and reports that a relay carries.
+//!
+//! A report in a sealed request is handled as one of `POST /tasks/{id}/reports`. The address that it comes from is the
+//! relay's.
+
+use std::sync::Arc;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{Extension, Path as UrlPath, State};
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+use super::reports;
+use crate::app::App;
+use crate::net::Client;
+use crate::oblivious::{Inner, KEYS, OpenError, REQUEST, RESPONSE, answer};
+use crate::problem::{Kind, Problem, excerpt};
+
+/// More than any answer about reports.
+const LONGEST_ANSWER: usize = 1 << 20;
+
+/// `GET /.well-known/ohttp-gateway`: the key configuration.
+pub(super) async fn keys(State(app): State<Arc<App>>) -> Response {
+    ([(CONTENT_TYPE, KEYS)], app.gateway.advertised().to_vec()).into_response()
+}
+
+/// `POST /.well-known/ohttp-gateway`: a sealed request, and its answer, sealed.
+pub(super) async fn take(
+    State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    if let Err(problem) = check_media_type(&headers) {
+        return Err(app.limits.refuse(&headers, body, problem));
+    }
+    let upload = app.limits.read(client, &headers, body).await?;
+    let (request, sealer) = app.gateway.open(&upload.bytes).map_err(not_opened)?;
+    drop(upload);
+    let inner = match Inner::read(&request) {
+        Ok(Inner { task, content_type, content }) => {
+            let mut headers = HeaderMap::new();
+            if let Some(value) = content_type.and_then(|value| HeaderValue::from_bytes(&value).ok()) {
+                headers.insert(CONTENT_TYPE, value);
+            }
+            let (id, body) = (Ok(UrlPath(task)), Body::from(content));
+            reports::take(State(Arc::clone(&app)), Extension(client), id, headers, body).await.into_response()
+        }
+        Err((405, problem)) => Kind::MethodNotAllowed.because(problem).into_response(),
+        Err((404, problem)) => Kind::UnknownPath.because(problem).into_response(),
+        Err((_, problem)) => Kind::SealedRequest.because(problem).into_response(),
+    };
+    let (parts, body) = inner.into_parts();
+    let body = to_bytes(body, LONGEST_ANSWER).await.map_err(|error| Problem::internal(error.to_string()))?;
+    let names = [CONTENT_TYPE, RETRY_AFTER];
+    let named = names.iter().filter_map(|name| Some((name.as_str(), parts.headers.get(name)?.as_bytes().to_vec())));
+    let opened = answer(parts.status.as_u16(), &named.collect::<Vec<_>>(), &body);
+    let sealed = opened.map_err(|error| error.to_string()).and_then(|opened| {
+        let sealed = sealer.encapsulate(&opened);
+        sealed.map_err(|error| error.to_string())
+    });
+    let mut response = ([(CONTENT_TYPE, RESPONSE)], sealed.map_err(Problem::internal)?).into_response();
+    // A relay cannot see that the same request may succeed later: the header tells it.
+    if is_passing(parts.status) {
+        let wait = parts.headers.get(RETRY_AFTER).cloned().unwrap_or(HeaderValue::from_static("5"));
+        response.headers_mut().insert(RETRY_AFTER, wait);
+    }
+    // For metrics and the log.
+    if let Some(kind) = parts.extensions.get::<Kind>() {
+        response.extensions_mut().insert(*kind);
+    }
+    Ok(response)
+}
+
+/// Whether the same request may have another answer later.
+fn is_passing(status: StatusCode) -> bool {
+    matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS) || status.is_server_error()
+}
+
+fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let found = headers.get(CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"));
+    if found.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(REQUEST) {
+        return Ok(());
+    }
+    let found = excerpt(found);
+    Err(Kind::MediaType.because(format!("the Content-Type is '{found}': send sealed requests as {REQUEST}")))
+}
+
+fn not_opened(error: OpenError) -> Problem {
+    match error {
+        OpenError::UnknownKey(id) => Kind::OhttpKey
+            .because(format!("the gateway has no key of the id {id}: ask for its keys, and seal the request again")),
+        OpenError::Sealing(error) => Kind::SealedRequest
+            .because(format!("the request does not open ({error}): seal it again to the keys that the gateway has")),
+    }
+}
