@@ -11,6 +11,7 @@ use indicatif::ProgressBar;
 use ldp_pca::report::ReportId;
 use ldp_pca::sampling::system_rng;
 use ldp_pca::task::TaskDigest;
+use ldp_pca_server::agent;
 use rand::RngExt as _;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -47,6 +48,11 @@ const IDS_PER_REQUEST: [usize; 2] = [16, 10_000];
 
 const JSON: &str = "application/json";
 const REPORTS: &str = "application/vnd.ldp-pca.reports";
+const SEALED: &str = "message/ohttp-req";
+
+/// The paths of a relay: the gateway's keys, and sealed reports.
+pub(super) const RELAY_KEYS: &str = "/keys";
+pub(super) const RELAY_REPORTS: &str = "/reports";
 
 /// Reads the address of an aggregator. One of this machine needs no `http://`.
 pub(super) fn url(text: &str) -> core::result::Result<String, String> {
@@ -99,6 +105,7 @@ pub(super) struct Aggregator {
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) text: String,
+    pub(super) body: Vec<u8>,
     retry_after: Option<Duration>,
 }
 
@@ -155,6 +162,11 @@ impl Aggregator {
     /// Sends reports of the task, the same bytes each time.
     pub(super) fn send_reports(&self, task: TaskDigest, reports: &[u8]) -> Result<Answer> {
         self.ask("POST", &reports_path(task), Some((REPORTS, reports)))
+    }
+
+    /// Sends a sealed report to a relay, the same bytes each time.
+    pub(super) fn send_sealed(&self, report: &[u8]) -> Result<Answer> {
+        self.ask("POST", RELAY_REPORTS, Some((SEALED, report)))
     }
 
     /// Ids for so many reports of the task, or `None` where reports of the task make their own.
@@ -250,8 +262,9 @@ impl Aggregator {
             Some((media_type, body)) => self.agent.run(request.header("content-type", media_type).body(body)?)?,
         };
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| until(value.to_str().ok()?));
-        let text = response.body_mut().with_config().limit(LARGEST_ANSWER).read_to_string()?;
-        Ok(Answer { status: response.status().as_u16(), text, retry_after })
+        let body = response.body_mut().with_config().limit(LARGEST_ANSWER).read_to_vec()?;
+        let text = String::from_utf8_lossy(&body).into_owned();
+        Ok(Answer { status: response.status().as_u16(), text, body, retry_after })
     }
 }
 
@@ -294,21 +307,6 @@ fn is_passing(error: &ureq::Error) -> bool {
         ureq::Error::Protocol(_) => true,
         _ => false,
     }
-}
-
-fn agent(longest: Duration) -> ureq::Agent {
-    let config = ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(longest));
-    #[cfg(feature = "tls")]
-    let config = config.tls_config(tls());
-    config.build().into()
-}
-
-/// Trusts whom this machine trusts.
-#[cfg(feature = "tls")]
-fn tls() -> ureq::tls::TlsConfig {
-    let provider = std::sync::Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
-    let config = ureq::tls::TlsConfig::builder().unversioned_rustls_crypto_provider(provider);
-    config.root_certs(ureq::tls::RootCerts::PlatformVerifier).build()
 }
 
 #[cfg(test)]

@@ -103,6 +103,10 @@ const EXAMPLES: &[Examples] = &[
         "ldp-pca serve --data collected",
         "ldp-pca serve --data collected --task task.json --listen localhost:8081",
     ]),
+    ("relay", [
+        "ldp-pca relay --data relayed --gateway http://aggregator.example --batch 10000",
+        "ldp-pca relay --data relayed --gateway localhost:8080 --batch 10000 --listen localhost:8090",
+    ]),
     ("ready", [
         "ldp-pca ready",
         "ldp-pca ready --url localhost:8081",

@@ -33,6 +33,7 @@ mod randomize;
 mod ready;
 mod records;
 mod recover;
+mod relay;
 mod schema;
 mod serve;
 mod shell;
@@ -107,6 +108,7 @@ enum Command {
     Account(account::Account),
     /// Collect reports over HTTP
     Serve(serve::Serve),
+    Relay(relay::Relay),
     Ready(ready::Ready),
     #[command(subcommand)]
     Store(store::StoreCommand),
@@ -160,6 +162,7 @@ pub fn run() -> ExitCode {
         Command::Inspect(command) => command.run(),
         Command::Account(command) => command.run(),
         Command::Serve(command) => command.run(),
+        Command::Relay(command) => command.run(),
         Command::Ready(command) => command.run(),
         Command::Store(command) => command.run(),
         Command::DpsPca(command) => command.run(),

@@ -8,9 +8,12 @@ use std::time::Instant;
 use clap::Args;
 use ldp_pca::report::{Report, ReportError, report_bytes};
 use ldp_pca::task::Task;
+use ldp_pca_server::SealingKey;
 use serde::{Deserialize, Serialize};
 
-use super::aggregator::{self, Aggregator, Answer, DEFAULT_PATIENCE, DEFAULT_URL, reports_path, token};
+use super::aggregator::{
+    self, Aggregator, Answer, DEFAULT_PATIENCE, DEFAULT_URL, RELAY_KEYS, RELAY_REPORTS, reports_path, token,
+};
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, Input};
 use super::output::{Format, grouped, reading};
@@ -21,6 +24,9 @@ use super::output::{Format, grouped, reading};
 /// command that was interrupted can simply be repeated. An aggregator accepts ids that it issued, unless the task says
 /// otherwise: `randomize --url` makes reports with them. So one report is sent first, and no other if its id was not
 /// issued there. Exits with 1 when reports were refused.
+///
+/// With --relay each report is sealed to the aggregator and left with a relay, which sends it on in a shuffled batch.
+/// Nobody says then whether it counts.
 #[derive(Args)]
 pub(super) struct Submit {
     /// Files of reports
@@ -32,6 +38,13 @@ pub(super) struct Submit {
     /// The aggregator
     #[arg(long, value_parser = aggregator::url, default_value = DEFAULT_URL)]
     url: String,
+    /// A relay to leave the reports with, in place of the aggregator
+    #[arg(long, value_name = "URL", value_parser = aggregator::url, conflicts_with_all = ["url", "token_file"])]
+    relay: Option<String>,
+    /// The aggregator's keys, as /.well-known/ohttp-gateway of the aggregator gives them, so that the relay need not be
+    /// trusted with them [default: those that the relay gives]
+    #[arg(long, value_name = "FILE", requires = "relay")]
+    relay_keys: Option<PathBuf>,
     /// A file with a token to send along. Aggregators need none; a gateway before one may [default: the variable
     /// LDP_PCA_TOKEN, if it is set]
     #[arg(long, value_name = "FILE")]
@@ -80,6 +93,8 @@ struct Submitted {
     duplicate: u64,
     rejected: u64,
     rejections: Vec<Refused>,
+    /// Reports that a relay keeps until their batch is complete.
+    relayed: u64,
     seconds: f64,
 }
 
@@ -96,7 +111,10 @@ struct Refused {
 
 /// Reports on their way.
 struct Upload<'a> {
+    /// Or a relay.
     aggregator: Aggregator,
+    /// The aggregator's key, where reports go to a relay.
+    key: Option<SealingKey>,
     task: &'a Task,
     /// The most reports of the next requests.
     most: usize,
@@ -108,16 +126,22 @@ impl Submit {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
         let task = files::task(&self.task)?;
-        let aggregator = Aggregator::new(&self.url, token(self.token_file.as_deref())?).patient(self.patience);
-        let result = Submitted { task: task.digest().to_string(), url: self.url, ..Submitted::default() };
+        let (aggregator, url) = match &self.relay {
+            // What a gateway before the aggregator wants to know is not for a relay.
+            Some(relay) => (Aggregator::new(relay, None), relay.clone()),
+            None => (Aggregator::new(&self.url, token(self.token_file.as_deref())?), self.url.clone()),
+        };
+        let aggregator = aggregator.patient(self.patience);
+        let key = self.relay.as_ref().map(|_| sealing_key(&aggregator, self.relay_keys.as_deref())).transpose()?;
+        let result = Submitted { task: task.digest().to_string(), url, ..Submitted::default() };
         let most = (MOST_BYTES / report_bytes(&task)).clamp(1, MOST);
-        let mut upload = Upload { aggregator, task: &task, most, result, refused: BTreeMap::new() };
+        let mut upload = Upload { aggregator, key, task: &task, most, result, refused: BTreeMap::new() };
         let sent = self.reports.iter().try_for_each(|path| upload.send_file(path));
         let Upload { mut result, refused, .. } = upload;
         result.complete = sent.is_ok();
         result.rejections = refused.into_values().collect();
         result.seconds = started.elapsed().as_secs_f64();
-        if result.sent > 0 {
+        if result.sent + result.relayed > 0 {
             self.format.print(&result, Submitted::text)?;
         }
         sent?;
@@ -128,8 +152,29 @@ impl Submit {
     }
 }
 
+/// The aggregator's key, from a file or from the relay.
+fn sealing_key(relay: &Aggregator, file: Option<&Path>) -> Result<SealingKey> {
+    if let Some(path) = file {
+        let keys = std::fs::read(path).map_err(|error| CliError::not_opened(path, &error))?;
+        return SealingKey::read(&keys).map_err(|error| CliError::file(path, error));
+    }
+    let answer = relay.good(RELAY_KEYS, relay.get(RELAY_KEYS)?)?;
+    SealingKey::read(&answer.body).map_err(|error| CliError::Failed(format!("{}: {error}", relay.at(RELAY_KEYS))))
+}
+
 impl Submitted {
     fn text(&self) -> String {
+        if self.relayed > 0 {
+            let (relayed, url, seconds) = (grouped(self.relayed), &self.url, self.seconds);
+            let mut text = format!(
+                "{relayed} reports left with the relay at {url} in {seconds:.1} s: it sends them on when their batch \
+                    is complete\n"
+            );
+            if !self.complete {
+                text += "not all were sent: run the same command again, and the aggregator counts each once\n";
+            }
+            return text;
+        }
         let [sent, accepted, duplicate] = [self.sent, self.accepted, self.duplicate].map(grouped);
         let mut text = format!("{sent} reports sent to {} in {:.1} s: {accepted} accepted", self.url, self.seconds);
         if self.duplicate > 0 {
@@ -196,6 +241,14 @@ impl Upload<'_> {
     /// Sends reports of a file that come after `before` others.
     fn send(&mut self, path: &Path, mut before: u64, mut reports: &[u8]) -> Result<()> {
         let (task, width) = (self.task.digest(), report_bytes(self.task));
+        if let Some(key) = &self.key {
+            for report in reports.chunks_exact(width) {
+                let sealed = key.seal(task, report).map_err(CliError::failed)?;
+                self.aggregator.good(RELAY_REPORTS, self.aggregator.send_sealed(&sealed)?)?;
+                self.result.relayed += 1;
+            }
+            return Ok(());
+        }
         while !reports.is_empty() {
             // One by one until one counts: where an id is of another origin, so are the others', and each report that
             // is sent reveals something.

@@ -14,6 +14,7 @@
 //! # }
 //! ```
 
+mod agent;
 mod app;
 mod audit;
 mod config;
@@ -32,6 +33,7 @@ mod problem;
 mod process;
 mod readiness;
 mod recovery;
+mod relay;
 mod request;
 mod retention;
 mod routes;
@@ -60,6 +62,8 @@ use self::store::{StoreMetrics, TaskReports};
 use self::tokens::Tokens;
 use ldp_pca::task::{Task, TaskDigest};
 
+#[doc(hidden)]
+pub use agent::agent;
 pub use audit::{AuditLine, AuditLog};
 #[doc(hidden)]
 pub use config::socket_address;
@@ -70,6 +74,7 @@ pub use error::ServerError;
 pub use net::{TlsError, keep_files_private, raise_file_limit};
 #[doc(hidden)]
 pub use oblivious::{SealError, SealingKey, padded_length, sealed_length};
+pub use relay::{Relay, RelayConfig, RelayError};
 #[doc(hidden)]
 pub use sessions::read_session;
 #[cfg(feature = "postgres")]
@@ -233,7 +238,7 @@ async fn listen(first: SocketAddr, next_free: bool) -> Result<TcpListener, Serve
     }
 }
 
-fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
+pub(crate) fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // Connections of a server that just ended do not keep the port.
     #[cfg(unix)]

@@ -82,7 +82,7 @@ impl Serve {
             println!("the settings are good{tasks}");
             return Ok(());
         }
-        start_log(&config.log)?;
+        start_log(&config.log, Times::Shown)?;
         let log = config.log.format;
         let served = self.serve(config, tasks);
         if let (Err(error), LogFormat::Json) = (&served, log) {
@@ -172,7 +172,7 @@ fn set<T: Clone>(field: &mut T, given: &Option<T>) {
     }
 }
 
-fn log_format(text: &str) -> core::result::Result<LogFormat, String> {
+pub(super) fn log_format(text: &str) -> core::result::Result<LogFormat, String> {
     match text {
         "pretty" => Ok(LogFormat::Pretty),
         "json" => Ok(LogFormat::Json),
@@ -180,8 +180,15 @@ fn log_format(text: &str) -> core::result::Result<LogFormat, String> {
     }
 }
 
+/// Whether lines of the log say when they were written.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Times {
+    Shown,
+    Hidden,
+}
+
 /// Starts the server's log on standard error.
-fn start_log(log: &LogConfig) -> Result<()> {
+pub(super) fn start_log(log: &LogConfig, times: Times) -> Result<()> {
     // A word that is not a level would be read as the name of a module.
     let is_word = log.level.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let filter = if is_word {
@@ -196,9 +203,12 @@ fn start_log(log: &LogConfig) -> Result<()> {
         CliError::Usage(format!("the log level '{}': {error}; use error, warn, info, debug or trace", log.level))
     })?;
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
-    match log.format {
-        LogFormat::Json => subscriber.json().flatten_event(true).init(),
-        LogFormat::Pretty => subscriber.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init(),
+    let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    match (log.format, times) {
+        (LogFormat::Json, Times::Shown) => subscriber.json().flatten_event(true).init(),
+        (LogFormat::Json, Times::Hidden) => subscriber.json().flatten_event(true).without_time().init(),
+        (LogFormat::Pretty, Times::Shown) => subscriber.with_ansi(ansi).init(),
+        (LogFormat::Pretty, Times::Hidden) => subscriber.with_ansi(ansi).without_time().init(),
     }
     Ok(())
 }
@@ -213,7 +223,7 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
 
 /// SIGHUP, which service managers send to have files read again, never ends the server, from its first moment on. Where
 /// there is a certificate, it is read again.
-fn on_hangup(has_certificate: bool) -> tokio::task::JoinHandle<()> {
+pub(super) fn on_hangup(has_certificate: bool) -> tokio::task::JoinHandle<()> {
     #[cfg(unix)]
     let hangups = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());
     tokio::spawn(async move {

@@ -164,8 +164,16 @@ impl Serving {
     }
 
     pub fn start_at(address: &str, arguments: &[&str]) -> Self {
+        Self::spawn(&[&["serve", "--no-issued-ids", "--listen", address], arguments].concat())
+    }
+
+    /// A relay, in the same way.
+    pub fn relay(address: &str, arguments: &[&str]) -> Self {
+        Self::spawn(&[&["relay", "--listen", address], arguments].concat())
+    }
+
+    fn spawn(arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ldp-pca"))
-            .args(["serve", "--no-issued-ids", "--listen", address])
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -175,7 +183,7 @@ impl Serving {
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("listening on http://").unwrap().parse().unwrap();
         // When it answers, it has said what it says at the start.
-        assert_eq!(get(address, "/healthz").status, 200);
+        assert_eq!(get(address, "/healthz").status / 100, 2);
         Self { child, address }
     }
 
@@ -184,6 +192,17 @@ impl Serving {
     pub fn signal(&self, name: &str) {
         let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.child.id())]).status().unwrap();
         assert!(sent.success());
+    }
+
+    /// Ends it in the middle of what it does.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Waits until it ends by itself: whether it was content.
+    pub fn ended(mut self) -> bool {
+        self.child.wait().unwrap().success()
     }
 
     /// Waits until it writes this to standard error, and kills it.

@@ -16,6 +16,8 @@ mod net;
 mod openapi;
 mod origins;
 mod page;
+mod relay;
+mod relay_crash;
 mod robustness;
 mod sessions;
 mod sparse;

@@ -1,0 +1,78 @@
+//! The `relay` command: sealed reports, shuffled.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use ldp_pca_server::{
+    LogConfig, LogFormat, RelayConfig, RelayError, keep_files_private, raise_file_limit, socket_address,
+};
+
+use super::aggregator;
+use super::error::{CliError, Result};
+use super::output::{note, plural};
+use super::serve::{Times, log_format, on_hangup, runtime, start_log, stopped};
+
+/// Pass sealed reports on to an aggregator, in shuffled batches
+///
+/// A relay sees who sends, and only the aggregator can open what is sent. If they do not work together, the aggregator
+/// learns which reports a batch has, and not whose each is (docs/threat-model.md). Run one for each task, away from the
+/// aggregator. It acknowledges a report when it is on the disk, and keeps neither address nor time. Fewer reports than
+/// --batch are never sent. Ctrl-C stops it; what waits is sent after the next start.
+#[derive(Args)]
+pub(super) struct Relay {
+    /// The folder that holds what waits; created if missing
+    #[arg(long)]
+    data: PathBuf,
+    /// The aggregator
+    #[arg(long, value_name = "URL", value_parser = aggregator::url)]
+    gateway: String,
+    /// The fewest reports that are sent together, in random order: the n of account --shuffled, and those of people who
+    /// may not be honest
+    #[arg(long, value_name = "N")]
+    batch: u64,
+    /// Address and port, as 0.0.0.0:8090 or localhost:8090; port 0 takes any free one
+    #[arg(long, value_parser = socket_address, default_value = "127.0.0.1:8090")]
+    listen: SocketAddr,
+    /// The length that the task's reports are padded to before they are sealed: 256 for compact ones
+    #[arg(long, default_value_t = 256)]
+    bytes: usize,
+    /// Reports that may wait at the same time; more are refused until the aggregator takes some
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    max_waiting: u64,
+    /// The form of the log on standard error, which has no times
+    #[arg(long, value_name = "pretty|json", value_parser = log_format)]
+    log_format: Option<LogFormat>,
+}
+
+impl Relay {
+    pub(super) fn run(self) -> Result<()> {
+        let log = LogConfig { format: self.log_format.unwrap_or_default(), ..LogConfig::default() };
+        start_log(&log, Times::Hidden)?;
+        raise_file_limit();
+        keep_files_private();
+        let config = RelayConfig {
+            listen: self.listen,
+            bytes: self.bytes,
+            max_waiting: self.max_waiting,
+            ..RelayConfig::new(self.data, self.gateway, self.batch)
+        };
+        runtime()?.block_on(async {
+            let _hangups = on_hangup(false);
+            let relay = ldp_pca_server::Relay::bind(config).await.map_err(failed)?;
+            // Programs read this line to learn the port.
+            println!("listening on http://{}", relay.local_addr());
+            if log.format == LogFormat::Pretty && relay.waiting() > 0 {
+                note(format_args!("{} of an earlier run", plural(relay.waiting(), "report")));
+            }
+            relay.serve(stopped()).await.map_err(failed)
+        })
+    }
+}
+
+fn failed(error: RelayError) -> CliError {
+    match error {
+        RelayError::Config(problem) => CliError::Usage(problem),
+        error => CliError::failed(error),
+    }
+}

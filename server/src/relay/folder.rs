@@ -1,0 +1,323 @@
+//! The folder of a relay: what it was made for, and a file per batch.
+//!
+//! `relay.json` has the gateway's keys, the length of reports and the size of batches. The batches are `1.batch`,
+//! `2.batch` and so on. The last one is open. A batch is complete when there is a next one.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::RelayError;
+use super::record::{Name, record_length, scan};
+use crate::oblivious::{SealingKey, sealed_length};
+
+const PINNED: &str = "relay.json";
+const VERSION: u32 = 1;
+
+/// What a folder was made for.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pinned {
+    version: u32,
+    batch: u64,
+    bytes: usize,
+    /// `application/ohttp-keys`.
+    keys: Vec<u8>,
+}
+
+/// A folder, locked for as long as it lives.
+pub(super) struct Folder {
+    path: PathBuf,
+    pinned: Pinned,
+    header: [u8; 7],
+    /// The complete batches, by number.
+    complete: Vec<u64>,
+    open: OpenBatch,
+    waiting: Vec<Name>,
+    _lock: File,
+}
+
+/// The batch that takes requests.
+pub(super) struct OpenBatch {
+    pub(super) number: u64,
+    pub(super) file: File,
+    /// The bytes of whole records.
+    pub(super) length: u64,
+    pub(super) requests: u64,
+}
+
+impl Folder {
+    /// Opens or creates a folder; `keys` asks for the gateway's keys, which only a new one needs.
+    pub(super) fn open(
+        path: &Path,
+        batch: u64,
+        bytes: usize,
+        keys: impl FnOnce() -> Result<Vec<u8>, RelayError>,
+    ) -> Result<Self, RelayError> {
+        fs::create_dir_all(path).map_err(|source| failed(path, source))?;
+        let lock = lock(path)?;
+        let pinned = pinned(path, batch, bytes, keys)?;
+        let header = SealingKey::read(&pinned.keys)?.header();
+        let mut numbers = numbers(path)?;
+        let last = numbers.pop().unwrap_or(1);
+        let mut waiting = Vec::new();
+        for number in &numbers {
+            let file = batch_file(path, *number);
+            let found = File::open(&file).and_then(|file| scan(&file, sealed_length(bytes)));
+            waiting.extend(found.map_err(|source| failed(&file, source))?.into_iter().map(|(_, name)| name));
+        }
+        let open = OpenBatch::open(path, last, sealed_length(bytes), &mut waiting)?;
+        Ok(Self { path: path.to_owned(), pinned, header, complete: numbers, open, waiting, _lock: lock })
+    }
+
+    /// The requests that wait.
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+
+    pub(super) fn names(&mut self) -> Vec<Name> {
+        std::mem::take(&mut self.waiting)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The complete batches of an earlier run.
+    pub(super) fn complete(&self) -> &[u64] {
+        &self.complete
+    }
+
+    pub(super) fn open_batch(&mut self) -> &mut OpenBatch {
+        &mut self.open
+    }
+
+    /// Goes on to the next batch, and returns the number of the one that is complete.
+    pub(super) fn complete_batch(&mut self) -> io::Result<u64> {
+        let number = self.open.number;
+        let next = new_file(&batch_file(&self.path, number + 1))?;
+        sync_folder(&self.path)?;
+        self.open = OpenBatch { number: number + 1, file: next, length: 0, requests: 0 };
+        Ok(number)
+    }
+
+    pub(super) fn batch(&self) -> u64 {
+        self.pinned.batch
+    }
+
+    pub(super) fn keys(&self) -> &[u8] {
+        &self.pinned.keys
+    }
+
+    /// The first bytes of every request.
+    pub(super) fn header(&self) -> [u8; 7] {
+        self.header
+    }
+
+    /// The length of every request.
+    pub(super) fn sealed_length(&self) -> usize {
+        sealed_length(self.pinned.bytes)
+    }
+}
+
+impl OpenBatch {
+    /// With what an earlier run left, without an unfinished end.
+    fn open(folder: &Path, number: u64, sealed: usize, names: &mut Vec<Name>) -> Result<Self, RelayError> {
+        let path = batch_file(folder, number);
+        let mut open = || {
+            let file =
+                if path.exists() { OpenOptions::new().read(true).write(true).open(&path)? } else { new_file(&path)? };
+            let found = scan(&file, sealed)?;
+            let length = found.last().map_or(0, |(place, _)| (place + 1) * record_length(sealed));
+            file.set_len(length)?;
+            file.sync_all()?;
+            sync_folder(folder)?;
+            let requests = found.len() as u64;
+            names.extend(found.into_iter().map(|(_, name)| name));
+            Ok(Self { number, file, length, requests })
+        };
+        open().map_err(|source| failed(&path, source))
+    }
+}
+
+/// The file of a batch.
+pub(super) fn batch_file(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{number}.batch"))
+}
+
+/// Makes what was created and removed in a folder last.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    // Elsewhere folders cannot be opened, and need not be.
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}
+
+/// What the folder was made for, which must be what is wanted.
+fn pinned(
+    folder: &Path,
+    batch: u64,
+    bytes: usize,
+    keys: impl FnOnce() -> Result<Vec<u8>, RelayError>,
+) -> Result<Pinned, RelayError> {
+    let path = folder.join(PINNED);
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let pinned = Pinned { version: VERSION, batch, bytes, keys: keys()? };
+            SealingKey::read(&pinned.keys)?;
+            write_whole(&path, &serde_json::to_vec(&pinned).map_err(io::Error::from)?)
+                .and_then(|()| sync_folder(folder))
+                .map_err(|source| failed(&path, source))?;
+            return Ok(pinned);
+        }
+        Err(source) => return Err(failed(&path, source)),
+    };
+    let other = |problem: String| RelayError::Folder { path: path.clone(), problem };
+    let found: Pinned = serde_json::from_slice(&text)
+        .map_err(|error| other(format!("it is not a relay's, or of another release ({error}): use another folder")))?;
+    if (found.version, found.batch, found.bytes) != (VERSION, batch, bytes) {
+        let Pinned { batch, bytes, .. } = found;
+        return Err(other(format!(
+            "the folder was made with --batch {batch} --bytes {bytes}, which devices rely on: use these, or another \
+                folder"
+        )));
+    }
+    Ok(found)
+}
+
+/// A file that is there whole or not at all.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = path.with_extension("tmp");
+    // Left by a crash: the folder is locked.
+    let _ = fs::remove_file(&temporary);
+    let mut file = new_file(&temporary)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&temporary, path)
+}
+
+fn new_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn lock(folder: &Path) -> Result<File, RelayError> {
+    let path = folder.join("lock");
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+    let file = file.map_err(|source| failed(&path, source))?;
+    file.try_lock().map_err(|_| RelayError::Folder {
+        path: folder.to_owned(),
+        problem: "another relay has the folder open: stop it, or use another folder".into(),
+    })?;
+    Ok(file)
+}
+
+/// The numbers of the batches, in order.
+fn numbers(folder: &Path) -> Result<Vec<u64>, RelayError> {
+    let read = || {
+        let mut numbers = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            let name = entry?.file_name();
+            numbers.extend(name.to_str().and_then(|name| name.strip_suffix(".batch")?.parse::<u64>().ok()));
+        }
+        numbers.sort_unstable();
+        Ok(numbers)
+    };
+    read().map_err(|source| failed(folder, source))
+}
+
+fn failed(path: &Path, source: io::Error) -> RelayError {
+    RelayError::File { path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use proptest::prelude::*;
+    use tempfile::tempdir;
+
+    use super::super::record::append;
+    use super::*;
+    use crate::oblivious::GatewayKeys;
+
+    const BYTES: usize = 256;
+    const BATCH: u64 = 2;
+
+    fn open(path: &Path) -> Result<Folder, RelayError> {
+        let made = path.with_extension("keys");
+        let keys =
+            || Ok(GatewayKeys::load(&made).map_err(|error| RelayError::Config(error.to_string()))?.advertised().into());
+        Folder::open(path, BATCH, BYTES, keys)
+    }
+
+    /// The bytes of that many whole records.
+    fn records(count: u8) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        (0..count).for_each(|index| append(&mut bytes, &vec![index; sealed_length(BYTES)]));
+        bytes
+    }
+
+    #[test]
+    fn an_unfinished_end_is_cut_off_and_what_is_whole_stays() {
+        let data = tempdir().unwrap();
+        let (path, whole) = (data.path().join("relay"), records(3));
+        drop(open(&path).unwrap());
+        for tail in [&whole[..1], &whole[..347], &[0; 348], &[9; 1000], &[]] {
+            let file = batch_file(&path, 1);
+            fs::write(&file, [&whole[..], tail].concat()).unwrap();
+            let mut folder = open(&path).unwrap();
+            assert_eq!((folder.waiting(), folder.complete()), (3, &[][..]));
+            assert_eq!((folder.open_batch().requests, folder.open_batch().length), (3, whole.len() as u64));
+            assert_eq!(fs::read(&file).unwrap(), whole);
+        }
+    }
+
+    #[test]
+    fn batches_before_the_last_are_complete_and_other_files_are_none() {
+        let data = tempdir().unwrap();
+        let path = data.path().join("relay");
+        let mut folder = open(&path).unwrap();
+        fs::write(batch_file(&path, 1), records(2)).unwrap();
+        assert_eq!(folder.complete_batch().unwrap(), 1);
+        drop(folder);
+        for name in ["x.batch", "3.batch.tmp", "-1.batch"] {
+            fs::write(path.join(name), "x").unwrap();
+        }
+        let mut folder = open(&path).unwrap();
+        assert_eq!((folder.complete(), folder.waiting()), (&[1][..], 2));
+        assert_eq!(folder.open_batch().number, 2);
+        let keys = folder.keys().to_vec();
+        drop(folder);
+        // The keys of the first start stay, whatever the gateway says later.
+        fs::remove_file(path.with_extension("keys")).unwrap();
+        assert_eq!(open(&path).unwrap().keys(), keys);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_on_the_disk_are_read(
+            mut bytes in proptest::collection::vec(any::<u8>(), 0..1200),
+            at in 0..696usize,
+        ) {
+            let data = tempdir().unwrap();
+            let path = data.path().join("relay");
+            drop(open(&path).unwrap());
+            fs::write(batch_file(&path, 1), &bytes).unwrap();
+            prop_assert_eq!(open(&path).unwrap().waiting(), 0);
+            // One of two records is damaged.
+            let mut damaged = records(2);
+            damaged[at] ^= bytes.pop().unwrap_or(1).max(1);
+            fs::write(batch_file(&path, 1), &damaged).unwrap();
+            prop_assert_eq!(open(&path).unwrap().waiting(), 1);
+            let pinned = path.join(PINNED);
+            fs::write(&pinned, &bytes).unwrap();
+            prop_assert!(open(&path).is_err());
+        }
+    }
+}

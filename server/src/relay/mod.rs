@@ -1,0 +1,214 @@
+//! A relay of Oblivious HTTP (RFC 9458) that shuffles: between devices, whose addresses it sees, and an aggregator,
+//! which alone can open what they send.
+//!
+//! A sealed request is acknowledged (202) when it is on the disk, so that its sender can go away. Whole batches of at
+//! least `batch` requests are shuffled and sent to the gateway. A batch is deleted when the gateway has answered for
+//! each of its requests. After a crash it is shuffled and sent again: the aggregator counts a report once.
+//!
+//! The relay keeps sealed bytes and nothing else: no address and no time, in no file and no line of the log.
+
+mod folder;
+mod record;
+mod release;
+mod routes;
+mod upstream;
+mod writer;
+
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+
+use tokio::net::TcpListener;
+use tokio::task::spawn_blocking;
+
+use self::folder::Folder;
+use self::release::Releaser;
+use self::routes::Intake;
+use self::upstream::Upstream;
+use self::writer::Writer;
+use crate::config::ServerConfig;
+use crate::net;
+use crate::oblivious::{SealError, sealed_length};
+
+/// The fewest requests of a batch: a single one is not shuffled.
+const SMALLEST_BATCH: u64 = 2;
+
+/// The settings of a relay.
+#[derive(Clone, Debug)]
+pub struct RelayConfig {
+    /// The folder of what waits; created if missing. One relay per folder, and one key, length and size of batches.
+    pub data: PathBuf,
+    /// The aggregator's URL, under which its gateway is (`/.well-known/ohttp-gateway`).
+    pub gateway: String,
+    /// The address to listen on. Default 127.0.0.1:8090.
+    pub listen: SocketAddr,
+    /// The fewest requests that are released together.
+    pub batch: u64,
+    /// The length that reports are padded to before they are sealed. Default 256, which compact reports have.
+    pub bytes: usize,
+    /// Requests that may wait at the same time; beyond them more are refused with 503. Default a million.
+    pub max_waiting: u64,
+}
+
+/// Reasons for a relay not to start, or to stop.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RelayError {
+    /// A setting that makes no sense.
+    #[error("{0}")]
+    Config(String),
+    /// The folder is another relay's.
+    #[error("{}: {problem}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The problem and the remedy.
+        problem: String,
+    },
+    /// A file of the folder.
+    #[error("{}: {source}; the folder must be this user's to write, on a disk that works", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The gateway's keys, which a first start needs.
+    #[error("{url}: {problem}; a first start needs the gateway's keys: start the aggregator, and then the relay")]
+    Keys {
+        /// The gateway.
+        url: String,
+        /// The problem.
+        problem: String,
+    },
+    /// The key configuration.
+    #[error("the gateway's keys: {0}")]
+    Seal(#[from] SealError),
+    /// The port.
+    #[error("cannot listen on {address}: {source}; choose another address or port")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The system, while serving.
+    #[error("the relay stopped: {0}; start it again, what was acknowledged is kept")]
+    Io(#[from] io::Error),
+}
+
+impl RelayConfig {
+    /// The defaults.
+    #[must_use]
+    pub fn new(data: impl Into<PathBuf>, gateway: impl Into<String>, batch: u64) -> Self {
+        Self {
+            data: data.into(),
+            gateway: gateway.into(),
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8090),
+            batch,
+            bytes: 256,
+            max_waiting: 1_000_000,
+        }
+    }
+
+    /// The first setting that makes no sense, with the remedy.
+    fn problem(&self) -> Option<String> {
+        if self.batch < SMALLEST_BATCH {
+            return Some(format!(
+                "a batch of {} hides nobody: give the number of reports that account --shuffled was asked for",
+                self.batch
+            ));
+        }
+        if !self.bytes.is_power_of_two() || self.bytes < 256 {
+            return Some(format!("reports are padded to 256 bytes, 512, 1024 and so on, and never to {}", self.bytes));
+        }
+        // While one batch is sent, the next one fills.
+        let needed = self.batch.saturating_mul(2);
+        (self.max_waiting < needed).then(|| {
+            format!("max-waiting is {}: two batches must find room, so give {needed} or more", self.max_waiting)
+        })
+    }
+
+    /// What the relay has in common with a server: limits of connections, sizes and times.
+    fn server(&self) -> ServerConfig {
+        ServerConfig { max_body_bytes: sealed_length(self.bytes).max(16 << 10), ..ServerConfig::new(&self.data) }
+    }
+}
+
+/// A relay that holds its folder and its port, and serves once [`Relay::serve`] is called.
+pub struct Relay {
+    listener: TcpListener,
+    address: SocketAddr,
+    server: Arc<ServerConfig>,
+    folder: Folder,
+    upstream: Upstream,
+    max_waiting: u64,
+}
+
+impl Relay {
+    /// Opens the folder and takes the port. The first start asks the gateway for its keys and keeps them: all devices
+    /// get the same bytes, as long as the folder lasts.
+    ///
+    /// # Errors
+    /// [`RelayError`] when the settings make no sense, the folder is another's, the gateway has no keys, or the port is
+    /// taken.
+    pub async fn bind(config: RelayConfig) -> Result<Self, RelayError> {
+        if let Some(problem) = config.problem() {
+            return Err(RelayError::Config(problem));
+        }
+        let server = Arc::new(config.server());
+        let upstream = Upstream::new(&config.gateway);
+        let (max_waiting, address) = (config.max_waiting, config.listen);
+        let (folder, upstream) = spawn_blocking(move || {
+            let folder = Folder::open(&config.data, config.batch, config.bytes, || upstream.keys())?;
+            Ok::<_, RelayError>((folder, upstream))
+        })
+        .await
+        .map_err(io::Error::from)??;
+        let refused = |source| RelayError::Listen { address, source };
+        let listener = crate::listen_at(address).map_err(refused)?;
+        let address = listener.local_addr()?;
+        Ok(Self { listener, address, server, folder, upstream, max_waiting })
+    }
+
+    /// The address that it listens on.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Requests that wait from an earlier run.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.folder.waiting()
+    }
+
+    /// Serves until `shutdown` is ready. Then it accepts no more connections, answers open requests, and stops. What
+    /// waits stays in the folder for the next start.
+    ///
+    /// # Errors
+    /// [`RelayError::Io`] when a thread cannot be started or waited for.
+    pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), RelayError> {
+        let Self { listener, server, folder, upstream, max_waiting, .. } = self;
+        let (header, keys, length) = (folder.header(), folder.keys().to_vec(), folder.sealed_length());
+        let releaser = Releaser::new(&folder, upstream);
+        let (writer, inlet) = Writer::new(folder, releaser.inlet(), max_waiting);
+        let stop = releaser.stop();
+        let named = |name: &str| thread::Builder::new().name(name.into());
+        let writing = named("relay-writer").spawn(move || writer.run())?;
+        let releasing = named("relay-release").spawn(move || releaser.run())?;
+        let intake = Arc::new(Intake::new(inlet, header, keys, length, &server));
+        let answering = |peer| Arc::clone(&intake).answering(peer);
+        net::serve(listener, &server, None, answering, shutdown).await;
+        drop(intake);
+        stop.now();
+        let ended = spawn_blocking(move || (writing.join().is_ok(), releasing.join().is_ok()));
+        match ended.await.map_err(io::Error::from)? {
+            (true, true) => Ok(()),
+            _ => Err(io::Error::other("one of its threads failed").into()),
+        }
+    }
+}

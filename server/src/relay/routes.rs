@@ -1,0 +1,130 @@
+//! The relay over HTTP: `POST /reports` takes sealed requests, `GET /keys` has the gateway's keys.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderValue, Method, Request, StatusCode};
+use axum::response::{IntoResponse, Response};
+use hyper::service::service_fn;
+use tokio::sync::{mpsc, oneshot};
+
+use super::writer::{Arrival, Kept};
+use crate::config::ServerConfig;
+use crate::limits::{Limits, busy};
+use crate::net::{Answers, Client, RequestBody};
+use crate::oblivious::{KEYS, REQUEST};
+use crate::problem::{Kind, Problem, excerpt};
+
+/// What all connections share.
+pub(super) struct Intake {
+    inlet: mpsc::Sender<Arrival>,
+    header: [u8; 7],
+    keys: Vec<u8>,
+    length: usize,
+    limits: Limits,
+}
+
+impl Intake {
+    /// Requests that begin with `header` and have `length` bytes go to `inlet`.
+    pub(super) fn new(
+        inlet: mpsc::Sender<Arrival>,
+        header: [u8; 7],
+        keys: Vec<u8>,
+        length: usize,
+        config: &Arc<ServerConfig>,
+    ) -> Self {
+        Self { inlet, header, keys, length, limits: Limits::new(config) }
+    }
+
+    /// The service of a connection from `peer`, whose address only counts towards the limits of one client.
+    pub(super) fn answering(self: Arc<Self>, peer: IpAddr) -> impl Answers<Future: Send> + Send + use<> {
+        service_fn(move |request: Request<RequestBody>| {
+            let intake = Arc::clone(&self);
+            async move {
+                let answered = intake.answer(peer.into(), request.map(Body::new)).await;
+                Ok::<_, Infallible>(finished(answered.unwrap_or_else(IntoResponse::into_response)))
+            }
+        })
+    }
+
+    async fn answer(&self, client: Client, request: Request<Body>) -> Result<Response, Problem> {
+        let allow = |methods| {
+            let mut response = Problem::method_not_allowed().into_response();
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
+            Ok(response)
+        };
+        match (request.method(), request.uri().path()) {
+            (&Method::OPTIONS, _) => Ok(preflight()),
+            (&Method::POST, "/reports") => self.take(client, request).await,
+            (_, "/reports") => allow("POST"),
+            (&Method::GET, "/keys") => Ok(([(CONTENT_TYPE, KEYS)], self.keys.clone()).into_response()),
+            (&Method::GET, "/healthz") => Ok(StatusCode::NO_CONTENT.into_response()),
+            (_, "/keys" | "/healthz") => allow("GET"),
+            _ => Err(Kind::UnknownPath.because("a relay has /keys, and takes sealed reports at /reports")),
+        }
+    }
+
+    /// Keeps a sealed request: 202 when it is on the disk.
+    async fn take(&self, client: Client, request: Request<Body>) -> Result<Response, Problem> {
+        let (parts, body) = request.into_parts();
+        // Pages send it without a type, and so without asking beforehand.
+        let found = parts.headers.get(CONTENT_TYPE).map_or(REQUEST, |value| value.to_str().unwrap_or("?"));
+        if !found.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(REQUEST) {
+            let detail = format!("the Content-Type is '{}': send sealed reports as {REQUEST}", excerpt(found));
+            return Err(self.limits.refuse(&parts.headers, body, Kind::MediaType.because(detail)));
+        }
+        let upload = self.limits.read(client, &parts.headers, body).await?;
+        if upload.bytes.len() != self.length {
+            return Err(Kind::BodyLength.because(format!(
+                "the sealed report has {} bytes, but all reports here have {}, so that none stands out: use the relay \
+                    of the report's task",
+                upload.bytes.len(),
+                self.length
+            )));
+        }
+        if !upload.bytes.starts_with(&self.header) {
+            return Err(Kind::OhttpKey.because(
+                "the report is sealed to another key than the one at /keys: ask for that, and seal it again",
+            ));
+        }
+        let (sender, kept) = oneshot::channel();
+        self.inlet.try_send((upload, sender)).map_err(|_| busy())?;
+        match kept.await {
+            Ok(Kept::Yes) => Ok(StatusCode::ACCEPTED.into_response()),
+            Ok(Kept::Full) => Err(Kind::Busy
+                .because(
+                    "as many reports wait for the aggregator as the relay may keep, and this one was not kept: send \
+                        the same bytes again later",
+                )
+                .retry_after(60)),
+            Ok(Kept::Failed) | Err(_) => Err(Kind::StoreUnavailable.because(
+                "the relay cannot keep reports now, nor did it keep this one: send the same bytes again later",
+            )),
+        }
+    }
+}
+
+fn preflight() -> Response {
+    let headers = [
+        (ACCESS_CONTROL_ALLOW_METHODS, "GET,POST"),
+        (ACCESS_CONTROL_ALLOW_HEADERS, "content-type"),
+        (ACCESS_CONTROL_MAX_AGE, "3600"),
+    ];
+    (StatusCode::NO_CONTENT, headers).into_response()
+}
+
+/// Pages of any origin may send reports. No answer is stored on its way.
+fn finished(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("retry-after"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}

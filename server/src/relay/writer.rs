@@ -1,0 +1,148 @@
+//! Makes requests last before they are acknowledged: those that wait together share one write and one sync.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::folder::Folder;
+use super::record::{Name, append, name_of};
+use crate::limits::Upload;
+use crate::locks::hold;
+
+/// Requests that wait for the disk at the same time; each also has its share of memory.
+const QUEUED: usize = 4096;
+
+/// The names of all requests in the folder.
+pub(super) type Names = Arc<Mutex<HashSet<Name>>>;
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// It is on the disk.
+    Yes,
+    /// As many wait as may.
+    Full,
+    /// The disk refuses.
+    Failed,
+}
+
+/// A request, and who waits for it to be kept.
+pub(super) type Arrival = (Upload, oneshot::Sender<Kept>);
+
+/// The one thread that writes.
+pub(super) struct Writer {
+    folder: Folder,
+    arrivals: mpsc::Receiver<Arrival>,
+    names: Names,
+    release: Sender<u64>,
+    max_waiting: u64,
+    /// A sync failed: what is on the disk is uncertain until the next start.
+    broken: bool,
+}
+
+impl Writer {
+    /// The writer of a folder, and where requests come in. Complete batches go to `release`.
+    pub(super) fn new(
+        mut folder: Folder,
+        (release, names): (Sender<u64>, Names),
+        max_waiting: u64,
+    ) -> (Self, mpsc::Sender<Arrival>) {
+        hold(&names).extend(folder.names());
+        let (inlet, arrivals) = mpsc::channel(QUEUED);
+        (Self { folder, arrivals, names, release, max_waiting, broken: false }, inlet)
+    }
+
+    /// Writes until nobody can send any more.
+    pub(super) fn run(mut self) {
+        self.complete_if_full();
+        while let Some(first) = self.arrivals.blocking_recv() {
+            let mut group = vec![first];
+            while let Ok(arrival) = self.arrivals.try_recv() {
+                group.push(arrival);
+            }
+            self.keep(group);
+            self.complete_if_full();
+        }
+    }
+
+    /// Keeps a group, and answers each.
+    fn keep(&mut self, group: Vec<Arrival>) {
+        let (mut buffer, mut added, mut answers) = (Vec::new(), Vec::new(), Vec::with_capacity(group.len()));
+        let mut names = hold(&self.names);
+        for (upload, waits) in group {
+            let name = name_of(&upload.bytes);
+            // Sent again: it is there already, or will be with this group.
+            let kept = if names.contains(&name) {
+                Kept::Yes
+            } else if names.len() as u64 >= self.max_waiting {
+                Kept::Full
+            } else {
+                names.insert(name);
+                added.push(name);
+                append(&mut buffer, &upload.bytes);
+                Kept::Yes
+            };
+            answers.push((kept, waits));
+        }
+        drop(names);
+        let written = self.write(&buffer);
+        match &written {
+            Ok(()) => self.folder.open_batch().requests += added.len() as u64,
+            Err(error) => {
+                tracing::error!(%error, "requests cannot be kept, and are refused: look at the relay's disk");
+                let mut names = hold(&self.names);
+                for name in &added {
+                    names.remove(name);
+                }
+            }
+        }
+        for (kept, waits) in answers {
+            // Whoever does not wait any more sends again, or is content.
+            let _ = waits.send(if written.is_ok() { kept } else { Kept::Failed });
+        }
+    }
+
+    /// Appends to the open batch, on the disk, or leaves it as it was.
+    fn write(&mut self, buffer: &[u8]) -> io::Result<()> {
+        if self.broken {
+            return Err(io::Error::other("an earlier write may be lost: restart the relay"));
+        }
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let open = self.folder.open_batch();
+        let written = write_at(&open.file, open.length, buffer).and_then(|()| {
+            let synced = open.file.sync_data();
+            self.broken = synced.is_err();
+            synced
+        });
+        match &written {
+            Ok(()) => open.length += buffer.len() as u64,
+            Err(_) => self.broken |= open.file.set_len(open.length).is_err(),
+        }
+        written
+    }
+
+    fn complete_if_full(&mut self) {
+        if self.broken || self.folder.open_batch().requests < self.folder.batch() {
+            return;
+        }
+        match self.folder.complete_batch() {
+            // The releaser ends first only when the relay stops.
+            Ok(number) => drop(self.release.send(number)),
+            Err(error) => {
+                tracing::error!(%error, "no next batch can begin: look at the relay's disk, and restart the relay");
+                self.broken = true;
+            }
+        }
+    }
+}
+
+fn write_at(mut file: &File, place: u64, bytes: &[u8]) -> io::Result<()> {
+    file.seek(SeekFrom::Start(place))?;
+    file.write_all(bytes)
+}
