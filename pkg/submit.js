@@ -5,7 +5,7 @@ import { failure, SubmitError } from "./errors.js";
 import { reach } from "./reach.js";
 import { promising } from "./report.js";
 
-const CODES = {
+export const CODES = {
   404: "not-found",
   408: "unavailable",
   413: "too-large",
@@ -13,7 +13,7 @@ const CODES = {
   422: "rejected",
   429: "rate-limit",
 };
-const PASSING = ["network", "rate-limit", "unavailable"];
+export const PASSING = ["network", "rate-limit", "unavailable"];
 
 export function submit(report, options) {
   return deliver(report, options);
@@ -150,7 +150,7 @@ async function post(target, body, { keepalive, signal }, timeout, read) {
 }
 
 /** The seconds that a Retry-After header asks for, as a number or as a date; or those until the task starts. */
-function seconds(header, starts) {
+export function seconds(header, starts) {
   const found = /^\d+$/.test(header)
     ? Number(header)
     : Math.max(0, (header ? Date.parse(header) : starts * 1000) - Date.now()) / 1000;
@@ -158,7 +158,7 @@ function seconds(header, starts) {
 }
 
 /** Waits so long, or until the signal aborts. */
-function pause(milliseconds, signal) {
+export function pause(milliseconds, signal) {
   return new Promise((resolve) => {
     const over = new AbortController();
     const done = () => {

@@ -14,6 +14,9 @@ const PACKAGE = join(ROOT, "pkg");
 const README = join(PACKAGE, "README.md");
 const TABLE = /(?<=<!-- sizes -->\n\n)(\|.*\n)*/;
 
+/** What every page with a report has already. */
+const SHARED = ["boundary.js", "errors.js", "reach.js", "report.js", "submit.js"];
+
 /** The names in sizes.json, and their texts in the table. */
 const PARTS = {
   client: ["`ldp-pca`: JavaScript", () => bundled("index.js")],
@@ -21,6 +24,7 @@ const PARTS = {
   inline: ["`ldp-pca/inline`: JavaScript with the module within", () => bundled("inline.js")],
   worker: ["`ldp-pca/worker`: JavaScript of the page; the worker loads `ldp-pca`", () => bundled("worker.js")],
   "consent-dialog": ["`ldp-pca/consent-dialog`", () => bundled("consent-dialog.js")],
+  relay: ["`ldp-pca/relay`: what it adds to `ldp-pca`", () => bundled("relay.js", SHARED)],
   lab: ["`ldp-pca/lab`: JavaScript", () => bundled("lab.js")],
   "lab-module": ["the lab's module", () => readFileSync(join(PACKAGE, "wasm/lab/ldp_pca_bg.wasm"))],
   methods: [
@@ -57,8 +61,8 @@ function table(sizes) {
   return ["| after brotli | size | budget |\n", "|---|---|---|\n", ...rows].join("");
 }
 
-/** The JavaScript of an entry and of what it imports, in one minified file. */
-async function bundled(entry) {
+/** The JavaScript of an entry and of what it imports, but for `without`, in one minified file. */
+async function bundled(entry, without = []) {
   const { build } = await import("vite");
   const { output } = await build({
     configFile: false,
@@ -71,6 +75,7 @@ async function bundled(entry) {
       modulePreload: false,
       rollupOptions: {
         input: join(PACKAGE, entry),
+        external: (file) => without.some((name) => file.endsWith(`/${name}`)),
         preserveEntrySignatures: "strict",
         // Without the hash of the module's content: it compresses a few bytes better or worse by chance.
         output: { assetFileNames: "[name][extname]" },

@@ -26,6 +26,22 @@ export function binary() {
   return executables.filter(Boolean).at(-1);
 }
 
+/** The process, and its port, once it says that it listens. */
+async function listening(what, program, parameters) {
+  const { promise, resolve, reject } = promiseParts();
+  const child = spawn(program, parameters, { stdio: ["ignore", "pipe", "inherit"] });
+  child.once("error", reject);
+  child.once("exit", (code) => reject(new Error(`the ${what} ended with ${code} before it listened`)));
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [, port] = line.match(/^listening on http:\/\/127\.0\.0\.1:(\d+)$/) ?? [];
+    if (port) {
+      resolve([child, Number(port)]);
+      break;
+    }
+  }
+  return promise;
+}
+
 /** For reports that make their own ids. */
 export const OWN_IDS = ["--no-issued-ids"];
 
@@ -50,23 +66,10 @@ export class Aggregator {
 
   /** Starts it; a second time with what it had collected, on the same port. */
   async start() {
-    const { promise, resolve, reject } = promiseParts();
     const data = ["--data", join(this.#folder, "data"), "--task", join(this.#folder, "task.json")];
     const open = ["--open-recovery", ...(this.#www ? ["--www", this.#www] : []), ...this.#more];
-    this.#process = spawn(this.#binary, ["serve", ...data, "--listen", `127.0.0.1:${this.#port}`, ...open], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    this.#process.once("error", reject);
-    this.#process.once("exit", (code) => reject(new Error(`the aggregator ended with ${code} before it listened`)));
-    for await (const line of createInterface({ input: this.#process.stdout })) {
-      const [, port] = line.match(/^listening on http:\/\/127\.0\.0\.1:(\d+)$/) ?? [];
-      if (port) {
-        this.#port = Number(port);
-        resolve();
-        break;
-      }
-    }
-    return promise;
+    const parameters = ["serve", ...data, "--listen", `127.0.0.1:${this.#port}`, ...open];
+    [this.#process, this.#port] = await listening("aggregator", this.#binary, parameters);
   }
 
   /** The answer of `GET path`, parsed. */
@@ -111,6 +114,27 @@ export class Aggregator {
 
   async remove() {
     await this.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** A relay before an aggregator, with batches of this size. */
+export class Relay {
+  #folder = mkdtempSync(join(tmpdir(), "ldp-pca-relay-"));
+  #process;
+  #port = 0;
+
+  get url() {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  async start(gateway, batch) {
+    const parameters = ["--data", this.#folder, "--gateway", gateway, "--batch", batch, "--listen", "127.0.0.1:0"];
+    [this.#process, this.#port] = await listening("relay", binary(), ["relay", ...parameters]);
+  }
+
+  async remove() {
+    if (this.#process) await ended(this.#process);
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 
 import { serveAnswers } from "../js/answers.js";
 import { LIMITS, RECORD, TASK } from "../js/task.js";
-import { Aggregator, OWN_IDS } from "./aggregator.js";
+import { Aggregator, OWN_IDS, Relay } from "./aggregator.js";
 import { BROWSERS, EMPTY, openPage as open, ROOT, vectorTests } from "./pages.js";
 import { serve } from "./serve.js";
 
@@ -204,6 +204,34 @@ function packageTests(name, launch) {
       { status: "duplicate", attempts: 1 },
     ]);
     assert.equal((await aggregator.get(`/tasks/${(await aggregator.get("/tasks")).tasks[0]}/status`)).records, 1);
+    assert.deepEqual(errors, []);
+  });
+
+  test("reports that a relay carries are sealed in the page, and opened by the native aggregator", async (t) => {
+    const [aggregator, relay] = [new Aggregator(TASK, undefined, OWN_IDS), new Relay()];
+    t.after(() => Promise.all([relay.remove(), aggregator.remove()]));
+    await aggregator.start();
+    await relay.start(aggregator.url, 2);
+    const scripts = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:";
+    const embedding = await serve(ROOT, { "/": EMPTY }, `${scripts}; connect-src 'self' ${relay.url}`);
+    t.after(() => embedding.close());
+    const { page, errors } = await openPage(embedding.url);
+    const outcomes = await page.evaluate(
+      async ([relay, json, record, limits]) => {
+        const { init, Randomizer, Task } = await import("/pkg/index.js");
+        const { submitThroughRelay } = await import("/pkg/relay.js");
+        await init();
+        const randomizer = new Randomizer(Task.parse(json), limits);
+        const send = () => submitThroughRelay(randomizer.randomize(record), { relay });
+        return [await send(), await send()];
+      },
+      [relay.url, TASK, RECORD, LIMITS],
+    );
+    assert.deepEqual(outcomes, Array(2).fill({ status: "relayed", attempts: 1 }));
+    const [task] = (await aggregator.get("/tasks")).tasks;
+    const records = async () => (await aggregator.get(`/tasks/${task}/status`)).records;
+    for (let tries = 0; tries < 500 && (await records()) < 2; tries += 1) await page.waitForTimeout(20);
+    assert.equal(await records(), 2);
     assert.deepEqual(errors, []);
   });
 }

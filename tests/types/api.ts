@@ -15,6 +15,7 @@ import {
   TaskError,
   type LdpPcaErrorCode,
 } from "ldp-pca";
+import { submitThroughRelay } from "ldp-pca/relay";
 import * as inWorker from "ldp-pca/worker";
 
 await init();
@@ -60,6 +61,10 @@ await submit(report, {});
 await issuedId(task, {});
 // @ts-expect-error a report, not its bytes
 await submit(report.bytes, { url: "/" });
+
+(await submitThroughRelay(report, { relay: "/", keys: new Uint8Array(), retries: 2 })).status satisfies "relayed";
+// @ts-expect-error through which?
+await submitThroughRelay(report, { url: "/" });
 
 // @ts-expect-error a budget is not to be guessed
 await PrivacyLedger.open();

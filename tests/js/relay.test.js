@@ -1,0 +1,187 @@
+// Reports through a relay: the real client, the real relay and the real aggregator, which opens what is sealed here.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { ArgumentError, init, Randomizer, SubmitError, Task } from "../../pkg/inline.js";
+import { submitThroughRelay } from "../../pkg/relay.js";
+import { Aggregator, OWN_IDS, Relay } from "../browser/aggregator.js";
+import { serveAnswers } from "./answers.js";
+import { LIMITS, RECORD, TASK } from "./task.js";
+
+const BATCH = 3;
+const SEALED = 344;
+const QUICK = { delay: 1 };
+const LIMITS_OF_LONG = { ...LIMITS, maxDelta: 1e-6 };
+
+const aggregator = new Aggregator(TASK, undefined, OWN_IDS);
+const relay = new Relay();
+let task;
+let keys;
+
+before(async () => {
+  await init();
+  task = Task.parse(TASK);
+  await aggregator.start();
+  await relay.start(aggregator.url, BATCH);
+  keys = new Uint8Array(await (await fetch(`${relay.url}/keys`)).arrayBuffer());
+});
+
+after(() => Promise.all([relay.remove(), aggregator.remove()]));
+
+const randomized = () => new Randomizer(task, LIMITS).randomize(RECORD);
+
+async function records() {
+  return (await aggregator.get(`/tasks/${task.digest}/status`)).records;
+}
+
+/** Waits until so many reports count. */
+async function counted(count) {
+  for (let tries = 0; (await records()) < count; tries += 1) {
+    assert.ok(tries < 500, `${await records()} of ${count} count`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** A server with these answers, until the test ends. */
+async function answering(t, ...answers) {
+  const server = await serveAnswers(answers);
+  t.after(() => server.close());
+  return server;
+}
+
+async function refuses(sent, code, details = {}) {
+  const error = await sent.then(
+    () => assert.fail("it was accepted"),
+    (error) => error,
+  );
+  assert.ok(error instanceof SubmitError, String(error));
+  const { status, type } = error;
+  assert.deepEqual({ code: error.code, status, type }, { code, status: undefined, type: undefined, ...details });
+  return error;
+}
+
+test("reports count when their batch is complete, with the relay's keys or the aggregator's own", async () => {
+  const gateway = await fetch(`${aggregator.url}/.well-known/ohttp-gateway`);
+  const own = new Uint8Array(await gateway.arrayBuffer());
+  assert.deepEqual(own, keys);
+  const all = Array.from({ length: BATCH }, randomized);
+  const options = [{ relay: relay.url }, { relay: new URL(`${relay.url}/`) }, { relay: relay.url, keys: own }];
+  for (const [index, report] of all.entries()) {
+    assert.equal(await records(), 0);
+    assert.deepEqual(await submitThroughRelay(report, options[index]), { status: "relayed", attempts: 1 });
+  }
+  await counted(BATCH);
+});
+
+test("reports of any length are opened by the aggregator, and have few lengths when sealed", async (t) => {
+  const gateway = `${aggregator.url}/.well-known/ohttp-gateway`;
+  const headers = { "content-type": "message/ohttp-req" };
+  const forward = async (request, response) => {
+    const { body } = server.requests.at(-1);
+    const { status } = await fetch(gateway, { method: "POST", headers, body });
+    response.writeHead(status === 200 ? 202 : 500).end();
+  };
+  const server = await answering(t, forward);
+  const mechanism = { type: "gaussian", epsilon: 2, delta: 1e-6, calibration: "analytic" };
+  for (const [dimension, padded] of [
+    [4, 256],
+    [20, 512],
+    [200, 32_768],
+  ]) {
+    const column = (_, at) => ({ name: `c${at}`, type: "numeric", offset: 0, scale: 1 });
+    const columns = Array.from({ length: dimension }, column);
+    const json = { version: 2, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
+    const long = Task.parse(json);
+    await aggregator.put(long.digest, json, {});
+    const report = new Randomizer(long, LIMITS_OF_LONG).randomize(Array(dimension).fill(0.1));
+    await submitThroughRelay(report, { relay: server.url, keys });
+    assert.equal(server.requests.at(-1).body.length, padded + SEALED - 256);
+    assert.equal((await aggregator.get(`/tasks/${long.digest}/status`)).records, 1);
+  }
+});
+
+test("when the answer is lost, what is sent again is the same bytes", async (t) => {
+  const server = await answering(
+    t,
+    { body: keys },
+    (request, response) => response.destroy(),
+    { status: 503, headers: { "retry-after": "0" } },
+    { status: 202 },
+  );
+  const sent = await submitThroughRelay(randomized(), { relay: server.url, ...QUICK });
+  assert.deepEqual(sent, { status: "relayed", attempts: 3 });
+  const [asked, ...posts] = server.requests;
+  assert.deepEqual([asked.method, asked.url], ["GET", "/keys"]);
+  for (const { method, url, headers, body } of posts) {
+    assert.deepEqual([method, url, body.length], ["POST", "/reports", SEALED]);
+    assert.deepEqual(body, posts[0].body);
+    assert.equal(headers["content-type"], undefined, "which would need a preflight request");
+  }
+});
+
+test("the same report is sealed differently each time, and nothing in it is legible", async (t) => {
+  const server = await answering(t, { status: 202 });
+  const report = randomized();
+  for (let count = 0; count < 2; count += 1) await submitThroughRelay(report, { relay: server.url, keys });
+  const [first, second] = server.requests.map(({ body }) => body);
+  assert.notDeepEqual(first.subarray(7), second.subarray(7));
+  assert.deepEqual(first.subarray(0, 7), second.subarray(0, 7));
+  for (const part of [Buffer.from(report.id, "hex"), Buffer.from("/tasks/")]) assert.ok(!first.includes(part));
+});
+
+for (const [status, code, attempts] of [
+  [200, "answer", 1],
+  [400, "refused", 1],
+  [404, "not-found", 1],
+  [413, "too-large", 1],
+  [415, "media-type", 1],
+  [429, "rate-limit", 3],
+  [503, "unavailable", 3],
+]) {
+  test(`${status} is '${code}' after ${attempts} ${attempts === 1 ? "attempt" : "attempts"}`, async (t) => {
+    const server = await answering(t, { status, body: '{"detail": "not today", "type": "urn:ldp-pca:problem:x"}' });
+    const sent = submitThroughRelay(randomized(), { relay: server.url, keys, retries: 2, ...QUICK });
+    const error = await refuses(sent, code, { status, type: "x" });
+    assert.match(error.message, /not today/);
+    assert.equal(server.requests.length, attempts);
+  });
+}
+
+test("the real relay's refusals keep their meaning", async () => {
+  const other = Uint8Array.from(keys);
+  other[2] ^= 1;
+  const sent = submitThroughRelay(randomized(), { relay: relay.url, keys: other });
+  await refuses(sent, "refused", { status: 400, type: "ohttp-key" });
+  const nowhere = submitThroughRelay(randomized(), { relay: `${relay.url}/nowhere` });
+  await refuses(nowhere, "not-found", { status: 404, type: "unknown-path" });
+});
+
+test("keys that are none are refused before anything is sent", async (t) => {
+  const server = await answering(t, { status: 202 });
+  const x25519 = new Uint8Array([0, 41, 1, 0, 0x20, ...Array(32).fill(9), 0, 4, 0, 1, 0, 1]);
+  for (const bad of [new Uint8Array(), new Uint8Array([1]), new TextEncoder().encode("<html>"), x25519]) {
+    await refuses(submitThroughRelay(randomized(), { relay: server.url, keys: bad }), "answer");
+  }
+  assert.equal(server.requests.length, 0);
+  // Among others it finds its own.
+  const both = new Uint8Array([...x25519, ...keys]);
+  assert.equal((await submitThroughRelay(randomized(), { relay: server.url, keys: both })).status, "relayed");
+});
+
+test("options that make no sense, and what is no report", async () => {
+  const report = randomized();
+  for (const options of [undefined, {}, { relay: "example.org" }, { relay: relay.url, retries: -1 }]) {
+    await assert.rejects(submitThroughRelay(report, options), ArgumentError);
+  }
+  await assert.rejects(submitThroughRelay(report.bytes, { relay: relay.url }), ArgumentError);
+});
+
+test("a signal ends it with its reason, and a deadline with the last error", async (t) => {
+  const server = await answering(t, { status: 503 });
+  const signal = AbortSignal.timeout(50);
+  const sent = submitThroughRelay(randomized(), { relay: server.url, keys, signal, retries: 1000 });
+  await assert.rejects(sent, { name: "TimeoutError" });
+  const late = submitThroughRelay(randomized(), { relay: server.url, keys, deadline: 50, retries: 1000 });
+  await refuses(late, "unavailable", { status: 503, type: undefined });
+});
