@@ -23,6 +23,8 @@ macro_rules! documents {
 [not protected]: crate::_documentation::double_cap#what-it-does-not-protect-against
 [penalty]: crate::_documentation::penalty
 [recover]: crate::_documentation::recover
+[relay]: https://docs.rs/crate/ldp-pca/latest/source/docs/operations.md
+[relay keys]: https://docs.rs/crate/ldp-pca/latest/source/docs/operations.md
 [shuffling]: https://docs.rs/crate/ldp-pca/latest/source/docs/operations.md
 [text files]: crate::_documentation::records#separators-of-text-files
 [threat model]: crate::_documentation::threat_model
