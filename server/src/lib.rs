@@ -73,7 +73,7 @@ pub use config::{
 pub use error::ServerError;
 pub use net::{TlsError, keep_files_private, raise_file_limit};
 #[doc(hidden)]
-pub use oblivious::{SealError, SealingKey, padded_length, sealed_length};
+pub use oblivious::{SealError, SealingKey, is_for_a_gateway, padded_length, sealed_length};
 pub use relay::{Relay, RelayConfig, RelayError};
 #[doc(hidden)]
 pub use sessions::read_session;
@@ -144,8 +144,8 @@ impl Server {
         Ok(Self { listener, address, app, made_tokens, tls })
     }
 
-    /// Checks the settings: limits, the page's folder, the certificate and its key, and the named files of tokens. It
-    /// creates nothing, and opens neither folder nor database nor port.
+    /// Checks the settings: limits, the page's folder, the certificate and its key, and the named files of tokens and
+    /// of the gateway's keys. It creates nothing, and opens neither folder nor database nor port.
     ///
     /// # Errors
     /// [`ServerError`], as [`Server::bind`] would return it.
@@ -162,6 +162,9 @@ impl Server {
         }
         let tls = config.tls.as_ref().map(Tls::load).transpose()?;
         Tokens::check_files(&config.tokens)?;
+        if let Some(keys) = config.gateway_keys_file.as_ref().filter(|keys| keys.exists()) {
+            GatewayKeys::load(keys)?;
+        }
         Ok(tls)
     }
 

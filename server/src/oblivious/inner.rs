@@ -38,6 +38,12 @@ impl Inner {
     }
 }
 
+/// Whether bytes are a request that a gateway answers, for the fuzzer.
+#[must_use]
+pub fn is_for_a_gateway(bytes: &[u8]) -> bool {
+    Inner::read(bytes).is_ok()
+}
+
 /// An answer as binary HTTP.
 pub(in super::super) fn answer(
     status: u16,

@@ -17,6 +17,7 @@ mod sealing;
 use ohttp::SymmetricSuite;
 use ohttp::hpke::{Aead, Kdf, Kem};
 
+pub use self::inner::is_for_a_gateway;
 pub(super) use self::inner::{Inner, answer};
 pub(super) use self::keys::{GatewayKeys, OpenError};
 pub use self::sealing::{SealError, SealingKey, padded_length, sealed_length};

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Cursor;
 
 use bhttp::{Message, Mode};
-use ldp_pca_server::{RateLimit, SealingKey, ServerConfig};
+use ldp_pca_server::{RateLimit, SealingKey, Server, ServerConfig};
 use ohttp::{ClientRequest, ClientResponse};
 use serde_json::{Value, json};
 use tempfile::tempdir;
@@ -145,6 +145,8 @@ fn a_new_key_is_advertised_and_the_old_one_opens_until_it_is_removed() {
     fs::write(&file, "key").unwrap();
     let error = Running::try_start(config(data.path()), &[]).err().unwrap().to_string();
     assert!(error.contains("gateway.keys: line 1 is not a key") && error.contains("openssl rand"), "{error}");
+    let named = ServerConfig { gateway_keys_file: Some(file), ..config(data.path()) };
+    assert_eq!(Server::check(&named).unwrap_err().to_string(), error, "the check reads what is named");
 }
 
 /// A refusal that will pass is told to the relay too, which cannot open the answer.
