@@ -68,12 +68,14 @@ impl Upstream {
             200 if text(&headers, CONTENT_TYPE) != RESPONSE => later("answers, but not as a gateway".into()),
             // The aggregator cannot keep the report now.
             200 if wait.is_empty() => Sent::Taken,
-            // A gateway that has lost its keys can have them again.
-            400 | 422 if !mentions(&body, b"#ohttp-key") => Sent::Refused,
+            // Only the gateway itself says so: whatever stands before it may answer 400, too.
+            400 if mentions(&body, b"problem:sealed-request\"") => Sent::Refused,
             _ => {
                 let problem = match status {
                     200 => "cannot keep reports now".into(),
-                    400 | 422 => "does not have the key that reports are sealed to: give it the key again".into(),
+                    400 if mentions(&body, b"#ohttp-key\"") => {
+                        "does not have the key that reports are sealed to: give it the key again".into()
+                    }
                     _ => format!("answers {status}"),
                 };
                 let wait = wait.parse().map_or(Duration::ZERO, Duration::from_secs);

@@ -252,6 +252,45 @@ fn what_does_not_open_is_released_with_its_batch() {
     relay.log_until("batch=1 requests=3 refused=1");
 }
 
+/// All devices have the same key as long as the folder lasts. What was sealed to it waits for a gateway that has it.
+#[test]
+fn a_relay_keeps_its_key_when_the_gateway_has_another_one() {
+    let (data, aggregator) = aggregator(&[]);
+    let relay = relay(data.path(), aggregator.address, 2, &[]);
+    let (at, key, own) = (aggregator.address, get(relay.address, "/keys").body, data.path().join("aggregator"));
+    let file = own.join("gateway.keys");
+    let [old, new] = [fs::read_to_string(&file).unwrap(), format!("{}\n", "5a".repeat(32))];
+    let restarted = |aggregator: Serving, keys: &str| {
+        drop(aggregator.log());
+        fs::write(&file, keys).unwrap();
+        Serving::start_at(&at.to_string(), &["--data", &text(&own)])
+    };
+    let aggregator = restarted(aggregator, &format!("{new}{old}"));
+    assert_ne!(get(at, GATEWAY).body, key);
+    assert_eq!(get(relay.address, "/keys").body, key);
+    let requests = sealed(relay.address, &reports(&task(), 1, 4));
+    for request in &requests[..2] {
+        assert_eq!(send(relay.address, request).status, 202);
+    }
+    counted(at, 2);
+    // The old key is removed too early.
+    let aggregator = restarted(aggregator, &new);
+    for request in &requests[2..] {
+        assert_eq!(send(relay.address, request).status, 202);
+    }
+    sleep(Duration::from_millis(300));
+    assert_eq!(records(at), 2);
+    let aggregator = restarted(aggregator, &format!("{new}{old}"));
+    counted(at, 4);
+    let log = relay.log();
+    assert!(log.contains("does not have the key that reports are sealed to"), "{log}");
+    assert!(log.contains("released batch=2 requests=2"), "{log}");
+    let again = self::relay(data.path(), at, 2, &[]);
+    assert_eq!(get(again.address, "/keys").body, key);
+    again.log_until("the gateway advertises another key");
+    drop(aggregator.log());
+}
+
 #[test]
 fn a_folder_is_for_one_relay_with_one_size_of_batches() {
     let (data, aggregator) = aggregator(&[]);
