@@ -16,7 +16,9 @@ mod net;
 mod openapi;
 mod origins;
 mod page;
+#[cfg(unix)]
 mod relay;
+#[cfg(unix)]
 mod relay_crash;
 mod robustness;
 mod sessions;
