@@ -19,6 +19,7 @@ mod app;
 mod audit;
 mod config;
 mod database;
+mod durable;
 mod error;
 mod events;
 mod issuing;

@@ -4,9 +4,11 @@
 //! a link, which fails if the name is taken. So nothing that another user put there is written into or followed. If two
 //! servers create the same file at the same time, both use what the first one created.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+
+use super::durable::new_private;
 
 /// The file's content. If there is no file yet, it is created with the result of `make`. The second value is whether it
 /// was created.
@@ -47,15 +49,6 @@ fn make_private(path: &Path, text: &str) -> io::Result<bool> {
     // After a rename there is none.
     let _ = fs::remove_file(&temporary);
     made
-}
-
-/// A new file that only its owner may read; never an existing one.
-fn new_private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 fn warn_if_shared(path: &Path) {

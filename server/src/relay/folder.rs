@@ -4,13 +4,14 @@
 //! `2.batch` and so on. The last one is open. A batch is complete when there is a next one.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::RelayError;
 use super::record::{Name, record_length, scan};
+use crate::durable::{new_private, sync_folder, write_whole};
 use crate::oblivious::{SealingKey, sealed_length};
 
 const PINNED: &str = "relay.json";
@@ -97,7 +98,7 @@ impl Folder {
     /// Goes on to the next batch, and returns the number of the one that is complete.
     pub(super) fn complete_batch(&mut self) -> io::Result<u64> {
         let number = self.open.number;
-        let next = new_file(&batch_file(&self.path, number + 1))?;
+        let next = new_private(&batch_file(&self.path, number + 1))?;
         sync_folder(&self.path)?;
         self.open = OpenBatch { number: number + 1, file: next, length: 0, requests: 0 };
         Ok(number)
@@ -127,8 +128,11 @@ impl OpenBatch {
     fn open(folder: &Path, number: u64, sealed: usize, names: &mut Vec<Name>) -> Result<Self, RelayError> {
         let path = batch_file(folder, number);
         let mut open = || {
-            let file =
-                if path.exists() { OpenOptions::new().read(true).write(true).open(&path)? } else { new_file(&path)? };
+            let file = if path.exists() {
+                OpenOptions::new().read(true).write(true).open(&path)?
+            } else {
+                new_private(&path)?
+            };
             let found = scan(&file, sealed)?;
             let length = found.last().map_or(0, |(place, _)| (place + 1) * record_length(sealed));
             file.set_len(length)?;
@@ -147,12 +151,6 @@ pub(super) fn batch_file(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number}.batch"))
 }
 
-/// Makes what was created and removed in a folder last.
-pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
-    // Elsewhere folders cannot be opened, and need not be.
-    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
-}
-
 /// What the folder was made for, which must be what is wanted.
 fn pinned(
     folder: &Path,
@@ -166,8 +164,12 @@ fn pinned(
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let pinned = Pinned { version: VERSION, batch, bytes, keys: keys()? };
             SealingKey::read(&pinned.keys)?;
-            write_whole(&path, &serde_json::to_vec(&pinned).map_err(io::Error::from)?)
-                .and_then(|()| sync_folder(folder))
+            let create = |path: &Path| {
+                // Left by a crash: the folder is locked.
+                let _ = fs::remove_file(path);
+                new_private(path)
+            };
+            write_whole(folder, PINNED, &serde_json::to_vec(&pinned).map_err(io::Error::from)?, create)
                 .map_err(|source| failed(&path, source))?;
             return Ok(pinned);
         }
@@ -184,25 +186,6 @@ fn pinned(
         )));
     }
     Ok(found)
-}
-
-/// A file that is there whole or not at all.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = path.with_extension("tmp");
-    // Left by a crash: the folder is locked.
-    let _ = fs::remove_file(&temporary);
-    let mut file = new_file(&temporary)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)
-}
-
-fn new_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 fn lock(folder: &Path) -> Result<File, RelayError> {

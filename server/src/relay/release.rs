@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt as _};
 
-use super::folder::{Folder, batch_file, sync_folder};
+use super::folder::{Folder, batch_file};
 use super::record::{Name, read, scan};
 use super::upstream::{Sent, Upstream};
 use super::writer::Names;
+use crate::durable::sync_folder;
 use crate::locks::hold;
 use ldp_pca::sampling::system_rng;
 

@@ -10,11 +10,13 @@
 //! they depend on nothing else. A damaged file is refused: the session's id is the parameters' digest, and messages
 //! have their checksum in their name (those of earlier versions have none).
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+
+use crate::durable::write_whole;
 
 /// The file of the parameters.
 pub(super) const PARAMETERS: &str = "session.json";
@@ -42,16 +44,5 @@ pub(super) fn checksum_of(name: &str) -> Option<&str> {
 
 /// Writes a file that is on the disk, whole, when this returns.
 pub(super) fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let temporary = folder.join(format!("{name}.tmp"));
-    let mut file = File::create(&temporary)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    drop(file);
-    fs::rename(&temporary, folder.join(name))?;
-    sync(folder)
-}
-
-/// Elsewhere than on Unix a folder cannot be synced.
-pub(super) fn sync(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    write_whole(folder, name, bytes, |path| File::create(path))
 }

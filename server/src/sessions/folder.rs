@@ -6,8 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
-use super::files::{PARAMETERS, checksum_of, sync, write};
+use super::files::{PARAMETERS, checksum_of, write};
 use super::running::Running;
+use crate::durable::sync_folder;
 use crate::error::ServerError;
 use crate::locks::{read_lock, write_lock};
 use crate::problem::{Kind, Problem};
@@ -66,7 +67,7 @@ impl Sessions {
         let folder = self.folder.join(id.to_string());
         let written = fs::create_dir_all(&folder)
             .and_then(|()| write(&folder, PARAMETERS, session.to_json().as_bytes()))
-            .and_then(|()| sync(&self.folder));
+            .and_then(|()| sync_folder(&self.folder));
         written.map_err(not_changed)?;
         let running = Running::new(session, folder).map_err(|error| Kind::BadSession.because(error.to_string()))?;
         known.insert(id, Arc::new(running));

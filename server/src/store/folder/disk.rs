@@ -11,6 +11,7 @@ use rusqlite::{Connection, OpenFlags, ffi};
 
 #[cfg(target_os = "linux")]
 use super::direct;
+use crate::durable::sync_folder;
 use crate::store::{At, StoreError};
 
 /// A file system. A new, renamed or removed name is durable once its folder was synced.
@@ -98,9 +99,8 @@ impl Disk for SystemDisk {
         names.filter_map(Result::transpose).collect()
     }
 
-    /// Elsewhere than on Unix a folder cannot be synced.
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
-        if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+        sync_folder(path)
     }
 
     fn database(&self, path: &Path, create: bool) -> rusqlite::Result<Connection> {

@@ -1,0 +1,35 @@
+//! Files that are on the disk, whole, when a function returns.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes a file that is there whole or not at all. `create` makes the one that becomes it.
+pub(super) fn write_whole(
+    folder: &Path,
+    name: &str,
+    bytes: &[u8],
+    create: impl FnOnce(&Path) -> io::Result<File>,
+) -> io::Result<()> {
+    let temporary = folder.join(format!("{name}.tmp"));
+    let mut file = create(&temporary)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    drop(file);
+    fs::rename(&temporary, folder.join(name))?;
+    sync_folder(folder)
+}
+
+/// Makes what was created and removed in a folder last. Elsewhere than on Unix a folder cannot be synced.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}
+
+/// A new file that only its owner may read; never an existing one.
+pub(super) fn new_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
