@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { serveAnswers } from "../js/answers.js";
 import { LIMITS, RECORD, TASK } from "../js/task.js";
 import { Aggregator, OWN_IDS, Relay } from "./aggregator.js";
-import { BROWSERS, EMPTY, openPage as open, ROOT, vectorTests } from "./pages.js";
+import { BROWSERS, EMPTY, openPage as open, ROOT, until, vectorTests } from "./pages.js";
 import { serve } from "./serve.js";
 
 for (const [name, launch] of Object.entries(BROWSERS)) {
@@ -229,9 +229,7 @@ function packageTests(name, launch) {
     );
     assert.deepEqual(outcomes, Array(2).fill({ status: "relayed", attempts: 1 }));
     const [task] = (await aggregator.get("/tasks")).tasks;
-    const records = async () => (await aggregator.get(`/tasks/${task}/status`)).records;
-    for (let tries = 0; tries < 500 && (await records()) < 2; tries += 1) await page.waitForTimeout(20);
-    assert.equal(await records(), 2);
+    await until(async () => (await aggregator.get(`/tasks/${task}/status`)).records === 2);
     assert.deepEqual(errors, []);
   });
 }

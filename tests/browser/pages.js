@@ -27,6 +27,17 @@ export async function openPage(browser, url) {
   return { page, errors };
 }
 
+/** Waits until `look` gives something true; if that takes a minute, it never does. */
+export async function until(look) {
+  for (const start = performance.now(); performance.now() < start + 60_000; await milliseconds(20)) {
+    const found = await look();
+    if (found) return found;
+  }
+  throw new Error(`in vain: ${look}`);
+}
+
+export const milliseconds = (time) => new Promise((resolve) => setTimeout(resolve, time));
+
 /**
  * The test vectors through an entry of the package, in pages that `open` gives; `where` completes the tests' names. (Of
  * an entry with a worker, whose source of randomness is out of reach, the tasks alone; its module is that of the

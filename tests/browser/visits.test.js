@@ -12,7 +12,7 @@ import { RECORD, TASK } from "../js/task.js";
 import { Aggregator } from "./aggregator.js";
 import { launchChromium } from "./chromium.js";
 import { launchFirefox } from "./firefox.js";
-import { ROOT } from "./pages.js";
+import { milliseconds, ROOT, until } from "./pages.js";
 import { serve } from "./serve.js";
 import { findWebKit, launchWebKit } from "./webkit.js";
 
@@ -102,15 +102,6 @@ function first(...several) {
 }
 const firstReport = (...several) => only(first(...several));
 
-/** Waits until `look` gives something true; if that takes a minute, it never does. */
-async function until(look) {
-  for (const start = performance.now(); performance.now() < start + 60_000; await milliseconds(20)) {
-    const found = await look();
-    if (found) return found;
-  }
-  throw new Error(`in vain: ${look}`);
-}
-const milliseconds = (time) => new Promise((resolve) => setTimeout(resolve, time));
 const now = () => Math.floor(Date.now() / 1000);
 
 /** A visitor with a browser profile and a task of their own. */
