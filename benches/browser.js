@@ -49,7 +49,7 @@ function task(dimension, mechanism) {
     offset: 0,
     scale: 1,
   }));
-  return { version: 2, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
+  return { version: 3, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
 }
 
 function result(mechanism, dimension, { bytes, numbers, named, peer }) {

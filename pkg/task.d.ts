@@ -50,7 +50,7 @@ export interface Schema {
 
 /** The task's JSON. */
 export interface TaskDocument<S extends Schema = Schema> {
-  readonly version: 2;
+  readonly version: 3;
   readonly schema: S;
   readonly bounding: { readonly type: "unit-norm" } | { readonly type: "clip"; readonly radius: number };
   /**

@@ -65,7 +65,7 @@ function made(source) {
   if (!source) return new Worker(new URL("./worker-thread.js", import.meta.url), { type: "module" });
   if (typeof source === "function") return source();
   if (!(source instanceof Worker)) return new Worker(source, { type: "module" });
-  if (used.has(source)) throw failure("init", "the Worker that was given has ended: give a function that makes one");
+  if (used.has(source)) throw failure("init", "this Worker has ended: give a function that makes one");
   used.add(source);
   return source;
 }
@@ -202,7 +202,7 @@ async function call(method, ...parameters) {
   try {
     worker.postMessage({ id, method, parameters });
   } catch (cause) {
-    throw failure("argument", `what is given cannot be sent to the worker: ${cause.message}`, { cause });
+    throw failure("argument", `it cannot be sent to the worker: ${cause.message}`, { cause });
   }
   silence = 0;
   watch ??= setInterval(() => {

@@ -444,7 +444,7 @@ mod tests {
             .to_vec();
         let centring = if centred { format!(r#""centring": {{"weight": {WEIGHT}}},"#) } else { String::new() };
         Task::from_json(&format!(
-            r#"{{"version": 2, "schema": {{"columns": [{}]}}, "bounding": {{"type": "clip", "radius": {RADIUS}}}, {centring}
+            r#"{{"version": 3, "schema": {{"columns": [{}]}}, "bounding": {{"type": "clip", "radius": {RADIUS}}}, {centring}
             "mechanism": {mechanism}, "folds": {folds}}}"#,
             columns.join(", ")
         ))
@@ -689,7 +689,7 @@ mod tests {
             r#"{"type": "gaussian", "epsilon": 2, "delta": 1e-6, "calibration": "analytic"}"#,
         ] {
             let task = Task::from_json(&format!(
-                r#"{{"version": 2, "schema": {{"columns": [
+                r#"{{"version": 3, "schema": {{"columns": [
                     {{"name": "a", "type": "numeric", "offset": 0, "scale": 1}},
                     {{"name": "b", "type": "numeric", "offset": 0, "scale": 1}}
                 ]}}, "bounding": {{"type": "clip", "radius": 3}}, "mechanism": {mechanism}, "folds": 3}}"#
@@ -714,7 +714,7 @@ mod tests {
     fn hostile_reports_move_no_eigenvalue_beyond_the_bound_with_centring_and_radius() {
         for (centring, nearly) in [("", 0.1), (r#""centring": {"weight": 0.25},"#, 0.02)] {
             let task = Task::from_json(&format!(
-                r#"{{"version": 2, "schema": {{"columns": [
+                r#"{{"version": 3, "schema": {{"columns": [
                     {{"name": "a", "type": "numeric", "offset": 0, "scale": 1}},
                     {{"name": "b", "type": "numeric", "offset": 0, "scale": 1}}
                 ]}}, "bounding": {{"type": "clip", "radius": 3}}, {centring}
@@ -758,7 +758,7 @@ mod tests {
     #[test]
     fn a_fold_and_the_rest_weigh_up_to_the_whole() {
         let task = Task::from_json(
-            r#"{"version": 2, "schema": {"columns": [
+            r#"{"version": 3, "schema": {"columns": [
                 {"name": "a", "type": "numeric", "offset": 0, "scale": 1},
                 {"name": "b", "type": "numeric", "offset": 0, "scale": 1}
             ]}, "bounding": {"type": "unit-norm"},

@@ -17,7 +17,7 @@ use crate::schema::{MAX_DIMENSION, Schema};
 pub use crate::identity::{NameError, TaskDigest};
 
 /// The version of the task format that this crate reads and writes.
-pub const TASK_VERSION: u32 = 2;
+pub const TASK_VERSION: u32 = 3;
 
 /// The largest task document that is read, in bytes.
 pub const MAX_TASK_BYTES: usize = 16 << 20;
@@ -40,7 +40,7 @@ pub const MAX_DRAWS: u64 = 1 << 28;
 /// ```
 /// use ldp_pca::task::Task;
 /// let task = Task::from_json(r#"{
-///     "version": 2,
+///     "version": 3,
 ///     "schema": {"columns": [
 ///         {"name": "height", "type": "numeric", "offset": 0, "scale": 200},
 ///         {"name": "weight", "type": "numeric", "offset": 0, "scale": 100}
@@ -103,6 +103,7 @@ impl Task {
         match version {
             TASK_VERSION => {}
             1 => return Err(TaskError::Refusing),
+            2 => return Err(TaskError::Lengths),
             other => return Err(TaskError::Version(other)),
         }
         Self::from_document(json::read(text, TaskDocument::read).map_err(TaskError::Json)?)
@@ -333,6 +334,12 @@ pub enum TaskError {
          with version {TASK_VERSION}"
     )]
     Refusing,
+    /// The version whose candidates had random lengths.
+    #[error(
+        "the task has version 2, whose reports are noisier: make it again, with version {TASK_VERSION}, or use a \
+         release that knows it for its reports"
+    )]
+    Lengths,
     /// Another version.
     #[error("the task has version {0}, and this software reads version {TASK_VERSION}: use a release that knows it")]
     Version(u32),
@@ -387,13 +394,13 @@ mod tests {
     #[test]
     fn the_canonical_json_is_what_is_documented_and_what_is_digested() {
         let text = concat!(
-            r#"{"version":2,"schema":{"columns":[{"type":"numeric","name":"c1","offset":0.0,"scale":1.0},"#,
+            r#"{"version":3,"schema":{"columns":[{"type":"numeric","name":"c1","offset":0.0,"scale":1.0},"#,
             r#"{"type":"numeric","name":"c2","offset":0.0,"scale":1.0},"#,
             r#"{"type":"numeric","name":"c3","offset":0.0,"scale":1.0}]},"bounding":{"type":"unit-norm"},"#,
             r#""mechanism":{"type":"double-cap","epsilon":2.0,"candidates":64,"cap":8},"folds":1}"#
         );
         assert_eq!(task().to_json(), text);
-        let digest = "6f5f34536fadc0fa1a4125ee34e633a31517a923973eda616da41030e2e65fff";
+        let digest = "ea1aa9f9f24a9a36bb7d29b2740ec8a2d50252af4a9af454a655e6d32399565d";
         assert_eq!(task().digest().to_string(), digest);
         assert_eq!(TaskDigest::from_hex(digest), Some(task().digest()));
     }
@@ -447,7 +454,8 @@ mod tests {
         for (version, error) in [
             (0, TaskError::Version(0)),
             (1, TaskError::Refusing),
-            (3, TaskError::Version(3)),
+            (2, TaskError::Lengths),
+            (4, TaskError::Version(4)),
             (u32::MAX, TaskError::Version(u32::MAX)),
         ] {
             let text = format!(r#"{{"what": ["nobody", {{"knows": null}}], "version": {version}}}"#);
@@ -477,9 +485,10 @@ mod tests {
     fn tasks_that_make_no_sense_are_refused_with_the_value() {
         let canonical = task().to_json();
         let cases = [
-            ("\"version\":2", "\"version\":3", "version 3"),
-            ("\"version\":2", "\"version\":1", "refused records"),
-            ("\"version\":2,", "", "version"),
+            ("\"version\":3", "\"version\":4", "version 4"),
+            ("\"version\":3", "\"version\":2", "version 2"),
+            ("\"version\":3", "\"version\":1", "refused records"),
+            ("\"version\":3,", "", "version"),
             ("\"folds\":1", "\"folds\":0", "0 folds"),
             ("\"folds\":1", "\"folds\":1,\"note\":\"x\"", "note"),
             ("\"epsilon\":2.0", "\"epsilon\":0", "epsilon is 0"),

@@ -22,7 +22,7 @@ use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 wasm_bindgen_test_configure!(run_in_browser);
 
 const TASK: &str = r#"{
-    "version": 2,
+    "version": 3,
     "schema": {"columns": [
         {"name": "height", "type": "numeric", "offset": 0, "scale": 200},
         {"name": "note", "type": "ignored"},
@@ -153,7 +153,7 @@ fn a_report_larger_than_one_quota_of_entropy_is_made() {
     let columns: Vec<String> =
         (0..200).map(|i| format!(r#"{{"name": "c{i}", "type": "numeric", "offset": 0, "scale": 1}}"#)).collect();
     let text = format!(
-        r#"{{"version": 2, "schema": {{"columns": [{}]}}, "bounding": {{"type": "clip", "radius": 1}},
+        r#"{{"version": 3, "schema": {{"columns": [{}]}}, "bounding": {{"type": "clip", "radius": 1}},
              "mechanism": {{"type": "gaussian", "epsilon": 2, "delta": 1e-6, "calibration": "analytic"}}, "folds": 1}}"#,
         columns.join(",")
     );
@@ -190,7 +190,7 @@ fn bad_tasks_are_refused() {
     refused("\"folds\": 1", "\"folds\": 1, \"note\": 2", "note");
     refused("\"folds\": 1", "\"folds\": 1, \"folds\": 1", "duplicate");
     refused("\"folds\": 1", "\"folds\": 1, \"__proto__\": {\"version\": 2}", "__proto__");
-    refused("\"version\": 2", "\"version\": 1", "version 1");
+    refused("\"version\": 3", "\"version\": 1", "version 1");
     refused("\"epsilon\": 2", "\"epsilon\": 0", "epsilon is 0");
     refused("\"cap\": 8", "\"cap\": 64", "cap of 64");
     refused("{", "", "not a valid task");
@@ -230,7 +230,7 @@ fn bad_records_are_refused() {
 
 #[wasm_bindgen_test]
 fn tasks_have_the_digests_of_the_vectors() {
-    let cases = cases(include_str!("vectors/v2/tasks.json"));
+    let cases = cases(include_str!("vectors/v3/tasks.json"));
     assert_ne!(cases.len(), 0);
     for case in cases {
         let task = Task::new(text(&case, "text").as_bytes()).unwrap();
@@ -245,9 +245,9 @@ fn tasks_have_the_digests_of_the_vectors() {
 #[wasm_bindgen_test]
 fn reports_are_those_of_the_vectors() {
     for file in [
-        include_str!("vectors/v2/double-cap.json"),
-        include_str!("vectors/v2/gaussian.json"),
-        include_str!("vectors/v2/centred.json"),
+        include_str!("vectors/v3/double-cap.json"),
+        include_str!("vectors/v3/gaussian.json"),
+        include_str!("vectors/v3/centred.json"),
     ] {
         let cases = cases(file);
         assert_ne!(cases.len(), 0);

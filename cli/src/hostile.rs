@@ -15,34 +15,34 @@ pub(super) struct HostileArguments {
 
 /// The line for a number of reports.
 pub(super) fn hostile_text(pull: &HostilePull) -> String {
-    let bounds = |bounds: &PullBounds| {
-        let condition = pull.check.condition();
-        format!("{}, one {condition} by {}", at_most(bounds.unchecked), at_most(bounds.checked))
+    let condition = pull.check.condition();
+    let bounds = |bounds: &PullBounds, of_checked: &str| {
+        let checked = condition.map(|_| format!(", {of_checked}{}", at_most(bounds.checked)));
+        format!("{}{}", at_most(bounds.unchecked), checked.unwrap_or_default())
     };
+    let one = bounds(&pull.one, &format!("one {} by ", condition.unwrap_or_default()));
     let many = if pull.reports > 1 {
-        let (all, checked) = (at_most(pull.all.unchecked), at_most(pull.all.checked));
-        format!("; {} of them by {all}, or {checked}", grouped(pull.reports))
+        format!("; {} of them by {}", grouped(pull.reports), bounds(&pull.all, "or "))
     } else {
         String::new()
     };
     format!(
         "hostile     from where an honest report's mean puts it, one report of {} moves an eigenvalue of the \
             covariance \
-         estimate by at most {}{many}\n",
-        grouped(pull.records),
-        bounds(&pull.one)
+         estimate by at most {one}{many}\n",
+        grouped(pull.records)
     )
 }
 
 /// The line for a mechanism without a number of reports, for eigenvalues of this matrix.
 pub(super) fn per_report(pull: Pull, matrix: &str) -> String {
+    let checked = pull.check.condition().map(|condition| format!(", one {condition} by {}/n", at_most(pull.checked)));
     format!(
         "from where an honest report's mean puts it, one hostile report of n moves an eigenvalue of {matrix} by at \
             most \
-         {}/n, one {} by {}/n\n",
+         {}/n{}\n",
         at_most(pull.unchecked),
-        pull.check.condition(),
-        at_most(pull.checked)
+        checked.unwrap_or_default()
     )
 }
 

@@ -78,6 +78,9 @@ class Plan:
         Epsilon at which ``records`` reports reach ``target``; None above 16.
     shuffled : ShuffledPlan or None
         The same for an anonymised batch.
+    least_share : float or None
+        The share of these people that any other mechanism of this promise would need, for the same error of the second
+        moments where no direction is special. Only with double-cap and unit norm, without centring and shuffling.
     bounds : list of dict
         Statements of the literature: ``name``, ``source``, ``kind``, ``model``, ``quantity``, ``direction``, ``value``.
     """
@@ -96,6 +99,7 @@ class Plan:
     records_for_target: int | None
     epsilon_for_target: float | None
     shuffled: ShuffledPlan | None
+    least_share: float | None
     bounds: list[dict[str, Any]]
     # The native part's answers for the same collection.
     _asked: Callable[..., dict[str, Any]] = field(repr=False)

@@ -121,6 +121,7 @@ fn describe<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyDict>> {
     result.set_item("records_for_target", plan.records_for_target.flatten())?;
     result.set_item("epsilon_for_target", plan.epsilon_for_target.flatten().map(Epsilon::value))?;
     result.set_item("shuffled", plan.shuffled.as_ref().map(|found| describe_shuffled(py, found)).transpose()?)?;
+    result.set_item("least_share", plan.optimum.map(|optimum| optimum.least_share))?;
     let bounds = plan.bounds.iter().map(|bound| describe_bound(py, bound));
     result.set_item("bounds", bounds.collect::<PyResult<Vec<_>>>()?)?;
     Ok(result)

@@ -2,8 +2,8 @@
 
 use nalgebra::DMatrix;
 
-use crate::mechanism::double_cap::candidates::{Candidates, TABLE_SECOND_MOMENT};
-use crate::mechanism::double_cap::{Weights, direction};
+use crate::mechanism::double_cap::candidates::Candidates;
+use crate::mechanism::double_cap::{Weights, direction, usual_threshold};
 use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, Perturbation, triangle};
 use crate::record::BoundedRecord;
 use crate::report::ReportId;
@@ -81,10 +81,10 @@ impl Ranks {
         let (candidates, cap) = (weights.candidates(), weights.cap());
         let share = f64::from(cap) / f64::from(candidates);
         Self {
+            large: usual_threshold(&weights, directions[0].len()),
             directions,
             candidates,
             cap,
-            large: two_sided_quantile(share) * TABLE_SECOND_MOMENT.sqrt() * f64::from(i16::MAX),
             spread: (2.0 * f64::from(cap) * (1.0 - share)).sqrt(),
         }
     }
@@ -96,10 +96,10 @@ impl Ranks {
         for record in 0..2 {
             let direction = &self.directions[record];
             let scores = Candidates::new(task_key, id, direction.len()).scores(direction, self.candidates);
-            let own = scores[index].unsigned_abs();
-            for (other, score) in scores.iter().map(|score| score.unsigned_abs()).enumerate() {
+            let own = scores[index];
+            for (other, &score) in scores.iter().enumerate() {
                 ranks[record] += usize::from(score > own || score == own && other < index);
-                large[record] += f64::from(u8::from(f64::from(score) >= self.large));
+                large[record] += f64::from(u8::from(score as f64 >= self.large));
             }
         }
         let [first, second] = ranks.map(|rank| match rank as u32 {

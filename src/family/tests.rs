@@ -115,7 +115,7 @@ fn the_estimate_is_unbiased_with_the_noise_of_its_law_which_is_less_than_that_of
         let ratio = squares[0] / stated[0];
         assert!((0.83..1.13).contains(&ratio), "{squares:?} {stated:?}");
         // The sampling of the records, and what double-cap adds along them, come on top of the noise per entry.
-        assert!(stated[1] < stated[0] && stated[0] < 2.2 * stated[1], "{stated:?}");
+        assert!(stated[1] < stated[0] && stated[0] < 2.8 * stated[1], "{stated:?}");
         // The tasks err independently: the mean product of their errors is 0 to 1.5 %.
         let of_both: f64 = squares[1..].iter().zip(&weights).map(|(alone, part)| part.weight.powi(2) * alone).sum();
         assert!((0.92..1.08).contains(&(squares[0] / of_both)), "{squares:?} {weights:?}");
@@ -170,7 +170,7 @@ fn the_mean_has_the_printed_noise() {
             stated += DIMENSION as f64 * mean.noise_deviation().powi(2);
         }
         let ratio = (squares / stated).sqrt();
-        assert!((0.9..1.12).contains(&ratio), "{ratio}");
+        assert!((0.9..1.15).contains(&ratio), "{ratio}");
     }
 }
 

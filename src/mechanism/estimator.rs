@@ -109,15 +109,52 @@ pub enum Perturbation {
         /// Off it.
         off_diagonal: f64,
     },
-    /// It replaces x with a candidate z with second moment `I + gain x x^T`.
+    /// It replaces x with a candidate z, whose second moment is larger along x than across it.
     Directions {
-        /// The factor.
+        /// The factor of normal candidates with the second moment `I + gain x x^T` that have nearly the same noise.
         gain: f64,
-        /// `E s^4` of its coordinate s along x, for a unit vector x: 3 where x plays no part.
-        fourth_moment: f64,
+        /// The second moments of quadratic forms, as they are.
+        forms: Forms,
         /// The choice among the candidates, by the rank of their scores.
         weights: Weights,
     },
+}
+
+/// For a symmetric matrix Q of trace 0 and the debiased matrix S of one report of a unit vector u, both of so many
+/// coordinates: `E <S, Q>^2 = norm |Q|^2 + energy |Q u|^2 + square (u . Q u)^2`.
+///
+/// Candidates are `z = t u + w`, of length sqrt(m), with w uniform on the sphere across u. Then `<z z^T, Q> = t^2 u . Q
+/// u + 2 t u . Q w + w . Q w`. The fourth moments of w follow from those of a sphere in m - 1 dimensions, where a form
+/// of trace T and norm N has the mean square `|w|^4 (T^2 + 2 N^2) / (m^2 - 1)`. Across u, Q has the trace `-u . Q u`
+/// and the squared norm `|Q|^2 - 2 |Q u|^2 + (u . Q u)^2`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Forms {
+    /// m.
+    pub coordinates: f64,
+    /// See above.
+    pub norm: f64,
+    /// See above.
+    pub energy: f64,
+    /// See above.
+    pub square: f64,
+    /// `1 / gain - 1/m`, with which the largest eigenvalue of one report is that of a normal candidate of its length.
+    pub length: f64,
+    /// What rounding z to integers adds, times `|Q|^2`, for Q of any trace: that of the length too.
+    pub rounding: f64,
+}
+
+impl Forms {
+    /// Those of an estimate that is multiplied by the factor, for records whose squares are.
+    pub(crate) fn magnified(self, factor: f64) -> Self {
+        let squared = factor * factor;
+        Self {
+            norm: squared * self.norm,
+            energy: factor * self.energy,
+            length: factor * self.length,
+            rounding: squared * self.rounding,
+            ..self
+        }
+    }
 }
 
 /// The number of entries of the upper triangle, diagonal included, of a `rows` × `rows` matrix.

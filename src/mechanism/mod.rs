@@ -28,10 +28,10 @@ use crate::record::BoundedRecord;
 pub use double_cap::DoubleCap;
 pub use error::{MechanismError, PayloadError, RandomizeError};
 #[doc(hidden)]
-pub use estimator::{Estimator, Perturbation, triangle};
+pub use estimator::{Estimator, Forms, Perturbation, triangle};
 pub use gaussian::{Calibration, Gaussian};
 #[doc(hidden)]
-pub use pull::{Check, HostilePull, Pull, PullBounds, UNLUCKY_IDS};
+pub use pull::{Check, HostilePull, Pull, PullBounds};
 pub use randomizer::LocalRandomizer;
 #[doc(hidden)]
 pub use range::{RangeCheck, RangeError};

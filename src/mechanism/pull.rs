@@ -5,9 +5,8 @@
 //! knowledge of the task and of all other reports. Let S' be the same mean with each hostile report's share replaced by
 //! `x x^T` of some record x in the unit ball, which is what an honest report adds on average. Then every eigenvalue of
 //! S is within `m pull / n` of the one of S' in the same place. For [`Pull::unchecked`] this holds whatever the bytes
-//! are. For [`Pull::checked`] it holds for an aggregator that makes the [`Check`]: always with the range check; with
-//! issued ids except with probability 2^-40 for every id that was ever issued, if ChaCha8 is taken for random.
-//! (Double-cap's expectation is such an x x^T to 1e-3.)
+//! are. For [`Pull::checked`] it holds for an aggregator that makes the [`Check`]. (Double-cap's expectation is such an
+//! x x^T to 1e-3; for a record without a direction it is I/m, and S' has that.)
 //!
 //! # Proof
 //! A report r adds `D(r) / n`, where D debiases one report. So `S - S'` is the sum of m terms `(D(r) - x x^T) / n`, and
@@ -15,14 +14,13 @@
 //! differ by no more than the operator norm of the difference (Weyl 1912). It remains to bound the norm of
 //! `D(r) - x x^T` for every payload.
 //!
-//! *Double-cap.* `D(r) = (z z^T / scale^2 - I) / gain`, with z the first d coordinates of a candidate. The eigenvalues
-//! of `D(r) - x x^T` are at most `(|z|^2 / scale^2 - 1) / gain`, because `x x^T` has none below 0, and at least
-//! `-1 / gain - 1`. So `max(|z|^2 / (scale^2 gain), 1 + 1 / gain)` is a bound. It also bounds the difference of any two
-//! reports, `(y y^T - z z^T) / (scale^2 gain)`, whose eigenvalues lie between `-|z|^2` and `|y|^2` over the same
-//! number. Hence, for double-cap, S' may as well have any other reports, that pass the check too, in place of the
-//! hostile ones. (A Gaussian report's own noise comes on top there.) It remains to bound the length of candidates
-//! ([`length`](super::double_cap)): the longest vector that the table can make if clients choose their ids, and, for an
-//! id that the aggregator drew, what the longest of its J candidates exceeds with probability at most 2^-40.
+//! *Double-cap.* `D(r) = (z z^T / scale^2 - I) / gain + I/m`, with z the first d of a candidate's m coordinates. The
+//! eigenvalues of `D(r) - x x^T` are at most `(|z|^2 / scale^2 - 1) / gain + 1/m`, because `x x^T` has none below 0,
+//! and at least `1/m - 1 / gain - 1`. The gain is at most m. So `max(|z|^2 / (scale^2 gain), 1 + 1 / gain)` is a bound.
+//! It also bounds the difference of any two reports, `(y y^T - z z^T) / (scale^2 gain)`, whose eigenvalues lie between
+//! `-|z|^2` and `|y|^2` over the same number. Hence, for double-cap, S' may as well have any other reports in place of
+//! the hostile ones. (A Gaussian report's own noise comes on top there.) All candidates have nearly one length,
+//! whatever the id, and rounding adds no more than 1 to a coordinate's magnitude: no check is needed.
 //!
 //! *Gaussian.* `D(r)` has the entries `(m + 1/2) step`, with `|m + 1/2| <= 2^(bits - 1) - 1/2`. A symmetric matrix
 //! whose entries are at most those of a matrix B in absolute value has at most the operator norm of B (Perron and
@@ -51,20 +49,17 @@ pub struct Pull {
     pub check: Check,
 }
 
-/// A check that bounds hostile reports beyond strict decoding. `ldp-pca serve` makes both checks unless configured
-/// otherwise; `ldp-pca aggregate` makes none.
+/// A check that bounds hostile reports beyond strict decoding. `ldp-pca serve` makes it unless configured otherwise;
+/// `ldp-pca aggregate` does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Check {
-    /// It accepts only ids that it drew itself. [`Pull::checked`] then holds except for one id in [`UNLUCKY_IDS`].
-    IssuedIds,
+    /// None is needed: both bounds are the same.
+    None,
     /// It refuses entries that honest noise hardly ever makes ([`RangeCheck`](super::RangeCheck)).
     RangeCheck,
 }
-
-/// One issued id in this many may have a longer candidate than [`Pull::checked`] assumes.
-pub const UNLUCKY_IDS: f64 = (1u64 << 40) as f64;
 
 impl Pull {
     /// From bounds that were computed with a few roundings, each below the margin.
@@ -136,13 +131,13 @@ impl HostilePull {
 }
 
 impl Check {
-    /// The condition on a report that the check ensures.
+    /// The condition on a report that the check ensures, if there is a check.
     #[must_use]
     #[doc(hidden)]
-    pub fn condition(self) -> &'static str {
+    pub fn condition(self) -> Option<&'static str> {
         match self {
-            Self::IssuedIds => "with an id that the aggregator issued",
-            Self::RangeCheck => "that passes the range check",
+            Self::None => None,
+            Self::RangeCheck => Some("that passes the range check"),
         }
     }
 }
@@ -270,36 +265,29 @@ mod tests {
         }
     }
 
-    /// Grinding few features finds the longest vector that the table can make; with more, the longest found stays
-    /// below.
+    /// Grinding ids finds no candidate that is longer than the bound, and all come close to it: for few features and
+    /// for many, with and without a lift.
     #[test]
-    fn a_ground_id_reaches_the_unchecked_bound_of_double_cap() {
-        for (dimension, bounding, ids, nearly) in [
-            (1, Bounding::UnitNorm, 200, 1.0 - 1e-9),
-            (1, Bounding::Clip { radius: Radius::new(3.0).unwrap() }, 200, 1.0 - 1e-9),
-            (2, Bounding::UnitNorm, 20_000, 0.6),
+    fn no_id_has_a_candidate_beyond_the_bound_of_double_cap() {
+        let clip = Bounding::Clip { radius: Radius::new(3.0).unwrap() };
+        for (dimension, bounding, ids) in [
+            (1, clip, 2000),
+            (2, Bounding::UnitNorm, 2000),
+            (3, Bounding::UnitNorm, 1000),
+            (20, Bounding::UnitNorm, 500),
+            (21, Bounding::UnitNorm, 500),
+            (40, clip, 300),
+            (116, Bounding::UnitNorm, 200),
         ] {
             let mechanism = double_cap(dimension, bounding, 2.0, 64, 8);
             let (id, index, _) = longest(&mechanism, dimension, 64, ids);
             let Mechanism::DoubleCap(double_cap) = &mechanism else { unreachable!() };
-            // The bound is that of two reports; a report and the mean of none differ by 1 / gain less.
-            let reached = norm(&debiased(&mechanism, id, &(index as u16).to_le_bytes())) + 1.0 / double_cap.gain();
-            let Pull { unchecked, check, .. } = mechanism.pull();
-            assert_eq!(check, Check::IssuedIds);
-            assert!(reached <= unchecked && reached >= nearly * unchecked, "{dimension}: {reached} {unchecked}");
-        }
-    }
-
-    /// The longest of 128,000 random candidates is below the bound, and above half of it: the bound is for 2^40 ids.
-    #[test]
-    fn random_ids_have_no_longer_candidates_than_the_checked_bound() {
-        for dimension in [3, 40, 116] {
-            let mechanism = double_cap(dimension, Bounding::UnitNorm, 2.0, 128, 16);
-            let (id, index, _) = longest(&mechanism, dimension, 128, 1000);
-            let reached = norm(&debiased(&mechanism, id, &(index as u16).to_le_bytes()));
-            let Pull { unchecked, checked, .. } = mechanism.pull();
-            assert!(reached <= checked && reached > 0.5 * checked, "{dimension}: {reached} {checked}");
-            assert!(checked <= unchecked && (dimension < 40 || checked < 0.5 * unchecked), "{checked} {unchecked}");
+            // The bound is that of two reports; a report and the mean of none differ by this much less.
+            let less = 1.0 / double_cap.gain() - 1.0 / mechanism.state_dimension() as f64;
+            let reached = norm(&debiased(&mechanism, id, &(index as u16).to_le_bytes())) + less;
+            let Pull { unchecked, checked, check } = mechanism.pull();
+            assert_eq!((check, unchecked), (Check::None, checked));
+            assert!(reached <= unchecked && reached >= 0.9 * unchecked, "{dimension}: {reached} {unchecked}");
         }
     }
 
@@ -407,7 +395,7 @@ mod tests {
     #[test]
     fn bounds_have_their_margin() {
         for (unchecked, checked) in [(10.0, 3.0), (0.7, 0.3), (1e4, 1e4)] {
-            let pull = Pull::new(unchecked, checked, Check::IssuedIds);
+            let pull = Pull::new(unchecked, checked, Check::RangeCheck);
             for (found, of) in [(pull.unchecked, unchecked), (pull.checked, checked)] {
                 assert!((9e-13..2e-12).contains(&(found / of - 1.0)), "{found} {of}");
             }
@@ -416,7 +404,7 @@ mod tests {
 
     #[test]
     fn every_check_says_what_it_asks_for() {
-        assert_eq!(Check::IssuedIds.condition(), "with an id that the aggregator issued");
-        assert_eq!(Check::RangeCheck.condition(), "that passes the range check");
+        assert_eq!(Check::None.condition(), None);
+        assert_eq!(Check::RangeCheck.condition(), Some("that passes the range check"));
     }
 }

@@ -38,7 +38,34 @@ impl NoiseLaw {
     #[must_use]
     pub fn bulk(&self, level: f64, dimension: usize) -> NoiseBulk {
         let excess = self.about.map_or(0.0, |about| about.excess);
-        NoiseBulk { law: *self, level: level.max(0.0), dimension, excess }
+        let level = level.max(0.0);
+        NoiseBulk { law: self.at_level(level), level, dimension, excess }
+    }
+}
+
+impl NoiseLaw {
+    /// The law whose noise between two directions that have this variance is that of the reports themselves. (About an
+    /// estimated mean, where all directions but one have little, the law is as it is.)
+    pub(super) fn at_level(self, level: f64) -> Self {
+        let (Perturbation::Directions { forms, weights, .. }, None) = (self.perturbation, self.about) else {
+            return self;
+        };
+        // Of the form with 1/2 at two places off the diagonal.
+        let (level, constant) = (level / self.scale, forms.norm / 2.0);
+        let variance = constant + forms.energy / 2.0 * level + forms.square * level * level;
+        let inverse = (variance.max(0.0).sqrt() - level).clamp(0.5 * constant.sqrt(), constant.sqrt());
+        Self { perturbation: Perturbation::Directions { gain: 1.0 / inverse, forms, weights }, ..self }
+    }
+
+    /// The same with no less noise than makes the eigenvalues of few reports, which all have one length, possible for
+    /// normal candidates.
+    pub(super) fn at_level_of_few(self, level: f64) -> Self {
+        let law = self.at_level(level);
+        let (Perturbation::Directions { gain, forms, weights }, None) = (law.perturbation, law.about) else {
+            return law;
+        };
+        let gain = gain.min(1.0 / forms.length.max(f64::MIN_POSITIVE));
+        Self { perturbation: Perturbation::Directions { gain, forms, weights }, ..law }
     }
 }
 

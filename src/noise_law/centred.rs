@@ -208,8 +208,8 @@ fn magnified(perturbation: Perturbation, factor: f64) -> Perturbation {
         Perturbation::Additive { diagonal, off_diagonal } => {
             Perturbation::Additive { diagonal: factor * diagonal, off_diagonal: factor * off_diagonal }
         }
-        Perturbation::Directions { gain, fourth_moment, weights } => {
-            Perturbation::Directions { gain: gain / factor, fourth_moment, weights }
+        Perturbation::Directions { gain, forms, weights } => {
+            Perturbation::Directions { gain: gain / factor, forms: forms.magnified(factor), weights }
         }
     }
 }

@@ -9,6 +9,8 @@ use super::{NoiseLaw, Perturbation};
 pub(crate) struct LinearForm {
     /// `|Q|_F^2`.
     pub(crate) squared_norm: f64,
+    /// The trace of Q.
+    pub(crate) trace: f64,
     /// `<M, Q>`, in the units of the covariance.
     pub(crate) value: f64,
     /// `<M, Q^2>`, in the units of the covariance.
@@ -31,12 +33,15 @@ impl NoiseLaw {
     /// has the variance
     ///
     /// ```text
-    /// double-cap   (2 |Q|^2 + 4 gain <M, Q^2> + c E q^2) / gain^2 - (E q)^2,     c = E s^4 - 3 - 6 gain
+    /// double-cap   norm |P|^2 + energy <M, P^2> + square E p^2 - (E p)^2,     p = u^T P u, P = Q - (tr Q / m) I
     /// Gaussian     var <Z, Q> + E q^2 - (E q)^2
     /// ```
     ///
-    /// (for normal candidates z = s u + w; their integers change it by less than 1 %). The population enters beyond M
-    /// by `E q^2` alone, which lies between `(E q)^2` and `<M, Q^2>`, because `q^2 <= |Q u|^2`. The bound takes the end
+    /// with the three numbers of [`Forms`](crate::mechanism::Forms), for candidates of m coordinates on a sphere (their
+    /// integers change it by less than 1 %) and records that have a direction. There u is a unit vector: the record, or
+    /// its lift, in whose directions Q has nothing. The trace of S is that of the sphere, so that only P counts. The
+    /// population enters beyond M by `E p^2` alone, which lies between `(E p)^2` and `<M, P^2>`, because `p^2 <= |P
+    /// u|^2`. The bound takes the end
     /// that gives more.
     ///
     /// It is for the law of one task's second moments; [`WeightedLaw`](super::WeightedLaw) has that of a mean.
@@ -47,11 +52,26 @@ impl NoiseLaw {
         self.scale * self.scale * of_one / self.records as f64
     }
 
-    /// `<M, Q^2>` and `<M, Q>^2` in the units of bounded records. Estimates of what lies in these ranges need not do
+    /// `<M, P^2>` and `<M, P>^2` in the units of bounded records. Estimates of what lies in these ranges need not do
     /// so.
     pub(super) fn known_of(&self, form: &LinearForm) -> (f64, f64) {
         let energy = (form.energy / self.scale).clamp(0.0, 1.0);
-        (energy, (form.value / self.scale).powi(2).min(energy))
+        let most = energy.sqrt();
+        let (value, level) = ((form.value / self.scale).clamp(-most, most), self.level_of(form));
+        (energy - 2.0 * level * value + level * level, (value - level).powi(2))
+    }
+
+    /// The most that `<u u^T, P^2>` can be.
+    pub(super) fn most_energy(&self, form: &LinearForm) -> f64 {
+        (1.0 + self.level_of(form).abs()).powi(2)
+    }
+
+    /// The multiple of the identity that P is without.
+    fn level_of(&self, form: &LinearForm) -> f64 {
+        match self.perturbation {
+            Perturbation::Additive { .. } => 0.0,
+            Perturbation::Directions { forms, .. } => form.trace / forms.coordinates,
+        }
     }
 
     /// The same bound for one report, as a function of what is known of M.
@@ -61,13 +81,12 @@ impl NoiseLaw {
                 let entry = (diagonal * diagonal).max(2.0 * off_diagonal * off_diagonal);
                 FormTerms { constant: entry * form.squared_norm, energy: 1.0, square: 1.0 }
             }
-            Perturbation::Directions { gain, fourth_moment, .. } => {
-                let squared_gain = gain * gain;
-                let excess = fourth_moment - 3.0 - 6.0 * gain;
+            Perturbation::Directions { forms, .. } => {
+                let squared_norm = form.squared_norm - form.trace * self.level_of(form);
                 FormTerms {
-                    constant: 2.0 * form.squared_norm / squared_gain,
-                    energy: (4.0 * gain + excess.max(0.0)) / squared_gain,
-                    square: 1.0 - excess.min(0.0) / squared_gain,
+                    constant: forms.norm * squared_norm + forms.rounding * form.squared_norm,
+                    energy: forms.energy + forms.square.max(0.0),
+                    square: 1.0 - forms.square.min(0.0),
                 }
             }
         }
@@ -141,6 +160,7 @@ mod tests {
                     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / REPORTS as f64;
                     let form = LinearForm {
                         squared_norm: q.norm_squared(),
+                        trace: q.trace(),
                         value: moment.dot(q),
                         energy: moment.dot(&(q * q)),
                     };

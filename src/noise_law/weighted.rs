@@ -31,6 +31,7 @@
 use super::form::{FormTerms, LinearForm};
 use super::{NoiseLaw, Perturbation};
 use crate::linalg::sorted_descending;
+use crate::mechanism::Forms;
 
 /// The largest `a b / (a + b)` of two orthogonal directions.
 const LARGEST_PRODUCT: f64 = 0.25;
@@ -69,14 +70,23 @@ impl WeightedLaw {
                 let deviation = |entry: usize| (records * sum(&|of| squares(of)[entry])).sqrt();
                 (records, Perturbation::Additive { diagonal: deviation(0), off_diagonal: deviation(1) })
             }
-            Perturbation::Directions { fourth_moment, weights, .. } => {
+            Perturbation::Directions { forms, weights, .. } => {
                 let [constant, linear, product] = [2, 1, 0].map(|power| sum(&|of| squares(of)[1].sqrt().powi(power)));
                 let (linear, product) = (linear / constant, LARGEST_PRODUCT * product / constant);
                 let root = (1.0 + 4.0 * LARGEST_PRODUCT * (linear + product)).sqrt();
                 let gain = (root - 1.0) / (2.0 * LARGEST_PRODUCT);
                 let records = whole(1.0 / (constant * gain * gain));
                 let gain = 1.0 / (constant * records).sqrt();
-                (records, Perturbation::Directions { gain, fourth_moment, weights })
+                let of = |part: fn(Forms) -> f64| records * sum(&|of| part(forms_of(of)));
+                let forms = Forms {
+                    norm: of(|forms| forms.norm),
+                    energy: of(|forms| forms.energy),
+                    square: of(|forms| forms.square),
+                    length: of(|forms| forms.length.powi(2)).sqrt(),
+                    rounding: of(|forms| forms.rounding),
+                    ..forms
+                };
+                (records, Perturbation::Directions { gain, forms, weights })
             }
         };
         Some(NoiseLaw { records: records as u64, perturbation, ..first })
@@ -85,8 +95,8 @@ impl WeightedLaw {
     /// An upper bound on the variance of `<S, Q>` over collections, S being the mean, whatever the populations of the
     /// estimates are: [`NoiseLaw::form_variance`] for a mean. The facts about Q are those of the mean population.
     ///
-    /// Each estimate has the variance `w^2 / n (constant + energy e - square q^2)` at most, for an energy e from 0 to 1
-    /// and a value q of its own. Only the weighted means of both are known: the largest sum has the energy where it
+    /// Each estimate has the variance `w^2 / n (constant + energy e - square q^2)` at most, for an energy e of at least
+    /// 0 and a value q of its own. Only the weighted means of both are known: the largest sum has the energy where it
     /// counts most, and equal `q w square / n`.
     pub(crate) fn form_variance(&self, form: &LinearForm) -> f64 {
         let Some((_, first)) = self.members.first() else { return f64::INFINITY };
@@ -99,11 +109,11 @@ impl WeightedLaw {
         let constant: f64 = terms.iter().map(|(share, terms)| share * terms.constant).sum();
         let slope = |((weight, _), (share, of)): (&(f64, _), &(f64, FormTerms))| (share * of.energy / weight, *weight);
         let slopes = self.members.iter().zip(&terms).map(slope).collect();
-        let mut left = energy;
+        let (mut left, most) = (energy, first.most_energy(form));
         let of_energy: f64 = sorted_descending(slopes, |(slope, _)| *slope)
             .into_iter()
             .map(|(slope, weight)| {
-                let here = left.min(weight);
+                let here = left.min(weight * most);
                 left -= here;
                 slope * here
             })
@@ -112,6 +122,13 @@ impl WeightedLaw {
             self.members.iter().zip(&terms).map(|((weight, _), (share, of))| weight * weight / (share * of.square));
         let of_square = squared_value / square_weights.sum::<f64>();
         first.scale * first.scale * (constant + of_energy - of_square)
+    }
+}
+
+fn forms_of(perturbation: Perturbation) -> Forms {
+    match perturbation {
+        Perturbation::Additive { .. } => Forms::default(),
+        Perturbation::Directions { forms, .. } => forms,
     }
 }
 
@@ -144,10 +161,10 @@ mod tests {
     #[test]
     fn the_law_of_a_mean_has_as_much_noise_in_two_directions_and_little_more() {
         for (epsilons, most_beside, most, least_along) in [
-            (&[1.0, 2.0][..], 0.007, 0.016, -0.017),
-            (&[1.0, 4.0], 0.035, 0.075, -0.06),
-            (&[1.0, 2.0, 4.0], 0.022, 0.045, -0.04),
-            (&[0.5, 8.0], 0.06, 0.14, -0.11),
+            (&[1.0, 2.0][..], 0.008, 0.018, -0.018),
+            (&[1.0, 4.0], 0.041, 0.084, -0.062),
+            (&[1.0, 2.0, 4.0], 0.026, 0.053, -0.04),
+            (&[0.5, 8.0], 0.072, 0.16, -0.11),
         ] {
             let (mut beside, mut largest, mut along) = (0.0f64, 0.0f64, 0.0f64);
             for share in -30..=30 {
@@ -177,7 +194,7 @@ mod tests {
 
     #[test]
     fn the_law_of_one_estimate_is_its_own_and_that_of_equal_ones_that_of_all_their_reports() {
-        let form = LinearForm { squared_norm: 2.0, value: 0.4, energy: 0.5 };
+        let form = LinearForm { squared_norm: 2.0, trace: 0.6, value: 0.4, energy: 0.5 };
         for mechanism in [double_cap_law, gaussian_law] {
             let one = mechanism(6, 4.0, 3_000);
             assert_eq!(weighted(&[one]).law(), Some(one));
@@ -215,7 +232,7 @@ mod tests {
                     if !(0.0..=1.0).contains(&other[0]) || value * value > energy || other[1].powi(2) > other[0] {
                         continue;
                     }
-                    let form = |value, energy| LinearForm { squared_norm: 1.0, value, energy };
+                    let form = |value, energy| LinearForm { squared_norm: 1.0, trace: 1.0, value, energy };
                     let sum = first.powi(2) * mean.members[0].1.form_variance(&form(other[1], other[0]))
                         + second.powi(2) * mean.members[1].1.form_variance(&form(value, energy));
                     let bound = mean.form_variance(&form(0.4, 0.5));

@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
+use super::optimum::Optimum;
 use super::{Planner, Prediction, PredictionError, Published, alone, published};
-use crate::mechanism::{Estimator, HostilePull, LocalRandomizer, Pull};
+use crate::mechanism::{Estimator, HostilePull, LocalRandomizer, Mechanism, Pull};
 use crate::privacy::{Delta, Epsilon, Guarantee};
+use crate::record::Bounding;
 
 /// The questions about a collection, beyond what its [`Planner`] knows. All are optional: thresholds are always given.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -63,6 +65,10 @@ pub struct Plan {
     /// The same for an anonymised batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shuffled: Option<ShuffledPlan>,
+    /// How many of these people any other mechanism would need; `None` for a delta above 0, with clipping or centring,
+    /// and for an anonymised batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub optimum: Option<Optimum>,
     /// The most that one hostile report can move an eigenvalue of the covariance estimate, times the number of reports;
     /// `None` with centring, where the number of reports matters beyond that.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,6 +141,7 @@ impl Planner {
                 .map(|(records, target)| self.epsilon_for(records, target))
                 .transpose()?,
             shuffled: shuffled.map(|delta| self.answer_shuffled(epsilon, delta, question)).transpose()?,
+            optimum: self.optimum(&mechanism, shuffled),
             pull,
             hostile: hostile.zip(planned).map(|(count, records)| {
                 HostilePull::new(count, records, |hostile| self.pull(&mechanism, hostile, records))
@@ -145,6 +152,11 @@ impl Planner {
                 Some(_) => vec![],
             },
         })
+    }
+
+    fn optimum(&self, mechanism: &Mechanism, shuffled: Option<Delta>) -> Option<Optimum> {
+        let of_unit_vectors = self.bounding == Bounding::UnitNorm && self.centring().is_none() && shuffled.is_none();
+        if of_unit_vectors { Optimum::of(mechanism) } else { None }
     }
 
     fn answer_shuffled(
@@ -227,6 +239,7 @@ mod tests {
                 local_epsilon_for_target: Some(Some(found.local_epsilon)),
                 epsilon_for_target: Some(Some(kept.epsilon)),
             }),
+            optimum: None,
             pull: Some(pull),
             hostile: Some(HostilePull::new(300, 20_000, |hostile| pull.of(hostile, 20_000))),
             bounds: published(

@@ -35,12 +35,15 @@
 mod answer;
 mod bounds;
 mod finite;
+mod optimum;
 mod plan;
 mod shuffled;
 
 pub use answer::{Plan, Question, ShuffledPlan};
 #[doc(hidden)]
 pub use bounds::{Direction, Model, Published, Quantity, published};
+#[doc(hidden)]
+pub use optimum::Optimum;
 pub use plan::Planner;
 pub use shuffled::ShuffledRecords;
 

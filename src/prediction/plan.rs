@@ -471,7 +471,7 @@ mod tests {
         let centred = task.with_centring(Centring::default()).unwrap();
         let planner = Planner::of_task(spectrum(), Rank::new(1).unwrap(), &centred).unwrap();
         let of_task = planner.mechanism(epsilon(2.0)).unwrap();
-        assert_eq!((of_task.dimension(), of_task.entry_deviation()), (5, deviation(2.0)));
+        assert_eq!((of_task.dimension(), of_task.entry_deviation()), (5, centred.mechanism().entry_deviation()));
         assert_eq!(planner.mechanism(epsilon(2.1)).unwrap().dimension(), 5);
     }
 

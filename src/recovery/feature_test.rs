@@ -106,7 +106,11 @@ fn variance(
     let (own, other) = (own.max(0.0), without.value.max(0.0));
     if let Some(law) = covariance.moments_law() {
         // The form is (e u^T + u e^T) / 2.
-        return law.form_variance(&LinearForm { squared_norm: 0.5, value: 0.0, energy: 0.25 * (own + other) });
+        return law.form_variance(&LinearForm {
+            squared_norm: 0.5,
+            energy: 0.25 * (own + other),
+            ..LinearForm::default()
+        });
     }
     let law = covariance.noise_law();
     let (of_feature, of_other) = along_mean.map_or((0.0, 0.0), |(mean, own)| (own, without.along(mean, row)));

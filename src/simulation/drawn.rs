@@ -1,13 +1,13 @@
 //! Reports drawn from their exact law, in `O(d)` operations each, instead of from the randomizer.
 //!
-//! *Double-cap.* The randomizer ranks J candidates by the magnitude of their score `z . u` along the record u and
+//! *Double-cap.* The randomizer ranks J candidates by the magnitude of their coordinate `z . u` along the record u and
 //! reports one of them: each of the first L with weight W, each of the others with weight 2^32. The rank r of the
-//! reported one is drawn by the same integers. Given the rank, the score is the r-th largest magnitude of J standard
-//! normal ones, so the probability of a larger magnitude has the law Beta(r, J - r + 1) of the r-th of J sorted uniform
-//! numbers, and the score is its quantile. (Its sign changes nothing: -z is reported as z is.) Nothing across the
-//! record affects the choice of the report: that part is as in a candidate g, so `z = g + (s - g . u) u`. Coordinates
-//! of g come from the mechanism's own table. The one approximation is a normal score with a normal offset: real scores
-//! are sums of d entries of that table, real offsets sums of two bytes.
+//! reported one is drawn by the same integers. Given the rank, that coordinate is the r-th largest magnitude of J of a
+//! sphere, so the probability of a larger magnitude has the law Beta(r, J - r + 1) of the r-th of J sorted uniform
+//! numbers, and the coordinate s is its quantile. (Its sign changes nothing: -z is reported as z is.) Nothing across
+//! the record affects the choice of the report: that part has the direction of a nearly Gaussian vector across u, whose
+//! coordinates come from the mechanism's own table, and the length that s leaves. Two things are approximate: real
+//! candidates are integers, and the offsets of long vectors' scores count as if scores were normal.
 //!
 //! *Gaussian.* The mean of n reports is the mean of `x x^T` with one symmetric matrix of independent normal entries, of
 //! 1/n times the variance of one report's. The variance includes that of rounding to sixteenths of a deviation, whose
@@ -25,10 +25,11 @@ use rand_distr::{Beta, Distribution, StandardNormal};
 use super::collection::{Collection, Estimate};
 use super::moments::{Block, OuterProducts};
 use super::population::SpikedModel;
-use super::quantile::magnitude_exceeded_with;
 use crate::centring::Centring;
 use crate::mechanism::double_cap::Weights;
-use crate::mechanism::double_cap::candidates::{self, KEPT};
+use crate::mechanism::double_cap::candidates;
+use crate::mechanism::double_cap::coordinate::Coordinate;
+use crate::mechanism::double_cap::kept;
 use crate::mechanism::{DoubleCap, Estimator, LocalRandomizer, Mechanism, Perturbation};
 
 /// Draws `count` records and, block by block, the reports of each mechanism for them; extended ones with centring.
@@ -84,7 +85,7 @@ enum Drawn {
         off_diagonal: f64,
     },
     Directions {
-        weights: Weights,
+        reported: Reported,
         directions: Block,
         products: OuterProducts,
     },
@@ -92,22 +93,22 @@ enum Drawn {
 
 impl<'a> DrawnSums<'a> {
     fn new(mechanism: &'a Mechanism, rng: Xoshiro256PlusPlus) -> Self {
-        let dimension = mechanism.dimension();
         let drawn = match mechanism.perturbation() {
             Perturbation::Additive { diagonal, off_diagonal } => Drawn::Additive { diagonal, off_diagonal },
             Perturbation::Directions { weights, .. } => {
-                let (directions, products) = (Block::new(dimension), OuterProducts::new(dimension));
-                Drawn::Directions { weights, directions, products }
+                let coordinates = mechanism.state_dimension();
+                let (directions, products) = (Block::new(coordinates), OuterProducts::new(coordinates));
+                Drawn::Directions { reported: Reported::new(weights, coordinates), directions, products }
             }
         };
         Self { mechanism, rng, drawn }
     }
 
     fn add(&mut self, records: &Block) {
-        let Drawn::Directions { weights, directions, products } = &mut self.drawn else { return };
+        let Drawn::Directions { reported, directions, products } = &mut self.drawn else { return };
         directions.resize(records.len());
         for (direction, record) in directions.vectors_mut().zip(records.vectors()) {
-            draw_direction(weights, record, direction, &mut self.rng);
+            reported.draw(record, direction, &mut self.rng);
         }
         products.add(directions);
     }
@@ -117,7 +118,10 @@ impl<'a> DrawnSums<'a> {
             Drawn::Additive { diagonal, off_diagonal } => {
                 second_moment + mean_noise(second_moment.nrows(), [diagonal, off_diagonal], records, &mut self.rng)
             }
-            Drawn::Directions { products, .. } => products.mean(records),
+            Drawn::Directions { products, .. } => {
+                let features = second_moment.shape();
+                products.mean(records).view((0, 0), features).into_owned()
+            }
         };
         let matrix = self.mechanism.debias(&self.mechanism.sums_of_mean(&mean, records), records);
         Estimate { matrix, noise: self.mechanism.entry_deviation() / (records as f64).sqrt() }
@@ -132,41 +136,73 @@ pub fn directions_mean<'a, R: Rng + ?Sized>(
     rng: &mut R,
 ) -> DMatrix<f64> {
     let (dimension, count) = (mechanism.dimension(), records.len() as u64);
-    let weights = mechanism.weights();
+    let mut reported = Reported::new(mechanism.weights(), dimension + 1);
     let mut rng = Xoshiro256PlusPlus::from_rng(rng);
-    let mut lifted = vec![0.0; dimension + 1];
+    let mut single = vec![0.0; dimension];
     let mut directions = Block::new(dimension + 1);
     let mut products = OuterProducts::new(dimension + 1);
     let mut left = count;
     while left > 0 {
         left -= directions.resize(left);
         for (direction, record) in directions.vectors_mut().zip(records.by_ref()) {
-            let energy: f64 = record.iter().map(|value| value * value).sum();
-            lifted.iter_mut().zip(record).for_each(|(single, double)| *single = *double as f32);
-            lifted[dimension] = (1.0 - energy).max(0.0).sqrt() as f32;
-            draw_direction(&weights, &lifted, direction, &mut rng);
+            single.iter_mut().zip(record).for_each(|(single, double)| *single = *double as f32);
+            reported.draw(&single, direction, &mut rng);
         }
         products.add(&directions);
     }
     products.mean(count).view((0, 0), (dimension, dimension)).into_owned()
 }
 
-/// The candidate that is reported for a unit vector, in standard deviations of its coordinates.
-fn draw_direction<R: Rng + ?Sized>(weights: &Weights, record: &[f32], direction: &mut [f32], rng: &mut R) {
-    let score = draw_score(weights, rng) as f32;
-    candidates::fill(direction, rng);
-    let own: f32 = direction.iter().zip(record).map(|(g, u)| g * u).sum();
-    direction.iter_mut().zip(record).for_each(|(g, u)| *g += (score - own) * u);
+/// The candidates that are reported.
+struct Reported {
+    weights: Weights,
+    /// The law of a candidate's coordinate along the record.
+    coordinate: Coordinate,
+    /// The share of the gain that the offsets of scores leave.
+    kept: f64,
+    /// The record or its lift.
+    unit: Vec<f32>,
 }
 
-/// The reported candidate's score, except for its sign.
-fn draw_score<R: Rng + ?Sized>(weights: &Weights, rng: &mut R) -> f64 {
-    let rank = f64::from(weights.draw_rank(rng)) + 1.0;
-    let candidates = f64::from(weights.candidates());
-    // The constructor refuses only parameters that are not positive.
-    let tail = Beta::new(rank, candidates - rank + 1.0).map_or(1.0, |law| law.sample(rng));
-    // The score with its offset determines the rank: given their sum in its own deviations, the score is normal.
-    KEPT.sqrt() * magnitude_exceeded_with(tail) + (1.0 - KEPT).sqrt() * rng.sample::<f64, _>(StandardNormal)
+impl Reported {
+    fn new(weights: Weights, coordinates: usize) -> Self {
+        let kept = kept(weights.candidates(), weights.cap(), coordinates);
+        Self { weights, coordinate: Coordinate::new(Some(coordinates)), kept, unit: vec![0.0; coordinates] }
+    }
+
+    /// The one for a unit vector, or for the lift of a shorter record, in deviations of its coordinates.
+    fn draw<R: Rng + ?Sized>(&mut self, record: &[f32], direction: &mut [f32], rng: &mut R) {
+        self.unit[..record.len()].copy_from_slice(record);
+        if let Some(lift) = self.unit.get_mut(record.len()) {
+            *lift = (1.0 - dot(record, record)).max(0.0).sqrt();
+        }
+        let length = direction.len() as f64;
+        let along = self.along(rng).min(length.sqrt());
+        candidates::fill(direction, rng);
+        let own = dot(direction, &self.unit);
+        direction.iter_mut().zip(&self.unit).for_each(|(g, u)| *g -= own * u);
+        let across = f64::from(dot(direction, direction)).max(f64::MIN_POSITIVE);
+        let factor = ((length - along * along).max(0.0) / across).sqrt() as f32;
+        direction.iter_mut().zip(&self.unit).for_each(|(g, u)| *g = factor * *g + along as f32 * u);
+    }
+
+    /// How far it is along the record, except for the sign.
+    fn along<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
+        let rank = f64::from(self.weights.draw_rank(rng)) + 1.0;
+        let candidates = f64::from(self.weights.candidates());
+        // The constructor refuses only parameters that are not positive.
+        let tail = Beta::new(rank, candidates - rank + 1.0).map_or(1.0, |law| law.sample(rng));
+        let along = self.coordinate.exceeded_with(tail);
+        if self.kept == 1.0 {
+            return along;
+        }
+        // The score with its offset determines the rank: given their sum in its own deviations, the score is normal.
+        (self.kept.sqrt() * along + (1.0 - self.kept).sqrt() * rng.sample::<f64, _>(StandardNormal)).abs()
+    }
+}
+
+fn dot(left: &[f32], right: &[f32]) -> f32 {
+    left.iter().zip(right).map(|(left, right)| left * right).sum()
 }
 
 /// The mean of the noise of `records` reports, with these deviations on the diagonal and off it: a symmetric d × d
@@ -188,7 +224,7 @@ fn mean_noise<R: Rng + ?Sized>(dimension: usize, [on, off]: [f64; 2], records: u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::double_cap::candidates::{Candidates, TABLE_SECOND_MOMENT};
+    use crate::mechanism::double_cap::candidates::Candidates;
     use crate::mechanism::{Calibration, Gaussian, MechanismSpec};
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::{BoundedRecord, Bounding, Radius};
@@ -206,6 +242,7 @@ mod tests {
     /// The randomizer's report for the record, in standard deviations, and the record.
     fn randomized(mechanism: &DoubleCap, count: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
         let record = BoundedRecord::new(RECORD.to_vec(), Bounding::UnitNorm).unwrap();
+        let deviation = mechanism.unit().sqrt();
         let report = |_| {
             let mut id = [0; 16];
             rng.fill_bytes(&mut id);
@@ -213,7 +250,7 @@ mod tests {
             let payload = mechanism.randomize_with_rng(&record, &[0; 16], id, rng).unwrap();
             let index = u32::from(u16::from_le_bytes([payload[0], payload[1]]));
             let candidate = Candidates::new(&[0; 16], id, RECORD.len()).candidate(index);
-            candidate.iter().map(|&value| f64::from(value) / TABLE_SECOND_MOMENT.sqrt()).collect()
+            candidate.iter().map(|&value| f64::from(value) / deviation).collect()
         };
         (0..count).map(report).collect()
     }
@@ -221,8 +258,9 @@ mod tests {
     fn drawn(mechanism: &DoubleCap, count: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
         let record: Vec<f32> = unit().iter().map(|value| *value as f32).collect();
         let mut direction = vec![0.0; record.len()];
+        let mut reported = Reported::new(mechanism.weights(), record.len());
         let report = |_| {
-            draw_direction(&mechanism.weights(), &record, &mut direction, rng);
+            reported.draw(&record, &mut direction, rng);
             direction.iter().map(|value| f64::from(*value)).collect()
         };
         (0..count).map(report).collect()
@@ -311,7 +349,8 @@ mod tests {
                 assert!(errors.abs() < 4.9, "epsilon {e}, moment {index}: {mean} against {expected}");
             }
             let (mean, error) = found[0];
-            assert!((mean - 1.0 - mechanism.gain()).abs() < 4.9 * error.sqrt(), "{mean} {}", mechanism.gain());
+            let expected = 1.0 + mechanism.gain() * 5.0 / 6.0;
+            assert!((mean - expected).abs() < 4.9 * error.sqrt(), "{mean} {expected}");
         }
     }
 
@@ -398,7 +437,8 @@ mod tests {
         }
         for bounding in [Bounding::UnitNorm, Bounding::Clip { radius: Radius::new(1.0).unwrap() }] {
             let mechanism = DoubleCap::new(6, bounding, epsilon(2.0), 64, 6).unwrap();
-            let expected = (&mean - DMatrix::identity(6, 6)) / mechanism.gain();
+            let m = mechanism.state_dimension() as f64;
+            let expected = (&mean - DMatrix::identity(6, 6)) / mechanism.gain() + DMatrix::identity(6, 6) / m;
             let sums = mechanism.sums_of_mean(&mean, 10_000);
             assert!((mechanism.debias(&sums, 10_000) - expected).amax() < 1e-6);
         }

@@ -7,7 +7,6 @@ mod estimate;
 mod like;
 mod moments;
 mod population;
-mod quantile;
 mod survey;
 mod trial;
 

@@ -15,7 +15,7 @@ export const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>empty
 /** The launchers of the browsers. */
 export const BROWSERS = { Chromium: launchChromium, Firefox: launchFirefox };
 
-const VECTORS = join(ROOT, "tests/vectors/v2");
+const VECTORS = join(ROOT, "tests/vectors/v3");
 
 /** A page, and the errors that it reports. */
 export async function openPage(browser, url) {

@@ -12,6 +12,7 @@ In short:
     estimate(task, aggregate)                          # second moments, and the mean where there is centring
 """
 
+import collections
 import functools
 import hashlib
 import json
@@ -195,7 +196,7 @@ class Task:
     def __init__(self, value):
         names = ("version", "schema", "bounding", "mechanism", "folds")
         take(value, "the task", names, optional=("centring",))
-        demand(integer(value["version"], "the version") == 2, "not version 2")
+        demand(integer(value["version"], "the version") == 3, "not version 3")
         schema = take(value["schema"], "the schema", ("columns",))
         demand(isinstance(schema["columns"], list), "the columns are not an array")
         self.columns = [read_column(column) for column in schema["columns"]]
@@ -230,7 +231,7 @@ class Task:
 
     def canonical_json(self):
         """The canonical JSON in UTF-8: what the digest is of."""
-        members = {"version": 2, "schema": {"columns": self.columns}, "bounding": self.bounding}
+        members = {"version": 3, "schema": {"columns": self.columns}, "bounding": self.bounding}
         if self.centring is not None:
             members["centring"] = self.centring
         members.update(mechanism=self.parameters, folds=self.folds)
@@ -552,6 +553,7 @@ class DoubleCap:
         demand(self.weight < 2**64, "L W + (J - L) 2^32 is not below 2^64")
         self.lifts = task.bounding["type"] == "clip"
         self.m = task.coordinates + self.lifts
+        self.short = self.m <= 20
         self.blocks = -(-self.m // 40)
         self.key = task.digest[:16]
         self.random_numbers = self.J * self.m
@@ -563,13 +565,20 @@ class DoubleCap:
         return x + [math.sqrt(max(0.0, 1.0 - total(a * a for a in x)))]
 
     def candidate(self, data):
-        """Coordinates z and offset h of the candidate whose blocks are `data`."""
+        """Coordinates z, vector v, factor f and offset h of the candidate whose blocks are `data`."""
         words = struct.unpack(f"<{len(data) // 8}Q", data)
-        z = [TABLE[16 * (w >> shift & 0xFFF) + (w >> 60)] for w in words for shift in (0, 12, 24, 36, 48)]
-        n = [w >> 60 for w in words[:8]]
-        a = (n[0] ^ n[4]) + 16 * (n[1] ^ n[5])
-        b = (n[2] ^ n[6]) + 16 * (n[3] ^ n[7])
-        return z[: self.m], 384 * (a + b - 255)
+        t = [TABLE[16 * (w >> shift & 0xFFF) + (w >> 60)] for w in words for shift in (0, 12, 24, 36, 48)]
+        if self.short:
+            v, h, s, square = [29 * t[i] + t[20 + i] for i in range(self.m)], 0, 24, 127**2
+        else:
+            n = [w >> 60 for w in words[:8]]
+            a = (n[0] ^ n[4]) + 16 * (n[1] ^ n[5])
+            b = (n[2] ^ n[6]) + 16 * (n[3] ^ n[7])
+            v, h, s, square = t[: self.m], 384 * (a + b - 255), 16, 625 * self.m
+        f = math.isqrt((square << 2 * s) // max(1, sum(a * a for a in v)))
+        rounding = [f * (i + 1) * 2654435769 % 2**32 >> 8 if self.short else 2**15 for i in range(self.m)]
+        z = [max(-127, min(127, (f * a + r) >> s)) for a, r in zip(v, rounding)]
+        return z, v, f, h
 
     def rounded(self, u, noise):
         """The integers U, rounded at random with the bytes `noise`."""
@@ -587,8 +596,8 @@ class DoubleCap:
         direction = self.rounded(u, data[64 * behind :])
         sizes = []
         for j in range(self.J):
-            z, offset = self.candidate(data[j * length : (j + 1) * length])
-            sizes.append(abs(sum(map(int.__mul__, z, direction)) + offset))
+            _, v, f, h = self.candidate(data[j * length : (j + 1) * length])
+            sizes.append(f * abs(sum(map(int.__mul__, v, direction)) + h))
         return sorted(sorted(range(self.J), key=lambda j: (-sizes[j], j))[: self.L])
 
     def randomize(self, x, has_direction, report_id, stream):
@@ -607,25 +616,56 @@ class DoubleCap:
         """What a report adds: z z^T of the candidate that it names."""
         (j,) = struct.unpack("<H", payload)
         demand(j < self.J, "no such candidate")
-        z, _ = self.candidate(chacha(self.key + report_id, 8, j * self.blocks, self.blocks))
+        z, *_ = self.candidate(chacha(self.key + report_id, 8, j * self.blocks, self.blocks))
         return [z[a] * z[b] for a, b in triangle(self.m)]
 
     @functools.cached_property
     def gain(self):
         """What z z^T / scale^2 has more in the direction u than in others, on average."""
-        J, L, t = self.J, self.L, mean_of_largest(self.J, self.L)
-        q = self.inside / self.weight
-        offsets = 384.0**2 * 65535.0 / (6.0 * 32767.0**2)
+        J, L, m = self.J, self.L, max(2, self.m)
+        law = coordinate(m)
+        t, q = mean_of_largest(J, L, law), self.inside / self.weight
         ideal = q * t + (1.0 - q) * (J - L * t) / (J - L) - 1.0
-        return ideal * SCALE_SQUARED / (SCALE_SQUARED + offsets)
+        kept = 1.0
+        if not self.short:
+            least = exceeded(law, L / J) ** 2
+            variance = 384.0**2 * 65535.0 / (6.0 * 32767.0**2) / SCALE_SQUARED
+            kept -= variance * m / (m - 2.0) / (1.0 - least / m)
+        return kept * ideal * m / (m - 1.0)
+
+    @functools.cached_property
+    def scale_squared(self):
+        """The mean of |z|^2 / m."""
+        return 127.0**2 / self.m + 1.0 / 6.0 if self.short else long_scale(self.m)
 
     def unbiased(self, i, j, entry, reports):
         """The estimate of entry (i, j) from its sum over all reports."""
-        return (entry / (reports * SCALE_SQUARED) - (i == j)) / self.gain
+        return (entry / (reports * self.scale_squared) - (i == j)) / self.gain + (i == j) / self.m
 
 
-def mean_of_largest(J, L, steps=2000):
-    """t: the mean of the L largest of J squares of standard normal variables, by Simpson's rule."""
+@functools.cache
+def coordinate(m, steps=40000):
+    """Of |s|, ascending: its square, its probability, and that of a larger one. With s = sqrt(m) cos(a), the density of
+    the angle a is proportional to sin(a)^(m-2); the root of a has even steps."""
+    nodes, beyond, total = [], 0.0, 0.0
+    for i in range(steps):
+        root = (i + 0.5) / steps
+        angle = math.pi / 2.0 * root * root
+        weight = root * math.exp((m - 2.0) * math.log(math.sin(angle)))
+        nodes.append((m * math.cos(angle) ** 2, weight, total + weight / 2.0))
+        total += weight
+    return [(square, weight / total, beyond / total) for square, weight, beyond in reversed(nodes)]
+
+
+def exceeded(law, share):
+    """s_0, which |s| exceeds with probability `share`."""
+    at = next(i for i, (_, _, beyond) in enumerate(law) if beyond <= share)
+    (low, _, more), (high, _, less) = law[at - 1], law[at]
+    return math.sqrt(low) + (math.sqrt(high) - math.sqrt(low)) * (more - share) / (more - less)
+
+
+def mean_of_largest(J, L, law):
+    """t: the mean of the L largest of J squares."""
     logs = [math.lgamma(J) - math.lgamma(k + 1) - math.lgamma(J - k) for k in range(L)]
 
     def at_most(p):  # P[Bin(J - 1, p) <= L - 1]
@@ -634,13 +674,29 @@ def mean_of_largest(J, L, steps=2000):
         yes, no = math.log(p), math.log1p(-p)
         return math.fsum(math.exp(logs[k] + k * yes + (J - 1 - k) * no) for k in range(L))
 
-    def integrand(g):
-        density = math.exp(-g * g / 2.0) / math.sqrt(2.0 * math.pi)
-        return g * g * 2.0 * density * at_most(math.erfc(g / math.sqrt(2.0)))  # 2 Phi(-g) = erfc(g / sqrt 2)
+    return J / L * math.fsum(square * weight * at_most(beyond) for square, weight, beyond in law if weight > 1e-18)
 
-    width = 12.0 / steps
-    weights = [1, *([4, 2] * (steps // 2))[:-1], 1]
-    return J / L * width / 3.0 * math.fsum(w * integrand(i * width) for i, w in enumerate(weights))
+
+@functools.cache
+def long_scale(m):
+    """scale^2 of long vectors: floor(x + 1/2)^2 is the sum of 2 j + 1 over all j below x - 1/2."""
+    v, square, mean = 2.0 / (9.0 * (m - 1)), 625.0 * m, (m - 1) * SCALE_SQUARED
+    counts = collections.Counter(abs(entry) for entry in TABLE)
+    places = [(i - 600) * 0.01 for i in range(1201)]
+    weights = [math.exp(-g * g / 2.0) for g in places]
+    total = sum(weights)
+    others = [mean * max(0.0, 1.0 - v + g * math.sqrt(v)) ** 3 for g in places]
+    shrunk = added = 0.0
+    for k, count in counts.items():
+        share = count / 65536.0
+        for weight, other in zip(weights, others):
+            shrunk += share * weight / total * math.sqrt((k * k + other) / square)
+            added -= share * weight / total * k * k * square / (k * k + other)
+        for j in range(127):
+            most = max(0.0, k * k * square / (j + 0.5) ** 2 - k * k) / mean
+            g = (most ** (1.0 / 3.0) - 1.0 + v) / math.sqrt(v)
+            added += share * (2 * j + 1) * 0.5 * math.erfc(-g / math.sqrt(2.0))
+    return 625.0 * (1.0 - shrunk / 65536.0) + added
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -231,7 +231,7 @@ function hostileTask(number) {
     },
   );
   const bounding = one({ type: "unit-norm" }, { type: "clip", radius: one(1e-150, 1, 1e150) });
-  return { version: 2, schema: { columns }, bounding, mechanism, folds: one(1, 5) };
+  return { version: 3, schema: { columns }, bounding, mechanism, folds: one(1, 5) };
 }
 
 /** A record of the task's names and types, whatever its values. */

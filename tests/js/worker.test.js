@@ -152,7 +152,7 @@ test("the page gives the worker, its address, or what makes one; one that has en
   await refused(
     init(undefined, { worker: given }),
     "init",
-    "the Worker that was given has ended: give a function that makes one",
+    "this Worker has ended: give a function that makes one",
   );
   assert.equal(given.asked.length, 1);
 });
@@ -305,7 +305,7 @@ test("what cannot be sent to the worker is an error with its cause", async () =>
   const { cause } = await refused(
     Task.parse({ note: () => {} }),
     "argument",
-    /^what is given cannot be sent to the worker: .*could not be cloned/,
+    /^it cannot be sent to the worker: .*could not be cloned/,
   );
   assert.equal(cause.name, "DataCloneError");
   assert.equal(cleared.length, 1);

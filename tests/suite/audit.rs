@@ -4,7 +4,7 @@
 //! 0.001.
 
 use ldp_pca::audit::{Audit, AuditError, Confidence, Finding, Job, Malformed, Randomizer, Tally};
-use ldp_pca::mechanism::double_cap::candidates::{Candidates, TABLE_SECOND_MOMENT};
+use ldp_pca::mechanism::double_cap::candidates::Candidates;
 use ldp_pca::mechanism::double_cap::cap;
 use ldp_pca::mechanism::{Calibration, DoubleCap, Estimator, Gaussian, LocalRandomizer, Mechanism, RandomizeError};
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
@@ -153,7 +153,7 @@ fn sensitivity_one_in_place_of_the_square_root_of_two_is_flagged() {
 }
 
 /// Double-cap with `weight` (of 2^20) inside a cap that `members` finds among the scores.
-fn faulty_double_cap(candidates: u32, weight: u64, members: impl Fn(&[i32]) -> Vec<bool>) -> impl Randomizer {
+fn faulty_double_cap(candidates: u32, weight: u64, members: impl Fn(&[u64]) -> Vec<bool>) -> impl Randomizer {
     move |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| -> Result<_, RandomizeError> {
         let scores = Candidates::new(key, id, DIMENSION).scores(record.coordinates(), candidates);
         let in_cap = members(&scores);
@@ -193,10 +193,15 @@ fn a_cap_of_data_dependent_size_is_flagged() {
     let randomizer = faulty_double_cap(32, weight(3.0), |scores| cap::largest(scores, 4));
     let right = bound(&claimed, Bounding::UnitNorm, 10_000, &randomizer);
     assert!((2.1..=3.0).contains(&right), "{right}");
-    // An eighth of the candidates exceed 1.534 standard deviations: four of 32 on average, as in the right cap.
-    let threshold = (1.534 * TABLE_SECOND_MOMENT.sqrt() * 32_767.0) as u32;
-    let randomizer = faulty_double_cap(32, weight(3.0), move |scores: &[i32]| {
-        scores.iter().map(|score| score.unsigned_abs() >= threshold).collect()
+    // An eighth of the candidates exceed it: four of 32 on average, as in the right cap.
+    let record = BoundedRecord::new(vec![1.0; DIMENSION], Bounding::UnitNorm).unwrap();
+    let mut scores: Vec<u64> = (0..100)
+        .flat_map(|id| Candidates::new(&[1; 16], ReportId::new([id; 16]), DIMENSION).scores(record.coordinates(), 320))
+        .collect();
+    scores.sort_unstable();
+    let threshold = scores[scores.len() / 8 * 7];
+    let randomizer = faulty_double_cap(32, weight(3.0), move |scores: &[u64]| {
+        scores.iter().map(|&score| score >= threshold).collect()
     });
     let found = bound(&claimed, Bounding::UnitNorm, 120_000, &randomizer);
     assert!(found > 3.0, "{found} of 3");

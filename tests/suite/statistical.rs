@@ -137,9 +137,9 @@ fn noise_without_information_has_the_stated_deviation() {
     }
 }
 
-/// The gain is computed for normal candidates, the candidates are integers from a table of 12 bits. `u^T S u` must be 1
-/// for 1-, 2-, 4-sparse and dense records. One report gives it with a standard deviation of about 0.75 at epsilon 4;
-/// 150,000 give 0.2 %, so 1 % is five deviations. (A table of 8 bits is off by 2.3 %.)
+/// The gain is computed for points of a sphere, the candidates are integers from a table of 12 bits. `u^T S u` must be
+/// 1 for 1-, 2-, 4-sparse and dense records. One report gives it with a standard deviation of at most 0.75 at epsilon
+/// 4; 150,000 give 0.2 %, so 1 % is five deviations.
 #[test]
 fn the_candidate_table_biases_no_direction_by_one_percent() {
     let rows: [&[f64]; 4] = [

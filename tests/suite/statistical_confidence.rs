@@ -168,9 +168,8 @@ fn an_estimate_predicts_its_own_error() {
 }
 
 /// Variances of entries of single reports on random records, in the eigenbasis of the population: between component and
-/// bulk (which turns the subspace) and inside the bulk they are the law's within 4 % (each is an average over 10
-/// entries or more and 60,000 reports, whose relative error is at most 1 %, and the law's own is 1 %); among components
-/// the law's are larger.
+/// bulk (which turns the subspace) they are the law's within 7 %, inside the bulk within 8 % (each is an average over
+/// 10 entries or more and 60,000 reports, whose relative error is at most 1 %); among components the law's are larger.
 #[test]
 fn single_reports_have_the_variances_of_the_law() {
     let (dimension, reports) = (12, 60_000);
@@ -214,8 +213,8 @@ fn single_reports_have_the_variances_of_the_law() {
         let among = variance[(0, 1)] / law.cross_variance(inside, inside);
         let along = 0.5 * (variance[(0, 0)] + variance[(1, 1)]) / (2.0 * law.cross_variance(inside, inside));
         println!("{spec:?}: across {across:.3} bulk {bulk:.3} among {among:.3} along {along:.3}");
-        assert!((0.93..1.04).contains(&across), "{spec:?}: {across}");
-        assert!((0.96..1.04).contains(&bulk), "{spec:?}: {bulk}");
+        assert!((0.93..1.02).contains(&across), "{spec:?}: {across}");
+        assert!((0.96..1.08).contains(&bulk), "{spec:?}: {bulk}");
         assert!(among < 1.04 && along < 1.04, "{spec:?}: {among} {along}");
     }
 }

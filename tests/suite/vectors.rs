@@ -264,7 +264,7 @@ fn task_texts() -> [(&'static str, &'static str); 4] {
     [
         (
             "numbers and characters at the ends of their forms",
-            r#"{"version": 2, "schema": {"columns": [
+            r#"{"version": 3, "schema": {"columns": [
                 {"name": "\u0001\t\u007f\/", "type": "numeric", "offset": 1e-5, "scale": 9999999999999998},
                 {"name": "b", "type": "numeric", "offset": 0e9, "scale": 1e16},
                 {"name": "c", "type": "numeric", "offset": 0.000001, "scale": -1e-100},
@@ -276,11 +276,11 @@ fn task_texts() -> [(&'static str, &'static str); 4] {
             "fields in another order, spaces, and other spellings of the numbers",
             r#"{ "folds": 1, "mechanism": {"epsilon": 2e0, "cap": 8, "candidates": 64, "type": "double-cap"},
                  "schema": {"columns": [{"scale": 200, "offset": 0.00, "name": "height", "type": "numeric"}]},
-                 "bounding": {"type": "unit-norm"}, "version": 2 }"#,
+                 "bounding": {"type": "unit-norm"}, "version": 3 }"#,
         ),
         (
             "all kinds of columns, with names beyond ASCII",
-            r#"{"version": 2, "schema": {"columns": [
+            r#"{"version": 3, "schema": {"columns": [
                 {"name": "größe", "type": "numeric", "offset": -0.5, "scale": 1e-3},
                 {"name": "farbe \"x\"", "type": "categorical", "values": ["röt", "blue\n", "😀"], "unseen": "zero"},
                 {"name": "note", "type": "ignored"},
@@ -289,7 +289,7 @@ fn task_texts() -> [(&'static str, &'static str); 4] {
         ),
         (
             "gaussian",
-            r#"{"version": 2, "schema": {"columns": [
+            r#"{"version": 3, "schema": {"columns": [
                 {"name": "a", "type": "numeric", "offset": 0, "scale": 3},
                 {"name": "b", "type": "numeric", "offset": 0.1, "scale": 123456789012345680000}
             ]}, "bounding": {"type": "unit-norm"},
@@ -357,7 +357,7 @@ fn centred_cases() -> [(&'static str, Json, Vec<Json>); 5] {
 }
 
 fn task(columns: &Json, bounding: &Json, mechanism: &Json, folds: u32) -> Json {
-    json!({"version": 2, "schema": {"columns": columns}, "bounding": bounding, "mechanism": mechanism, "folds": folds})
+    json!({"version": 3, "schema": {"columns": columns}, "bounding": bounding, "mechanism": mechanism, "folds": folds})
 }
 
 fn unit_norm() -> Json {
@@ -432,7 +432,7 @@ fn randomize(task: &Task, record: &Json, seed: &str) -> Report {
 }
 
 /// The folders of tasks and reports (with aggregates of version 1), and of aggregates of version 2.
-const REPORTS: &str = "v2";
+const REPORTS: &str = "v3";
 const AGGREGATES: &str = "aggregates-v2";
 
 fn path(folder: &str, file: &str) -> PathBuf {
@@ -445,7 +445,7 @@ fn read<Case: for<'de> Deserialize<'de>>(file: &str) -> Vectors<Case> {
 
 fn read_from<Case: for<'de> Deserialize<'de>>(folder: &str, file: &str) -> Vectors<Case> {
     let vectors: Vectors<Case> = serde_json::from_str(&fs::read_to_string(path(folder, file)).unwrap()).unwrap();
-    assert_eq!(vectors.version, 2);
+    assert_eq!(vectors.version, if folder == AGGREGATES { 2 } else { 3 });
     assert!(!vectors.cases.is_empty());
     vectors
 }
@@ -456,7 +456,7 @@ fn write<Case: Serialize>(file: &str, command: &str, meaning: &str, cases: impl 
         release: format!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
         meaning: meaning.to_owned(),
     };
-    let vectors = Vectors { version: 2, provenance, cases: cases.into_iter().collect() };
+    let vectors = Vectors { version: 3, provenance, cases: cases.into_iter().collect() };
     fs::create_dir_all(path(REPORTS, "")).unwrap();
     fs::write(path(REPORTS, file), serde_json::to_string_pretty(&vectors).unwrap() + "\n").unwrap();
 }

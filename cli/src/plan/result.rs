@@ -66,6 +66,13 @@ impl PlanResult {
         if let Some(shuffled) = &plan.shuffled {
             text += &shuffled_text(shuffled, plan);
         }
+        if let Some(optimum) = &plan.optimum {
+            text += &format!(
+                "optimum     no other mechanism of this promise needs fewer than {:.0} % of these people for the same \
+                 error of the second moments\n",
+                (100.0 * optimum.least_share).floor()
+            );
+        }
         text += &match (&plan.hostile, plan.pull) {
             (Some(hostile), _) => hostile_text(hostile),
             (None, Some(pull)) => format!("hostile     {}", per_report(pull, "the covariance estimate")),

@@ -1,19 +1,21 @@
-//! Candidate vectors from a public seed: small integers, nearly Gaussian, the same on every machine.
+//! Candidate vectors from a public seed: small integers, nearly uniform on a sphere, the same on every machine.
 //!
 //! Candidate j of an id is a stretch of the ChaCha8 keystream (64-bit counter and nonce, nonce 0) with the key
 //! `first 16 bytes of the task digest, id`. It starts at block `j × ceil(rows / 40)`. Each 64-bit little-endian word
 //! holds five 12-bit numbers i, lowest first, 40 to a block, and in its four highest bits a number n that the five
 //! share. Together they are the 16-bit number 16 i + n, which selects an entry of a table at scale 29. Only for the
 //! four smallest and the four largest i does n matter: there are 64 entries at each end of the table, and 4088 between.
+//! The entries are a nearly Gaussian vector, and brought to one length ([`sphere`](super)) they are the candidate.
 //!
 //! # What the table is for
-//! The estimate is unbiased for Gaussian candidates. The table is built so that the mean square beyond every entry is
-//! that of a normal variable beyond the same quantile, as nearly as integers allow (scripts/tables.py). But entries are
-//! integers: for a record near a coordinate axis thousands of scores would be nearly equal, and the rest of the record
-//! would decide between them, however small it is. So two things are rounded at random, with public bits:
+//! The estimate is unbiased for directions of Gaussian vectors. The table is built so that the mean square beyond every
+//! entry is that of a normal variable beyond the same quantile, as nearly as integers allow (scripts/tables.py). But
+//! entries are integers: for a record near a coordinate axis many scores of a long vector would be nearly equal, and
+//! the rest of the record would decide between them, however small it is. So two things are rounded at random, with
+//! public bits:
 //!
-//! - Every score gets an `offset`, three steps of the table wide at half its height. It makes the ranking smooth. To
-//!   the estimate it is one more coordinate, which takes a small part of the gain (`KEPT`).
+//! - Every score of a long vector gets an `offset`, three steps of the table wide at half its height. It makes the
+//!   ranking smooth, and takes a small part of the gain (`gain`). Short vectors have finer coordinates.
 //! - The record is rounded to multiples of 1/32767 up or down (`dithered`): right on average over the ids.
 //!
 //! The tests in tests/bias.rs hold what is left.
@@ -23,22 +25,21 @@ use std::sync::LazyLock;
 use chacha20::rand_core::Rng;
 
 use super::kernel::Path;
-use super::table::{OFFSET_STEP, PER_BLOCK, TABLE, at_end, blocks, keystream, look_up, place_ends, words};
+use super::sphere::Sphere;
+use super::table::{
+    OFFSET_STEP, PER_BLOCK, TABLE, TABLE_SECOND_MOMENT, at_end, blocks, keystream, look_up, place_ends, words,
+};
 use crate::identity::ReportId;
-
-pub use super::table::TABLE_SECOND_MOMENT;
 
 /// The largest unit-vector coordinate in integers.
 const UNIT: f64 = 32_767.0;
 
-/// The variance of the offsets of scores, for vectors of length one: each of two uniform bytes has (2^16 - 1) / 12.
-const OFFSET_VARIANCE: f64 = {
+/// The variance of the offsets of scores over that of a coordinate, for vectors of length one: each of two uniform
+/// bytes has (2^16 - 1) / 12.
+pub(super) const OFFSET_VARIANCE: f64 = {
     let step = OFFSET_STEP as f64 / UNIT;
-    step * step * 65_535.0 / 6.0
+    step * step * 65_535.0 / 6.0 / TABLE_SECOND_MOMENT
 };
-
-/// The share of the gain that the offsets leave.
-pub(crate) const KEPT: f64 = TABLE_SECOND_MOMENT / (TABLE_SECOND_MOMENT + OFFSET_VARIANCE);
 
 /// The candidates of one report.
 pub struct Candidates {
@@ -77,19 +78,59 @@ impl Candidates {
             look_up(&words, out, &TABLE);
             place_ends(&words, out);
         }
-        candidate.as_flattened()[..self.rows].to_vec()
+        let candidate = candidate.as_flattened_mut();
+        Sphere::new(self.rows).normalize(candidate);
+        candidate[..self.rows].to_vec()
     }
 
-    /// The offset added to the score of candidate `index`.
+    /// The entries of the table that candidate `index` is made of.
+    #[cfg(test)]
+    pub(super) fn entries(&self, index: u32) -> Vec<i8> {
+        let keystream = self.keystream(index);
+        let words = blocks(&keystream)[..self.blocks()].iter().flat_map(words);
+        let numbers =
+            words.flat_map(|word| (0..5).map(move |k| ((word >> (12 * k)) as u16) << 4 | (word >> 60) as u16));
+        numbers.map(super::table::of_magnitudes).collect()
+    }
+
+    /// Candidate `index` and its score for a vector in integers, by the definition of the wire format, digit by digit.
+    #[cfg(test)]
+    pub(super) fn by_definition(&self, u: &[i16], index: u32) -> (Vec<i8>, u64) {
+        let entries: Vec<i64> = self.entries(index).into_iter().map(i64::from).collect();
+        let short = self.rows <= 20;
+        let z: Vec<i64> = if short {
+            (0..self.rows).map(|place| 29 * entries[place] + entries[20 + place]).collect()
+        } else {
+            entries[..self.rows].to_vec()
+        };
+        let (radius_squared, s) = if short { (16_129, 24) } else { (625 * self.rows as u64, 16) };
+        let squares: i64 = z.iter().map(|z| z * z).sum();
+        let square = (radius_squared << (2 * s)) / squares.max(1) as u64;
+        let mut factor = 0u64;
+        for bit in (0..32).rev() {
+            let more = factor | 1 << bit;
+            factor = if more * more <= square { more } else { factor };
+        }
+        let candidate = z.iter().zip(1u64..).map(|(z, place)| {
+            let hashed = (factor * (place * 2_654_435_769 % (1 << 32))) % (1 << 32);
+            let rounding = if short { hashed / 256 } else { 1 << 15 };
+            (factor as i64 * z + rounding as i64).div_euclid(1 << s).clamp(-127, 127) as i8
+        });
+        let offset = if short { 0 } else { i64::from(self.offset(index)) };
+        let along = z.iter().zip(u).map(|(z, &u)| z * i64::from(u)).sum::<i64>() + offset;
+        (candidate.collect(), factor * along.unsigned_abs())
+    }
+
+    /// The offset added to the product of candidate `index` with a record.
     #[cfg(test)]
     pub(super) fn offset(&self, index: u32) -> i32 {
         super::table::offset(&words(&blocks(&self.keystream(index))[0]))
     }
 
-    /// The scores of the first `count` candidates for a vector of length at most 1: `z_j . u` in integers, and an
-    /// `offset`.
+    /// The scores of the first `count` candidates for a vector of length at most 1: how far each is along it, to either
+    /// side.
     #[must_use]
-    pub fn scores(self, u: &[f64], count: u32) -> Vec<i32> {
+    pub fn scores(self, u: &[f64], count: u32) -> Vec<u64> {
         let u = self.dithered(u, count);
         Path::fastest().scores(&self.key, &u, count)
     }
@@ -97,8 +138,8 @@ impl Candidates {
     /// A vector in integers of 1/32767, rounded down or up by the bytes of the keystream after the `count` candidates:
     /// its mean over ids is right to 2^-9 of such an integer.
     ///
-    /// Scores of up to 32,769 coordinates fit an `i32`: by Cauchy and Schwarz they are below 127 sqrt(32769) × (32767 +
-    /// sqrt(32769)) + 2^17 < 2^30.
+    /// The product with a vector of up to 32,769 coordinates fits an `i32`: by Cauchy and Schwarz it is below 127
+    /// sqrt(32769) × (32767 + sqrt(32769)) + 2^17 < 2^30, and 3810 sqrt(20) × (32767 + sqrt(20)) < 2^30 if short.
     fn dithered(&self, u: &[f64], count: u32) -> Vec<i16> {
         let keystream = self.keystream(count);
         let byte = |index: usize| (keystream.as_flattened()[index / 4] >> (8 * (index % 4))) as u8;
@@ -120,7 +161,7 @@ fn flushed(number: f64) -> f64 {
     f64::from_bits(bits & normal.wrapping_neg())
 }
 
-/// Overwrites `candidate` with a new one's coordinates over `scale`, from any source of bits.
+/// Overwrites `candidate` with a nearly Gaussian vector whose direction is a candidate's, from any source of bits.
 pub(crate) fn fill<R: Rng + ?Sized>(candidate: &mut [f32], rng: &mut R) {
     let table = &*UNIT_TABLE;
     let mark = table[0];
@@ -148,7 +189,6 @@ static UNIT_TABLE: LazyLock<[f32; 4096]> = LazyLock::new(|| TABLE.map(over_scale
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::of_magnitudes;
     use super::*;
 
     fn id(byte: u8) -> ReportId {
@@ -164,15 +204,14 @@ mod tests {
     fn candidates_are_those_of_the_definition() {
         let (mut tails, rows) = (0, 116);
         for index in 0..2000 {
-            let keystream = Candidates::new(&[5; 16], id(3), rows).keystream(index);
-            let expected: Vec<i8> = blocks(&keystream)[..rows.div_ceil(PER_BLOCK)]
-                .iter()
-                .flat_map(words)
-                .flat_map(|word| (0..5).map(move |k| ((word >> (12 * k)) as u16) << 4 | (word >> 60) as u16))
-                .map(of_magnitudes)
-                .collect();
-            tails += expected.iter().filter(|value| value.unsigned_abs() > 90).count();
-            assert_eq!(Candidates::new(&[5; 16], id(3), rows).candidate(index), expected[..rows], "{index}");
+            let candidates = || Candidates::new(&[5; 16], id(3), rows);
+            let entries = candidates().entries(index);
+            tails += entries[..rows].iter().filter(|value| value.unsigned_abs() > 90).count();
+            assert_eq!(candidates().candidate(index), candidates().by_definition(&[], index).0, "{index}");
+            for rows in [1, 2, 7, 20, 21] {
+                let candidates = || Candidates::new(&[5; 16], id(3), rows);
+                assert_eq!(candidates().candidate(index), candidates().by_definition(&[], index).0, "{rows} {index}");
+            }
         }
         // 232,000 coordinates of which 58 in 32,768 are that large.
         assert!((300..520).contains(&tails), "{tails}");
@@ -180,14 +219,14 @@ mod tests {
 
     #[test]
     fn one_candidate_is_the_same_alone_and_among_others() {
-        for rows in [1, 39, 40, 41, 116, 400] {
+        for rows in [1, 20, 21, 39, 40, 41, 116, 400] {
             let u = vec![1.0 / (rows as f64).sqrt(); rows];
             let integers = Candidates::new(&[1; 16], id(2), rows).dithered(&u, 33);
             let scores = Candidates::new(&[1; 16], id(2), rows).scores(&u, 33);
             for (index, &score) in scores.iter().enumerate() {
-                let alone = Candidates::new(&[1; 16], id(2), rows).candidate(index as u32);
-                let offset = Candidates::new(&[1; 16], id(2), rows).offset(index as u32);
-                assert_eq!(dot(&alone, &integers) + offset, score, "rows {rows} candidate {index}");
+                let (alone, expected) = Candidates::new(&[1; 16], id(2), rows).by_definition(&integers, index as u32);
+                assert_eq!(score, expected, "rows {rows} candidate {index}");
+                assert_eq!(Candidates::new(&[1; 16], id(2), rows).candidate(index as u32), alone);
             }
         }
     }
@@ -200,10 +239,11 @@ mod tests {
         let offsets: Vec<f64> = (0..count).map(|index| f64::from(candidates.offset(index)) / UNIT).collect();
         let mean = offsets.iter().sum::<f64>() / f64::from(count);
         let variance = offsets.iter().map(|offset| offset * offset).sum::<f64>() / f64::from(count);
-        let deviation = OFFSET_VARIANCE.sqrt();
+        let variance_of_one = OFFSET_VARIANCE * TABLE_SECOND_MOMENT;
+        let deviation = variance_of_one.sqrt();
         assert!(mean.abs() < 4.9 * deviation / f64::from(count).sqrt(), "{mean}");
         // The fourth moment of a triangular law is 2.4 times the squared variance.
-        let error = (variance / OFFSET_VARIANCE - 1.0) / (1.4 / f64::from(count)).sqrt();
+        let error = (variance / variance_of_one - 1.0) / (1.4 / f64::from(count)).sqrt();
         assert!(error.abs() < 4.9, "{error} standard errors");
         assert!(offsets.iter().all(|offset| offset.abs() <= 3.0));
     }

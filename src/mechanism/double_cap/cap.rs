@@ -15,7 +15,7 @@ pub(super) fn permitted_caps(candidates: u32) -> RangeInclusive<u32> {
     candidates.div_ceil(MOST_TO_A_MEMBER)..=candidates / 2
 }
 
-/// For each score whether it is among the `count` largest magnitudes, ties to the lower index: exactly `count` of
+/// For each score, below 2^48, whether it is among the `count` largest, ties to the lower index: exactly `count` of
 /// them are.
 ///
 /// The time depends only on the number of scores: a binary search for the threshold over all bits of a key, which
@@ -24,16 +24,13 @@ pub(super) fn permitted_caps(candidates: u32) -> RangeInclusive<u32> {
 /// # Panics
 /// If there are more than 65,536 scores (an index must fit 16 bits).
 #[must_use]
-pub fn largest(scores: &[i32], count: u32) -> Vec<bool> {
+pub fn largest(scores: &[u64], count: u32) -> Vec<bool> {
     assert!(scores.len() <= 1 << 16, "more scores than 16-bit indices");
-    // Magnitude first, then the index from the end: keys are distinct, and a tie goes to the lower index.
-    let keys: Vec<u64> = scores
-        .iter()
-        .zip((0..=u64::from(u16::MAX)).rev())
-        .map(|(&score, index)| (u64::from(score.unsigned_abs()) << 16) | index)
-        .collect();
+    // The score first, then the index from the end: keys are distinct, and a tie goes to the lower index.
+    let keys: Vec<u64> =
+        scores.iter().zip((0..=u64::from(u16::MAX)).rev()).map(|(&score, index)| score << 16 | index).collect();
     let mut threshold = 0u64;
-    for bit in (0..48).rev() {
+    for bit in (0..64).rev() {
         let candidate = threshold | (1 << bit);
         let at_least: u32 = keys.iter().map(|&key| u32::from(key >= candidate)).sum();
         // All ones where at least `count` keys reach the candidate threshold.
@@ -61,11 +58,14 @@ mod tests {
     use chacha20::ChaCha8Rng;
     use rand::{Rng, SeedableRng};
 
+    /// The largest score.
+    const MOST: u64 = (1 << 48) - 1;
+
     #[test]
     fn ties_go_to_the_lower_index() {
-        assert_eq!(largest(&[3, -5, 5, 5, 0], 2), [false, true, true, false, false]);
+        assert_eq!(largest(&[3, 5, 5, 5, 0], 2), [false, true, true, false, false]);
         assert_eq!(largest(&[0, 0, 0], 1), [true, false, false]);
-        assert_eq!(largest(&[i32::MIN, i32::MAX, 1], 1), [true, false, false]);
+        assert_eq!(largest(&[MOST, MOST - 1, 1], 1), [true, false, false]);
     }
 
     #[test]
@@ -90,17 +90,17 @@ mod tests {
         }
     }
 
-    /// All scores that five candidates can have from -2 to 2, and caps of every size: the rule by its definition.
+    /// All scores that five candidates can have from 0 to 4, and caps of every size: the rule by its definition.
     #[test]
     fn the_cap_has_its_size_for_all_small_scores() {
-        for number in 0..5i32.pow(5) {
-            let scores: [i32; 5] = core::array::from_fn(|index| number / 5i32.pow(index as u32) % 5 - 2);
+        for number in 0..5u64.pow(5) {
+            let scores: [u64; 5] = core::array::from_fn(|index| number / 5u64.pow(index as u32) % 5);
             for count in 0..=5 {
                 let in_cap = largest(&scores, count);
                 assert_eq!(in_cap.iter().filter(|&&member| member).count(), count as usize, "{scores:?}");
                 for (one, member) in in_cap.iter().enumerate() {
                     let before = |other: &usize| {
-                        let (own, theirs) = (scores[one].abs(), scores[*other].abs());
+                        let (own, theirs) = (scores[one], scores[*other]);
                         theirs > own || theirs == own && *other < one
                     };
                     let ahead = (0..5).filter(before).count();
@@ -113,17 +113,18 @@ mod tests {
     #[test]
     fn among_as_many_equal_scores_as_there_can_be_the_first_are_in_the_cap() {
         for (length, count) in [(16_384, 16), (16_384, 8192), (65_536, 1), (65_536, 65_535), (65_536, 65_536)] {
-            for score in [0, 1, i32::MAX, i32::MIN] {
+            for score in [0, 1, MOST] {
                 let in_cap = largest(&vec![score; length], count);
                 assert!(in_cap.iter().enumerate().all(|(index, &member)| member == (index < count as usize)));
             }
         }
-        // The magnitudes decide before the indices, in their highest and in their lowest bit.
-        let mut scores = vec![i32::MAX - 1; 65_536];
-        scores[65_535] = -i32::MAX;
-        scores[65_534] = i32::MIN;
-        assert!((0..2).all(|index| !largest(&scores, 2)[index] && largest(&scores, 2)[65_535 - index]));
-        assert!(largest(&scores, 1)[65_534]);
+        // The scores decide before the indices, in their highest and in their lowest bit.
+        for (most, more, others) in [(MOST, MOST - 1, MOST - 2), (1 << 47, 1 << 46, 0), (2, 1, 0)] {
+            let mut scores = vec![others; 65_536];
+            (scores[65_535], scores[65_534]) = (more, most);
+            assert!((0..2).all(|index| !largest(&scores, 2)[index] && largest(&scores, 2)[65_535 - index]));
+            assert!(largest(&scores, 1)[65_534]);
+        }
     }
 
     /// Scores from a small range make ties the rule.
@@ -131,9 +132,9 @@ mod tests {
     fn the_cap_is_what_sorting_gives() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         for length in 2..80 {
-            let scores: Vec<i32> = (0..length).map(|_| (rng.next_u32() % 8) as i32 - 4).collect();
+            let scores: Vec<u64> = (0..length).map(|_| rng.next_u64() % 5).collect();
             let mut order: Vec<usize> = (0..length).collect();
-            order.sort_by_key(|&index| (std::cmp::Reverse(scores[index].unsigned_abs()), index));
+            order.sort_by_key(|&index| (std::cmp::Reverse(scores[index]), index));
             let mut expected = vec![false; length];
             for (count, &next) in order.iter().enumerate() {
                 assert_eq!(largest(&scores, count as u32), expected, "{count} of {scores:?}");

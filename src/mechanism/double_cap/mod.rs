@@ -4,8 +4,8 @@
 //! `PrivUnit` (Bhowmick et al. 2018; Asi, Feldman & Talwar 2022) moved from the sphere to lines, coded as one of a
 //! few candidates with public randomness (Feldman & Talwar 2021; Shah et al. 2022; Isik et al. 2023).
 //!
-//! 1. The report's public id is a seed; together with the task it expands into J candidate vectors, nearly Gaussian
-//!    ([`candidates`]).
+//! 1. The report's public id is a seed; together with the task it expands into J candidate vectors z, nearly uniform on
+//!    a sphere ([`candidates`]).
 //! 2. The *cap* is the set of the L candidates with the largest `(z . u)^2`, ties to the lower index: always exactly
 //!    L of J ([`cap`]). Here u is the record (unit norm), or its lift `(x, sqrt(1 - |x|^2))` (clip).
 //! 3. The report is an index j, drawn with integer weight `W = floor(2^32 e^epsilon)` inside the cap and `2^32`
@@ -26,27 +26,28 @@
 //! only decide who is in the cap.
 //!
 //! # Utility
-//! Given the record, `E[z z^T] / scale^2 = I + gain (u u^T + D)` for the chosen candidate z (u = 0 where there is no
-//! direction: a candidate drawn uniformly is like any other), with `gain` computed by quadrature over order statistics,
-//! and `(mean(z z^T) / scale^2 - I) / gain` is the estimate. Its bias D would be 0 for Gaussian candidates. With those
-//! there are, its spectral norm is below 1e-3, for every u and every J and L that are permitted: that is what
-//! "unbiased" means here. It holds by exact convolution of the table for records of up to three coordinates and for
-//! equal coordinates, on grids of directions, J and L, and by measurement for others (tests/bias.rs); the worst found
-//! is 6.4e-4, with 1024 candidates to a member of the cap, and 1.2e-4 at the default J and L up to epsilon 4. The more
-//! coordinates a record is spread over, the less it is. An off-diagonal entry ij of one report has variance
-//! `1 / gain^2` across the record (`u_i = u_j = 0`). Along it the chosen z is longer and the variance larger,
-//! `(1 + gain) / gain^2` for `u_i = 1`; on average over all entries of a unit vector the factor is about
-//! `1 + 2 gain / d`.
+//! Given the record, `E[z z^T] / scale^2 = I + gain (u u^T - I/m + D)` for the chosen candidate z of m coordinates,
+//! with `gain` computed by quadrature over order statistics, and `(mean(z z^T) / scale^2 - I) / gain + I/m` is the
+//! estimate. Its trace, with the lift's part, is 1, that of every record with a direction; one without counts as I/m.
+//! The bias D would be 0 for candidates uniform on the sphere. With those there are, its spectral norm is below 1e-3,
+//! for every u and every J and L that are permitted: that is what "unbiased" means here. It holds by exact enumeration
+//! for two coordinates, on grids of directions, J and L, and by measurement for others (tests/bias.rs).
+//!
+//! The second moment of a report, in the d (d + 1) / 2 - 1 coordinates of a symmetric matrix of trace 1, is within a
+//! few percent of the least that any unbiased epsilon-private report has, for d >= 10 and epsilon >= 1.4 (docs/privacy/
+//! optimality.md). An off-diagonal entry ij of one report has a variance of about `1 / gain^2` across the record (`u_i
+//! = u_j = 0`), and more along it ([`Forms`]).
 
 #[doc(hidden)]
 pub mod candidates;
 #[doc(hidden)]
 pub mod cap;
+pub(crate) mod coordinate;
 mod gain;
 #[doc(hidden)]
 pub mod kernel;
-mod length;
 mod quantiles;
+mod sphere;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -58,12 +59,14 @@ use std::sync::OnceLock;
 use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 
-use self::candidates::{Candidates, KEPT};
+use self::candidates::Candidates;
 use self::cap::permitted_caps;
+use self::coordinate::Coordinate;
 use self::kernel::Path;
-use self::table::{LARGEST_MAGNITUDE, TABLE_SECOND_MOMENT};
-use super::estimator::{Estimator, Perturbation, triangle};
-use super::pull::{Check, Pull, UNLUCKY_IDS};
+use self::sphere::Sphere;
+use self::table::LARGEST_MAGNITUDE;
+use super::estimator::{Estimator, Forms, Perturbation, triangle};
+use super::pull::{Check, Pull};
 use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
 use crate::identity::ReportId;
 use crate::privacy::composition::PrivacyLoss;
@@ -74,12 +77,23 @@ use crate::sampling::bits::Bits;
 use crate::schema::MAX_DIMENSION;
 
 pub use self::cap::MAX_CANDIDATES;
+pub(crate) use self::gain::kept;
 #[doc(hidden)]
 pub use self::weight::Weights;
 
 /// Below it, `e^epsilon - 1` in units of 2^-32 has few digits or none, and so has the gain. From this value W exceeds
 /// 2^32, which the privacy argument needs.
 const SMALLEST_EPSILON: f64 = 1e-6;
+
+/// What estimates need to know of the reported candidate.
+#[derive(Clone, Copy, Debug)]
+struct Law {
+    gain: f64,
+    /// `E (z . u)^4`, in squares of `scale^2`.
+    fourth_moment: f64,
+    /// The mean square of a coordinate of any candidate: `scale^2`.
+    unit: f64,
+}
 
 /// The double-cap mechanism for one task.
 ///
@@ -100,7 +114,7 @@ pub struct DoubleCap {
     cap: u32,
     weights: Weights,
     /// Computed at its first use: making reports never needs it.
-    gain: OnceLock<f64>,
+    law: OnceLock<Law>,
     loss: Cap,
 }
 
@@ -131,7 +145,7 @@ impl DoubleCap {
             .ok_or(MechanismError::Weights { epsilon: epsilon.value(), cap })?;
         let lifted = matches!(bounding, Bounding::Clip { .. });
         let loss = Cap::new(epsilon, candidates, cap)?;
-        Ok(Self { dimension, lifted, epsilon, candidates, cap, weights, gain: OnceLock::new(), loss })
+        Ok(Self { dimension, lifted, epsilon, candidates, cap, weights, law: OnceLock::new(), loss })
     }
 
     /// The J recommended for `epsilon`: the variance is within 5 % of the best for any number of candidates (the
@@ -154,10 +168,61 @@ impl DoubleCap {
         gain::best_cap(candidates, epsilon)
     }
 
-    /// The factor by which the record's own direction stands out: `E[z z^T] / scale^2 = I + gain u u^T`.
+    /// The factor by which the record's own direction stands out: `E[z z^T] / scale^2 = I + gain (u u^T - I/m)`, with m
+    /// coordinates of z.
     #[must_use]
     pub fn gain(&self) -> f64 {
-        *self.gain.get_or_init(|| KEPT * gain::gain(self.candidates, self.cap, self.cap_probability()))
+        self.law().gain
+    }
+
+    fn law(&self) -> &Law {
+        self.law.get_or_init(|| {
+            let m = self.coordinates();
+            let [along, fourth_moment] =
+                gain::moments_along(self.candidates, self.cap, self.cap_probability(), m as usize);
+            let unit = Sphere::new(self.state_dimension()).second_moment();
+            Law { gain: (along - 1.0) * m / (m - 1.0), fourth_moment, unit }
+        })
+    }
+
+    /// `scale^2`.
+    #[cfg(test)]
+    pub(crate) fn unit(&self) -> f64 {
+        self.law().unit
+    }
+
+    /// m. A record of one coordinate is 1 or -1, its square is known, and any gain gives it: that of two.
+    fn coordinates(&self) -> f64 {
+        self.state_dimension().max(2) as f64
+    }
+
+    /// The second moments of quadratic forms of one report.
+    fn forms(&self) -> Forms {
+        let (m, &Law { gain, fourth_moment, .. }) = (self.coordinates(), self.law());
+        // With z = t u + w: E t^2, E t^4, and m^2 times E t^2 |w|^2 and E |w|^4.
+        let (second, fourth) = ((1.0 + gain * (m - 1.0) / m), fourth_moment);
+        let (mixed, across) = (m * second - fourth, m * m - 2.0 * m * second + fourth);
+        let (mixed, across) = (mixed / (m - 1.0), across / ((m - 1.0) * (m + 1.0)));
+        let over = gain * gain;
+        Forms {
+            coordinates: m,
+            norm: 2.0 * across / over,
+            energy: 4.0 * (mixed - across) / over,
+            square: (fourth - 6.0 * mixed + 3.0 * across) / over,
+            length: 1.0 / gain - 1.0 / m,
+            // The form gets 2 z . Q e for the error e of z.
+            rounding: 4.0 * Sphere::new(self.state_dimension()).rounding() / (self.law().unit * over),
+        }
+    }
+
+    /// The gain g of normal candidates with nearly the same noise, `(1/g + a) (1/g + b)` between directions in which
+    /// records have the parts a and b of a unit vector. Under unit norm these are 1/m on average, and there it is the
+    /// same: `1/g + 1/m = sqrt(m / (m + 2)) / gain`, if m is not small. A lift takes an unknown part: under clip it is
+    /// the same where both are 0, and the noise beside records is a little too large.
+    fn normal_gain(&self) -> f64 {
+        let (m, gain) = (self.coordinates(), self.gain());
+        let isotropic = ((m / (m + 2.0)).sqrt() / gain - 1.0 / m).max(0.25 / gain);
+        1.0 / if self.lifted { self.entry_deviation() } else { isotropic }
     }
 
     /// The probability of a report from the cap.
@@ -181,6 +246,12 @@ impl DoubleCap {
     pub(crate) fn weights(&self) -> Weights {
         self.weights
     }
+}
+
+/// The score of candidates of `rows` coordinates that the cap's share of them exceeds.
+pub(crate) fn usual_threshold(weights: &Weights, rows: usize) -> f64 {
+    let share = f64::from(weights.cap()) / f64::from(weights.candidates());
+    Sphere::new(rows).score_of(Coordinate::new(Some(rows)).exceeded_with(share))
 }
 
 /// The unit vector u whose line is hidden: the record, or its lift.
@@ -264,12 +335,13 @@ impl Estimator for DoubleCap {
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {
         self.assert_sums(sums);
         let rows = self.state_dimension();
-        let (unit, gain) = (TABLE_SECOND_MOMENT * records as f64, self.gain());
+        let (unit, gain) = (self.law().unit * records as f64, self.gain());
+        let level = 1.0 - gain / rows as f64;
         let mut matrix = DMatrix::zeros(self.dimension, self.dimension);
         for row in 0..self.dimension {
             let start = triangle(rows) - triangle(rows - row);
             for column in row..self.dimension {
-                let identity = if row == column { 1.0 } else { 0.0 };
+                let identity = if row == column { level } else { 0.0 };
                 let value = (sums[start + column - row] as f64 / unit - identity) / gain;
                 matrix[(row, column)] = value;
                 matrix[(column, row)] = value;
@@ -279,7 +351,7 @@ impl Estimator for DoubleCap {
     }
 
     fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64> {
-        let (rows, unit) = (self.state_dimension(), TABLE_SECOND_MOMENT * records as f64);
+        let (rows, unit) = (self.state_dimension(), self.law().unit * records as f64);
         let of_entry = |row: usize, column: usize| {
             if column < self.dimension { (mean[(row, column)] * unit).round() as i64 } else { 0 }
         };
@@ -287,30 +359,30 @@ impl Estimator for DoubleCap {
     }
 
     fn perturbation(&self) -> Perturbation {
-        let excess = gain::fourth_moment(self.candidates, self.cap, self.cap_probability()) - 3.0;
-        Perturbation::Directions { gain: self.gain(), fourth_moment: 3.0 + KEPT * excess, weights: self.weights }
+        Perturbation::Directions { gain: self.normal_gain(), forms: self.forms(), weights: self.weights }
     }
 
     fn entry_deviation(&self) -> f64 {
-        1.0 / self.gain()
+        self.deviation_beside(0.0)
     }
 
     fn deviation_beside(&self, energy: f64) -> f64 {
-        // Given the record, z_j is normal with variance 1 and independent of z_i, which has variance 1 + gain × energy.
-        (1.0 + self.gain() * energy).sqrt() / self.gain()
+        // The form Q with 1/2 at ij and ji: |Q|^2 = 1/2, |Q u|^2 = energy / 4 and u . Q u = 0.
+        let Forms { norm, energy: slope, .. } = self.forms();
+        (norm / 2.0 + slope * energy / 4.0).sqrt()
     }
 
     fn noise_edge(&self, records: u64) -> f64 {
         // The sum of z z^T over nearly Gaussian z is a Wishart matrix (Marchenko & Pastur 1967).
         let ratio = (self.state_dimension() as f64 / records as f64).sqrt();
-        ((1.0 + ratio).powi(2) - 1.0) / self.gain()
+        ((1.0 + ratio).powi(2) - 1.0) * self.entry_deviation()
     }
 
     fn pull(&self) -> Pull {
-        // The proof is in `pull`. No estimate looks at what a lift adds.
-        let of = |squared: f64| (squared / self.gain()).max(1.0 + 1.0 / self.gain());
-        let issued = length::unlikely_squared(self.dimension, self.candidates, UNLUCKY_IDS.ln());
-        Pull::new(of(length::longest_squared(self.dimension)), of(issued), Check::IssuedIds)
+        // The proof is in `pull`.
+        let squared = Sphere::new(self.state_dimension()).longest().powi(2) / self.law().unit;
+        let bound = (squared / self.gain()).max(1.0 + 1.0 / self.gain());
+        Pull::new(bound, bound, Check::None)
     }
 }
 

@@ -10,8 +10,11 @@ use chacha20::{ChaChaCore, R8};
 
 use super::quantiles::MAGNITUDE_COUNTS;
 
-/// The mean square of the table's entries, exactly: `scale^2` in the formulas.
-pub const TABLE_SECOND_MOMENT: f64 = 55_115_722.0 / 65_536.0;
+/// The mean square of the table's entries, exactly.
+pub(crate) const TABLE_SECOND_MOMENT: f64 = 55_115_722.0 / 65_536.0;
+
+/// The deviation of the normal law that the table follows.
+pub(super) const TABLE_DEVIATION: i32 = 29;
 
 /// The largest magnitude in the table.
 pub(super) const LARGEST_MAGNITUDE: u32 = MAGNITUDE_COUNTS.len() as u32 - 1;

@@ -365,7 +365,8 @@ impl Answer {
         let bare = Self { dimension: matrix.nrows(), total_variance: Some(matrix.trace()), ..Self::default() };
         let Some((reports, covariance)) = source.reports() else { return bare };
         let (task, trace) = (reports.task(), matrix.trace());
-        let form = LinearForm { squared_norm: matrix.nrows() as f64, value: trace, energy: trace };
+        let rows = matrix.nrows() as f64;
+        let form = LinearForm { squared_norm: rows, trace: rows, value: trace, energy: trace };
         Self {
             centred: Some(covariance.mean().is_some()),
             records: covariance.records(),

@@ -171,6 +171,7 @@ impl Measured {
             |part: fn(&LinearForm) -> f64| forms.iter().zip(shares).map(|(form, share)| share * part(form)).sum();
         let pooled = LinearForm {
             squared_norm: mean(|form| form.squared_norm),
+            trace: mean(|form| form.trace),
             value: mean(|form| form.value),
             energy: mean(|form| form.energy),
         };
@@ -241,7 +242,7 @@ pub(super) fn gains(
         let images = held_out.matrix() * &components;
         for (index, forms) in forms.iter_mut().enumerate() {
             let value = components.column(index).dot(&images.column(index));
-            forms.push(LinearForm { squared_norm: 1.0, value, energy: value });
+            forms.push(LinearForm { squared_norm: 1.0, trace: 1.0, value, energy: value });
         }
     }
     let (shares, law) = (reports.shares_of_folds(), covariance.moments_law());
@@ -331,16 +332,18 @@ impl Projection {
 
     /// Of the projector `P = V V^T`.
     pub(super) fn form(&self) -> LinearForm {
-        LinearForm { squared_norm: self.components.ncols() as f64, value: self.captured, energy: self.captured }
+        let rank = self.components.ncols() as f64;
+        LinearForm { squared_norm: rank, trace: rank, value: self.captured, energy: self.captured }
     }
 
     /// Of the difference `P - P'` of two projectors: its square is `P + P' - P P' - P' P`.
     pub(super) fn less(&self, other: &Self) -> LinearForm {
         let overlap = other.components.tr_mul(&self.components);
         let crossed = other.components.tr_mul(&self.image).dot(&overlap);
-        let ranks = (self.components.ncols() + other.components.ncols()) as f64;
+        let [own, others] = [self, other].map(|captured| captured.components.ncols() as f64);
         LinearForm {
-            squared_norm: (ranks - 2.0 * overlap.norm_squared()).max(0.0),
+            squared_norm: (own + others - 2.0 * overlap.norm_squared()).max(0.0),
+            trace: own - others,
             value: self.captured - other.captured,
             energy: self.captured + other.captured - 2.0 * crossed,
         }

@@ -55,13 +55,10 @@ impl DoubleCapPca {
         rng: &mut dyn CryptoRng,
     ) -> Result<Estimate, BaselineError> {
         let mechanism = self.mechanism(sample.dimension())?;
-        let mut matrix = directions_mean(&mechanism, sample.rows(method)?, rng);
-        let gain = mechanism.gain();
-        for index in 0..sample.dimension() {
-            matrix[(index, index)] -= 1.0;
-        }
-        matrix /= gain;
-        Ok(Estimate { matrix, noise: mechanism.entry_deviation() / (sample.records() as f64).sqrt() })
+        let records = sample.records();
+        let mean = directions_mean(&mechanism, sample.rows(method)?, rng);
+        let matrix = mechanism.debias(&mechanism.sums_of_mean(&mean, records), records);
+        Ok(Estimate { matrix, noise: mechanism.entry_deviation() / (records as f64).sqrt() })
     }
 }
 

@@ -3,8 +3,9 @@
 
 use core::arch::x86_64::*;
 
+use super::super::sphere::Sphere;
 use super::portable::{self, Pairs};
-use super::wide::{self, Wide};
+use super::wide::{self, Part, Wide};
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 
 /// Proof that the processor has AVX2: only [`Avx2::detect`] makes one.
@@ -33,6 +34,11 @@ impl Kernel for Avx2 {
         unsafe { expand(key, lanes, blocks, offsets) }
     }
 
+    fn normalize(self, sphere: Sphere, entries: &mut [i8]) {
+        // SAFETY: `self` exists, so the processor has AVX2.
+        unsafe { normalize(sphere, entries) }
+    }
+
     fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Pairs]) {
         portable::pack(rows, cells);
     }
@@ -44,12 +50,7 @@ impl Kernel for Avx2 {
 }
 
 impl Wide for Avx2 {
-    fn multiply_in_turn(
-        self,
-        blocks: &[[i8; PER_BLOCK]; LANES],
-        parts: &[[i16; PER_BLOCK]],
-        first: usize,
-    ) -> [i32; LANES] {
+    fn multiply_in_turn(self, blocks: &[[i8; PER_BLOCK]; LANES], parts: &[Part], first: usize) -> [[i32; LANES]; 2] {
         // SAFETY: `self` exists, so the processor has AVX2.
         unsafe { multiply_in_turn(blocks, parts, first) }
     }
@@ -61,12 +62,13 @@ fn expand(key: &[u32; 4], lanes: &Lanes, blocks: &mut [[i8; PER_BLOCK]; LANES], 
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn multiply_in_turn(
-    blocks: &[[i8; PER_BLOCK]; LANES],
-    parts: &[[i16; PER_BLOCK]],
-    first: usize,
-) -> [i32; LANES] {
+pub(super) fn multiply_in_turn(blocks: &[[i8; PER_BLOCK]; LANES], parts: &[Part], first: usize) -> [[i32; LANES]; 2] {
     wide::multiply_in_turn(blocks, parts, first)
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn normalize(sphere: Sphere, entries: &mut [i8]) {
+    sphere.normalize(entries);
 }
 
 #[inline]

@@ -5,10 +5,11 @@
 use core::arch::x86_64::*;
 use std::sync::LazyLock;
 
+use super::super::sphere::Sphere;
 use super::super::table::{END, OFFSET_STEP, TABLE};
 use super::avx2;
 use super::chacha::{CONSTANTS, DOUBLE_ROUND, WORDS};
-use super::wide::Wide;
+use super::wide::{Part, Wide};
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 
 /// Proof that the processor has the instructions: only [`Avx512::detect`] makes one.
@@ -41,6 +42,11 @@ impl Kernel for Avx512 {
         unsafe { expand(key, lanes, self.0, blocks, offsets) }
     }
 
+    fn normalize(self, sphere: Sphere, entries: &mut [i8]) {
+        // SAFETY: `self` exists, so the processor has these instructions.
+        unsafe { avx2::normalize(sphere, entries) }
+    }
+
     fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Quads]) {
         let [first, second, third, fourth] = rows;
         for (index, out) in cells[0].0.iter_mut().enumerate() {
@@ -56,12 +62,7 @@ impl Kernel for Avx512 {
 }
 
 impl Wide for Avx512 {
-    fn multiply_in_turn(
-        self,
-        blocks: &[[i8; PER_BLOCK]; LANES],
-        parts: &[[i16; PER_BLOCK]],
-        first: usize,
-    ) -> [i32; LANES] {
+    fn multiply_in_turn(self, blocks: &[[i8; PER_BLOCK]; LANES], parts: &[Part], first: usize) -> [[i32; LANES]; 2] {
         // SAFETY: `self` exists, so the processor has these instructions.
         unsafe { avx2::multiply_in_turn(blocks, parts, first) }
     }

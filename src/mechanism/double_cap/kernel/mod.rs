@@ -4,7 +4,7 @@
 //! Of summing:
 //!
 //! 1. *Expansion.* The keystream blocks of the named candidates run 4, 8 or 16 at a time in the lanes of vectors, and
-//!    12-bit numbers become table entries.
+//!    12-bit numbers become table entries. These are brought to the candidates' common length.
 //! 2. *Packing.* Coordinates of some reports, 16 at a time, become a panel of 64-byte cells, in the order in which
 //!    the products want them.
 //! 3. *Products.* The upper triangle of the sum of `z z^T` is computed in tiles of 16 × 16: the `i32` sums of a tile
@@ -29,6 +29,7 @@ mod wide;
 
 use core::num::NonZeroUsize;
 
+use super::sphere::Sphere;
 use super::table::PER_BLOCK;
 use crate::identity::ReportId;
 
@@ -86,7 +87,7 @@ impl Path {
 
     /// The scores of the first `count` candidates of a key for a vector in integers, as
     /// [`Candidates::scores`](super::candidates::Candidates::scores) states them.
-    pub(super) fn scores(self, key: &[u8; 32], u: &[i16], count: u32) -> Vec<i32> {
+    pub(super) fn scores(self, key: &[u8; 32], u: &[i16], count: u32) -> Vec<u64> {
         match self.0 {
             Variant::Portable(_) => scores::scores(key, u, count),
             #[cfg(target_arch = "x86_64")]
@@ -165,6 +166,9 @@ trait Kernel: Copy + Sync {
         offsets: Option<&mut [i32; LANES]>,
     );
 
+    /// See [`Sphere::normalize`].
+    fn normalize(self, sphere: Sphere, entries: &mut [i8]);
+
     /// The cells of sixteen coordinates of four reports.
     fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Self::Cell]);
 
@@ -198,7 +202,7 @@ mod tests {
     fn by_definition(rows: usize, reports: &[(ReportId, u32)]) -> Vec<i64> {
         let mut sums = vec![0i64; triangle(rows)];
         for &(id, index) in reports {
-            let candidate = Candidates::new(&KEY, id, rows).candidate(index);
+            let candidate = Candidates::new(&KEY, id, rows).by_definition(&[], index).0;
             let mut sums = sums.iter_mut();
             for (row, &left) in candidate.iter().enumerate() {
                 for (&right, sum) in candidate[row..].iter().zip(&mut sums) {
@@ -212,7 +216,7 @@ mod tests {
     #[test]
     fn every_path_gives_the_sums_of_the_definition() {
         let mut rng = ChaCha8Rng::seed_from_u64(4);
-        for rows in [1, 2, 15, 16, 17, 39, 40, 41, 79, 116, 400, 401, 530] {
+        for rows in [1, 2, 15, 16, 17, 20, 21, 39, 40, 41, 79, 116, 400, 401, 530] {
             for count in [0, 1, 2, 3, 4, 5, 16, 17, 70] {
                 let reports = reports(count, &mut rng);
                 let expected = by_definition(rows, &reports);
@@ -230,19 +234,14 @@ mod tests {
     #[test]
     fn every_path_gives_the_scores_of_the_definition() {
         let mut rng = ChaCha8Rng::seed_from_u64(6);
-        for rows in [1, 5, 39, 40, 41, 79, 116, 400, 2100] {
+        for rows in [1, 5, 20, 21, 39, 40, 41, 79, 116, 400, 2100] {
             let u: Vec<i16> = (0..rows).map(|_| (rng.next_u32() % 1201) as i16 - 600).collect();
             let mut key = [0; 32];
             rng.fill_bytes(&mut key);
             let id = ReportId::new(*key.last_chunk().unwrap());
             for count in [1, 2, 15, 16, 17, 64, 259] {
                 let candidates = || Candidates::new(key.first_chunk().unwrap(), id, rows);
-                let score = |index| {
-                    let candidate = candidates().candidate(index);
-                    let product = candidate.iter().zip(&u).map(|(&z, &u)| i32::from(z) * i32::from(u)).sum::<i32>();
-                    product + candidates().offset(index)
-                };
-                let expected: Vec<i32> = (0..count).map(score).collect();
+                let expected: Vec<u64> = (0..count).map(|index| candidates().by_definition(&u, index).1).collect();
                 for path in Path::available() {
                     assert!(path.scores(&key, &u, count) == expected, "{} rows {rows} count {count}", path.name());
                 }

@@ -1,5 +1,6 @@
 //! The kernels in plain Rust, for every machine.
 
+use super::super::sphere::Sphere;
 use super::super::table::{self, TABLE};
 use super::chacha::{self, WORDS};
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
@@ -21,6 +22,10 @@ impl Kernel for Portable {
         offsets: Option<&mut [i32; LANES]>,
     ) {
         expand::<4>(key, lanes, blocks, offsets);
+    }
+
+    fn normalize(self, sphere: Sphere, entries: &mut [i8]) {
+        sphere.normalize(entries);
     }
 
     fn pack(rows: [&[i8; SIDE]; QUAD], cells: &mut [Pairs]) {

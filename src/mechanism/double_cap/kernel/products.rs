@@ -3,6 +3,7 @@
 
 use core::num::NonZeroUsize;
 
+use super::super::sphere::Sphere;
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile, words};
 use crate::identity::ReportId;
 use crate::parallel::for_each;
@@ -56,13 +57,16 @@ struct Slab<C> {
 impl<C: Copy + Default> Slab<C> {
     fn fill<K: Kernel<Cell = C>>(&mut self, kernel: K, key: &[u32; 4], rows: usize, reports: &[(ReportId, u32)]) {
         let panels = rows.div_ceil(SIDE);
-        let blocks = rows.div_ceil(PER_BLOCK);
+        let (blocks, sphere) = (rows.div_ceil(PER_BLOCK), Sphere::new(rows));
         self.length = reports.len().div_ceil(QUAD) * K::CELLS;
         self.cells.resize(panels * self.length, C::default());
         // Sixteen reports at a time, whose blocks fill the lanes whatever their number.
         let mut candidates = vec![[0; PER_BLOCK]; LANES * blocks];
         for (reports, first) in reports.chunks(LANES).zip((0..).step_by(LANES / QUAD * K::CELLS)) {
             expand(kernel, key, reports, blocks, &mut candidates);
+            for candidate in candidates.chunks_exact_mut(blocks).take(reports.len()) {
+                kernel.normalize(sphere, candidate.as_flattened_mut());
+            }
             // Cells packed after the last report must not count.
             candidates[reports.len() * blocks..].fill([0; PER_BLOCK]);
             let quads = candidates.chunks_exact(QUAD * blocks).take(reports.len().div_ceil(QUAD));

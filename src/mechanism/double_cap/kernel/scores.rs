@@ -1,14 +1,20 @@
 //! Scores from a key, block by block, for every machine.
 
+use super::super::sphere::{Sphere, fine, squares};
 use super::super::table::{
-    END_MARK, PER_BLOCK, TABLE, any_end_number, at_end, blocks, keystream, look_up, offset, words,
+    END_MARK, PER_BLOCK, TABLE, any_end, any_end_number, at_end, blocks, keystream, look_up, offset, place_ends, words,
 };
 
 /// Bytes of keystream that are computed at a time, at least one candidate's: they stay in the first-level cache.
 const BATCH_BYTES: usize = 4096;
 
 /// See [`Path::scores`](super::Path::scores).
-pub(super) fn scores(key: &[u8; 32], u: &[i16], count: u32) -> Vec<i32> {
+pub(super) fn scores(key: &[u8; 32], u: &[i16], count: u32) -> Vec<u64> {
+    let sphere = Sphere::new(u.len());
+    if sphere.is_short() { of_short(key, sphere, u, count) } else { of_long(key, sphere, u, count) }
+}
+
+fn of_long(key: &[u8; 32], sphere: Sphere, u: &[i16], count: u32) -> Vec<u64> {
     let (stride, table) = (u.len().div_ceil(PER_BLOCK), &*TABLE);
     // Whole groups of four blocks, where they are small.
     let per_batch = match BATCH_BYTES / 64 / stride {
@@ -25,12 +31,17 @@ pub(super) fn scores(key: &[u8; 32], u: &[i16], count: u32) -> Vec<i32> {
             for (block, out) in stream.iter().zip(&mut candidate) {
                 look_up(&words(block), out, table);
             }
-            *score = offset(&words(&stream[0])) + multiply(candidate.as_flattened(), u);
+            let entries = &candidate.as_flattened()[..u.len()];
+            let mut along = offset(&words(&stream[0])) + multiply(entries, u);
+            let mut squares = multiply(entries, entries);
             for ((block, entries), part) in stream.iter().zip(&candidate).zip(u.chunks(PER_BLOCK)) {
                 if any_end_number(&words(block)) {
-                    *score += beyond_marks(block, entries, part);
+                    let [along_more, squares_more] = beyond_marks(block, entries, part);
+                    along += along_more;
+                    squares += squares_more;
                 }
             }
+            *score = sphere.score(along, squares as u64);
         }
     }
     scores
@@ -42,11 +53,31 @@ fn multiply(entries: &[i16], part: &[i16]) -> i32 {
     entries.iter().zip(part).map(|(&z, &u)| i32::from(z) * i32::from(u)).sum()
 }
 
-/// The correction to the products of a block's entries while marks are among them.
+/// The corrections to the products of a block's entries, and to their squares, while marks are among them.
 #[cold]
 #[inline(never)]
-fn beyond_marks(block: &[u32; 16], entries: &[i16; PER_BLOCK], part: &[i16]) -> i32 {
-    let (words, mark) = (words(block), i16::from(END_MARK));
-    let marked = entries.iter().zip(part).enumerate().filter(|(_, (entry, _))| **entry == mark);
-    marked.map(|(place, (_, &u))| i32::from(i16::from(at_end(words[place / 5], place % 5)) - mark) * i32::from(u)).sum()
+fn beyond_marks(block: &[u32; 16], entries: &[i16; PER_BLOCK], part: &[i16]) -> [i32; 2] {
+    let (words, mark) = (words(block), i32::from(END_MARK));
+    let marked = entries.iter().zip(part).enumerate().filter(|(_, (entry, _))| i32::from(**entry) == mark);
+    marked.fold([0; 2], |[along, squares], (place, (_, &u))| {
+        let entry = i32::from(at_end(words[place / 5], place % 5));
+        [along + (entry - mark) * i32::from(u), squares + entry * entry - mark * mark]
+    })
+}
+
+/// Short vectors have one block each, two entries for every coordinate, and no offset.
+pub(super) fn of_short(key: &[u8; 32], sphere: Sphere, u: &[i16], count: u32) -> Vec<u64> {
+    let mut fours = vec![[0; 64]; (count as usize).div_ceil(4)];
+    keystream(key, 0, &mut fours);
+    let of = |block: &[u32; 16]| {
+        let (words, mut entries) = (words(block), [0i8; PER_BLOCK]);
+        look_up(&words, &mut entries, &TABLE);
+        if any_end(&entries) {
+            place_ends(&words, &mut entries);
+        }
+        let z = &fine(&entries)[..u.len()];
+        let along = z.iter().zip(u).map(|(&z, &u)| z * i32::from(u)).sum();
+        sphere.score(along, squares(z))
+    };
+    blocks(&fours)[..count as usize].iter().map(of).collect()
 }

@@ -146,7 +146,7 @@ fn the_ends_of_every_weight_belong_to_its_index() {
             let direction = direction(&record, mechanism.lifted);
             let scores = Candidates::new(&key, id, direction.len()).scores(&direction, candidates);
             let mut order: Vec<usize> = (0..scores.len()).collect();
-            order.sort_by_key(|&index| (core::cmp::Reverse(scores[index].unsigned_abs()), index));
+            order.sort_by_key(|&index| (core::cmp::Reverse(scores[index]), index));
             let (members, others) = order.split_at_mut(cap as usize);
             members.sort_unstable();
             others.sort_unstable();
@@ -276,7 +276,8 @@ fn a_failing_source_gives_an_error() {
     assert!(mechanism(5, 1.0, 16, 3).randomize_with_rng(&record, &[0; 16], id, &mut source).is_err());
 }
 
-/// ((1 + sqrt(d / n))^2 - 1) / gain, with the lift's coordinate, through the mechanism of a task as well.
+/// ((1 + sqrt(d / n))^2 - 1) / gain of normal candidates, with the lift's coordinate, through the mechanism of a task
+/// as well.
 #[test]
 fn the_edge_of_the_noise_is_that_of_marchenko_and_pastur() {
     let clip = Bounding::Clip { radius: Radius::new(1.0).unwrap() };
@@ -287,7 +288,7 @@ fn the_edge_of_the_noise_is_that_of_marchenko_and_pastur() {
         (9, Bounding::UnitNorm, 1, 15.0),
     ] {
         let mechanism = DoubleCap::new(dimension, bounding, epsilon(2.0), 64, 8).unwrap();
-        let found = mechanism.noise_edge(records) * mechanism.gain();
+        let found = mechanism.noise_edge(records) / mechanism.entry_deviation();
         assert!((found / edge - 1.0).abs() < 1e-12, "{dimension} {records}: {found}");
         assert_eq!(
             crate::mechanism::Mechanism::DoubleCap(mechanism.clone()).noise_edge(records),
