@@ -7,7 +7,8 @@ export interface RelayOptions extends Omit<SubmitOptions, "url"> {
   readonly relay: string | URL;
   /**
    * The aggregator's keys, as its `/.well-known/ohttp-gateway` gives them (`application/ohttp-keys`). A page that has
-   * them need not trust the relay with them. By default the relay is asked.
+   * them need not trust the relay with them: nothing is sent to a relay that gives out another key. (Nor is anything
+   * sealed to a key that others do not have: its owner could tell the report from theirs.)
    */
   readonly keys?: Uint8Array;
 }
@@ -30,7 +31,7 @@ export interface RelayedSubmission {
  * It tries again when there is no answer, and after the answers 408, 429 and 500 to 599.
  *
  * @throws {@link SubmitError} (by rejecting) with the code, and where there is one the `status`, of the last attempt
- *   (`refused` with type `ohttp-key`: `keys` are not those of the relay's aggregator); {@link ArgumentError} for
+ *   (`answer`: the relay's key is not that of `keys`, among others); {@link ArgumentError} for
  *   options that make no sense; {@link EntropyError} on a page without https:// or localhost; the signal's reason when
  *   that aborts.
  */

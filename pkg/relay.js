@@ -36,7 +36,7 @@ export async function submitThroughRelay(report, { relay, keys, ...rest } = {}) 
   for (let attempts = 1; ; attempts += 1) {
     try {
       // The same bytes each time, so that the relay keeps them once.
-      sealed ??= await seal(report, keys ?? (await ask("/keys", 200)));
+      sealed ??= await seal(report, await ask("/keys", 200), keys);
       await ask("/reports", 202, { method: "POST", body: sealed, keepalive: keepalive && sealed.length < 60_000 });
       return { status: /** @type {const} */ ("relayed"), attempts };
     } catch (error) {
@@ -67,11 +67,12 @@ function refused(url, { ok, status, headers }, body) {
   });
 }
 
-/** The report as a sealed request, for the first key of the list that has the suite. */
-async function seal(report, list) {
+/** The report as a sealed request, for the first key of the list that has the suite; `keys` must have the same one. */
+async function seal(report, list, keys = list) {
   const { subtle } = globalThis.crypto ?? {};
   if (!subtle) throw failure("entropy", "sealing needs WebCrypto, which only pages with https:// have");
   const [id, theirs] = keyOf(list);
+  if (`${keyOf(keys)}` !== `${[id, theirs]}`) throw failure("answer", "the relay's key is not that of `keys`");
   const header = [id, ...SUITE];
   const kem = join("KEM", SUITE.slice(0, 2));
   const hpke = join("HPKE", SUITE);
@@ -107,7 +108,7 @@ function keyOf(list) {
   for (let at = 0; at + 2 < list.length; ) {
     const next = at + 2 + list[at] * 256 + list[at + 1];
     const [id, ...rest] = list.subarray(at + 2, next);
-    const suites = rest.slice(69);
+    const suites = rest.slice(69, 69 + rest[67] * 256 + rest[68]);
     if (`${rest.slice(0, 2)}` === `${SUITE.slice(0, 2)}`) {
       for (let k = 0; k < suites.length; k += 4) {
         if (`${suites.slice(k, k + 4)}` === `${SUITE.slice(2)}`) return [id, new Uint8Array(rest.slice(2, 67))];

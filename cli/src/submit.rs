@@ -41,8 +41,8 @@ pub(super) struct Submit {
     /// A relay to leave the reports with, in place of the aggregator
     #[arg(long, value_name = "URL", value_parser = aggregator::url, conflicts_with_all = ["url", "token_file"])]
     relay: Option<String>,
-    /// The aggregator's keys, as /.well-known/ohttp-gateway of the aggregator gives them, so that the relay need not be
-    /// trusted with them [default: those that the relay gives]
+    /// The aggregator's keys, as /.well-known/ohttp-gateway of the aggregator gives them: nothing is sent to a relay
+    /// that gives out another key
     #[arg(long, value_name = "FILE", requires = "relay")]
     relay_keys: Option<PathBuf>,
     /// A file with a token to send along. Aggregators need none; a gateway before one may [default: the variable
@@ -152,14 +152,20 @@ impl Submit {
     }
 }
 
-/// The aggregator's key, from a file or from the relay.
+/// The aggregator's key that the relay gives to everybody. A file with another one is an error: whoever seals to a key
+/// of their own stands out.
 fn sealing_key(relay: &Aggregator, file: Option<&Path>) -> Result<SealingKey> {
-    if let Some(path) = file {
-        let keys = std::fs::read(path).map_err(|error| CliError::not_opened(path, &error))?;
-        return SealingKey::read(&keys).map_err(|error| CliError::file(path, error));
-    }
     let answer = relay.good(RELAY_KEYS, relay.get(RELAY_KEYS)?)?;
-    SealingKey::read(&answer.body).map_err(|error| CliError::Failed(format!("{}: {error}", relay.at(RELAY_KEYS))))
+    let key = SealingKey::read(&answer.body)
+        .map_err(|error| CliError::Failed(format!("{}: {error}", relay.at(RELAY_KEYS))))?;
+    let Some(path) = file else { return Ok(key) };
+    let expected = std::fs::read(path).map_err(|error| CliError::not_opened(path, &error))?;
+    let expected = SealingKey::read(&expected).map_err(|error| CliError::file(path, error))?;
+    if key == expected {
+        return Ok(key);
+    }
+    let relay = relay.at(RELAY_KEYS);
+    Err(CliError::file(path, format!("{relay} has another key: one of them is not the aggregator's, so send nothing")))
 }
 
 impl Submitted {

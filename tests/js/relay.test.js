@@ -43,11 +43,20 @@ async function counted(count) {
   }
 }
 
-/** A server with these answers, until the test ends. */
+/** A relay with the real one's keys and these answers to reports, until the test ends. */
 async function answering(t, ...answers) {
-  const server = await serveAnswers(answers);
+  const posts = [];
+  const server = await serveAnswers([
+    (request, response) => {
+      if (request.method === "GET") return response.end(keys);
+      const answer = answers[Math.min(posts.length, answers.length - 1)];
+      posts.push(server.requests.at(-1));
+      if (typeof answer === "function") return answer(request, response);
+      return response.writeHead(answer.status, answer.headers).end(answer.body);
+    },
+  ]);
   t.after(() => server.close());
-  return server;
+  return { posts, ...server };
 }
 
 async function refuses(sent, code, details = {}) {
@@ -78,7 +87,7 @@ test("reports of any length are opened by the aggregator, and have few lengths w
   const gateway = `${aggregator.url}/.well-known/ohttp-gateway`;
   const headers = { "content-type": "message/ohttp-req" };
   const forward = async (request, response) => {
-    const { body } = server.requests.at(-1);
+    const { body } = server.posts.at(-1);
     const { status } = await fetch(gateway, { method: "POST", headers, body });
     response.writeHead(status === 200 ? 202 : 500).end();
   };
@@ -96,7 +105,7 @@ test("reports of any length are opened by the aggregator, and have few lengths w
     await aggregator.put(long.digest, json, {});
     const report = new Randomizer(long, LIMITS_OF_LONG).randomize(Array(dimension).fill(0.1));
     await submitThroughRelay(report, { relay: server.url, keys });
-    assert.equal(server.requests.at(-1).body.length, padded + SEALED - 256);
+    assert.equal(server.posts.at(-1).body.length, padded + SEALED - 256);
     assert.equal((await aggregator.get(`/tasks/${long.digest}/status`)).records, 1);
   }
 });
@@ -104,18 +113,17 @@ test("reports of any length are opened by the aggregator, and have few lengths w
 test("when the answer is lost, what is sent again is the same bytes", async (t) => {
   const server = await answering(
     t,
-    { body: keys },
     (request, response) => response.destroy(),
     { status: 503, headers: { "retry-after": "0" } },
     { status: 202 },
   );
   const sent = await submitThroughRelay(randomized(), { relay: server.url, ...QUICK });
   assert.deepEqual(sent, { status: "relayed", attempts: 3 });
-  const [asked, ...posts] = server.requests;
-  assert.deepEqual([asked.method, asked.url], ["GET", "/keys"]);
-  for (const { method, url, headers, body } of posts) {
-    assert.deepEqual([method, url, body.length], ["POST", "/reports", SEALED]);
-    assert.deepEqual(body, posts[0].body);
+  const [{ method, url }, ...others] = server.requests;
+  assert.deepEqual([method, url, others.length], ["GET", "/keys", 3], "the keys are asked for once");
+  for (const { url, headers, body } of server.posts) {
+    assert.deepEqual([url, body.length], ["/reports", SEALED]);
+    assert.deepEqual(body, server.posts[0].body);
     assert.equal(headers["content-type"], undefined, "which would need a preflight request");
   }
 });
@@ -124,7 +132,7 @@ test("the same report is sealed differently each time, and nothing in it is legi
   const server = await answering(t, { status: 202 });
   const report = randomized();
   for (let count = 0; count < 2; count += 1) await submitThroughRelay(report, { relay: server.url, keys });
-  const [first, second] = server.requests.map(({ body }) => body);
+  const [first, second] = server.posts.map(({ body }) => body);
   assert.notDeepEqual(first.subarray(7), second.subarray(7));
   assert.deepEqual(first.subarray(0, 7), second.subarray(0, 7));
   for (const part of [Buffer.from(report.id, "hex"), Buffer.from("/tasks/")]) assert.ok(!first.includes(part));
@@ -144,15 +152,27 @@ for (const [status, code, attempts] of [
     const sent = submitThroughRelay(randomized(), { relay: server.url, keys, retries: 2, ...QUICK });
     const error = await refuses(sent, code, { status, type: "x" });
     assert.match(error.message, /not today/);
-    assert.equal(server.requests.length, attempts);
+    assert.equal(server.posts.length, attempts);
   });
 }
 
-test("the real relay's refusals keep their meaning", async () => {
+/** Of the same id: the relay could not tell what is sealed to it from other reports, but who has it could. */
+test("a key of one's own is refused before anything is sent", async (t) => {
+  const server = await answering(t, { status: 202 });
+  const { publicKey } = await crypto.subtle.generateKey({ name: "ECDH", namedCurve: "P-256" }, false, ["deriveBits"]);
   const other = Uint8Array.from(keys);
-  other[2] ^= 1;
-  const sent = submitThroughRelay(randomized(), { relay: relay.url, keys: other });
-  await refuses(sent, "refused", { status: 400, type: "ohttp-key" });
+  other.set(new Uint8Array(await crypto.subtle.exportKey("raw", publicKey)), 5);
+  const error = await refuses(submitThroughRelay(randomized(), { relay: server.url, keys: other }), "answer");
+  assert.match(error.message, /not that of `keys`/);
+  // In a list whose first entry has no suites, as others read it, it is not found either.
+  const hidden = Uint8Array.from(other);
+  hidden.set([0, 0], 70);
+  const sent = submitThroughRelay(randomized(), { relay: server.url, keys: new Uint8Array([...hidden, ...keys]) });
+  assert.equal((await sent).status, "relayed");
+  assert.equal(server.posts.length, 1);
+});
+
+test("the real relay's refusals keep their meaning", async () => {
   const nowhere = submitThroughRelay(randomized(), { relay: `${relay.url}/nowhere` });
   await refuses(nowhere, "not-found", { status: 404, type: "unknown-path" });
 });
@@ -163,7 +183,7 @@ test("keys that are none are refused before anything is sent", async (t) => {
   for (const bad of [new Uint8Array(), new Uint8Array([1]), new TextEncoder().encode("<html>"), x25519]) {
     await refuses(submitThroughRelay(randomized(), { relay: server.url, keys: bad }), "answer");
   }
-  assert.equal(server.requests.length, 0);
+  assert.equal(server.posts.length, 0);
   // Among others it finds its own.
   const both = new Uint8Array([...x25519, ...keys]);
   assert.equal((await submitThroughRelay(randomized(), { relay: server.url, keys: both })).status, "relayed");

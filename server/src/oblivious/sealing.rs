@@ -59,6 +59,12 @@ impl SealingKey {
         Err(SealError::NoSuite)
     }
 
+    /// The list with this key alone, as `application/ohttp-keys`: whoever reads it finds this one.
+    #[must_use]
+    pub fn list(&self) -> Vec<u8> {
+        [&(self.config.len() as u16).to_be_bytes()[..], &self.config].concat()
+    }
+
     /// The first bytes of every request that is sealed to this key.
     #[must_use]
     pub fn header(&self) -> [u8; 7] {
@@ -131,6 +137,20 @@ mod tests {
         assert!(matches!(SealingKey::read(&other), Err(SealError::NoSuite)));
         let bad = [&other[..], &[0, 74, 1, 0, 0x10], &[4; 65], &[0, 4, 0, 1, 0, 1]].concat();
         assert!(matches!(SealingKey::read(&bad), Err(SealError::NotKeys)));
+    }
+
+    /// An aggregator could write a list in which other readers find another key of the same id.
+    #[test]
+    fn a_list_is_passed_on_as_the_one_key_that_is_used() {
+        let key = |id| KeyConfig::new(id, super::super::KEM, vec![super::super::SUITE]).unwrap();
+        let [one, other] = [key(7), key(7)].map(|key| KeyConfig::encode_list(&[key]).unwrap());
+        let mut without_suites = one.clone();
+        let at = without_suites.len() - 6;
+        without_suites[at..at + 2].copy_from_slice(&[0, 0]);
+        let found = SealingKey::read(&[&without_suites[..], &other].concat()).unwrap();
+        assert_eq!(found, SealingKey::read(&other).unwrap());
+        assert_eq!(found.list(), other);
+        assert_ne!(SealingKey::read(&one).unwrap().list(), other);
     }
 
     #[test]

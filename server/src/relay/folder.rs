@@ -24,7 +24,7 @@ struct Pinned {
     version: u32,
     batch: u64,
     bytes: usize,
-    /// `application/ohttp-keys`.
+    /// `application/ohttp-keys`, with one key.
     keys: Vec<u8>,
 }
 
@@ -32,7 +32,7 @@ struct Pinned {
 pub(super) struct Folder {
     path: PathBuf,
     pinned: Pinned,
-    header: [u8; 7],
+    key: SealingKey,
     /// The complete batches, by number.
     complete: Vec<u64>,
     open: OpenBatch,
@@ -60,7 +60,7 @@ impl Folder {
         fs::create_dir_all(path).map_err(|source| failed(path, source))?;
         let lock = lock(path)?;
         let pinned = pinned(path, batch, bytes, keys)?;
-        let header = SealingKey::read(&pinned.keys)?.header();
+        let key = SealingKey::read(&pinned.keys)?;
         let mut numbers = numbers(path)?;
         let last = numbers.pop().unwrap_or(1);
         let mut waiting = Vec::new();
@@ -70,7 +70,7 @@ impl Folder {
             waiting.extend(found.map_err(|source| failed(&file, source))?.into_iter().map(|(_, name)| name));
         }
         let open = OpenBatch::open(path, last, sealed_length(bytes), &mut waiting)?;
-        Ok(Self { path: path.to_owned(), pinned, header, complete: numbers, open, waiting, _lock: lock })
+        Ok(Self { path: path.to_owned(), pinned, key, complete: numbers, open, waiting, _lock: lock })
     }
 
     /// The requests that wait.
@@ -108,13 +108,9 @@ impl Folder {
         self.pinned.batch
     }
 
-    pub(super) fn keys(&self) -> &[u8] {
-        &self.pinned.keys
-    }
-
-    /// The first bytes of every request.
-    pub(super) fn header(&self) -> [u8; 7] {
-        self.header
+    /// The gateway's key, to which every request is sealed.
+    pub(super) fn key(&self) -> &SealingKey {
+        &self.key
     }
 
     /// The length of every request.
@@ -162,8 +158,8 @@ fn pinned(
     let text = match fs::read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let pinned = Pinned { version: VERSION, batch, bytes, keys: keys()? };
-            SealingKey::read(&pinned.keys)?;
+            // One key, so that no two devices find different ones in the list.
+            let pinned = Pinned { version: VERSION, batch, bytes, keys: SealingKey::read(&keys()?)?.list() };
             let create = |path: &Path| {
                 // Left by a crash: the folder is locked.
                 let _ = fs::remove_file(path);
@@ -275,11 +271,11 @@ mod tests {
         let mut folder = open(&path).unwrap();
         assert_eq!((folder.complete(), folder.waiting()), (&[1][..], 2));
         assert_eq!(folder.open_batch().number, 2);
-        let keys = folder.keys().to_vec();
+        let key = folder.key().clone();
         drop(folder);
-        // The keys of the first start stay, whatever the gateway says later.
+        // The key of the first start stays, whatever the gateway says later.
         fs::remove_file(path.with_extension("keys")).unwrap();
-        assert_eq!(open(&path).unwrap().keys(), keys);
+        assert_eq!(*open(&path).unwrap().key(), key);
     }
 
     proptest! {

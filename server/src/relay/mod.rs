@@ -193,14 +193,14 @@ impl Relay {
     /// [`RelayError::Io`] when a thread cannot be started or waited for.
     pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), RelayError> {
         let Self { listener, server, folder, upstream, max_waiting, .. } = self;
-        let (header, keys, length) = (folder.header(), folder.keys().to_vec(), folder.sealed_length());
+        let (key, length) = (folder.key().clone(), folder.sealed_length());
         let releaser = Releaser::new(&folder, upstream);
         let (writer, inlet) = Writer::new(folder, releaser.inlet(), max_waiting);
         let stop = releaser.stop();
         let named = |name: &str| thread::Builder::new().name(name.into());
         let writing = named("relay-writer").spawn(move || writer.run())?;
         let releasing = named("relay-release").spawn(move || releaser.run())?;
-        let intake = Arc::new(Intake::new(inlet, header, keys, length, &server));
+        let intake = Arc::new(Intake::new(inlet, &key, length, &server));
         let answering = |peer| Arc::clone(&intake).answering(peer);
         net::serve(listener, &server, None, answering, shutdown).await;
         drop(intake);

@@ -19,6 +19,7 @@ use super::upstream::{Sent, Upstream};
 use super::writer::Names;
 use crate::durable::sync_folder;
 use crate::locks::hold;
+use crate::oblivious::SealingKey;
 use ldp_pca::sampling::system_rng;
 
 /// Requests that are on their way to the gateway at the same time, each on a connection that is kept.
@@ -39,7 +40,7 @@ pub(super) struct Releaser {
     sealed_length: usize,
     batch: u64,
     upstream: Upstream,
-    keys: Vec<u8>,
+    key: SealingKey,
     names: Names,
     complete: Mutex<Receiver<u64>>,
     inlet: Sender<u64>,
@@ -86,7 +87,7 @@ impl Releaser {
             sealed_length: folder.sealed_length(),
             batch: folder.batch(),
             upstream,
-            keys: folder.keys().to_vec(),
+            key: folder.key().clone(),
             names: Arc::default(),
             complete: Mutex::new(complete),
             inlet,
@@ -105,21 +106,30 @@ impl Releaser {
 
     /// Releases until it is stopped.
     pub(super) fn run(self) {
-        if self.upstream.keys().is_ok_and(|keys| keys != self.keys) {
+        if self.upstream.keys().is_ok_and(|keys| keys != self.key.list()) {
             tracing::warn!(
                 "the gateway advertises another key: a relay with a new folder uses it, this one keeps its own"
             );
         }
+        let (mut kept, mut tried) = (Vec::new(), Instant::now());
         while !self.stop.is_set() {
             let complete = hold(&self.complete).recv_timeout(NOTICE);
             match complete {
                 Ok(number) => {
                     if let Err(error) = self.release(number) {
-                        tracing::error!(batch = number, %error, "the batch stays in the folder");
+                        tracing::error!(batch = number, %error, "the batch stays in the folder, and is tried again");
+                        kept.push(number);
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if tried.elapsed() > BETWEEN_REMARKS {
+                tried = Instant::now();
+                for number in kept.drain(..) {
+                    // The other end is here.
+                    let _ = self.inlet.send(number);
+                }
             }
         }
     }
@@ -138,6 +148,12 @@ impl Releaser {
         }
         let places = shuffled(&found, &mut system_rng().map_err(io::Error::other)?);
         let Some(refused) = self.send_all(&file, &places)? else { return Ok(()) };
+        if refused > 0 && self.upstream.has_replaced(&self.key) {
+            return Err(io::Error::other(
+                "the gateway has another key of the same id, which opens nothing that is sealed to the relay's: give \
+                 it the relay's key again",
+            ));
+        }
         remove(&self.folder, &path)?;
         let mut names = hold(&self.names);
         let gone: HashSet<&Name> = found.iter().map(|(_, name)| name).collect();

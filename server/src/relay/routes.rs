@@ -18,7 +18,7 @@ use super::writer::{Arrival, Kept};
 use crate::config::ServerConfig;
 use crate::limits::{Limits, busy};
 use crate::net::{Answers, Client, RequestBody};
-use crate::oblivious::{KEYS, REQUEST};
+use crate::oblivious::{KEYS, REQUEST, SealingKey};
 use crate::problem::{Kind, Problem, excerpt};
 
 /// What all connections share.
@@ -31,15 +31,14 @@ pub(super) struct Intake {
 }
 
 impl Intake {
-    /// Requests that begin with `header` and have `length` bytes go to `inlet`.
+    /// Requests that name this key and have `length` bytes go to `inlet`.
     pub(super) fn new(
         inlet: mpsc::Sender<Arrival>,
-        header: [u8; 7],
-        keys: Vec<u8>,
+        key: &SealingKey,
         length: usize,
         config: &Arc<ServerConfig>,
     ) -> Self {
-        Self { inlet, header, keys, length, limits: Limits::new(config) }
+        Self { inlet, header: key.header(), keys: key.list(), length, limits: Limits::new(config) }
     }
 
     /// The service of a connection from `peer`, whose address only counts towards the limits of one client.

@@ -7,7 +7,7 @@ use ureq::http::{HeaderMap, HeaderName};
 
 use super::RelayError;
 use crate::agent::agent;
-use crate::oblivious::{GATEWAY, KEYS, REQUEST, RESPONSE};
+use crate::oblivious::{GATEWAY, KEYS, REQUEST, RESPONSE, SealingKey};
 
 /// The longest that a request may take.
 const LONGEST_REQUEST: Duration = Duration::from_secs(20);
@@ -49,6 +49,12 @@ impl Upstream {
         }
         let body = answer.body_mut().with_config().limit(64 << 10).read_to_vec();
         body.map_err(|error| failed(error.to_string()))
+    }
+
+    /// Whether it now advertises another key than this one under the same id, which cannot open what this one seals.
+    pub(super) fn has_replaced(&self, key: &SealingKey) -> bool {
+        let advertised = self.keys().ok().and_then(|keys| SealingKey::read(&keys).ok());
+        advertised.is_some_and(|other| other.header() == key.header() && other != *key)
     }
 
     /// Sends a sealed request.

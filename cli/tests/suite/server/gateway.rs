@@ -35,6 +35,8 @@ fn sealed(server: &Running, request: &[u8]) -> (Vec<u8>, ClientResponse) {
 /// The status, the media type and the document of a sealed answer.
 fn opened(answer: &Answer, opener: ClientResponse) -> (u16, String, Value) {
     assert_eq!((answer.status, answer.header("content-type")), (200, "message/ohttp-res"), "{answer:?}");
+    // A nonce of 16 bytes and a tag of 16: a relay cannot tell what counts from what is refused.
+    assert_eq!(answer.body.len(), 16 + 2048 + 16);
     let message = Message::read_bhttp(&mut Cursor::new(opener.decapsulate(&answer.body).unwrap())).unwrap();
     let media_type = String::from_utf8(message.header().get(b"content-type").unwrap().to_vec()).unwrap();
     let document = serde_json::from_slice(message.content()).unwrap();

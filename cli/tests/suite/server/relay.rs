@@ -252,6 +252,14 @@ fn what_does_not_open_is_released_with_its_batch() {
     relay.log_until("batch=1 requests=3 refused=1");
 }
 
+/// The aggregator at the same address, with these keys.
+fn restarted(aggregator: Serving, own: &Path, keys: &str) -> Serving {
+    let at = aggregator.address.to_string();
+    drop(aggregator.log());
+    fs::write(own.join("gateway.keys"), keys).unwrap();
+    Serving::start_at(&at, &["--data", &text(own)])
+}
+
 /// All devices have the same key as long as the folder lasts. What was sealed to it waits for a gateway that has it.
 #[test]
 fn a_relay_keeps_its_key_when_the_gateway_has_another_one() {
@@ -260,11 +268,7 @@ fn a_relay_keeps_its_key_when_the_gateway_has_another_one() {
     let (at, key, own) = (aggregator.address, get(relay.address, "/keys").body, data.path().join("aggregator"));
     let file = own.join("gateway.keys");
     let [old, new] = [fs::read_to_string(&file).unwrap(), format!("{}\n", "5a".repeat(32))];
-    let restarted = |aggregator: Serving, keys: &str| {
-        drop(aggregator.log());
-        fs::write(&file, keys).unwrap();
-        Serving::start_at(&at.to_string(), &["--data", &text(&own)])
-    };
+    let restarted = |aggregator: Serving, keys: &str| restarted(aggregator, &own, keys);
     let aggregator = restarted(aggregator, &format!("{new}{old}"));
     assert_ne!(get(at, GATEWAY).body, key);
     assert_eq!(get(relay.address, "/keys").body, key);
@@ -288,6 +292,29 @@ fn a_relay_keeps_its_key_when_the_gateway_has_another_one() {
     let again = self::relay(data.path(), at, 2, &[]);
     assert_eq!(get(again.address, "/keys").body, key);
     again.log_until("the gateway advertises another key");
+    drop(aggregator.log());
+}
+
+#[test]
+fn a_batch_is_kept_where_the_gateway_has_another_key_of_the_same_id() {
+    // The ids are the first bytes of their SHA-256.
+    let [first, second] = ["5a".repeat(32), "ae01".repeat(16)];
+    let (data, aggregator) = aggregator(&[]);
+    let own = data.path().join("aggregator");
+    let aggregator = restarted(aggregator, &own, &first);
+    let id = get(aggregator.address, GATEWAY).body[2];
+    let relay = relay(data.path(), aggregator.address, 2, &[]);
+    let aggregator = restarted(aggregator, &own, &second);
+    assert_eq!(get(aggregator.address, GATEWAY).body[2], id);
+    for request in sealed(relay.address, &reports(&task(), 1, 2)) {
+        assert_eq!(send(relay.address, &request).status, 202);
+    }
+    relay.log_until("another key of the same id");
+    assert_eq!(records(aggregator.address), 0);
+    let aggregator = restarted(aggregator, &own, &first);
+    let again = self::relay(data.path(), aggregator.address, 2, &[]);
+    counted(aggregator.address, 2);
+    again.log_until("released batch=1 requests=2");
     drop(aggregator.log());
 }
 
@@ -330,10 +357,16 @@ fn the_command_line_leaves_reports_with_a_relay() {
     let result = folder.run(&format!("{submit} --json")).json();
     assert_eq!((&result["relayed"], &result["sent"], &result["complete"]), (&40.into(), &0.into(), &true.into()));
     counted(aggregator.address, 40);
-    // The aggregator's keys from elsewhere: a relay with another key cannot pass its own.
+    // The aggregator's keys from elsewhere must be the relay's.
     folder.write("keys", get(aggregator.address, GATEWAY).body);
     let told = folder.run(&format!("{submit} --relay-keys keys")).ok().stdout;
     assert!(told.contains("40 reports left with the relay"), "{told}");
+    let mut other = SealingKey::read(&get(aggregator.address, GATEWAY).body).unwrap().list();
+    let (_, fresh) = self::aggregator(&[]);
+    other[2 + 3..2 + 68].copy_from_slice(&get(fresh.address, GATEWAY).body[2 + 3..2 + 68]);
+    folder.write("keys", other);
+    let refused = folder.run(&format!("{submit} --relay-keys keys"));
+    assert!(refused.code == Some(1) && refused.stderr.contains("has another key"), "{refused:?}");
     folder.write("keys", "<html>");
     let refused = folder.run(&format!("{submit} --relay-keys keys"));
     assert!(refused.code == Some(1) && refused.stderr.contains("keys: it is not a gateway's key"), "{refused:?}");
