@@ -376,9 +376,9 @@ export interface Plan {
     readonly epsilonForTarget?: number | null;
   };
   /**
-   * The share of these people that any other mechanism of this promise would need, for the same expected squared error
-   * of the second moments where no direction is special, and the rank of the direction that the bound is computed from
-   * (docs/privacy/optimality.md). Only for pure epsilon and unit norm, without centring and shuffling.
+   * The share of these people that any unbiased reports of this promise would need, for the same expected squared
+   * error of the second moments where no direction is special, and the rank of the projection that the bound is
+   * computed from (docs/privacy/optimality.md). Only for pure epsilon and unit norm, without centring and shuffling.
    */
   readonly optimum?: { readonly leastShare: number; readonly rank: number };
   /**

@@ -79,7 +79,7 @@ class Plan:
     shuffled : ShuffledPlan or None
         The same for an anonymised batch.
     least_share : float or None
-        The share of these people that any other mechanism of this promise would need, for the same error of the second
+        The share of these people that any unbiased reports of this promise would need, for the same error of the second
         moments where no direction is special. Only with double-cap and unit norm, without centring and shuffling.
     bounds : list of dict
         Statements of the literature: ``name``, ``source``, ``kind``, ``model``, ``quantity``, ``direction``, ``value``.

@@ -65,7 +65,7 @@ pub struct Plan {
     /// The same for an anonymised batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shuffled: Option<ShuffledPlan>,
-    /// How many of these people any other mechanism would need; `None` for a delta above 0, with clipping or centring,
+    /// How many of these people any unbiased reports would need; `None` for a delta above 0, with clipping or centring,
     /// and for an anonymised batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optimum: Option<Optimum>,

@@ -1,4 +1,4 @@
-//! How many people any other mechanism of the same promise would need: the bound of docs/privacy/optimality.md.
+//! How many people other unbiased reports of the same promise would need: the bound of docs/privacy/optimality.md.
 //!
 //! For records whose directions are uniform on the sphere and any unbiased report Y of `u u^T - I/d` with pure epsilon,
 //! `E |Y|^2 >= c^2 / gamma^2` with `c = 1 - 1/d` and gamma the largest gamma(D) over symmetric D of trace 0 and norm 1.
@@ -17,7 +17,7 @@ use crate::mechanism::{LocalRandomizer, Mechanism};
 /// Steps of the angle whose squared cosine is B.
 const STEPS: u32 = 8000;
 
-/// The people whom the best mechanism of the same promise would need.
+/// The people whom the best unbiased reports of the same promise would need.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Optimum {

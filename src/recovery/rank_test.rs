@@ -34,8 +34,8 @@ const SEED: u64 = 1;
 ///
 /// *Assumption*: the population is isotropic except for the components. *Effect*: the rank is too large in at most 5 %
 /// of collections. In a population whose eigenvalues decline without a step, all components count whose eigenvalue is
-/// larger than noise and equal variances explain. With centring
-/// the estimated mean counts as a direction of the rest, with its greater noise.
+/// larger than noise and equal variances explain. With centring the estimated mean counts as a direction of the rest,
+/// with its greater noise.
 ///
 /// ```
 /// use chacha20::ChaCha12Rng;

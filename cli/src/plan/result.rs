@@ -68,8 +68,8 @@ impl PlanResult {
         }
         if let Some(optimum) = &plan.optimum {
             text += &format!(
-                "optimum     no other mechanism of this promise needs fewer than {:.0} % of these people for the same \
-                 error of the second moments\n",
+                "optimum     no unbiased reports of this promise need fewer than {:.0} % of these people for the same \
+                 error of the second moments, if no direction is special\n",
                 (100.0 * optimum.least_share).floor()
             );
         }

@@ -4,6 +4,8 @@ use std::io::Cursor;
 
 use bhttp::{Message, Mode, StatusCode};
 
+use super::pad;
+
 /// Reports for a task.
 #[derive(Debug)]
 pub(in super::super) struct Inner {
@@ -44,7 +46,11 @@ pub fn is_for_a_gateway(bytes: &[u8]) -> bool {
     Inner::read(bytes).is_ok()
 }
 
-/// An answer as binary HTTP.
+/// The length that answers are padded to, or to the next power of two: a relay cannot tell reports that count from
+/// others.
+const SHORTEST_ANSWER: usize = 2048;
+
+/// An answer as binary HTTP, padded.
 pub(in super::super) fn answer(
     status: u16,
     fields: &[(&str, Vec<u8>)],
@@ -57,5 +63,6 @@ pub(in super::super) fn answer(
     message.write_content(content);
     let mut bytes = Vec::new();
     message.write_bhttp(Mode::KnownLength, &mut bytes)?;
+    pad(&mut bytes, SHORTEST_ANSWER);
     Ok(bytes)
 }

@@ -32,3 +32,8 @@ pub(super) const GATEWAY: &str = "/.well-known/ohttp-gateway";
 
 const KEM: Kem = Kem::P256Sha256;
 const SUITE: SymmetricSuite = SymmetricSuite::new(Kdf::HkdfSha256, Aead::Aes128Gcm);
+
+/// Pads binary HTTP with zeros to the next power of two, this one at least.
+fn pad(bytes: &mut Vec<u8>, shortest: usize) {
+    bytes.resize(bytes.len().next_power_of_two().max(shortest), 0);
+}

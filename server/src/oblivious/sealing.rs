@@ -4,6 +4,8 @@ use bhttp::{Message, Mode};
 use ldp_pca::task::TaskDigest;
 use ohttp::{ClientRequest, KeyConfig};
 
+use super::pad;
+
 /// The identifiers of DHKEM(P-256, HKDF-SHA256), of HKDF-SHA256 and AES-128-GCM, and the length of a public key.
 const KEM: [u8; 2] = [0, 0x10];
 const SUITE: [u8; 4] = [0, 1, 0, 1];
@@ -103,7 +105,7 @@ fn request(task: TaskDigest, report: &[u8]) -> Result<Vec<u8>, SealError> {
     message.write_content(report);
     let mut bytes = Vec::new();
     message.write_bhttp(Mode::KnownLength, &mut bytes).map_err(|error| failed(&error))?;
-    bytes.resize(bytes.len().next_power_of_two().max(SHORTEST), 0);
+    pad(&mut bytes, SHORTEST);
     Ok(bytes)
 }
 

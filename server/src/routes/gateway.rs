@@ -17,9 +17,6 @@ use crate::net::Client;
 use crate::oblivious::{Inner, KEYS, OpenError, REQUEST, RESPONSE, answer};
 use crate::problem::{Kind, Problem, excerpt};
 
-/// Answers are padded to this length, or to the next power of two: a relay cannot tell reports that count from others.
-const SHORTEST_ANSWER: usize = 2048;
-
 /// More than any answer about reports.
 const LONGEST_ANSWER: usize = 1 << 20;
 
@@ -59,10 +56,6 @@ pub(super) async fn take(
     let names = [CONTENT_TYPE, RETRY_AFTER];
     let named = names.iter().filter_map(|name| Some((name.as_str(), parts.headers.get(name)?.as_bytes().to_vec())));
     let opened = answer(parts.status.as_u16(), &named.collect::<Vec<_>>(), &body);
-    let opened = opened.map(|mut opened| {
-        opened.resize(opened.len().next_power_of_two().max(SHORTEST_ANSWER), 0);
-        opened
-    });
     let sealed = opened.map_err(|error| error.to_string()).and_then(|opened| {
         let sealed = sealer.encapsulate(&opened);
         sealed.map_err(|error| error.to_string())
