@@ -48,6 +48,7 @@ export class HeatMap {
     this.#title = title;
     this.#caption = figure.querySelector("figcaption")!;
     this.#canvas.setAttribute("role", "img");
+    this.#canvas.setAttribute("aria-label", title);
     this.#rows.setAttribute("aria-hidden", "true");
     this.#cursor.className = "cursor";
     this.#cursor.hidden = true;

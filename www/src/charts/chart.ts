@@ -36,8 +36,10 @@ export class Chart {
   /** @param figure - Gets the chart. @param name - Of its files: `name.svg`. */
   constructor(figure: HTMLElement, name: string) {
     this.#name = name;
+    this.#heading = figure.querySelector("h3")!.textContent;
     const stage = make("div", "stage");
     this.#plot.setAttribute("role", "img");
+    this.#plot.setAttribute("aria-label", this.#heading);
     this.#cursor.hidden = true;
     this.#makeSlider(stage);
     stage.append(this.#plot, this.#cursor);
@@ -46,7 +48,6 @@ export class Chart {
     const scroller = make("div", "scroller");
     scroller.tabIndex = 0;
     scroller.setAttribute("role", "region");
-    this.#heading = figure.querySelector("h3")!.textContent;
     scroller.setAttribute("aria-label", `${this.#heading}, as a table`);
     scroller.append(this.#table);
     this.#details.append(summary, scroller);
