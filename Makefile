@@ -5,8 +5,8 @@
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## run the demo: page, aggregator and simulated users (RECORDS=file for records of your own)
-	scripts/demo.sh $(if $(RECORDS),--records $(RECORDS))
+demo: ## run the demo: page, aggregator and simulated users (RECORDS=file for your own records, RELAY=1 for a relay)
+	scripts/demo.sh $(if $(RECORDS),--records $(RECORDS)) $(if $(RELAY),--relay)
 
 test: ## run every check: lints, docs, native, wasm, browser, Python and Spark tests (SKIP_SPARK=1 leaves out the last)
 	scripts/test.sh

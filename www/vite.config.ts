@@ -75,7 +75,13 @@ const sharedWorker: Plugin = {
 
 /** In the names of files that no visitor loads who does not ask for them: scripts/page-sizes.js knows them by it. */
 const ON_DEMAND = "on-demand";
-const ON_DEMAND_MODULES = ["trust/all-methods.ts", "charts/file.ts", "engine/records.ts", "own/records.ts"];
+const ON_DEMAND_MODULES = [
+  "trust/all-methods.ts",
+  "charts/file.ts",
+  "engine/records.ts",
+  "own/records.ts",
+  "pkg/relay.js",
+];
 
 /**
  * The module is most of what the page downloads: it starts on its way with the markup, not when a script asks for it.
@@ -104,6 +110,7 @@ export default defineConfig({
     // The page uses the package as any other page would.
     alias: [
       { find: "ldp-pca/lab", replacement: file("../pkg/lab.js") },
+      { find: "ldp-pca/relay", replacement: file("../pkg/relay.js") },
       { find: "ldp-pca/instantiate", replacement: file("../pkg/instantiate.js") },
       { find: "ldp-pca/records-module", replacement: file("../pkg/wasm/records/ldp_pca.js") },
       { find: /^ldp-pca\/ldp_pca_records_bg\.wasm(?=\?|$)/, replacement: file(RECORDS) },
@@ -121,6 +128,8 @@ export default defineConfig({
     },
     rollupOptions: {
       output: {
+        // Small files of their own would be larger.
+        codeSplitting: { groups: [{ name: "lab", test: /pkg\/(?!relay)[a-z-]+\.js$/ }] },
         assetFileNames: ({ originalFileNames }) =>
           originalFileNames.some((name) => /wasm\/(methods|records)/.test(name))
             ? `assets/${ON_DEMAND}-[name]-[hash][extname]`

@@ -154,7 +154,7 @@ impl Submit {
 
 /// The aggregator's key that the relay gives to everybody. A file with another one is an error: whoever seals to a key
 /// of their own stands out.
-fn sealing_key(relay: &Aggregator, file: Option<&Path>) -> Result<SealingKey> {
+pub(super) fn sealing_key(relay: &Aggregator, file: Option<&Path>) -> Result<SealingKey> {
     let answer = relay.good(RELAY_KEYS, relay.get(RELAY_KEYS)?)?;
     let key = SealingKey::read(&answer.body)
         .map_err(|error| CliError::Failed(format!("{}: {error}", relay.at(RELAY_KEYS))))?;

@@ -1,8 +1,9 @@
 //! The state that all requests share.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::ptr;
-use std::sync::{Arc, RwLock, Weak};
+use std::sync::{Arc, OnceLock, RwLock, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::extract::Path as UrlPath;
@@ -43,6 +44,8 @@ pub(super) struct App {
     pub(super) tokens: Tokens,
     pub(super) audit: AuditLog,
     pub(super) config: Arc<ServerConfig>,
+    /// The relay that the page can send through, in a demo.
+    pub(super) relay: OnceLock<SocketAddr>,
     /// Made at the first request, because only the store knows the tasks. Each with the reports that it belongs to.
     collections: RwLock<HashMap<TaskDigest, OfReports<Collection>>>,
 }
@@ -114,6 +117,7 @@ impl App {
             tokens,
             audit,
             config: Arc::clone(config),
+            relay: OnceLock::new(),
             collections: RwLock::default(),
         }
     }

@@ -194,6 +194,14 @@ impl Server {
         self.app.store.tasks().iter().map(summary).collect()
     }
 
+    /// Lets the page send through the relay at this address, by way of this server: a page may connect to its own
+    /// origin alone. For demos: the server then sees the senders that a relay hides.
+    #[doc(hidden)]
+    pub fn show_relay(&self, relay: SocketAddr) {
+        // The first one stays.
+        let _ = self.app.relay.set(relay);
+    }
+
     /// Serves until `shutdown` is ready. Then it accepts no more connections, closes idle ones, ends event streams,
     /// finishes open requests for up to `drain_timeout`, cuts off the rest, and releases the folder.
     ///

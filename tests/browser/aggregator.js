@@ -26,16 +26,19 @@ export function binary() {
   return executables.filter(Boolean).at(-1);
 }
 
-/** The process, and its port, once it says that it listens. */
-async function listening(what, program, parameters) {
+/** What a server says when it listens, with its port. */
+const LISTENS = /^listening on http:\/\/127\.0\.0\.1:(\d+)$/;
+
+/** The process, and what is in the brackets of `says`, once it has said so. */
+async function listening(what, program, parameters, says = LISTENS) {
   const { promise, resolve, reject } = promiseParts();
   const child = spawn(program, parameters, { stdio: ["ignore", "pipe", "inherit"] });
   child.once("error", reject);
   child.once("exit", (code) => reject(new Error(`the ${what} ended with ${code} before it listened`)));
   for await (const line of createInterface({ input: child.stdout })) {
-    const [, port] = line.match(/^listening on http:\/\/127\.0\.0\.1:(\d+)$/) ?? [];
-    if (port) {
-      resolve([child, Number(port)]);
+    const [, where] = line.match(says) ?? [];
+    if (where) {
+      resolve([child, where]);
       break;
     }
   }
@@ -136,6 +139,21 @@ export class Relay {
   async remove() {
     if (this.#process) await ended(this.#process);
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** A demo with a relay, once it serves its page from the folder `www`. */
+export class Demo {
+  #process;
+
+  async start(www) {
+    const options = ["--relay", "--population", "1000", "--listen", "127.0.0.1:0", "--www", www];
+    const says = /^page ready: (http:\/\/127\.0\.0\.1:\d+)\/$/;
+    [this.#process, this.url] = await listening("demo", binary(), ["demo", ...options], says);
+  }
+
+  async remove() {
+    if (this.#process) await ended(this.#process);
   }
 }
 

@@ -27,7 +27,8 @@ async function change(page, label, value) {
 /** The first number of the answer's first sentence. */
 async function answer(page) {
   const text = await page.locator("#planner-answer p").first().textContent();
-  const [, digits, million] = text.match(/^([\d.,]+)( million)? users reach/) ?? [];
+  const reach = /^([\d.,]+)( million)? users(?:, or [\d.,]+(?: million)? through a relay,)? reach/;
+  const [, digits, million] = text.match(reach) ?? [];
   return digits === undefined ? NaN : Number(digits.replaceAll(",", "")) * (million ? 1e6 : 1);
 }
 
@@ -40,6 +41,11 @@ test("the planner answers for one's own spectrum as the library does", async () 
   await eventually(() => answer(page), near(expected.recordsForTarget));
   const components = await page.locator("#planner-components tbody tr").count();
   assert.equal(components, 3);
+  const { shuffled } = plan({ ...POPULATION, mechanism, target: 0.05, shuffled: { delta: 1e-6 } });
+  const words = await page.locator("#planner-answer").innerText();
+  const [, relayed] = words.match(/users, or ([\d,]+) through a relay, reach/);
+  assert.ok(near(shuffled.recordsForTarget)(Number(relayed.replaceAll(",", ""))), words);
+  assert.match(words, /not work together with the aggregator, ε.=.2 is a promise .* δ.=.1e-6; each report .* ε.=.\d/);
   assert.match(
     await page.locator("#planner-answer").textContent(),
     /With fewer than [\d,]+ noise drowns the components/,

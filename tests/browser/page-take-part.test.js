@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 
 import { init, Randomizer, Task } from "../../pkg/inline.js";
-import { Aggregator } from "./aggregator.js";
+import { Aggregator, Demo } from "./aggregator.js";
 import { launchChromium } from "./chromium.js";
 import {
   assertAccessible,
@@ -116,6 +116,7 @@ async function recordsCounted() {
 
 test("a visitor fills in a record, randomizes it, looks at it, and sends the report", async () => {
   const { page, trouble } = await open();
+  assert.equal(await section(page).getByText("through the relay").isVisible(), false);
 
   // Everything is reached by its label, and an example is filled in.
   await field(page, "running").fill("50");
@@ -290,6 +291,45 @@ test("a tab that nobody sees holds no connection, and is up to date when it is s
   assert.equal(await page.locator("#take-part-status").textContent(), here(before));
   await hide("visible");
   await page.getByText(here(before + 5)).waitFor();
+});
+
+test("a visitor of a demo with a relay sends through it, or directly, and both count", async () => {
+  const demo = new Demo();
+  try {
+    await demo.start(DIST);
+    const { page, trouble } = await openPage(browser, demo.url, { hash: `#take-part&${QUIET}` });
+    await page.getByText("The aggregator is here").waitFor();
+    const sent = [];
+    page.on("request", (request) => request.method() === "POST" && sent.push(new URL(request.url()).pathname));
+    const status = async () => {
+      const { tasks } = await (await fetch(`${demo.url}/tasks`)).json();
+      return (await fetch(`${demo.url}/tasks/${tasks[0]}/status`)).json();
+    };
+    const { records } = await status();
+    await section(page).getByText("it hides nobody").waitFor();
+    await section(page).getByRole("button", { name: "Randomize", exact: true }).click();
+    await section(page).getByRole("button", { name: "Send this report" }).click();
+    await page.getByText("Left with the relay: it counts when its batch is full.").waitFor();
+    assert.deepEqual(sent, ["/relay/reports"]);
+    // Simulated users fill its batch.
+    await page.waitForFunction(
+      (before) => {
+        const [digits] = document.getElementById("take-part-status").textContent.match(/[\d,]+(?= reports)/) ?? ["0"];
+        return Number(digits.replaceAll(",", "")) >= before;
+      },
+      records + 10,
+    );
+    await assertAccessible(page, "#take-part");
+
+    await section(page).getByLabel("Send through the relay").uncheck();
+    await section(page).getByRole("button", { name: "Randomize again" }).click();
+    await section(page).getByRole("button", { name: "Send this report" }).click();
+    await page.getByText("Counted.").waitFor();
+    assert.deepEqual(sent.slice(1), [`/tasks/${(await status()).task}/reports`]);
+    assert.deepEqual(trouble, []);
+  } finally {
+    await demo.remove();
+  }
 });
 
 test("a host of files says that this part needs an aggregator, and how to start one", async () => {

@@ -39,8 +39,14 @@ export const TIMEOUT_MS = 15_000;
 /** The delay after a refusal before the next request; lost connections come back by themselves, and sooner. */
 const RECONNECT_MS = 3000;
 
-/** The digests of the collections. Throws {@link Unreachable} or {@link NoAggregator}. */
-export async function listTasks(): Promise<string[]> {
+/** What the aggregator has: the digests of its collections, and in a demo the address of its relay. */
+export interface Listed {
+  readonly ids: readonly string[];
+  readonly relay: string | undefined;
+}
+
+/** Asks the aggregator what it has. Throws {@link Unreachable} or {@link NoAggregator}. */
+export async function listTasks(): Promise<Listed> {
   let response: Response;
   try {
     response = await fetch("tasks", { cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS) });
@@ -49,9 +55,9 @@ export async function listTasks(): Promise<string[]> {
   }
   if (response.status >= 500) throw new Unreachable(`the answer is ${response.status} ${response.statusText}`);
   // A host of static files may well answer with a page.
-  const { tasks }: { tasks?: unknown } = Object(await response.json().catch(() => undefined));
+  const { tasks, relay }: { tasks?: unknown; relay?: string } = Object(await response.json().catch(() => undefined));
   if (!response.ok || !Array.isArray(tasks)) throw new NoAggregator("there is no list of collections at this address");
-  return tasks.map(String);
+  return { ids: tasks.map(String), relay };
 }
 
 /**

@@ -103,7 +103,8 @@ fn predicted_text(what: &str, predicted: Option<&Prediction>, uninformed: f64) -
 
 fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan) -> String {
     let mut text = format!(
-        "shuffled, so that the batch has ({}, {}) against those who cannot know whose report or id is whose:\n",
+        "shuffled, so that the batch has ({}, {}) against those who cannot know whose report or id is whose, as an \
+            aggregator that does not work together with its relay:\n",
         shuffled.epsilon, shuffled.delta
     );
     let local = |epsilon: Epsilon| format!("epsilon {} per report", at_least(epsilon.value()));

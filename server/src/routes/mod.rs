@@ -15,6 +15,7 @@ mod observe;
 mod openapi;
 mod page;
 mod recovery;
+mod relayed;
 mod reports;
 mod sessions;
 mod tasks;
@@ -112,6 +113,8 @@ fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         .route("/tasks/{id}", get(tasks::show))
         .route("/tasks/{id}/status", get(tasks::status))
         .route_layer(from_fn_with_state(Arc::clone(&app), in_turn));
+    // In a demo alone.
+    let relayed = app.relay.get().map_or_else(Router::new, |relay| relayed::routes(*relay));
     let api = at_once
         .route("/healthz", get(health::live))
         .route("/readyz", get(health::ready))
@@ -122,6 +125,7 @@ fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         .route("/tasks/{id}/recovery", get(recovery::show))
         .route("/tasks/{id}/events", get(events::listen))
         .route(GATEWAY, get(gateway::keys).post(gateway::take))
+        .merge(relayed)
         .route("/sessions", get(sessions::list).post(sessions::create))
         .route("/sessions/{id}", get(sessions::show).delete(sessions::delete))
         .route("/sessions/{id}/state", get(sessions::state))

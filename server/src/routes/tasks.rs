@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::audited::Audited;
 use super::blocking::blocking;
 use super::observe::RequestId;
+use super::relayed;
 use crate::app::{App, Status};
 use crate::issuing::{MOST, OPEN_COUNT};
 use crate::net::Client;
@@ -33,7 +34,11 @@ const BESIDE_THE_TASK: usize = 64 << 10;
 /// `GET /tasks`.
 pub(super) async fn list(State(app): State<Arc<App>>) -> Response {
     let tasks: Vec<String> = app.store.tasks().iter().map(|task| task.task().digest().to_string()).collect();
-    Json(serde_json::json!({"tasks": tasks})).into_response()
+    let mut answer = serde_json::json!({"tasks": tasks});
+    if app.relay.get().is_some() {
+        answer["relay"] = relayed::PATH.into();
+    }
+    Json(answer).into_response()
 }
 
 /// `GET /tasks/{id}`.

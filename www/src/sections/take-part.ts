@@ -53,6 +53,7 @@ class TakePart implements Listener {
   readonly #ownScale = new ColorScale(part("own").querySelector<HTMLElement>(".scale")!);
   readonly #readScale = new ColorScale(part("read").querySelector<HTMLElement>(".scale")!);
   #shown: Shown | undefined;
+  #relay: string | undefined;
   #unfollow: (() => void) | undefined;
   #lastSeen: Date | undefined;
 
@@ -80,7 +81,9 @@ class TakePart implements Listener {
     part("none").hidden = true;
     this.#say("status", "Looking for an aggregator…", "connection");
     try {
-      const ids = await listTasks();
+      const { ids, relay } = await listTasks();
+      this.#relay = relay;
+      part("way").hidden = !relay;
       if (ids.length === 0) throw new Unreachable("it has no collection yet");
       part("task").replaceChildren(...ids.map((id) => new Option(`${id.slice(0, 12)}…`, id)));
       part("choice").hidden = ids.length === 1;
@@ -177,6 +180,8 @@ class TakePart implements Listener {
 
   /** The next report's id; after a failure it is requested again. */
   #id(shown: Shown): Promise<string | undefined> {
+    // Whoever issued an id would recognize the report behind a relay.
+    if (this.#relay) return Promise.resolve(undefined);
     shown.id ??= this.#lab.issuedId(shown.task, { url: ".", retries: 2 }).catch((error: unknown) => {
       delete shown.id;
       throw error;
@@ -234,11 +239,14 @@ class TakePart implements Listener {
     button.disabled = true;
     this.#say("sent", "Sending…");
     try {
-      await this.#lab.submit(report, { url: ".", retries: 2 });
+      const relay = part<HTMLInputElement>("relay").checked && this.#relay;
+      if (relay) await (await import("ldp-pca/relay")).submitThroughRelay(report, { relay, retries: 2 });
+      else await this.#lab.submit(report, { url: ".", retries: 2 });
       // An id is for one report only.
       if (this.#shown?.task.digest === report.taskDigest) this.#askForId(this.#shown);
       if (this.#shown?.report !== report) return;
-      this.#say("sent", "Counted. Another report from you would spend the privacy promise once more.");
+      const done = relay ? "Left with the relay: it counts when its batch is full" : "Counted";
+      this.#say("sent", `${done}. Another report from you would spend the privacy promise once more.`);
     } catch (error) {
       if (this.#shown?.report !== report) return;
       // The same bytes are counted once, however often they arrive.

@@ -172,13 +172,25 @@ impl Serving {
         Self::spawn(&[&["relay", "--listen", address], arguments].concat())
     }
 
+    /// A demo with a relay, whose address comes second, once it serves on.
+    pub fn demo(arguments: &[&str]) -> (Self, SocketAddr) {
+        let mut child = Self::piped(&[&["demo", "--relay", "--listen", "127.0.0.1:0"], arguments].concat());
+        let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines().map(Result::unwrap);
+        let said: Vec<String> = lines.take_while(|line| !line.starts_with("serving at ")).collect();
+        let address = |what: &str| {
+            let mut found = said.iter().filter_map(|line| line.strip_prefix(what)?.trim().strip_prefix("http://"));
+            found.next().unwrap().split(',').next().unwrap().parse().unwrap()
+        };
+        (Self { child, address: address("aggregator") }, address("relay"))
+    }
+
+    fn piped(arguments: &[&str]) -> Child {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ldp-pca"));
+        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
     fn spawn(arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_ldp-pca"))
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = Self::piped(arguments);
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("listening on http://").unwrap().parse().unwrap();

@@ -8,11 +8,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use ldp_pca::report::Report;
+use ldp_pca::task::Task;
 use ldp_pca_server::{SealingKey, maintenance};
 use tempfile::{TempDir, tempdir};
 
 use super::gateway::{GATEWAY, SEALED};
-use super::harness::{Answer, Serving, bytes_of, get, path, post, reports, segment_path, task};
+use super::harness::{Answer, REPORTS, Serving, bytes_of, get, path, post, reports, segment_path, task};
 use crate::support::Folder;
 
 /// A folder of both, and the aggregator in it.
@@ -372,4 +373,42 @@ fn the_command_line_leaves_reports_with_a_relay() {
     assert!(refused.code == Some(1) && refused.stderr.contains("keys: it is not a gateway's key"), "{refused:?}");
     let refused = folder.run(&format!("{submit} --url localhost:1"));
     assert_eq!(refused.code, Some(2), "{refused:?}");
+}
+
+/// Its page connects to its own origin alone, and so reaches the relay by way of the aggregator.
+#[test]
+fn a_visitor_of_a_demo_sends_through_its_relay() {
+    let (demo, relay) = Serving::demo(&["--population", "1000"]);
+    let listed = get(demo.address, "/tasks").json();
+    assert_eq!(listed["relay"], "relay");
+    let shown = get(demo.address, &format!("/tasks/{}", listed["tasks"][0].as_str().unwrap()));
+    let task = Task::from_json(&String::from_utf8(shown.body).unwrap()).unwrap();
+    let records = || get(demo.address, &path(&task, "/status")).json()["records"].as_u64().unwrap();
+    let keys = get(demo.address, "/relay/keys");
+    assert_eq!((keys.status, keys.header("content-type")), (200, "application/ohttp-keys"));
+    assert_eq!(keys.body, get(relay, "/keys").body);
+    let record = task.bound(vec![0.1; task.dimension()]).unwrap();
+    let report = task.randomize(&record).unwrap().to_bytes();
+    let sealed = SealingKey::read(&keys.body).unwrap().seal(task.digest(), &report).unwrap();
+    let before = records();
+    assert_eq!(post(demo.address, "/relay/reports", SEALED, &sealed).status, 202);
+    // What the relay refuses is refused with its words.
+    post(demo.address, "/relay/reports", SEALED, &sealed[1..]).assert_problem(400, "body-length", &["343 bytes"]);
+    // Others fill its batch: the one on its way when it came, and the next.
+    let end = Instant::now() + Duration::from_secs(60);
+    while records() < before + 20 {
+        assert!(Instant::now() < end, "{} count", records());
+        sleep(Duration::from_millis(50));
+    }
+    let again = post(demo.address, &path(&task, "/reports"), REPORTS, &report).json();
+    assert_eq!((&again["accepted"], &again["duplicate"]), (&0.into(), &1.into()));
+    demo.signal("TERM");
+    assert!(demo.ended());
+}
+
+#[test]
+fn an_aggregator_without_a_demo_has_no_relay_for_pages() {
+    let (_data, aggregator) = aggregator(&[]);
+    assert_eq!(get(aggregator.address, "/tasks").json().get("relay"), None);
+    get(aggregator.address, "/relay/keys").assert_problem(404, "unknown-path", &[]);
 }

@@ -3,30 +3,33 @@
 import type { Plan, PublishedBound } from "ldp-pca/lab";
 
 import { about } from "../../charts/ticks.js";
+import { plain } from "../../fields.js";
 import { counted, number } from "../../format.js";
 import { NAMES } from "../../mechanisms.js";
 import type { Settings } from "./settings.js";
 
 /** The answer, the most important sentence first. */
 export function sentences(settings: Settings, plan: Plan): string[] {
-  const { epsilon, target, mechanism } = settings;
+  const { epsilon, delta, target, mechanism } = settings;
   const promise = `${NAMES[mechanism]} at ε = ${number(epsilon)}`;
   const goal = `an error of at most ${number(target)}`;
   const { recordsForTarget, thresholdRecords, uninformed, shuffled } = plan;
+  const relayed = shuffled?.recordsForTarget;
+  const local = shuffled?.localEpsilonForTarget;
+  const fewer = relayed == null || local == null ? "" : `, or ${about(relayed, 3)} through a relay,`;
   const first =
     recordsForTarget == null
       ? `No number of users reaches ${goal} with ${promise}: some component does not stand out from the rest.`
-      : `${users(recordsForTarget)} reach ${goal} with ${promise}. Knowing nothing gives ${number(uninformed)}.`;
+      : `${users(recordsForTarget)}${fewer} reach ${goal} with ${promise}. ` +
+        `Knowing nothing gives ${number(uninformed)}.`;
   const threshold =
     thresholdRecords === null
       ? "With any number of users noise drowns the components."
       : `With fewer than ${about(thresholdRecords, 3)} noise drowns the components.`;
   const mixed =
-    shuffled?.recordsForTarget == null || shuffled.localEpsilonForTarget == null
-      ? ""
-      : `If somebody trusted shuffles the reports before anybody else sees them, ε = ${number(epsilon)} can be a ` +
-        `promise about the whole batch: then ${users(shuffled.recordsForTarget)} are enough, each with a report of ` +
-        `ε = ${number(shuffled.localEpsilonForTarget)}.`;
+    fewer &&
+    `Through a relay that does not work together with the aggregator, ε = ${number(epsilon)} is a promise about the ` +
+      `whole batch, with δ = ${plain(delta)}; each report by itself has ε = ${number(local!)}.`;
   const all = [first, threshold, ...withRecords(settings, plan), mixed].filter((sentence) => sentence !== "");
   // An equation must not break across lines.
   return all.map((sentence) => sentence.replaceAll(" = ", "\u00a0=\u00a0"));

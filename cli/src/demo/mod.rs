@@ -1,5 +1,7 @@
 //! The `demo` command: a whole collection on one machine.
 
+mod relay;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -18,15 +20,16 @@ use ldp_pca_server::{Server, ServerConfig, socket_address};
 use rand::SeedableRng;
 use serde::Deserialize;
 
-use super::aggregator::{Aggregator, reports_path, token};
-use super::error::{CliError, InFile as _, Result};
-use super::output::{bar, fitted, grouped};
-use super::parameters;
-use super::randomize::{BATCH, BatchRandomizer, Ids};
-use super::records::{self, Opening, Reading};
-use super::recover::RecoverResult;
-use super::schema::inferred;
-use super::serve::{runtime, stopped};
+use self::relay::Relaying;
+use crate::aggregator::{Aggregator, reports_path, token};
+use crate::error::{CliError, InFile as _, Result};
+use crate::output::{bar, fitted, grouped};
+use crate::parameters;
+use crate::randomize::{BATCH, BatchRandomizer, Ids};
+use crate::records::{self, Opening, Reading};
+use crate::recover::RecoverResult;
+use crate::schema::inferred;
+use crate::serve::{runtime, stopped};
 
 /// Run a whole collection on this machine
 ///
@@ -61,6 +64,10 @@ pub(super) struct Demo {
     /// The aggregator's folder [default: a temporary one, removed at the end]
     #[arg(long)]
     data: Option<PathBuf>,
+    /// Start a relay, too: visitors can send their reports through it, and simulated users go on doing so. On one
+    /// machine, in batches of 10, it hides nobody
+    #[arg(long, conflicts_with_all = ["records", "once"])]
+    relay: bool,
     /// Stop once the components are printed
     #[arg(long)]
     once: bool,
@@ -100,9 +107,15 @@ impl Demo {
         config.www = self.www.clone();
         // The population is synthetic, or the operator's own.
         config.open_recovery = true;
+        // By an id that it issued, the aggregator would recognize a report.
+        config.issued_ids = !self.relay;
         let runtime = runtime()?;
         let server = runtime.block_on(Server::bind(config, vec![task.clone()])).map_err(CliError::failed)?;
         let address = format!("http://{}", server.local_addr());
+        let at = if self.relay { Some(relay::free_address()?) } else { None };
+        if let Some(at) = at {
+            server.show_relay(at);
+        }
         let (stop, stopping) = tokio::sync::oneshot::channel::<()>();
         let serving = runtime.spawn(server.serve(async {
             // A dropped sender means the same as a message.
@@ -111,6 +124,7 @@ impl Demo {
         println!("aggregator  {address}");
         println!("task        {}", task.digest());
         println!("guarantee   {}", task.guarantee());
+        let relaying = at.map(|at| Relaying::start(&runtime, at, &address)).transpose()?;
 
         let aggregator = Aggregator::new(&address, token(admin.as_deref())?);
         let mut collection = Collection::new(&task, &aggregator);
@@ -125,7 +139,12 @@ impl Demo {
         let result = collection.recover(self.rank, &Aggregator::new(&address, None))?;
         print!("\n{}", fitted(&result.text()));
         if !self.once {
+            let users = relaying.as_ref().map(|relaying| relaying.start_users(&task)).transpose()?;
             runtime.block_on(self.serve_on(&address));
+            drop(users);
+        }
+        if let Some(relaying) = relaying {
+            relaying.stop(&runtime)?;
         }
         // The server may have stopped by itself; then nobody receives the message.
         let _ = stop.send(());

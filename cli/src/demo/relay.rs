@@ -1,0 +1,99 @@
+//! The relay of the demo, and simulated users who send through it.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use chacha20::ChaCha12Rng;
+use ldp_pca::simulation::LeisureSurvey;
+use ldp_pca::task::Task;
+use ldp_pca_server::{Relay, RelayConfig, RelayError};
+use rand::SeedableRng;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::aggregator::{Aggregator, RELAY_REPORTS};
+use crate::error::{CliError, InFile as _, Result};
+use crate::output::note;
+use crate::randomize::{BatchRandomizer, Ids};
+use crate::submit::sealing_key;
+
+/// The reports of a batch: so few that a visitor's counts within seconds. They hide nobody.
+const BATCH: u64 = 10;
+
+/// The time between two simulated users.
+const BETWEEN: Duration = Duration::from_millis(400);
+
+/// The relay, which runs.
+pub(super) struct Relaying {
+    url: String,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<core::result::Result<(), RelayError>>,
+    _folder: TempDir,
+}
+
+/// Simulated users, until it is dropped.
+pub(super) struct Users(#[allow(dead_code, reason = "its end ends the thread")] Sender<()>);
+
+/// A port of this machine that is free.
+pub(super) fn free_address() -> Result<SocketAddr> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(CliError::failed)?;
+    listener.local_addr().map_err(CliError::failed)
+}
+
+impl Relaying {
+    /// Starts it before the aggregator at `gateway`, which serves.
+    pub(super) fn start(runtime: &Runtime, listen: SocketAddr, gateway: &str) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("ldp-pca-relay-").tempdir().in_file(&std::env::temp_dir())?;
+        let config = RelayConfig { listen, ..RelayConfig::new(folder.path(), gateway, BATCH) };
+        let relay = runtime.block_on(Relay::bind(config)).map_err(CliError::failed)?;
+        let (stop, stopping) = oneshot::channel::<()>();
+        let serving = runtime.spawn(relay.serve(async {
+            // A dropped sender means the same as a message.
+            let _ = stopping.await;
+        }));
+        let url = format!("http://{listen}");
+        println!("relay       {url}, batches of {BATCH}: a demo on one machine with so few hides nobody");
+        Ok(Self { url, stop, serving, _folder: folder })
+    }
+
+    /// Starts users who send through it, one after the other.
+    pub(super) fn start_users(&self, task: &Task) -> Result<Users> {
+        let (url, task, (end, ended)) = (self.url.clone(), task.clone(), channel());
+        thread::Builder::new()
+            .name("demo-users".into())
+            .spawn(move || {
+                if let Err(error) = send_users(&url, &task, &ended) {
+                    note(format_args!("no more simulated users: {error}"));
+                }
+            })
+            .map_err(CliError::failed)?;
+        Ok(Users(end))
+    }
+
+    /// What waits then is lost.
+    pub(super) fn stop(self, runtime: &Runtime) -> Result<()> {
+        // The relay may have stopped by itself; then nobody receives the message.
+        let _ = self.stop.send(());
+        runtime.block_on(self.serving).map_err(CliError::failed)?.map_err(CliError::failed)
+    }
+}
+
+fn send_users(url: &str, task: &Task, ended: &Receiver<()>) -> Result<()> {
+    let relay = Aggregator::new(url, None);
+    let key = sealing_key(&relay, None)?;
+    let mut randomizer = BatchRandomizer::new(task, None, Ids::Own);
+    // Others than those before, and the same ones each time; their reports are random as always.
+    let mut rng = ChaCha12Rng::seed_from_u64(2);
+    while ended.recv_timeout(BETWEEN) == Err(RecvTimeoutError::Timeout) {
+        let features = task.schema().encode_numbers(&LeisureSurvey::answers(&mut rng))?;
+        for report in randomizer.randomize(&[task.bound(features)?])? {
+            let sealed = key.seal(task.digest(), &report.to_bytes()).map_err(CliError::failed)?;
+            relay.good(RELAY_REPORTS, relay.send_sealed(&sealed)?)?;
+        }
+    }
+    Ok(())
+}

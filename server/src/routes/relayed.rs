@@ -1,0 +1,71 @@
+//! The way from the page to the relay of a demo: a page may connect to its own origin alone.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Extension, State};
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderMap, Response};
+use axum::routing::{get, post};
+
+use super::blocking::blocking;
+use crate::agent::agent;
+use crate::app::App;
+use crate::net::Client;
+use crate::oblivious::REQUEST;
+use crate::problem::{Kind, Problem};
+
+/// Where the relay is for pages.
+pub(super) const PATH: &str = "relay";
+
+/// The longest that the relay may take, which is on this machine.
+const LONGEST_REQUEST: Duration = Duration::from_secs(10);
+
+/// The largest answer that is read.
+const LARGEST_ANSWER: u64 = 64 << 10;
+
+/// The routes to this relay.
+pub(super) fn routes(relay: SocketAddr) -> Router<Arc<App>> {
+    let agent = agent(LONGEST_REQUEST);
+    let keys = {
+        let agent = agent.clone();
+        async move || {
+            let asked = blocking(move || agent.get(format!("http://{relay}/keys")).call()).await?;
+            answered(asked).await
+        }
+    };
+    let reports = async move |State(app): State<Arc<App>>,
+                              Extension(client): Extension<Client>,
+                              headers: HeaderMap,
+                              body: Body| {
+        let upload = app.limits.read(client, &headers, body).await?;
+        let send = move || {
+            let request = agent.post(format!("http://{relay}/reports")).content_type(REQUEST);
+            request.send(&upload.bytes[..])
+        };
+        answered(blocking(send).await?).await
+    };
+    Router::new().route("/relay/keys", get(keys)).route("/relay/reports", post(reports))
+}
+
+type Asked = Result<Response<ureq::Body>, ureq::Error>;
+
+/// The relay's answer, as it is.
+async fn answered(asked: Asked) -> Result<Response<Body>, Problem> {
+    let gone = |error: ureq::Error| {
+        Kind::StoreUnavailable.because(format!("the demo's relay does not answer ({error}): send the same bytes again"))
+    };
+    let (parts, mut body) = asked.map_err(gone)?.into_parts();
+    let body = blocking(move || body.with_config().limit(LARGEST_ANSWER).read_to_vec()).await?.map_err(gone)?;
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = parts.status;
+    for name in [CONTENT_TYPE, RETRY_AFTER] {
+        if let Some(value) = parts.headers.get(&name) {
+            response.headers_mut().insert(name, value.clone());
+        }
+    }
+    Ok(response)
+}
