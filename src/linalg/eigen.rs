@@ -119,8 +119,8 @@ pub fn symmetric_eigenvalues(matrix: &DMatrix<f64>) -> Result<DVector<f64>, Eige
 /// Ways to decompose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
-    /// The fastest. It fails on a few valid matrices: seen on iterates of the sparse solver, and as numbers that are
-    /// not numbers on matrices of which a threshold left few entries.
+    /// The fastest. It fails on a few valid matrices: iterates of the sparse solver, and some of which a threshold left
+    /// few entries, where it returns NaN.
     DivideAndConquer,
     /// QR iteration. It fails on a few others, most of whose entries are 0, too.
     Qr,

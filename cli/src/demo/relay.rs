@@ -36,7 +36,10 @@ pub(super) struct Relaying {
 }
 
 /// Simulated users, until it is dropped.
-pub(super) struct Users(#[allow(dead_code, reason = "its end ends the thread")] Sender<()>);
+pub(super) struct Users {
+    /// When it is gone, their thread ends.
+    _end: Sender<()>,
+}
 
 /// A port of this machine that is free.
 pub(super) fn free_address() -> Result<SocketAddr> {
@@ -71,7 +74,7 @@ impl Relaying {
                 }
             })
             .map_err(CliError::failed)?;
-        Ok(Users(end))
+        Ok(Users { _end: end })
     }
 
     /// What waits then is lost.
