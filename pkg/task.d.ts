@@ -58,8 +58,16 @@ export interface TaskDocument<S extends Schema = Schema> {
    * the bounded record before it is randomized. The guarantee is the same. It cannot be `null`.
    */
   readonly centring?: { readonly weight: number };
+  /** If present, the task is that of a second wave, with the mechanism `signed-cap`. It cannot be `null`. */
+  readonly refinement?: {
+    readonly parent: string;
+    readonly directions: readonly (readonly number[])[];
+    readonly weights: readonly number[];
+    readonly clip: number;
+  };
   readonly mechanism:
     | { readonly type: "double-cap"; readonly epsilon: number; readonly candidates: number; readonly cap: number }
+    | { readonly type: "signed-cap"; readonly epsilon: number; readonly candidates: number; readonly cap: number }
     | {
         readonly type: "gaussian";
         readonly epsilon: number;

@@ -181,6 +181,9 @@ impl Covariance {
             if aggregate.task() != task.digest() {
                 return Err(AggregateError::OtherTask { expected: task.digest(), found: aggregate.task() }.into());
             }
+            if task.refinement().is_some() {
+                return Err(AggregateError::Refinement.into());
+            }
             let folds = aggregate.folds().iter().enumerate();
             let mut folds = folds.filter(|(index, _)| chosen(*index)).map(|(_, sum)| sum);
             let mut sum = Cow::Borrowed(folds.next().ok_or(CovarianceError::Empty)?);

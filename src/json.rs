@@ -6,6 +6,7 @@
 //! is limited, so it does without `serde_json`.
 
 use core::fmt;
+use core::str::FromStr;
 
 use crate::decimal;
 
@@ -135,6 +136,14 @@ impl<'a> Reader<'a> {
         let digits = self.digits("a whole number")?;
         digits.parse().map_err(|_| {
             self.error(&format!("{} is not a whole number from 0 to {}, written in digits", excerpt(digits), u32::MAX))
+        })
+    }
+
+    /// A whole number of another type, written without point and exponent.
+    pub(crate) fn whole<T: FromStr>(&mut self) -> Read<T> {
+        let digits = self.digits("a whole number")?;
+        digits.parse().map_err(|_| {
+            self.error(&format!("{} is not a whole number in its range, written in digits", excerpt(digits)))
         })
     }
 

@@ -6,8 +6,9 @@
 //!    error, no crash, no report that was never sent. Otherwise whether a report came could depend on a value, at no
 //!    cost. (Booking pays for the report, not for its absence: that a report comes for every record is the mechanisms'
 //!    part.)
-//! 2. One report per task. A retry sends the very same bytes again, which is post-processing and costs nothing; a fresh
-//!    randomization would cost again, so there is none. A task that is booked and has no report is spent.
+//! 2. One report per task, and one for a task and its refinements together: those who are asked in a second wave have
+//!    not answered the first. A retry sends the very same bytes again, which is post-processing and costs nothing; a
+//!    fresh randomization would cost again, so there is none. A task that is booked and has no report is spent.
 //! 3. A report is recorded, and the ledger saved, before the report is sent.
 //! 4. All booked tasks together stay within the budget by a [`Filter`] that was fixed beforehand, since those who
 //!    choose the tasks may know the earlier reports. A ledger of version 1 granted reports without such a filter: see
@@ -120,6 +121,9 @@ pub struct Ledger {
 pub struct Entry {
     #[serde(with = "hexadecimal")]
     task: [u8; 32],
+    /// That of a refinement: the task that it refines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    campaign: Option<TaskDigest>,
     guarantee: Guarantee,
     loss: PrivacyLoss,
     #[serde(with = "hexadecimal_or_null")]
@@ -131,6 +135,11 @@ impl Entry {
     #[must_use]
     pub fn task(&self) -> TaskDigest {
         TaskDigest::new(self.task)
+    }
+
+    /// The collection that is answered once: the task, or the one that it refines.
+    fn campaign(&self) -> TaskDigest {
+        self.campaign.unwrap_or(self.task())
     }
 
     /// The guarantee of its report alone.
@@ -198,13 +207,18 @@ impl Ledger {
         (self.budget.epsilon.value() - self.spent()).max(0.0)
     }
 
-    /// Books `task` if its report fits the budget and was not booked before; otherwise changes nothing and says why.
+    /// Books `task` if its report fits the budget and was not booked before; otherwise changes nothing and says why. A
+    /// task whose refinement is booked never fits, nor does a refinement of a booked task, or another one of the same.
     /// Ask, and save the ledger, before anything that depends on the record.
     pub fn book(&mut self, task: &Task) -> Decision {
         let digest = task.digest();
         if let Some(entry) = self.entries.iter().find(|entry| entry.task == *digest.as_bytes()) {
             return entry.report.clone().map_or(Decision::Spent, Decision::Resend);
         }
+        if self.entries.iter().any(|entry| entry.campaign() == task.campaign()) {
+            return Decision::Refuse { remaining: self.remaining(), needed: f64::INFINITY };
+        }
+        let campaign = task.refinement().map(|_| task.campaign());
         let (guarantee, loss) = (task.guarantee(), task.mechanism().privacy_loss());
         let total = self.total(Some((guarantee, loss)));
         if total > self.budget.epsilon.value() {
@@ -212,7 +226,7 @@ impl Ledger {
             let needed = if total.is_finite() { total - self.spent() } else { f64::INFINITY };
             return Decision::Refuse { remaining: self.remaining(), needed };
         }
-        self.entries.push(Entry { task: *digest.as_bytes(), guarantee, loss, report: None });
+        self.entries.push(Entry { task: *digest.as_bytes(), campaign, guarantee, loss, report: None });
         let booking = Booking { task: digest, report_bytes: report_bytes(task) };
         Decision::Grant { booking, remaining: self.budget.epsilon.value() - total }
     }
@@ -267,10 +281,10 @@ impl Ledger {
             (1, _) => return Err(LedgerError::Json("version 1 has no filter and a report for every task".to_owned())),
             (_, filter) => filter.ok_or_else(|| LedgerError::Json("missing field `filter`".to_owned()))?,
         };
-        let mut tasks: Vec<[u8; 32]> = entries.iter().map(|entry| entry.task).collect();
+        let mut tasks: Vec<TaskDigest> = entries.iter().map(Entry::campaign).collect();
         tasks.sort_unstable();
         if let Some(pair) = tasks.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(LedgerError::Twice(TaskDigest::new(pair[0])));
+            return Err(LedgerError::Twice(pair[0]));
         }
         Ok(Self { budget, filter, entries })
     }
@@ -407,6 +421,34 @@ mod tests {
         let (booking, report) = (booked(ledger, task), report(task));
         ledger.record(booking, report.clone()).unwrap();
         report
+    }
+
+    /// Whichever wave comes first, whatever the budget has room for.
+    #[test]
+    fn nobody_answers_both_waves() {
+        use crate::refinement::Refinement;
+        let first = task(3, MechanismSpec::DoubleCap { epsilon: epsilon(1.0), candidates: 64, cap: 8 });
+        let refined = |clip| {
+            let directions = nalgebra::DMatrix::identity(3, 1);
+            let refinement = Refinement::from_parts(first.digest(), &directions, &[1.0], clip).unwrap();
+            first.refined_by(refinement, epsilon(1.0), Some(64), Some(8)).unwrap()
+        };
+        let waves = [first.clone(), refined(0.5), refined(0.25)];
+        let other = task(4, MechanismSpec::DoubleCap { epsilon: epsilon(1.0), candidates: 64, cap: 8 });
+        for answered in &waves {
+            let mut ledger = Ledger::new(Budget { epsilon: epsilon(20.0), delta: None }, Filter::Sums);
+            let Decision::Grant { booking, .. } = ledger.book(answered) else { panic!() };
+            let report = vec![1; report_bytes(answered)];
+            ledger.record(booking, report.clone()).unwrap();
+            let mut ledger = Ledger::from_json(&ledger.to_json()).unwrap();
+            for asked in &waves {
+                let refused = Decision::Refuse { remaining: 19.0, needed: f64::INFINITY };
+                let expected = if asked == answered { Decision::Resend(report.clone()) } else { refused };
+                assert_eq!(ledger.book(asked), expected);
+            }
+            assert_eq!(ledger.entries().len(), 1);
+            assert!(matches!(ledger.book(&other), Decision::Grant { .. }));
+        }
     }
 
     #[test]

@@ -131,6 +131,8 @@ pub mod prediction;
 pub mod privacy;
 pub mod record;
 pub mod recovery;
+#[doc(hidden)]
+pub mod refinement;
 pub mod report;
 #[doc(hidden)]
 pub mod sampling;

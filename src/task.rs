@@ -9,9 +9,10 @@ use sha2::{Digest, Sha256};
 
 use crate::centring::{Centring, CentringError};
 use crate::json::{self, JsonError, Read, Reader, deserialize_as_json};
-use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec};
-use crate::privacy::Guarantee;
+use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec, SignedCap};
+use crate::privacy::{Epsilon, Guarantee};
 use crate::record::{BoundedRecord, Bounding, RecordError};
+use crate::refinement::{Refinement, RefinementError};
 use crate::schema::{MAX_DIMENSION, Schema};
 
 pub use crate::identity::{NameError, TaskDigest};
@@ -68,6 +69,8 @@ struct TaskDocument {
     bounding: Bounding,
     // Absent, not null, in a task without: its canonical JSON is what it was before there was centring.
     centring: Option<Centring>,
+    // Likewise.
+    refinement: Option<Arc<Refinement>>,
     mechanism: MechanismSpec,
     folds: Folds,
 }
@@ -78,7 +81,7 @@ impl Task {
     /// # Errors
     /// [`TaskError::Mechanism`] when the mechanism's parameters do not fit.
     pub fn new(schema: Schema, bounding: Bounding, mechanism: MechanismSpec, folds: Folds) -> Result<Self, TaskError> {
-        Self::from_document(TaskDocument { schema, bounding, centring: None, mechanism, folds })
+        Self::from_document(TaskDocument { schema, bounding, centring: None, refinement: None, mechanism, folds })
     }
 
     /// The task that also estimates the mean, and is otherwise the same. It is another task, with another digest.
@@ -88,6 +91,33 @@ impl Task {
     /// mechanism's parameters do not fit it.
     pub fn with_centring(&self, centring: Centring) -> Result<Self, TaskError> {
         Self::from_document(TaskDocument { centring: Some(centring), ..TaskDocument::clone(&self.document) })
+    }
+
+    /// The task of a second wave, which refines what was found from the sums of this one: other people answer it. The
+    /// numbers of candidates, J and L, are the recommended ones where they are not given.
+    ///
+    /// # Errors
+    /// [`TaskError::Refinement`] for a refinement of another task, or where this task has centring or is a refinement
+    /// itself; [`TaskError::Mechanism`] when J and L do not fit.
+    #[doc(hidden)]
+    pub fn refined_by(
+        &self,
+        refinement: Refinement,
+        epsilon: Epsilon,
+        candidates: Option<u32>,
+        cap: Option<u32>,
+    ) -> Result<Self, TaskError> {
+        if self.refinement().is_some() {
+            return Err(RefinementError::Twice.into());
+        }
+        if refinement.parent() != self.digest {
+            return Err(RefinementError::Parent { expected: self.digest, found: refinement.parent() }.into());
+        }
+        Self::from_document(TaskDocument {
+            refinement: Some(Arc::new(refinement)),
+            mechanism: MechanismSpec::signed_cap(epsilon, candidates, cap),
+            ..TaskDocument::clone(&self.document)
+        })
     }
 
     /// Reads a task. Unknown fields, other versions and values that make no sense are errors.
@@ -115,7 +145,19 @@ impl Task {
             return Err(CentringError::Dimension(features).into());
         }
         let coordinates = features + usize::from(document.centring.is_some());
-        let mechanism = document.mechanism.build(coordinates, document.bounding)?;
+        let mechanism = match (&document.refinement, document.mechanism) {
+            (None, MechanismSpec::SignedCap { .. }) => return Err(RefinementError::Missing.into()),
+            (None, mechanism) => mechanism.build(coordinates, document.bounding)?,
+            (Some(_), _) if document.centring.is_some() => return Err(RefinementError::Centring.into()),
+            (Some(refinement), _) if refinement.dimension() != features => {
+                let found = refinement.dimension();
+                return Err(RefinementError::Dimension { expected: features, found }.into());
+            }
+            (Some(refinement), MechanismSpec::SignedCap { epsilon, candidates, cap }) => {
+                SignedCap::new(Arc::clone(refinement), epsilon, candidates, cap)?.into()
+            }
+            (Some(_), _) => return Err(RefinementError::Mechanism.into()),
+        };
         let (payload_bytes, draws) = (mechanism.payload_bytes(), mechanism.draws());
         if payload_bytes > MAX_PAYLOAD_BYTES || draws > MAX_DRAWS {
             return Err(TaskError::Cost { payload_bytes, draws });
@@ -152,6 +194,20 @@ impl Task {
     #[must_use]
     pub fn centring(&self) -> Option<Centring> {
         self.document.centring
+    }
+
+    /// The refinement, if the task is that of a second wave.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn refinement(&self) -> Option<&Refinement> {
+        self.document.refinement.as_deref()
+    }
+
+    /// The collection that a person answers once: the digest of the first wave's task.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn campaign(&self) -> TaskDigest {
+        self.refinement().map_or(self.digest, Refinement::parent)
     }
 
     /// The mechanism's parameters.
@@ -280,25 +336,28 @@ impl TaskDocument {
     /// Reads the document. `null` is not a second way of leaving a field out.
     fn read(reader: &mut Reader<'_>) -> Read<Self> {
         let (mut version, mut schema, mut bounding) = (None, None, None);
-        let (mut centring, mut mechanism, mut folds) = (None, None, None);
+        let (mut centring, mut refinement, mut mechanism, mut folds) = (None, None, None, None);
         reader.object(&mut |reader, field| match field {
             "version" => reader.once(field, &mut version, Reader::integer),
             "schema" => reader.once(field, &mut schema, Schema::read),
             "bounding" => reader.once(field, &mut bounding, Bounding::read),
             "centring" => reader.once(field, &mut centring, Centring::read),
+            "refinement" => reader.once(field, &mut refinement, Refinement::read),
             "mechanism" => reader.once(field, &mut mechanism, MechanismSpec::read),
             "folds" => reader.once(field, &mut folds, |reader| {
                 Folds::new(reader.integer()?).map_err(|error| reader.refused(&error))
             }),
             _ => Err(reader.unknown_field(
                 field,
-                "a task has 'version', 'schema', 'bounding', 'mechanism' and 'folds', and may have 'centring'",
+                "a task has 'version', 'schema', 'bounding', 'mechanism' and 'folds', and may have 'centring' or \
+                 'refinement'",
             )),
         })?;
         Ok(Self {
             schema: reader.required("schema", schema)?,
             bounding: reader.required("bounding", bounding)?,
             centring,
+            refinement: refinement.map(Arc::new),
             mechanism: reader.required("mechanism", mechanism)?,
             folds: reader.required("folds", folds)?,
         })
@@ -313,6 +372,10 @@ impl TaskDocument {
         if let Some(centring) = self.centring {
             text.push_str(",\"centring\":");
             centring.write(&mut text);
+        }
+        if let Some(refinement) = &self.refinement {
+            text.push_str(",\"refinement\":");
+            refinement.write(&mut text);
         }
         text.push_str(",\"mechanism\":");
         self.mechanism.write(&mut text);
@@ -363,6 +426,10 @@ pub enum TaskError {
     /// Centring that does not fit.
     #[error(transparent)]
     Centring(#[from] CentringError),
+    /// A refinement that does not fit.
+    #[error(transparent)]
+    #[doc(hidden)]
+    Refinement(#[from] RefinementError),
     /// The mechanism's parameters do not fit.
     #[error(transparent)]
     Mechanism(#[from] MechanismError),
@@ -403,6 +470,40 @@ mod tests {
         let digest = "ea1aa9f9f24a9a36bb7d29b2740ec8a2d50252af4a9af454a655e6d32399565d";
         assert_eq!(task().digest().to_string(), digest);
         assert_eq!(TaskDigest::from_hex(digest), Some(task().digest()));
+    }
+
+    #[test]
+    fn a_refinement_is_a_task_of_the_same_campaign_with_json_of_its_own() {
+        let first = task();
+        let epsilon = Epsilon::new(1.0).unwrap();
+        let of = |parent, dimension| {
+            let directions = nalgebra::DMatrix::identity(dimension, 1);
+            Refinement::from_parts(parent, &directions, &[1.0], 0.5).unwrap()
+        };
+        let refined = |task: &Task, refinement| task.refined_by(refinement, epsilon, Some(64), Some(8));
+        let second = refined(&first, of(first.digest(), 3)).unwrap();
+        assert_eq!((second.campaign(), first.campaign()), (first.digest(), first.digest()));
+        assert_eq!(second.refinement(), Some(&of(first.digest(), 3)));
+        let json = second.to_json();
+        let digest = first.digest();
+        assert!(json.contains(&format!(
+            r#""bounding":{{"type":"unit-norm"}},"refinement":{{"parent":"{digest}","directions":[[1048576,0,0]],"#
+        )));
+        assert!(json.contains(r#""mechanism":{"type":"signed-cap","epsilon":1.0,"candidates":64,"cap":8}"#));
+        assert_eq!(Task::from_json(&json).unwrap(), second);
+        let refused = |outcome: Result<Task, TaskError>, error| assert_eq!(outcome, Err(TaskError::Refinement(error)));
+        let other = of(TaskDigest::new([1; 32]), 3);
+        let found = other.parent();
+        refused(refined(&first, other), RefinementError::Parent { expected: digest, found });
+        refused(refined(&first, of(digest, 4)), RefinementError::Dimension { expected: 3, found: 4 });
+        refused(refined(&second, of(second.digest(), 3)), RefinementError::Twice);
+        let centred = first.with_centring(Centring::default()).unwrap();
+        refused(refined(&centred, of(centred.digest(), 3)), RefinementError::Centring);
+        let double_cap = json.replace("signed-cap", "double-cap");
+        refused(Task::from_json(&double_cap), RefinementError::Mechanism);
+        refused(Task::from_json(&first.to_json().replace("double-cap", "signed-cap")), RefinementError::Missing);
+        let both = json.replace(r#""refinement""#, r#""centring":{"weight":0.5},"refinement""#);
+        refused(Task::from_json(&both), RefinementError::Centring);
     }
 
     #[test]

@@ -31,6 +31,10 @@ const EXAMPLES: &[Examples] = &[
         "ldp-pca task put task.json --token-file collected/admin.token",
         "ldp-pca task put task.json --token-file admin.token --settings s.json --dry-run",
     ]),
+    ("task refine", [
+        "ldp-pca task refine --aggregate sums.ldpa --task task.json --rank 3 -o refined.json",
+        "ldp-pca task refine --aggregate sums.ldpa --task task.json --records 50000 -o r.json",
+    ]),
     ("task erase", [
         "ldp-pca task erase $ID 00112233445566778899aabbccddeeff",
         "ldp-pca task erase $ID --ids ids.txt --token-file collected/admin.token",

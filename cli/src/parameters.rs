@@ -213,6 +213,7 @@ impl MechanismParameters {
             let problem = match error {
                 MechanismOptionError::Delta => "--delta does not go with double-cap: its delta is 0",
                 MechanismOptionError::Candidates => "--candidates and --cap go with double-cap only",
+                MechanismOptionError::Refinement => "signed-cap is for a second wave: see `task refine`",
             };
             CliError::Usage(problem.into())
         })

@@ -6,13 +6,16 @@ use chacha20::ChaCha12Rng;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
-use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismName};
+use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismFamily, MechanismName};
+use ldp_pca::prediction::{Planner, PredictionError, Spectrum, TwoWaves, Waves};
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use ldp_pca::report::framed_bytes;
 use ldp_pca::schema::MAX_DIMENSION;
-use ldp_pca::simulation::{RecoveryMethod, Reports, SimulationError, SpikedModel, Trial, TrialResult};
+use ldp_pca::simulation::{
+    RecoveryMethod, Reports, SimulationError, SpikedModel, SpikedSpectrum, Trial, TrialResult, WavesResult, WavesTrial,
+};
 use rand::SeedableRng;
 use serde::Serialize;
 
@@ -21,6 +24,7 @@ use super::error::{CliError, Result};
 use super::output::{Format, bar, grouped};
 use super::parallel::on_all_cores;
 use super::parameters::{self, MechanismParameters, PopulationMean};
+use super::task::waves_text;
 
 /// Measure the error to expect, on synthetic records
 ///
@@ -67,6 +71,13 @@ pub(super) struct Simulate {
     /// How reports are generated
     #[arg(long, value_parser = one_of(&REPORTS), default_value = "randomized")]
     reports: Reports,
+    /// The number of waves of different people; with 2, the second refines what the first found (double-cap; reports
+    /// are drawn from their law)
+    #[arg(long, value_name = "WAVES", value_parser = clap::value_parser!(u8).range(1..=2), default_value_t = 1)]
+    waves: u8,
+    /// The first wave's share of the records [default: the best one predicted]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    share: Option<f64>,
     /// Penalty of soft-threshold and fantope, as the factor c of c × noise × sqrt(ln d)
     #[arg(long, value_name = "C", default_value_t = DEFAULT_PENALTY_FACTOR, allow_hyphen_values = true)]
     penalty_factor: f64,
@@ -109,6 +120,11 @@ struct SimulateResult {
     /// The factor of the penalties, where there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     penalty_factor: Option<f64>,
+    /// With two waves, the prediction, and the errors after the first one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waves: Option<TwoWaves>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_wave: Option<Figures>,
     non_private: Figures,
     /// Expected value for a random subspace: k (1 - k/d).
     random_subspace: f64,
@@ -165,10 +181,26 @@ impl Simulate {
         }
         let progress = bar("simulating", self.trials.saturating_mul(self.records));
         let methods: Vec<_> = self.method.iter().map(|method| method.named(self.penalty_factor)).collect();
-        let results = self.trials(mechanism.as_slice(), &methods, &progress).map_err(|error| match error {
+        let failed = |error| match error {
             SimulationError::Population(problem) => CliError::Usage(problem.to_string()),
             other => other.into(),
-        })?;
+        };
+        let two_waves = match self.waves {
+            2 => Some(self.two_waves(mechanism.as_ref(), &progress)?),
+            _ if self.share.is_some() => return Err(CliError::Usage("--share goes with --waves 2".into())),
+            _ => None,
+        };
+        let (waves, first_wave, results) = match two_waves {
+            Some((waves, results)) => {
+                let first = Figures::of(results.iter().map(|result| result.first_wave).collect());
+                let of = |result: &WavesResult| TrialResult {
+                    non_private: result.non_private,
+                    by_mechanism: vec![vec![result.refined]],
+                };
+                (Some(waves), Some(first), results.iter().map(of).collect())
+            }
+            None => (None, None, self.trials(mechanism.as_slice(), &methods, &progress).map_err(failed)?),
+        };
         progress.finish_and_clear();
         let (k, d) = (self.rank.value() as f64, self.dimension as f64);
         // Without randomization there is no noise, and every method has the error of the records themselves.
@@ -182,6 +214,8 @@ impl Simulate {
                 .map(|(index, (method, _))| MethodFigures { method, sin_theta_squared: figures(index) })
                 .collect(),
             penalty_factor: self.method.iter().any(|method| *method != MethodName::Pca).then_some(self.penalty_factor),
+            waves,
+            first_wave,
             non_private: Figures::of(results.iter().map(|result| result.non_private).collect()),
             random_subspace: k * (1.0 - k / d),
             report_bytes: mechanism.as_ref().map(|mechanism| framed_bytes(mechanism.payload_bytes())),
@@ -206,6 +240,38 @@ impl Simulate {
         let coordinates = self.dimension + usize::from(self.mean.centring.centre.is_some());
         let mechanism = family.build(epsilon, coordinates, Bounding::UnitNorm)?;
         Ok((Some(mechanism), family.printed_delta()))
+    }
+
+    /// All trials of two waves.
+    fn two_waves(&self, mechanism: Option<&Mechanism>, progress: &ProgressBar) -> Result<(TwoWaves, Vec<WavesResult>)> {
+        let (Some(Mechanism::DoubleCap(mechanism)), None) = (mechanism, self.mean.centring.centre) else {
+            return Err(PredictionError::OneWave.into());
+        };
+        if !matches!(self.method[..], [MethodName::Pca]) || self.mean.share() > 0.0 {
+            let problem = "--waves 2 has plain components of records about zero: leave --method and --mean-share out";
+            return Err(CliError::Usage(problem.into()));
+        }
+        if self.share.is_some_and(|share| !(share > 0.0 && share < 1.0)) || self.records < 2 {
+            return Err(CliError::Usage("--share must be above 0 and below 1, with at least 2 --records".into()));
+        }
+        SpikedModel::check(self.dimension, self.rank, self.signal, self.sparsity).map_err(CliError::usage)?;
+        let epsilon = mechanism.guarantee().epsilon;
+        let spiked = SpikedSpectrum::new(self.dimension, self.rank, self.signal).map_err(CliError::usage)?;
+        let spectrum = Spectrum::new(self.dimension, vec![spiked.signal; self.rank.value()], spiked.bulk)?;
+        let family =
+            MechanismFamily::DoubleCap { candidates: Some(mechanism.candidates()), cap: Some(mechanism.cap()) };
+        let planner = Planner::new(spectrum, self.rank, family, Bounding::UnitNorm)?;
+        let first = self.share.map(|share| ((self.records as f64 * share).round() as u64).clamp(1, self.records - 1));
+        let waves = planner.two_waves(epsilon, self.records, first)?;
+        let signed = Waves::signed_cap(self.dimension, self.rank, epsilon)?;
+        let trial = WavesTrial { mechanism, signed: &signed, records: waves.records, rank: self.rank };
+        let results = on_all_cores(self.trials as usize, |number| {
+            let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
+            rng.set_stream(number as u64);
+            let population = SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng)?;
+            trial.run(&population, &mut rng, |count| progress.inc(count))
+        });
+        Ok((waves, results.map_err(CliError::from)?))
     }
 
     /// All trials. Each has its own random stream, so the result does not depend on the number of cores.
@@ -256,8 +322,12 @@ impl SimulateResult {
             let name = if self.methods.len() == 1 { "private" } else { method.method };
             text += &format!("  {name:<15}{:.4}   ({})\n", figures.mean, listed(&figures.values));
         }
+        if let Some(first) = &self.first_wave {
+            text += &format!("  {:<15}{:.4}   ({})\n", "first wave", first.mean, listed(&first.values));
+        }
         text += &format!("  {:<15}{:.4}\n", "non-private", self.non_private.mean);
         text += &format!("  {:<15}{:.4}\n", "a random one", self.random_subspace);
+        text += &self.waves.as_ref().map(waves_text).unwrap_or_default();
         if let Some(guarantee) = &self.guarantee {
             text += &format!("guarantee       {guarantee}\n");
         }

@@ -18,7 +18,7 @@ use core::convert::Infallible;
 
 use super::sketch::{MOST_TAGS, Sketch, TAG_BYTES};
 use super::{Aggregate, AggregateError, FoldSum, MAX_RECORDS};
-use crate::mechanism::{Estimator, triangle};
+use crate::mechanism::Estimator;
 use crate::task::{Task, TaskDigest};
 
 const MAGIC: [u8; 4] = *b"LDPA";
@@ -82,7 +82,7 @@ impl Aggregate {
     /// # Errors
     /// [`AggregateError`] for anything else. The length is checked before anything is allocated.
     pub fn from_bytes(bytes: &[u8], task: &Task) -> Result<Self, AggregateError> {
-        let entries = 1 + triangle(task.mechanism().state_dimension());
+        let entries = 1 + task.mechanism().sums_len();
         let shortest = HEADER + 8 * entries * task.folds().count() + CHECKSUM;
         let other_length = |expected| Err(AggregateError::Length { expected, found: bytes.len() });
         if bytes.len() < HEADER {

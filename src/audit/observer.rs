@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use crate::mechanism::double_cap::candidates::Candidates;
+use crate::mechanism::double_cap::kernel::Sides;
 use crate::mechanism::double_cap::{Weights, direction, usual_threshold};
 use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, Perturbation, triangle};
 use crate::record::BoundedRecord;
@@ -22,13 +23,17 @@ const BYTE_KINDS: usize = 1 << 12;
 impl Observer {
     /// All observers for the reports of `mechanism`. The exact bytes are observed where there are few: two.
     pub(super) fn all(mechanism: &Mechanism, pair: &[BoundedRecord; 2]) -> Vec<Self> {
+        if let Mechanism::SignedCap(signed) = mechanism {
+            let directions = pair.each_ref().map(|record| signed.direction(record));
+            return vec![Self::Ranks(Ranks::new(signed.weights(), directions, Sides::Towards)), Self::Bytes];
+        }
         let own = match mechanism.perturbation() {
             Perturbation::Additive { diagonal, off_diagonal } => {
                 Self::Projection(Projection::new(mechanism, [diagonal, off_diagonal], pair))
             }
             Perturbation::Directions { weights, .. } => {
                 let lifted = mechanism.state_dimension() > mechanism.dimension();
-                Self::Ranks(Ranks::new(weights, pair.each_ref().map(|record| direction(record, lifted))))
+                Self::Ranks(Ranks::new(weights, pair.each_ref().map(|record| direction(record, lifted)), Sides::Either))
             }
         };
         if mechanism.payload_bytes() == 2 { vec![own, Self::Bytes] } else { vec![own] }
@@ -64,6 +69,7 @@ impl Observer {
 #[derive(Debug)]
 pub(super) struct Ranks {
     directions: [Vec<f64>; 2],
+    sides: Sides,
     candidates: u32,
     cap: u32,
     /// The score that L of J candidates exceed on average.
@@ -77,12 +83,13 @@ const RANK_KINDS: usize = 4;
 const BALANCE_KINDS: usize = 5;
 
 impl Ranks {
-    fn new(weights: Weights, directions: [Vec<f64>; 2]) -> Self {
+    fn new(weights: Weights, directions: [Vec<f64>; 2], sides: Sides) -> Self {
         let (candidates, cap) = (weights.candidates(), weights.cap());
         let share = f64::from(cap) / f64::from(candidates);
         Self {
-            large: usual_threshold(&weights, directions[0].len()),
+            large: usual_threshold(&weights, directions[0].len(), sides),
             directions,
+            sides,
             candidates,
             cap,
             spread: (2.0 * f64::from(cap) * (1.0 - share)).sqrt(),
@@ -95,7 +102,7 @@ impl Ranks {
         let mut large = [0.0; 2];
         for record in 0..2 {
             let direction = &self.directions[record];
-            let scores = Candidates::new(task_key, id, direction.len()).scores(direction, self.candidates);
+            let scores = Candidates::new(task_key, id, direction.len()).scores(direction, self.candidates, self.sides);
             let own = scores[index];
             for (other, &score) in scores.iter().enumerate() {
                 ranks[record] += usize::from(score > own || score == own && other < index);

@@ -87,6 +87,10 @@ pub enum MechanismError {
         /// Epsilon.
         epsilon: f64,
     },
+    /// The mechanism of a refinement without its directions, or where a covariance is wanted.
+    #[error("signed-cap is for the task of a refinement: on its own it says nothing about a covariance")]
+    #[doc(hidden)]
+    Refinement,
     /// A dimension out of range.
     #[error("the dimension is {0}: it must be between 1 and {max}", max = crate::schema::MAX_DIMENSION)]
     Dimension(usize),

@@ -24,14 +24,19 @@ pub trait Estimator: Sealed {
     /// Rows of the summed matrix: d, or d + 1 where the mechanism lifts the record.
     fn state_dimension(&self) -> usize;
 
+    /// The number of sums: those of the upper triangle of that matrix, unless the mechanism sums vectors.
+    fn sums_len(&self) -> usize {
+        triangle(self.state_dimension())
+    }
+
     /// The largest magnitude that one payload can add to an entry of the sums.
     fn largest_entry(&self) -> u32;
 
     /// Adds payloads to `sums`, the upper triangle (row by row, with the diagonal) of the summed matrix.
     ///
     /// # Panics
-    /// For a payload that [`check`](Self::check) refuses, and `sums` of another length than the triangle: the result
-    /// would not be a sum.
+    /// For a payload that [`check`](Self::check) refuses, and `sums` of another length than
+    /// [`sums_len`](Self::sums_len): the result would not be a sum.
     fn accumulate(&self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]) {
         self.accumulate_with_threads(task_key, payloads, sums, NonZeroUsize::MIN);
     }
@@ -95,7 +100,7 @@ pub trait Estimator: Sealed {
 
     /// Panics where these are not sums of this mechanism's payloads.
     fn assert_sums(&self, sums: &[i64]) {
-        assert_eq!(sums.len(), triangle(self.state_dimension()), "the sums are not of this mechanism");
+        assert_eq!(sums.len(), self.sums_len(), "the sums are not of this mechanism");
     }
 }
 

@@ -13,6 +13,8 @@ pub mod gaussian;
 mod pull;
 mod randomizer;
 mod range;
+#[doc(hidden)]
+pub mod signed_cap;
 mod spec;
 
 use core::num::NonZeroUsize;
@@ -35,6 +37,8 @@ pub use pull::{Check, HostilePull, Pull, PullBounds};
 pub use randomizer::LocalRandomizer;
 #[doc(hidden)]
 pub use range::{RangeCheck, RangeError};
+#[doc(hidden)]
+pub use signed_cap::SignedCap;
 pub use spec::{MechanismFamily, MechanismSpec};
 #[doc(hidden)]
 pub use spec::{MechanismName, MechanismOptionError, MechanismOptions};
@@ -55,6 +59,26 @@ pub enum Mechanism {
     Gaussian(Gaussian),
     /// See [`double_cap`].
     DoubleCap(DoubleCap),
+    /// See [`signed_cap`].
+    #[doc(hidden)]
+    SignedCap(SignedCap),
+}
+
+impl Mechanism {
+    /// The gate in front of everything that reads second moments from reports, or predicts them.
+    ///
+    /// # Errors
+    /// [`MechanismError::Refinement`] for the mechanism of a refinement.
+    #[doc(hidden)]
+    pub fn check_covariance(&self) -> Result<(), MechanismError> {
+        if matches!(self, Self::SignedCap(_)) { Err(MechanismError::Refinement) } else { Ok(()) }
+    }
+}
+
+impl From<SignedCap> for Mechanism {
+    fn from(mechanism: SignedCap) -> Self {
+        Self::SignedCap(mechanism)
+    }
 }
 
 impl From<DoubleCap> for Mechanism {
@@ -76,14 +100,16 @@ mod sealed {
     impl Sealed for super::DoubleCap {}
     impl Sealed for super::Gaussian {}
     impl Sealed for super::Mechanism {}
+    impl Sealed for super::SignedCap {}
 }
 
-/// Calls the same method on either mechanism.
+/// Calls the same method on every mechanism.
 macro_rules! delegate {
     ($self:ident, $mechanism:ident => $call:expr) => {
         match $self {
             Mechanism::Gaussian($mechanism) => $call,
             Mechanism::DoubleCap($mechanism) => $call,
+            Mechanism::SignedCap($mechanism) => $call,
         }
     };
 }
@@ -127,6 +153,10 @@ impl Estimator for Mechanism {
 
     fn state_dimension(&self) -> usize {
         delegate!(self, mechanism => mechanism.state_dimension())
+    }
+
+    fn sums_len(&self) -> usize {
+        delegate!(self, mechanism => mechanism.sums_len())
     }
 
     fn largest_entry(&self) -> u32 {

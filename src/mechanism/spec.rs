@@ -5,14 +5,14 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::double_cap::MAX_CANDIDATES;
-use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError};
+use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError, SignedCap};
 use crate::decimal;
 use crate::json::{Read, Reader};
 use crate::privacy::{Delta, Epsilon};
 use crate::record::Bounding;
 
 const FIELDS: &str = "a mechanism has 'type' and 'epsilon', and 'delta' and 'calibration' where it is 'gaussian', \
-                      'candidates' and 'cap' where it is 'double-cap'";
+                      'candidates' and 'cap' where it is 'double-cap' or 'signed-cap'";
 
 /// A mechanism and its parameters, in the form of a task.
 ///
@@ -45,6 +45,16 @@ pub enum MechanismSpec {
         /// Number of likelier ones, L.
         cap: u32,
     },
+    /// The same with scores that have a sign, in the task of a refinement.
+    #[doc(hidden)]
+    SignedCap {
+        /// Privacy parameter epsilon; delta is 0.
+        epsilon: Epsilon,
+        /// Number of candidate directions, J.
+        candidates: u32,
+        /// Number of likelier ones, L.
+        cap: u32,
+    },
 }
 
 impl MechanismSpec {
@@ -60,7 +70,18 @@ impl MechanismSpec {
         Self::Gaussian { epsilon, delta, calibration: Calibration::Analytic }
     }
 
-    /// The mechanism for records of `dimension` features under `bounding`.
+    /// [`SignedCap`](super::SignedCap), by default with the recommended J and the best L for `epsilon`.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn signed_cap(epsilon: Epsilon, candidates: Option<u32>, cap: Option<u32>) -> Self {
+        let candidates = candidates.unwrap_or_else(|| SignedCap::recommended_candidates(epsilon));
+        // As for double-cap.
+        let cap = cap.unwrap_or_else(|| SignedCap::best_cap(candidates.min(MAX_CANDIDATES), epsilon));
+        Self::SignedCap { epsilon, candidates, cap }
+    }
+
+    /// The mechanism for records of `dimension` features under `bounding`. (That of a refinement needs its directions
+    /// too: a task has both.)
     ///
     /// # Errors
     /// [`MechanismError`] when the parameters do not fit together.
@@ -72,6 +93,7 @@ impl MechanismSpec {
             Self::DoubleCap { epsilon, candidates, cap } => {
                 DoubleCap::new(dimension, bounding, epsilon, candidates, cap)?.into()
             }
+            Self::SignedCap { .. } => return Err(MechanismError::Refinement),
         })
     }
 
@@ -81,6 +103,7 @@ impl MechanismSpec {
     pub fn name(&self) -> MechanismName {
         match self {
             Self::DoubleCap { .. } => MechanismName::DoubleCap,
+            Self::SignedCap { .. } => MechanismName::SignedCap,
             Self::Gaussian { calibration: Calibration::Analytic, .. } => MechanismName::Gaussian,
             Self::Gaussian { calibration: Calibration::Paper, .. } => MechanismName::WangXu,
         }
@@ -117,16 +140,21 @@ impl MechanismSpec {
                     calibration: reader.required("calibration", calibration)?,
                 })
             }
-            "double-cap" => {
+            "double-cap" | "signed-cap" => {
                 reader.absent("delta", &delta, FIELDS)?;
                 reader.absent("calibration", &calibration, FIELDS)?;
-                Ok(Self::DoubleCap {
-                    epsilon: epsilon?,
-                    candidates: reader.required("candidates", candidates)?,
-                    cap: reader.required("cap", cap)?,
+                let epsilon = epsilon?;
+                let (candidates, cap) = (reader.required("candidates", candidates)?, reader.required("cap", cap)?);
+                Ok(if kind == "double-cap" {
+                    Self::DoubleCap { epsilon, candidates, cap }
+                } else {
+                    Self::SignedCap { epsilon, candidates, cap }
                 })
             }
-            other => Err(reader.unknown_value(other, "a mechanism is 'double-cap' or 'gaussian'")),
+            other => Err(reader.unknown_value(
+                other,
+                "a mechanism is 'double-cap' or 'gaussian', and 'signed-cap' beside a 'refinement'",
+            )),
         }
     }
 
@@ -143,8 +171,11 @@ impl MechanismSpec {
                     Calibration::Paper => ",\"calibration\":\"paper\"}",
                 });
             }
-            Self::DoubleCap { epsilon, candidates, cap } => {
-                out.push_str("{\"type\":\"double-cap\",\"epsilon\":");
+            Self::DoubleCap { epsilon, candidates, cap } | Self::SignedCap { epsilon, candidates, cap } => {
+                out.push_str(match self {
+                    Self::SignedCap { .. } => "{\"type\":\"signed-cap\",\"epsilon\":",
+                    _ => "{\"type\":\"double-cap\",\"epsilon\":",
+                });
                 decimal::write(epsilon.value(), out);
                 out.push_str(&format!(",\"candidates\":{candidates},\"cap\":{cap}}}"));
             }
@@ -157,6 +188,7 @@ impl fmt::Display for MechanismSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::DoubleCap { candidates, cap, .. } => write!(f, "double-cap, {cap} of {candidates} candidates"),
+            Self::SignedCap { candidates, cap, .. } => write!(f, "signed-cap, {cap} of {candidates} candidates"),
             Self::Gaussian { calibration, delta, .. } => {
                 let calibration = match calibration {
                     Calibration::Analytic => "analytic",
@@ -195,10 +227,13 @@ pub enum MechanismName {
     Gaussian,
     /// [`Gaussian`] with the scale of Wang & Xu (2019).
     WangXu,
+    /// [`SignedCap`], of refinements.
+    #[serde(skip_deserializing)]
+    SignedCap,
 }
 
 impl MechanismName {
-    /// All of them.
+    /// All that a first wave can have.
     pub const ALL: [Self; 3] = [Self::DoubleCap, Self::Gaussian, Self::WangXu];
 
     /// The name on the command line and in Python.
@@ -208,6 +243,7 @@ impl MechanismName {
             Self::DoubleCap => "double-cap",
             Self::Gaussian => "gaussian",
             Self::WangXu => "gaussian-paper",
+            Self::SignedCap => "signed-cap",
         }
     }
 
@@ -218,6 +254,7 @@ impl MechanismName {
             Self::DoubleCap => "One of J public directions, L of them likelier: pure epsilon, least noise",
             Self::Gaussian => "Gaussian noise on x x^T, analytic calibration",
             Self::WangXu => "Gaussian noise with the scale printed by Wang & Xu (2019)",
+            Self::SignedCap => "One of J public directions, for what a first wave left open: pure epsilon",
         }
     }
 
@@ -278,6 +315,7 @@ impl MechanismFamily {
         match name {
             MechanismName::DoubleCap if delta.is_some() => Err(MechanismOptionError::Delta),
             MechanismName::DoubleCap => Ok(Self::DoubleCap { candidates, cap }),
+            MechanismName::SignedCap => Err(MechanismOptionError::Refinement),
             _ if candidates.or(cap).is_some() => Err(MechanismOptionError::Candidates),
             MechanismName::Gaussian => Ok(Self::Gaussian { delta: usual }),
             MechanismName::WangXu => Ok(Self::WangXu { delta: usual }),
@@ -324,13 +362,16 @@ impl MechanismFamily {
     }
 }
 
-impl From<MechanismSpec> for MechanismFamily {
+impl TryFrom<MechanismSpec> for MechanismFamily {
+    type Error = MechanismError;
+
     /// The family of a task's mechanism, with the best J and L for every epsilon.
-    fn from(spec: MechanismSpec) -> Self {
+    fn try_from(spec: MechanismSpec) -> Result<Self, MechanismError> {
         match spec {
-            MechanismSpec::DoubleCap { .. } => Self::DoubleCap { candidates: None, cap: None },
-            MechanismSpec::Gaussian { delta, calibration: Calibration::Analytic, .. } => Self::Gaussian { delta },
-            MechanismSpec::Gaussian { delta, calibration: Calibration::Paper, .. } => Self::WangXu { delta },
+            MechanismSpec::DoubleCap { .. } => Ok(Self::DoubleCap { candidates: None, cap: None }),
+            MechanismSpec::SignedCap { .. } => Err(MechanismError::Refinement),
+            MechanismSpec::Gaussian { delta, calibration: Calibration::Analytic, .. } => Ok(Self::Gaussian { delta }),
+            MechanismSpec::Gaussian { delta, calibration: Calibration::Paper, .. } => Ok(Self::WangXu { delta }),
         }
     }
 }
@@ -344,6 +385,9 @@ pub enum MechanismOptionError {
     /// Candidates or a cap for another mechanism.
     #[error("candidates and cap go with double-cap only")]
     Candidates,
+    /// The mechanism of a refinement.
+    #[error("signed-cap is for the task of a refinement, which is made from the sums of a first wave")]
+    Refinement,
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ mod finite;
 mod optimum;
 mod plan;
 mod shuffled;
+mod waves;
 
 pub use answer::{Plan, Question, ShuffledPlan};
 #[doc(hidden)]
@@ -46,6 +47,8 @@ pub use bounds::{Direction, Model, Published, Quantity, published};
 pub use optimum::Optimum;
 pub use plan::Planner;
 pub use shuffled::ShuffledRecords;
+#[doc(hidden)]
+pub use waves::{LEAST_GAIN, MOST_FIRST_ERROR, TwoWaves, WaveRefusal, Waves};
 
 use serde::{Serialize, Serializer};
 
@@ -358,6 +361,14 @@ pub enum PredictionError {
     /// The law, without reports.
     #[error(transparent)]
     Noise(#[from] NoiseError),
+    /// A second wave.
+    #[error(transparent)]
+    #[doc(hidden)]
+    Refinement(#[from] crate::refinement::RefinementError),
+    /// There are no two waves of this mechanism.
+    #[error("two waves are planned for double-cap without centring: choose it, or plan one wave")]
+    #[doc(hidden)]
+    OneWave,
     /// The amplification of an anonymised batch.
     #[error(transparent)]
     Privacy(#[from] PrivacyError),

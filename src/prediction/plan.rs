@@ -1,5 +1,6 @@
 //! The inverse questions: how many reports, and which epsilon, reach a target.
 
+use super::waves::{TwoWaves, Waves};
 use super::{Prediction, PredictionError, Spectrum, predict};
 use crate::centring::Centring;
 use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, MechanismError, MechanismFamily, Pull};
@@ -80,7 +81,7 @@ impl Planner {
     /// # Errors
     /// As [`Planner::new`].
     pub fn of_task(spectrum: Spectrum, rank: Rank, task: &Task) -> Result<Self, PredictionError> {
-        let planner = Self::new(spectrum, rank, task.mechanism_spec().into(), task.bounding())?;
+        let planner = Self::new(spectrum, rank, task.mechanism_spec().try_into()?, task.bounding())?;
         Ok(Self { own: Some(task.mechanism().clone()), centring: task.centring(), ..planner })
     }
 
@@ -131,6 +132,30 @@ impl Planner {
     /// [`PredictionError::Mechanism`], [`PredictionError::Noise`] without records.
     pub fn predict(&self, epsilon: Epsilon, records: u64) -> Result<Prediction, PredictionError> {
         predict(&self.spectrum, self.rank, &self.law(epsilon, records)?)
+    }
+
+    /// Two waves of `records` people in all, in the best shares; after a first wave of `first` people where that is
+    /// over.
+    ///
+    /// # Errors
+    /// [`PredictionError::OneWave`] for another mechanism than double-cap, and with centring; as [`Planner::predict`].
+    #[doc(hidden)]
+    pub fn two_waves(&self, epsilon: Epsilon, records: u64, first: Option<u64>) -> Result<TwoWaves, PredictionError> {
+        if self.centring.is_some() || !matches!(self.mechanism(epsilon)?, Mechanism::DoubleCap(_)) {
+            return Err(PredictionError::OneWave);
+        }
+        let waves = Waves {
+            spectrum: &self.spectrum,
+            rank: self.rank,
+            law: self.law(epsilon, records)?,
+            scale: self.bounding.covariance_scale(),
+            signed_gain: Waves::signed_cap(self.spectrum.dimension(), self.rank, epsilon)?.gain(),
+            records,
+        };
+        match first {
+            Some(first) => waves.after(first, records.saturating_sub(first).max(1)),
+            None => waves.best(),
+        }
     }
 
     /// For each of the leading k components, the number of reports from which it can be recovered at all; `None` for

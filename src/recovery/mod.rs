@@ -43,6 +43,7 @@ mod outcome;
 mod pca;
 mod penalty;
 mod rank_test;
+mod refined;
 mod scaled;
 mod solver;
 #[cfg(test)]
@@ -90,6 +91,9 @@ pub use penalty::{
 pub use penalty::{PenaltyChoice, PenaltyError, PenaltySelection};
 #[doc(hidden)]
 pub use rank_test::{RankTest, TestedComponent};
+pub(crate) use refined::{CLIPS, across, clipping, gap, weights};
+#[doc(hidden)]
+pub use refined::{FirstWave, RefineError, SecondWave, WaveDesign};
 pub use solver::{FantopeSolver, SolverSettings};
 
 use serde::{Deserialize, Serialize};

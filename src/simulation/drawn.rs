@@ -154,8 +154,10 @@ pub fn directions_mean<'a, R: Rng + ?Sized>(
 }
 
 /// The candidates that are reported.
-struct Reported {
+pub(super) struct Reported {
     weights: Weights,
+    /// Whether they are ranked by their coordinates, not by the magnitudes of these.
+    signed: bool,
     /// The law of a candidate's coordinate along the record.
     coordinate: Coordinate,
     /// The share of the gain that the offsets of scores leave.
@@ -165,19 +167,30 @@ struct Reported {
 }
 
 impl Reported {
-    fn new(weights: Weights, coordinates: usize) -> Self {
+    pub(super) fn new(weights: Weights, coordinates: usize) -> Self {
         let kept = kept(weights.candidates(), weights.cap(), coordinates);
-        Self { weights, coordinate: Coordinate::new(Some(coordinates)), kept, unit: vec![0.0; coordinates] }
+        Self {
+            weights,
+            signed: false,
+            coordinate: Coordinate::new(Some(coordinates)),
+            kept,
+            unit: vec![0.0; coordinates],
+        }
+    }
+
+    /// Those of the signed cap: the first ranks have the largest coordinates.
+    pub(super) fn signed(weights: Weights, coordinates: usize) -> Self {
+        Self { signed: true, ..Self::new(weights, coordinates) }
     }
 
     /// The one for a unit vector, or for the lift of a shorter record, in deviations of its coordinates.
-    fn draw<R: Rng + ?Sized>(&mut self, record: &[f32], direction: &mut [f32], rng: &mut R) {
+    pub(super) fn draw<R: Rng + ?Sized>(&mut self, record: &[f32], direction: &mut [f32], rng: &mut R) {
         self.unit[..record.len()].copy_from_slice(record);
         if let Some(lift) = self.unit.get_mut(record.len()) {
             *lift = (1.0 - dot(record, record)).max(0.0).sqrt();
         }
         let length = direction.len() as f64;
-        let along = self.along(rng).min(length.sqrt());
+        let along = self.along(rng).clamp(-length.sqrt(), length.sqrt());
         candidates::fill(direction, rng);
         let own = dot(direction, &self.unit);
         direction.iter_mut().zip(&self.unit).for_each(|(g, u)| *g -= own * u);
@@ -186,18 +199,23 @@ impl Reported {
         direction.iter_mut().zip(&self.unit).for_each(|(g, u)| *g = factor * *g + along as f32 * u);
     }
 
-    /// How far it is along the record, except for the sign.
+    /// How far it is along the record: except for the sign, or with it for a signed cap.
     fn along<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
         let rank = f64::from(self.weights.draw_rank(rng)) + 1.0;
         let candidates = f64::from(self.weights.candidates());
         // The constructor refuses only parameters that are not positive.
         let tail = Beta::new(rank, candidates - rank + 1.0).map_or(1.0, |law| law.sample(rng));
-        let along = self.coordinate.exceeded_with(tail);
+        let along = match self.signed {
+            false => self.coordinate.exceeded_with(tail),
+            true if tail < 0.5 => self.coordinate.exceeded_with(2.0 * tail),
+            true => -self.coordinate.exceeded_with(2.0 - 2.0 * tail),
+        };
         if self.kept == 1.0 {
             return along;
         }
         // The score with its offset determines the rank: given their sum in its own deviations, the score is normal.
-        (self.kept.sqrt() * along + (1.0 - self.kept).sqrt() * rng.sample::<f64, _>(StandardNormal)).abs()
+        let score = self.kept.sqrt() * along + (1.0 - self.kept).sqrt() * rng.sample::<f64, _>(StandardNormal);
+        if self.signed { score } else { score.abs() }
     }
 }
 

@@ -9,6 +9,7 @@ mod moments;
 mod population;
 mod survey;
 mod trial;
+mod waves;
 
 pub use collection::{Collection, Estimate};
 pub use comparison::{Projection, ProjectionComparison, SupportCounts};
@@ -20,3 +21,5 @@ pub use like::TrialLike;
 pub use population::{PopulationError, SpikedModel, SpikedSpectrum};
 pub use survey::LeisureSurvey;
 pub use trial::{RecoveryMethod, Reports, SimulationError, Trial, TrialResult};
+#[doc(hidden)]
+pub use waves::{WavesResult, WavesTrial};

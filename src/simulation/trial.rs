@@ -13,8 +13,8 @@ use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, RandomizeError, tr
 use crate::noise_law::NoiseError;
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::recovery::{
-    FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, SolverSettings, default_penalty,
-    principal_components, soft_threshold,
+    FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, RefineError, SolverSettings,
+    default_penalty, principal_components, soft_threshold,
 };
 use crate::report::ReportId;
 use crate::second_moment::SecondMoment;
@@ -135,6 +135,7 @@ impl Trial<'_> {
         if self.records == 0 {
             return Err(SimulationError::NoRecords);
         }
+        self.mechanisms.iter().try_for_each(Mechanism::check_covariance).map_err(NoiseError::from)?;
         let collection = match self.reports {
             Reports::Randomized => self.randomize_all(rng, progress)?,
             Reports::Drawn => {
@@ -290,6 +291,9 @@ pub enum SimulationError {
     /// Comparing subspaces.
     #[error(transparent)]
     Subspace(#[from] SubspaceError),
+    /// Putting two waves together.
+    #[error(transparent)]
+    Refine(#[from] RefineError),
 }
 
 #[cfg(test)]

@@ -83,9 +83,9 @@ def take(value, what, names, optional=()):
     return value
 
 
-def integer(value, what):
+def integer(value, what, digits="[0-9]{1,20}"):
     """A whole number: `64.0` is none."""
-    demand(isinstance(value, Spelling) and re.fullmatch("[0-9]{1,20}", value), f"{what} is not an integer")
+    demand(isinstance(value, Spelling) and re.fullmatch(digits, value), f"{what} is not an integer")
     return int(value)
 
 
@@ -171,12 +171,34 @@ def read_centring(value):
     return {"weight": weight}
 
 
+def read_refinement(value, features):
+    """The refinement: directions of so many features, weights and clip in integers."""
+    take(value, "the refinement", ("parent", "directions", "weights", "clip"))
+    parent = text(value["parent"], "the parent")
+    demand(len(parent) == 64 and set(parent) <= set("0123456789abcdef"), "a parent that is not a digest")
+    rows = [[integer(entry, "an entry", "-?[0-9]{1,20}") for entry in row] for row in value["directions"]]
+    demand(1 <= len(rows) <= 64 and len(rows) < features, "too few or too many directions")
+    demand(len(rows) * features <= 32768, "too many numbers")
+    demand(all(len(row) == features for row in rows), "a direction of another length")
+    demand(all(abs(entry) <= 2**20 for row in rows for entry in row), "an entry beyond 2^20")
+    for j, first in enumerate(rows):
+        for l, second in enumerate(rows):
+            product = sum(map(int.__mul__, first, second))
+            demand(abs(product - 2**40 * (j == l)) <= 2**32, "directions that are not orthonormal")
+    weights = [integer(weight, "a weight") for weight in value["weights"]]
+    demand(len(weights) == len(rows) and all(1 <= w <= 2**24 for w in weights), "weights out of range")
+    clip = integer(value["clip"], "the clip")
+    demand(2**20 <= clip <= 2**48, "a clip out of range")
+    return {"parent": parent, "directions": rows, "weights": weights, "clip": clip}
+
+
 def read_mechanism(value):
     """The mechanism's members. What they have to fulfil is seen when the mechanism is made of them."""
-    if type_of(value, "the mechanism", "double-cap", "gaussian") == "double-cap":
+    kind = type_of(value, "the mechanism", "double-cap", "signed-cap", "gaussian")
+    if kind != "gaussian":
         take(value, "the mechanism", ("type", "epsilon", "candidates", "cap"))
         return {
-            "type": "double-cap",
+            "type": kind,
             "epsilon": number(value["epsilon"], "epsilon"),
             "candidates": integer(value["candidates"], "candidates"),
             "cap": integer(value["cap"], "cap"),
@@ -195,7 +217,7 @@ class Task:
 
     def __init__(self, value):
         names = ("version", "schema", "bounding", "mechanism", "folds")
-        take(value, "the task", names, optional=("centring",))
+        take(value, "the task", names, optional=("centring", "refinement"))
         demand(integer(value["version"], "the version") == 3, "not version 3")
         schema = take(value["schema"], "the schema", ("columns",))
         demand(isinstance(schema["columns"], list), "the columns are not an array")
@@ -214,12 +236,17 @@ class Task:
         #: coordinates that the mechanism randomizes: the sections' d, or d + 1 with centring
         self.coordinates = self.features + (self.centring is not None)
 
+        self.refinement = read_refinement(value["refinement"], self.features) if "refinement" in value else None
         parameters = read_mechanism(value["mechanism"])
+        signed = parameters["type"] == "signed-cap"
+        demand(signed == (self.refinement is not None), "signed-cap goes with a refinement")
+        demand(self.refinement is None or self.centring is None, "a refinement with centring")
         self.parameters = parameters
         self.canonical = self.canonical_json()
         demand(len(self.canonical) <= 2**24, "the document has more than 2^24 bytes")
         self.digest = hashlib.sha256(self.canonical).digest()
-        self.mechanism = (DoubleCap if parameters["type"] == "double-cap" else Gaussian)(self, parameters)
+        mechanisms = {"double-cap": DoubleCap, "signed-cap": SignedCap, "gaussian": Gaussian}
+        self.mechanism = mechanisms[parameters["type"]](self, parameters)
         demand(self.mechanism.payload_length <= 2**26, "a payload of more than 2^26 bytes")
         demand(self.mechanism.random_numbers <= 2**28, "more than 2^28 random numbers a report")
         self.report_length = 29 + self.mechanism.payload_length + 4
@@ -234,6 +261,8 @@ class Task:
         members = {"version": 3, "schema": {"columns": self.columns}, "bounding": self.bounding}
         if self.centring is not None:
             members["centring"] = self.centring
+        if self.refinement is not None:
+            members["refinement"] = self.refinement
         members.update(mechanism=self.parameters, folds=self.folds)
         return canonical(members).encode()
 
@@ -597,8 +626,12 @@ class DoubleCap:
         sizes = []
         for j in range(self.J):
             _, v, f, h = self.candidate(data[j * length : (j + 1) * length])
-            sizes.append(f * abs(sum(map(int.__mul__, v, direction)) + h))
+            sizes.append(self.score(f * (sum(map(int.__mul__, v, direction)) + h)))
         return sorted(sorted(range(self.J), key=lambda j: (-sizes[j], j))[: self.L])
+
+    def score(self, product):
+        """The score: how far the candidate is along u, to either side."""
+        return abs(product)
 
     def randomize(self, x, has_direction, report_id, stream):
         """The payload: the index of a candidate."""
@@ -822,6 +855,48 @@ def draw_16g(stream):
     return (-m - 1, 2**64 - 1 - u) if negative else (m, u)
 
 
+class SignedCap(DoubleCap):
+    """The mechanism `signed-cap` of the task of a refinement."""
+
+    def __init__(self, task, parameters):
+        super().__init__(task, parameters)
+        self.refinement = task.refinement
+        self.m = len(self.refinement["directions"]) * task.features + 1
+        self.short = self.m <= 20
+        self.blocks = -(-self.m // 40)
+        self.random_numbers = self.J * self.m
+
+    def direction(self, x):
+        """The vector u of products of the parts along the directions with those across them."""
+        V, W, C = (self.refinement[name] for name in ("directions", "weights", "clip"))
+        X = [int((0.0 if abs(a) < 2.0**-900 else a) * 2**20 + (2**21 + 0.5)) - 2**21 for a in x]
+        a = [(sum(map(int.__mul__, row, X)) + 2**19) // 2**20 for row in V]
+        b = [X[i] - (sum(row[i] * c for row, c in zip(V, a)) + 2**19) // 2**20 for i in range(len(X))]
+        p = [(w * c + 2**15) // 2**16 for w, c in zip(W, a)]
+
+        def length(numbers):
+            square = sum(number * number for number in numbers)
+            return math.isqrt(square) + (math.isqrt(square) ** 2 < square)
+
+        M = length(p) * length(b)
+        T = max(C, M)
+        return [c * e / T for c in p for e in b] + [math.sqrt(float(T - M) * float(T + M)) / T]
+
+    def score(self, product):
+        """The score, with its sign."""
+        return 2**46 + product
+
+    def randomize(self, x, has_direction, report_id, stream):
+        """The payload: a record without a direction is the zero vector, and nothing else."""
+        return super().randomize(x, True, report_id, stream)
+
+    def summands(self, report_id, payload):
+        """What a report adds: z of the candidate that it names."""
+        (j,) = struct.unpack("<H", payload)
+        demand(j < self.J, "no such candidate")
+        return self.candidate(chacha(self.key + report_id, 8, j * self.blocks, self.blocks))[0]
+
+
 class Gaussian:
     """The mechanism `gaussian` of a task."""
 
@@ -893,7 +968,8 @@ class Aggregate:
 
     def __init__(self, task):
         self.task = task
-        self.entries = task.mechanism.m * (task.mechanism.m + 1) // 2
+        m = task.mechanism.m
+        self.entries = m if task.refinement else m * (m + 1) // 2
         self.counts = [0] * task.folds
         self.sums = [[0] * self.entries for _ in range(task.folds)]
         self.unknown = 0

@@ -95,6 +95,25 @@ def check_reports(cases):
     return f"{len(cases)} tasks, {reports} reports, {len(cases)} aggregates"
 
 
+def check_refined(cases):
+    """Digests, reports and aggregates of refinements."""
+    reports = 0
+    for case in cases:
+        name, task = case["name"], wire.Task.read(json.dumps(case["task"]))
+        expect(f"{name}: digest", task.digest.hex(), case["digest"])
+        expect(f"{name}: parent", wire.Task.read(json.dumps(case["first"])).digest.hex(), task.refinement["parent"])
+        aggregate = wire.Aggregate(task)
+        for number, item in enumerate(case["reports"]):
+            report = wire.make_report(task, item["record"], wire.Stream.seeded(bytes.fromhex(item["seed"])))
+            expect(f"{name}: report {number}", report.hex(), item["report"])
+            aggregate.add(report)
+            reports += 1
+        expect(f"{name}: aggregate", aggregate.encode().hex(), case["aggregate"])
+        again = wire.Aggregate.decode(task, aggregate.encode()).encode()
+        expect(f"{name}: read and written", again.hex(), case["aggregate"])
+    return f"{len(cases)} tasks, {reports} reports"
+
+
 def check_aggregates(cases):
     """States with tags, summed, merged, read and written."""
     for case in cases:
@@ -351,7 +370,9 @@ def main():
     here = Path(__file__).resolve().parent
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else here.parent / "vectors"
     kinds = {"tasks.json": check_tasks, "aggregates.json": check_aggregates, "ids.json": check_ids}
-    files = sorted([*folder.glob("v3/*.json"), *folder.glob("aggregates-v2/*.json")])
+    kinds["refined.json"] = check_refined
+    folders = ("v3", "aggregates-v2", "refinements-v3")
+    files = sorted(path for name in folders for path in folder.glob(f"{name}/*.json"))
     if not kinds.keys() <= {path.name for path in files}:
         sys.exit(f"not all files of vectors are in {folder}")
     checks = [(path.name, kinds.get(path.name, check_reports), path) for path in files]

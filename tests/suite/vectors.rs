@@ -6,9 +6,10 @@
 //! cargo test --test suite -- --ignored write_vectors
 //! ```
 //!
-//! except the aggregates of version 2, which the second implementation in `tests/independent` wrote. They are not to be
-//! written again: a difference means that devices and aggregators of two releases no longer agree. A
-//! new format gets a new version and a folder of its own, in place of one that is not read any more.
+//! and those of refinements by `write_refined_vectors`, except the aggregates of version 2, which the second
+//! implementation in `tests/independent` wrote. They are not to be written again: a difference means that devices and
+//! aggregators of two releases no longer agree. A new format gets a new version and a folder of its own, in place of
+//! one that is not read any more.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,6 +18,8 @@ use chacha20::ChaCha20Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::ledger::LEDGER_VERSION;
+use ldp_pca::privacy::Epsilon;
+use ldp_pca::refinement::Refinement;
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::schema::Value;
 use ldp_pca::task::{TASK_VERSION, Task};
@@ -81,6 +84,22 @@ struct ReportVector {
     record: Json,
     seed: String,
     report: String,
+}
+
+/// Reports of a refinement of `first`, and the state of an aggregate that got each of them once.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RefinedCase {
+    name: String,
+    first: Json,
+    task: Json,
+    digest: String,
+    reports: Vec<ReportVector>,
+    aggregate: String,
+    /// The estimate of `E[b a']`, column by column, in the units of bounded records.
+    cross_block: Vec<f64>,
+    /// The variances of its columns.
+    variances: Vec<f64>,
 }
 
 /// The state of an aggregate.
@@ -152,6 +171,27 @@ fn reports_and_aggregates_are_those_of_the_vectors() {
                 assert_eq!(found.len(), expected.len());
                 assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1e-11 * largest), "{}", case.name);
             }
+        }
+    }
+}
+
+#[test]
+fn refinements_are_those_of_the_vectors() {
+    for case in read_from::<RefinedCase>(REFINEMENTS, "refined.json").cases {
+        let task = Task::from_json(&case.task.to_string()).unwrap();
+        assert_eq!(task.digest().to_string(), case.digest, "{}", case.name);
+        assert_eq!(task.campaign(), Task::from_json(&case.first.to_string()).unwrap().digest());
+        let mut aggregate = Aggregate::empty(&task);
+        for (index, vector) in case.reports.iter().enumerate() {
+            let report = randomize(&task, &vector.record, &vector.seed);
+            assert_eq!(hex(&report.to_bytes()), vector.report, "{}, report {index}", case.name);
+            aggregate.accumulate(&task, &[report]).unwrap();
+        }
+        assert_eq!(hex(&aggregate.to_bytes()), case.aggregate, "{}", case.name);
+        let block = aggregate.cross_block(&task).unwrap();
+        for (found, expected) in [(block.matrix.as_slice(), &case.cross_block), (&block.variances, &case.variances)] {
+            assert_eq!(found.len(), expected.len());
+            assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1e-11 * b.abs()), "{}", case.name);
         }
     }
 }
@@ -229,20 +269,101 @@ fn write_vectors() {
     write("centred.json", COMMAND, REPORTS_MEANING, centred_cases().map(report_case));
 }
 
+#[test]
+#[ignore = "writes the frozen file: only for a new version of the format"]
+fn write_refined_vectors() {
+    let command = "cargo test --test suite -- --ignored write_refined_vectors";
+    let meaning = "report is what Task::randomize_with_rng makes of the record with ChaCha20Rng::from_seed(seed); \
+        aggregate is the state after each report of the case once, cross_block what it estimates of E[b a'], column \
+        by column, variances those of its columns; bytes are in hexadecimal";
+    let provenance = Provenance {
+        written_by: command.to_owned(),
+        release: format!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
+        meaning: meaning.to_owned(),
+    };
+    let vectors = Vectors { version: 3, provenance, cases: refined_cases().map(refined_case).into_iter().collect() };
+    fs::create_dir_all(path(REFINEMENTS, "")).unwrap();
+    let text = serde_json::to_string_pretty(&vectors).unwrap() + "\n";
+    fs::write(path(REFINEMENTS, "refined.json"), text).unwrap();
+}
+
+/// A first task, directions, weights and clip as integers, and records.
+type Refined = (&'static str, Json, Vec<Vec<i32>>, Vec<u32>, u64, Vec<Json>);
+
+fn refined_cases() -> [Refined; 4] {
+    let double_cap = json!({"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8});
+    let gaussian = json!({"type": "gaussian", "epsilon": 2, "delta": 1e-6, "calibration": "analytic"});
+    let mixed = |bounding, mechanism| task(&mixed_columns(), bounding, mechanism, 2);
+    let numeric = |count, bounding| task(&numeric_columns(count), bounding, &double_cap, 1);
+    // 3-4-5 and 5-12-13 triangles in units of 2^-20.
+    let (three, four, five, twelve) = (629_146, 838_861, 403_298, 967_916);
+    let spread = |count: usize, first: usize| -> Vec<i32> {
+        (0..count)
+            .map(|place| {
+                if place == first {
+                    three
+                } else if place == first + 2 {
+                    -four
+                } else {
+                    0
+                }
+            })
+            .collect()
+    };
+    [
+        // 7 features: 15 coordinates are short.
+        (
+            "unit norm, nothing shortened",
+            mixed(&unit_norm(), &double_cap),
+            vec![vec![three, four, 0, 0, 0, 0, 0], vec![0, 0, five, -twelve, 0, 0, 0]],
+            vec![1 << 16, 40_000],
+            1 << 40,
+            mixed_records(),
+        ),
+        (
+            "clip, shortened",
+            mixed(&clip(1.25), &gaussian),
+            vec![vec![-1_000_000, 300, 310_000, 0, 0, 0, 0]],
+            vec![1 << 24],
+            1 << 30,
+            clipped_mixed_records(),
+        ),
+        (
+            "39 features, long",
+            numeric(39, &clip(20.0)),
+            vec![spread(39, 0), spread(39, 7), spread(39, 20)],
+            vec![70_000, 1 << 16, 1],
+            (1 << 37) + 12_345,
+            numeric_records(39),
+        ),
+        ("two features", numeric(2, &unit_norm()), vec![vec![four, three]], vec![1 << 20], 1 << 48, numeric_records(2)),
+    ]
+}
+
+fn refined_case((name, first, directions, weights, clip, records): Refined) -> RefinedCase {
+    let first = Task::from_json(&first.to_string()).unwrap();
+    let refinement = Refinement::new(first.digest(), directions, weights, clip).unwrap();
+    let task = first.refined_by(refinement, Epsilon::new(2.0).unwrap(), Some(32), Some(6)).unwrap();
+    let mut aggregate = Aggregate::empty(&task);
+    let reports = vectors_of(&task, records, &mut aggregate);
+    let block = aggregate.cross_block(&task).unwrap();
+    let json = |task: &Task| serde_json::from_str(&task.to_json()).unwrap();
+    RefinedCase {
+        name: name.to_owned(),
+        first: json(&first),
+        task: json(&task),
+        digest: task.digest().to_string(),
+        reports,
+        aggregate: hex(&aggregate.to_bytes()),
+        cross_block: block.matrix.as_slice().to_vec(),
+        variances: block.variances,
+    }
+}
+
 fn report_case((name, task, records): (&str, Json, Vec<Json>)) -> ReportCase {
     let task = Task::from_json(&task.to_string()).unwrap();
     let mut aggregate = Aggregate::empty(&task);
-    let reports = records
-        .into_iter()
-        .enumerate()
-        .map(|(index, record)| {
-            // Any seeds do; these are different for every report.
-            let seed: Vec<u8> = (0..32).map(|byte| task.digest().as_bytes()[byte] ^ (index as u8)).collect();
-            let report = randomize(&task, &record, &hex(&seed));
-            aggregate.accumulate(&task, std::slice::from_ref(&report)).unwrap();
-            ReportVector { record, seed: hex(&seed), report: hex(&report.to_bytes()) }
-        })
-        .collect();
+    let reports = vectors_of(&task, records, &mut aggregate);
     ReportCase {
         name: name.to_owned(),
         task: serde_json::from_str(&task.to_json()).unwrap(),
@@ -252,6 +373,18 @@ fn report_case((name, task, records): (&str, Json, Vec<Json>)) -> ReportCase {
         second_moment: estimate(&aggregate, &task).0,
         mean: estimate(&aggregate, &task).1,
     }
+}
+
+/// Adds a report of each record to the aggregate.
+fn vectors_of(task: &Task, records: Vec<Json>, aggregate: &mut Aggregate) -> Vec<ReportVector> {
+    let vector = |(index, record)| {
+        // Any seeds do; these are different for every report.
+        let seed: Vec<u8> = (0..32).map(|byte| task.digest().as_bytes()[byte] ^ (index as u8)).collect();
+        let report = randomize(task, &record, &hex(&seed));
+        aggregate.accumulate(task, std::slice::from_ref(&report)).unwrap();
+        ReportVector { record, seed: hex(&seed), report: hex(&report.to_bytes()) }
+    };
+    (0usize..).zip(records).map(vector).collect()
 }
 
 fn estimate(aggregate: &Aggregate, task: &Task) -> (Vec<f64>, Vec<f64>) {
@@ -434,6 +567,8 @@ fn randomize(task: &Task, record: &Json, seed: &str) -> Report {
 /// The folders of tasks and reports (with aggregates of version 1), and of aggregates of version 2.
 const REPORTS: &str = "v3";
 const AGGREGATES: &str = "aggregates-v2";
+/// That of refinements.
+const REFINEMENTS: &str = "refinements-v3";
 
 fn path(folder: &str, file: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests/vectors", folder, file].iter().collect()

@@ -87,6 +87,10 @@ pub(super) struct Plan {
         allow_negative_numbers = true
     )]
     shuffled: Option<Delta>,
+    /// The number of waves of different people; with 2, whether a second wave that refines the first pays [with
+    /// --records: all people]
+    #[arg(long, value_name = "WAVES", value_parser = clap::value_parser!(u8).range(1..=2), default_value_t = 1)]
+    waves: u8,
     /// Number of features that the components use, for the published rates on sparse components
     #[arg(long)]
     sparsity: Option<usize>,
@@ -121,7 +125,14 @@ impl Plan {
             None if self.mean.share() > 0.0 => "about the mean, which is orthogonal to the components",
             None => "about the mean, which is taken to be zero",
         });
-        let mut result = PlanResult { plan: self.plan(&setting)?, about, plot: None };
+        let waves = match (self.waves, self.records) {
+            (2, Some(records)) => Some(setting.planner.two_waves(setting.epsilon, records, None)?),
+            (2, None) => {
+                return Err(CliError::Usage("--waves 2 needs --records, the number of people of both waves".into()));
+            }
+            _ => None,
+        };
+        let mut result = PlanResult { plan: self.plan(&setting)?, waves, about, plot: None };
         parameters::warn_of(&result.plan.guarantee);
         parameters::warn_of_delta(self.shuffled);
         if let Some(path) = self.plot.clone() {
@@ -203,11 +214,17 @@ impl Plan {
 /// Errors about a spectrum, a rank, a target or a mechanism are wrong usage; others are failures.
 impl From<PredictionError> for CliError {
     fn from(error: PredictionError) -> Self {
-        use PredictionError::{MeanShare, Mechanism, Noise, Rank, Spectrum, Sum, Target};
+        use PredictionError::{MeanShare, Mechanism, Noise, OneWave, Rank, Refinement, Spectrum, Sum, Target};
         match error {
-            Spectrum { .. } | Sum(_) | Rank { .. } | Target { .. } | Mechanism(_) | Noise(_) | MeanShare(_) => {
-                Self::usage(error)
-            }
+            Spectrum { .. }
+            | Sum(_)
+            | Rank { .. }
+            | Target { .. }
+            | Mechanism(_)
+            | Noise(_)
+            | MeanShare(_)
+            | OneWave
+            | Refinement(_) => Self::usage(error),
             other => Error::from(other).into(),
         }
     }

@@ -1,17 +1,21 @@
 //! The result of `plan`, as JSON and as text.
 
-use ldp_pca::prediction::{Direction, Plan, Prediction, Published, Quantity, ShuffledPlan};
+use ldp_pca::prediction::{Direction, Plan, Prediction, Published, Quantity, ShuffledPlan, TwoWaves};
 use ldp_pca::privacy::Epsilon;
 use serde::Serialize;
 
 use crate::hostile::{hostile_text, per_report};
 use crate::output::{grouped, on_scale, wrote};
+use crate::task::waves_text;
 use crate::writing::Target;
 
 #[derive(Serialize)]
 pub(super) struct PlanResult {
     #[serde(flatten)]
     pub(super) plan: Plan,
+    /// With `--waves 2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) waves: Option<TwoWaves>,
     /// What the components are about, in the text alone.
     #[serde(skip)]
     pub(super) about: Option<&'static str>,
@@ -51,6 +55,7 @@ impl PlanResult {
         if let Some(records) = plan.records {
             text += &predicted_text(&format!("{} reports", grouped(records)), plan.predicted.as_ref(), plan.uninformed);
         }
+        text += &self.waves.as_ref().map(waves_text).unwrap_or_default();
         if let (Some(target), Some(records)) = (plan.target, plan.records_for_target) {
             let answer = match records {
                 Some(records) => format!("{} reports", grouped(records)),

@@ -7,6 +7,7 @@ mod loadings;
 mod other;
 mod progress;
 mod rank;
+mod refined;
 mod result;
 mod selection;
 mod sparse;
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
+use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::family::Reports;
 use ldp_pca::recovery::{
@@ -30,6 +32,7 @@ use self::loadings::LoadingsFile;
 use self::other::OtherArguments;
 use self::progress::Progress;
 use self::rank::RankChoice;
+use self::refined::RefinedArguments;
 use self::result::descending;
 use self::selection::SelectionArguments;
 use self::sparse::SparseArguments;
@@ -69,6 +72,8 @@ pub(super) struct Recover {
     #[command(flatten)]
     other: OtherArguments,
     #[command(flatten)]
+    refined: RefinedArguments,
+    #[command(flatten)]
     hostile: HostileArguments,
     /// Compare with the components of these records, computed without privacy
     #[arg(long, value_name = "RECORDS")]
@@ -102,6 +107,9 @@ impl Recover {
         let reports = Reports::family(&members).map_err(CliError::failed)?;
         let covariance = Covariance::of_reports(reports)?;
         let (first, task) = (members[0], reports.task());
+        if self.refined.given() {
+            return self.refined(&members, &covariance, task, loadings.as_ref(), started);
+        }
         let other = self.other.read(&members)?;
         let mut progress = Progress::new(self.sparse.solver, started);
         let (rank, rank_test, unconfirmed) =
@@ -153,7 +161,33 @@ impl Recover {
             output: self.output,
             plot: self.plot,
             seconds: started.elapsed().as_secs_f64(),
+            refined: None,
         };
+        self.format.print(&result, RecoverResult::text)
+    }
+
+    /// The components of two waves.
+    fn refined(
+        &self,
+        members: &[(&Aggregate, &Task)],
+        covariance: &Covariance,
+        task: &Task,
+        loadings: Option<&LoadingsFile>,
+        started: Instant,
+    ) -> Result<()> {
+        let (&[_], RankChoice::Given(rank)) = (members, self.rank) else {
+            let problem = "--refined goes with one task and aggregate, and a --rank that is a number: that of its task";
+            return Err(CliError::usage(problem));
+        };
+        let Some((answer, refined)) = self.refined.recover(covariance, task, rank)? else { return Ok(()) };
+        if let Some(loadings) = loadings {
+            let vectors = answer.vectors();
+            let columns: Vec<String> = (1..=vectors.ncols()).map(|index| format!("component_{index}")).collect();
+            loadings.write(&vectors, &answer.feature_names, "components", &columns)?;
+        }
+        let output = self.output.clone();
+        let seconds = started.elapsed().as_secs_f64();
+        let result = RecoverResult { answer, refined: Some(refined), output, seconds, ..RecoverResult::default() };
         self.format.print(&result, RecoverResult::text)
     }
 

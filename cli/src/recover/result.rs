@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::denoising::CovarianceResult;
 use super::other::OtherResult;
+use super::refined::RefinedResult;
 use super::selection::Selection;
 use crate::writing::Target;
 
@@ -25,6 +26,9 @@ pub(crate) struct RecoverResult {
     pub(crate) compared: Option<ReferenceComparison>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) other: Option<OtherResult>,
+    /// With `--refined`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) refined: Option<RefinedResult>,
     pub(crate) seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) output: Option<Target>,

@@ -2,7 +2,10 @@
 
 mod erase;
 mod put;
+mod refine;
 mod types;
+
+pub(super) use self::refine::waves_text;
 
 use std::path::PathBuf;
 
@@ -30,6 +33,8 @@ pub(super) enum TaskCommand {
     New(New),
     /// Give a running aggregator a task to collect for
     Put(put::Put),
+    /// Write the task of a second wave, in which other people refine what the first wave found
+    Refine(refine::Refine),
     /// Erase single reports from a running aggregator
     Erase(erase::Erase),
     /// Print a TypeScript module with a task and the type of its records
@@ -161,6 +166,7 @@ impl TaskCommand {
         match self {
             Self::New(new) => new.run(),
             Self::Put(put) => put.run(),
+            Self::Refine(refine) => refine.run(),
             Self::Erase(erase) => erase.run(),
             Self::Types(types) => types.run(),
         }

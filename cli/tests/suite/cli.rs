@@ -14,6 +14,7 @@ mod messy_files;
 mod pipes;
 mod plan;
 mod recover;
+mod refinement;
 mod refusals;
 mod replacing;
 #[cfg(feature = "parquet")]

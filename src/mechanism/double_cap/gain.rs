@@ -13,10 +13,16 @@
 //! I/m)` with `gain = (along - 1) m / (m - 1)`. The fourth moment along the record follows in the same way from the
 //! squares, whose mean over all J is `3 m / (m + 2)`.
 //!
+//! *With a sign.* For the mechanism whose cap has the largest `s` itself, the same holds of s instead of s^2, with F
+//! the law of s, whose mean over all J is 0: `E z = scale gain u` with `gain = q mean(top L of J s) + (1 - q)
+//! mean(rest)`.
+//!
 //! *Offsets.* Those of long vectors' scores are small and independent of directions. To first order in their variance v
 //! (over that of a coordinate; the length that the score is divided by makes it `v m / (m - 2)`), a rank by `|s +
 //! offset|` instead of `|s|` leaves `1 - v / (1 - t^2 / m)` of a mean's distance from 1, where t is the least score in
-//! the cap: with the density f of |s|, `E[s^2 - 1; |s| > t] = t f(t) (1 - t^2 / m)`, of which `v t f(t)` is lost.
+//! the cap: with the density f of |s|, `E[s^2 - 1; |s| > t] = t f(t) (1 - t^2 / m)`, of which `v t f(t)` is lost. With
+//! a sign, and g the density of s, `E[s; s > t] = g(t) (1 - t^2 / m) m / (m - 1)` loses `v g(t) / 2` where the size of
+//! the cap is kept.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -28,8 +34,8 @@ use crate::privacy::Epsilon;
 /// Means of earlier caps, by J, L and m. They do not depend on epsilon, so a sweep over it, or the search for a cap,
 /// computes each once, which takes a millisecond.
 static TOP_MEANS: Mutex<Vec<TopMeans>> = Mutex::new(Vec::new());
-/// J, L and m, and the means of both powers.
-type TopMeans = ((u32, u32, Option<usize>), [f64; 2]);
+/// J, L and m, and the means of both powers: of squares or, if signed, of the coordinate and its square.
+type TopMeans = ((u32, u32, Option<usize>, bool), [f64; 2]);
 /// The most that are kept.
 const MOST_MEANS: usize = 1000;
 
@@ -39,7 +45,7 @@ const MOST_MEANS: usize = 1000;
 pub(super) fn moments_along(candidates: u32, cap: u32, cap_probability: f64, rows: usize) -> [f64; 2] {
     let m = rows as f64;
     let kept = kept(candidates, cap, rows);
-    let means = known_top_means(candidates, cap, Some(rows));
+    let means = known_top_means(candidates, cap, Some(rows), false);
     let of_all = [1.0, 3.0 * m / (m + 2.0)];
     [0, 1].map(|power| {
         let mean = reported_mean(candidates, cap, cap_probability, means[power], of_all[power]);
@@ -58,9 +64,28 @@ pub(crate) fn kept(candidates: u32, cap: u32, rows: usize) -> f64 {
     1.0 - OFFSET_VARIANCE * m / (m - 2.0) / (1.0 - least * least / m)
 }
 
+/// `E s` of the reported candidate along the vector, where the cap has the largest s.
+#[must_use]
+pub(in crate::mechanism) fn mean_along(candidates: u32, cap: u32, cap_probability: f64, rows: usize) -> f64 {
+    let mean = signed_gain(candidates, cap, cap_probability, Some(rows));
+    if Sphere::new(rows).is_short() {
+        return mean;
+    }
+    let m = rows as f64;
+    // A cap of at most half: its least score is that which as many exceed to either side.
+    let least = Coordinate::new(Some(rows)).exceeded_with(2.0 * f64::from(cap) / f64::from(candidates));
+    let variance = OFFSET_VARIANCE * m / (m - 2.0);
+    mean * (1.0 - 0.5 * variance * (m - 1.0) / m / (1.0 - least * least / m))
+}
+
+/// The same without offsets.
+fn signed_gain(candidates: u32, cap: u32, cap_probability: f64, rows: Option<usize>) -> f64 {
+    reported_mean(candidates, cap, cap_probability, known_top_means(candidates, cap, rows, true)[0], 0.0)
+}
+
 /// The gain of normal candidates, to which that of long ones comes close.
 fn normal_gain(candidates: u32, cap: u32, cap_probability: f64) -> f64 {
-    reported_mean(candidates, cap, cap_probability, known_top_means(candidates, cap, None)[0], 1.0) - 1.0
+    reported_mean(candidates, cap, cap_probability, known_top_means(candidates, cap, None, false)[0], 1.0) - 1.0
 }
 
 /// The mean for the reported candidate of what has the mean `top` over the cap and `all` over all candidates.
@@ -74,6 +99,16 @@ fn reported_mean(candidates: u32, cap: u32, cap_probability: f64, top: f64, all:
 /// default J the variance is within 2 % of the least from ten coordinates on, and within 9 % at five.)
 #[must_use]
 pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
+    best(candidates, epsilon, normal_gain)
+}
+
+/// The same for caps of the largest s.
+#[must_use]
+pub(in crate::mechanism) fn best_signed_cap(candidates: u32, epsilon: Epsilon) -> u32 {
+    best(candidates, epsilon, |candidates, cap, q| signed_gain(candidates, cap, q, None))
+}
+
+fn best(candidates: u32, epsilon: Epsilon, gain: impl Fn(u32, u32, f64) -> f64) -> u32 {
     let (least, most) = super::cap::permitted_caps(candidates).into_inner();
     if most <= least {
         return least;
@@ -81,7 +116,7 @@ pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
     let weight = libm::exp(epsilon.value());
     let at = |cap: u32| {
         let inside = f64::from(cap) * weight;
-        normal_gain(candidates, cap, inside / (inside + f64::from(candidates - cap)))
+        gain(candidates, cap, inside / (inside + f64::from(candidates - cap)))
     };
     // The gain rises and then falls with the cap: doubling finds a range (large caps take long, and are never the best
     // at a realistic epsilon), then a ternary search, then a scan of the rest.
@@ -104,14 +139,15 @@ pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
 }
 
 /// [`top_means`], remembered.
-fn known_top_means(candidates: u32, cap: u32, rows: Option<usize>) -> [f64; 2] {
+fn known_top_means(candidates: u32, cap: u32, rows: Option<usize>, signed: bool) -> [f64; 2] {
     // Every entry of the list is complete when it is added, so a panic elsewhere cannot have spoilt it.
     let known = || TOP_MEANS.lock().unwrap_or_else(PoisonError::into_inner);
-    let name = (candidates, cap, rows);
+    let name = (candidates, cap, rows, signed);
     if let Some(&(_, found)) = known().iter().find(|(of, _)| *of == name) {
         return found;
     }
-    let found = top_means(candidates, cap, &Coordinate::new(rows));
+    let coordinate = Coordinate::new(rows);
+    let found = if signed { top_signed(candidates, cap, &coordinate) } else { top_means(candidates, cap, &coordinate) };
     let mut means = known();
     if means.len() < MOST_MEANS {
         means.push((name, found));
@@ -127,6 +163,20 @@ fn top_means(candidates: u32, cap: u32, coordinate: &Coordinate) -> [f64; 2] {
         let first = node.weight * node.square * at_most.probability(node.exceeded);
         sums[0] += first;
         sums[1] += first * node.square;
+    }
+    sums.map(|sum| f64::from(candidates) / f64::from(cap) * sum)
+}
+
+/// The mean of the L largest of J independent coordinates, and that of their squares.
+fn top_signed(candidates: u32, cap: u32, coordinate: &Coordinate) -> [f64; 2] {
+    let at_most = BinomialTail::new(candidates - 1, cap - 1);
+    let mut sums = [0.0; 2];
+    for node in coordinate.nodes() {
+        // The coordinate has either sign.
+        let above = 0.5 * node.exceeded;
+        let [up, down] = [above, 1.0 - above].map(|exceeded| 0.5 * node.weight * at_most.probability(exceeded));
+        sums[0] += node.square.sqrt() * (up - down);
+        sums[1] += node.square * (up + down);
     }
     sums.map(|sum| f64::from(candidates) / f64::from(cap) * sum)
 }

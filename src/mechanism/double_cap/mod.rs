@@ -62,9 +62,8 @@ use rand::rand_core::TryCryptoRng;
 use self::candidates::Candidates;
 use self::cap::permitted_caps;
 use self::coordinate::Coordinate;
-use self::kernel::Path;
+use self::kernel::{Path, Sides};
 use self::sphere::Sphere;
-use self::table::LARGEST_MAGNITUDE;
 use super::estimator::{Estimator, Forms, Perturbation, triangle};
 use super::pull::{Check, Pull};
 use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
@@ -78,6 +77,8 @@ use crate::schema::MAX_DIMENSION;
 
 pub use self::cap::MAX_CANDIDATES;
 pub(crate) use self::gain::kept;
+pub(super) use self::gain::{best_signed_cap, mean_along};
+pub(super) use self::table::LARGEST_MAGNITUDE;
 #[doc(hidden)]
 pub use self::weight::Weights;
 
@@ -134,17 +135,8 @@ impl DoubleCap {
         if dimension == 0 || dimension > MAX_DIMENSION {
             return Err(MechanismError::Dimension(dimension));
         }
-        if !(2..=MAX_CANDIDATES).contains(&candidates) || !permitted_caps(candidates).contains(&cap) {
-            return Err(MechanismError::Cap { candidates, cap });
-        }
-        if epsilon.value() < SMALLEST_EPSILON {
-            return Err(MechanismError::EpsilonTooSmall { epsilon: epsilon.value() });
-        }
-        let weights = weight::cap_weight(epsilon)?
-            .and_then(|inside| Weights::new(candidates, cap, inside))
-            .ok_or(MechanismError::Weights { epsilon: epsilon.value(), cap })?;
+        let (weights, loss) = parameters(epsilon, candidates, cap)?;
         let lifted = matches!(bounding, Bounding::Clip { .. });
-        let loss = Cap::new(epsilon, candidates, cap)?;
         Ok(Self { dimension, lifted, epsilon, candidates, cap, weights, law: OnceLock::new(), loss })
     }
 
@@ -248,10 +240,31 @@ impl DoubleCap {
     }
 }
 
+/// The weights of a cap and its privacy loss, for parameters that fit together.
+pub(super) fn parameters(epsilon: Epsilon, candidates: u32, cap: u32) -> Result<(Weights, Cap), MechanismError> {
+    if !(2..=MAX_CANDIDATES).contains(&candidates) || !permitted_caps(candidates).contains(&cap) {
+        return Err(MechanismError::Cap { candidates, cap });
+    }
+    if epsilon.value() < SMALLEST_EPSILON {
+        return Err(MechanismError::EpsilonTooSmall { epsilon: epsilon.value() });
+    }
+    let weights = weight::cap_weight(epsilon)?
+        .and_then(|inside| Weights::new(candidates, cap, inside))
+        .ok_or(MechanismError::Weights { epsilon: epsilon.value(), cap })?;
+    Ok((weights, Cap::new(epsilon, candidates, cap)?))
+}
+
+/// The radius of the sphere that candidates of `rows` coordinates are on, before they are rounded.
+pub(super) fn radius(rows: usize) -> f64 {
+    Sphere::new(rows).radius()
+}
+
 /// The score of candidates of `rows` coordinates that the cap's share of them exceeds.
-pub(crate) fn usual_threshold(weights: &Weights, rows: usize) -> f64 {
+pub(crate) fn usual_threshold(weights: &Weights, rows: usize, sides: Sides) -> f64 {
     let share = f64::from(weights.cap()) / f64::from(weights.candidates());
-    Sphere::new(rows).score_of(Coordinate::new(Some(rows)).exceeded_with(share))
+    // As many exceed it to the one side as to the other.
+    let share = if sides == Sides::Towards { 2.0 * share } else { share };
+    Sphere::new(rows).with(sides).score_of(Coordinate::new(Some(rows)).exceeded_with(share))
 }
 
 /// The unit vector u whose line is hidden: the record, or its lift.
@@ -293,8 +306,11 @@ impl LocalRandomizer for DoubleCap {
         rng: &mut R,
     ) -> Result<Vec<u8>, RandomizeError> {
         record.check_dimension(self.dimension)?;
-        let scores = Candidates::new(task_key, id, self.state_dimension())
-            .scores(&direction(record, self.lifted), self.candidates);
+        let scores = Candidates::new(task_key, id, self.state_dimension()).scores(
+            &direction(record, self.lifted),
+            self.candidates,
+            Sides::Either,
+        );
         let in_cap = cap::largest(&scores, self.cap);
         let index = self.weights.draw(&in_cap, record.has_direction(), &mut Bits::new(rng, 8))?;
         Ok((index as u16).to_le_bytes().to_vec())
@@ -303,13 +319,7 @@ impl LocalRandomizer for DoubleCap {
 
 impl Estimator for DoubleCap {
     fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
-        PayloadError::check_length(self.payload_bytes(), payload)?;
-        let index = index(payload);
-        if index < self.candidates {
-            Ok(())
-        } else {
-            Err(PayloadError::CandidateOutOfRange { index, candidates: self.candidates })
-        }
+        check_index(payload, self.candidates)
     }
 
     fn state_dimension(&self) -> usize {
@@ -386,7 +396,14 @@ impl Estimator for DoubleCap {
     }
 }
 
+/// Accepts two bytes that name one of so many candidates.
+pub(super) fn check_index(payload: &[u8], candidates: u32) -> Result<(), PayloadError> {
+    PayloadError::check_length(2, payload)?;
+    let index = index(payload);
+    if index < candidates { Ok(()) } else { Err(PayloadError::CandidateOutOfRange { index, candidates }) }
+}
+
 /// The candidate that a payload names.
-fn index(payload: &[u8]) -> u32 {
+pub(super) fn index(payload: &[u8]) -> u32 {
     u32::from(u16::from_le_bytes([payload[0], payload[1]]))
 }

@@ -17,7 +17,7 @@ pub(crate) const TABLE_SECOND_MOMENT: f64 = 55_115_722.0 / 65_536.0;
 pub(super) const TABLE_DEVIATION: i32 = 29;
 
 /// The largest magnitude in the table.
-pub(super) const LARGEST_MAGNITUDE: u32 = MAGNITUDE_COUNTS.len() as u32 - 1;
+pub(in crate::mechanism) const LARGEST_MAGNITUDE: u32 = MAGNITUDE_COUNTS.len() as u32 - 1;
 
 /// Coordinates of a keystream block: eight words of five.
 pub(super) const PER_BLOCK: usize = 40;

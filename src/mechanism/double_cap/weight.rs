@@ -101,8 +101,13 @@ impl<const UNIT: u64> Weights<UNIT> {
     }
 
     /// The weight of the whole cap.
-    pub(super) fn of_cap(&self) -> u64 {
+    pub(in crate::mechanism) fn of_cap(&self) -> u64 {
         u64::from(self.cap) * self.inside
+    }
+
+    /// The weight of all candidates.
+    pub(in crate::mechanism) fn total(&self) -> u64 {
+        self.total
     }
 
     /// Whether the index of a number below the total weight is in the cap, and its place on its side.
@@ -133,7 +138,7 @@ impl<const UNIT: u64> Weights<UNIT> {
 
     /// An index with the weights of the cap, or with equal ones where there is no direction.
     #[inline]
-    pub(super) fn draw<const WIDTH: u32>(
+    pub(in crate::mechanism) fn draw<const WIDTH: u32>(
         &self,
         in_cap: &[bool],
         has_direction: bool,

@@ -203,6 +203,5 @@ pub(super) async fn take_rows_out(
 }
 
 fn state_bytes(task: &Task) -> u64 {
-    let dimension = task.mechanism().state_dimension() as u64;
-    8 * task.folds().count() as u64 * dimension * (dimension + 1) / 2
+    8 * task.folds().count() as u64 * task.mechanism().sums_len() as u64
 }

@@ -24,11 +24,13 @@ mod chacha;
 mod portable;
 mod products;
 mod scores;
+mod vectors;
 #[cfg(target_arch = "x86_64")]
 mod wide;
 
 use core::num::NonZeroUsize;
 
+pub use super::sphere::Sides;
 use super::sphere::Sphere;
 use super::table::PER_BLOCK;
 use crate::identity::ReportId;
@@ -87,13 +89,14 @@ impl Path {
 
     /// The scores of the first `count` candidates of a key for a vector in integers, as
     /// [`Candidates::scores`](super::candidates::Candidates::scores) states them.
-    pub(super) fn scores(self, key: &[u8; 32], u: &[i16], count: u32) -> Vec<u64> {
+    pub(super) fn scores(self, key: &[u8; 32], u: &[i16], count: u32, sides: Sides) -> Vec<u64> {
+        let sphere = Sphere::new(u.len()).with(sides);
         match self.0 {
-            Variant::Portable(_) => scores::scores(key, u, count),
+            Variant::Portable(_) => scores::scores(key, sphere, u, count),
             #[cfg(target_arch = "x86_64")]
-            Variant::Avx2(kernel) => wide::scores(kernel, key, u, count),
+            Variant::Avx2(kernel) => wide::scores(kernel, key, sphere, u, count),
             #[cfg(target_arch = "x86_64")]
-            Variant::Avx512(kernel) => wide::scores(kernel, key, u, count),
+            Variant::Avx512(kernel) => wide::scores(kernel, key, sphere, u, count),
         }
     }
 
@@ -116,6 +119,24 @@ impl Path {
             Variant::Avx2(kernel) => products::accumulate(kernel, task_key, rows, reports, sums, threads),
             #[cfg(target_arch = "x86_64")]
             Variant::Avx512(kernel) => products::accumulate(kernel, task_key, rows, reports, sums, threads),
+        }
+    }
+
+    /// Adds each report's candidate z, named by id and index, to `sums`, one for each coordinate. The reports are
+    /// shared by up to `threads` threads.
+    pub fn add_vectors(
+        self,
+        task_key: &[u8; 16],
+        reports: &[(ReportId, u32)],
+        sums: &mut [i64],
+        threads: NonZeroUsize,
+    ) {
+        match self.0 {
+            Variant::Portable(kernel) => vectors::add(kernel, task_key, reports, sums, threads),
+            #[cfg(target_arch = "x86_64")]
+            Variant::Avx2(kernel) => vectors::add(kernel, task_key, reports, sums, threads),
+            #[cfg(target_arch = "x86_64")]
+            Variant::Avx512(kernel) => vectors::add(kernel, task_key, reports, sums, threads),
         }
     }
 }
@@ -199,10 +220,32 @@ mod tests {
             .collect()
     }
 
+    #[test]
+    fn every_path_adds_the_vectors_of_the_definition() {
+        let mut rng = ChaCha8Rng::seed_from_u64(8);
+        for rows in [1, 3, 20, 21, 40, 41, 116, 401] {
+            for count in [0, 1, 15, 16, 17, 255, 256, 257, 700] {
+                let reports = reports(count, &mut rng);
+                let mut expected = vec![5i64; rows];
+                for &(id, index) in &reports {
+                    let candidate = Candidates::new(&KEY, id, rows).candidate(index);
+                    expected.iter_mut().zip(candidate).for_each(|(sum, z)| *sum += i64::from(z));
+                }
+                for path in Path::available() {
+                    for threads in [1, 3] {
+                        let mut sums = vec![5; rows];
+                        path.add_vectors(&KEY, &reports, &mut sums, NonZeroUsize::new(threads).unwrap());
+                        assert!(sums == expected, "{} rows {rows} reports {count} threads {threads}", path.name());
+                    }
+                }
+            }
+        }
+    }
+
     fn by_definition(rows: usize, reports: &[(ReportId, u32)]) -> Vec<i64> {
         let mut sums = vec![0i64; triangle(rows)];
         for &(id, index) in reports {
-            let candidate = Candidates::new(&KEY, id, rows).by_definition(&[], index).0;
+            let candidate = Candidates::new(&KEY, id, rows).by_definition(&[], index, Sides::Either).0;
             let mut sums = sums.iter_mut();
             for (row, &left) in candidate.iter().enumerate() {
                 for (&right, sum) in candidate[row..].iter().zip(&mut sums) {
@@ -241,9 +284,14 @@ mod tests {
             let id = ReportId::new(*key.last_chunk().unwrap());
             for count in [1, 2, 15, 16, 17, 64, 259] {
                 let candidates = || Candidates::new(key.first_chunk().unwrap(), id, rows);
-                let expected: Vec<u64> = (0..count).map(|index| candidates().by_definition(&u, index).1).collect();
-                for path in Path::available() {
-                    assert!(path.scores(&key, &u, count) == expected, "{} rows {rows} count {count}", path.name());
+                for sides in [Sides::Either, Sides::Towards] {
+                    let of = |index| candidates().by_definition(&u, index, sides).1;
+                    let expected: Vec<u64> = (0..count).map(of).collect();
+                    assert!(expected.iter().all(|&score| score < 1 << 47));
+                    for path in Path::available() {
+                        let found = path.scores(&key, &u, count, sides);
+                        assert!(found == expected, "{} rows {rows} count {count} {sides:?}", path.name());
+                    }
                 }
             }
         }

@@ -100,7 +100,7 @@ impl<C: Copy + Default> Slab<C> {
 }
 
 /// The candidates of up to 16 reports, keystream block by keystream block.
-fn expand<K: Kernel>(
+pub(super) fn expand<K: Kernel>(
     kernel: K,
     key: &[u32; 4],
     reports: &[(ReportId, u32)],

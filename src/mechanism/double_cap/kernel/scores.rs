@@ -9,8 +9,7 @@ use super::super::table::{
 const BATCH_BYTES: usize = 4096;
 
 /// See [`Path::scores`](super::Path::scores).
-pub(super) fn scores(key: &[u8; 32], u: &[i16], count: u32) -> Vec<u64> {
-    let sphere = Sphere::new(u.len());
+pub(super) fn scores(key: &[u8; 32], sphere: Sphere, u: &[i16], count: u32) -> Vec<u64> {
     if sphere.is_short() { of_short(key, sphere, u, count) } else { of_long(key, sphere, u, count) }
 }
 

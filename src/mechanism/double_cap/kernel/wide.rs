@@ -27,8 +27,7 @@ fn parts(u: &[i16]) -> Vec<Part> {
 }
 
 /// See [`Path::scores`](super::Path::scores).
-pub(super) fn scores<K: Wide>(kernel: K, key: &[u8; 32], u: &[i16], count: u32) -> Vec<u64> {
-    let sphere = Sphere::new(u.len());
+pub(super) fn scores<K: Wide>(kernel: K, key: &[u8; 32], sphere: Sphere, u: &[i16], count: u32) -> Vec<u64> {
     if sphere.is_short() {
         return scores::of_short(key, sphere, u, count);
     }

@@ -1,0 +1,90 @@
+//! Two waves: planned, simulated, collected, and refused.
+
+use std::fmt::Write as _;
+
+use crate::support::Folder;
+
+const PLAN: &str = "plan --dimension 40 --rank 3 --spectrum 0.48,0.215,0.13,0.067 --waves 2";
+
+#[test]
+fn a_plan_of_two_waves_says_whether_they_pay() {
+    let folder = Folder::new();
+    let plan = folder.run(&format!("{PLAN} --epsilon 2 --records 100000 --json")).json();
+    let waves = &plan["waves"];
+    let number = |key: &str| waves[key].as_f64().unwrap();
+    assert!(number("gain") > 2.0 && number("sin_theta_squared") < 0.5 * number("one_wave"), "{waves}");
+    assert!((number("one_wave") - plan["predicted"]["sin_theta_squared"].as_f64().unwrap()).abs() < 1e-12);
+    assert_eq!(waves.get("refused"), None);
+    let few = folder.run(&format!("{PLAN} --epsilon 1 --records 5000 --json")).json();
+    assert_eq!(few["waves"]["refused"]["reason"], "first-wave", "{few}");
+    let text = folder.run(&format!("{PLAN} --epsilon 1 --records 5000")).ok().stdout;
+    assert!(text.contains("advice     one wave: the first wave leaves an error of"), "{text}");
+    folder.run(&format!("{PLAN} --epsilon 1")).refused(2, &["--waves 2 needs --records"]);
+    folder.run(&format!("{PLAN} --epsilon 1 --records 5000 --mechanism gaussian")).refused(2, &["double-cap"]);
+}
+
+/// The mean of four trials scatters by some 10 %.
+#[test]
+fn two_waves_are_simulated() {
+    let folder = Folder::new();
+    let line = "simulate --dimension 20 --rank 2 --signal 40 --epsilon 2 --records 10000 --trials 4 --waves 2";
+    let result = folder.run(&format!("{line} --json")).json();
+    let mean = |value: &serde_json::Value| value["mean"].as_f64().unwrap();
+    let (refined, first) = (mean(&result["sin_theta_squared"]), mean(&result["first_wave"]));
+    assert!(refined < 0.7 * first, "{result}");
+    let predicted = result["waves"]["sin_theta_squared"].as_f64().unwrap();
+    assert!((predicted / refined - 1.0).abs() < 0.4, "{result}");
+    folder.run(&line.replace("--waves 2", "--share 0.5")).refused(2, &["--share goes with --waves 2"]);
+}
+
+/// A first wave of people with one strong component, and a second one of as many others.
+#[test]
+fn a_second_wave_is_collected_and_refines_the_first() {
+    let folder = Folder::new();
+    let people = |offset: u32| {
+        let mut text = String::from("a,b,c,d,e,f\n");
+        for index in 0..2500u32 {
+            let wave = |step: u32| {
+                f64::from((index + offset).wrapping_mul(step).wrapping_mul(2_654_435_761) >> 16) / 65536.0 - 0.5
+            };
+            let strong = if wave(7) > 0.0 { 2.0 + wave(3) } else { -2.0 + wave(3) };
+            let _ = writeln!(
+                text,
+                "{:.4},{:.4},{:.4},{:.4},{:.4},{:.4}",
+                strong + wave(5),
+                strong + wave(11),
+                wave(13),
+                wave(17),
+                wave(19),
+                wave(23)
+            );
+        }
+        text
+    };
+    folder.write("one.csv", people(0));
+    folder.write("two.csv", people(90_000));
+    folder.run("schema infer one.csv -o schema.json").ok();
+    folder.run("task new --schema schema.json --epsilon 4 -o task.json").ok();
+    folder.run("randomize one.csv --task task.json -o one.ldpr").ok();
+    folder.run("aggregate one.ldpr --task task.json -o one.ldpa").ok();
+    let refine = "task refine --aggregate one.ldpa --task task.json --rank 1 --anyway";
+    let made = folder.run(&format!("{refine} -o refined.json --json")).json();
+    assert_eq!(made["rank"], 1, "{made}");
+    folder.run("randomize two.csv --task refined.json -o two.ldpr").ok();
+    folder.run("aggregate two.ldpr --task refined.json -o two.ldpa").ok();
+    let recover = "recover one.ldpa --task task.json --rank 1 --refined two.ldpa --refined-task refined.json";
+    let result = folder.run(&format!("{recover} --json")).json();
+    assert_eq!(result["records"], 5000, "{result}");
+    let component: Vec<f64> =
+        result["components"][0].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
+    assert!(component[0].abs() > 0.6 && component[1].abs() > 0.6, "{component:?}");
+    assert!(result["refined"]["waves"]["sin_theta_squared"].as_f64().unwrap() < 0.1, "{result}");
+    let text = folder.run(recover).ok().stdout;
+    assert!(text.contains("not here") && text.contains("first wave alone"), "{text}");
+    folder
+        .run("recover one.ldpa --task task.json --rank 2 --refined two.ldpa --refined-task refined.json")
+        .refused(1, &["refines 1 components"]);
+    folder
+        .run("recover one.ldpa --task task.json --rank 1 --refined two.ldpa --refined-task task.json")
+        .refused(1, &["not a second wave's"]);
+}

@@ -1,0 +1,202 @@
+//! Tests of the signed cap: its guarantee, its law and its estimate.
+
+use chacha20::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+use super::*;
+use crate::identity::TaskDigest;
+use crate::mechanism::Mechanism;
+use crate::privacy::tests::epsilon;
+use crate::record::{Bounding, Radius};
+use crate::refinement::tests::{extreme_refinements, records};
+use crate::sampling::bits::tests::ScriptedSource;
+
+const KEY: [u8; 16] = [3; 16];
+
+fn id(number: u64) -> ReportId {
+    let mut bytes = [7; 16];
+    bytes[..8].copy_from_slice(&number.to_le_bytes());
+    ReportId::new(bytes)
+}
+
+/// The first `rank` axes of `dimension` features, with weight 1.
+fn axes(dimension: usize, rank: usize, clip: f64) -> Arc<Refinement> {
+    let directions = DMatrix::identity(dimension, rank);
+    let refinement = Refinement::from_parts(TaskDigest::new([1; 32]), &directions, &vec![1.0; rank], clip);
+    Arc::new(refinement.unwrap())
+}
+
+fn clip(radius: f64) -> Bounding {
+    Bounding::Clip { radius: Radius::new(radius).unwrap() }
+}
+
+/// A word that gives `draw` for a number below `bound`, and is not drawn again.
+fn word_of(draw: u64, bound: u64) -> u64 {
+    if draw >= bound.wrapping_neg() % bound { draw } else { draw + bound }
+}
+
+/// The whole randomizer with words at both ends of every weight of every candidate: each index has exactly its weight,
+/// whoever chose V, w and c, and for every record, the one without a direction too. So any two records' probabilities
+/// differ by no more than the factor `W / 2^32`. The cap is found by sorting.
+#[test]
+fn every_index_has_exactly_its_weight_whatever_the_record_and_the_refinement() {
+    for refinement in extreme_refinements() {
+        for (e, candidates, cap) in [(1e-6, 2, 1), (1.0, 5, 2), (4.0, 7, 3), (16.0, 4, 1)] {
+            let mechanism = SignedCap::new(Arc::new(refinement.clone()), epsilon(e), candidates, cap).unwrap();
+            let outside = 1u64 << 32;
+            let inside = mechanism.weights.of_cap() / u64::from(cap);
+            assert!(inside > outside && inside as f64 / outside as f64 <= e.exp() * (1.0 + 1e-15), "{e}");
+            let of_cap = u64::from(cap) * inside;
+            let total = of_cap + u64::from(candidates - cap) * outside;
+            for values in records(refinement.dimension()) {
+                let record = BoundedRecord::new(values, clip(1.0)).unwrap();
+                let u = mechanism.direction(&record);
+                let scores = Candidates::new(&KEY, id(1), u.len()).scores(&u, candidates, Sides::Towards);
+                let mut order: Vec<usize> = (0..scores.len()).collect();
+                order.sort_by_key(|&index| (core::cmp::Reverse(scores[index]), index));
+                let (members, others) = order.split_at_mut(cap as usize);
+                members.sort_unstable();
+                others.sort_unstable();
+                let members = members.iter().zip(0..).map(|(index, rank)| (*index, rank * inside, inside));
+                let others = others.iter().zip(0..).map(|(index, rank)| (*index, of_cap + rank * outside, outside));
+                for (index, first, weight) in members.chain(others) {
+                    for draw in [first, first + weight / 2, first + weight - 1] {
+                        let mut source =
+                            ScriptedSource::of_words(&[word_of(draw, total), word_of(0, candidates.into())]);
+                        let payload = mechanism.randomize_with_rng(&record, &KEY, id(1), &mut source).unwrap();
+                        assert_eq!(source.requests, [64], "two words are drawn, of a block of eight");
+                        assert_eq!(payload, (index as u16).to_le_bytes(), "eps {e} draw {draw} {record:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The mean of the candidate that is reported of u, exactly over the index and by sampling over ids: along u and across
+/// it, in units of the scale.
+fn mean(mechanism: &SignedCap, u: &[f64], sides: Sides, ids: u64) -> [[f64; 2]; 2] {
+    let (mut sums, mut squares) = ([0.0; 2], [0.0; 2]);
+    let mut across: Vec<f64> = (0..u.len()).map(|place| if place % 2 == 0 { 1.0 } else { -0.5 }).collect();
+    let part: f64 = across.iter().zip(u).map(|(a, b)| a * b).sum();
+    across.iter_mut().zip(u).for_each(|(a, b)| *a -= part * b);
+    let length = across.iter().map(|a| a * a).sum::<f64>().sqrt();
+    across.iter_mut().for_each(|a| *a /= length);
+    let weights = mechanism.weights;
+    let inside = weights.of_cap() as f64 / weights.total() as f64 / f64::from(mechanism.cap);
+    let outside = (1.0 - inside * f64::from(mechanism.cap)) / f64::from(mechanism.candidates - mechanism.cap);
+    for number in 0..ids {
+        let candidates = || Candidates::new(&KEY, id(number), u.len());
+        let in_cap = cap::largest(&candidates().scores(u, mechanism.candidates, sides), mechanism.cap);
+        let mut own = [0.0; 2];
+        for (index, member) in in_cap.into_iter().enumerate() {
+            let z = candidates().candidate(index as u32);
+            let weight = if member { inside } else { outside } / mechanism.scale();
+            for (own, direction) in own.iter_mut().zip([u, &across]) {
+                *own += weight * z.iter().zip(direction).map(|(&z, u)| f64::from(z) * u).sum::<f64>();
+            }
+        }
+        for place in 0..2 {
+            sums[place] += own[place];
+            squares[place] += own[place] * own[place];
+        }
+    }
+    let n = ids as f64;
+    [0, 1].map(|place| {
+        let mean = sums[place] / n;
+        [mean, ((squares[place] / n - mean * mean) / n).sqrt()]
+    })
+}
+
+/// `E z = scale gain u`, within 4.9 standard errors of at most 0.4 %, for few coordinates and many, for u at an axis,
+/// between all and the one without a direction. The unsigned cap, a planted fault, has no mean at all.
+#[test]
+fn the_mean_is_the_gain_times_the_vector_and_an_unsigned_cap_has_none() {
+    for (dimension, rank, e, candidates, cap, ids) in [
+        (2, 1, 2.0, 16, 4, 30_000),
+        (4, 3, 1.0, 16, 4, 90_000),
+        (19, 1, 4.0, 64, 8, 4000),
+        (20, 1, 4.0, 64, 8, 4000),
+        (30, 4, 2.0, 32, 6, 20_000),
+        (133, 3, 2.0, 16, 2, 30_000),
+    ] {
+        let mechanism = SignedCap::new(axes(dimension, rank, 1.0), epsilon(e), candidates, cap).unwrap();
+        let m = mechanism.coordinates();
+        let flat = vec![1.0 / (m as f64).sqrt(); m];
+        let mut axis = vec![0.0; m];
+        axis[0] = -1.0;
+        let nothing = mechanism.direction(&BoundedRecord::new(vec![0.0; dimension], Bounding::UnitNorm).unwrap());
+        for u in [flat, axis, nothing] {
+            let [[along, error], [across, across_error]] = mean(&mechanism, &u, Sides::Towards, ids);
+            let gain = mechanism.gain();
+            assert!(error < 0.004 * gain, "m {m}: {error}");
+            let off = (along - gain) / (error + 1e-3 / 4.9 * gain);
+            assert!(off.abs() < 4.9, "m {m}: {along} {gain} {off}");
+            assert!(across.abs() < 4.9 * across_error + 1e-3 * gain, "m {m}: {across} {across_error}");
+            let [[unsigned, error], _] = mean(&mechanism, &u, Sides::Either, ids / 10);
+            assert!((unsigned - gain).abs() > 20.0 * error, "m {m}: an unsigned cap is not noticed");
+        }
+    }
+}
+
+/// The best L is the best of all, and it has about the gain of the best double cap of twice the size.
+#[test]
+fn the_best_cap_is_no_worse_than_any_other() {
+    for (e, candidates) in [(0.5, 64), (2.0, 128), (4.0, 256)] {
+        let gain = |cap| SignedCap::new(axes(20, 2, 1.0), epsilon(e), candidates, cap).unwrap().gain();
+        let best = SignedCap::best_cap(candidates, epsilon(e));
+        let most = (1..=candidates / 2).map(gain).fold(0.0, f64::max);
+        assert!(gain(best) > 0.999 * most, "{e}: {best} {} {most}", gain(best));
+    }
+}
+
+/// By simulation of normal coordinates' order statistics: the gain of two of which the larger is likelier.
+#[test]
+fn the_gain_of_two_candidates_has_a_closed_form() {
+    // The larger of two normal variables has the mean 1 / sqrt(pi).
+    let q = 0.8;
+    let found = mean_along(2, 1, q, 20_000);
+    let expected = (2.0 * q - 1.0) / core::f64::consts::PI.sqrt();
+    // The offsets take a little: with the threshold at 0, half their variance.
+    assert!((found / expected - 1.0).abs() < 3e-3 && found < expected, "{found} {expected}");
+}
+
+/// Records in and out of the clip through reports, sums and the estimate: it is right within its own deviation, for
+/// each of 40 entries at 4.9 standard deviations.
+#[test]
+fn sums_give_the_mean_of_the_clipped_products() {
+    let mut rng = ChaCha8Rng::seed_from_u64(12);
+    let (dimension, rank, reports) = (8, 2, 40_000u32);
+    let weights = [1.0, 2.0];
+    let directions = DMatrix::identity(dimension, rank);
+    let refinement = Refinement::from_parts(TaskDigest::new([1; 32]), &directions, &weights, 0.5).unwrap();
+    let mechanism = SignedCap::new(Arc::new(refinement), epsilon(4.0), 64, 8).unwrap();
+    let mut sums = vec![0; mechanism.sums_len()];
+    let mut truth = vec![0.0; mechanism.sums_len()];
+    let mut payloads = vec![];
+    for number in 0..reports {
+        let values: Vec<f64> = (0..dimension).map(|place| rng.random::<f64>() - 0.2 * place as f64 / 8.0).collect();
+        let record = BoundedRecord::new(values, clip(3.0)).unwrap();
+        let u = mechanism.direction(&record);
+        truth.iter_mut().zip(u).for_each(|(sum, u)| *sum += u / f64::from(reports));
+        let id = id(u64::from(number));
+        payloads.push((id, mechanism.randomize_with_rng(&record, &KEY, id, &mut rng).unwrap()));
+    }
+    let named: Vec<(ReportId, &[u8])> = payloads.iter().map(|(id, payload)| (*id, &payload[..])).collect();
+    mechanism.accumulate(&KEY, &named, &mut sums);
+    let deviation = 1.0 / (mechanism.gain() * f64::from(reports).sqrt());
+    for (sum, expected) in sums.iter().zip(&truth) {
+        let found = *sum as f64 / (f64::from(reports) * mechanism.scale() * mechanism.gain());
+        assert!((found - expected).abs() < 4.9 * deviation, "{found} {expected} {deviation}");
+    }
+    assert!(truth.iter().any(|u| u.abs() > 5.0 * deviation), "there is something to find");
+}
+
+#[test]
+fn whoever_wants_a_covariance_is_refused() {
+    let mechanism = Mechanism::from(SignedCap::new(axes(4, 2, 1.0), epsilon(1.0), 64, 8).unwrap());
+    assert_eq!(mechanism.check_covariance(), Err(MechanismError::Refinement));
+    let spec = crate::mechanism::MechanismSpec::signed_cap(epsilon(1.0), None, None);
+    assert!(matches!(spec.build(4, Bounding::UnitNorm), Err(MechanismError::Refinement)));
+    assert!(mechanism.entry_deviation().is_infinite() && mechanism.debias(&[0; 9], 3)[(0, 0)].is_nan());
+}

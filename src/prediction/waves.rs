@@ -1,0 +1,247 @@
+//! The error after a second wave of other people, who refine what the first wave found, and whether it pays.
+//!
+//! The *model*: a few components on an isotropic bulk, records of one length that are elliptical, so that `E[b | a] =
+//! 0` for their parts along the components and across them. The first wave leaves component i a squared sine `e_i`, as
+//! [`predict`] says. A second wave of n reports of a signed cap of the gain g estimates the tangent to each direction
+//! of the bulk with the variance
+//!
+//! ```text
+//! t_i = ((c / (w_i g))^2 + lambda_i b) / (n r_i^2 (lambda_i - b)^2),     r_i what the clip c leaves of the products
+//! ```
+//!
+//! and the two are weighted by the inverse of their variances, as [`FirstWave::refine`](crate::recovery::FirstWave)
+//! does. Towards components beyond the rank that are not part of the bulk the same holds with their own distance.
+
+use std::sync::Arc;
+
+use nalgebra::DMatrix;
+use serde::Serialize;
+
+use super::{Prediction, PredictionError, Spectrum, predict};
+use crate::identity::TaskDigest;
+use crate::mechanism::SignedCap;
+use crate::noise_law::NoiseLaw;
+use crate::privacy::Epsilon;
+use crate::recovery::clipping::Model;
+use crate::recovery::{CLIPS, Rank, across, gap, weights};
+use crate::refinement::Refinement;
+
+/// The shares of the first wave that are tried.
+const SHARES: [f64; 5] = [0.3, 0.4, 0.5, 0.6, 0.7];
+/// The largest error of a component after the first wave from which a second wave can start.
+pub const MOST_FIRST_ERROR: f64 = 0.2;
+/// The least gain for which a second wave is worth its trouble.
+pub const LEAST_GAIN: f64 = 1.2;
+
+/// The prediction for two waves.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub struct TwoWaves {
+    /// The first wave's share of the people.
+    pub share: f64,
+    /// The people of each wave.
+    pub records: [u64; 2],
+    /// The error after the first wave.
+    pub first_wave: f64,
+    /// The error of each component after the second.
+    pub per_component: Vec<f64>,
+    /// The error of the whole subspace after the second wave.
+    pub sin_theta_squared: f64,
+    /// The error of one wave of all people.
+    pub one_wave: f64,
+    /// How many times smaller that of two waves is.
+    pub gain: f64,
+    /// The clip, in units of the root of the share of the variance that is across the components.
+    pub clip_factor: f64,
+    /// The share of records that the clip shortens.
+    pub clipped: f64,
+    /// Why two waves are not advised, if they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<WaveRefusal>,
+}
+
+/// Why two waves are not advised.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, thiserror::Error)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum WaveRefusal {
+    /// The first wave finds too little.
+    #[error(
+        "the first wave leaves an error of {error:.2} in its weakest component, and a second wave needs at most \
+         {most}: ask more people, or all of them in one wave"
+    )]
+    FirstWave {
+        /// The error of its weakest component.
+        error: f64,
+        /// The most.
+        most: f64,
+    },
+    /// There is little to gain.
+    #[error(
+        "two waves would make the error {gain:.2} times smaller than one, and below {least} it is not worth it: ask \
+         everybody in one wave"
+    )]
+    Gain {
+        /// The predicted gain.
+        gain: f64,
+        /// The least.
+        least: f64,
+    },
+}
+
+/// The collection that is to be split into two waves.
+#[derive(Clone, Copy, Debug)]
+pub struct Waves<'a> {
+    /// The true spectrum, in the units of the encoded features.
+    pub spectrum: &'a Spectrum,
+    /// The number of components.
+    pub rank: Rank,
+    /// The law of the first wave's estimate; its number of reports does not matter.
+    pub law: NoiseLaw,
+    /// [`Bounding::covariance_scale`](crate::record::Bounding::covariance_scale).
+    pub scale: f64,
+    /// The gain of the second wave's signed cap.
+    pub signed_gain: f64,
+    /// All people.
+    pub records: u64,
+}
+
+impl Waves<'_> {
+    /// A signed cap for the second wave of so many features and components, with the recommended J and L. Its
+    /// directions are a placeholder: its gain does not depend on them.
+    ///
+    /// # Errors
+    /// [`PredictionError::Refinement`] for more components than a second wave has, [`PredictionError::Mechanism`].
+    pub fn signed_cap(dimension: usize, rank: Rank, epsilon: Epsilon) -> Result<SignedCap, PredictionError> {
+        let k = rank.value();
+        let axes = DMatrix::identity(dimension, k.min(dimension));
+        let refinement = Refinement::from_parts(TaskDigest::new([0; 32]), &axes, &vec![1.0; k], 1.0)?;
+        let candidates = SignedCap::recommended_candidates(epsilon);
+        Ok(SignedCap::new(Arc::new(refinement), epsilon, candidates, SignedCap::best_cap(candidates, epsilon))?)
+    }
+
+    /// The best of a few shares, among those whose first wave finds enough if there are any.
+    ///
+    /// # Errors
+    /// As [`predict`].
+    pub fn best(&self) -> Result<TwoWaves, PredictionError> {
+        let mut best: Option<TwoWaves> = None;
+        for share in SHARES {
+            let found = self.at(share)?;
+            let weak = |waves: &TwoWaves| matches!(waves.refused, Some(WaveRefusal::FirstWave { .. }));
+            let better = best
+                .as_ref()
+                .is_none_or(|best| (weak(&found), found.sin_theta_squared) < (weak(best), best.sin_theta_squared));
+            if better {
+                best = Some(found);
+            }
+        }
+        best.ok_or(PredictionError::Noise(crate::noise_law::NoiseError::NoRecords))
+    }
+
+    /// Two waves with this share in the first.
+    ///
+    /// # Errors
+    /// As [`predict`].
+    pub fn at(&self, share: f64) -> Result<TwoWaves, PredictionError> {
+        let first = ((self.records as f64 * share).round() as u64).clamp(1, self.records.max(2) - 1);
+        self.after(first, self.records.saturating_sub(first).max(1))
+    }
+
+    /// A first wave of `first` people, which may be over, and a second one of `second`.
+    ///
+    /// # Errors
+    /// As [`predict`].
+    pub fn after(&self, first: u64, second: u64) -> Result<TwoWaves, PredictionError> {
+        let law = self.law.with_records(first)?;
+        let start = predict(self.spectrum, self.rank, &law)?;
+        let all = first.saturating_add(second);
+        let one_wave = predict(self.spectrum, self.rank, &law.with_records(all)?)?.sin_theta_squared;
+        let refined = CLIPS.map(|kappa| self.refined(&start, &law, second, kappa));
+        let total = |refined: &Refined| refined.chosen_by;
+        let [one, other] = refined;
+        let refined = if total(&other) < total(&one) { other } else { one };
+        let sin_theta_squared: f64 = refined.per_component.iter().sum();
+        let gain = one_wave / sin_theta_squared.max(f64::MIN_POSITIVE);
+        let error = start.components.iter().map(|component| component.sin_squared).fold(0.0, f64::max);
+        let refused = if error > MOST_FIRST_ERROR {
+            Some(WaveRefusal::FirstWave { error, most: MOST_FIRST_ERROR })
+        } else {
+            (gain < LEAST_GAIN).then_some(WaveRefusal::Gain { gain, least: LEAST_GAIN })
+        };
+        Ok(TwoWaves {
+            share: first as f64 / all as f64,
+            records: [first, second],
+            first_wave: start.sin_theta_squared,
+            per_component: refined.per_component,
+            sin_theta_squared,
+            one_wave,
+            gain,
+            clip_factor: refined.kappa,
+            clipped: refined.clipped,
+            refused,
+        })
+    }
+
+    fn refined(&self, start: &Prediction, law: &NoiseLaw, second: u64, kappa: f64) -> Refined {
+        let (k, d) = (self.rank.value(), self.spectrum.dimension());
+        let bulk = self.spectrum.bulk() / self.scale;
+        let mut signals: Vec<f64> = self.spectrum.signals().iter().map(|signal| signal / self.scale).collect();
+        signals.resize(signals.len().max(k), bulk);
+        let directions = (d - signals.len().min(d)).max(1);
+        let leading: Vec<f64> = signals[..k].iter().map(|signal| signal.max(1e-9)).collect();
+        let weights = weights(&leading, bulk);
+        let rest = across(signals[k..].iter().sum::<f64>() + bulk * directions as f64);
+        let clip = kappa * rest.sqrt();
+        let bulk_law = law.bulk(self.spectrum.bulk(), directions);
+        let left = Model::new(&signals, bulk, directions).clipped(&weights, clip);
+        let (per_component, doubts): (Vec<f64>, Vec<f64>) = (0..k)
+            .map(|index| {
+                let (gap, factor) = (gap(leading[index], bulk), left.with_bulk[index]);
+                // Of an entry of the clipped cross block.
+                let entry = ((clip / (weights[index] * self.signed_gain)).powi(2) + leading[index] * bulk)
+                    / second.max(1) as f64;
+                let before = start.components[index].sin_squared;
+                let further: Vec<f64> = (k..signals.len())
+                    .map(|other| {
+                        let apart = (leading[index] - signals[other]).max(1e-3 * leading[index]);
+                        let noise = law.cross_variance(leading[index] * self.scale, signals[other] * self.scale);
+                        (noise / (apart * self.scale).powi(2)).min(0.5)
+                    })
+                    .collect();
+                let in_bulk = (before - further.iter().sum::<f64>()).max(0.0);
+                let cosine = (1.0 - in_bulk).max(0.1);
+                let own = entry / (factor * gap).powi(2);
+                let known = in_bulk * cosine / (d - k) as f64;
+                let weight = known / (known + own).max(f64::MIN_POSITIVE);
+                let mut noise = weight * weight * own * directions as f64 / cosine;
+                let mut kept = (1.0 - weight).powi(2) * in_bulk;
+                // The eigenvalue, by which the cross block is divided, is uncertain itself.
+                let spread = 2.0 * law.cross_variance(leading[index] * self.scale, leading[index] * self.scale);
+                kept += weight * weight * in_bulk * spread / (gap * self.scale).powi(2);
+                for (other, share) in further.into_iter().enumerate() {
+                    // The first wave knows a part of that component's direction. The rest counts as bulk.
+                    let found = bulk_law.cos_squared(signals[k + other] * self.scale);
+                    let apart = (leading[index] - signals[k + other]).max(0.2 * gap);
+                    let beside = left.with_further[index][other];
+                    let turned = weight * (found + (1.0 - found) * (beside * apart) / (factor * gap));
+                    // The second term is an empirical one of second order: both components are turned at once.
+                    kept += (1.0 - turned).powi(2) * share + 1.5 * share * before;
+                    noise += (weight * weight * found * entry / (beside * apart).powi(2)).min(0.5);
+                }
+                let doubt = (0.25 * (1.0 - factor)).powi(2) * in_bulk * weight * weight;
+                let after = (kept.min(before) + noise / (1.0 + noise)).min(1.0 - k as f64 / d as f64);
+                (after, after + doubt)
+            })
+            .unzip();
+        Refined { per_component, chosen_by: doubts.iter().sum(), kappa, clipped: left.share }
+    }
+}
+
+struct Refined {
+    per_component: Vec<f64>,
+    /// The error where the model is somewhat wrong.
+    chosen_by: f64,
+    kappa: f64,
+    clipped: f64,
+}

@@ -1,0 +1,159 @@
+//! What a clip leaves of the products of a record's parts.
+//!
+//! The *model*: records are elliptical, the directions of normal vectors with a few strong components and an isotropic
+//! rest, all of one length. So `E[b | a] = 0` for the parts along the components and across them, and `|b|^2` follows
+//! from `|a|^2`. With `s = min(1, c / (|w a| |b|))` a clipped product is `s b a'`. If the directions V are turned from
+//! the true components by a small T (`V' T = 0`), then
+//!
+//! ```text
+//! E[s b a'] = T diag(E s f_j^2) - E[s e e'] T,        f along the components, e across them
+//! ```
+//!
+//! where the cross block itself is `T diag(E f_j^2) - E[e e'] T`. The quotient of both is what the clip leaves.
+
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
+use rand_distr::StandardNormal;
+
+/// Records that integrals are means over. They are the same in both parts of every quotient.
+const DRAWS: usize = 4096;
+/// Rounds in which the normal vectors' variances are made to fit.
+const ROUNDS: usize = 40;
+/// The least that a clip is taken to leave.
+const LEAST: f64 = 0.1;
+
+/// The eigenvalues of the second moments of unit records, in the units of their trace: at least k of them, descending,
+/// above a bulk of so many directions.
+#[derive(Clone, Debug)]
+pub(crate) struct Model {
+    squares: Vec<Vec<f64>>,
+    across: Vec<f64>,
+    trace: f64,
+    bulk: f64,
+    signals: Vec<f64>,
+}
+
+/// What a clip leaves: factors from 0.1 to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Clipped {
+    /// Of the products of each of the k components with the bulk.
+    pub(crate) with_bulk: Vec<f64>,
+    /// Of the products of each with each further signal.
+    pub(crate) with_further: Vec<Vec<f64>>,
+    /// The share of records whose products are shortened.
+    pub(crate) share: f64,
+}
+
+impl Model {
+    /// The model of records whose second moments have these eigenvalues (all finite and not negative).
+    pub(crate) fn new(signals: &[f64], bulk: f64, directions: usize) -> Self {
+        let rest = bulk.max(0.0) * directions as f64;
+        let trace = (signals.iter().sum::<f64>() + rest).max(f64::MIN_POSITIVE);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(21);
+        let degrees = directions.max(1) as f64;
+        let drawn: Vec<(Vec<f64>, f64)> = (0..DRAWS)
+            .map(|_| {
+                let squares = signals.iter().map(|_| rng.sample::<f64, _>(StandardNormal).powi(2)).collect();
+                // The mean of so many squares (Wilson & Hilferty 1931).
+                let spread = 2.0 / (9.0 * degrees);
+                let root = 1.0 - spread + spread.sqrt() * rng.sample::<f64, _>(StandardNormal);
+                (squares, root.max(0.0).powi(3))
+            })
+            .collect();
+        let shares: Vec<f64> = signals.iter().map(|signal| signal / trace).collect();
+        let (mut variances, mut level) = (shares.clone(), rest / trace);
+        let mut of_all = Vec::new();
+        for _ in 0..ROUNDS {
+            of_all = drawn
+                .iter()
+                .map(|(squares, across)| {
+                    let own: Vec<f64> = squares.iter().zip(&variances).map(|(square, of)| square * of).collect();
+                    let whole = (own.iter().sum::<f64>() + level * across).max(f64::MIN_POSITIVE);
+                    (own.into_iter().map(|square| square / whole).collect::<Vec<_>>(), level * across / whole)
+                })
+                .collect();
+            for (index, (variance, share)) in variances.iter_mut().zip(&shares).enumerate() {
+                let mean = of_all.iter().map(|(squares, _)| squares[index]).sum::<f64>() / DRAWS as f64;
+                *variance *= share / mean.max(f64::MIN_POSITIVE);
+            }
+            let mean = of_all.iter().map(|(_, across)| across).sum::<f64>() / DRAWS as f64;
+            level *= rest / trace / mean.max(f64::MIN_POSITIVE);
+        }
+        let (squares, across) = of_all.into_iter().unzip();
+        Self { squares, across, trace, bulk, signals: signals.to_vec() }
+    }
+
+    /// What is left with a weight for each of the first k signals, and this clip (both in the units of the records).
+    pub(crate) fn clipped(&self, weights: &[f64], clip: f64) -> Clipped {
+        let k = weights.len().min(self.signals.len());
+        let (mut sums, mut means) = (vec![0.0; self.signals.len()], vec![0.0; self.signals.len()]);
+        let (mut across, mut across_mean, mut shortened) = (0.0, 0.0, 0usize);
+        for (squares, rest) in self.squares.iter().zip(&self.across) {
+            let along: f64 = squares[..k].iter().sum();
+            let weighted: f64 = squares[..k].iter().zip(weights).map(|(square, weight)| weight * weight * square).sum();
+            let length = (weighted * (1.0 - along).max(0.0)).sqrt() * self.trace;
+            let left = if length > clip { clip / length } else { 1.0 };
+            shortened += usize::from(length > clip);
+            for ((sum, mean), square) in sums.iter_mut().zip(&mut means).zip(squares) {
+                *sum += left * square;
+                *mean += square;
+            }
+            across += left * rest;
+            across_mean += rest;
+        }
+        let share = |sum: f64, mean: f64| if mean > 0.0 { sum / mean } else { 1.0 };
+        let left: Vec<f64> = sums.iter().zip(&means).map(|(&sum, &mean)| share(sum, mean)).collect();
+        let beside = share(across, across_mean);
+        let between = |index: usize, other: f64, of_other: f64| {
+            let signal = self.signals[index];
+            let gap = (signal - other).max(0.02 * signal);
+            let found = (left[index] * signal - of_other * other) / gap;
+            if found.is_finite() { found.clamp(LEAST, 1.0) } else { 1.0 }
+        };
+        Clipped {
+            with_bulk: (0..k).map(|index| between(index, self.bulk, beside)).collect(),
+            with_further: (0..k)
+                .map(|index| (k..left.len()).map(|other| between(index, self.signals[other], left[other])).collect())
+                .collect(),
+            share: shortened as f64 / DRAWS as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wide_clip_leaves_everything_and_a_narrow_one_a_part() {
+        let model = Model::new(&[0.48, 0.215, 0.13, 0.067], 0.108 / 112.0, 112);
+        let weights = [1.0, 1.3, 1.6];
+        let wide = model.clipped(&weights, 10.0);
+        assert_eq!((wide.share, &wide.with_bulk), (0.0, &vec![1.0; 3]));
+        let mut last = wide;
+        for clip in [0.5, 0.3, 0.2] {
+            let found = model.clipped(&weights, clip);
+            assert!(found.share > last.share);
+            assert!(found.with_bulk.iter().zip(&last.with_bulk).all(|(less, more)| less < more), "{found:?}");
+            last = found;
+        }
+        assert!(last.with_further.iter().all(|of| of.len() == 1));
+    }
+
+    #[test]
+    fn degenerate_spectra_have_finite_factors() {
+        for (signals, bulk, directions) in [
+            (vec![0.0], 0.0, 3),
+            (vec![1.0], 0.0, 1),
+            (vec![0.5, 0.5], 0.0, 0),
+            (vec![1e-300], 1e-300, 5),
+            (vec![0.2, 0.2], 0.2, 3),
+        ] {
+            let model = Model::new(&signals, bulk, directions);
+            for clip in [1e-9, 0.3, 1e9] {
+                let found = model.clipped(&vec![1.0; signals.len()], clip);
+                assert!(found.with_bulk.iter().all(|left| (LEAST..=1.0).contains(left)), "{signals:?}: {found:?}");
+            }
+        }
+    }
+}

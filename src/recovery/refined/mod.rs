@@ -1,0 +1,420 @@
+//! Two waves of people: the first wave's estimate, and the cross block that the second wave reports.
+//!
+//! The first wave gives the leading directions V (d × k) of its estimate, their eigenvalues and the bulk. The second
+//! wave's people report products of their parts along and across V ([`refinement`](crate::refinement)). What is put
+//! together is
+//!
+//! ```text
+//! S = b I + (V + T) (A - b) (V + T)' + further components of the first wave,     T = C (A - b)^-1
+//! ```
+//!
+//! with A the variances that the turned directions V have, and C the cross block. The first wave says that C is 0, with
+//! a known variance, because V are eigenvectors of its estimate; the second says what it found. Both are weighted by
+//! the inverse of their variances. With `T A T'` the block across V is completed to the rank of the components: without
+//! it, a turned V would leave the components' variance across it out. Towards a further component that the first wave
+//! found, T has its own distance, and that component is kept where it is across all V + T.
+//!
+//! The *assumption* is a population with a few components on an isotropic bulk, for which a clip leaves a known part
+//! of the products (`clipping`). Where it is wrong, the cross block is too large or too small by a factor; the
+//! directions in which components are corrected stay.
+
+pub(crate) mod clipping;
+mod collected;
+
+use nalgebra::DMatrix;
+
+use self::clipping::Model;
+use super::denoise::split_spectrum;
+use super::{Rank, RecoveryError};
+use crate::aggregate::AggregateError;
+use crate::linalg::symmetric_eigen;
+use crate::noise_law::NoiseLaw;
+use crate::refinement::RefinementError;
+use crate::task::TaskError;
+
+/// The least distance of an eigenvalue from the bulk, as a share of it.
+const LEAST_GAP: f64 = 0.02;
+/// The least distance of a further component, as a share of that of the bulk.
+const LEAST_APART: f64 = 0.2;
+/// The least part of a component's direction that is taken to be found.
+const LEAST_COSINE: f64 = 0.1;
+/// The least share of the variance across the components.
+const LEAST_ACROSS: f64 = 0.02;
+/// The clips that are tried, in units of the root of the share across the components.
+pub(crate) const CLIPS: [f64; 2] = [1.0, 1.5];
+/// How far off a factor of the model may be, for the choice of a clip: this part of its distance from 1.
+const DOUBT: f64 = 0.25;
+
+/// What the first wave found, in the units of the encoded features.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FirstWave {
+    /// V, d × k.
+    pub directions: DMatrix<f64>,
+    /// The true eigenvalues of the components, as far as they are known.
+    pub eigenvalues: Vec<f64>,
+    /// The squares of the sines between directions and components.
+    pub sines: Vec<f64>,
+    /// The variance in every direction across the components.
+    pub bulk: f64,
+    /// Directions of further components, and their eigenvalues.
+    pub further: (DMatrix<f64>, Vec<f64>),
+    /// The variance that the first wave gives to what is between a component and a further one.
+    beside_further: Vec<Vec<f64>>,
+    scale: f64,
+    records: u64,
+}
+
+/// What a second wave is asked with, in the units of bounded records.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaveDesign {
+    /// A weight for each direction.
+    pub weights: Vec<f64>,
+    /// The clip of the products.
+    pub clip: f64,
+}
+
+/// What a second wave reported, in the units of bounded records.
+#[derive(Clone, Copy, Debug)]
+pub struct SecondWave<'a> {
+    /// V, d × k, as the people had it.
+    pub directions: &'a DMatrix<f64>,
+    /// The weights, which the clip is for.
+    pub weights: &'a [f64],
+    /// The clip.
+    pub clip: f64,
+    /// The mean of the clipped products, d × k.
+    pub block: &'a DMatrix<f64>,
+    /// The variance that the mechanism gives to an entry, per column.
+    pub variances: &'a [f64],
+    /// The number of reports.
+    pub records: u64,
+}
+
+/// Why two waves cannot be put together.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RefineError {
+    /// The parts have other shapes.
+    #[error(
+        "the second wave has {found_rows} × {found_columns} numbers where the first has {rows} × {columns}: both must \
+         be of the same task and rank"
+    )]
+    Shape {
+        /// Features.
+        rows: usize,
+        /// Components.
+        columns: usize,
+        /// Those of the second wave.
+        found_rows: usize,
+        /// Its columns.
+        found_columns: usize,
+    },
+    /// A number is not finite, or a variance or clip not positive.
+    #[error("the second wave has a number that is not finite, or a variance or clip that is not positive")]
+    NotFinite,
+    /// The directions are not those of this first wave.
+    #[error(
+        "the directions of the second wave are not those of this aggregate (squared sine {0:.3}): use the aggregate \
+         that its task was made from"
+    )]
+    Directions(f64),
+    /// The first wave has no components.
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+    /// There is no such second wave.
+    #[error(transparent)]
+    Refinement(#[from] RefinementError),
+    /// There is no such task.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// The sums are of another task.
+    #[error(transparent)]
+    Aggregate(#[from] AggregateError),
+    /// The task is not a second wave's.
+    #[error("the task has no 'refinement': give the one that `task refine` wrote")]
+    NoSecondWave,
+}
+
+impl FirstWave {
+    /// Takes the estimate (d × d) of a first wave apart. `scale` is that of
+    /// [`Bounding::covariance_scale`](crate::record::Bounding::covariance_scale).
+    ///
+    /// # Errors
+    /// [`RecoveryError`] unless the estimate is symmetric and finite, of the law's dimension, and the rank below it.
+    pub fn new(estimate: &DMatrix<f64>, law: &NoiseLaw, scale: f64, rank: Rank) -> Result<Self, RecoveryError> {
+        let (rows, columns) = estimate.shape();
+        let (dimension, k) = (law.dimension(), rank.value());
+        if rows != dimension {
+            return Err(RecoveryError::ShapeMismatch { rows, columns, dimension });
+        }
+        if k >= dimension {
+            return Err(RecoveryError::RankExceedsDimension { rank: k, dimension: dimension - 1 });
+        }
+        let eigen = symmetric_eigen(estimate)?;
+        let split = split_spectrum(&eigen.values, law);
+        let level = split.bulk.level();
+        let least = split.bulk.threshold().max(level * (1.0 + LEAST_GAP)).max(1e-9 * scale);
+        let known = |index: usize| split.eigenvalues.get(index).copied();
+        let eigenvalues: Vec<f64> = (0..k).map(|index| known(index).unwrap_or(least).max(least)).collect();
+        let sines = eigenvalues.iter().map(|&value| 1.0 - split.bulk.cos_squared(value).clamp(LEAST_COSINE, 1.0));
+        let edge = split.bulk.edge_95();
+        let further: Vec<usize> =
+            (k..split.eigenvalues.len()).take_while(|&index| eigen.values[index] > edge).collect();
+        let further_values: Vec<f64> = further.iter().map(|&index| split.eigenvalues[index]).collect();
+        let beside = |value: &f64| further_values.iter().map(|other| law.cross_variance(*value, *other)).collect();
+        Ok(Self {
+            directions: eigen.vectors.columns(0, k).into_owned(),
+            sines: sines.collect(),
+            beside_further: eigenvalues.iter().map(beside).collect(),
+            further: (eigen.vectors.columns(k, further.len()).into_owned(), further_values),
+            eigenvalues,
+            bulk: level,
+            scale,
+            records: law.records(),
+        })
+    }
+
+    /// The number of reports.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn model(&self) -> Model {
+        let signals: Vec<f64> =
+            self.eigenvalues.iter().chain(&self.further.1).map(|value| value / self.scale).collect();
+        Model::new(&signals, self.bulk / self.scale, self.directions.nrows() - signals.len())
+    }
+
+    /// Weights and clip for the second wave: those with the least error over the components, where the weighted parts
+    /// have a mean square of 1, and the clip of [`CLIPS`] with the least error after it. `mechanism_gain` is that of
+    /// the signed cap, and `records` the expected number of its reports.
+    #[must_use]
+    pub fn design(&self, mechanism_gain: f64, records: u64) -> WaveDesign {
+        let eigenvalues: Vec<f64> = self.eigenvalues.iter().map(|value| value / self.scale).collect();
+        let bulk = self.bulk / self.scale;
+        let further: f64 = self.further.1.iter().sum::<f64>() / self.scale;
+        let directions = self.directions.nrows() - eigenvalues.len() - self.further.1.len();
+        let (model, weights) = (self.model(), weights(&eigenvalues, bulk));
+        let across = (further + bulk * directions as f64).max(LEAST_ACROSS);
+        let error = |clip: f64| {
+            let left = model.clipped(&weights, clip).with_bulk;
+            let of = |index: usize| {
+                let (gap, factor) = (gap(eigenvalues[index], bulk), left[index]);
+                let own = (clip / (weights[index] * mechanism_gain * factor * gap)).powi(2);
+                let noise = directions as f64 * own / records.max(1) as f64;
+                remaining(self.sines[index], noise, factor)
+            };
+            (0..weights.len()).map(of).sum::<f64>()
+        };
+        let clip = CLIPS.map(|kappa| kappa * across.sqrt()).into_iter().min_by(|a, b| error(*a).total_cmp(&error(*b)));
+        WaveDesign { weights, clip: clip.unwrap_or(1.0) }
+    }
+
+    /// The estimate of both waves, d × d.
+    ///
+    /// # Errors
+    /// [`RefineError`] where the second wave does not fit the first.
+    pub fn refine(&self, second: &SecondWave<'_>) -> Result<DMatrix<f64>, RefineError> {
+        self.check(second)?;
+        let (d, k) = self.directions.shape();
+        // As the people had it, but for the rounding, with which it is not quite orthonormal.
+        let qr = second.directions.clone().qr();
+        let mut v = qr.q();
+        for column in 0..k {
+            if v.column(column).dot(&second.directions.column(column)) < 0.0 {
+                v.column_mut(column).neg_mut();
+            }
+        }
+        let left = self.model().clipped(second.weights, second.clip);
+        let (further, further_values) = &self.further;
+        let mut cross = second.block * self.scale;
+        cross -= &v * v.tr_mul(&cross);
+        let mut variances = Vec::with_capacity(k);
+        for column in 0..k {
+            let eigenvalue = self.eigenvalues[column];
+            let gap = gap(eigenvalue, self.bulk);
+            let cosine = 1.0 - self.sines[column];
+            variances.push(self.bulk + gap * cosine.max(LEAST_COSINE));
+            let factor = left.with_bulk[column];
+            let sampled = eigenvalue * self.bulk / second.records.max(1) as f64;
+            let entry = second.variances[column] * self.scale * self.scale + sampled;
+            let weight = |known: f64, factor: f64| {
+                let own = entry / (factor * factor);
+                if known > 0.0 { known / (known + own) } else { 0.0 }
+            };
+            let known = gap * gap * self.sines[column] * cosine / (d - k) as f64;
+            let reported = cross.column(column).into_owned();
+            let excess = variances[column] - self.bulk;
+            let mut tilt = &reported * (weight(known, factor) / (factor * excess));
+            // Towards a further component the clip leaves another part, and the distance is another.
+            for (other, direction) in further.column_iter().enumerate() {
+                let factor = left.with_further[column][other];
+                let apart = (eigenvalue - further_values[other]).max(LEAST_APART * gap);
+                let own = weight(self.beside_further[column][other], factor) / (factor * apart);
+                let along = direction.dot(&reported) * own - direction.dot(&tilt);
+                tilt.axpy(along, &direction, 1.0);
+            }
+            cross.set_column(column, &tilt);
+        }
+        let mut matrix = DMatrix::from_diagonal_element(d, d, self.bulk);
+        let turned = &v + &cross;
+        for (column, variance) in turned.column_iter().zip(&variances) {
+            matrix.ger(variance - self.bulk, &column, &column, 1.0);
+        }
+        // Across what was turned.
+        let basis = turned.qr().q();
+        for (column, value) in further.column_iter().zip(further_values) {
+            let mut across = column.into_owned();
+            across -= &basis * basis.tr_mul(&across);
+            let square = across.norm_squared();
+            if square > 0.1 {
+                matrix.ger((value - self.bulk) / square, &across, &across, 1.0);
+            }
+        }
+        matrix.fill_lower_triangle_with_upper_triangle();
+        if matrix.iter().all(|entry| entry.is_finite()) { Ok(matrix) } else { Err(RefineError::NotFinite) }
+    }
+
+    fn check(&self, second: &SecondWave<'_>) -> Result<(), RefineError> {
+        let (rows, columns) = self.directions.shape();
+        let fits = [second.directions.shape(), second.block.shape()];
+        let counts = [second.weights.len(), second.variances.len()];
+        if let Some(&(found_rows, found_columns)) = fits.iter().find(|shape| **shape != (rows, columns)) {
+            return Err(RefineError::Shape { rows, columns, found_rows, found_columns });
+        }
+        if let Some(&found_columns) = counts.iter().find(|count| **count != columns) {
+            return Err(RefineError::Shape { rows, columns, found_rows: rows, found_columns });
+        }
+        let positive = |value: f64| value.is_finite() && value > 0.0;
+        let finite = second.block.iter().chain(second.directions).all(|entry| entry.is_finite());
+        if !finite || !positive(second.clip) || !second.variances.iter().chain(second.weights).all(|&v| positive(v)) {
+            return Err(RefineError::NotFinite);
+        }
+        let off = (columns as f64 - self.directions.tr_mul(second.directions).norm_squared()).abs();
+        if off < 1e-3 { Ok(()) } else { Err(RefineError::Directions(off)) }
+    }
+}
+
+/// The distance of an eigenvalue from the bulk.
+pub(crate) fn gap(eigenvalue: f64, bulk: f64) -> f64 {
+    (eigenvalue - bulk).max(LEAST_GAP * eigenvalue)
+}
+
+/// `w_j^2 ~ 1 / (gap_j sqrt(lambda_j))`, with `Sum w_j^2 lambda_j = 1`: the least error, summed over the components.
+pub(crate) fn weights(eigenvalues: &[f64], bulk: f64) -> Vec<f64> {
+    let squares: Vec<f64> = eigenvalues.iter().map(|&value| 1.0 / (gap(value, bulk) * value.sqrt())).collect();
+    let whole: f64 = squares.iter().zip(eigenvalues).map(|(square, value)| square * value).sum();
+    squares.iter().map(|square| (square / whole).sqrt().clamp(1e-3, 200.0)).collect()
+}
+
+/// The least share of the variance that is taken to be across.
+pub(crate) fn across(share: f64) -> f64 {
+    share.max(LEAST_ACROSS)
+}
+
+/// The squared sine that remains of `first`, where a second wave of the noise `noise` (of a tangent, in all directions)
+/// is weighted with it. `factor` is what the clip leaves, which the model may misjudge.
+fn remaining(first: f64, noise: f64, factor: f64) -> f64 {
+    let weight = first / (first + noise).max(f64::MIN_POSITIVE);
+    let doubt = DOUBT * (1.0 - factor);
+    (1.0 - weight).powi(2) * first + weight * weight * (noise + doubt * doubt * first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise_law::tests::{double_cap_law, unit_trace};
+    use crate::recovery::principal_components;
+    use crate::subspace::{Subspace, sin_theta_squared};
+    use chacha20::ChaCha12Rng;
+    use rand::SeedableRng;
+
+    fn first_wave(records: u64) -> (FirstWave, DMatrix<f64>, Subspace) {
+        let truth = unit_trace(30, &[0.4, 0.2], 1);
+        let law = double_cap_law(30, 2.0, records);
+        let estimate = law.draw_with_rng(&truth, &mut ChaCha12Rng::seed_from_u64(4)).unwrap();
+        let first = FirstWave::new(&estimate, &law, 1.0, Rank::new(2).unwrap()).unwrap();
+        (first, truth.matrix(), Subspace::new(truth.components()).unwrap())
+    }
+
+    fn error(matrix: &DMatrix<f64>, truth: &Subspace) -> f64 {
+        let found = principal_components(matrix, Rank::new(2).unwrap()).unwrap().vectors;
+        sin_theta_squared(&Subspace::new(&found).unwrap(), truth).unwrap()
+    }
+
+    fn second<'a>(
+        first: &'a FirstWave,
+        design: &'a WaveDesign,
+        block: &'a DMatrix<f64>,
+        variance: &'a [f64],
+    ) -> SecondWave<'a> {
+        let (directions, weights, clip) = (&first.directions, &design.weights[..], design.clip);
+        SecondWave { directions, weights, clip, block, variances: variance, records: 1_000_000 }
+    }
+
+    /// A second wave without noise or clip leaves what is of second order: the eigenvalues are known to some percent.
+    #[test]
+    fn an_exact_cross_block_turns_the_components_to_the_true_ones() {
+        let (first, truth, subspace) = first_wave(20_000);
+        let before = error(&(&first.directions * first.directions.transpose()), &subspace);
+        let v = &first.directions;
+        let block = &truth * v - v * v.tr_mul(&(&truth * v));
+        let design = WaveDesign { clip: 10.0, ..first.design(1.0, 1000) };
+        let refined = first.refine(&second(&first, &design, &block, &[1e-12; 2])).unwrap();
+        let after = error(&refined, &subspace);
+        assert!(before > 0.02 && after < 0.03 * before, "{before} {after}");
+        // With noise that drowns it, the first wave's components are kept.
+        let kept = first.refine(&second(&first, &design, &block, &[1e6; 2])).unwrap();
+        assert!((error(&kept, &subspace) / before - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn degenerate_waves_have_finite_estimates_and_wrong_ones_errors() {
+        let (first, ..) = first_wave(20_000);
+        let design = first.design(0.9, 10_000);
+        let squares: f64 = design.weights.iter().zip(&first.eigenvalues).map(|(w, value)| w * w * value).sum();
+        assert!((squares - 1.0).abs() < 1e-9);
+        for size in [0.0, 1.0, 1e6, 1e100] {
+            let block = DMatrix::from_fn(30, 2, |row, column| size * ((row + 3 * column) as f64).sin());
+            for variance in [1e-30, 1e-3, 1e30] {
+                let refined = first.refine(&second(&first, &design, &block, &[variance; 2])).unwrap();
+                assert!(refined.iter().all(|entry| entry.is_finite()), "{size} {variance}");
+            }
+        }
+        let zeros = DMatrix::zeros(30, 2);
+        for block in [DMatrix::zeros(29, 2), DMatrix::zeros(30, 1)] {
+            let refused = first.refine(&second(&first, &design, &block, &[1e-3; 2]));
+            assert!(matches!(refused, Err(RefineError::Shape { rows: 30, columns: 2, .. })));
+        }
+        for variance in [&[1e-3][..], &[1e-3; 3]] {
+            assert!(matches!(first.refine(&second(&first, &design, &zeros, variance)), Err(RefineError::Shape { .. })));
+        }
+        for variance in [[0.0; 2], [f64::NAN; 2]] {
+            assert_eq!(first.refine(&second(&first, &design, &zeros, &variance)), Err(RefineError::NotFinite));
+        }
+        let nowhere = DMatrix::from_element(30, 2, f64::INFINITY);
+        assert_eq!(first.refine(&second(&first, &design, &nowhere, &[1e-3; 2])), Err(RefineError::NotFinite));
+        let other = first.directions.map(|_| 30f64.sqrt().recip());
+        let wrong = SecondWave { directions: &other, ..second(&first, &design, &zeros, &[1e-3; 2]) };
+        assert!(matches!(first.refine(&wrong), Err(RefineError::Directions(_))));
+    }
+
+    /// Of noise alone, of few reports, and of a matrix of zeros.
+    #[test]
+    fn a_first_wave_that_found_nothing_has_a_design_all_the_same() {
+        let rank = Rank::new(2).unwrap();
+        let law = double_cap_law(8, 1.0, 100);
+        for estimate in [DMatrix::zeros(8, 8), DMatrix::identity(8, 8) * 0.125, DMatrix::identity(8, 8) * -3.0] {
+            let first = FirstWave::new(&estimate, &law, 1.0, rank).unwrap();
+            let design = first.design(0.7, 100);
+            assert!(design.clip > 0.0 && design.weights.iter().all(|weight| weight.is_finite() && *weight > 0.0));
+            let block = DMatrix::from_element(8, 2, 0.3);
+            let refined = first.refine(&second(&first, &design, &block, &[1e-3; 2])).unwrap();
+            assert!(refined.iter().all(|entry| entry.is_finite()));
+        }
+        assert!(FirstWave::new(&DMatrix::zeros(7, 7), &law, 1.0, rank).is_err());
+        assert!(FirstWave::new(&DMatrix::zeros(8, 8), &law, 1.0, Rank::new(8).unwrap()).is_err());
+        assert!(FirstWave::new(&DMatrix::from_element(8, 8, f64::NAN), &law, 1.0, rank).is_err());
+    }
+}
