@@ -17,11 +17,14 @@ export interface TaskFetchOptions {
   /**
    * The digest of the expected task, 64 lower-case hexadecimal digits. Without it, the server can serve another task.
    * Giving it as `undefined` is an error with code `argument`.
+   *
+   * With it, the result is the task of a second wave where the server says that one is open (`Refined-By`). It is
+   * fetched from the same server, and must refine this task, ask the same columns, and have no larger epsilon.
    */
   readonly digest?: string;
   /** Stops it; the promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** The longest that it may take, in milliseconds; 30,000 by default. */
+  /** The longest that an answer may take, in milliseconds; 30,000 by default. */
   readonly timeout?: number;
 }
 
@@ -36,6 +39,8 @@ export interface Freeable {
 export interface TaskFacts<S extends Schema = Schema> extends Freeable {
   /** The task's identity: SHA-256 of its canonical JSON, as 64 hexadecimal digits. */
   readonly digest: string;
+  /** For the task of a second wave: the digest of the first wave's task. A ledger has one report for both. */
+  readonly campaign?: string;
   /** The number of features, d. */
   readonly dimension: number;
   /** The names of the d features: the column's name, or `column=value` for a categorical one. */
@@ -90,7 +95,8 @@ export class Task<const S extends Schema = Schema> {
    * @param url - Where its JSON is: an aggregator's `/tasks/<digest>`, or a file of your own.
    * @throws {@link TaskError} (by rejecting) with code `fetch` when there is no answer, or one that is not JSON (by its
    *   status, its media type, its encoding) or longer than 16 MiB; `task` when it is not a task; `digest` when it is
-   *   a task other than the expected one.
+   *   a task other than the expected one, or its second wave does not refine it; `max-epsilon` when the second wave
+   *   asks for more.
    */
   static fetch<const S extends Schema = Schema>(url: string | URL, options?: TaskFetchOptions): Promise<Task<S>>;
 

@@ -2,7 +2,7 @@
 // class and freed objects a clear message.
 
 import { columnsOf, idBytes, readRecord, recordParts, taskText, utf8 } from "./boundary.js";
-import { affordable, allowed, expectDigest, fetchTask } from "./checks.js";
+import { affordable, allowed, campaigns, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
 import { loading } from "./instantiate.js";
 import { reportOf } from "./report.js";
@@ -36,14 +36,15 @@ export function bind(wasm) {
       if (key !== PARSE) throw failure("argument", "give a Task, made by Task.parse or Task.fetch");
       this.#task = task;
       Object.assign(this, JSON.parse(task.facts()));
+      if (this.campaign) campaigns[this.digest] = this.campaign;
     }
 
     static parse(json) {
       return new Task(PARSE, parsed(json));
     }
 
-    static async fetch(url, options = {}) {
-      return expectDigest(Task.parse(await fetchTask(url, options)), options.digest);
+    static fetch(url, options) {
+      return fetchTask(Task.parse, url, options);
     }
 
     check(record) {

@@ -7,8 +7,35 @@ import { reach } from "./reach.js";
 /** The longest text that the module reads, in bytes. */
 const LARGEST = 16 << 20;
 
-/** The text at `url`, if that is JSON of a reasonable length. */
-export function fetchTask(url, options) {
+/** The digests of first waves by those of their refinements, of all that were read here. */
+export const campaigns = {};
+
+/**
+ * The task at `url` as `parse` reads it or, if it is the expected one and its server names a refinement, that one. A
+ * refinement asks the same of its visitor, for no larger epsilon.
+ */
+export async function fetchTask(parse, url, options = {}) {
+  const [text, { headers, url: base }] = await fetchText(url, options);
+  const { digest, ...others } = options;
+  const first = expectDigest(await parse(text), digest);
+  const wave = headers.get("refined-by");
+  if (!digest || !wave) return first;
+  // Whatever the header is, it names no other server.
+  const second = expectDigest(await fetchTask(parse, new URL(`./${wave}`, base), others), wave);
+  if (second.campaign !== digest || rest(first) !== rest(second, { refinement: undefined })) {
+    throw failure("digest", `task ${wave} does not refine ${digest}: see parent, schema, bounding and folds`);
+  }
+  allowed(second.guarantee, { maxEpsilon: first.guarantee.epsilon }, "the second wave asks for");
+  return second;
+}
+
+/** All of a task but its mechanism, with changes. */
+function rest(task, changes) {
+  return JSON.stringify({ ...task.toJSON(), mechanism: 0, ...changes });
+}
+
+/** The text at `url`, if that is JSON of a reasonable length, and the response that it came with. */
+export function fetchText(url, options) {
   // Otherwise a caller with an undefined digest would accept any task.
   if ("digest" in options && typeof options.digest !== "string") {
     throw failure("argument", `digest is ${options.digest}: give 64 hexadecimal digits, or leave it out`);
@@ -30,7 +57,7 @@ export function fetchTask(url, options) {
       let text = "";
       for (let length = 0; ; ) {
         const { done, value } = await reader.read();
-        if (done) return text + decoder.decode();
+        if (done) return [text + decoder.decode(), response];
         length += value.length;
         if (length > LARGEST) {
           void reader.cancel();

@@ -7,7 +7,7 @@
  * | `argument` | {@link ArgumentError} | an argument has the wrong type or length, or the object was freed |
  * | `task` | {@link TaskError} | the document is not JSON, has unknown fields or another version, or makes no sense |
  * | `fetch` | {@link TaskError} | no task came from the URL; `status`, where there was an answer |
- * | `digest` | {@link TaskError} | the task is not the expected one |
+ * | `digest` | {@link TaskError} | the task is not the expected one, or its second wave does not refine it |
  * | `max-epsilon` | {@link TaskError} | the task asks for a larger epsilon than the page allows |
  * | `max-delta` | {@link TaskError} | the task asks for a larger delta than the page allows |
  * | `max-report-bytes` | {@link TaskError} | the task asks for longer reports than the page allows |

@@ -38,6 +38,7 @@ export interface LedgerOptions {
  * - `refused`: it does not count, and is not sent again by itself.
  */
 export type Outcome = {
+  /** The task of the report: where there are two waves, the one that this device answered. */
   readonly taskDigest: string;
   /**
    * The report's id, 32 hexadecimal digits. Show it to the visitor as a receipt, or keep it: with it the aggregator's
@@ -69,6 +70,7 @@ export type Outcome = {
 
 /** The result of {@link PrivacyLedger.withdraw}. */
 export interface Withdrawal {
+  /** The task of the report, or the given one if there is none. */
   readonly taskDigest: string;
   /** The report's id, if there was one. */
   readonly id?: string;
@@ -88,6 +90,7 @@ export interface LedgerStatus {
   /** The sum of their deltas, likewise. */
   readonly delta: number;
   readonly reports: readonly {
+    /** Of the first wave, where there are two: whichever was answered, a page finds it by the digest that it pins. */
     readonly taskDigest: string;
     readonly guarantee: Guarantee;
     /**
@@ -114,6 +117,8 @@ export interface SendOptions extends SubmitOptions {
 
 /**
  * What this device has promised: one report per task, a budget over all tasks, and the reports that wait to be sent.
+ * A task and its refinements have one report together: who answered the first wave gets that report's outcome in the
+ * second. What is only booked can still be made for either, and counts as the larger of both.
  *
  * It is kept in IndexedDB, per browser profile and origin: a private window has its own, which ends with it, and
  * deleting the site's data starts a new ledger. Like everything that runs on the device, it is only as trustworthy as
@@ -182,6 +187,8 @@ export class PrivacyLedger {
    * Withdraws the consent: deletes the bytes of the task's report, and no tab sends it from then on (an attempt of this
    * tab is cut off; one that another tab has started continues). The budget stays spent. A `send` under way gets the
    * outcome `refused`.
+   *
+   * @param taskDigest - That of the task; where there are two waves, of either.
    */
   withdraw(taskDigest: string): Promise<Withdrawal>;
 

@@ -1,9 +1,10 @@
 // The ledger of this device's promises and reports: one report per task, a budget over all tasks, and the reports that
-// wait to be sent. An entry is booked (its budget is spent), then waits with its bytes, then is what was sent, or was
-// withdrawn; one that an aggregator refuses for good keeps its bytes until it is sent once more. It is kept in
+// wait to be sent. A task and its refinements have one entry: its key is the digest of the first wave, and `wave` is
+// that of the task that is answered. It is booked (its budget is spent), then waits with its bytes, then is what was
+// sent, or was withdrawn; one that an aggregator refuses for good keeps its bytes until it is sent once more. It is in
 // IndexedDB, which all tabs of an origin share. The raw record never gets here.
 
-import { allowed } from "./checks.js";
+import { allowed, campaigns } from "./checks.js";
 import { failure, LdpPcaError, SubmitError } from "./errors.js";
 import { promising, reportOf } from "./report.js";
 import { absolute, checked, deliver, isFinal, issuedId } from "./submit.js";
@@ -23,7 +24,7 @@ export class PrivacyLedger {
   #close;
   #parts;
   #retryOn;
-  /** The controllers that stop the deliveries of this tab, with their tasks. */
+  /** The controllers that stop the deliveries of this tab, with their entries. */
   #stops = new Map();
 
   /** `parts` are what `ldp-pca/testing` has its own of. */
@@ -67,9 +68,9 @@ export class PrivacyLedger {
     const { signal, url } = checked(options);
     signal?.throwIfAborted();
     const entry = await this.#book(randomizer, url.href);
-    const { taskDigest, id: known } = entry;
+    const taskDigest = taskOf(entry);
     // It counted before this call.
-    if (stateOf(entry) === "sent") return { taskDigest, id: known, status: "duplicate" };
+    if (stateOf(entry) === "sent") return { taskDigest, id: entry.id, status: "duplicate" };
     return this.#deliver(entry, options, async (limits) => {
       const id = "id" in options ? options.id : this.#parts.issuedId({ digest: taskDigest }, limits);
       return randomizer.randomize(record, { id: await id });
@@ -82,13 +83,16 @@ export class PrivacyLedger {
   }
 
   async withdraw(taskDigest) {
-    for (const [stop, task] of this.#stops) if (task === taskDigest) stop.abort(spent({ taskDigest, withdrawn: true }));
+    const isMeant = of(taskDigest);
+    for (const [stop, entry] of this.#stops) if (isMeant(entry)) stop.abort(spent({ taskDigest, withdrawn: true }));
     const entry = await this.#edit(taskDigest, (found) => {
       if (!found || isSettled(found)) return found;
-      const { guarantee, bytes, attempted } = found;
-      return { taskDigest, guarantee, id: bytes && reportIn(found).id, withdrawn: true, left: attempted && "unknown" };
+      const { taskDigest, wave, guarantee, bytes, attempted } = found;
+      const id = bytes && reportIn(found).id;
+      return { taskDigest, wave, guarantee, id, withdrawn: true, left: attempted && "unknown" };
     });
-    return { taskDigest, id: entry?.id, sent: !entry || entry.withdrawn ? (entry?.left ?? false) : true };
+    const sent = !entry || entry.withdrawn ? (entry?.left ?? false) : true;
+    return { taskDigest: taskOf(entry ?? { taskDigest }), id: entry?.id, sent };
   }
 
   status() {
@@ -107,33 +111,42 @@ export class PrivacyLedger {
 
   /**
    * The task's entry, whose budget is spent: on the disk, before a value of the record is looked at, and nothing gives
-   * it back. What waits, or was refused, goes to the new address.
+   * it back. What waits, or was refused, goes to the new address. What has no report yet gets one of the wave that is
+   * asked, and counts as the larger of both.
    */
   #book(randomizer, url) {
     if (typeof randomizer?.randomize !== "function") throw failure("argument", "give a Randomizer");
-    const { taskDigest, guarantee } = randomizer;
-    return this.#edit(taskDigest, (found, entries) => {
-      if (!found)
-        allowed(total([...entries, { guarantee }]), this.#limits, "all reports together would spend", "budget");
-      else if (isSettled(found)) return found;
-      const { bytes, attempted } = found ?? {};
-      return { taskDigest, guarantee, url, ...(bytes ? { bytes, attempted } : { booked: true }) };
+    const { taskDigest: wave, guarantee } = randomizer;
+    return this.#edit(wave, (found, entries) => {
+      if (found && !found.booked) {
+        const { refused, ...kept } = found;
+        return isSettled(found) ? found : { ...kept, url };
+      }
+      const old = found?.guarantee ?? guarantee;
+      const [epsilon, delta] = ["epsilon", "delta"].map((name) => Math.max(guarantee[name], old[name]));
+      const most = { ...guarantee, epsilon, delta };
+      const booked = { taskDigest: campaigns[wave] ?? wave, wave, guarantee: most, url, booked: true };
+      if (found?.wave !== wave) {
+        const all = [...entries.filter((entry) => entry !== found), booked];
+        allowed(total(all), this.#limits, "all reports together would spend", "budget");
+      }
+      return booked;
     });
   }
 
   /** The entry with the task's one report, which is that of the first caller, unless it is gone. */
   async #make(entry, attempted, make) {
     if (!entry.booked) return entry;
-    const { taskDigest, guarantee, url } = entry;
+    const { taskDigest, wave, url } = entry;
     const { bytes } = this.#parts.promising(await make());
     return this.#edit(taskDigest, (found = entry) =>
-      found.booked ? { taskDigest, guarantee, url, bytes, attempted } : found,
+      found.booked ? { taskDigest, wave, guarantee: found.guarantee, url, bytes, attempted } : found,
     );
   }
 
   /** Sends the report of an entry, which `make` makes where there is none, and returns its outcome. */
   async #deliver(entry, options = {}, make) {
-    const { taskDigest, guarantee } = entry;
+    const { taskDigest } = entry;
     const { deadline } = checked({ deadline: DELIVERY, ...options, url: entry.url ?? options.url });
     const end = performance.now() + deadline;
     const stop = new AbortController();
@@ -142,7 +155,7 @@ export class PrivacyLedger {
     const wait = AbortSignal.any([signal, late]);
     const limits = () => ({ ...options, url: entry.url, signal, deadline: Math.max(0, end - performance.now()) });
     const outcome = (status, more) => ({
-      taskDigest,
+      taskDigest: taskOf(entry),
       id: entry.bytes ? reportIn(entry).id : entry.id,
       status,
       ...more,
@@ -172,7 +185,7 @@ export class PrivacyLedger {
       try {
         const { status } = await this.#parts.deliver(reportIn(entry), limits(), claim);
         const counted = outcome(status);
-        await note(() => ({ ...counted, guarantee }));
+        await note(() => ({ ...counted, taskDigest, wave: entry.wave, guarantee: entry.guarantee }));
         return counted;
       } catch (error) {
         if (isFinal(error)) {
@@ -181,7 +194,7 @@ export class PrivacyLedger {
         throw error;
       }
     };
-    this.#stops.set(stop, taskDigest);
+    this.#stops.set(stop, entry);
     try {
       entry = await Promise.race([this.#make(entry, true, made), aborted(wait)]);
       const locks = this.persistent && globalThis.navigator?.locks;
@@ -210,7 +223,7 @@ export class PrivacyLedger {
    */
   #edit(taskDigest, change) {
     return this.#change((entries, write) => {
-      const found = entries.find((entry) => entry.taskDigest === taskDigest);
+      const found = entries.find(of(taskDigest));
       const entry = change(found, entries);
       if (entry !== found) write.put(entry);
       return entry;
@@ -220,13 +233,23 @@ export class PrivacyLedger {
 
 const PARTS = { deliver, issuedId, openDatabase, promising };
 
+/** Finds the entry of a task: by its campaign or, where that is not known, by the wave that was answered. */
+function of(digest) {
+  return ({ taskDigest, wave }) => taskDigest === (campaigns[digest] ?? digest) || wave === digest;
+}
+
+/** The task of an entry's report. Those that were written before there were refinements have no `wave`. */
+function taskOf({ taskDigest, wave }) {
+  return wave ?? taskDigest;
+}
+
 function stateOf({ booked, bytes, refused, withdrawn }) {
   return withdrawn ? "withdrawn" : refused ? "refused" : bytes ? "pending" : booked ? "booked" : "sent";
 }
 
 function reportIn(entry) {
   if (isSettled(entry)) throw spent(entry);
-  return reportOf(entry.bytes, entry.taskDigest, entry.guarantee);
+  return reportOf(entry.bytes, taskOf(entry), entry.guarantee);
 }
 
 function refusal(refused) {

@@ -2,7 +2,7 @@
 // page's own thread stays free.
 
 import { checkedRecord, columnsOf, readRecord } from "./boundary.js";
-import { affordable, allowed, expectDigest, fetchTask } from "./checks.js";
+import { affordable, allowed, campaigns, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
 import { reportOf } from "./report.js";
 
@@ -114,6 +114,7 @@ export class Task {
     this.#handle = handle;
     this.#text = text;
     Object.assign(this, facts);
+    if (this.campaign) campaigns[this.digest] = this.campaign;
     recipes.set(handle, ["parse", handle, text]);
     dropped.register(this, handle, this);
   }
@@ -123,8 +124,8 @@ export class Task {
     return new Task(PARSE, handle, await call("parse", handle, json));
   }
 
-  static async fetch(url, options = {}) {
-    return expectDigest(await Task.parse(await fetchTask(url, options)), options.digest);
+  static fetch(url, options) {
+    return fetchTask(Task.parse, url, options);
   }
 
   async check(record) {

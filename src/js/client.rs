@@ -58,12 +58,16 @@ impl Task {
         self.task.to_json()
     }
 
-    /// What the task asks for, as JSON: `{digest, dimension, featureNames, reportBytes, draws, guarantee, detection}`.
+    /// What the task asks for, as JSON: `{digest, dimension, featureNames, reportBytes, draws, guarantee, detection}`,
+    /// and for a refinement its `campaign`: the digest of the task that it refines.
     #[must_use]
     pub fn facts(&self) -> String {
         let task = &self.task;
-        let mut text =
-            format!("{{\"digest\":\"{}\",\"dimension\":{},\"featureNames\":", task.digest(), task.dimension());
+        let mut text = format!("{{\"digest\":\"{}\",", task.digest());
+        if task.refinement().is_some() {
+            text.push_str(&format!("\"campaign\":\"{}\",", task.campaign()));
+        }
+        text.push_str(&format!("\"dimension\":{},\"featureNames\":", task.dimension()));
         write_array(&task.schema().feature_names(), &mut text, |name, out| write_text(name, out));
         text.push_str(&format!(
             ",\"reportBytes\":{},\"draws\":{},\"guarantee\":",

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
-import { affordable, allowed, fetchTask } from "../../pkg/checks.js";
+import { affordable, allowed, fetchText } from "../../pkg/checks.js";
 import { failure, InitError, LdpPcaError } from "../../pkg/errors.js";
 import { Report, reportOf } from "../../pkg/report.js";
 import { bytesOf, digestOf } from "./ledger-tools.js";
@@ -39,15 +39,16 @@ afterEach(() => (body = undefined));
 
 test("a task is asked for as JSON, from nobody in particular, and half a minute is waited for it", async () => {
   body = [new TextEncoder().encode("{}")];
-  assert.equal(await fetchTask(url, {}), "{}");
+  const [text, response] = await fetchText(url, {});
+  assert.ok(text === "{}" && response instanceof Response);
   const [{ signal, ...request }] = requests;
   assert.ok(signal instanceof AbortSignal);
   assert.deepEqual(request, { target: url, headers: { accept: "application/json" }, credentials: "omit" });
   body = [];
-  await fetchTask(url, { timeout: 70 });
+  await fetchText(url, { timeout: 70 });
   assert.deepEqual(lasting, [30_000, 70]);
   for (const digest of [undefined, null, 5]) {
-    assert.throws(() => fetchTask(url, { digest }), {
+    assert.throws(() => fetchText(url, { digest }), {
       code: "argument",
       message: `digest is ${digest}: give 64 hexadecimal digits, or leave it out`,
     });
@@ -57,10 +58,10 @@ test("a task is asked for as JSON, from nobody in particular, and half a minute 
 test("a task of 16 MiB is read to its last byte, and one byte more ends it", async () => {
   const spaces = (length) => new Uint8Array(length).fill(32);
   body = [spaces(LARGEST - 1), spaces(1)];
-  assert.equal((await fetchTask(url, {})).length, LARGEST);
+  assert.equal((await fetchText(url, {}))[0].length, LARGEST);
   assert.equal(cancelled, 0);
   body = [spaces(LARGEST), spaces(1), spaces(1)];
-  await assert.rejects(fetchTask(url, {}), {
+  await assert.rejects(fetchText(url, {}), {
     name: "TaskError",
     code: "fetch",
     status: 200,

@@ -73,9 +73,9 @@ test("a report is booked, made, kept, and sent, in this order, and nothing of th
   assert.equal(ledger.persistent, true);
   const outcome = await ledger.send(watching, RECORD, OWN);
   assert.deepEqual(outcome, { taskDigest, id: idOf(1), status: "accepted" });
-  const entry = { taskDigest, guarantee, url };
+  const entry = { taskDigest, wave: taskDigest, guarantee, url };
   assert.deepEqual(steps, [[{ ...entry, booked: true }], [{ ...entry, bytes: bytesOf(1), attempted: true }]]);
-  assert.deepEqual(await device.all(), [{ ...outcome, guarantee }]);
+  assert.deepEqual(await device.all(), [{ ...outcome, wave: taskDigest, guarantee }]);
   assert.deepEqual([calls.length, calls[0].report.bytes, calls[0].options.url], [1, bytesOf(1), url]);
   assert.deepEqual(one.made, [{ record: RECORD, options: { id: undefined } }]);
   // From now on nothing is made, booked or sent.
@@ -88,7 +88,7 @@ test("a report is booked, made, kept, and sent, in this order, and nothing of th
     message: `this device's one report of task ${taskDigest} was sent`,
   });
   assert.deepEqual(await ledger.withdraw(taskDigest), { taskDigest, id: idOf(1), sent: true });
-  assert.deepEqual(await device.all(), [{ ...outcome, guarantee }]);
+  assert.deepEqual(await device.all(), [{ ...outcome, wave: taskDigest, guarantee }]);
 });
 
 test("the id is what the page gives, also late or none, or else asked for with what is left of the time", async (t) => {
@@ -210,7 +210,8 @@ test("what an aggregator refuses for good is refused, with its error, until it i
   // Sent once more, and the network is down.
   error = down();
   assert.equal((await ledger.send(randomizerOf(1), RECORD, OWN)).status, "pending");
-  assert.deepEqual(await device.all(), [{ taskDigest, guarantee, url, bytes: bytesOf(1), attempted: true }]);
+  const waiting = { taskDigest, wave: taskDigest, guarantee, url, bytes: bytesOf(1), attempted: true };
+  assert.deepEqual(await device.all(), [waiting]);
   error = undefined;
   assert.deepEqual(await ledger.flush(), [{ taskDigest, id: idOf(1), status: "accepted" }]);
   assert.equal(calls.length, 3);
@@ -270,7 +271,8 @@ test("a report that is withdrawn before it went anywhere was not sent, and is go
   await ledger.report(randomizerOf(1), RECORD, { url });
   const outcome = { taskDigest, id: idOf(1), sent: false };
   assert.deepEqual(await ledger.withdraw(taskDigest), outcome);
-  assert.deepEqual(await device.all(), [{ taskDigest, guarantee, id: idOf(1), withdrawn: true, left: false }]);
+  const withdrawn = { taskDigest, wave: taskDigest, guarantee, id: idOf(1), withdrawn: true, left: false };
+  assert.deepEqual(await device.all(), [withdrawn]);
   assert.deepEqual(await ledger.withdraw(taskDigest), outcome);
   assert.deepEqual((await ledger.status()).reports, [{ taskDigest, guarantee, state: "withdrawn", error: undefined }]);
   const again = await ledger.send(randomizerOf(1), RECORD, OWN);
@@ -405,7 +407,7 @@ test("of two tabs at once both send the report of the first", async () => {
   };
   assert.equal((await ledger.send(deleting, RECORD, OWN)).status, "pending");
   assert.deepEqual(await lost.change((entries) => entries), [
-    { taskDigest, guarantee, url, bytes: bytesOf(2), attempted: true },
+    { taskDigest, wave: taskDigest, guarantee, url, bytes: bytesOf(2), attempted: true },
   ]);
 });
 

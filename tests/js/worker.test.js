@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
+import { campaigns } from "../../pkg/checks.js";
 import { LdpPcaError, RecordError, TaskError } from "../../pkg/errors.js";
 import { Randomizer, Task } from "../../pkg/index.js";
 import { Report } from "../../pkg/report.js";
@@ -370,6 +371,38 @@ test("a task is fetched by the page, and only the one that was meant is kept", a
   assert.deepEqual(workers[0].asked.at(-1)[0], "free");
 });
 
+test("a page that asks for the first wave gets the second, if that is its refinement", async (t) => {
+  const facts = { ...FACTS, digest: digestOf(2), campaign: FACTS.digest };
+  const { parse } = ANSWERS;
+  t.after(() => Object.assign(ANSWERS, { parse }));
+  const { init, Randomizer, Task } = await load();
+  await init();
+  const [worker] = workers;
+  const requests = [];
+  t.mock.method(globalThis, "fetch", async (url) => {
+    requests.push(`${url}`);
+    const body = requests.length === 1 ? TEXT : JSON.stringify({ ...TASK, refinement: {} });
+    const headers = { "content-type": "application/json", "refined-by": facts.digest };
+    return Object.defineProperty(new Response(body, { headers }), "url", { value: `${url}` });
+  });
+  const fetched = (refined) => {
+    requests.length = 0;
+    ANSWERS.parse = (handle, text) => ({ ...(text === TEXT ? FACTS : refined), text });
+    return Task.fetch("https://a.example/tasks/1", { digest: FACTS.digest });
+  };
+  const task = await fetched(facts);
+  assert.deepEqual([task.digest, task.campaign], [facts.digest, FACTS.digest]);
+  assert.deepEqual(requests, ["https://a.example/tasks/1", `https://a.example/tasks/${facts.digest}`]);
+  assert.equal((await new Randomizer(task, LIMITS).randomize(RECORD)).taskDigest, facts.digest);
+  assert.equal(worker.asked.at(-2)[2], worker.asked.at(-3)[1], "of the second task");
+  // One ledger entry for both.
+  assert.equal(campaigns[facts.digest], FACTS.digest);
+  await refused(fetched({ ...facts, digest: digestOf(3) }), "digest", /was meant/);
+  await refused(fetched({ ...facts, campaign: digestOf(3) }), "digest", /does not refine/);
+  await refused(fetched({ ...facts, campaign: undefined }), "digest", /does not refine/);
+  await refused(fetched({ ...facts, guarantee: { epsilon: 2.1, delta: 0 } }), "max-epsilon", /second wave/);
+});
+
 test("a randomizer keeps within the page's limits, and its reports are of its task", async () => {
   const { init, Randomizer, Task } = await load();
   await init();
@@ -580,6 +613,20 @@ test("the worker's script keeps tasks and randomizers under handles, and moves t
   await ask("free", 2);
   assert.deepEqual(await ask("randomize", 2, RECORD, {}), ended);
   assert.deepEqual(counts(), [2, 1]);
+});
+
+test("in the worker's script a refinement has the digest of the task that it refines, and others have none", async () => {
+  const ask = await thread();
+  await ask("init", MODULE);
+  const { value: first } = await ask("parse", 1, TEXT);
+  const refinement = { parent: first.digest, directions: [[2 ** 20, 0, 0]], weights: [2 ** 16], clip: 2 ** 40 };
+  const mechanism = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
+  const { value: second } = await ask("parse", 2, { ...TASK, mechanism, refinement });
+  assert.deepEqual([Object.hasOwn(first, "campaign"), second.campaign], [false, first.digest]);
+  await ask("revive", 3, second.text);
+  const { value: bytes } = await ask("randomize", 3, RECORD, {});
+  assert.deepEqual([bytes.length, second.reportBytes], [35, 35]);
+  assert.equal(Buffer.from(bytes.subarray(5, 13)).toString("hex"), second.digest.slice(0, 16));
 });
 
 test("the worker's script passes the package's errors as they are, and of others only the name", async () => {

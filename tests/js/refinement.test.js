@@ -1,0 +1,398 @@
+// Second waves: the client takes part in one where its page asked for the first, and nobody answers both.
+
+import assert from "node:assert/strict";
+import { afterEach, before, test } from "node:test";
+
+import { campaigns } from "../../pkg/checks.js";
+import { failure } from "../../pkg/errors.js";
+import { init, PrivacyLedger, Randomizer, Task } from "../../pkg/inline.js";
+import { submitThroughRelay } from "../../pkg/relay.js";
+import { Aggregator, OWN_IDS, Relay } from "../browser/aggregator.js";
+import { serveAnswers } from "./answers.js";
+import { bytesOf, digestOf, idOf, newDevice, openOn, randomizerOf, url } from "./ledger-tools.js";
+import { LIMITS, RECORD, TASK } from "./task.js";
+
+const MECHANISM = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
+
+/** The task of a second wave after `first`, with changes. */
+function refining(first, { mechanism, ...changes } = {}) {
+  const { digest } = Task.parse(first);
+  const refinement = { parent: digest, directions: [[2 ** 20, 0, 0]], weights: [2 ** 16], clip: 2 ** 40 };
+  return { ...first, mechanism: { ...MECHANISM, ...mechanism }, refinement, ...changes };
+}
+
+before(() => init());
+
+/** A server of these documents, under their digests; `refined` is the header that comes with each. */
+async function serving(t, documents, refined = {}) {
+  const known = new Map(documents.map((document) => [Task.parse(document).digest, document]));
+  const server = await serveAnswers([
+    ({ url: path }, response) => {
+      const [, digest] = path.match(/^\/survey\/tasks\/([^/]*)$/) ?? [];
+      if (!known.has(digest)) return response.writeHead(404).end();
+      response.setHeader("content-type", "application/json");
+      if (refined[digest]) response.setHeader("refined-by", refined[digest]);
+      response.end(JSON.stringify(known.get(digest)));
+    },
+  ]);
+  t.after(() => server.close());
+  const asked = () => server.requests.splice(0).map((request) => request.url.split("/").pop());
+  return { asked, of: (digest) => `${server.url}/survey/tasks/${digest}`, server };
+}
+
+/** A first and a second wave on a server, and their digests. */
+async function waves(t, first, second) {
+  const digests = [first, second].map((document) => Task.parse(document).digest);
+  const [one, two] = digests;
+  return { digests, ...(await serving(t, [first, second], { [one]: two, [two]: two })) };
+}
+
+test("a page that asks for the first wave gets the second when it is open, and no other page does", async (t) => {
+  const {
+    asked,
+    digests: [one, two],
+    of,
+  } = await waves(t, TASK, refining(TASK));
+  const task = await Task.fetch(of(one), { digest: one });
+  assert.deepEqual([task.digest, task.campaign, task.toJSON().mechanism], [two, one, MECHANISM]);
+  assert.deepEqual(asked(), [one, two]);
+  assert.equal(new Randomizer(task, LIMITS).randomize(RECORD).taskDigest, two);
+  for (const [found, ...options] of [[one], [one, {}], [two], [two, {}]]) {
+    const { campaign, digest } = await Task.fetch(new URL(of(found)), ...options);
+    assert.deepEqual([digest, campaign, asked()], [found, found === two ? one : undefined, [found]]);
+  }
+  // Of a smaller epsilon, too.
+  const smaller = await waves(t, TASK, refining(TASK, { mechanism: { epsilon: 1.5 } }));
+  const [first] = smaller.digests;
+  assert.equal((await Task.fetch(smaller.of(first), { digest: first })).guarantee.epsilon, 1.5);
+  // The page's limits hold for it.
+  assert.throws(() => new Randomizer(task, { maxEpsilon: 1.9 }), { code: "max-epsilon" });
+});
+
+test("a second wave that is not one of the task that was asked for is refused, and the rule is named", async (t) => {
+  const other = { ...TASK, folds: 2 };
+  const renamed = structuredClone(TASK);
+  renamed.schema.columns[0].label = "Your height";
+  const refinement = refining(TASK);
+  const rule = /does not refine .*parent, schema, bounding and folds/;
+  for (const [name, first, second, code = "digest", part = rule] of [
+    ["another parent", TASK, refining(other, { folds: 1 })],
+    ["no refinement", TASK, other],
+    ["another schema", TASK, refining(TASK, { schema: renamed.schema })],
+    ["another bounding", TASK, refining(TASK, { bounding: { type: "clip", radius: 1 } })],
+    ["other folds", TASK, refining(TASK, { folds: 2 })],
+    ["centring in the first", { ...TASK, centring: { weight: 0.5 } }, undefined],
+    ["a third wave", refinement, refining(refinement)],
+    ["another one of the same", refinement, refining(TASK, { mechanism: { epsilon: 1 } })],
+    [
+      "a larger epsilon",
+      TASK,
+      refining(TASK, { mechanism: { epsilon: 2.000001 } }),
+      "max-epsilon",
+      /^the second wave asks for epsilon 2\.000001, and this page allows 2$/,
+    ],
+  ]) {
+    // Centring cannot be in the second.
+    const { refinement, ...rest } = second ?? refining(first);
+    const { centring, ...kept } = rest;
+    const { asked, digests, of } = await waves(t, first, refinement ? { ...kept, refinement } : kept);
+    const [one, two] = digests;
+    const refused = Task.fetch(of(one), { digest: one });
+    await assert.rejects(refused, { name: "TaskError", code, message: part }, name);
+    assert.deepEqual(asked(), [one, two], name);
+  }
+});
+
+test("a second wave that is missing, or another than its name, is refused, and no other server is asked", async (t) => {
+  const other = await serving(t, [refining(TASK)]);
+  const { digest } = Task.parse(TASK);
+  const second = Task.parse(refining(TASK)).digest;
+  for (const [header, code] of [
+    ["0".repeat(64), "fetch"],
+    [second.toUpperCase(), "fetch"],
+    [other.of(second), "fetch"],
+    [`//${other.of(second).slice(7)}`, "fetch"],
+    [`../tasks/${second}`, "digest"],
+    [`${second}?`, "digest"],
+    [digest, "digest"],
+  ]) {
+    const { of } = await serving(t, [TASK, refining(TASK)], { [digest]: header });
+    await assert.rejects(Task.fetch(of(digest), { digest }), { name: "TaskError", code }, header);
+  }
+  assert.deepEqual(other.asked(), []);
+  // Another task under the second's name.
+  const lying = await serveAnswers([
+    {
+      headers: { "content-type": "application/json", "refined-by": second },
+      body: JSON.stringify(TASK),
+    },
+  ]);
+  t.after(() => lying.close());
+  const wrong = new RegExp(`the task is ${digest}, and ${second} was meant`);
+  await assert.rejects(Task.fetch(lying.url, { digest }), { code: "digest", message: wrong });
+  assert.equal(lying.requests.length, 2);
+  // A signal stops it between both.
+  const stop = new AbortController();
+  const slow = await serveAnswers([
+    {
+      headers: { "content-type": "application/json", "refined-by": second },
+      body: JSON.stringify(TASK),
+    },
+    () => stop.abort("no"),
+  ]);
+  t.after(() => slow.close());
+  assert.equal(await Task.fetch(slow.url, { digest, signal: stop.signal }).catch((reason) => reason), "no");
+});
+
+/** Three waves of one collection: 1 is the first, and 2 and 3 refine it. */
+const WAVES = [1, 2, 3];
+const CAMPAIGN = digestOf(1);
+
+/** As if their tasks had been read on the page, or on no page. */
+function known(are = true) {
+  for (const wave of [2, 3]) {
+    delete campaigns[digestOf(wave)];
+    if (are) campaigns[digestOf(wave)] = CAMPAIGN;
+  }
+}
+
+before(() => known());
+afterEach(() => known());
+
+const OWN = { url, id: undefined };
+const down = () => failure("network", "no answer");
+const expired = () => failure("refused", "expired", { status: 403, type: "task-expired" });
+
+/** How an entry of each state comes about, by its randomizer. */
+const STATES = {
+  booked: (ledger, one) =>
+    ledger.report({ ...one, randomize: () => Promise.reject(down()) }, {}, { url }).catch(() => {}),
+  pending: (ledger, one) => ledger.report(one, {}, { url }),
+  refused: (ledger, one) => ledger.send(one, {}, OWN),
+  sent: (ledger, one) => ledger.send(one, {}, OWN),
+  withdrawn: async (ledger, one) => {
+    await ledger.report(one, {}, { url });
+    await ledger.withdraw(one.taskDigest);
+  },
+};
+
+/** A device with an entry of a wave in this state; `verdict` is how its aggregator answers, `sent` what came to it. */
+async function device(state, wave, epsilon = 1, limits = {}) {
+  const sent = [];
+  const network = { verdict: state === "refused" ? expired : undefined };
+  const deliver = async (report) => {
+    if (network.verdict) throw network.verdict();
+    sent.push([report.taskDigest, report.bytes, report.guarantee.epsilon]);
+    return { status: "accepted", attempts: 1 };
+  };
+  const storage = newDevice();
+  const ledger = await openOn(storage, limits, { deliver });
+  await STATES[state](ledger, randomizerOf(wave, epsilon));
+  network.verdict = undefined;
+  sent.length = 0;
+  return { ledger, sent, storage, deliver };
+}
+
+test("whoever answered, booked or has a report of one wave has no second one in another", async () => {
+  for (const answered of WAVES) {
+    for (const asked of WAVES.filter((wave) => wave !== answered)) {
+      const [one, two] = [digestOf(answered), digestOf(asked)];
+      const first = { taskDigest: one, id: idOf(answered) };
+      const bytes = [[one, bytesOf(answered), 1]];
+      for (const [state, outcome, made, sent] of [
+        ["booked", { taskDigest: two, id: idOf(asked), status: "accepted" }, 1, [[two, bytesOf(asked), 1]]],
+        ["pending", { ...first, status: "accepted" }, 0, bytes],
+        ["refused", { ...first, status: "accepted" }, 0, bytes],
+        ["sent", { ...first, status: "duplicate" }, 0, []],
+        ["withdrawn", { ...first, status: "refused" }, 0, []],
+      ]) {
+        const name = `${state}, ${answered}, ${asked}`;
+        const { ledger, sent: came, storage } = await device(state, answered);
+        assert.equal((await ledger.status()).reports[0].state, state, name);
+        const randomizer = randomizerOf(asked);
+        const { error, ...found } = await ledger.send(randomizer, {}, OWN);
+        assert.deepEqual([found, error?.code], [outcome, state === "withdrawn" ? "spent" : undefined], name);
+        assert.deepEqual([came, randomizer.made.length], [sent, made], name);
+        // The entry is that of the collection, by whose digest the page knows it.
+        const { epsilon, reports } = await ledger.status();
+        const after = state === "withdrawn" ? state : "sent";
+        assert.deepEqual(
+          [epsilon, reports.map(({ taskDigest, state }) => [taskDigest, state])],
+          [1, [[CAMPAIGN, after]]],
+          name,
+        );
+        assert.equal((await storage.all()).length, 1);
+        // Asked again, it is the same.
+        for (const wave of WAVES) {
+          const again = await ledger.send(randomizerOf(wave), {}, OWN);
+          assert.equal(again.taskDigest, outcome.taskDigest, name);
+          assert.match(again.status, /^(duplicate|refused)$/);
+          await assert.rejects(ledger.report(randomizerOf(wave), {}, { url }), { code: "spent" });
+        }
+        assert.deepEqual(came, sent, name);
+        // Another collection is another.
+        await ledger.send(randomizerOf(4), {}, OWN);
+        assert.equal((await ledger.status()).epsilon, 2, name);
+      }
+    }
+  }
+});
+
+test("an entry that was written before there were refinements is that of the first wave", async () => {
+  const guarantee = { epsilon: 1, delta: 0 };
+  const bytes = bytesOf(1);
+  for (const [state, entry, status] of [
+    ["booked", { url, booked: true }, "accepted"],
+    ["pending", { url, bytes, attempted: true }, "accepted"],
+    ["refused", { url, bytes, refused: { code: "refused", message: "expired" } }, "accepted"],
+    ["sent", { id: idOf(1), status: "accepted" }, "duplicate"],
+    ["withdrawn", { id: idOf(1), withdrawn: true, left: false }, "refused"],
+  ]) {
+    const storage = newDevice();
+    await storage.put({ taskDigest: CAMPAIGN, guarantee, ...entry });
+    const { deliver, sent } = await device("booked", 9);
+    const ledger = await openOn(storage, { maxEpsilon: 1 }, { deliver });
+    assert.equal((await ledger.status()).reports[0].state, state);
+    const outcome = await ledger.send(randomizerOf(2), {}, OWN);
+    const wave = state === "booked" ? 2 : 1;
+    assert.deepEqual([outcome.taskDigest, outcome.id, outcome.status], [digestOf(wave), idOf(wave), status]);
+    const expected = { booked: [2], pending: [1], refused: [1] }[state] ?? [];
+    assert.deepEqual(sent, expected.map((number) => [digestOf(number), bytesOf(number), 1]));
+    assert.equal((await storage.all()).length, 1);
+  }
+});
+
+test("what is booked counts as the larger of the waves that were asked, once, and within the limits", async () => {
+  for (const [first, second, most] of [
+    [1, 2, 2],
+    [2, 1, 2],
+    [1.5, 1.5, 1.5],
+  ]) {
+    const { ledger, sent } = await device("booked", 1, first, { maxEpsilon: 2 });
+    await ledger.send(randomizerOf(2, second), {}, OWN);
+    assert.equal((await ledger.status()).epsilon, most);
+    assert.deepEqual(sent, [[digestOf(2), bytesOf(2), most]]);
+    // What is left is for others.
+    const left = randomizerOf(5, 2 - most || 2 ** -52);
+    if (most < 2) await ledger.report(left, {}, { url });
+    else await assert.rejects(ledger.report(left, {}, { url }), { code: "budget" });
+  }
+  const { ledger, sent } = await device("booked", 1, 1, { maxEpsilon: 1.9 });
+  await assert.rejects(ledger.send(randomizerOf(2, 2), {}, OWN), { code: "budget", message: /spend epsilon 2,/ });
+  const { epsilon, reports } = await ledger.status();
+  assert.deepEqual([epsilon, reports[0].state], [1, "booked"], "nothing has changed");
+  assert.equal((await ledger.send(randomizerOf(1), {}, OWN)).taskDigest, digestOf(1));
+  assert.deepEqual(sent, [[digestOf(1), bytesOf(1), 1]]);
+  // Deltas, too.
+  const deltas = await openOn(newDevice(), { maxDelta: 3e-6 }, {});
+  const failing = (...of) => STATES.booked(deltas, randomizerOf(...of));
+  await failing(1, 1, 2e-6);
+  await failing(2, 2, 0);
+  await failing(3, 1, 1e-6);
+  const { epsilon: all, delta } = await deltas.status();
+  assert.deepEqual([all, delta], [2, 2e-6]);
+});
+
+test("of two waves that are asked at once, in two tabs, one has the report, and the larger epsilon counts", async () => {
+  for (const quicker of [0, 1]) {
+    const { deliver, sent, storage } = await device("booked", 9, 1);
+    const tabs = [1, 2].map(() => openOn(storage, {}, { deliver }));
+    const made = [];
+    const answers = [1, 2].map(async (wave, index) => {
+      const one = randomizerOf(wave, wave);
+      const slow = async (record) => {
+        await new Promise((resolve) => (made[index] = resolve));
+        return one.randomize(record);
+      };
+      return (await tabs[index]).send({ ...one, randomize: slow }, {}, OWN);
+    });
+    const until = async (condition) => {
+      while (!condition()) await new Promise((resolve) => setTimeout(resolve));
+    };
+    await until(() => made[0] && made[1]);
+    made[quicker]();
+    await until(() => sent.length > 0);
+    made[1 - quicker]();
+    const outcomes = await Promise.all(answers);
+    const wave = quicker + 1;
+    assert.deepEqual(outcomes.map(({ taskDigest }) => taskDigest), Array(2).fill(digestOf(wave)));
+    assert.deepEqual(outcomes.map(({ status }) => status).sort(), ["accepted", "accepted"]);
+    assert.deepEqual(sent, [[digestOf(wave), bytesOf(wave), 2]]);
+    assert.equal((await (await tabs[0]).status()).epsilon, 1 + 2);
+  }
+});
+
+test("a wave's report is withdrawn by the digest of any wave, also where only the ledger knows of it", async () => {
+  for (const answered of WAVES) {
+    for (const asked of WAVES) {
+      const { ledger, sent } = await device("pending", answered);
+      const withdrawal = await ledger.withdraw(digestOf(asked));
+      assert.deepEqual(withdrawal, { taskDigest: digestOf(answered), id: idOf(answered), sent: false });
+      assert.deepEqual([await ledger.flush(), sent], [[], []]);
+    }
+    // In the next visit nothing has been read yet.
+    for (const asked of [1, answered]) {
+      const { ledger } = await device("pending", answered);
+      known(false);
+      assert.equal((await ledger.withdraw(digestOf(asked))).id, idOf(answered));
+      assert.equal((await ledger.status()).reports[0].state, "withdrawn");
+      known();
+    }
+    // One that is under way is cut off.
+    const { storage } = await device("pending", answered);
+    let under;
+    const hangs = (_, { signal }) =>
+      new Promise((resolve, reject) => {
+        under = true;
+        signal.addEventListener("abort", () => reject(signal.reason));
+      });
+    const ledger = await openOn(storage, {}, { deliver: hangs });
+    known(false);
+    const flushed = ledger.flush();
+    while (!under) await new Promise((resolve) => setTimeout(resolve));
+    assert.equal((await ledger.withdraw(digestOf(answered))).sent, "unknown");
+    const [{ status, taskDigest, error }] = await flushed;
+    assert.deepEqual([status, taskDigest, error.code], ["refused", digestOf(answered), "spent"]);
+    known();
+  }
+});
+
+test("a report that waits since the first wave is sent in the second, to its own task, by the real client", async (t) => {
+  const aggregator = new Aggregator(TASK, undefined, OWN_IDS);
+  t.after(() => aggregator.remove());
+  await aggregator.start();
+  const document = refining(TASK);
+  const [first, second] = [TASK, document].map((json) => Task.parse(json));
+  await aggregator.put(second.digest, document, {});
+  const count = async ({ digest }) => (await aggregator.get(`/tasks/${digest}/status`)).records;
+  const open = () => PrivacyLedger.open({ maxEpsilon: 2, onStorageDenied: () => true });
+  const to = { url: aggregator.url, id: undefined };
+  // As in an app that wraps it.
+  const wrapped = (task) => {
+    const real = new Randomizer(task, LIMITS);
+    const { guarantee, taskDigest } = real;
+    return { guarantee, taskDigest, randomize: (...given) => real.randomize(...given) };
+  };
+  const ledger = await open();
+  const waiting = await ledger.report(wrapped(first), RECORD, to);
+  const { taskDigest, id, status } = await ledger.send(wrapped(second), RECORD, to);
+  assert.deepEqual([taskDigest, id, status], [first.digest, waiting.id, "accepted"]);
+  assert.deepEqual([await count(first), await count(second)], [1, 0]);
+  // Somebody who comes for the second wave only.
+  const other = await open();
+  const sent = await other.send(wrapped(second), RECORD, to);
+  assert.deepEqual([sent.taskDigest, sent.status], [second.digest, "accepted"]);
+  assert.equal((await other.send(wrapped(first), RECORD, to)).status, "duplicate");
+  assert.deepEqual([await count(first), await count(second)], [1, 1]);
+  // And through a relay, in a batch with the next one's.
+  const relay = new Relay();
+  t.after(() => relay.remove());
+  await relay.start(aggregator.url, 2);
+  for (const next of [await open(), await open()]) {
+    await submitThroughRelay(await next.report(wrapped(second), RECORD, to), { relay: relay.url });
+  }
+  for (let tries = 0; (await count(second)) < 3 && tries < 500; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.deepEqual([await count(first), await count(second)], [1, 3]);
+});
