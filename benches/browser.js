@@ -12,8 +12,12 @@ const DIMENSIONS = [40, 116, 400];
 const MECHANISMS = {
   "double-cap of 256": { type: "double-cap", epsilon: 4, candidates: 256, cap: 9 },
   "double-cap of 64": { type: "double-cap", epsilon: 2, candidates: 64, cap: 8 },
+  "signed-cap of 64": { type: "signed-cap", epsilon: 2, candidates: 64, cap: 12 },
   gaussian: { type: "gaussian", epsilon: 1, delta: 1e-6, calibration: "analytic" },
 };
+
+/** The number of a refinement's directions, which are the first axes. */
+const RANK = 3;
 
 const REPETITIONS = 40;
 /** The least that a repetition lasts, in as many calls as that takes: the clock of a page ticks in tenths of one. */
@@ -49,13 +53,19 @@ function task(dimension, mechanism) {
     offset: 0,
     scale: 1,
   }));
-  return { version: 3, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
+  const document = { version: 3, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
+  if (mechanism.type !== "signed-cap") return document;
+  const directions = Array.from({ length: RANK }, (_, row) => columns.map((_, place) => (row === place) * 2 ** 20));
+  const refinement = { parent: "0".repeat(64), directions, weights: Array(RANK).fill(2 ** 16), clip: 2 ** 38 };
+  return { ...document, refinement };
 }
 
 function result(mechanism, dimension, { bytes, numbers, named, peer }) {
   const entries = (dimension * (dimension + 1)) / 2;
-  // The mechanism's draws: the entries of a symmetric matrix, or every coordinate of every candidate.
-  const coordinates = mechanism.type === "gaussian" ? entries : mechanism.candidates * dimension;
+  // The mechanism's draws: the entries of a symmetric matrix, or every coordinate of every candidate. Those of a
+  // refinement are products with each direction, and one more.
+  const each = mechanism.type === "signed-cap" ? RANK * dimension + 1 : dimension;
+  const coordinates = mechanism.type === "gaussian" ? entries : mechanism.candidates * each;
   return {
     report_bytes: bytes,
     coordinates,
@@ -163,6 +173,7 @@ function table({ chromium, repetitions, results }) {
     ...align([head, ...rows]),
     "",
     "report: the record is a Float64Array; by name: an object. coordinates: d (d + 1) / 2 entries, or candidates x d.",
+    `signed-cap: a refinement with k = ${RANK}, of candidates x (k d + 1) coordinates.`,
     "peer: d (d + 1) / 2 entries of x x^T plus f64 normals (Box-Muller on Math.random), no privacy. ratio: report / " +
       "peer.",
   ].join("\n");

@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
+import { init, Task } from "../../pkg/inline.js";
+import { serveAnswers } from "../js/answers.js";
 import { LIMITS, RECORD, TASK } from "../js/task.js";
 import { Aggregator, OWN_IDS } from "./aggregator.js";
 import { launchChromium } from "./chromium.js";
@@ -24,6 +26,11 @@ after(async () => {
   await server?.close();
   await aggregator?.remove();
 });
+
+async function digestOf(document) {
+  await init();
+  return Task.parse(document).digest;
+}
 
 for (const [name, launch] of Object.entries(BROWSERS)) {
   describe(name, () => workerTests(name, launch));
@@ -65,6 +72,40 @@ function workerTests(name, launch) {
     assert.equal(outcome.isReport, true);
     assert.match(outcome.leaves, /35 bytes.*height, plan/);
     assert.deepEqual(errors, []);
+  });
+
+  test("a page that asks for the first wave takes part in the second, through a worker", async () => {
+    const { tasks } = await aggregator.get("/tasks");
+    const [parent] = tasks;
+    const mechanism = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
+    const refinement = { parent, directions: [[2 ** 20, 0, 0]], weights: [2 ** 16], clip: 2 ** 40 };
+    const second = { ...TASK, mechanism, refinement };
+    const digest = await digestOf(second);
+    const cors = { "access-control-allow-origin": "*", "access-control-expose-headers": "refined-by" };
+    const headers = { ...cors, "content-type": "application/json", "refined-by": digest };
+    const answers = [TASK, second].map((document) => ({ headers, body: JSON.stringify(document) }));
+    const waves = await serveAnswers(answers);
+    const connect = `connect-src 'self' ${waves.url}`;
+    const policy = `default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; ${connect}`;
+    const site = await serve(ROOT, { "/": EMPTY }, policy);
+    try {
+      const { page, errors } = await openPage(site.url);
+      const found = await page.evaluate(
+        async ([url, digest, record, limits]) => {
+          const { init, Randomizer, Task } = await import("/pkg/worker.js");
+          await init();
+          const task = await Task.fetch(`${url}/tasks/${digest}`, { digest });
+          const report = await new Randomizer(task, limits).randomize(record);
+          return [task.digest, task.campaign, report.taskDigest, report.bytes.length];
+        },
+        [waves.url, parent, RECORD, LIMITS],
+      );
+      assert.deepEqual(found, [digest, parent, digest, 35]);
+      assert.deepEqual(waves.requests.map(({ url }) => url), [`/tasks/${parent}`, `/tasks/${digest}`]);
+      assert.deepEqual(errors, []);
+    } finally {
+      await Promise.all([site, waves].map((server) => server.close()));
+    }
   });
 
   test("a package on another origin starts its worker through a script of the page's own", async () => {
