@@ -31,7 +31,7 @@ export async function fetchTask(parse, url, options = {}) {
 
 /** All of a task but its mechanism, with changes. */
 function rest(task, changes) {
-  return JSON.stringify({ ...task.toJSON(), mechanism: 0, ...changes });
+  return JSON.stringify({ ...task.toJSON(), mechanism: undefined, ...changes });
 }
 
 /** The text at `url`, if that is JSON of a reasonable length, and the response that it came with. */

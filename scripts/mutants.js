@@ -43,6 +43,7 @@ const TESTS = [
   "ledger-send",
   "ledger-storage",
   "reach",
+  "refinement",
   "secrets",
   "submit",
   "submit-steps",
