@@ -6,7 +6,7 @@
 //! is limited, so it does without `serde_json`.
 
 use core::fmt;
-use core::str::FromStr;
+use core::ops::RangeInclusive;
 
 use crate::decimal;
 
@@ -133,18 +133,21 @@ impl<'a> Reader<'a> {
 
     /// A whole number from 0 to 2^32 - 1, written without point and exponent.
     pub(crate) fn integer(&mut self) -> Read<u32> {
+        self.whole(&(0..=u32::MAX.into())).map(|number| number as u32)
+    }
+
+    /// A whole number in a range, written without point and exponent.
+    pub(crate) fn whole(&mut self, range: &RangeInclusive<i64>) -> Read<i64> {
         let digits = self.digits("a whole number")?;
-        digits.parse().map_err(|_| {
-            self.error(&format!("{} is not a whole number from 0 to {}, written in digits", excerpt(digits), u32::MAX))
+        digits.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
+            let (least, most) = (range.start(), range.end());
+            self.error(&format!("{} is not a whole number from {least} to {most}, written in digits", excerpt(digits)))
         })
     }
 
-    /// A whole number of another type, written without point and exponent.
-    pub(crate) fn whole<T: FromStr>(&mut self) -> Read<T> {
-        let digits = self.digits("a whole number")?;
-        digits.parse().map_err(|_| {
-            self.error(&format!("{} is not a whole number in its range, written in digits", excerpt(digits)))
-        })
+    /// An array of whole numbers in a range.
+    pub(crate) fn wholes(&mut self, range: &RangeInclusive<i64>) -> Read<Vec<i64>> {
+        self.list(|reader| reader.whole(range))
     }
 
     /// `value` into `slot`, if nothing is there yet.
@@ -155,23 +158,40 @@ impl<'a> Reader<'a> {
         value: impl FnOnce(&mut Self) -> Read<T>,
     ) -> Read<()> {
         if slot.is_some() {
-            return Err(self.error(&format!("duplicate field '{}'", excerpt(name))));
+            return Err(self.duplicate(name));
         }
         *slot = Some(value(self)?);
         Ok(())
     }
 
+    /// Errors are made out of line: copies of this in every field's reader are kilobytes of the browsers' module.
+    #[cold]
+    #[inline(never)]
+    fn duplicate(&self, name: &str) -> JsonError {
+        self.error(&format!("duplicate field '{}'", excerpt(name)))
+    }
+
     /// The value read into `slot`.
     pub(crate) fn required<T>(&self, name: &str, slot: Option<T>) -> Read<T> {
-        slot.ok_or_else(|| self.error(&format!("missing field '{name}'")))
+        slot.ok_or_else(|| self.missing(name))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn missing(&self, name: &str) -> JsonError {
+        self.error(&format!("missing field '{name}'"))
     }
 
     /// The error for an unknown field.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn unknown_field(&self, name: &str, known: &str) -> JsonError {
         self.error(&format!("unknown field '{}': {known}", excerpt(name)))
     }
 
     /// The error for a value that the field does not accept; `known` lists those it does.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn unknown_value(&self, value: &str, known: &str) -> JsonError {
         self.error(&format!("unknown value '{}': {known}", excerpt(value)))
     }
@@ -182,6 +202,8 @@ impl<'a> Reader<'a> {
     }
 
     /// A caller's error about the value that was read last.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn refused(&self, error: &dyn fmt::Display) -> JsonError {
         self.error(&error.to_string())
     }
@@ -223,14 +245,20 @@ impl<'a> Reader<'a> {
             self.position += 1;
             return Ok(());
         }
-        Err(self.error(&format!("{}, expected {what}", kind(found))))
+        Err(self.other_kind(found, what))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn other_kind(&self, found: Option<u8>, what: &str) -> JsonError {
+        self.error(&format!("{}, expected {what}", kind(found)))
     }
 
     /// The characters of a number, whose form is checked.
     fn digits(&mut self, what: &str) -> Read<&'a str> {
         let found = self.peek();
         if !matches!(found, Some(b'-' | b'0'..=b'9')) {
-            return Err(self.error(&format!("{}, expected {what}", kind(found))));
+            return Err(self.other_kind(found, what));
         }
         let start = self.position;
         self.eat(b"-");
@@ -324,6 +352,8 @@ impl<'a> Reader<'a> {
         Ok(unit)
     }
 
+    #[cold]
+    #[inline(never)]
     fn error(&self, message: &str) -> JsonError {
         let position = self.position.min(self.text.len());
         let before = self.text.as_bytes().get(..position).unwrap_or_default();
@@ -395,6 +425,11 @@ pub(crate) fn write_array<T>(values: impl IntoIterator<Item = T>, out: &mut Stri
         write(value, out);
     }
     out.push(']');
+}
+
+/// Writes whole numbers as an array.
+pub(crate) fn write_wholes(numbers: &[i64], out: &mut String) {
+    write_array(numbers, out, |number, out| out.push_str(&format!("{number}")));
 }
 
 #[cfg(test)]

@@ -38,19 +38,19 @@
 //! makes the whole 1 or, because roots are rounded up, a little less. Quotients of integers below 2^53 and square roots
 //! are correctly rounded by IEEE 754, on every machine.
 //!
-//! *Time.* Rounding, sums, products and the square roots in [`root_up`] take the same steps for every record; maxima
-//! are selections without a branch. Quotients and the root at the end are of normal numbers or 0, as those of
-//! double-cap's lift are.
+//! *Time.* Rounding, sums and products take the same steps for every record; maxima are selections without a branch.
+//! Quotients and roots are of normal numbers or 0, as those of double-cap's lift are.
 //!
 //! [`signed_cap`]: crate::mechanism::signed_cap
 
-use core::fmt::Write as _;
+use core::ops::RangeInclusive;
 
 use nalgebra::DMatrix;
 
 use crate::centring::without_dust;
 use crate::identity::TaskDigest;
-use crate::json::{Read, Reader, write_array};
+use crate::json::{Read, Reader, write_array, write_wholes};
+use crate::mechanism::double_cap::root;
 use crate::schema::MAX_DIMENSION;
 
 /// The most directions, k.
@@ -64,10 +64,12 @@ const WEIGHT_PLACES: u32 = 16;
 /// Binary places of the clip: those of a record's product with a record.
 const CLIP_PLACES: u32 = 2 * DIRECTION_PLACES;
 
+/// The permitted entries of directions, in units.
+const ENTRIES: RangeInclusive<i64> = -(1 << DIRECTION_PLACES)..=1 << DIRECTION_PLACES;
 /// The permitted weights, in units.
-const WEIGHTS: core::ops::RangeInclusive<u32> = 1..=1 << 24;
+const WEIGHTS: RangeInclusive<i64> = 1..=1 << 24;
 /// The permitted clips, in units.
-const CLIPS: core::ops::RangeInclusive<u64> = 1 << 20..=1 << 48;
+const CLIPS: RangeInclusive<i64> = 1 << 20..=1 << 48;
 /// How far an entry of `V'V` may be from that of the identity, in the square of the directions' unit: 2^-8.
 const MOST_OFF: i64 = 1 << (2 * DIRECTION_PLACES - 8);
 
@@ -78,9 +80,9 @@ const FIELDS: &str = "a refinement has 'parent', 'directions', 'weights' and 'cl
 #[doc(hidden)]
 pub struct Refinement {
     parent: TaskDigest,
-    directions: Vec<Vec<i32>>,
-    weights: Vec<u32>,
-    clip: u64,
+    directions: Vec<Vec<i64>>,
+    weights: Vec<i64>,
+    clip: i64,
 }
 
 impl Refinement {
@@ -93,39 +95,28 @@ impl Refinement {
     /// weights from 2^-16 to 256 and a clip from 2^-20 to 256.
     pub fn new(
         parent: TaskDigest,
-        directions: Vec<Vec<i32>>,
-        weights: Vec<u32>,
-        clip: u64,
+        directions: Vec<Vec<i64>>,
+        weights: Vec<i64>,
+        clip: i64,
     ) -> Result<Self, RefinementError> {
         let (count, dimension) = (directions.len(), directions.first().map_or(0, Vec::len));
-        if !(1..=MAX_DIRECTIONS).contains(&count) || count >= dimension || count * dimension > MAX_DIMENSION {
-            return Err(RefinementError::Size { count, dimension });
+        let fits = (1..=MAX_DIRECTIONS).contains(&count) && count < dimension && count * dimension <= MAX_DIMENSION;
+        if !fits || weights.len() != count || directions.iter().any(|direction| direction.len() != dimension) {
+            return Err(RefinementError::Shape { count, dimension });
         }
-        if let Some(other) = directions.iter().position(|direction| direction.len() != dimension) {
-            let found = directions[other].len();
-            return Err(RefinementError::Length { number: other + 1, expected: dimension, found });
+        let within = |numbers: &[i64], range: &RangeInclusive<i64>| numbers.iter().all(|number| range.contains(number));
+        let entries = directions.iter().all(|direction| within(direction, &ENTRIES));
+        if !entries || !within(&weights, &WEIGHTS) || !within(&[clip], &CLIPS) {
+            return Err(RefinementError::Range);
         }
         for (place, direction) in directions.iter().enumerate() {
-            if direction.iter().any(|entry| entry.unsigned_abs() > 1 << DIRECTION_PLACES) {
-                return Err(RefinementError::Entry { number: place + 1 });
-            }
             for (other, second) in directions[..=place].iter().enumerate() {
                 // At most 32,768 × 2^40.
-                let product: i64 = direction.iter().zip(second).map(|(&a, &b)| i64::from(a) * i64::from(b)).sum();
                 let of_identity = if other == place { 1 << (2 * DIRECTION_PLACES) } else { 0 };
-                if (product - of_identity).abs() > MOST_OFF {
+                if (dot(direction, second) - of_identity).abs() > MOST_OFF {
                     return Err(RefinementError::NotOrthonormal { first: other + 1, second: place + 1 });
                 }
             }
-        }
-        if weights.len() != count {
-            return Err(RefinementError::WeightCount { expected: count, found: weights.len() });
-        }
-        if let Some(&weight) = weights.iter().find(|weight| !WEIGHTS.contains(weight)) {
-            return Err(RefinementError::Weight(weight));
-        }
-        if !CLIPS.contains(&clip) {
-            return Err(RefinementError::Clip(clip));
         }
         Ok(Self { parent, directions, weights, clip })
     }
@@ -143,13 +134,13 @@ impl Refinement {
         // Casts turn what is not a number into 0, and what is too large into the largest: `new` refuses both.
         let rounded = |number: f64, places: u32| (number * (1u64 << places) as f64).round();
         let of_column = |column: usize| {
-            directions.column(column).iter().map(|&entry| rounded(entry, DIRECTION_PLACES) as i32).collect()
+            directions.column(column).iter().map(|&entry| rounded(entry, DIRECTION_PLACES) as i64).collect()
         };
         Self::new(
             parent,
             (0..directions.ncols()).map(of_column).collect(),
-            weights.iter().map(|&weight| rounded(weight, WEIGHT_PLACES) as u32).collect(),
-            rounded(clip, CLIP_PLACES) as u64,
+            weights.iter().map(|&weight| rounded(weight, WEIGHT_PLACES) as i64).collect(),
+            rounded(clip, CLIP_PLACES) as i64,
         )
     }
 
@@ -175,14 +166,14 @@ impl Refinement {
     #[must_use]
     pub fn directions(&self) -> DMatrix<f64> {
         DMatrix::from_fn(self.dimension(), self.rank(), |row, column| {
-            f64::from(self.directions[column][row]) / f64::from(1u32 << DIRECTION_PLACES)
+            self.directions[column][row] as f64 / f64::from(1u32 << DIRECTION_PLACES)
         })
     }
 
     /// w: one for each direction.
     #[must_use]
     pub fn weights(&self) -> Vec<f64> {
-        self.weights.iter().map(|&weight| f64::from(weight) / f64::from(1u32 << WEIGHT_PLACES)).collect()
+        self.weights.iter().map(|&weight| weight as f64 / f64::from(1u32 << WEIGHT_PLACES)).collect()
     }
 
     /// c: the longest `w a × b` that is not shortened, in the units of bounded records.
@@ -200,34 +191,33 @@ impl Refinement {
     /// u, for a record of d coordinates in the unit ball.
     pub(crate) fn direction(&self, record: &[f64]) -> Vec<f64> {
         let x: Vec<i64> = record.iter().map(|&coordinate| rounded(coordinate)).collect();
-        let along: Vec<i64> = self
-            .directions
-            .iter()
-            .map(|direction| {
-                let product: i64 = direction.iter().zip(&x).map(|(&v, x)| i64::from(v) * x).sum();
-                shifted(product, DIRECTION_PLACES)
-            })
-            .collect();
-        let across: Vec<i64> = (x.iter().enumerate())
-            .map(|(row, x)| {
-                let part = self.directions.iter().zip(&along).map(|(direction, a)| i64::from(direction[row]) * a).sum();
-                x - shifted(part, DIRECTION_PLACES)
-            })
-            .collect();
-        let weighted: Vec<i64> = (self.weights.iter().zip(&along))
-            .map(|(&weight, a)| shifted(i64::from(weight) * a, WEIGHT_PLACES))
-            .collect();
-        let [along, beside] =
-            [&weighted, &across].map(|part| root_up(part.iter().map(|x| x.unsigned_abs().pow(2)).sum()));
+        let (mut part, mut weighted) = (vec![0; x.len()], vec![0; self.rank()]);
+        for ((direction, weight), p) in self.directions.iter().zip(&self.weights).zip(&mut weighted) {
+            let a = shifted(dot(direction, &x), DIRECTION_PLACES);
+            part.iter_mut().zip(direction).for_each(|(part, v)| *part += v * a);
+            *p = shifted(weight * a, WEIGHT_PLACES);
+        }
+        let across: Vec<i64> = x.iter().zip(part).map(|(x, part)| x - shifted(part, DIRECTION_PLACES)).collect();
+        let [along, beside] = [&weighted, &across].map(|part| root_up(dot(part, part) as u64));
         let most = along * beside;
         // The larger of both, without a branch.
-        let longer = u64::from(most > self.clip).wrapping_neg();
-        let whole = longer & most | !longer & self.clip;
+        let clip = self.clip as u64;
+        let longer = u64::from(most > clip).wrapping_neg();
+        let whole = longer & most | !longer & clip;
         let over = whole as f64;
         let rest = ((whole - most) as f64 * (whole + most) as f64).sqrt() / over;
-        let products = weighted.iter().flat_map(|p| across.iter().map(move |b| (p * b) as f64 / over));
-        products.chain([rest]).collect()
+        let mut u = vec![rest; self.coordinates()];
+        for (u, p) in u.chunks_mut(x.len()).zip(weighted) {
+            u.iter_mut().zip(&across).for_each(|(u, b)| *u = (p * b) as f64 / over);
+        }
+        u
     }
+}
+
+/// The sum of products. Not inlined: that saves the browsers' module 2 kB.
+#[inline(never)]
+fn dot(a: &[i64], b: &[i64]) -> i64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// `floor(2^20 x + 1/2)`. The number that is cut off is positive, so that no rounding mode is needed.
@@ -241,13 +231,10 @@ fn shifted(number: i64, places: u32) -> i64 {
     (number + (1 << (places - 1))) >> places
 }
 
-/// `ceil(sqrt(square))`, bit by bit: the same steps for every number.
+/// `ceil(sqrt(square))`, for squares up to 2^62.
+#[inline(never)]
 fn root_up(square: u64) -> u64 {
-    let mut root = 0u64;
-    for bit in (0..32).rev() {
-        let more = root | 1 << bit;
-        root |= (1 << bit) & u64::from(more * more <= square).wrapping_neg();
-    }
+    let root = u64::from(root(square));
     root + u64::from(root * root < square)
 }
 
@@ -260,11 +247,9 @@ impl Refinement {
                 let text = reader.text()?;
                 text.parse::<TaskDigest>().map_err(|error| reader.refused(&error))
             }),
-            "directions" => {
-                reader.once(field, &mut directions, |reader| reader.list(|reader| reader.list(Reader::whole::<i32>)))
-            }
-            "weights" => reader.once(field, &mut weights, |reader| reader.list(Reader::integer)),
-            "clip" => reader.once(field, &mut clip, Reader::whole::<u64>),
+            "directions" => reader.once(field, &mut directions, |reader| reader.list(|reader| reader.wholes(&ENTRIES))),
+            "weights" => reader.once(field, &mut weights, |reader| reader.wholes(&WEIGHTS)),
+            "clip" => reader.once(field, &mut clip, |reader| reader.whole(&CLIPS)),
             _ => Err(reader.unknown_field(field, FIELDS)),
         })?;
         let refinement = Self::new(
@@ -277,18 +262,11 @@ impl Refinement {
     }
 
     pub(crate) fn write(&self, out: &mut String) {
-        // Writing into a string does not fail.
-        let _ = write!(out, "{{\"parent\":\"{}\",\"directions\":", self.parent);
-        write_array(&self.directions, out, |direction, out| {
-            write_array(direction, out, |entry, out| {
-                let _ = write!(out, "{entry}");
-            });
-        });
+        out.push_str(&format!("{{\"parent\":\"{}\",\"directions\":", self.parent));
+        write_array(&self.directions, out, |direction, out| write_wholes(direction, out));
         out.push_str(",\"weights\":");
-        write_array(&self.weights, out, |weight, out| {
-            let _ = write!(out, "{weight}");
-        });
-        let _ = write!(out, ",\"clip\":{}}}", self.clip);
+        write_wholes(&self.weights, out);
+        out.push_str(&format!(",\"clip\":{}}}", self.clip));
     }
 }
 
@@ -311,33 +289,23 @@ pub struct CrossBlock {
 #[non_exhaustive]
 #[doc(hidden)]
 pub enum RefinementError {
-    /// Too few or too many directions.
+    /// Too few or too many directions, or others than the first one's or the weights' number say.
     #[error(
-        "{count} directions of {dimension} features: a refinement has 1 to {MAX_DIRECTIONS} directions, fewer than \
-         features, and at most {MAX_DIMENSION} numbers in all"
+        "{count} directions, the first of {dimension} numbers: a refinement has 1 to {MAX_DIRECTIONS} directions, fewer \
+         than features, all of the same length, at most {MAX_DIMENSION} numbers in all, and one weight for each"
     )]
-    Size {
+    Shape {
         /// k.
         count: usize,
         /// d.
         dimension: usize,
     },
-    /// A direction of another length.
-    #[error("direction {number} has {found} numbers, and the first has {expected}: give all d of each")]
-    Length {
-        /// The direction, from 1.
-        number: usize,
-        /// The length of the first.
-        expected: usize,
-        /// Its length.
-        found: usize,
-    },
-    /// An entry above 1.
-    #[error("direction {number} has a number beyond 2^20, which stands for 1: a direction has length 1")]
-    Entry {
-        /// The direction, from 1.
-        number: usize,
-    },
+    /// A number out of range.
+    #[error(
+        "a number is out of range: entries are from -2^20 to 2^20 in units of 2^-20, weights from 1 to 2^24 in units of \
+         2^-16, and the clip from 2^20 to 2^48 in units of 2^-40"
+    )]
+    Range,
     /// Directions that are not orthonormal.
     #[error(
         "the product of directions {first} and {second} is not within 2^-8 of that of orthonormal ones: orthonormalize \
@@ -349,20 +317,6 @@ pub enum RefinementError {
         /// The other.
         second: usize,
     },
-    /// Another number of weights.
-    #[error("there are {found} weights for {expected} directions: give one for each")]
-    WeightCount {
-        /// The number of directions.
-        expected: usize,
-        /// The number of weights.
-        found: usize,
-    },
-    /// A weight out of range.
-    #[error("a weight is {0}: it must be from 1 to 2^24, in units of 2^-16")]
-    Weight(u32),
-    /// A clip out of range.
-    #[error("the clip is {0}: it must be from 2^20 to 2^48, in units of 2^-40")]
-    Clip(u64),
     /// Directions for other features.
     #[error("the refinement has directions of {found} features, and the schema has {expected}")]
     Dimension {
@@ -407,12 +361,12 @@ pub(crate) mod tests {
     /// Refinements at the ends of what is accepted.
     pub(crate) fn extreme_refinements() -> Vec<Refinement> {
         let one = 1 << 20;
-        let axes = |count: usize, dimension: usize, entry: i32, rest: i32| -> Vec<Vec<i32>> {
+        let axes = |count: usize, dimension: usize, entry: i64, rest: i64| -> Vec<Vec<i64>> {
             (0..count)
                 .map(|row| (0..dimension).map(|column| if row == column { entry } else { rest }).collect())
                 .collect()
         };
-        let clips = [1u64 << 20, (1 << 40) + 1, 1 << 48];
+        let clips = [1i64 << 20, (1 << 40) + 1, 1 << 48];
         let mut all = vec![];
         for clip in clips {
             for (directions, weight) in [
@@ -525,7 +479,7 @@ pub(crate) mod tests {
 
     #[test]
     fn roots_are_rounded_up() {
-        for root in (0..2000).chain((1 << 31)..(1 << 31) + 9).chain((1 << 32) - 9..1 << 32u64) {
+        for root in (0..2000).chain((1 << 28)..(1 << 28) + 9).chain((1 << 31) - 9..1 << 31u64) {
             for (square, expected) in [(root * root, root), (root * root + 1, root + 1)] {
                 assert_eq!(root_up(square), expected);
             }
@@ -535,33 +489,34 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_not_nearly_orthonormal_or_out_of_range_is_refused() {
-        let new = |directions: &[&[i32]], weights: &[u32], clip| {
+        let new = |directions: &[&[i64]], weights: &[i64], clip| {
             let directions = directions.iter().map(|direction| direction.to_vec()).collect();
             Refinement::new(parent(), directions, weights.to_vec(), clip).map(drop)
         };
         let (one, clip) = (1 << 20, 1 << 40);
         assert_eq!(new(&[&[one, 0, 0], &[0, one, 0]], &[1, 1 << 24], clip), Ok(()));
-        let size = |count, dimension| Err(RefinementError::Size { count, dimension });
-        assert_eq!(new(&[], &[], clip), size(0, 0));
-        assert_eq!(new(&[&[one]], &[1], clip), size(1, 1));
-        assert_eq!(new(&[&[one, 0], &[0, one]], &[1, 1], clip), size(2, 2));
+        let shape = |count, dimension| Err(RefinementError::Shape { count, dimension });
+        assert_eq!(new(&[], &[], clip), shape(0, 0));
+        assert_eq!(new(&[&[one]], &[1], clip), shape(1, 1));
+        assert_eq!(new(&[&[one, 0], &[0, one]], &[1, 1], clip), shape(2, 2));
         let long = vec![0; MAX_DIMENSION + 1];
-        assert_eq!(new(&[&long], &[1], clip), size(1, MAX_DIMENSION + 1));
-        let expected = Err(RefinementError::Length { number: 2, expected: 3, found: 2 });
-        assert_eq!(new(&[&[one, 0, 0], &[0, one]], &[1, 1], clip), expected);
-        assert_eq!(new(&[&[one + 1, 0]], &[1], clip), Err(RefinementError::Entry { number: 1 }));
-        assert_eq!(new(&[&[i32::MIN, 0]], &[1], clip), Err(RefinementError::Entry { number: 1 }));
+        assert_eq!(new(&[&long], &[1], clip), shape(1, MAX_DIMENSION + 1));
+        assert_eq!(new(&[&[one, 0, 0], &[0, one]], &[1, 1], clip), shape(2, 3));
+        assert_eq!(new(&[&[one, 0]], &[], clip), shape(1, 2));
+        let range = Err(RefinementError::Range);
+        for entry in [one + 1, -one - 1, i64::MIN, i64::MAX] {
+            assert_eq!(new(&[&[entry, 0]], &[1], clip), range);
+        }
         let alone = Err(RefinementError::NotOrthonormal { first: 1, second: 1 });
         assert_eq!(new(&[&[one - 2100, 0]], &[1], clip), alone);
         assert_eq!(new(&[&[one, 70_000]], &[1], clip), alone);
         let both = Err(RefinementError::NotOrthonormal { first: 1, second: 2 });
         assert_eq!(new(&[&[one, 0, 0], &[5000, one, 0]], &[1, 1], clip), both);
-        assert_eq!(new(&[&[one, 0]], &[], clip), Err(RefinementError::WeightCount { expected: 1, found: 0 }));
-        for weight in [0, (1 << 24) + 1, u32::MAX] {
-            assert_eq!(new(&[&[one, 0]], &[weight], clip), Err(RefinementError::Weight(weight)));
+        for weight in [i64::MIN, -1, 0, (1 << 24) + 1, i64::MAX] {
+            assert_eq!(new(&[&[one, 0]], &[weight], clip), range);
         }
-        for clip in [0, (1 << 20) - 1, (1 << 48) + 1, u64::MAX] {
-            assert_eq!(new(&[&[one, 0]], &[1], clip), Err(RefinementError::Clip(clip)));
+        for clip in [i64::MIN, 0, (1 << 20) - 1, (1 << 48) + 1, i64::MAX] {
+            assert_eq!(new(&[&[one, 0]], &[1], clip), range);
         }
         let nan = DMatrix::from_element(2, 1, f64::NAN);
         assert!(Refinement::from_parts(parent(), &nan, &[1.0], 1.0).is_err());

@@ -46,7 +46,7 @@ use rand::rand_core::TryCryptoRng;
 
 use super::double_cap::candidates::Candidates;
 use super::double_cap::kernel::{Path, Sides};
-use super::double_cap::{DoubleCap, Weights, cap, check_index, index, mean_along, parameters, radius};
+use super::double_cap::{DoubleCap, Weights, check_index, draw, index, mean_along, parameters, radius};
 use super::estimator::{Estimator, Forms, Perturbation};
 use super::pull::{Check, Pull};
 use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
@@ -56,7 +56,6 @@ use crate::privacy::renyi::Cap;
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::BoundedRecord;
 use crate::refinement::Refinement;
-use crate::sampling::bits::Bits;
 
 /// The signed-cap mechanism for one task.
 #[derive(Clone, Debug)]
@@ -165,14 +164,8 @@ impl LocalRandomizer for SignedCap {
         rng: &mut R,
     ) -> Result<Vec<u8>, RandomizeError> {
         record.check_dimension(self.dimension())?;
-        let scores = Candidates::new(task_key, id, self.coordinates()).scores(
-            &self.direction(record),
-            self.candidates,
-            Sides::Towards,
-        );
-        let in_cap = cap::largest(&scores, self.cap);
-        let index = self.weights.draw(&in_cap, true, &mut Bits::new(rng, 8))?;
-        Ok((index as u16).to_le_bytes().to_vec())
+        let candidates = Candidates::new(task_key, id, self.coordinates());
+        draw(candidates, &self.direction(record), Sides::Towards, self.weights, true, rng)
     }
 }
 

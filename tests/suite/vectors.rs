@@ -288,7 +288,7 @@ fn write_refined_vectors() {
 }
 
 /// A first task, directions, weights and clip as integers, and records.
-type Refined = (&'static str, Json, Vec<Vec<i32>>, Vec<u32>, u64, Vec<Json>);
+type Refined = (&'static str, Json, Vec<Vec<i64>>, Vec<i64>, i64, Vec<Json>);
 
 fn refined_cases() -> [Refined; 4] {
     let double_cap = json!({"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8});
@@ -297,7 +297,7 @@ fn refined_cases() -> [Refined; 4] {
     let numeric = |count, bounding| task(&numeric_columns(count), bounding, &double_cap, 1);
     // 3-4-5 and 5-12-13 triangles in units of 2^-20.
     let (three, four, five, twelve) = (629_146, 838_861, 403_298, 967_916);
-    let spread = |count: usize, first: usize| -> Vec<i32> {
+    let spread = |count: usize, first: usize| -> Vec<i64> {
         (0..count)
             .map(|place| {
                 if place == first {

@@ -78,6 +78,7 @@ use crate::schema::MAX_DIMENSION;
 pub use self::cap::MAX_CANDIDATES;
 pub(crate) use self::gain::kept;
 pub(super) use self::gain::{best_signed_cap, mean_along};
+pub(crate) use self::sphere::root;
 pub(super) use self::table::LARGEST_MAGNITUDE;
 #[doc(hidden)]
 pub use self::weight::Weights;
@@ -277,6 +278,22 @@ pub(crate) fn direction(record: &BoundedRecord, lifted: bool) -> Vec<f64> {
     direction
 }
 
+/// The payload: the index of a candidate, drawn with these weights. The cap has the candidates with the highest scores
+/// for `u`, unless the record has no direction.
+pub(super) fn draw<R: TryCryptoRng + ?Sized>(
+    candidates: Candidates,
+    u: &[f64],
+    sides: Sides,
+    weights: Weights,
+    has_direction: bool,
+    rng: &mut R,
+) -> Result<Vec<u8>, RandomizeError> {
+    let scores = candidates.scores(u, weights.candidates(), sides);
+    let in_cap = cap::largest(&scores, weights.cap());
+    let index = weights.draw(&in_cap, has_direction, &mut Bits::new(rng, 8))?;
+    Ok((index as u16).to_le_bytes().to_vec())
+}
+
 impl LocalRandomizer for DoubleCap {
     fn guarantee(&self) -> Guarantee {
         Guarantee::local(self.epsilon, None)
@@ -306,14 +323,8 @@ impl LocalRandomizer for DoubleCap {
         rng: &mut R,
     ) -> Result<Vec<u8>, RandomizeError> {
         record.check_dimension(self.dimension)?;
-        let scores = Candidates::new(task_key, id, self.state_dimension()).scores(
-            &direction(record, self.lifted),
-            self.candidates,
-            Sides::Either,
-        );
-        let in_cap = cap::largest(&scores, self.cap);
-        let index = self.weights.draw(&in_cap, record.has_direction(), &mut Bits::new(rng, 8))?;
-        Ok((index as u16).to_le_bytes().to_vec())
+        let candidates = Candidates::new(task_key, id, self.state_dimension());
+        draw(candidates, &direction(record, self.lifted), Sides::Either, self.weights, record.has_direction(), rng)
     }
 }
 

@@ -72,11 +72,11 @@ impl Sphere {
     #[inline]
     pub(super) fn score(self, along: i32, squares: u64) -> u64 {
         // Only the product depends on the record, and multiplication takes the same time for all.
-        let factor = self.factor(squares);
-        match self.sides {
-            Sides::Either => u64::from(along.unsigned_abs()) * u64::from(factor),
-            Sides::Towards => (1u64 << 46).wrapping_add_signed(i64::from(along) * i64::from(factor)),
-        }
+        // So do both kinds of scores, from one loop: the sign is taken off, or 2^46 added.
+        let product = i64::from(along) * i64::from(self.factor(squares));
+        let either = i64::from(self.sides == Sides::Either).wrapping_neg();
+        let sign = either & product >> 63;
+        (((product ^ sign) - sign) + (!either & 1 << 46)) as u64
     }
 
     /// The score of a candidate that has the length `deviations` along the record, in deviations of a coordinate.
@@ -170,7 +170,7 @@ impl Sphere {
 
 /// `floor(sqrt(square))`, for squares up to 2^62.
 #[inline]
-fn root(square: u64) -> u32 {
+pub(crate) fn root(square: u64) -> u32 {
     // Rounding to the nearest moves no number beyond one that is exact, as whole roots are: the result can be rounded
     // up to the next one, but never down. (The integer square root of the core library is ten times the code.)
     let root = (square as f64).sqrt() as u64;

@@ -6,6 +6,7 @@ use rand::{RngExt, SeedableRng};
 use super::*;
 use crate::identity::TaskDigest;
 use crate::mechanism::Mechanism;
+use crate::mechanism::double_cap::cap;
 use crate::privacy::tests::epsilon;
 use crate::record::{Bounding, Radius};
 use crate::refinement::tests::{extreme_refinements, records};
