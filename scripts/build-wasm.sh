@@ -39,13 +39,14 @@ build_together() {
 # build NAME CRATE [FEATURES]: the crate with the feature of that name, and with others. The builds of a crate overwrite
 # its module, one by one.
 build() {
-    local imports module profile=lab out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp quickly=()
-    if [ "$1" = client ]; then profile=client; fi
+    local imports module profile=lab out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp quickly=() inlining=()
+    # Less inlining than the level has: 1.5 kB less, at the same speed.
+    if [ "$1" = client ]; then profile=client inlining=(-- -Cllvm-args=--inline-threshold=100); fi
     if $quick; then profile=demo quickly=(--config profile.demo.opt-level=2); fi
     module=$target/$TARGET/$profile/${2//-/_}.wasm
     # The crate type is asked for here alone: native builds need not wait for its link.
     cargo rustc --quiet --locked --package "$2" --lib --crate-type cdylib --profile "$profile" --target $TARGET \
-        --features "$1,${3:-}" --config "$(unplaced $TARGET)" "${quickly[@]}"
+        --features "$1,${3:-}" --config "$(unplaced $TARGET)" "${quickly[@]}" "${inlining[@]}"
     if [ -d "$out" ] && [ "$(state "$out" "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
         return
     fi

@@ -47,6 +47,9 @@ pub struct TwoWaves {
     pub per_component: Vec<f64>,
     /// The error of the whole subspace after the second wave.
     pub sin_theta_squared: f64,
+    /// The same where records are not elliptical, with a tenth of what the clip could do to them at worst. (Not a bound:
+    /// the tenth is from one population, KDD Cup 99.)
+    pub not_elliptical: f64,
     /// The error of one wave of all people.
     pub one_wave: f64,
     /// How many times smaller that of two waves is.
@@ -78,11 +81,11 @@ pub enum WaveRefusal {
     },
     /// There is little to gain.
     #[error(
-        "two waves would make the error {gain:.2} times smaller than one, and below {least} it is not worth it: ask \
-         everybody in one wave"
+        "if records are not elliptical, two waves would make the error {gain:.2} times smaller than one, and below \
+         {least} it is not worth it: ask everybody in one wave"
     )]
     Gain {
-        /// The predicted gain.
+        /// The predicted gain for records that are not elliptical.
         gain: f64,
         /// The least.
         least: f64,
@@ -157,17 +160,17 @@ impl Waves<'_> {
         let start = predict(self.spectrum, self.rank, &law)?;
         let all = first.saturating_add(second);
         let one_wave = predict(self.spectrum, self.rank, &law.with_records(all)?)?.sin_theta_squared;
-        let refined = CLIPS.map(|kappa| self.refined(&start, &law, second, kappa));
-        let total = |refined: &Refined| refined.chosen_by;
-        let [one, other] = refined;
-        let refined = if total(&other) < total(&one) { other } else { one };
+        let refine = |kappa| self.refined(&start, &law, second, kappa);
+        let safe = |one: Refined, other: Refined| if other.not_elliptical < one.not_elliptical { other } else { one };
+        let refined = CLIPS.into_iter().map(refine).reduce(safe).unwrap_or_else(|| refine(1.0));
         let sin_theta_squared: f64 = refined.per_component.iter().sum();
         let gain = one_wave / sin_theta_squared.max(f64::MIN_POSITIVE);
+        let least_gain = one_wave / refined.not_elliptical.max(f64::MIN_POSITIVE);
         let error = start.components.iter().map(|component| component.sin_squared).fold(0.0, f64::max);
         let refused = if error > MOST_FIRST_ERROR {
             Some(WaveRefusal::FirstWave { error, most: MOST_FIRST_ERROR })
         } else {
-            (gain < LEAST_GAIN).then_some(WaveRefusal::Gain { gain, least: LEAST_GAIN })
+            (least_gain < LEAST_GAIN).then_some(WaveRefusal::Gain { gain: least_gain, least: LEAST_GAIN })
         };
         Ok(TwoWaves {
             share: first as f64 / all as f64,
@@ -175,6 +178,7 @@ impl Waves<'_> {
             first_wave: start.sin_theta_squared,
             per_component: refined.per_component,
             sin_theta_squared,
+            not_elliptical: refined.not_elliptical,
             one_wave,
             gain,
             clip_factor: refined.kappa,
@@ -195,7 +199,7 @@ impl Waves<'_> {
         let clip = kappa * rest.sqrt();
         let bulk_law = law.bulk(self.spectrum.bulk(), directions);
         let left = Model::new(&signals, bulk, directions).clipped(&weights, clip);
-        let (per_component, doubts): (Vec<f64>, Vec<f64>) = (0..k)
+        let (per_component, not_elliptical): (Vec<f64>, Vec<f64>) = (0..k)
             .map(|index| {
                 let (gap, factor) = (gap(leading[index], bulk), left.with_bulk[index]);
                 // Of an entry of the clipped cross block.
@@ -229,19 +233,19 @@ impl Waves<'_> {
                     kept += (1.0 - turned).powi(2) * share + 1.5 * share * before;
                     noise += (weight * weight * found * entry / (beside * apart).powi(2)).min(0.5);
                 }
-                let doubt = (0.25 * (1.0 - factor)).powi(2) * in_bulk * weight * weight;
+                let misfit = left.misfit(index, gap) * weight * weight;
                 let after = (kept.min(before) + noise / (1.0 + noise)).min(1.0 - k as f64 / d as f64);
-                (after, after + doubt)
+                (after, after + misfit)
             })
             .unzip();
-        Refined { per_component, chosen_by: doubts.iter().sum(), kappa, clipped: left.share }
+        Refined { per_component, not_elliptical: not_elliptical.iter().sum(), kappa, clipped: left.share }
     }
 }
 
 struct Refined {
     per_component: Vec<f64>,
-    /// The error where the model is somewhat wrong.
-    chosen_by: f64,
+    /// The error of all components where the model is wrong.
+    not_elliptical: f64,
     kappa: f64,
     clipped: f64,
 }

@@ -99,13 +99,15 @@ pub(crate) fn waves_text(waves: &TwoWaves) -> String {
     let mut text = format!(
         "waves      {first} people, then {second} others ({:.0} % first)\n\
          predicted  {:.4} after the first wave, {:.4} after both; {:.4} for everybody in one wave: {:.2} times\n\
-         \u{20}          (for elliptical records of one length with an isotropic rest; {:.0} % are shortened)\n",
+         \u{20}          (for elliptical records of one length with an isotropic rest; {:.0} % are shortened)\n\
+         \u{20}          for others up to about {:.4} after both\n",
         100.0 * waves.share,
         waves.first_wave,
         waves.sin_theta_squared,
         waves.one_wave,
         waves.gain,
         100.0 * waves.clipped,
+        waves.not_elliptical,
     );
     if let Some(reason) = &waves.refused {
         text += &format!("advice     one wave: {reason}\n");

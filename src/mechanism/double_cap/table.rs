@@ -78,9 +78,10 @@ pub(super) fn at_end(word: u64, position: usize) -> i8 {
 /// Fills in the entries whose numbers are among the four smallest or largest: one block in thirteen has some.
 #[cold]
 #[inline(never)]
-pub(super) fn place_ends(words: &[u64; 8], out: &mut [i8; PER_BLOCK]) {
-    for (place, value) in out.iter_mut().enumerate().filter(|(_, value)| **value == END_MARK) {
-        *value = at_end(words[place / 5], place % 5);
+pub(super) fn place_ends<T: From<i8> + PartialEq>(words: &[u64; 8], out: &mut [T; PER_BLOCK]) {
+    let mark = T::from(END_MARK);
+    for (place, value) in out.iter_mut().enumerate().filter(|(_, value)| **value == mark) {
+        *value = at_end(words[place / 5], place % 5).into();
     }
 }
 
@@ -89,9 +90,8 @@ pub(super) fn place_ends(words: &[u64; 8], out: &mut [i8; PER_BLOCK]) {
 pub(super) fn look_up<T: From<i8>>(words: &[u64; 8], out: &mut [T; PER_BLOCK], table: &[i8; 4096]) {
     for (&word, part) in words.iter().zip(out.as_chunks_mut::<5>().0) {
         // Five independent loads, where shifting the word along would make each wait for the one before.
-        for (position, value) in part.iter_mut().enumerate() {
-            *value = table[(word >> (12 * position) & 0xfff) as usize].into();
-        }
+        let entry = |position: u32| table[(word >> (12 * position) & 0xfff) as usize].into();
+        *part = [entry(0), entry(1), entry(2), entry(3), entry(4)];
     }
 }
 

@@ -41,9 +41,7 @@ const LEAST_COSINE: f64 = 0.1;
 /// The least share of the variance across the components.
 const LEAST_ACROSS: f64 = 0.02;
 /// The clips that are tried, in units of the root of the share across the components.
-pub(crate) const CLIPS: [f64; 2] = [1.0, 1.5];
-/// How far off a factor of the model may be, for the choice of a clip: this part of its distance from 1.
-const DOUBT: f64 = 0.25;
+pub(crate) const CLIPS: [f64; 4] = [1.0, 1.5, 2.0, 3.0];
 
 /// What the first wave found, in the units of the encoded features.
 #[derive(Clone, Debug, PartialEq)]
@@ -198,12 +196,12 @@ impl FirstWave {
         let (model, weights) = (self.model(), weights(&eigenvalues, bulk));
         let across = (further + bulk * directions as f64).max(LEAST_ACROSS);
         let error = |clip: f64| {
-            let left = model.clipped(&weights, clip).with_bulk;
+            let left = model.clipped(&weights, clip);
             let of = |index: usize| {
-                let (gap, factor) = (gap(eigenvalues[index], bulk), left[index]);
+                let (gap, factor) = (gap(eigenvalues[index], bulk), left.with_bulk[index]);
                 let own = (clip / (weights[index] * mechanism_gain * factor * gap)).powi(2);
                 let noise = directions as f64 * own / records.max(1) as f64;
-                remaining(self.sines[index], noise, factor)
+                remaining(self.sines[index], noise, left.misfit(index, gap))
             };
             (0..weights.len()).map(of).sum::<f64>()
         };
@@ -314,11 +312,10 @@ pub(crate) fn across(share: f64) -> f64 {
 }
 
 /// The squared sine that remains of `first`, where a second wave of the noise `noise` (of a tangent, in all directions)
-/// is weighted with it. `factor` is what the clip leaves, which the model may misjudge.
-fn remaining(first: f64, noise: f64, factor: f64) -> f64 {
+/// is weighted with it, which adds the error `misfit` that nobody knows of.
+fn remaining(first: f64, noise: f64, misfit: f64) -> f64 {
     let weight = first / (first + noise).max(f64::MIN_POSITIVE);
-    let doubt = DOUBT * (1.0 - factor);
-    (1.0 - weight).powi(2) * first + weight * weight * (noise + doubt * doubt * first)
+    (1.0 - weight).powi(2) * first + weight * weight * (noise + misfit)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::super::sphere::{Sphere, fine, squares};
 use super::super::table::{
-    END_MARK, PER_BLOCK, TABLE, any_end, any_end_number, at_end, blocks, keystream, look_up, offset, place_ends, words,
+    PER_BLOCK, TABLE, any_end, any_end_number, blocks, keystream, look_up, offset, place_ends, words,
 };
 
 /// Bytes of keystream that are computed at a time, at least one candidate's: they stay in the first-level cache.
@@ -20,25 +20,28 @@ fn of_long(key: &[u8; 32], sphere: Sphere, u: &[i16], count: u32) -> Vec<u64> {
         few @ 0..4 => few.max(1),
         many => many / 4 * 4,
     };
+    // In whole blocks, so that every loop below has a fixed length: compilers make the best of that at any level.
+    let mut parts = vec![[0; PER_BLOCK]; stride];
+    parts.as_flattened_mut()[..u.len()].copy_from_slice(u);
+    let in_last = u.len() - PER_BLOCK * (stride - 1);
     let mut fours = vec![[0; 64]; (per_batch * stride).div_ceil(4)];
-    let mut candidate = vec![[0; PER_BLOCK]; stride];
     let mut scores = vec![0; count as usize];
     for (batch, scores) in scores.chunks_mut(per_batch).enumerate() {
         let fours = &mut fours[..(scores.len() * stride).div_ceil(4)];
         keystream(key, (batch * per_batch * stride) as u64, fours);
         for (stream, score) in blocks(fours).chunks_exact(stride).zip(scores) {
-            for (block, out) in stream.iter().zip(&mut candidate) {
-                look_up(&words(block), out, table);
-            }
-            let entries = &candidate.as_flattened()[..u.len()];
-            let mut along = offset(&words(&stream[0])) + multiply(entries, u);
-            let mut squares = multiply(entries, entries);
-            for ((block, entries), part) in stream.iter().zip(&candidate).zip(u.chunks(PER_BLOCK)) {
-                if any_end_number(&words(block)) {
-                    let [along_more, squares_more] = beyond_marks(block, entries, part);
-                    along += along_more;
-                    squares += squares_more;
+            let (mut along, mut squares) = (offset(&words(&stream[0])), 0);
+            for (index, (block, part)) in stream.iter().zip(&parts).enumerate() {
+                let (words, mut entries) = (words(block), [0; PER_BLOCK]);
+                look_up(&words, &mut entries, table);
+                if any_end_number(&words) {
+                    place_ends(&words, &mut entries);
                 }
+                if index + 1 == stride {
+                    entries[in_last..].fill(0);
+                }
+                along += multiply(&entries, part);
+                squares += multiply(&entries, &entries);
             }
             *score = sphere.score(along, squares as u64);
         }
@@ -47,21 +50,9 @@ fn of_long(key: &[u8; 32], sphere: Sphere, u: &[i16], count: u32) -> Vec<u64> {
 }
 
 /// Both are `i16` so that the product runs on pairs of 16-bit lanes, which every instruction set has.
-#[inline]
-fn multiply(entries: &[i16], part: &[i16]) -> i32 {
+#[inline(always)]
+fn multiply(entries: &[i16; PER_BLOCK], part: &[i16; PER_BLOCK]) -> i32 {
     entries.iter().zip(part).map(|(&z, &u)| i32::from(z) * i32::from(u)).sum()
-}
-
-/// The corrections to the products of a block's entries, and to their squares, while marks are among them.
-#[cold]
-#[inline(never)]
-fn beyond_marks(block: &[u32; 16], entries: &[i16; PER_BLOCK], part: &[i16]) -> [i32; 2] {
-    let (words, mark) = (words(block), i32::from(END_MARK));
-    let marked = entries.iter().zip(part).enumerate().filter(|(_, (entry, _))| i32::from(**entry) == mark);
-    marked.fold([0; 2], |[along, squares], (place, (_, &u))| {
-        let entry = i32::from(at_end(words[place / 5], place % 5));
-        [along + (entry - mark) * i32::from(u), squares + entry * entry - mark * mark]
-    })
 }
 
 /// Short vectors have one block each, two entries for every coordinate, and no offset.
