@@ -33,8 +33,8 @@ pub struct AuditLine<'a> {
     pub action: &'a str,
     /// `done`, `refused` or `failed`.
     pub outcome: &'a str,
-    /// `admin`, `collector`, `holder` (somebody without a token), `operator` (a command on the folder) or `retention`
-    /// (the server, when a time is over).
+    /// `admin`, `collector`, `holder` (somebody without a token), `operator` (a command on the folder),
+    /// `retention` (the server, when a time is over) or `refinement` (the server, when a second wave opens).
     pub role: &'a str,
     /// The name of the token.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,6 +42,9 @@ pub struct AuditLine<'a> {
     /// The digest of the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<&'a str>,
+    /// The task of the second wave that refines it from now on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refined_by: Option<&'a str>,
     /// The session between data providers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<&'a str>,

@@ -34,6 +34,7 @@ mod problem;
 mod process;
 mod readiness;
 mod recovery;
+mod refining;
 mod relay;
 mod request;
 mod retention;
@@ -210,8 +211,11 @@ impl Server {
     pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
         let Self { listener, app, tls, .. } = self;
         let routes = Arc::new(Routes::new(Arc::clone(&app), app.config.www.as_deref()));
+        // Before anybody can change what an earlier process began.
+        refining::resume(&app).await;
         let mut keeping = JoinSet::new();
         keeping.spawn(retention::sweep_forever(Arc::clone(&app)));
+        keeping.spawn(refining::refine_forever(Arc::clone(&app)));
         let stopped = async {
             shutdown.await;
             // Streams end only on this signal, and connections are closed only after their last request.

@@ -76,7 +76,7 @@ pub(super) fn expose(headers: &mut HeaderMap, asked: bool, allowance: Option<Hea
     }
     if let Some(allowance) = allowance {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, allowance);
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("retry-after,x-request-id"));
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("retry-after,x-request-id,refined-by"));
     }
 }
 

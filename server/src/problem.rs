@@ -56,11 +56,13 @@ kinds! {
         TokenRole = "token-role", FORBIDDEN, "Not with this token";
         TaskNotStarted = "task-not-started", FORBIDDEN, "The task takes no reports yet";
         TaskExpired = "task-expired", FORBIDDEN, "The task takes no more reports";
+        TaskRefined = "task-refined", FORBIDDEN, "The first wave is over";
         Quota = "quota", FORBIDDEN, "The task is full";
         UnknownTask = "unknown-task", NOT_FOUND, "Unknown task";
         UnknownPath = "unknown-path", NOT_FOUND, "Nothing at this path";
         MethodNotAllowed = "method-not-allowed", METHOD_NOT_ALLOWED, "Method not allowed";
         BodyTimeout = "body-timeout", REQUEST_TIMEOUT, "Body took too long";
+        SecondWave = "second-wave", CONFLICT, "Reports of a second wave";
         BelowMinimumBatch = "below-minimum-batch", CONFLICT, "Too few reports";
         BodyTooLarge = "body-too-large", PAYLOAD_TOO_LARGE, "Body too large";
         MediaType = "media-type", UNSUPPORTED_MEDIA_TYPE, "Unsupported media type";

@@ -37,6 +37,7 @@ mod bounds;
 mod finite;
 mod optimum;
 mod plan;
+mod second_task;
 mod shuffled;
 mod waves;
 
@@ -46,6 +47,8 @@ pub use bounds::{Direction, Model, Published, Quantity, published};
 #[doc(hidden)]
 pub use optimum::Optimum;
 pub use plan::Planner;
+#[doc(hidden)]
+pub use second_task::{SecondTask, SecondTaskError};
 pub use shuffled::ShuffledRecords;
 #[doc(hidden)]
 pub use waves::{LEAST_GAIN, MOST_FIRST_ERROR, TwoWaves, WaveRefusal, Waves};

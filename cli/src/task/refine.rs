@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ldp_pca::covariance::Covariance;
-use ldp_pca::prediction::{Planner, Spectrum, TwoWaves, Waves};
-use ldp_pca::recovery::{FirstWave, Rank};
+use ldp_pca::prediction::{SecondTask, SecondTaskError, TwoWaves};
+use ldp_pca::recovery::Rank;
 use serde::Serialize;
 
 use crate::error::{CliError, Result};
@@ -54,21 +53,18 @@ impl Refine {
     pub(super) fn run(self) -> Result<()> {
         let task = files::task(&self.task)?;
         let aggregate = files::aggregate(&self.aggregate, &task)?;
-        let covariance = Covariance::estimate(&aggregate, &task)?;
-        let first = FirstWave::of(&covariance, &task, self.rank).map_err(CliError::failed)?;
-        let epsilon = task.guarantee().epsilon;
-        let planner = Planner::of_task(Spectrum::of_estimate(&covariance)?, self.rank, &task)?;
-        let before = covariance.records();
-        let second = match self.records {
-            Some(0) => return Err(CliError::Usage("--records is 0: it must be at least 1".into())),
-            given => given.unwrap_or(before),
-        };
-        let waves = planner.two_waves(epsilon, before.saturating_add(second), Some(before))?;
+        if self.records == Some(0) {
+            return Err(CliError::Usage("--records is 0: it must be at least 1".into()));
+        }
+        let made = SecondTask::of(&aggregate, &task, self.rank, self.records).map_err(|error| match error {
+            SecondTaskError::Covariance(error) => error.into(),
+            SecondTaskError::Prediction(error) => error.into(),
+            error => CliError::failed(error),
+        })?;
+        let SecondTask { task: refined, waves } = made;
         if let (Some(reason), false) = (&waves.refused, self.anyway) {
             return Err(CliError::Failed(format!("{reason} (--anyway writes the task all the same)")));
         }
-        let signed = Waves::signed_cap(task.dimension(), self.rank, epsilon)?;
-        let refined = first.second_task(&task, &signed, second).map_err(CliError::failed)?;
         writing::write(&self.output, format!("{}\n", refined.to_json()).as_bytes())?;
         let summary = RefineSummary {
             digest: refined.digest().to_string(),

@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ldp_pca::refinement::MAX_DIRECTIONS;
 use serde::{Deserialize, Deserializer, de::Error};
 
 pub(super) use self::address::bits;
@@ -77,6 +78,11 @@ pub struct ServerConfig {
     /// Whether dense reports with entries that a randomizer hardly ever makes are refused. A task may override it.
     /// Default true.
     pub range_check: bool,
+    /// The number of reports after which a second wave of other people refines the components that the first wave found
+    /// (docs/refinement.md). A task may have its own. Default none.
+    pub refine_after: Option<u64>,
+    /// The number of components that a second wave refines. A task may have its own. Default 3.
+    pub refine_rank: usize,
     /// How far devices' and operators' clocks may be off: a task starts this much earlier, and expires this much later.
     /// Default 60 seconds.
     #[serde(deserialize_with = "seconds")]
@@ -262,6 +268,8 @@ impl ServerConfig {
             open_erasure: None,
             issued_ids: true,
             range_check: true,
+            refine_after: None,
+            refine_rank: 3,
             clock_skew: Duration::from_secs(60),
             deletion_grace: Duration::from_secs(24 * 3600),
             request_timeout: Duration::from_secs(30),
@@ -320,6 +328,10 @@ impl ServerConfig {
             ("max_pending_requests", Some(self.max_pending_requests)),
             ("max_recoveries", Some(self.max_recoveries)),
         ];
+        let rank = self.refine_rank;
+        if !(1..=MAX_DIRECTIONS).contains(&rank) {
+            return Some(format!("refine_rank is {rank}: a second wave refines 1 to {MAX_DIRECTIONS} components"));
+        }
         let zero = counts.iter().find(|(_, count)| *count == Some(0))?.0;
         Some(format!("{zero} is 0: nobody would be served; give at least 1"))
     }

@@ -70,6 +70,7 @@ pub(super) async fn layer(
                     who: who.as_deref(),
                     task: subject.as_deref().filter(|_| is_task).filter(|task| is_digest(task)),
                     session: subject.as_deref().filter(|_| !is_task).filter(|session| is_digest(session)),
+                    refined_by: None,
                     problem: problem.map(Kind::name),
                     reports: note.reports,
                     now: note.now,

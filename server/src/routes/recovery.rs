@@ -62,6 +62,13 @@ pub(super) async fn recover(
     question: Question,
     records: u64,
 ) -> Result<Arc<Answer>, Problem> {
+    if reports.task().refinement().is_some() {
+        let first = reports.task().campaign();
+        return Err(Kind::SecondWave.because(format!(
+            "this task is a second wave's, and its reports alone have no components: those of the first wave are at \
+                /tasks/{first}/recovery, and `ldp-pca recover --refined` has those of both waves"
+        )));
+    }
     let minimum = app.minimum_batch(&reports.settings());
     if records < minimum {
         let problem = Kind::BelowMinimumBatch

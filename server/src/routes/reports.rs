@@ -65,7 +65,8 @@ pub(super) async fn take(
         let expired = check_period(&app, &settings)?;
         supply_type(&mut headers, &settings, REPORTS);
         check_media_type(&headers)?;
-        let closed = expired.map(CommitError::Expired).or_else(|| full(&app, &*reports, &settings));
+        let over = || CommitError::of_closed(&settings);
+        let closed = expired.map(CommitError::Expired).or_else(over).or_else(|| full(&app, &*reports, &settings));
         Ok((reports, settings, closed))
     });
     let (reports, settings, closed) = match checked {
@@ -232,6 +233,19 @@ fn not_committed(error: &CommitError) -> Problem {
                     what was acknowledged before counts"
             ))
             .with(serde_json::json!({"expires": expires})),
+        CommitError::Refined(second) => {
+            let next = second.map_or_else(
+                || "its second wave opens soon".to_owned(),
+                |second| format!("other people answer its second wave, task {second}"),
+            );
+            let members = serde_json::json!({"refined_by": second});
+            Kind::TaskRefined
+                .because(format!(
+                    "the first wave is over: {next}; nothing of this request was counted, and what was acknowledged \
+                        before counts"
+                ))
+                .with(members)
+        }
         CommitError::Busy => busy(),
         CommitError::Quota { limit, records } => Kind::Quota
             .because(format!(

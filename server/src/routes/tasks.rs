@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Extension, Path as UrlPath, Query, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -25,11 +25,16 @@ use crate::request::{Id, Parameters};
 use crate::retention;
 use crate::store::{Erase, Put, StoreError, TaskSettings, date_of};
 use crate::tokens::Role;
+use ldp_pca::prediction::SecondTask;
+use ldp_pca::recovery::Rank;
 use ldp_pca::report::report_bytes;
 use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
 
 /// Bytes of a document besides the task in it.
 const BESIDE_THE_TASK: usize = 64 << 10;
+
+/// The task of the second wave, in the answer with the task of the first.
+const REFINED_BY: HeaderName = HeaderName::from_static("refined-by");
 
 /// `GET /tasks`.
 pub(super) async fn list(State(app): State<Arc<App>>) -> Response {
@@ -43,8 +48,14 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Response {
 
 /// `GET /tasks/{id}`.
 pub(super) async fn show(State(app): State<Arc<App>>, id: Id) -> Result<Response, Problem> {
-    let json = app.find(id)?.task().to_json();
-    Ok(([(header::CONTENT_TYPE, "application/json")], json).into_response())
+    let reports = app.find(id)?;
+    let mut response = ([(header::CONTENT_TYPE, "application/json")], reports.task().to_json()).into_response();
+    if let Some(second) = reports.settings().refined_by.and_then(|second| app.store.task(second)) {
+        let second = HeaderValue::try_from(second.task().digest().to_string());
+        let second = second.map_err(|error| Problem::internal(error.to_string()))?;
+        response.headers_mut().insert(REFINED_BY, second);
+    }
+    Ok(response)
 }
 
 /// `GET /tasks/{id}/status`.
@@ -103,6 +114,7 @@ pub(super) async fn put(
     let present = app.store.task(digest).map(|task| task.settings());
     let settings = changed(present.as_deref(), changes)?;
     check_settings(&settings, present.as_deref(), app.earliest_end())?;
+    check_refinement(&app, &task, &settings, present.as_deref())?;
     if dry_run {
         let change = Json(Change { created: present.is_none(), before: present.as_deref(), after: &settings });
         return Ok((Extension(Audited { harmless: true, ..Audited::default() }), change).into_response());
@@ -255,6 +267,62 @@ fn check_settings(settings: &TaskSettings, before: Option<&TaskSettings>, earlie
              https://example.org"
             ));
         }
+    }
+    Ok(())
+}
+
+/// Checks the settings of a second wave, and that a campaign has no other one.
+fn check_refinement(
+    app: &App,
+    task: &Task,
+    settings: &TaskSettings,
+    before: Option<&TaskSettings>,
+) -> Result<(), Problem> {
+    let bad = |detail: String| Err(Kind::BadSettings.because(detail));
+    let of_server = |settings: &TaskSettings| (settings.closed, settings.refined_by);
+    if of_server(settings) != before.map_or((None, None), of_server) {
+        return bad("closed and refined_by are what the server has done: leave them out".into());
+    }
+    let plan = |settings: &TaskSettings| (settings.refine_after, settings.refine_rank);
+    if settings.is_closed() && before.is_some_and(|before| plan(settings) != plan(before)) {
+        return bad("the first wave is over: leave refine_after and refine_rank as they are".into());
+    }
+    if before.is_none()
+        && task.refinement().is_some()
+        && let Some(first) = app.store.task(task.campaign())
+        && let Some(second) = first.settings().refined_by.filter(|second| *second != task.digest())
+    {
+        let first = task.campaign();
+        return Err(
+            Kind::BadTask.because(format!("task {first} has a second wave already, task {second}: use that one"))
+        );
+    }
+    let rank = settings.refine_rank.unwrap_or(app.config.refine_rank);
+    let Some(after) = settings.refine_after.filter(|after| *after > 0) else {
+        return match settings.refine_rank {
+            Some(rank) if settings.refine_after.or(app.config.refine_after).is_none() => {
+                bad(format!("refine_rank is {rank} without refine_after: give both"))
+            }
+            _ => Ok(()),
+        };
+    };
+    if let Some(most) = settings.max_records.filter(|most| *most < after) {
+        return bad(format!(
+            "refine_after is {after}, but max_records is {most}: the second wave would never open; give fewer"
+        ));
+    }
+    let second = Rank::new(rank).map_err(|error| error.to_string());
+    let second = second.and_then(|rank| SecondTask::placeholder(task, rank).map_err(|error| error.to_string()));
+    let second = match second {
+        Ok(second) => second,
+        Err(error) => return bad(format!("the task cannot be refined at rank {rank}: {error}")),
+    };
+    let (each, most) = (report_bytes(&second), app.config.max_body_bytes);
+    if each > most {
+        return bad(format!(
+            "a report of the second wave has {each} bytes, but the server reads bodies of {most}: raise \
+                max_body_bytes, or refine fewer components"
+        ));
     }
     Ok(())
 }

@@ -37,7 +37,7 @@ pub use postgres::PostgresError;
 #[cfg(feature = "postgres")]
 pub(super) use postgres::{PostgresOptions, PostgresStore};
 pub use settings::TaskSettings;
-pub(super) use settings::date_of;
+pub(super) use settings::{RefinementPlan, date_of};
 
 /// A future behind a pointer, so that stores can be trait objects.
 pub(super) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -66,6 +66,16 @@ pub(super) trait ReportStore: Send + Sync + 'static {
     /// Erases single reports of a task: they leave the sum and the store, and their ids stay refused. `None` when there
     /// is no such task.
     fn erase_reports(&self, task: TaskDigest, ids: &[ReportId]) -> Result<Option<ErasedReports>, StoreError>;
+
+    /// Closes the first wave of a task: from now on it takes no new report. `false` when there is no such task, or its
+    /// first wave is over. Durable when it returns.
+    fn close_first_wave(&self, task: TaskDigest, plan: RefinementPlan) -> Result<bool, StoreError>;
+
+    /// Adds the task of the second wave, with the settings of the first, whose settings then name it. Where the store
+    /// has a second wave already, that one stays and is named. Returns what is named, and whether it is new; `None`
+    /// unless there is such a first wave, and it is over. Durable when it returns, and after a crash it can be
+    /// repeated.
+    fn open_second_wave(&self, first: TaskDigest, second: SecondWave) -> Result<Option<(TaskDigest, Put)>, StoreError>;
 
     /// Tests whether reports can be stored now; if not, returns why.
     fn check(&self) -> Result<(), String>;
@@ -135,6 +145,21 @@ pub(super) enum Put {
     Updated,
 }
 
+/// The task of a second wave.
+#[derive(Clone, Debug)]
+pub(super) struct SecondWave {
+    pub(super) task: Task,
+    /// Reports of the first wave in the sums that it was computed from.
+    pub(super) records: u64,
+}
+
+impl SecondWave {
+    /// The one of these tasks that is the second wave of the task.
+    fn among<'a>(mut tasks: impl Iterator<Item = &'a Task>, first: TaskDigest) -> Option<TaskDigest> {
+        tasks.find(|task| task.refinement().is_some() && task.campaign() == first).map(Task::digest)
+    }
+}
+
 /// Good reports of a task that wait to be stored.
 pub(super) struct Batch {
     /// The reports.
@@ -146,6 +171,13 @@ pub(super) struct Batch {
     /// Their share of the bytes that the server may hold; none if they come from no request.
     #[allow(dead_code, reason = "held until the batch is stored, then dropped with it")]
     pub(super) permit: Option<Portion>,
+}
+
+impl Batch {
+    /// A batch without reports: when it is answered, those before it are.
+    pub(super) fn empty() -> Self {
+        Self { reports: Vec::new(), bytes: Vec::new(), closed: None, permit: None }
+    }
 }
 
 /// The outcome of a batch. All of it is durable.
@@ -195,6 +227,9 @@ pub(super) enum CommitError {
     /// The task expired, in seconds since 1970, and something in the batch is new.
     #[error("the task expired, and not all of these reports are there")]
     Expired(u64),
+    /// The first wave is over, and something in the batch is new. With the task of the second wave, once it is open.
+    #[error("the first wave is over, and not all of these reports are there")]
+    Refined(Option<TaskDigest>),
     /// The disk or the database refused.
     #[error("the store cannot write: {0}")]
     Write(String),
@@ -205,6 +240,13 @@ pub(super) enum CommitError {
     /// The server stops, or the task was deleted.
     #[error("the store is closed")]
     Closed,
+}
+
+impl CommitError {
+    /// Why a task with these settings accepts nothing new, if its first wave is over.
+    pub(super) fn of_closed(settings: &TaskSettings) -> Option<Self> {
+        settings.is_closed().then_some(Self::Refined(settings.refined_by))
+    }
 }
 
 /// Reports seen.
@@ -248,6 +290,16 @@ impl fmt::Debug for dyn TaskReports {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ldp_pca::refinement::Refinement;
+
+    /// A second wave of the task along one axis.
+    pub(super) fn second_wave(task: &Task, axis: usize, records: u64) -> SecondWave {
+        let mut direction = vec![0; task.dimension()];
+        direction[axis] = 1 << 20;
+        let refinement = Refinement::new(task.digest(), vec![direction], vec![1 << 16], 1 << 40).unwrap();
+        let task = task.refined_by(refinement, task.guarantee().epsilon, Some(16), Some(2)).unwrap();
+        SecondWave { task, records }
+    }
 
     #[test]
     fn the_mark_of_a_report_is_the_checksum_that_it_ends_with() {

@@ -36,7 +36,7 @@ impl CommitQueue {
 
     /// Wakes the other end by a batch without reports.
     pub(super) fn wake(&self) -> Result<(), CommitError> {
-        self.enter(Batch { reports: Vec::new(), bytes: Vec::new(), closed: None, permit: None }).map(drop)
+        self.enter(Batch::empty()).map(drop)
     }
 
     fn enter(&self, batch: Batch) -> Result<oneshot::Receiver<Result<Committed, CommitError>>, CommitError> {

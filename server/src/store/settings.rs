@@ -5,6 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use ldp_pca::task::TaskDigest;
+
 /// The settings of one task on one aggregator. Everything has a default, so `{}` is one.
 ///
 /// ```
@@ -46,6 +48,46 @@ pub struct TaskSettings {
     /// Whether everybody may see components, without the collector's token. Default: the server's setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_recovery: Option<bool>,
+    /// The number of reports after which a second wave of other people refines the components; 0 for no second wave.
+    /// Default: the server's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refine_after: Option<u64>,
+    /// The number of components that the second wave refines. Default: the server's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refine_rank: Option<usize>,
+    /// Whether the first wave is over, so that no new report is accepted. Only the server sets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed: Option<bool>,
+    /// The task of the second wave, once there is one. Only the server sets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refined_by: Option<TaskDigest>,
+}
+
+/// When a task is refined, and how many components of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RefinementPlan {
+    /// Reports of the first wave.
+    pub(crate) after: u64,
+    /// Components.
+    pub(crate) rank: usize,
+}
+
+impl TaskSettings {
+    /// Whether the first wave is over.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed == Some(true)
+    }
+
+    /// The same, with the first wave over.
+    pub(crate) fn closing(&self, plan: RefinementPlan) -> Self {
+        let (refine_after, refine_rank) = (Some(plan.after), Some(plan.rank));
+        Self { refine_after, refine_rank, closed: Some(true), ..self.clone() }
+    }
+
+    /// The settings of the second wave's task.
+    pub(crate) fn of_second_wave(&self) -> Self {
+        Self { refine_after: None, refine_rank: None, closed: None, refined_by: None, ..self.clone() }
+    }
 }
 
 /// A time in seconds since 1970 or as a date (ISO 8601 in UTC).

@@ -316,7 +316,7 @@ pub fn config(data: &Path) -> ServerConfig {
 /// The body of a request that puts a task.
 pub fn put_body(task: &Task, settings: &TaskSettings) -> Vec<u8> {
     // All of them: what is not named would stay.
-    const NAMES: [&str; 9] = [
+    const NAMES: [&str; 11] = [
         "minimum_batch",
         "max_records",
         "starts",
@@ -326,6 +326,8 @@ pub fn put_body(task: &Task, settings: &TaskSettings) -> Vec<u8> {
         "issued_ids",
         "range_check",
         "open_recovery",
+        "refine_after",
+        "refine_rank",
     ];
     let mut all: serde_json::Map<String, Value> =
         NAMES.map(|name| (name.to_owned(), Value::Null)).into_iter().collect();

@@ -26,6 +26,7 @@ mod sparse;
 mod store;
 mod submit;
 mod tasks;
+mod waves;
 mod wire;
 
 use std::thread;

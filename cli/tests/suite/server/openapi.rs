@@ -74,6 +74,10 @@ fn answers_have_the_members_of_the_document() {
         issued_ids: Some(true),
         range_check: Some(true),
         open_recovery: Some(true),
+        refine_after: Some(1),
+        refine_rank: Some(1),
+        closed: Some(true),
+        refined_by: Some(task.digest()),
     };
     let all = serde_json::to_value(all).unwrap();
     assert!(all.as_object().unwrap().keys().eq(stated.keys()), "{all}");

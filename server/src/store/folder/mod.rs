@@ -67,7 +67,10 @@ use self::manifest::{AT_ONCE, Manifest};
 use self::place::{Place, folder_of, task_folders};
 use self::reserve::Reserve;
 use self::task::FolderTask;
-use super::{At, Damage, DeletedTask, Erase, ErasedReports, Put, ReportStore, StoreError, TaskReports, TaskSettings};
+use super::{
+    At, Damage, DeletedTask, Erase, ErasedReports, Put, RefinementPlan, ReportStore, SecondWave, StoreError,
+    TaskReports, TaskSettings,
+};
 use crate::locks::{hold, read_lock, write_lock};
 use ldp_pca::report::ReportId;
 use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
@@ -158,6 +161,11 @@ impl FolderStore {
 
     fn put_task(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
         let _change = hold(&self.changes);
+        self.put_alone(task, settings)
+    }
+
+    /// Puts a task while nothing else is changed.
+    fn put_alone(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError> {
         let digest = task.digest();
         if let Some(task) = self.find(digest) {
             self.manifest.put(digest, &settings)?;
@@ -179,6 +187,35 @@ impl FolderStore {
         self.manifest.put(digest, &settings)?;
         self.add(FolderTask::open(self.place(task)?, settings)?);
         Ok(Put::Created)
+    }
+
+    fn close_wave(&self, digest: TaskDigest, plan: RefinementPlan) -> Result<bool, StoreError> {
+        let _change = hold(&self.changes);
+        let open = self.find(digest).filter(|task| !task.settings().is_closed());
+        let Some(task) = open else { return Ok(false) };
+        self.put_alone(task.task().clone(), task.settings().closing(plan))?;
+        Ok(true)
+    }
+
+    fn open_wave(&self, first: TaskDigest, second: Task) -> Result<Option<(TaskDigest, Put)>, StoreError> {
+        let _change = hold(&self.changes);
+        let closed = self.find(first).filter(|task| task.settings().is_closed());
+        let Some(task) = closed else { return Ok(None) };
+        let settings = task.settings();
+        if let Some(there) = settings.refined_by {
+            return Ok(Some((there, Put::Updated)));
+        }
+        let tasks: Vec<_> = read_lock(&self.tasks).values().cloned().collect();
+        // The task may be there, and not be named, after a crash between the two.
+        let (digest, put) = match SecondWave::among(tasks.iter().map(|task| task.task()), first) {
+            Some(there) => (there, Put::Updated),
+            None => (second.digest(), self.put_alone(second, settings.of_second_wave())?),
+        };
+        self.put_alone(
+            task.task().clone(),
+            TaskSettings { refined_by: Some(digest), ..TaskSettings::clone(&settings) },
+        )?;
+        Ok(Some((digest, put)))
     }
 
     fn delete_task(&self, digest: TaskDigest, erase: Erase) -> Result<bool, StoreError> {
@@ -260,6 +297,14 @@ impl ReportStore for FolderStore {
     fn erase_reports(&self, task: TaskDigest, ids: &[ReportId]) -> Result<Option<ErasedReports>, StoreError> {
         let erased = self.find(task).map(|task| task.erase(ids, false)).transpose();
         self.reserve.explain(erased)
+    }
+
+    fn close_first_wave(&self, task: TaskDigest, plan: RefinementPlan) -> Result<bool, StoreError> {
+        self.reserve.explain(self.close_wave(task, plan))
+    }
+
+    fn open_second_wave(&self, first: TaskDigest, second: SecondWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
+        self.reserve.explain(self.open_wave(first, second.task))
     }
 
     fn check(&self) -> Result<(), String> {

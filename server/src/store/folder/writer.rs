@@ -70,7 +70,7 @@ impl Writer {
         let mut outcomes = Vec::with_capacity(group.len());
         for Waiting { batch, .. } in &mut group {
             let before = (fresh.ids.len(), fresh.runs.len(), reports.len());
-            let closed = batch.closed.take();
+            let closed = batch.closed.take().or_else(|| CommitError::of_closed(&settings));
             let outcome = self.sort_out(batch, &mut fresh, &mut reports);
             let found = records + before.0 as u64;
             let full = found + outcome.accepted > limit;

@@ -20,6 +20,7 @@ mod statements;
 mod task;
 #[cfg(test)]
 mod tests;
+mod waves;
 mod writer;
 
 use std::sync::{Arc, Mutex};
@@ -34,7 +35,10 @@ use self::follower::{Follower, Tasks, tasks_of};
 use self::pool::{Address, Pool};
 use self::schema::{ERASED_XID, lock_alone};
 use self::statements::{LOCKS, Statements};
-use super::{DeletedTask, Erase, ErasedReports, Put, ReportStore, StoreError, TaskReports, TaskSettings};
+use super::{
+    DeletedTask, Erase, ErasedReports, Put, RefinementPlan, ReportStore, SecondWave, StoreError, TaskReports,
+    TaskSettings,
+};
 use crate::locks::{hold, read_lock};
 use ldp_pca::report::ReportId;
 use ldp_pca::task::{Task, TaskDigest};
@@ -44,6 +48,9 @@ pub(in super::super) use options::PostgresOptions;
 
 /// The longest that [`ReportStore::check`] waits.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The list of tasks is another one.
+const NEW_TASKS: &str = "UPDATE ldp_pca.meta SET tasks_version = tasks_version + 1";
 
 /// Creates a table's file again and fills it: writing into existing pages would not test for space. Several aggregators
 /// take turns.
@@ -171,6 +178,22 @@ impl ReportStore for PostgresStore {
         })
     }
 
+    fn close_first_wave(&self, task: TaskDigest, plan: RefinementPlan) -> Result<bool, StoreError> {
+        self.change(async |client| {
+            schema::check_durable(client).await?;
+            waves::close(client, task, plan).await
+        })
+    }
+
+    fn open_second_wave(&self, first: TaskDigest, second: SecondWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
+        let Some(reports) = self.task(first) else { return Ok(None) };
+        let rows = second.records + reports.damage().passed_over;
+        self.change(async |client| {
+            schema::check_durable(client).await?;
+            waves::open(client, first, &second.task, rows).await
+        })
+    }
+
     fn check(&self) -> Result<(), String> {
         let probe = self.ask(async |client| {
             schema::check_durable(client).await?;
@@ -204,10 +227,20 @@ impl Drop for PostgresStore {
 /// Adds a task, or gives it other settings if there are some.
 async fn put(client: &Client, task: &Task, settings: Option<&TaskSettings>) -> Result<Put, PostgresError> {
     let statements = Statements::to("store a task", client);
-    let digest = task.digest().to_string();
-    let json = serde_json::to_string(&settings.cloned().unwrap_or_default())
-        .map_err(|error| PostgresError::Settings { digest: digest.clone(), reason: error.to_string() })?;
     statements.begin().await?;
+    let put = put_in_transaction(client, task, settings).await?;
+    statements.run("COMMIT").await?;
+    Ok(put)
+}
+
+async fn put_in_transaction(
+    client: &Client,
+    task: &Task,
+    settings: Option<&TaskSettings>,
+) -> Result<Put, PostgresError> {
+    let statements = Statements::to("store a task", client);
+    let digest = task.digest().to_string();
+    let json = json_of(&digest, &settings.cloned().unwrap_or_default())?;
     let insert = "INSERT INTO ldp_pca.tasks (digest, document, settings) VALUES ($1, $2, $3::text::jsonb)
         ON CONFLICT (digest) DO NOTHING RETURNING number";
     let row = [(&digest as _, Type::TEXT), (&task.to_json() as _, Type::TEXT), (&json as _, Type::TEXT)];
@@ -217,17 +250,25 @@ async fn put(client: &Client, task: &Task, settings: Option<&TaskSettings>) -> R
     }
     if !created.is_empty() || settings.is_some() {
         configure(client, &digest, &json).await?;
-        statements.run("UPDATE ldp_pca.meta SET tasks_version = tasks_version + 1").await?;
+        statements.run(NEW_TASKS).await?;
     }
-    statements.run("COMMIT").await?;
     Ok(if created.is_empty() { Put::Updated } else { Put::Created })
 }
 
-/// Sets a task's settings. With a quota its reports are counted, while nobody else writes.
+/// The settings as the table has them.
+fn json_of(digest: &str, settings: &TaskSettings) -> Result<String, PostgresError> {
+    serde_json::to_string(settings)
+        .map_err(|error| PostgresError::Settings { digest: digest.to_owned(), reason: error.to_string() })
+}
+
+/// Sets a task's settings. With a quota its reports are counted, while nobody else writes. What an aggregator has set
+/// of a second wave stays, also where another one has not heard of it yet.
 async fn configure(client: &Client, digest: &str, json: &str) -> Result<(), PostgresError> {
     let Some(number) = lock_alone(client, digest).await? else { return Ok(()) };
     let configure = format!(
-        "UPDATE ldp_pca.tasks SET settings = $2::text::jsonb, records = CASE WHEN $2::text::jsonb ? 'max_records'
+        "UPDATE ldp_pca.tasks SET settings = $2::text::jsonb || jsonb_strip_nulls(jsonb_build_object(
+                'closed', settings->'closed', 'refined_by', settings->'refined_by')),
+            records = CASE WHEN $2::text::jsonb ? 'max_records'
             THEN coalesce(records, (SELECT count(*) FROM ldp_pca.reports_{number} WHERE xid <> {ERASED_XID})) END
             WHERE number = $1"
     );

@@ -83,9 +83,11 @@ async fn store(
 ) -> Result<Commit, CommitError> {
     let report_bytes = report_bytes(&shared.task);
     let limit = transaction.settings.max_records;
-    let (rows, refusals) = if limit.is_some() || batches.iter().any(|batch| batch.closed.is_some()) {
+    let over = CommitError::of_closed(&transaction.settings);
+    let is_bounded = limit.is_some() || over.is_some() || batches.iter().any(|batch| batch.closed.is_some());
+    let (rows, refusals) = if is_bounded {
         let records = transaction.records.unwrap_or(0).unsigned_abs();
-        admit(client, shared, batches, limit.unwrap_or(u64::MAX), records).await?
+        admit(client, shared, batches, over.as_ref(), limit.unwrap_or(u64::MAX), records).await?
     } else {
         (distinct(batches, report_bytes, |_| true), Refusals::new())
     };
@@ -189,12 +191,13 @@ fn distinct(batches: &[Batch], report_bytes: usize, take: impl Fn(usize) -> bool
     rows
 }
 
-/// Decides batch by batch whether its new reports fit the quota, and are in time. If there is a quota, nobody else
-/// writes meanwhile.
+/// Decides batch by batch whether its new reports fit the quota, and are in time: not if the first wave is `over`. If
+/// there is a quota, nobody else writes meanwhile.
 async fn admit<'a>(
     client: &Client,
     shared: &Shared,
     batches: &'a [Batch],
+    over: Option<&CommitError>,
     limit: u64,
     mut records: u64,
 ) -> Result<(Rows<'a>, Refusals), CommitError> {
@@ -208,8 +211,8 @@ async fn admit<'a>(
     for (index, batch) in batches.iter().enumerate() {
         let new: HashSet<ReportId> = batch.reports.iter().map(Report::id).filter(|id| !seen.contains(id)).collect();
         // Existing reports need no space, even if the limit was lowered since.
-        if let Some(closed) = batch.closed.clone().filter(|_| !new.is_empty()) {
-            refusals.insert(index, closed);
+        if let Some(closed) = batch.closed.as_ref().or(over).filter(|_| !new.is_empty()) {
+            refusals.insert(index, closed.clone());
         } else if !new.is_empty() && records.saturating_add(new.len() as u64) > limit {
             refusals.insert(index, CommitError::Quota { limit, records });
         } else {

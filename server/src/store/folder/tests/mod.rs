@@ -8,3 +8,4 @@ pub(super) mod model;
 pub(super) mod simulated;
 mod small;
 mod speed;
+mod waves;

@@ -6,6 +6,7 @@ mod erasing;
 mod faults;
 mod forgetting;
 mod speed;
+mod waves;
 
 use std::collections::BTreeSet;
 use std::slice;

@@ -1,0 +1,217 @@
+//! Second waves that open by themselves.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use chacha20::ChaCha8Rng;
+use ldp_pca::mechanism::MechanismSpec;
+use ldp_pca::prediction::SecondTask;
+use ldp_pca::privacy::Epsilon;
+use ldp_pca::record::Bounding;
+use ldp_pca::recovery::Rank;
+use ldp_pca::report::Report;
+use ldp_pca::schema::Schema;
+use ldp_pca::task::{Folds, Task};
+use ldp_pca_server::{LogConfig, ServerConfig, TaskSettings};
+use rand::{RngExt, SeedableRng};
+use rand_distr::StandardNormal;
+use serde_json::{Value, json};
+use tempfile::tempdir;
+
+use super::harness::{
+    Answer, REPORTS, Running, Serving, aggregate_of, bytes_of, config, get, other_task, path, post, put_body,
+};
+
+const DIMENSION: usize = 16;
+/// Reports of the first wave.
+const ENOUGH: usize = 800;
+
+fn task() -> Task {
+    let mechanism = MechanismSpec::double_cap(Epsilon::new(4.0).unwrap());
+    Task::new(Schema::numeric(DIMENSION).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+}
+
+/// Reports of other people for each seed: `share` of their variance is along the first feature.
+fn people(task: &Task, share: f64, seed: u64, count: usize) -> Vec<Report> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let rest = ((1.0 - share) / (DIMENSION - 1) as f64).sqrt();
+    (0..count)
+        .map(|_| {
+            let mut record: Vec<f64> = (0..DIMENSION).map(|_| rest * rng.sample::<f64, _>(StandardNormal)).collect();
+            record[0] *= share.sqrt() / rest;
+            task.randomize_with_rng(&task.bound(record).unwrap(), &mut rng).unwrap()
+        })
+        .collect()
+}
+
+/// The second wave of exactly these reports.
+fn expected(reports: &[u8]) -> Task {
+    SecondTask::of(&aggregate_of(&task(), reports), &task(), Rank::new(1).unwrap(), None).unwrap().task
+}
+
+/// Asks until the answer has the header.
+fn refined_by(ask: impl Fn() -> Answer) -> String {
+    let start = Instant::now();
+    loop {
+        let answer = ask();
+        assert_eq!((answer.status, &answer.body), (200, &task().to_json().into_bytes()));
+        if !answer.header("refined-by").is_empty() {
+            return answer.header("refined-by").to_owned();
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "no second wave opens");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_second_wave_opens_when_there_are_enough_reports() {
+    let data = tempdir().unwrap();
+    let audit = data.path().join("audit.jsonl");
+    let log = LogConfig { audit: Some(audit.clone()), ..LogConfig::default() };
+    let settings = ServerConfig { log, ..config(&data.path().join("data")) };
+    let server = Running::start(settings.clone(), &[]);
+    let of_task = TaskSettings { minimum_batch: Some(5), ..TaskSettings::default() };
+    let refined = TaskSettings { refine_after: Some(ENOUGH as u64), refine_rank: Some(1), ..of_task.clone() };
+    server.put(&task(), &refined);
+    let body = bytes_of(&people(&task(), 0.7, 1, ENOUGH + 1));
+    let each = body.len() / (ENOUGH + 1);
+    let (wave, late) = body.split_at(ENOUGH * each);
+    server.send(&task(), &wave[..wave.len() - each]);
+    thread::sleep(Duration::from_millis(1200));
+    let page = ("origin", "https://survey.example");
+    let ask = || server.request("GET", &path(&task(), ""), &[page], b"");
+    assert_eq!(ask().header("refined-by"), "", "one report is missing");
+    assert_eq!(server.send(&task(), &wave[wave.len() - each..]).json()["accepted"], 1);
+    let named = refined_by(ask);
+    assert!(ask().header("access-control-expose-headers").split(',').any(|name| name == "refined-by"));
+    // The second task is served as any other, and is a function of the first wave's sums.
+    let shown = server.get(&format!("/tasks/{named}"));
+    assert_eq!((shown.status, shown.header("refined-by")), (200, ""));
+    let second = Task::from_json(std::str::from_utf8(&shown.body).unwrap()).unwrap();
+    assert_eq!(second.refinement().unwrap().parent(), task().digest());
+    assert_eq!((&second, second.digest().to_string()), (&expected(wave), named.clone()));
+    let state = |task: &Task| server.get(&path(task, "/status")).json()["settings"].clone();
+    assert_eq!(state(&second), json!({"minimum_batch": 5}));
+    let closed = json!({
+        "minimum_batch": 5, "refine_after": ENOUGH, "refine_rank": 1, "closed": true, "refined_by": named
+    });
+    assert_eq!(state(&task()), closed);
+    // The first wave takes nothing new, alone or among others. What is there is a duplicate.
+    for refused in [late, &body] {
+        let problem = server.send(&task(), refused).assert_problem(403, "task-refined", &[&named, "nothing"]);
+        assert_eq!(problem["refined_by"], named);
+    }
+    assert_eq!(server.send(&task(), wave).json()["duplicate"], ENOUGH);
+    assert_eq!(server.send(&second, &bytes_of(&people(&second, 0.7, 2, 20))).json()["accepted"], 20);
+    assert_eq!((server.records(&task()), server.records(&second)), (ENOUGH as u64, 20));
+    // Only the first wave has components of its own.
+    assert_eq!(server.get(&path(&task(), "/recovery?rank=1")).status, 200);
+    server.get(&path(&second, "/recovery?rank=1")).assert_problem(409, "second-wave", &["recover --refined"]);
+    let lines = fs::read_to_string(&audit).unwrap();
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [line] = &lines.iter().filter(|line| line["action"] == "task-refine").collect::<Vec<_>>()[..] else {
+        panic!("{lines:?}")
+    };
+    assert_eq!(line["task"], task().digest().to_string());
+    let (role, reports) = (&line["role"], &line["reports"]);
+    assert_eq!((role, &line["refined_by"], reports), (&json!("refinement"), &json!(named), &json!(ENOUGH)));
+    server.shut_down();
+
+    // Another start, and changes of settings, leave it as it is.
+    let server = Running::start(settings, &[]);
+    assert_eq!(server.get(&path(&task(), "")).header("refined-by"), named);
+    let put = |changes: Value| {
+        let body = format!("{{\"task\": {}, \"settings\": {changes}}}", task().to_json());
+        server.administer("PUT", &path(&task(), ""), body.as_bytes())
+    };
+    for own in [json!({"closed": null}), json!({"refined_by": null}), json!({"refined_by": "0".repeat(64)})] {
+        put(own).assert_problem(422, "bad-settings", &["leave them out"]);
+    }
+    put(json!({"refine_after": 5})).assert_problem(422, "bad-settings", &["is over"]);
+    assert_eq!(put(json!({"minimum_batch": 6})).json()["settings"]["refined_by"], named);
+    let another = SecondTask::placeholder(&task(), Rank::new(1).unwrap()).unwrap();
+    let body = put_body(&another, &TaskSettings::default());
+    server.administer("PUT", &path(&another, ""), &body).assert_problem(422, "bad-task", &[&named]);
+    assert_eq!(server.administer("DELETE", &format!("/tasks/{named}"), b"").status, 204);
+    thread::sleep(Duration::from_millis(1200));
+    assert_eq!(server.get(&path(&task(), "")).header("refined-by"), "");
+    assert_eq!(server.get("/tasks").json()["tasks"], json!([task().digest().to_string()]));
+}
+
+/// The same variance everywhere: there is nothing to refine.
+#[test]
+fn a_second_wave_that_does_not_pay_does_not_open() {
+    let data = tempdir().unwrap();
+    let file = data.path().join("task.json");
+    fs::write(&file, task().to_json()).unwrap();
+    let [data, file] = [data.path().join("data"), file].map(|path| path.to_str().unwrap().to_owned());
+    let options = ["--refine-after", "50", "--refine-rank", "1", "--minimum-batch", "1"];
+    let server = Serving::start(&[&["--data", &data, "--task", &file], &options[..]].concat());
+    let body = bytes_of(&people(&task(), 1.0 / DIMENSION as f64, 3, 130));
+    let each = body.len() / 130;
+    for (from, to) in [(0, 60), (60, 90), (90, 130)] {
+        let sent = post(server.address, &path(&task(), "/reports"), REPORTS, &body[from * each..to * each]);
+        assert_eq!(sent.json()["accepted"], to - from, "the first wave stays open");
+        thread::sleep(Duration::from_millis(2500));
+    }
+    assert_eq!(get(server.address, &path(&task(), "")).header("refined-by"), "");
+    assert_eq!(get(server.address, &path(&task(), "/status")).json()["settings"], json!({}));
+    let log = server.log();
+    // At 50 reports and at 100.
+    assert_eq!(log.matches("no second wave for now: the first wave finds too little").count(), 2, "{log}");
+}
+
+#[test]
+fn tasks_that_cannot_be_refined_refuse_the_settings() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[]);
+    let centred = task().with_centring(ldp_pca::centring::Centring::default()).unwrap();
+    let second = SecondTask::placeholder(&task(), Rank::new(1).unwrap()).unwrap();
+    for (task, settings, said) in [
+        (task(), json!({"refine_rank": 2}), "without refine_after"),
+        (task(), json!({"refine_after": 5, "refine_rank": 0}), "rank 0"),
+        (task(), json!({"refine_after": 5, "refine_rank": DIMENSION}), "rank 16"),
+        (task(), json!({"refine_after": 5, "max_records": 4}), "max_records is 4"),
+        (task(), json!({"closed": true}), "leave them out"),
+        (centred, json!({"refine_after": 5}), "centring"),
+        (other_task(), json!({"refine_after": 5}), "double-cap"),
+        (second, json!({"refine_after": 5}), "cannot be refined"),
+    ] {
+        let body = format!("{{\"task\": {}, \"settings\": {settings}}}", task.to_json());
+        let answer = server.administer("PUT", &path(&task, ""), body.as_bytes());
+        answer.assert_problem(422, "bad-settings", &[said]);
+    }
+    assert_eq!(server.put(&task(), &TaskSettings { refine_after: Some(5), ..TaskSettings::default() }), 201);
+    // The server's own plan leaves other tasks alone.
+    let data = tempdir().unwrap();
+    let plan = ServerConfig { refine_after: Some(5), ..config(data.path()) };
+    let server = Running::start(plan, &[other_task()]);
+    server.send(&other_task(), &bytes_of(&super::harness::reports(&other_task(), 1, 10)));
+    thread::sleep(Duration::from_millis(1200));
+    assert_eq!(server.get(&path(&other_task(), "")).header("refined-by"), "");
+}
+
+/// The process is killed when it has closed the first wave. Another one goes on, before it answers anybody.
+#[test]
+fn a_process_that_is_killed_between_the_steps_leaves_the_same_second_wave() {
+    let body = bytes_of(&people(&task(), 0.7, 4, ENOUGH));
+    let folder = tempdir().unwrap();
+    let file = folder.path().join("task.json");
+    fs::write(&file, task().to_json()).unwrap();
+    let [data, file] = [folder.path().join("data"), file].map(|path| path.to_str().unwrap().to_owned());
+    let after = ENOUGH.to_string();
+    let plan = ["--refine-after", &after, "--refine-rank", "1"];
+    let server = Serving::start(&[&["--data", &data, "--task", &file], &plan[..]].concat());
+    let address = server.address;
+    assert_eq!(post(address, &path(&task(), "/reports"), REPORTS, &body).json()["accepted"], ENOUGH);
+    server.log_until("the first wave is over");
+    // Also without the option: the plan is the closed task's own.
+    for _ in 0..2 {
+        let mut server = Serving::start(&["--data", &data]);
+        let shown = get(server.address, &path(&task(), ""));
+        assert_eq!(shown.header("refined-by"), expected(&body).digest().to_string());
+        assert_eq!(get(server.address, "/tasks").json()["tasks"].as_array().unwrap().len(), 2);
+        server.kill();
+    }
+}

@@ -1,0 +1,242 @@
+//! Second waves that open by themselves, when enough reports of the first are there (docs/refinement.md).
+//!
+//! 1. *Closed.* The first wave's settings say that it is over: from then on its reports are a fixed set.
+//! 2. *Opened.* The second wave's task is a function of the sums of that set. It is put, and the first wave's settings
+//!    name it.
+//!
+//! Each step is durable before the next begins, and can be repeated. So a start goes on where a crash stopped, and
+//! never opens another second wave. Before the first step the present sums are asked whether a second wave pays. If
+//! not, nothing is changed; they are asked again when there are twice as many reports.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use super::app::{App, Period};
+use super::audit::AuditLine;
+use super::store::{Batch, CommitError, Put, RefinementPlan, SecondWave, StoreError, TaskReports, TaskSettings};
+use ldp_pca::mechanism::Mechanism;
+use ldp_pca::prediction::{SecondTask, SecondTaskError, WaveRefusal};
+use ldp_pca::recovery::Rank;
+use ldp_pca::report::report_bytes;
+use ldp_pca::task::{Task, TaskDigest};
+
+/// How often the numbers of reports are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The pause after a failure.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// Why a second wave is not open yet, although the first one is large enough.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Task(#[from] SecondTaskError),
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    #[error("a defect of the server: {0}")]
+    Defect(#[from] tokio::task::JoinError),
+}
+
+/// The next number of reports at which a task is asked.
+#[derive(Clone, Copy)]
+struct Due {
+    plan: RefinementPlan,
+    at: u64,
+}
+
+/// What is known of the tasks that are refined some day.
+#[derive(Default)]
+struct Refining {
+    due: HashMap<TaskDigest, Due>,
+    /// Until when a task is left alone after a failure, and the failure.
+    failed: HashMap<TaskDigest, (Instant, String)>,
+}
+
+/// Looks at all tasks regularly, without end.
+pub(super) async fn refine_forever(app: Arc<App>) {
+    let mut ticks = interval(LOOK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut refining = Refining::default();
+    loop {
+        ticks.tick().await;
+        for reports in app.store.tasks() {
+            refining.look_at(&app, &reports).await;
+        }
+    }
+}
+
+/// Opens the second waves of the first waves that a process closed before it ended.
+pub(super) async fn resume(app: &Arc<App>) {
+    let mut refining = Refining::default();
+    for reports in app.store.tasks() {
+        if reports.settings().is_closed() {
+            refining.look_at(app, &reports).await;
+        }
+    }
+}
+
+/// The plan of a task, if it is refined some day. The server's own plan is for the tasks that can be refined.
+pub(super) fn plan_of(app: &App, task: &Task, settings: &TaskSettings) -> Option<RefinementPlan> {
+    let after = settings.refine_after.or(app.config.refine_after).filter(|after| *after > 0)?;
+    let plan = RefinementPlan { after, rank: settings.refine_rank.unwrap_or(app.config.refine_rank) };
+    let can_be = matches!(task.mechanism(), Mechanism::DoubleCap(_))
+        && task.refinement().is_none()
+        && task.centring().is_none()
+        && plan.rank < task.dimension();
+    can_be.then_some(plan)
+}
+
+impl Refining {
+    async fn look_at(&mut self, app: &Arc<App>, reports: &Arc<dyn TaskReports>) {
+        let (digest, settings) = (reports.task().digest(), reports.settings());
+        if settings.refined_by.is_some() || self.failed.get(&digest).is_some_and(|(until, _)| Instant::now() < *until) {
+            return;
+        }
+        let outcome = match plan_of(app, reports.task(), &settings) {
+            None => {
+                self.due.remove(&digest);
+                return;
+            }
+            Some(plan) if settings.is_closed() => open(app, reports, plan).await,
+            Some(plan) => self.consider(app, reports, plan).await,
+        };
+        let Err(failure) = outcome else {
+            self.failed.remove(&digest);
+            return;
+        };
+        let failure = failure.to_string();
+        if self.failed.get(&digest).is_none_or(|(_, before)| *before != failure) {
+            tracing::warn!(task = %digest, error = %failure, "the second wave cannot be opened now; it is tried again");
+        }
+        self.failed.insert(digest, (Instant::now() + PAUSE, failure));
+    }
+
+    /// Opens the second wave if there are enough reports, and it pays.
+    async fn consider(
+        &mut self,
+        app: &Arc<App>,
+        reports: &Arc<dyn TaskReports>,
+        plan: RefinementPlan,
+    ) -> Result<(), Failure> {
+        let (digest, records) = (reports.task().digest(), reports.counts().records);
+        if records < plan.after {
+            self.due.remove(&digest);
+            return Ok(());
+        }
+        let due = self.due.get(&digest).filter(|due| due.plan == plan).map_or(plan.after, |due| due.at);
+        let settings = reports.settings();
+        // Its task shows everybody the components that the first wave found.
+        let enough = records >= due.max(app.minimum_batch(&settings));
+        if !enough || app.period(&settings) != Period::Open {
+            return Ok(());
+        }
+        let (made, records) = second_task(reports, plan).await?;
+        let most = app.config.max_body_bytes;
+        let refusal = match &made.waves.refused {
+            Some(WaveRefusal::FirstWave { .. }) => Some("the first wave finds too little"),
+            Some(_) => Some("a second wave would gain too little"),
+            None => (report_bytes(&made.task) > most).then_some("its reports would be longer than max_body_bytes"),
+        };
+        if let Some(refusal) = refusal {
+            let at = next_after(plan.after, records);
+            self.due.insert(digest, Due { plan, at });
+            tracing::info!(task = %digest, records, next = at, "no second wave for now: {refusal}");
+            return Ok(());
+        }
+        if close(app, digest, plan).await? {
+            tracing::info!(task = %digest, records, "the first wave is over");
+            open(app, reports, plan).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The least of the numbers N, 2 N, 4 N, … above `records`.
+fn next_after(after: u64, records: u64) -> u64 {
+    let mut at = after.max(1);
+    while at <= records {
+        at = at.saturating_mul(2);
+        if at == u64::MAX {
+            break;
+        }
+    }
+    at
+}
+
+/// The second wave's task by the present sums, and the number of reports in them.
+async fn second_task(reports: &Arc<dyn TaskReports>, plan: RefinementPlan) -> Result<(SecondTask, u64), Failure> {
+    let reports = Arc::clone(reports);
+    let made = spawn_blocking(move || {
+        let aggregate = reports.aggregate()?;
+        let rank = Rank::new(plan.rank).map_err(|error| SecondTaskError::Refine(error.into()))?;
+        Ok((SecondTask::of(&aggregate, reports.task(), rank, None)?, aggregate.records()))
+    });
+    made.await?
+}
+
+/// The first step. `false` when somebody changed the plan or the task meanwhile.
+async fn close(app: &Arc<App>, digest: TaskDigest, plan: RefinementPlan) -> Result<bool, Failure> {
+    let _alone = app.putting.lock().await;
+    let Some(reports) = app.store.task(digest) else { return Ok(false) };
+    if plan_of(app, reports.task(), &reports.settings()) != Some(plan) {
+        return Ok(false);
+    }
+    let app = Arc::clone(app);
+    Ok(spawn_blocking(move || app.store.close_first_wave(digest, plan)).await??)
+}
+
+/// The second step, for a first wave that is closed.
+async fn open(app: &Arc<App>, reports: &Arc<dyn TaskReports>, plan: RefinementPlan) -> Result<(), Failure> {
+    let first = reports.task().digest();
+    // What was written with the settings of before is there when this batch is answered.
+    loop {
+        match reports.commit(Batch::empty()).await {
+            Err(CommitError::Busy) => sleep(Duration::from_millis(50)).await,
+            outcome => break outcome.map(drop)?,
+        }
+    }
+    let (made, records) = second_task(reports, plan).await?;
+    let second = SecondWave { task: made.task, records };
+    let _alone = app.putting.lock().await;
+    let opening = Arc::clone(app);
+    let opened = spawn_blocking(move || {
+        let opened = opening.store.open_second_wave(first, second)?;
+        if let Some((second, put)) = opened {
+            let (task, refined_by) = (first.to_string(), second.to_string());
+            opening.audit.note(&AuditLine {
+                action: "task-refine",
+                outcome: "done",
+                role: "refinement",
+                task: Some(&task),
+                refined_by: Some(&refined_by),
+                reports: Some(records),
+                ..AuditLine::default()
+            });
+            let change = if put == Put::Created { "created" } else { "found" };
+            tracing::info!(task = %first, %refined_by, records, change, "the second wave is open");
+        }
+        Ok::<_, StoreError>(opened)
+    });
+    opened.await??;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_asked_again_at_twice_the_number() {
+        for (after, records, next) in [(100, 100, 200), (100, 150, 200), (100, 200, 400), (100, 399, 400), (1, 5, 8)] {
+            assert_eq!(next_after(after, records), next, "{after} {records}");
+        }
+        assert_eq!(next_after(1 << 63, 1 << 63), u64::MAX);
+        assert_eq!(next_after(u64::MAX, u64::MAX), u64::MAX);
+    }
+}
