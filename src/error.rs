@@ -14,7 +14,8 @@ use crate::noise_law::NoiseError;
 use crate::prediction::PredictionError;
 use crate::privacy::PrivacyError;
 use crate::record::RecordError;
-use crate::recovery::{AnswerError, BootstrapError, ChangeError, PenaltyError, RecoveryError};
+use crate::recovery::{AnswerError, BootstrapError, ChangeError, PenaltyError, RecoveryError, RefineError};
+use crate::refinement::RefinementError;
 use crate::report::ReportError;
 use crate::sampling::EntropyError;
 use crate::schema::SchemaError;
@@ -113,6 +114,14 @@ pub enum Error {
     /// Answering a question about an estimate.
     #[error(transparent)]
     Answer(#[from] AnswerError),
+    /// A refinement's parameters.
+    #[error(transparent)]
+    #[doc(hidden)]
+    Refinement(#[from] RefinementError),
+    /// Putting two waves together.
+    #[error(transparent)]
+    #[doc(hidden)]
+    Refine(RefineError),
     /// Comparing two collections.
     #[error(transparent)]
     Change(#[from] ChangeError),
@@ -128,6 +137,22 @@ pub enum Error {
     /// Auditing a randomizer.
     #[error(transparent)]
     Audit(#[from] AuditError),
+}
+
+/// What another stage refused is that stage's error.
+impl From<RefineError> for Error {
+    fn from(error: RefineError) -> Self {
+        match error {
+            RefineError::Aggregate(error) => error.into(),
+            RefineError::Answer(error) => error.into(),
+            RefineError::Covariance(error) => error.into(),
+            RefineError::Prediction(error) => error.into(),
+            RefineError::Recovery(error) => error.into(),
+            RefineError::Refinement(error) => error.into(),
+            RefineError::Task(error) => error.into(),
+            other => Self::Refine(other),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -195,6 +220,8 @@ mod tests {
             RangeError,
             RecordError,
             RecoveryError,
+            RefineError,
+            RefinementError,
             ReportError,
             SchemaError,
             SimulationError,

@@ -291,8 +291,8 @@ pub struct CrossBlock {
 pub enum RefinementError {
     /// Too few or too many directions, or others than the first one's or the weights' number say.
     #[error(
-        "{count} directions, the first of {dimension} numbers: a refinement has 1 to {MAX_DIRECTIONS} directions, fewer \
-         than features, all of the same length, at most {MAX_DIMENSION} numbers in all, and one weight for each"
+        "{count} directions, the first of {dimension} numbers: a refinement has 1 to {MAX_DIRECTIONS} directions, \
+         fewer than features, all of the same length, at most {MAX_DIMENSION} numbers in all, and one weight for each"
     )]
     Shape {
         /// k.
@@ -302,8 +302,8 @@ pub enum RefinementError {
     },
     /// A number out of range.
     #[error(
-        "a number is out of range: entries are from -2^20 to 2^20 in units of 2^-20, weights from 1 to 2^24 in units of \
-         2^-16, and the clip from 2^20 to 2^48 in units of 2^-40"
+        "a number is out of range: entries are from -2^20 to 2^20 in units of 2^-20, weights from 1 to 2^24 in units \
+         of 2^-16, and the clip from 2^20 to 2^48 in units of 2^-40"
     )]
     Range,
     /// Directions that are not orthonormal.

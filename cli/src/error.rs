@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ldp_pca::audit::AuditError;
 use ldp_pca::error::Error;
-use ldp_pca::recovery::{AnswerError, BootstrapError, ChangeError, PenaltyError, RecoveryError};
+use ldp_pca::recovery::{AnswerError, BootstrapError, ChangeError, PenaltyError, RecoveryError, RefineError};
 use ldp_pca::simulation::SimulationError;
 use ldp_pca::task::TaskError;
 use serde_json::{Value, json};
@@ -185,6 +185,16 @@ impl<T, E: Display> InFile<T> for core::result::Result<T, E> {
 impl From<ldp_pca_literature::baselines::BaselineError> for CliError {
     fn from(error: ldp_pca_literature::baselines::BaselineError) -> Self {
         Self::Failed(error.to_string())
+    }
+}
+
+/// Of a plan for two waves, as of any plan.
+impl From<RefineError> for CliError {
+    fn from(error: RefineError) -> Self {
+        match error.into() {
+            Error::Prediction(error) => error.into(),
+            other => Self::Pipeline(other),
+        }
     }
 }
 

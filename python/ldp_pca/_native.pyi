@@ -21,6 +21,8 @@ __all__ = [
     "_infer_schema",
     "_plan",
     "_recover",
+    "_recover_refined",
+    "_refined_task",
     "_sin_theta_squared",
 ]
 __version__: Final[str]
@@ -93,6 +95,18 @@ class Task:
         """The task's identity: SHA-256 of its canonical JSON, 64 hexadecimal digits."""
 
     @property
+    def campaign(self) -> str:
+        """The collection that a person answers once: the digest of the task, or of the one that it refines."""
+
+    @property
+    def refinement(self) -> dict[str, Any] | None:
+        """What the task of a second wave refines; None of any other.
+
+        A dictionary: the digest of the first wave's task (``parent``), the ``directions`` of shape (rank, d), their
+        ``weights``, and the ``clip``, in the units of bounded records.
+        """
+
+    @property
     def dimension(self) -> int:
         """The number of encoded features, d."""
 
@@ -122,7 +136,7 @@ class Task:
 
     @property
     def mechanism(self) -> str:
-        """The mechanism: 'double-cap', 'gaussian' or 'gaussian-paper'."""
+        """The mechanism: 'double-cap', 'gaussian' or 'gaussian-paper'; 'signed-cap' of a second wave."""
 
     @property
     def radius(self) -> float | None:
@@ -139,7 +153,37 @@ class Task:
     @property
     def entry_deviation(self) -> float:
         """Standard deviation of one off-diagonal entry of the second moments of one report, in the units of the bounded
-        record: divided by the root of their number, that of many.
+        record: divided by the root of their number, that of many. Raises `TaskError` for a second wave's task, whose
+        reports say nothing about second moments alone.
+        """
+
+    def refine(self, aggregate: Aggregate, rank: int = 3, *, records: int | None = None, anyway: bool = False) -> Task:
+        """Makes the task of a second wave, in which other people refine what this task's sums found, as ``ldp-pca task
+        refine`` does (docs/refinement.md). Its people report only what is between the components that were found and
+        all that is across them. Nobody may answer both waves.
+
+        Parameters
+        ----------
+        aggregate : Aggregate
+            The sums of this task.
+        rank : int
+            The number of components.
+        records : int, optional
+            The number of people that the second wave will have; by default as many as the first.
+        anyway : bool
+            Make the task also where a second wave does not pay.
+
+        Returns
+        -------
+        Task
+
+        Raises
+        ------
+        PlanError
+            Where the prediction says that a second wave does not pay, unless ``anyway``, and for tasks that have none.
+        RecoveryError, TaskError
+            For the sums of another task, sums without reports, a rank that makes no sense, and a task with centring or
+            of a second wave.
         """
 
     def encode(self, records: Any, *, bounded: bool = False) -> npt.NDArray[np.float64]:
@@ -433,6 +477,7 @@ def _plan(
     sparsity: int | None,
     centring: bool | float | None,
     mean_share: float | None,
+    waves: int,
 ) -> dict[str, Any]: ...
 def _recover(
     aggregate: Aggregate,
@@ -449,4 +494,6 @@ def _recover(
     select: float | None,
     progress: Callable[[str, int, int | None], None] | None,
 ) -> dict[str, Any]: ...
+def _recover_refined(aggregate: Aggregate, rank: int, refined: Aggregate) -> dict[str, Any]: ...
+def _refined_task(task: Task, aggregate: Aggregate, rank: int, records: int | None, anyway: bool) -> Task: ...
 def _sin_theta_squared(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> float: ...

@@ -42,6 +42,8 @@ def _picture() -> type[Figure]:
 
 def of_recovery(found: Recovery, features: int, scores: npt.ArrayLike | None) -> Figure:
     """Draw the variances, the loadings, and the scores if there are any."""
+    if found.refined is not None:
+        raise RecoveryError("there is no picture of two waves, whose noise has no edge: draw that of the first alone")
     points = None if scores is None else np.asarray(scores, dtype=np.float64)
     if points is not None and (points.ndim != 2 or points.shape[1] != found.rank):
         raise RecoveryError(f"the scores have the shape {points.shape}: give (n, {found.rank}), as of `transform`")

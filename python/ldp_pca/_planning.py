@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -70,6 +71,9 @@ class Plan:
         For each component, the reports from which on it is recoverable; None where no number is enough.
     records, target : int, float or None
         The questions.
+    waves : dict or None
+        With ``waves=2``, what a second wave that refines the first is predicted to add. Its keys are those of
+        ``ldp-pca plan --json``; it has ``refused`` where one wave is advised, and then `reasons` says why.
     predicted : Prediction or None
         The prediction for ``records`` reports.
     records_for_target : int or None
@@ -101,6 +105,9 @@ class Plan:
     shuffled: ShuffledPlan | None
     least_share: float | None
     bounds: list[dict[str, Any]]
+    waves: dict[str, Any] | None
+    # Why two waves are not advised.
+    _advice: str | None = field(repr=False)
     # The native part's answers for the same collection.
     _asked: Callable[..., dict[str, Any]] = field(repr=False)
 
@@ -124,12 +131,12 @@ class Plan:
 
     def _error(self, records: int) -> float:
         """Predict the error of another number of reports."""
-        found = self._asked(records=records, target=None, shuffled=None, sparsity=None)["predicted"]
+        found = self._asked(records=records, target=None, shuffled=None, sparsity=None, waves=1)["predicted"]
         return float(found["sin_theta_squared"])
 
     @property
     def reasons(self) -> list[str]:
-        """For each answer that was asked for and is None, the reason."""
+        """For each answer that was asked for and is None, the reason; and the one against two waves."""
         reasons = []
         lost = [index for index, records in enumerate(self.threshold_records or []) if records is None]
         if lost:
@@ -145,6 +152,8 @@ class Plan:
                 f"{self.records:,} reports reach an error of {self.target:g} at no epsilon up to 16: ask more people, "
                 "or state a larger error"
             )
+        if self._advice is not None:
+            reasons.append(f"one wave: {self._advice}")
         return reasons
 
     def __repr__(self) -> str:
@@ -153,6 +162,9 @@ class Plan:
         facts.append(f"threshold_records={self.threshold_records}")
         if self.predicted is not None:
             facts.append(f"predicted={self.predicted.sin_theta_squared:.4g} of {self.uninformed:.3g}")
+        if self.waves is not None:
+            first, second = self.waves["records"]
+            facts.append(f"two waves of {first:,} and {second:,}={self.waves['sin_theta_squared']:.4g}")
         if self.target is not None:
             facts.append(f"records_for_target={self.records_for_target}")
         if self.target is not None and self.records is not None:
@@ -179,6 +191,7 @@ def plan(
     sparsity: int | None = None,
     centring: bool | float | None = None,
     mean_share: float | None = None,
+    waves: Literal[1, 2] = 1,
 ) -> Plan:
     """Predict how many users it takes, and the error they give. Nothing is simulated.
 
@@ -213,6 +226,9 @@ def plan(
     mean_share : float, optional
         With centring, the mean's share of the second moments about zero, at least 0 and below 1: zero by default. The
         mean is assumed to be orthogonal to the components.
+    waves : int
+        2 to plan also for two waves of different people, ``records`` in all, of whom the second refine what the first
+        found (docs/refinement.md).
 
     Returns
     -------
@@ -245,7 +261,10 @@ def plan(
         centring=centring,
         mean_share=mean_share,
     )
-    found = asked(records=records, target=target, shuffled=shuffled, sparsity=sparsity)
+    found = asked(records=records, target=target, shuffled=shuffled, sparsity=sparsity, waves=waves)
+    found["_advice"] = found.pop("advice")
+    if found["waves"] is not None:
+        found["waves"] = json.loads(found["waves"])
     found["predicted"] = prediction_of(found["predicted"])
     if found["shuffled"] is not None:
         found["shuffled"]["predicted"] = prediction_of(found["shuffled"]["predicted"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._covariance import Mean, mean_of
-from ._native import Aggregate, _recover, _sin_theta_squared
+from ._native import Aggregate, _recover, _recover_refined, _sin_theta_squared
 from ._progress import Parts, Progress
 from .errors import NoiseWarning, RecoveryError, warn
 
@@ -237,6 +237,10 @@ class Recovery(_Comparable):
     selection : dict or None
         With ``select``: the ``rate``, the names of the ``features`` selected, and for every feature its p-value
         (``p_values``) and the smallest rate at which it is selected (``adjusted``).
+    refined : dict or None
+        With a second wave: the digest of its ``task``, what both ``waves`` are predicted to do, and what an answer of
+        both does not have (``not_offered``). Its keys are those of ``ldp-pca recover --json``. The level of the noise
+        is then that of the first wave.
     unfinished : list of dict
         What was asked for and is missing, because the time limit was reached: its ``part`` (``'penalty'``: that of
         ``'auto'`` was taken, ``'rank'``, ``'held-out'``, ``'solution'``, ``'path'``, ``'baselines'``,
@@ -267,6 +271,7 @@ class Recovery(_Comparable):
     held_out: dict[str, Any] | None
     rank_test: dict[str, Any] | None
     selection: dict[str, Any] | None
+    refined: dict[str, Any] | None
     unfinished: list[dict[str, Any]]
 
     @property
@@ -326,7 +331,7 @@ class Recovery(_Comparable):
         ImportError
             Without matplotlib.
         RecoveryError
-            For scores of another shape.
+            For scores of another shape, and with a second wave, whose noise has no edge.
         """
         from ._pictures import of_recovery
 
@@ -393,6 +398,24 @@ def prediction_of(found: dict[str, Any] | None) -> Prediction | None:
     return None if found is None else Prediction(**found)
 
 
+def _recovery_of(found: dict[str, Any]) -> Recovery:
+    """The recovery that the native part describes."""
+    for name in ("held_out", "rank_test", "refined"):
+        if found[name] is not None:
+            found[name] = json.loads(found[name])
+    found["explained_variance_ratio"] = found.pop("explained_variance")
+    found["mean"] = mean_of(found["mean"])
+    found["predicted"] = prediction_of(found["predicted"])
+    for name, kind in (("sparse", SparseCertificate), ("confidence", Confidence)):
+        if found[name] is not None:
+            found[name] = kind(**found[name])
+    if found["baselines"] is not None:
+        found["baselines"] = {name: Baseline(**baseline) for name, baseline in found["baselines"].items()}
+    recovery = Recovery(**found)
+    _warn_of_noise(recovery)
+    return recovery
+
+
 def recover(
     aggregate: Aggregate,
     rank: int | Literal["auto"],
@@ -408,6 +431,7 @@ def recover(
     bootstrap: int | None = None,
     bootstrap_seed: int = 1,
     select: float | None = None,
+    refined: Aggregate | None = None,
     progress: Progress = False,
 ) -> Recovery:
     """Recover principal components from summed reports.
@@ -443,6 +467,9 @@ def recover(
         Seed of those draws.
     select : float, optional
         Name the features that take part in the components, at this false-discovery rate (0.1 is usual).
+    refined : Aggregate, optional
+        The sums of a second wave of other people, who answered the task that `Task.refine` made from ``aggregate``
+        (docs/refinement.md). The components are then plain ones, of both waves, and as many as that task refines.
     progress : bool or callable
         Show the progress of the parts that take long, as of `Randomizer.randomize`.
 
@@ -454,7 +481,10 @@ def recover(
     ------
     RecoveryError
         Without reports, for a rank or penalty that makes no sense, for cross-validation without folds, and where
-        ``rank='auto'`` finds no component.
+        ``rank='auto'`` finds no component. Also for the sums of a second wave alone, and beside them for what they do
+        not have.
+    TaskError
+        Where the second wave refines another task, or the first has centring.
 
     Warns
     -----
@@ -468,6 +498,13 @@ def recover(
         raise RecoveryError(f"{' and '.join(unused)} of plain components: ask for sparse=True, or leave it out")
     if isinstance(rank, str) and rank != "auto":
         raise RecoveryError(f"{rank!r} is not a rank: use a number of components, or 'auto'")
+    if refined is not None:
+        asked = {"rank='auto'": rank == "auto", "sparse": sparse, "bootstrap": bootstrap is not None}
+        asked["select"] = select is not None
+        beside = [name for name, is_asked in asked.items() if is_asked]
+        if beside or isinstance(rank, str):
+            raise RecoveryError(f"{' and '.join(beside)} beside refined: the first wave alone has it, without refined")
+        return _recovery_of(_recover_refined(aggregate, rank, refined))
     with closing(Parts(progress)) as parts:
         found = _recover(
             aggregate,
@@ -484,17 +521,4 @@ def recover(
             select,
             None if progress is False else parts,
         )
-    for name in ("held_out", "rank_test"):
-        if found[name] is not None:
-            found[name] = json.loads(found[name])
-    found["explained_variance_ratio"] = found.pop("explained_variance")
-    found["mean"] = mean_of(found["mean"])
-    found["predicted"] = prediction_of(found["predicted"])
-    for name, kind in (("sparse", SparseCertificate), ("confidence", Confidence)):
-        if found[name] is not None:
-            found[name] = kind(**found[name])
-    if found["baselines"] is not None:
-        found["baselines"] = {name: Baseline(**baseline) for name, baseline in found["baselines"].items()}
-    recovery = Recovery(**found)
-    _warn_of_noise(recovery)
-    return recovery
+    return _recovery_of(found)

@@ -30,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use super::randomizer::Randomizer;
     #[pymodule_export]
-    use super::recovery::{_recover, _sin_theta_squared};
+    use super::recovery::{_recover, _recover_refined, _refined_task, _sin_theta_squared};
     #[pymodule_export]
     use super::reports::Reports;
     #[pymodule_export]

@@ -1,7 +1,7 @@
 //! Planning, as `ldp-pca plan` does it; `ldp_pca/_planning.py` wraps it.
 
 use ldp_pca::covariance::Covariance;
-use ldp_pca::prediction::{Plan, Planner, Published, Question, ShuffledPlan, Spectrum};
+use ldp_pca::prediction::{Plan, Planner, PredictionError, Published, Question, ShuffledPlan, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 
 use crate::aggregate::Aggregate;
 use crate::error::{PlanError, raised};
-use crate::recovery::describe_prediction;
+use crate::recovery::{describe_prediction, document};
 use crate::signals::waited;
 use crate::task::{centring_of, family};
 
@@ -45,6 +45,7 @@ pub(crate) fn _plan<'py>(
     sparsity: Option<usize>,
     centring: Option<&Bound<'py, PyAny>>,
     mean_share: Option<f64>,
+    waves: u8,
 ) -> PyResult<Bound<'py, PyDict>> {
     let rank = Rank::new(rank).map_err(raised)?;
     for (name, count) in [("records", records), ("sparsity", sparsity.map(|count| count as u64))] {
@@ -52,6 +53,14 @@ pub(crate) fn _plan<'py>(
             return Err(PlanError::new_err(format!("{name} is 0: it must be at least 1")));
         }
     }
+    let people = match (waves, records) {
+        (1, _) => None,
+        (2, Some(records)) => Some(records),
+        (2, None) => {
+            return Err(PlanError::new_err("waves=2 needs records, the number of people of both waves"));
+        }
+        _ => return Err(PlanError::new_err(format!("waves is {waves}: use 1 or 2"))),
+    };
     let setting = match (aggregate, dimension, spectrum, epsilon) {
         (Some(aggregate), None, None, None) => waited(py, |_| Ok(()), move |_| of_aggregate(aggregate.get(), rank))??,
         (None, Some(dimension), Some(signals), Some(epsilon)) => {
@@ -72,8 +81,20 @@ pub(crate) fn _plan<'py>(
     let shuffled = shuffled.map(Delta::new).transpose().map_err(raised)?;
     let question = Question { records, target, shuffled, sparsity, hostile: None };
     let Setting { planner, epsilon, delta } = setting;
-    let plan = waited(py, |_| Ok(()), move |_| planner.answer(epsilon, delta, &question))?.map_err(raised)?;
-    describe(py, &plan)
+    let answered = waited(
+        py,
+        |_| Ok(()),
+        move |_| -> Result<_, PredictionError> {
+            let waves = people.map(|people| planner.two_waves(epsilon, people, None)).transpose()?;
+            Ok((waves, planner.answer(epsilon, delta, &question)?))
+        },
+    )?;
+    let (waves, plan) = answered.map_err(raised)?;
+    let result = describe(py, &plan)?;
+    // As the command line prints it; Python reads the text.
+    result.set_item("waves", waves.as_ref().map(document).transpose()?)?;
+    result.set_item("advice", waves.and_then(|waves| waves.refused).map(|reason| reason.to_string()))?;
+    Ok(result)
 }
 
 /// As for another collection like this one.

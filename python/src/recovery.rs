@@ -4,11 +4,13 @@ use core::ops::ControlFlow;
 use std::time::Instant;
 
 use ldp_pca::covariance::Covariance;
+use ldp_pca::error::Error;
 use ldp_pca::family::Reports;
 use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
     Answer, Baselines, ComponentInterval, Confidence, FeatureTest, HeldOutUse, Part, PathPoint, Penalty, PenaltyChoice,
-    Question, Rank, RankTest, ScoredPenalty, Solver, Source, SparseAnswer, Step, Stop, Unfinished, When, answer,
+    Question, Rank, RankTest, ScoredPenalty, SecondTask, Solver, Source, SparseAnswer, Step, Stop, Unfinished, When,
+    answer, refined_answer, refinement_of,
 };
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use nalgebra::DMatrix;
@@ -19,8 +21,9 @@ use serde::Serialize;
 
 use crate::aggregate::Aggregate;
 use crate::covariance::describe;
-use crate::error::{RecoveryError, raised};
+use crate::error::{PlanError, RecoveryError, raised};
 use crate::signals::{Shown, waited};
+use crate::task::Task;
 
 /// Recovers components, as a dictionary.
 #[pyfunction]
@@ -115,7 +118,65 @@ pub(crate) fn _recover<'py>(
         Ok(selection)
     });
     result.set_item("selection", selection.transpose()?)?;
+    result.set_item("refined", py.None())?;
     describe(&result, &covariance, task)?;
+    Ok(result)
+}
+
+/// The task of a second wave, as `Task.refine` gives it.
+#[pyfunction]
+pub(crate) fn _refined_task(
+    py: Python<'_>,
+    task: &Task,
+    aggregate: &Aggregate,
+    rank: usize,
+    records: Option<u64>,
+    anyway: bool,
+) -> PyResult<Task> {
+    let rank = Rank::new(rank).map_err(raised)?;
+    if records == Some(0) {
+        return Err(PlanError::new_err("records is 0: it must be at least 1"));
+    }
+    let (task, sums) = (task.inner().clone(), py.detach(|| aggregate.locked().clone()));
+    let made = waited(py, |_| Ok(()), move |_| SecondTask::of(&sums, &task, rank, records))?;
+    let SecondTask { task, waves } = made.map_err(raised)?;
+    match (waves.refused, anyway) {
+        (Some(reason), false) => Err(PlanError::new_err(format!("{reason} (anyway=True makes the task all the same)"))),
+        _ => Ok(task.into()),
+    }
+}
+
+/// Recovers the components of two waves, as a dictionary.
+#[pyfunction]
+pub(crate) fn _recover_refined<'py>(
+    py: Python<'py>,
+    aggregate: &Aggregate,
+    rank: usize,
+    refined: &Aggregate,
+) -> PyResult<Bound<'py, PyDict>> {
+    let rank = Rank::new(rank).map_err(raised)?;
+    let (task, second) = (aggregate.task_of().inner().clone(), refined.task_of().inner().clone());
+    refinement_of(&task, rank, &second).map_err(raised)?;
+    let (sums, others) = py.detach(|| (aggregate.locked().clone(), refined.locked().clone()));
+    let of_task = task.clone();
+    let found = waited(
+        py,
+        |_| Ok(()),
+        move |waiting| -> Result<_, Error> {
+            let covariance = Covariance::estimate(&sums, &of_task)?;
+            let mut watch = |_: &Step| waiting.flow().map_break(|()| Stop::Cancelled);
+            let (answer, facts) = refined_answer((&covariance, &of_task), (&others, &second), rank, &mut watch)?;
+            Ok((covariance, answer, facts))
+        },
+    )?;
+    let (covariance, answer, facts) = found.map_err(raised)?;
+    let result = describe_answer(py, &answer)?;
+    describe(&result, &covariance, &task)?;
+    result.set_item("records", answer.records)?;
+    for name in ["held_out", "rank_test", "selection"] {
+        result.set_item(name, py.None())?;
+    }
+    result.set_item("refined", document(&facts)?)?;
     Ok(result)
 }
 
@@ -131,7 +192,7 @@ fn shown(step: &Step) -> Shown {
 }
 
 /// A part of the answer as JSON.
-fn document(part: &impl Serialize) -> PyResult<String> {
+pub(crate) fn document(part: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(part).map_err(|error| RecoveryError::new_err(error.to_string()))
 }
 

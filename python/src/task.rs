@@ -126,6 +126,30 @@ impl Task {
         self.0.digest().to_string()
     }
 
+    /// The collection that a person answers once: the digest of the task, or of the one that it refines.
+    #[getter]
+    fn campaign(&self) -> String {
+        self.0.campaign().to_string()
+    }
+
+    /// What the task of a second wave refines; None of any other.
+    ///
+    /// A dictionary: the digest of the first wave's task (``parent``), the ``directions`` of shape (rank, d), their
+    /// ``weights``, and the ``clip``, in the units of bounded records.
+    #[getter]
+    fn refinement<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(refinement) = self.0.refinement() else { return Ok(None) };
+        let result = PyDict::new(py);
+        let shape = [refinement.rank(), refinement.dimension()];
+        result.set_item("parent", refinement.parent().to_string())?;
+        // By columns, one after the other.
+        let directions = PyArray1::from_slice(py, refinement.directions().as_slice());
+        result.set_item("directions", directions.reshape(shape)?)?;
+        result.set_item("weights", PyArray1::from_vec(py, refinement.weights()))?;
+        result.set_item("clip", refinement.clip())?;
+        Ok(Some(result))
+    }
+
     /// The number of encoded features, d.
     #[getter]
     fn dimension(&self) -> usize {
@@ -168,7 +192,7 @@ impl Task {
         self.0.guarantee().to_string()
     }
 
-    /// The mechanism: 'double-cap', 'gaussian' or 'gaussian-paper'.
+    /// The mechanism: 'double-cap', 'gaussian' or 'gaussian-paper'; 'signed-cap' of a second wave.
     #[getter]
     fn mechanism(&self) -> &'static str {
         self.0.mechanism_spec().name().as_str()
@@ -196,10 +220,55 @@ impl Task {
     }
 
     /// Standard deviation of one off-diagonal entry of the second moments of one report, in the units of the bounded
-    /// record: divided by the root of their number, that of many.
+    /// record: divided by the root of their number, that of many. Raises `TaskError` for a second wave's task, whose
+    /// reports say nothing about second moments alone.
     #[getter]
-    fn entry_deviation(&self) -> f64 {
-        self.0.mechanism().entry_deviation() * self.0.centring().map_or(1.0, Centring::covariance_factor)
+    fn entry_deviation(&self) -> PyResult<f64> {
+        if self.0.refinement().is_some() {
+            let problem = "the reports of a second wave say nothing about second moments alone: ask the first wave's \
+                           task for its entry_deviation";
+            return Err(TaskError::new_err(problem));
+        }
+        Ok(self.0.mechanism().entry_deviation() * self.0.centring().map_or(1.0, Centring::covariance_factor))
+    }
+
+    /// Makes the task of a second wave, in which other people refine what this task's sums found, as ``ldp-pca task
+    /// refine`` does (docs/refinement.md). Its people report only what is between the components that were found and
+    /// all that is across them. Nobody may answer both waves.
+    ///
+    /// Parameters
+    /// ----------
+    /// aggregate : Aggregate
+    ///     The sums of this task.
+    /// rank : int
+    ///     The number of components.
+    /// records : int, optional
+    ///     The number of people that the second wave will have; by default as many as the first.
+    /// anyway : bool
+    ///     Make the task also where a second wave does not pay.
+    ///
+    /// Returns
+    /// -------
+    /// Task
+    ///
+    /// Raises
+    /// ------
+    /// PlanError
+    ///     Where the prediction says that a second wave does not pay, unless ``anyway``, and for tasks that have none.
+    /// RecoveryError, TaskError
+    ///     For the sums of another task, sums without reports, a rank that makes no sense, and a task with centring or
+    ///     of a second wave.
+    #[pyo3(signature = (aggregate, rank=3, *, records=None, anyway=false))]
+    fn refine<'py>(
+        slf: &Bound<'py, Self>,
+        aggregate: &Bound<'py, PyAny>,
+        rank: usize,
+        records: Option<u64>,
+        anyway: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        // By its name: the type of the sums is made of this one.
+        let native = slf.py().import(intern!(slf.py(), "ldp_pca._native"))?;
+        native.call_method1(intern!(slf.py(), "_refined_task"), (slf, aggregate, rank, records, anyway))
     }
 
     /// The features of records as a report has them before it is randomized. They are as private as the records.

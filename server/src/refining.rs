@@ -19,8 +19,8 @@ use super::app::{App, Period};
 use super::audit::AuditLine;
 use super::store::{Batch, CommitError, Put, RefinementPlan, SecondWave, StoreError, TaskReports, TaskSettings};
 use ldp_pca::mechanism::Mechanism;
-use ldp_pca::prediction::{SecondTask, SecondTaskError, WaveRefusal};
-use ldp_pca::recovery::Rank;
+use ldp_pca::prediction::WaveRefusal;
+use ldp_pca::recovery::{Rank, RefineError, SecondTask};
 use ldp_pca::report::report_bytes;
 use ldp_pca::task::{Task, TaskDigest};
 
@@ -36,7 +36,7 @@ enum Failure {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Task(#[from] SecondTaskError),
+    Task(#[from] RefineError),
     #[error(transparent)]
     Commit(#[from] CommitError),
     #[error("a defect of the server: {0}")]
@@ -174,7 +174,7 @@ async fn second_task(reports: &Arc<dyn TaskReports>, plan: RefinementPlan) -> Re
     let reports = Arc::clone(reports);
     let made = spawn_blocking(move || {
         let aggregate = reports.aggregate()?;
-        let rank = Rank::new(plan.rank).map_err(|error| SecondTaskError::Refine(error.into()))?;
+        let rank = Rank::new(plan.rank).map_err(RefineError::from)?;
         Ok((SecondTask::of(&aggregate, reports.task(), rank, None)?, aggregate.records()))
     });
     made.await?

@@ -64,7 +64,7 @@ pub enum AggregateError {
     /// The sums of a refinement where those of a first wave are wanted.
     #[error(
         "the sums are those of a refinement, which say nothing about a covariance alone: give the sums of the first \
-         wave, and these beside them with --refined"
+         wave, and these beside them as what refines it"
     )]
     #[doc(hidden)]
     Refinement,

@@ -37,7 +37,6 @@ mod bounds;
 mod finite;
 mod optimum;
 mod plan;
-mod second_task;
 mod shuffled;
 mod waves;
 
@@ -48,7 +47,6 @@ pub use bounds::{Direction, Model, Published, Quantity, published};
 pub use optimum::Optimum;
 pub use plan::Planner;
 #[doc(hidden)]
-pub use second_task::{SecondTask, SecondTaskError};
 pub use shuffled::ShuffledRecords;
 #[doc(hidden)]
 pub use waves::{LEAST_GAIN, MOST_FIRST_ERROR, TwoWaves, WaveRefusal, Waves};

@@ -47,8 +47,8 @@ pub struct TwoWaves {
     pub per_component: Vec<f64>,
     /// The error of the whole subspace after the second wave.
     pub sin_theta_squared: f64,
-    /// The same where records are not elliptical, with a tenth of what the clip could do to them at worst. (Not a bound:
-    /// the tenth is from one population, KDD Cup 99.)
+    /// The same where records are not elliptical, with a tenth of what the clip could do to them at worst. It is no
+    /// bound: the tenth is from one population, KDD Cup 99.
     pub not_elliptical: f64,
     /// The error of one wave of all people.
     pub one_wave: f64,

@@ -93,7 +93,9 @@ pub use penalty::{PenaltyChoice, PenaltyError, PenaltySelection};
 pub use rank_test::{RankTest, TestedComponent};
 pub(crate) use refined::{CLIPS, across, clipping, gap, weights};
 #[doc(hidden)]
-pub use refined::{FirstWave, RefineError, SecondWave, WaveDesign};
+pub use refined::{
+    FirstWave, RefineError, RefinedFacts, SecondTask, SecondWave, WaveDesign, refined_answer, refinement_of,
+};
 pub use solver::{FantopeSolver, SolverSettings};
 
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,10 @@
 //! The result of `recover`. docs/recover.md has the meaning of every key.
 
-use ldp_pca::recovery::{Answer, RankTest, ReferenceComparison};
+use ldp_pca::recovery::{Answer, RankTest, ReferenceComparison, RefinedFacts};
 use serde::Serialize;
 
 use super::denoising::CovarianceResult;
 use super::other::OtherResult;
-use super::refined::RefinedResult;
 use super::selection::Selection;
 use crate::writing::Target;
 
@@ -28,7 +27,7 @@ pub(crate) struct RecoverResult {
     pub(crate) other: Option<OtherResult>,
     /// With `--refined`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) refined: Option<RefinedResult>,
+    pub(crate) refined: Option<RefinedFacts>,
     pub(crate) seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) output: Option<Target>,

@@ -9,7 +9,7 @@ use ldp_pca::recovery::{
 use super::denoising::CovarianceResult;
 use super::family::family;
 use super::rank::tested;
-use super::refined::RefinedResult;
+use super::refined;
 use super::result::{RecoverResult, descending};
 use super::selection::Selection;
 use crate::hostile::hostile_text;
@@ -46,7 +46,7 @@ impl RecoverResult {
         text += &assumption(answer);
         text += &self.compared.as_ref().map(|compared| reference(answer, compared)).unwrap_or_default();
         text += &self.other.as_ref().map(|other| other.text(answer)).unwrap_or_default();
-        text += &self.refined.as_ref().map(RefinedResult::text).unwrap_or_default();
+        text += &self.refined.as_ref().map(refined::text).unwrap_or_default();
         let covariance = self.covariance.as_ref();
         text += &covariance.map(CovarianceResult::text).unwrap_or_default();
         for part in &answer.unfinished {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ldp_pca::prediction::{SecondTask, SecondTaskError, TwoWaves};
-use ldp_pca::recovery::Rank;
+use ldp_pca::prediction::TwoWaves;
+use ldp_pca::recovery::{Rank, SecondTask};
 use serde::Serialize;
 
 use crate::error::{CliError, Result};
@@ -56,12 +56,7 @@ impl Refine {
         if self.records == Some(0) {
             return Err(CliError::Usage("--records is 0: it must be at least 1".into()));
         }
-        let made = SecondTask::of(&aggregate, &task, self.rank, self.records).map_err(|error| match error {
-            SecondTaskError::Covariance(error) => error.into(),
-            SecondTaskError::Prediction(error) => error.into(),
-            error => CliError::failed(error),
-        })?;
-        let SecondTask { task: refined, waves } = made;
+        let SecondTask { task: refined, waves } = SecondTask::of(&aggregate, &task, self.rank, self.records)?;
         if let (Some(reason), false) = (&waves.refused, self.anyway) {
             return Err(CliError::Failed(format!("{reason} (--anyway writes the task all the same)")));
         }

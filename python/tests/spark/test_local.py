@@ -19,7 +19,7 @@ import pytest
 from pyarrow import parquet
 
 import ldp_pca
-from ldp_pca import Aggregate, ClusterError, LdpPcaError, ReportError
+from ldp_pca import Aggregate, ClusterError, LdpPcaError, Randomizer, ReportError, Task, recover
 from ldp_pca.spark import Counts, aggregate
 
 MASTER = "local[2]"
@@ -46,6 +46,37 @@ def test_the_state_is_the_command_lines(spark: Any, made: Make, name: str) -> No
     total, counts = aggregate(spark.read.parquet(str(reports.parquet)), reports.task, with_counts=True)
     assert total.to_bytes() == reports.state
     assert counts == Counts(reports.count, 0, 0, None)
+
+
+def test_a_second_waves_reports_are_made_and_summed_on_executors(spark: Any) -> None:
+    def people(seed: int) -> np.ndarray[Any, Any]:
+        return np.random.default_rng(seed).normal(size=(4000, 8)) * [4, 2, *[0.5] * 6]
+
+    task = Task(8, epsilon=4.0, folds=3)
+    first = Aggregate(task)
+    first.update(Randomizer(task).randomize(people(1), insecure_seed=1))
+    second = task.refine(first, 2, anyway=True)
+    text = second.to_json()
+
+    def randomized(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from ldp_pca import Randomizer, Task
+
+        randomizer = Randomizer(Task.from_json(text))
+        for batch in batches:
+            for row in batch["row"].to_pylist():
+                made = randomizer.randomize(people(2)[row : row + 500], insecure_seed=2, first=row)
+                yield pa.record_batch([pa.array(made).cast(pa.binary())], names=["report"])
+
+    reports = spark.range(0, 4000, 500, 5).withColumnRenamed("id", "row").mapInArrow(randomized, "report binary")
+    total, counts = aggregate(reports, second, with_counts=True)
+    expected = Aggregate(second)
+    expected.update(Randomizer(second).randomize(people(2), insecure_seed=2))
+    assert (total.to_bytes(), counts) == (expected.to_bytes(), Counts(4000, 0, 0, None))
+    # Some reports again, which are then in a sum of their own.
+    again = aggregate(reports.union(reports.limit(300)), second)
+    assert again == expected
+    found = recover(first, 2, refined=total)
+    assert found.compare(np.eye(8)[:2]) < recover(first, 2, method="pca").compare(np.eye(8)[:2])
 
 
 @pytest.mark.parametrize("partitions", [1, 3, 40])

@@ -25,8 +25,8 @@ use crate::request::{Id, Parameters};
 use crate::retention;
 use crate::store::{Erase, Put, StoreError, TaskSettings, date_of};
 use crate::tokens::Role;
-use ldp_pca::prediction::SecondTask;
 use ldp_pca::recovery::Rank;
+use ldp_pca::recovery::SecondTask;
 use ldp_pca::report::report_bytes;
 use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
 

@@ -20,15 +20,20 @@
 
 pub(crate) mod clipping;
 mod collected;
+mod waves;
+
+pub use waves::{RefinedFacts, SecondTask, refined_answer, refinement_of};
 
 use nalgebra::DMatrix;
 
 use self::clipping::Model;
 use super::denoise::split_spectrum;
-use super::{Rank, RecoveryError};
+use super::{AnswerError, Rank, RecoveryError};
 use crate::aggregate::AggregateError;
+use crate::covariance::CovarianceError;
 use crate::linalg::symmetric_eigen;
 use crate::noise_law::NoiseLaw;
+use crate::prediction::PredictionError;
 use crate::refinement::RefinementError;
 use crate::task::TaskError;
 
@@ -128,9 +133,21 @@ pub enum RefineError {
     /// The sums are of another task.
     #[error(transparent)]
     Aggregate(#[from] AggregateError),
+    /// The first wave has no estimate.
+    #[error(transparent)]
+    Covariance(#[from] CovarianceError),
+    /// Two waves cannot be predicted.
+    #[error(transparent)]
+    Prediction(#[from] PredictionError),
+    /// The estimate has no components.
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
     /// The task is not a second wave's.
-    #[error("the task has no 'refinement': give the one that `task refine` wrote")]
+    #[error("the task is not a second wave's: give the one that was made from the sums of the first wave")]
     NoSecondWave,
+    /// It refines another number of components.
+    #[error("the second wave's task refines {0} components: use that rank")]
+    Rank(usize),
 }
 
 impl FirstWave {

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use chacha20::ChaCha8Rng;
 use ldp_pca::mechanism::MechanismSpec;
-use ldp_pca::prediction::SecondTask;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
+use ldp_pca::recovery::SecondTask;
 use ldp_pca::report::Report;
 use ldp_pca::schema::Schema;
 use ldp_pca::task::{Folds, Task};

@@ -1,0 +1,229 @@
+"""Two waves of people: the task of the second, the components of both, and what the second's sums alone do not give."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+
+import ldp_pca
+from ldp_pca import (
+    Aggregate,
+    LdpPcaError,
+    LocalPCA,
+    LocalSparsePCA,
+    PlanError,
+    Randomizer,
+    Recovery,
+    RecoveryError,
+    Task,
+    TaskError,
+    covariance,
+    plan,
+    predict,
+    recover,
+)
+
+RANK = 2
+RECORDS = 6000
+PLAN: dict[str, Any] = {"dimension": 40, "spectrum": [0.48, 0.215, 0.13, 0.067], "rank": 3}
+
+
+def people(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(RECORDS, 16)) * [4, 2, *[0.5] * 14]
+
+
+def sums(task: Task, seed: int) -> Aggregate:
+    aggregate = Aggregate(task)
+    aggregate.update(Randomizer(task).randomize(people(seed), insecure_seed=seed))
+    return aggregate
+
+
+def error(recovery: Recovery) -> float:
+    return recovery.compare(np.eye(16)[:RANK])
+
+
+@pytest.fixture(scope="module")
+def first() -> Aggregate:
+    return sums(Task(16, epsilon=4.0, folds=3), 1)
+
+
+@pytest.fixture(scope="module")
+def second(first: Aggregate) -> Aggregate:
+    return sums(first.task.refine(first, RANK), 2)
+
+
+def test_a_second_waves_task_says_what_it_refines(first: Aggregate) -> None:
+    task = first.task
+    assert (task.refinement, task.campaign) == (None, task.digest)
+    refined = task.refine(first, RANK)
+    assert (refined.campaign, refined.mechanism) == (task.digest, "signed-cap")
+    assert refined != task
+    assert (refined.epsilon, refined.delta, refined.folds, refined.columns) == (4.0, 0.0, 3, task.columns)
+    assert refined.refinement is not None
+    assert refined.refinement["parent"] == task.digest
+    directions = refined.refinement["directions"]
+    assert directions.shape == (RANK, 16)
+    np.testing.assert_allclose(directions @ directions.T, np.eye(RANK), atol=1e-5)
+    assert recover(first, RANK, method="pca").compare(directions) < 1e-9
+    assert refined.refinement["weights"].shape == (RANK,)
+    assert refined.refinement["clip"] > 0
+    assert task.refine(first, RANK) == refined
+    assert pickle.loads(pickle.dumps(refined)) == Task.from_json(refined.to_json()) == refined
+    assert "mechanism='signed-cap'" in repr(refined)
+    with pytest.raises(TaskError, match="second wave say nothing about second moments"):
+        _ = refined.entry_deviation
+
+
+def test_both_waves_are_the_command_lines(
+    command: Callable[..., dict[str, Any]], first: Aggregate, second: Aggregate, tmp_path: Path
+) -> None:
+    first.save(tmp_path / "one")
+    first.task.save(tmp_path / "one.json")
+    second.save(tmp_path / "two")
+    refine = ("task", "refine", "--aggregate", tmp_path / "one", "-t", tmp_path / "one.json", "--rank", RANK)
+    made = command(*refine, "-o", tmp_path / "two.json")
+    assert made["digest"] == second.task.digest
+    assert Task.from_file(tmp_path / "two.json") == second.task
+    command(*refine, "--records", 100, "--anyway", "-o", tmp_path / "few.json")
+    assert Task.from_file(tmp_path / "few.json") == first.task.refine(first, RANK, records=100, anyway=True)
+    waves = ("--refined", tmp_path / "two", "--refined-task", tmp_path / "two.json")
+    answer = command("recover", tmp_path / "one", "-t", tmp_path / "one.json", "--rank", RANK, *waves)
+    found = recover(first, RANK, refined=second)
+    assert found.refined == answer["refined"]
+    assert found.refined["task"] == second.task.digest
+    assert found.records == answer["records"] == 2 * RECORDS
+    np.testing.assert_array_equal(found.components, answer["components"])
+    np.testing.assert_array_equal(found.eigenvalues, answer["eigenvalues"])
+    assert (found.noise_deviation, found.noise_edge) == (answer["noise_deviation"], answer["noise_edge"])
+
+
+def test_a_second_wave_makes_the_error_smaller(first: Aggregate, second: Aggregate) -> None:
+    alone = recover(first, RANK, method="pca")
+    both = recover(first, RANK, refined=second)
+    assert error(both) < 0.7 * error(alone)
+    assert both.refined is not None
+    assert both.refined["waves"]["sin_theta_squared"] < 0.7 * both.refined["waves"]["first_wave"]
+    assert alone.refined is None
+    assert (both.held_out, both.confidence, both.rank_test, both.variances) == (None, None, None, None)
+    assert "Recovery(" in repr(both)
+    assert "<table>" in both._repr_html_()
+    with pytest.raises(RecoveryError, match="no picture of two waves"):
+        both.plot()
+
+
+def test_a_second_wave_that_does_not_pay_is_refused(first: Aggregate) -> None:
+    # The third component is noise.
+    with pytest.raises(PlanError, match=r"first wave leaves an error of .* \(anyway=True makes the task all the same"):
+        first.task.refine(first, 3)
+    with pytest.raises(PlanError, match=r"times smaller than one, .* \(anyway=True"):
+        first.task.refine(first, RANK, records=100)
+    assert first.task.refine(first, 3, anyway=True).campaign == first.task.digest
+
+
+def test_what_has_no_second_wave_is_refused(first: Aggregate, second: Aggregate) -> None:
+    with pytest.raises(RecoveryError, match="sums are those of a refinement"):
+        second.task.refine(second, RANK, anyway=True)
+    centred = Task(16, epsilon=4.0, centring=True)
+    with pytest.raises(TaskError, match="does not go with 'centring'"):
+        centred.refine(sums(centred, 1), RANK, anyway=True)
+    gaussian = Task(16, epsilon=4.0, mechanism="gaussian")
+    with pytest.raises(PlanError, match="double-cap without centring"):
+        gaussian.refine(sums(gaussian, 1), RANK, anyway=True)
+    for wrong, match in [({"records": 0}, "records is 0"), ({"rank": 0}, "rank"), ({"rank": 16}, "rank")]:
+        with pytest.raises(LdpPcaError, match=match):
+            first.task.refine(first, **{"rank": RANK, **wrong})
+    with pytest.raises(RecoveryError, match="belongs to task"):
+        Task(16, epsilon=3.0).refine(first, RANK)
+    with pytest.raises(RecoveryError, match="no reports"):
+        first.task.refine(Aggregate(first.task), RANK)
+    with pytest.raises(TaskError, match="'signed-cap' is not a mechanism"):
+        Task(16, epsilon=4.0, mechanism="signed-cap")
+
+
+def test_waves_that_do_not_belong_together_are_refused(first: Aggregate, second: Aggregate) -> None:
+    with pytest.raises(RecoveryError, match="not a second wave's"):
+        recover(first, RANK, refined=first)
+    with pytest.raises(RecoveryError, match="refines 2 components"):
+        recover(first, 3, refined=second)
+    other = sums(Task(16, epsilon=3.0), 1)
+    with pytest.raises(TaskError, match="refinement is of task"):
+        recover(other, RANK, refined=second)
+    with pytest.raises(TaskError, match="refinement is of task"):
+        recover(second, RANK, refined=second)
+    with pytest.raises(LdpPcaError, match="no reports"):
+        recover(first, RANK, refined=Aggregate(second.task))
+    # Of the same task, but not those that the second wave's was made from.
+    with pytest.raises(RecoveryError, match="directions of the second wave are not those"):
+        recover(sums(first.task, 4), RANK, refined=second)
+    for asked in ({"sparse": True}, {"bootstrap": 200}, {"select": 0.1}):
+        with pytest.raises(RecoveryError, match=f"{next(iter(asked))} beside refined"):
+            recover(first, RANK, refined=second, **asked)
+    with pytest.raises(RecoveryError, match="rank='auto' and sparse beside refined"):
+        recover(first, "auto", refined=second, sparse=True)
+
+
+ALONE: dict[str, Callable[[Aggregate], Any]] = {
+    "recover": lambda sums: recover(sums, RANK),
+    "of plain components": lambda sums: recover(sums, RANK, method="pca"),
+    "of a tested rank": lambda sums: recover(sums, "auto"),
+    "of sparse components": lambda sums: recover(sums, RANK, sparse=True),
+    "of a path": lambda sums: recover(sums, RANK, sparse=True, path=3),
+    "with a bootstrap": lambda sums: recover(sums, RANK, bootstrap=200),
+    "with a selection": lambda sums: recover(sums, RANK, select=0.1),
+    "covariance": covariance,
+    "of a fold": lambda sums: covariance(sums, fold=0),
+    "without noise": lambda sums: covariance(sums, denoise="frobenius"),
+    "plan": lambda sums: plan(sums, rank=RANK),
+    "of two waves": lambda sums: plan(sums, rank=RANK, records=1000, waves=2),
+    "predict": lambda sums: predict(1000, sums, rank=RANK),
+    "LocalPCA": LocalPCA(RANK).fit_aggregate,
+    "with a share": LocalPCA(0.5).fit_aggregate,
+    "with a rank": LocalPCA("auto").fit_aggregate,
+    "LocalSparsePCA": LocalSparsePCA(RANK).fit_aggregate,
+    "from_aggregate": LocalPCA.from_aggregate,
+}
+
+
+@pytest.mark.parametrize("asked", ALONE.values(), ids=ALONE.keys())
+def test_a_second_waves_sums_alone_give_no_second_moments(second: Aggregate, asked: Callable[[Aggregate], Any]) -> None:
+    with pytest.raises(LdpPcaError, match=r"sums are those of a refinement, .* give the sums of the first"):
+        asked(second)
+
+
+def test_a_second_waves_sums_are_merged_and_written_like_others(second: Aggregate, tmp_path: Path) -> None:
+    rest = sums(second.task, 5)
+    whole = second + rest
+    assert whole.records == 2 * RECORDS
+    assert whole == rest + second == Aggregate.from_bytes(whole.to_bytes(), second.task)
+    reports = Randomizer(second.task).randomize(people(5), insecure_seed=5)
+    (tmp_path / "reports").write_bytes(reports.to_bytes())
+    assert ldp_pca.aggregate(tmp_path / "reports", second.task) == rest
+    assert pickle.loads(pickle.dumps(rest)) == rest
+
+
+def test_plans_of_two_waves_are_the_command_lines(command: Callable[..., dict[str, Any]]) -> None:
+    words = ["--dimension", 40, "--rank", 3, "--spectrum", "0.48,0.215,0.13,0.067", "--waves", 2]
+    for epsilon, records in [(2.0, 100_000), (1.0, 5000)]:
+        answer = command("plan", *words, "--epsilon", epsilon, "--records", records)
+        found = plan(**PLAN, epsilon=epsilon, records=records, waves=2)
+        assert found.waves == answer["waves"]
+        assert ("refused" in found.waves) == (records == 5000)
+        assert ("one wave: the first wave leaves an error of" in repr(found)) == (records == 5000)
+    assert plan(**PLAN, epsilon=2.0, records=5000).waves is None
+    json.dumps(found.waves)
+
+
+def test_plans_of_two_waves_are_of_people_and_double_cap(first: Aggregate) -> None:
+    assert plan(first, rank=RANK, records=10_000, waves=2).waves is not None
+    with pytest.raises(PlanError, match="waves=2 needs records"):
+        plan(**PLAN, epsilon=2.0, waves=2)
+    with pytest.raises(PlanError, match="waves is 3"):
+        plan(**PLAN, epsilon=2.0, records=1000, waves=3)  # type: ignore[arg-type]
+    for other in ({"mechanism": "gaussian"}, {"centring": True}):
+        with pytest.raises(PlanError, match="double-cap without centring"):
+            plan(**PLAN, epsilon=2.0, records=1000, waves=2, **other)

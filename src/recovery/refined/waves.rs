@@ -1,0 +1,178 @@
+//! The task of a second wave and the answer of both waves, for whoever has the sums.
+
+use nalgebra::DMatrix;
+use serde::Serialize;
+
+use super::{FirstWave, RefineError};
+use crate::aggregate::Aggregate;
+use crate::covariance::Covariance;
+use crate::mechanism::Mechanism;
+use crate::prediction::{Planner, PredictionError, Spectrum, TwoWaves, Waves};
+use crate::recovery::{Answer, Question, Rank, Source, Watch, components};
+use crate::refinement::{Refinement, RefinementError};
+use crate::task::Task;
+
+/// What an answer of two waves does not have.
+const NOT_OFFERED: [&str; 5] = ["rank-test", "held-out", "sparse", "bootstrap", "hostile"];
+
+/// What two waves add to an answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RefinedFacts {
+    /// The digest of the second wave's task.
+    pub task: String,
+    /// What both waves are predicted to do.
+    pub waves: TwoWaves,
+    /// What is not offered for both waves together, and what the first wave alone has.
+    pub not_offered: [&'static str; 5],
+}
+
+/// A second wave's task, and what it is predicted to gain. The same sums give the same task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SecondTask {
+    /// The task.
+    pub task: Task,
+    /// The prediction. It says whether a second wave is advised.
+    pub waves: TwoWaves,
+}
+
+impl SecondTask {
+    /// The task that refines `rank` components which the sums of `task` show, for a second wave of `records` people: as
+    /// many as the first has, where no number is given.
+    ///
+    /// # Errors
+    /// [`RefineError`] for sums of another task or without reports, and a task that has no second wave.
+    pub fn of(aggregate: &Aggregate, task: &Task, rank: Rank, records: Option<u64>) -> Result<Self, RefineError> {
+        let covariance = Covariance::estimate(aggregate, task)?;
+        let first = FirstWave::of(&covariance, task, rank)?;
+        let second = records.unwrap_or(covariance.records());
+        let waves = predicted(&covariance, task, rank, second)?;
+        let signed = Waves::signed_cap(task.dimension(), rank, task.guarantee().epsilon)?;
+        Ok(Self { task: first.second_task(task, &signed, second)?, waves })
+    }
+
+    /// A task of the same size as any that refines `rank` components of `task`. Its directions are a placeholder.
+    ///
+    /// # Errors
+    /// [`RefineError`], where the task cannot be refined at this rank.
+    pub fn placeholder(task: &Task, rank: Rank) -> Result<Task, RefineError> {
+        let k = rank.value();
+        let axes = DMatrix::identity(task.dimension(), k.min(task.dimension()));
+        let refinement = Refinement::from_parts(task.digest(), &axes, &vec![1.0; k], 1.0)?;
+        let second = task.refined_by(refinement, task.guarantee().epsilon, None, None)?;
+        match task.mechanism() {
+            Mechanism::DoubleCap(_) => Ok(second),
+            _ => Err(PredictionError::OneWave.into()),
+        }
+    }
+}
+
+/// The refinement of `task` to so many components that `second` is.
+///
+/// # Errors
+/// [`RefineError`] where it is none, of another task, or to another number of components.
+pub fn refinement_of<'a>(task: &Task, rank: Rank, second: &'a Task) -> Result<&'a Refinement, RefineError> {
+    let refinement = second.refinement().ok_or(RefineError::NoSecondWave)?;
+    if refinement.parent() != task.digest() {
+        return Err(RefinementError::Parent { expected: task.digest(), found: refinement.parent() }.into());
+    }
+    if refinement.rank() == rank.value() { Ok(refinement) } else { Err(RefineError::Rank(refinement.rank())) }
+}
+
+/// The components of both waves: of the first one's estimate, and of the sums of the second and its task.
+///
+/// # Errors
+/// As [`refinement_of`] and [`FirstWave::with_second`]; [`RefineError::Answer`].
+pub fn refined_answer(
+    (covariance, task): (&Covariance, &Task),
+    (aggregate, second): (&Aggregate, &Task),
+    rank: Rank,
+    watch: &mut Watch<'_>,
+) -> Result<(Answer, RefinedFacts), RefineError> {
+    refinement_of(task, rank, second)?;
+    let matrix = FirstWave::of(covariance, task, rank)?.with_second(aggregate, second)?;
+    let found = components(&Question::new(rank), Source::Matrix(&matrix), watch)?;
+    let answer = Answer {
+        centred: Some(false),
+        records: covariance.records() + aggregate.records(),
+        feature_names: task.schema().feature_names(),
+        noise_deviation: covariance.noise_deviation(),
+        noise_edge: covariance.noise_edge(),
+        ..found
+    };
+    let waves = predicted(covariance, task, rank, aggregate.records())?;
+    Ok((answer, RefinedFacts { task: second.digest().to_string(), waves, not_offered: NOT_OFFERED }))
+}
+
+/// What a second wave of `second` people is predicted to add to this first one.
+fn predicted(covariance: &Covariance, task: &Task, rank: Rank, second: u64) -> Result<TwoWaves, PredictionError> {
+    let before = covariance.records();
+    let planner = Planner::of_task(Spectrum::of_estimate(covariance)?, rank, task)?;
+    planner.two_waves(task.guarantee().epsilon, before.saturating_add(second), Some(before))
+}
+
+#[cfg(test)]
+mod tests {
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::centring::Centring;
+    use crate::mechanism::MechanismSpec;
+    use crate::privacy::{Delta, Epsilon};
+    use crate::record::Bounding;
+    use crate::schema::Schema;
+    use crate::task::Folds;
+
+    fn task_with(mechanism: MechanismSpec) -> Task {
+        Task::new(Schema::numeric(6).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+    }
+
+    fn epsilon() -> Epsilon {
+        Epsilon::new(4.0).unwrap()
+    }
+
+    /// People along the first axis, and some along the others.
+    #[test]
+    fn the_same_sums_give_the_same_task_which_is_as_large_as_its_placeholder() {
+        let (task, rank) = (task_with(MechanismSpec::double_cap(epsilon())), Rank::new(1).unwrap());
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let reports: Vec<_> = (0..3000)
+            .map(|index| {
+                let mut record = vec![0.0; 6];
+                record[if index % 3 == 0 { index / 3 % 6 } else { 0 }] = 1.0;
+                task.randomize_with_rng(&task.bound(record).unwrap(), &mut rng).unwrap()
+            })
+            .collect();
+        let mut aggregate = Aggregate::empty(&task);
+        aggregate.accumulate(&task, &reports).unwrap();
+        let made = SecondTask::of(&aggregate, &task, rank, None).unwrap();
+        assert_eq!(made, SecondTask::of(&aggregate, &task, rank, Some(3000)).unwrap());
+        assert_eq!((made.task.campaign(), made.waves.records), (task.digest(), [3000, 3000]));
+        let placeholder = SecondTask::placeholder(&task, rank).unwrap();
+        assert_eq!(crate::report::report_bytes(&made.task), crate::report::report_bytes(&placeholder));
+    }
+
+    #[test]
+    fn what_cannot_be_refined_has_no_placeholder() {
+        let rank = |rank| Rank::new(rank).unwrap();
+        let task = task_with(MechanismSpec::double_cap(epsilon()));
+        assert!(matches!(
+            SecondTask::placeholder(&task, rank(6)),
+            Err(RefineError::Refinement(_) | RefineError::Task(_))
+        ));
+        let second = SecondTask::placeholder(&task, rank(5)).unwrap();
+        assert!(matches!(
+            SecondTask::placeholder(&second, rank(1)),
+            Err(RefineError::Refinement(_) | RefineError::Task(_))
+        ));
+        let centred = task.with_centring(Centring::default()).unwrap();
+        assert!(matches!(
+            SecondTask::placeholder(&centred, rank(1)),
+            Err(RefineError::Refinement(_) | RefineError::Task(_))
+        ));
+        let calibration = crate::mechanism::Calibration::Analytic;
+        let dense = MechanismSpec::Gaussian { epsilon: epsilon(), delta: Delta::new(1e-6).unwrap(), calibration };
+        let one_wave = SecondTask::placeholder(&task_with(dense), rank(1));
+        assert_eq!(one_wave, Err(PredictionError::OneWave.into()));
+    }
+}
