@@ -83,9 +83,9 @@ export class PrivacyLedger {
   }
 
   async withdraw(taskDigest) {
-    const isMeant = of(taskDigest);
+    const isMeant = ({ taskDigest: key, wave }) => key === campaignOf(taskDigest) || wave === taskDigest;
     for (const [stop, entry] of this.#stops) if (isMeant(entry)) stop.abort(spent({ taskDigest, withdrawn: true }));
-    const entry = await this.#edit(taskDigest, (found) => {
+    const entry = await this.#edit(isMeant, (found) => {
       if (!found || isSettled(found)) return found;
       const { taskDigest, wave, guarantee, bytes, attempted } = found;
       const id = bytes && reportIn(found).id;
@@ -117,7 +117,8 @@ export class PrivacyLedger {
   #book(randomizer, url) {
     if (typeof randomizer?.randomize !== "function") throw failure("argument", "give a Randomizer");
     const { taskDigest: wave, guarantee } = randomizer;
-    return this.#edit(wave, (found, entries) => {
+    const key = campaignOf(wave);
+    return this.#edit(at(key), (found, entries) => {
       if (found && !found.booked) {
         const { refused, ...kept } = found;
         return isSettled(found) ? found : { ...kept, url };
@@ -125,7 +126,7 @@ export class PrivacyLedger {
       const old = found?.guarantee ?? guarantee;
       const [epsilon, delta] = ["epsilon", "delta"].map((name) => Math.max(guarantee[name], old[name]));
       const most = { ...guarantee, epsilon, delta };
-      const booked = { taskDigest: campaigns[wave] ?? wave, wave, guarantee: most, url, booked: true };
+      const booked = { taskDigest: key, wave, guarantee: most, url, booked: true };
       if (found?.wave !== wave) {
         const all = [...entries.filter((entry) => entry !== found), booked];
         allowed(total(all), this.#limits, "all reports together would spend", "budget");
@@ -139,7 +140,7 @@ export class PrivacyLedger {
     if (!entry.booked) return entry;
     const { taskDigest, wave, url } = entry;
     const { bytes } = this.#parts.promising(await make());
-    return this.#edit(taskDigest, (found = entry) =>
+    return this.#edit(at(taskDigest), (found = entry) =>
       found.booked ? { taskDigest, wave, guarantee: found.guarantee, url, bytes, attempted } : found,
     );
   }
@@ -161,12 +162,12 @@ export class PrivacyLedger {
       ...more,
     });
     // A report that cannot be recorded as sent is sent once more, and counted once.
-    const note = (change) => this.#edit(taskDigest, change).catch(() => {});
+    const note = (change) => this.#edit(at(taskDigest), change).catch(() => {});
     /**
      * The status of a report that counts by now. Of another, that an attempt begins is on the disk before it begins.
      */
     const claim = async () => {
-      entry = await this.#edit(taskDigest, (found = entry) => {
+      entry = await this.#edit(at(taskDigest), (found = entry) => {
         if (found.refused) throw refusal(found.refused);
         return found.bytes && !found.attempted ? { ...found, attempted: true } : found;
       });
@@ -218,12 +219,12 @@ export class PrivacyLedger {
   }
 
   /**
-   * Changes the task's entry to what `change(entry, entries)` gives, which is on the disk when the promise resolves to
-   * it.
+   * Changes the entry that is meant to what `change(entry, entries)` gives, which is on the disk when the promise
+   * resolves to it.
    */
-  #edit(taskDigest, change) {
+  #edit(isMeant, change) {
     return this.#change((entries, write) => {
-      const found = entries.find(of(taskDigest));
+      const found = entries.find(isMeant);
       const entry = change(found, entries);
       if (entry !== found) write.put(entry);
       return entry;
@@ -233,9 +234,17 @@ export class PrivacyLedger {
 
 const PARTS = { deliver, issuedId, openDatabase, promising };
 
-/** Finds the entry of a task: by its campaign or, where that is not known, by the wave that was answered. */
-function of(digest) {
-  return ({ taskDigest, wave }) => taskDigest === (campaigns[digest] ?? digest) || wave === digest;
+/**
+ * The key of a task's entry: the digest of the task that it refines, or its own. It depends on the task alone, so that
+ * an entry is found again whatever else was read meanwhile.
+ */
+function campaignOf(digest) {
+  return campaigns[digest] ?? digest;
+}
+
+/** Finds the entry with a key. */
+function at(key) {
+  return ({ taskDigest }) => taskDigest === key;
 }
 
 /** The task of an entry's report. Those that were written before there were refinements have no `wave`. */

@@ -209,6 +209,7 @@ impl Ledger {
 
     /// Books `task` if its report fits the budget and was not booked before; otherwise changes nothing and says why. A
     /// task whose refinement is booked never fits, nor does a refinement of a booked task, or another one of the same.
+    /// (A refinement of a refinement, which no tool here makes, is another campaign: the budget counts both.)
     /// Ask, and save the ledger, before anything that depends on the record.
     pub fn book(&mut self, task: &Task) -> Decision {
         let digest = task.digest();
@@ -281,10 +282,12 @@ impl Ledger {
             (1, _) => return Err(LedgerError::Json("version 1 has no filter and a report for every task".to_owned())),
             (_, filter) => filter.ok_or_else(|| LedgerError::Json("missing field `filter`".to_owned()))?,
         };
-        let mut tasks: Vec<TaskDigest> = entries.iter().map(Entry::campaign).collect();
-        tasks.sort_unstable();
-        if let Some(pair) = tasks.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(LedgerError::Twice(pair[0]));
+        for name in [Entry::task, Entry::campaign] {
+            let mut names: Vec<TaskDigest> = entries.iter().map(name).collect();
+            names.sort_unstable();
+            if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(LedgerError::Twice(pair[0]));
+            }
         }
         Ok(Self { budget, filter, entries })
     }
@@ -623,6 +626,11 @@ mod tests {
         let text = ledger.to_json();
         let (start, end) = (text.find('[').unwrap() + 1, text.rfind(']').unwrap());
         let twice = format!("{},{}{}", &text[..end], &text[start..end], &text[end..]);
+        assert!(matches!(Ledger::from_json(&twice), Err(LedgerError::Twice(_))));
+        // One task of two campaigns.
+        let other = text[start..end]
+            .replace("\"guarantee\"", &format!("\"campaign\":\"{}\",\"guarantee\"", cap(4, 1.0).digest()));
+        let twice = format!("{},{other}{}", &text[..end], &text[end..]);
         assert!(matches!(Ledger::from_json(&twice), Err(LedgerError::Twice(_))));
         for (from, to, expected) in [
             ("\"version\":2", "\"version\":3", "version 3"),

@@ -289,10 +289,10 @@ fn check_refinement(
     }
     if before.is_none()
         && task.refinement().is_some()
-        && let Some(first) = app.store.task(task.campaign())
-        && let Some(second) = first.settings().refined_by.filter(|second| *second != task.digest())
+        && let first = task.campaign()
+        && let Some(second) = app.store.second_wave_of(first)
+        && second != task.digest()
     {
-        let first = task.campaign();
         return Err(
             Kind::BadTask.because(format!("task {first} has a second wave already, task {second}: use that one"))
         );

@@ -51,6 +51,12 @@ pub(super) trait ReportStore: Send + Sync + 'static {
     /// One task.
     fn task(&self, digest: TaskDigest) -> Option<Arc<dyn TaskReports>>;
 
+    /// The second wave of a task: the one that it names, also if that was deleted, or the one that is there.
+    fn second_wave_of(&self, first: TaskDigest) -> Option<TaskDigest> {
+        let named = self.task(first).and_then(|first| first.settings().refined_by);
+        named.or_else(|| SecondWave::among(self.tasks().iter().map(|task| task.task()), first))
+    }
+
     /// Adds a task, or changes the settings of an existing one. Durable when it returns.
     fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError>;
 

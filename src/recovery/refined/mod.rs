@@ -15,8 +15,8 @@
 //! found, T has its own distance, and that component is kept where it is across all V + T.
 //!
 //! The *assumption* is a population with a few components on an isotropic bulk, for which a clip leaves a known part
-//! of the products (`clipping`). Where it is wrong, the cross block is too large or too small by a factor; the
-//! directions in which components are corrected stay.
+//! of the products (`clipping`). Where it is wrong, another part is left, and the cross block is wrong in length and in
+//! direction: [`Clipped::misfit`](clipping::Clipped::misfit) has a size for that.
 
 pub(crate) mod clipping;
 mod collected;

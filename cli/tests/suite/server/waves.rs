@@ -183,6 +183,12 @@ fn tasks_that_cannot_be_refined_refuse_the_settings() {
         answer.assert_problem(422, "bad-settings", &[said]);
     }
     assert_eq!(server.put(&task(), &TaskSettings { refine_after: Some(5), ..TaskSettings::default() }), 201);
+    // A second wave that somebody put, and that the first does not name yet.
+    let waves = [1, 2].map(|rank| SecondTask::placeholder(&task(), Rank::new(rank).unwrap()).unwrap());
+    assert_eq!(server.put(&waves[0], &TaskSettings::default()), 201);
+    assert_eq!(server.put(&waves[0], &TaskSettings::default()), 200);
+    let (there, body) = (waves[0].digest().to_string(), put_body(&waves[1], &TaskSettings::default()));
+    server.administer("PUT", &path(&waves[1], ""), &body).assert_problem(422, "bad-task", &[&there]);
     // The server's own plan leaves other tasks alone.
     let data = tempdir().unwrap();
     let plan = ServerConfig { refine_after: Some(5), ..config(data.path()) };

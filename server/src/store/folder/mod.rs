@@ -205,9 +205,8 @@ impl FolderStore {
         if let Some(there) = settings.refined_by {
             return Ok(Some((there, Put::Updated)));
         }
-        let tasks: Vec<_> = read_lock(&self.tasks).values().cloned().collect();
         // The task may be there, and not be named, after a crash between the two.
-        let (digest, put) = match SecondWave::among(tasks.iter().map(|task| task.task()), first) {
+        let (digest, put) = match self.second_wave_of(first) {
             Some(there) => (there, Put::Updated),
             None => (second.digest(), self.put_alone(second, settings.of_second_wave())?),
         };

@@ -266,8 +266,11 @@ fn json_of(digest: &str, settings: &TaskSettings) -> Result<String, PostgresErro
 async fn configure(client: &Client, digest: &str, json: &str) -> Result<(), PostgresError> {
     let Some(number) = lock_alone(client, digest).await? else { return Ok(()) };
     let configure = format!(
-        "UPDATE ldp_pca.tasks SET settings = $2::text::jsonb || jsonb_strip_nulls(jsonb_build_object(
-                'closed', settings->'closed', 'refined_by', settings->'refined_by')),
+        "UPDATE ldp_pca.tasks SET settings = $2::text::jsonb || CASE WHEN settings ? 'closed'
+            THEN jsonb_strip_nulls(jsonb_build_object(
+                'closed', settings->'closed', 'refined_by', settings->'refined_by',
+                'refine_after', settings->'refine_after', 'refine_rank', settings->'refine_rank'))
+            ELSE '{{}}'::jsonb END,
             records = CASE WHEN $2::text::jsonb ? 'max_records'
             THEN coalesce(records, (SELECT count(*) FROM ldp_pca.reports_{number} WHERE xid <> {ERASED_XID})) END
             WHERE number = $1"

@@ -34,7 +34,7 @@ fn aggregators_agree_on_one_second_wave_and_close_the_first_for_all() {
     assert!(opened.iter().any(|(_, put)| *put == Put::Created) && opened.iter().any(|(_, put)| *put == Put::Updated));
     // One that does not know of the second wave changes the settings.
     let changed = TaskSettings { minimum_batch: Some(4), ..settings.clone() };
-    other.store.put(task.clone(), changed.closing(PLAN)).unwrap();
+    other.store.put(task.clone(), changed.clone()).unwrap();
     for aggregator in [&one, &other] {
         eventually("both are served", || aggregator.store.tasks().len() == 2);
         let first = TaskSettings { refined_by: Some(named), ..changed.closing(PLAN) };
