@@ -5,8 +5,11 @@
 //!    name it.
 //!
 //! Each step is durable before the next begins, and can be repeated. So a start goes on where a crash stopped, and
-//! never opens another second wave. Before the first step the present sums are asked whether a second wave pays. If
-//! not, nothing is changed; they are asked again when there are twice as many reports.
+//! never opens another second wave. Reports can be erased between the two: the store opens a second wave only by the
+//! sums of the reports that are there, and where too few are left, the first wave goes on.
+//!
+//! Before the first step the present sums are asked whether a second wave pays. If not, nothing is changed; they are
+//! asked again when there are twice as many reports.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -130,10 +133,8 @@ impl Refining {
             return Ok(());
         }
         let due = self.due.get(&digest).filter(|due| due.plan == plan).map_or(plan.after, |due| due.at);
-        let settings = reports.settings();
-        // Its task shows everybody the components that the first wave found.
-        let enough = records >= due.max(app.minimum_batch(&settings));
-        if !enough || app.period(&settings) != Period::Open {
+        let enough = records >= due.max(least(app, reports, plan));
+        if !enough || app.period(&reports.settings()) != Period::Open {
             return Ok(());
         }
         let (made, records) = second_task(reports, plan).await?;
@@ -155,6 +156,11 @@ impl Refining {
         }
         Ok(())
     }
+}
+
+/// The least number of reports in a first wave. The second wave's task shows everybody the components that they have.
+fn least(app: &App, reports: &Arc<dyn TaskReports>, plan: RefinementPlan) -> u64 {
+    plan.after.max(app.minimum_batch(&reports.settings()))
 }
 
 /// The least of the numbers N, 2 N, 4 N, … above `records`.
@@ -180,11 +186,12 @@ async fn second_task(reports: &Arc<dyn TaskReports>, plan: RefinementPlan) -> Re
     made.await?
 }
 
-/// The first step. `false` when somebody changed the plan or the task meanwhile.
+/// The first step. `false` when somebody changed the plan or the task, or erased reports, meanwhile.
 async fn close(app: &Arc<App>, digest: TaskDigest, plan: RefinementPlan) -> Result<bool, Failure> {
     let _alone = app.putting.lock().await;
     let Some(reports) = app.store.task(digest) else { return Ok(false) };
-    if plan_of(app, reports.task(), &reports.settings()) != Some(plan) {
+    let enough = reports.counts().records >= least(app, &reports, plan);
+    if !enough || plan_of(app, reports.task(), &reports.settings()) != Some(plan) {
         return Ok(false);
     }
     let app = Arc::clone(app);
@@ -202,11 +209,15 @@ async fn open(app: &Arc<App>, reports: &Arc<dyn TaskReports>, plan: RefinementPl
         }
     }
     let (made, records) = second_task(reports, plan).await?;
-    let second = SecondWave { task: made.task, records };
+    let least = least(app, reports, plan);
+    let second = SecondWave { task: made.task, records, least };
     let _alone = app.putting.lock().await;
     let opening = Arc::clone(app);
     let opened = spawn_blocking(move || {
         let opened = opening.store.open_second_wave(first, second)?;
+        if opened.is_none() && records < least {
+            tracing::info!(task = %first, records, least, "reports were erased: the first wave goes on");
+        }
         if let Some((second, put)) = opened {
             let (task, refined_by) = (first.to_string(), second.to_string());
             opening.audit.note(&AuditLine {

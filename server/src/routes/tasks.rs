@@ -293,9 +293,7 @@ fn check_refinement(
         && let Some(second) = app.store.second_wave_of(first)
         && second != task.digest()
     {
-        return Err(
-            Kind::BadTask.because(format!("task {first} has a second wave already, task {second}: use that one"))
-        );
+        return Err(not_stored(&StoreError::SecondWave { first, second }));
     }
     let rank = settings.refine_rank.unwrap_or(app.config.refine_rank);
     let Some(after) = settings.refine_after.filter(|after| *after > 0) else {
@@ -328,6 +326,9 @@ fn check_refinement(
 }
 
 pub(super) fn not_stored(error: &StoreError) -> Problem {
+    if error.is_second_wave() {
+        return Kind::BadTask.because(error.to_string());
+    }
     tracing::warn!(%error, "the store could not be changed");
     Kind::StoreUnavailable.because(format!("nothing was changed: {error}"))
 }

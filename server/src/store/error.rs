@@ -102,6 +102,24 @@ pub enum StoreError {
         /// The problem.
         problem: String,
     },
+    /// A second wave beside another one of the same first wave.
+    #[error("task {first} has a second wave already, task {second}: use that one")]
+    SecondWave {
+        /// The first wave's task.
+        first: TaskDigest,
+        /// The second wave that it has.
+        second: TaskDigest,
+    },
+    /// The first wave changed while its second wave was made.
+    #[error("task {first} has {found} reports, and the sums of its second wave {expected}: they are made again")]
+    OtherSums {
+        /// The first wave's task.
+        first: TaskDigest,
+        /// Reports that are there.
+        found: u64,
+        /// Reports in the sums.
+        expected: u64,
+    },
     /// The database.
     #[cfg(feature = "postgres")]
     #[error(transparent)]
@@ -120,6 +138,16 @@ fn cause(error: &StoreError) -> String {
 }
 
 impl StoreError {
+    /// Whether a campaign has another second wave.
+    pub(in super::super) fn is_second_wave(&self) -> bool {
+        match self {
+            Self::SecondWave { .. } => true,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(super::PostgresError::SecondWave { .. }) => true,
+            _ => false,
+        }
+    }
+
     pub(super) fn manifest(path: &Path, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Manifest { path: path.to_owned(), source: source.into() }
     }

@@ -57,7 +57,8 @@ pub(super) trait ReportStore: Send + Sync + 'static {
         named.or_else(|| SecondWave::among(self.tasks().iter().map(|task| task.task()), first))
     }
 
-    /// Adds a task, or changes the settings of an existing one. Durable when it returns.
+    /// Adds a task, or changes the settings of an existing one. Durable when it returns. A second wave is refused where
+    /// its campaign has another one.
     fn put(&self, task: Task, settings: TaskSettings) -> Result<Put, StoreError>;
 
     /// Deletes a task; `false` when there was none. Commits that wait are refused.
@@ -81,6 +82,9 @@ pub(super) trait ReportStore: Send + Sync + 'static {
     /// has a second wave already, that one stays and is named. Returns what is named, and whether it is new; `None`
     /// unless there is such a first wave, and it is over. Durable when it returns, and after a crash it can be
     /// repeated.
+    ///
+    /// No report is erased meanwhile. An error if one was since the sums were computed; if too few are left, the first
+    /// wave goes on, and the answer is `None`.
     fn open_second_wave(&self, first: TaskDigest, second: SecondWave) -> Result<Option<(TaskDigest, Put)>, StoreError>;
 
     /// Tests whether reports can be stored now; if not, returns why.
@@ -157,6 +161,8 @@ pub(super) struct SecondWave {
     pub(super) task: Task,
     /// Reports of the first wave in the sums that it was computed from.
     pub(super) records: u64,
+    /// The least number of them. It may not be reached, because reports can be erased after the first wave was closed.
+    pub(super) least: u64,
 }
 
 impl SecondWave {
@@ -304,7 +310,7 @@ mod tests {
         direction[axis] = 1 << 20;
         let refinement = Refinement::new(task.digest(), vec![direction], vec![1 << 16], 1 << 40).unwrap();
         let task = task.refined_by(refinement, task.guarantee().epsilon, Some(16), Some(2)).unwrap();
-        SecondWave { task, records }
+        SecondWave { task, records, least: 4 }
     }
 
     #[test]

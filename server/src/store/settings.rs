@@ -84,6 +84,11 @@ impl TaskSettings {
         Self { refine_after, refine_rank, closed: Some(true), ..self.clone() }
     }
 
+    /// The same, with the first wave going on.
+    pub(crate) fn reopening(&self) -> Self {
+        Self { closed: None, ..self.clone() }
+    }
+
     /// The settings of the second wave's task.
     pub(crate) fn of_second_wave(&self) -> Self {
         Self { refine_after: None, refine_rank: None, closed: None, refined_by: None, ..self.clone() }

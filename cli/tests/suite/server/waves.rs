@@ -221,3 +221,24 @@ fn a_process_that_is_killed_between_the_steps_leaves_the_same_second_wave() {
         server.kill();
     }
 }
+
+/// The process is killed when it has closed the first wave, and the next start finds too few reports for the operator.
+#[test]
+fn a_first_wave_with_too_few_reports_goes_on() {
+    let body = bytes_of(&people(&task(), 0.7, 5, ENOUGH + 1));
+    let (wave, late) = body.split_at(body.len() / (ENOUGH + 1) * ENOUGH);
+    let folder = tempdir().unwrap();
+    let file = folder.path().join("task.json");
+    fs::write(&file, task().to_json()).unwrap();
+    let [data, file] = [folder.path().join("data"), file].map(|path| path.to_str().unwrap().to_owned());
+    let (after, more) = (ENOUGH.to_string(), (ENOUGH + 1).to_string());
+    let server = Serving::start(&["--data", &data, "--task", &file, "--refine-after", &after, "--refine-rank", "1"]);
+    assert_eq!(post(server.address, &path(&task(), "/reports"), REPORTS, wave).json()["accepted"], ENOUGH);
+    server.log_until("the first wave is over");
+    let server = Serving::start(&["--data", &data, "--minimum-batch", &more]);
+    let settings = || get(server.address, &path(&task(), "/status")).json()["settings"].clone();
+    assert_eq!(settings(), json!({"refine_after": ENOUGH, "refine_rank": 1}));
+    assert_eq!(post(server.address, &path(&task(), "/reports"), REPORTS, late).json()["accepted"], 1);
+    let named = refined_by(|| get(server.address, &path(&task(), "")));
+    assert_eq!(named, expected(&body).digest().to_string());
+}

@@ -84,7 +84,8 @@ pub(crate) struct FolderStore {
     options: FolderOptions,
     manifest: Arc<Manifest>,
     tasks: RwLock<BTreeMap<TaskDigest, Arc<FolderTask>>>,
-    /// Held while a task is added, changed or deleted, so that requests need not wait for the disk.
+    /// Held while a task is added, changed or deleted, and while reports are erased, so that requests need not wait for
+    /// the disk.
     changes: Mutex<()>,
     reserve: Reserve,
     lock: Mutex<Option<Box<dyn Send + Sync>>>,
@@ -175,6 +176,11 @@ impl FolderStore {
         if let Some(at @ 1..) = self.manifest.deleted_at(digest)? {
             self.deletion().finish(digest, at)?;
         }
+        if let Some(first) = task.refinement().is_some().then(|| task.campaign())
+            && let Some(second) = self.second_wave_of(first).filter(|second| *second != digest)
+        {
+            return Err(StoreError::SecondWave { first, second });
+        }
         // The manifest gets a task once its folder is complete.
         let folder = folder_of(&self.root, digest);
         let make = || {
@@ -197,7 +203,7 @@ impl FolderStore {
         Ok(true)
     }
 
-    fn open_wave(&self, first: TaskDigest, second: Task) -> Result<Option<(TaskDigest, Put)>, StoreError> {
+    fn open_wave(&self, first: TaskDigest, second: SecondWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
         let _change = hold(&self.changes);
         let closed = self.find(first).filter(|task| task.settings().is_closed());
         let Some(task) = closed else { return Ok(None) };
@@ -208,7 +214,17 @@ impl FolderStore {
         // The task may be there, and not be named, after a crash between the two.
         let (digest, put) = match self.second_wave_of(first) {
             Some(there) => (there, Put::Updated),
-            None => (second.digest(), self.put_alone(second, settings.of_second_wave())?),
+            None => {
+                let (found, expected) = (task.counts().records, second.records);
+                if found != expected {
+                    return Err(StoreError::OtherSums { first, found, expected });
+                }
+                if found < second.least {
+                    self.put_alone(task.task().clone(), settings.reopening())?;
+                    return Ok(None);
+                }
+                (second.task.digest(), self.put_alone(second.task, settings.of_second_wave())?)
+            }
         };
         self.put_alone(
             task.task().clone(),
@@ -294,6 +310,8 @@ impl ReportStore for FolderStore {
     }
 
     fn erase_reports(&self, task: TaskDigest, ids: &[ReportId]) -> Result<Option<ErasedReports>, StoreError> {
+        // A second wave is opened before it or after it.
+        let _change = hold(&self.changes);
         let erased = self.find(task).map(|task| task.erase(ids, false)).transpose();
         self.reserve.explain(erased)
     }
@@ -303,7 +321,7 @@ impl ReportStore for FolderStore {
     }
 
     fn open_second_wave(&self, first: TaskDigest, second: SecondWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
-        self.reserve.explain(self.open_wave(first, second.task))
+        self.reserve.explain(self.open_wave(first, second))
     }
 
     fn check(&self) -> Result<(), String> {

@@ -91,6 +91,14 @@ pub enum PostgresError {
         /// The digest of the stored task.
         found: TaskDigest,
     },
+    /// A second wave beside another one of the same first wave.
+    #[error("task {first} has a second wave already, task {second}: use that one")]
+    SecondWave {
+        /// The first wave's task.
+        first: TaskDigest,
+        /// The second wave that it has.
+        second: TaskDigest,
+    },
     /// Settings that this release does not know.
     #[error(
         "the settings of task {digest} in the database: {reason}; a newer aggregator may have written them: upgrade \

@@ -190,7 +190,7 @@ impl ReportStore for PostgresStore {
         let rows = second.records + reports.damage().passed_over;
         self.change(async |client| {
             schema::check_durable(client).await?;
-            waves::open(client, first, &second.task, rows).await
+            waves::open(client, first, &second, rows).await
         })
     }
 
@@ -246,6 +246,9 @@ async fn put_in_transaction(
     let row = [(&digest as _, Type::TEXT), (&task.to_json() as _, Type::TEXT), (&json as _, Type::TEXT)];
     let created = statements.rows(insert, &row).await?;
     if let Some(row) = created.first() {
+        if task.refinement().is_some() {
+            waves::check_only(client, task).await?;
+        }
         statements.run(&schema::create_reports(row.get(0))).await?;
     }
     if !created.is_empty() || settings.is_some() {

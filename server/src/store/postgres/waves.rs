@@ -26,7 +26,7 @@ pub(super) async fn close(client: &Client, task: TaskDigest, plan: RefinementPla
 pub(super) async fn open(
     client: &Client,
     first: TaskDigest,
-    second: &Task,
+    second: &SecondWave,
     rows: u64,
 ) -> Result<Option<(TaskDigest, Put)>, PostgresError> {
     let digest = first.to_string();
@@ -36,7 +36,7 @@ pub(super) async fn open(
     if let Some(there) = settings.refined_by {
         return roll_back(client, Some((there, Put::Updated))).await;
     }
-    let (named, put) = match second_wave_of(client, first).await? {
+    let (named, put) = match second_waves_of(client, first).await?.first().map(Task::digest) {
         Some(there) => (there, Put::Updated),
         None => {
             let found = rows_of(client, number).await?;
@@ -44,8 +44,12 @@ pub(super) async fn open(
                 let reason = format!("{found} reports are there, and the sums have {rows}: they are not complete yet");
                 return Err(PostgresError::Query { action: "open a second wave", reason });
             }
-            let put = put_in_transaction(client, second, Some(&settings.of_second_wave())).await?;
-            (second.digest(), put)
+            if second.records < second.least {
+                configure(client, number, &json_of(&digest, &settings.reopening())?).await?;
+                return Ok(None);
+            }
+            let put = put_in_transaction(client, &second.task, Some(&settings.of_second_wave())).await?;
+            (second.task.digest(), put)
         }
     };
     let naming = TaskSettings { refined_by: Some(named), ..settings };
@@ -80,13 +84,27 @@ async fn configure(client: &Client, number: i32, json: &str) -> Result<(), Postg
     statements.run(&format!("{NEW_TASKS}; COMMIT")).await
 }
 
-/// The second wave of a task that the database has, although the first does not name it.
-async fn second_wave_of(client: &Client, first: TaskDigest) -> Result<Option<TaskDigest>, PostgresError> {
+/// Checks, in the transaction that adds a second wave, that its campaign has no other one.
+pub(super) async fn check_only(client: &Client, added: &Task) -> Result<(), PostgresError> {
+    let (first, digest) = (added.campaign(), added.digest());
+    let statements = Statements::to("look for a second wave", client);
+    let query = "SELECT settings->>'refined_by' FROM ldp_pca.tasks WHERE digest = $1";
+    let rows = statements.rows(query, &[(&first.to_string(), Type::TEXT)]).await?;
+    let named = rows.first().and_then(|row| TaskDigest::from_hex(row.get::<_, Option<&str>>(0)?));
+    let there = second_waves_of(client, first).await?;
+    match named.into_iter().chain(there.iter().map(Task::digest)).find(|second| *second != digest) {
+        Some(second) => Err(PostgresError::SecondWave { first, second }),
+        None => Ok(()),
+    }
+}
+
+/// The second waves of a task that the database has, also where the first does not name them.
+async fn second_waves_of(client: &Client, first: TaskDigest) -> Result<Vec<Task>, PostgresError> {
     let statements = Statements::to("look for a second wave", client);
     let query = "SELECT document FROM ldp_pca.tasks WHERE position($1 IN document) > 0 ORDER BY number";
     let rows = statements.rows(query, &[(&first.to_string(), Type::TEXT)]).await?;
-    let tasks: Vec<Task> = rows.iter().filter_map(|row| Task::from_json(row.get(0)).ok()).collect();
-    Ok(SecondWave::among(tasks.iter(), first))
+    let tasks = rows.iter().filter_map(|row| Task::from_json(row.get(0)).ok());
+    Ok(tasks.filter(|task| task.refinement().is_some() && task.campaign() == first).collect())
 }
 
 /// The number of a task's reports, without those that were erased.

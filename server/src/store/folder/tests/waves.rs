@@ -28,6 +28,32 @@ fn refine(store: &FolderStore, task: &Task, axis: usize) -> Result<Option<(TaskD
 }
 
 #[test]
+fn a_second_wave_is_of_the_reports_that_are_there_and_the_only_one() {
+    let (task, runtime) = (tasks().remove(1), Builder::new_current_thread().build().unwrap());
+    let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(2), 6);
+    let store = open(&Machine::new(1), &task);
+    let commit = |reports: &[_]| runtime.block_on(store.task(task.digest()).unwrap().commit(batch(reports)));
+    commit(&all[..5]).unwrap();
+    assert!(store.close_first_wave(task.digest(), PLAN).unwrap());
+    // Somebody erases a report after the sums were computed.
+    store.erase_reports(task.digest(), &[all[0].id()]).unwrap();
+    let open_of = |axis, records| store.open_second_wave(task.digest(), second_wave(&task, axis, records));
+    assert!(matches!(open_of(0, 5), Err(StoreError::OtherSums { found: 4, expected: 5, .. })));
+    store.erase_reports(task.digest(), &[all[1].id()]).unwrap();
+    assert_eq!(open_of(0, 3).unwrap(), None, "too few are left");
+    let settings = store.task(task.digest()).unwrap().settings();
+    assert_eq!((settings.is_closed(), settings.refined_by, store.tasks().len()), (false, None, 1));
+    commit(&all[5..]).unwrap();
+    let second = |axis| second_wave(&task, axis, 4).task;
+    assert!(store.close_first_wave(task.digest(), PLAN).unwrap());
+    let named = second(0).digest();
+    assert_eq!(open_of(0, 4).unwrap(), Some((named, Put::Created)));
+    let refused = store.put(second(1), TaskSettings::default());
+    assert!(matches!(refused, Err(StoreError::SecondWave { second, .. }) if second == named), "{refused:?}");
+    assert_eq!(store.put(second(0), TaskSettings::default()).unwrap(), Put::Updated);
+}
+
+#[test]
 fn a_campaign_has_one_second_wave_wherever_the_machine_stops() {
     let (task, runtime) = (tasks().remove(1), Builder::new_current_thread().build().unwrap());
     let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(1), 6);

@@ -6,6 +6,42 @@ use crate::store::tests::second_wave;
 const PLAN: RefinementPlan = RefinementPlan { after: 4, rank: 1 };
 
 #[test]
+fn aggregators_put_one_second_wave_and_never_without_a_report() {
+    let Some(cluster) = Cluster::start(&[]) else { return };
+    let task = small_task();
+    let [one, other] = [(); 2].map(|()| Aggregator::open(&cluster.address(), slice::from_ref(&task)));
+    let all = reports(&task, 9, 20);
+    one.commit(&task, &all[..5]).unwrap();
+    let open = |aggregator: &Aggregator, axis, records| {
+        aggregator.store.open_second_wave(task.digest(), second_wave(&task, axis, records))
+    };
+    assert!(one.store.close_first_wave(task.digest(), PLAN).unwrap());
+    other.store.erase_reports(task.digest(), &[all[0].id(), all[1].id()]).unwrap();
+    assert!(open(&one, 0, 5).unwrap_err().to_string().contains("3 reports"));
+    assert_eq!(open(&one, 0, 3).unwrap(), None, "too few are left");
+    eventually("the first wave goes on", || !other.reports_of(&task).settings().is_closed());
+    eventually("it takes reports", || other.commit(&task, &all[5..6]).is_ok());
+    // By hand, at both at once.
+    let put =
+        |aggregator: &Aggregator, axis| aggregator.store.put(second_wave(&task, axis, 4).task, TaskSettings::default());
+    let puts = thread::scope(|scope| {
+        let threads = [(&one, 0), (&other, 1)].map(|(aggregator, axis)| scope.spawn(move || put(aggregator, axis)));
+        threads.map(|thread| thread.join().unwrap())
+    });
+    let first = usize::from(puts[0].is_err());
+    assert_eq!(*puts[first].as_ref().unwrap(), Put::Created);
+    assert!(puts[1 - first].as_ref().unwrap_err().is_second_wave());
+    let named = second_wave(&task, first, 4).task.digest();
+    // Whoever opens one goes on with it.
+    assert!(one.store.close_first_wave(task.digest(), PLAN).unwrap());
+    assert_eq!(open(&other, 2, 4).unwrap(), Some((named, Put::Updated)));
+    // Also once it is deleted.
+    assert!(one.store.delete(named, Erase::Now).unwrap());
+    assert!(put(&other, 2).unwrap_err().is_second_wave());
+    assert_eq!(put(&other, first).unwrap(), Put::Created);
+}
+
+#[test]
 fn aggregators_agree_on_one_second_wave_and_close_the_first_for_all() {
     let Some(cluster) = Cluster::start(&[]) else { return };
     let task = small_task();
