@@ -110,6 +110,21 @@ pub enum StoreError {
         /// The second wave that it has.
         second: TaskDigest,
     },
+    /// A folder with another second wave than those that it is merged with.
+    #[error(
+        "{} has the second wave {found} of task {first}, and another folder has {expected}: merge the folders of one \
+            second wave only, since the reports of two cannot be put together", path.display()
+    )]
+    OtherWave {
+        /// The folder.
+        path: PathBuf,
+        /// The first wave's task.
+        first: TaskDigest,
+        /// The second wave that was found before.
+        expected: TaskDigest,
+        /// The folder's.
+        found: TaskDigest,
+    },
     /// The first wave changed while its second wave was made.
     #[error("task {first} has {found} reports, and the sums of its second wave {expected}: they are made again")]
     OtherSums {

@@ -1,5 +1,6 @@
 //! `merge`: the reports of several folders in one, each id once.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use super::read::{Folder, Meter};
 use crate::store::folder::disk::{Disk, SystemDisk};
 use crate::store::folder::erased::Erased;
 use crate::store::folder::{FolderOptions, FolderStore};
-use crate::store::{At, Batch, ReportStore, StoreError, TaskReports};
+use crate::store::{At, Batch, ReportStore, StoreError, TaskReports, TaskSettings};
 use ldp_pca::report::ReportId;
 use ldp_pca::task::TaskDigest;
 
@@ -30,11 +31,13 @@ pub struct MergedTask {
 }
 
 /// Adds all tasks and reports of `sources` to the folder `into`, which is created if missing. A new task brings its
-/// settings. A report that was erased from one of the folders is in none afterwards. It can be interrupted and
-/// repeated.
+/// settings. A report that was erased from one of the folders is in none afterwards. A first wave that is over in one
+/// of the sources is over afterwards. It can be interrupted and repeated.
 ///
 /// # Errors
-/// [`StoreError`] when a folder cannot be opened, read or written, or a task's quota has no room for the reports.
+/// [`StoreError`] when a folder cannot be opened, read or written, or a task's quota has no room for the reports; when
+/// two folders have different second waves of a task (then nothing is added), or a first wave is over in one and
+/// another has further reports.
 pub fn merge(sources: &[PathBuf], into: &Path, progress: Progress<'_>) -> Result<Vec<MergedTask>, StoreError> {
     merge_on(&(Arc::new(SystemDisk) as Arc<dyn Disk>), sources, into, progress)
 }
@@ -59,22 +62,62 @@ pub(in super::super) fn merge_on(
     let store = FolderStore::open_on(Arc::clone(disk), into, &[], options)?;
     let mut meter = Meter::new(progress, total);
     let mut merged = Vec::new();
+    check_waves(&folders, &store)?;
     // Before their reports, so that no report which one folder still has comes back.
     for folder in &folders {
         add_erased(folder, &store)?;
     }
+    // The reports of a first wave that is over are a fixed set: no other folder adds to it.
     for folder in &folders {
-        add(folder, &store, &mut meter, &mut merged)?;
+        add(folder, &store, true, &mut meter, &mut merged)?;
+    }
+    for folder in &folders {
+        close_waves(folder, &store)?;
+    }
+    for folder in &folders {
+        add(folder, &store, false, &mut meter, &mut merged)?;
     }
     store.close();
     Ok(merged)
+}
+
+/// Refuses two second waves of one task.
+fn check_waves(folders: &[Folder], store: &FolderStore) -> Result<(), StoreError> {
+    let mut waves = BTreeMap::new();
+    for folder in folders {
+        for (task, row) in folder.served(&*folder.manifest()?)? {
+            let of_task = task.refinement().map(|_| row.digest);
+            let Some(found) = row.settings.refined_by.or(of_task) else { continue };
+            let first = task.campaign();
+            let expected = *waves.entry(first).or_insert_with(|| store.second_wave_of(first).unwrap_or(found));
+            if expected != found {
+                return Err(StoreError::OtherWave { path: folder.root.clone(), first, expected, found });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Closes the first waves that are over in one folder.
+fn close_waves(folder: &Folder, store: &FolderStore) -> Result<(), StoreError> {
+    for (task, row) in folder.served(&*folder.manifest()?)? {
+        let Some(target) = store.find(row.digest).filter(|_| row.settings.is_closed()) else { continue };
+        let settings = target.settings();
+        if settings.refined_by.is_none() {
+            let TaskSettings { closed, refined_by, refine_after, refine_rank, .. } = row.settings;
+            let settings = TaskSettings::clone(&settings);
+            store.put(task, TaskSettings { closed, refined_by, refine_after, refine_rank, ..settings })?;
+        }
+    }
+    Ok(())
 }
 
 /// Adds the tasks of one folder that the store does not have, and erases what was erased from the folder.
 fn add_erased(folder: &Folder, store: &FolderStore) -> Result<(), StoreError> {
     for (task, row) in folder.served(&*folder.manifest()?)? {
         if store.find(row.digest).is_none() {
-            store.put(task, row.settings)?;
+            // Open until its reports are there.
+            store.put(task, TaskSettings { closed: None, refined_by: None, ..row.settings })?;
         }
         let erased = Erased::read(&*folder.disk, &folder.task_folder(row.digest), row.digest)?;
         let ids: Vec<ReportId> = erased.ids().iter().copied().collect();
@@ -85,10 +128,11 @@ fn add_erased(folder: &Folder, store: &FolderStore) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Adds the reports of one folder.
+/// Adds the reports of one folder, of the first waves that are over or of the other tasks.
 fn add(
     folder: &Folder,
     store: &FolderStore,
+    over: bool,
     meter: &mut Meter<'_>,
     merged: &mut Vec<MergedTask>,
 ) -> Result<(), StoreError> {
@@ -96,6 +140,9 @@ fn add(
     let waiting = waiting.at("merge", &folder.root)?;
     let manifest = folder.manifest()?;
     for (task, row) in folder.served(&manifest)? {
+        if row.settings.is_closed() != over {
+            continue;
+        }
         let place = folder.place(task, &manifest, true)?;
         let Some(target) = store.find(row.digest) else { continue };
         let merged = entry(merged, row.digest);

@@ -13,7 +13,8 @@ use tempfile::{TempDir, tempdir};
 use super::super::tests::model::{batch, reports, sum};
 use super::super::{FolderOptions, FolderStore};
 use super::{Layout, deleted, export, merge, read_segment, repair, restore, tasks, verify};
-use crate::store::{Erase, Put, ReportStore, StoreError, TaskSettings};
+use crate::store::tests::second_wave;
+use crate::store::{Erase, Put, RefinementPlan, ReportStore, StoreError, TaskSettings};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::mechanism::{Calibration, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -238,6 +239,50 @@ fn a_merge_is_the_union_and_may_be_repeated() {
     assert_eq!(tasks(into.path()).unwrap().len(), 2);
     let into_itself = merge(&sources, here.path(), &mut |_, _| {}).unwrap_err().to_string();
     assert!(into_itself.contains("another server holds"), "{into_itself}");
+}
+
+/// The first wave's reports, closed and with a second wave along an axis.
+fn fill_waves(root: &Path, reports: &[Report], axis: usize) -> Task {
+    let (first, plan) = (compact(), RefinementPlan { after: 4, rank: 1 });
+    fill(root, &first, reports);
+    let store = FolderStore::open(root, &[], options()).unwrap();
+    assert!(store.close_first_wave(first.digest(), plan).unwrap());
+    let second = second_wave(&first, axis, reports.len() as u64);
+    let task = second.task.clone();
+    assert_eq!(store.open_second_wave(first.digest(), second).unwrap(), Some((task.digest(), Put::Created)));
+    task
+}
+
+#[test]
+fn a_merge_keeps_a_first_wave_closed_and_refuses_two_second_waves() {
+    let first = compact();
+    let all = reports(&first, &mut ChaCha8Rng::seed_from_u64(9), 30);
+    let [copy, here, there, more] = [(); 4].map(|()| tempdir().unwrap());
+    fill(copy.path(), &first, &all[..10]);
+    fill(more.path(), &first, &all[25..]);
+    let second = fill_waves(here.path(), &all[..20], 0);
+    fill_waves(there.path(), &all[..20], 1);
+    let [copy, here, there, more] = [&copy, &here, &there, &more].map(|folder| folder.path().to_owned());
+    for sources in [[copy.clone(), here.clone()], [here.clone(), copy]] {
+        let into = tempdir().unwrap();
+        for added in [20, 0] {
+            let merged = merge(&sources, into.path(), &mut |_, _| {}).unwrap();
+            assert_eq!(merged.iter().map(|task| task.added).sum::<u64>(), added);
+        }
+        let store = FolderStore::open(into.path(), &[], options()).unwrap();
+        let settings = store.task(first.digest()).unwrap().settings();
+        assert_eq!((settings.is_closed(), settings.refined_by), (true, Some(second.digest())));
+        drop(store);
+        assert_eq!(aggregate(into.path(), &first), sum(&first, &all[..20]));
+        let refused = merge(std::slice::from_ref(&there), into.path(), &mut |_, _| {}).unwrap_err();
+        assert!(matches!(refused, StoreError::OtherWave { expected, .. } if expected == second.digest()), "{refused}");
+    }
+    let into = tempdir().unwrap();
+    let refused = merge(&[here.clone(), there], into.path(), &mut |_, _| {}).unwrap_err().to_string();
+    assert!(refused.contains(&second.digest().to_string()), "{refused}");
+    assert_eq!(tasks(into.path()).unwrap(), []);
+    let refused = merge(&[more, here], into.path(), &mut |_, _| {}).unwrap_err().to_string();
+    assert!(refused.contains("the first wave is over"), "{refused}");
 }
 
 #[test]
