@@ -225,7 +225,7 @@ fn decode(upload: Upload, rules: &Rules) -> Decoded {
     Decoded { batch: Batch { reports, bytes, closed: None, permit: Some(permit) }, rejections, reasons }
 }
 
-fn not_committed(error: &CommitError) -> Problem {
+pub(super) fn not_committed(error: &CommitError) -> Problem {
     match error {
         CommitError::Expired(expires) => Kind::TaskExpired
             .because(format!(

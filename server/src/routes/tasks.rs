@@ -15,6 +15,7 @@ use super::audited::Audited;
 use super::blocking::blocking;
 use super::observe::RequestId;
 use super::relayed;
+use super::reports::not_committed;
 use crate::app::{App, Status};
 use crate::issuing::{MOST, OPEN_COUNT};
 use crate::net::Client;
@@ -23,7 +24,7 @@ use crate::origins::{is_origin, supply_type};
 use crate::problem::{Kind, Problem, excerpt};
 use crate::request::{Id, Parameters};
 use crate::retention;
-use crate::store::{Erase, Put, StoreError, TaskSettings, date_of};
+use crate::store::{CommitError, Erase, Put, StoreError, TaskSettings, date_of};
 use crate::tokens::Role;
 use ldp_pca::recovery::Rank;
 use ldp_pca::recovery::SecondTask;
@@ -171,6 +172,9 @@ pub(super) async fn issue(
     let reports = app.find(id)?;
     let admin = app.tokens.has(&headers, Role::Admin)?;
     let settings = reports.settings();
+    if let Some(over) = CommitError::of_closed(&settings) {
+        return Err(not_committed(&over));
+    }
     if !app.issued_ids(&settings) {
         return Err(Kind::NoIssuedIds
             .because("reports of this task make their own ids: ask for none, or ask the operator to set issued_ids"));

@@ -102,6 +102,9 @@ fn a_second_wave_opens_when_there_are_enough_reports() {
         let problem = server.send(&task(), refused).assert_problem(403, "task-refined", &[&named, "nothing"]);
         assert_eq!(problem["refined_by"], named);
     }
+    let seeds = |task: &Task| server.post(&path(task, "/seeds"), "application/json", b"{\"count\": 1}");
+    assert_eq!(seeds(&task()).assert_problem(403, "task-refined", &[&named])["refined_by"], named);
+    assert_ne!(seeds(&second).status, 403);
     assert_eq!(server.send(&task(), wave).json()["duplicate"], ENOUGH);
     assert_eq!(server.send(&second, &bytes_of(&people(&second, 0.7, 2, 20))).json()["accepted"], 20);
     assert_eq!((server.records(&task()), server.records(&second)), (ENOUGH as u64, 20));
