@@ -17,7 +17,7 @@ pub use eigen::{EigenError, SYMMETRY_TOLERANCE, SymmetricEigen, symmetric_eigen,
 pub(crate) use eigen::{exactly_symmetric_eigen, power_of_two_below, visit_above_diagonal};
 pub use krylov::{Krylov, lanczos};
 pub(crate) use leading::leading_eigen;
-pub(crate) use order::{sort_descending, sorted_descending};
+pub(crate) use order::{sort_ascending, sort_descending, sort_rows, sorted_descending};
 pub(crate) use partial::{improve_leading_pairs, weighted_gram};
 pub(crate) use symmetric::{ColumnVisitor, Stored, scatter};
 pub use symmetric::{SINGLE_SYMMETRY_TOLERANCE, SymmetricMatrix};

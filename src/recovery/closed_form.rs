@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, DVector};
 use super::outcome::{DualMatrix, FantopeSolution, Found};
 use super::scaled::ScaledProblem;
 use super::{FantopeProblem, RecoveryError};
-use crate::linalg::{sorted_descending, symmetric_eigen};
+use crate::linalg::{sort_rows, sorted_descending, symmetric_eigen};
 
 /// The solution where it is known: `k = d`; no penalty; a penalty of at least every off-diagonal `|S_ij|`, where `X`
 /// selects the `k` largest diagonal entries (ties to the lower index).
@@ -32,7 +32,7 @@ fn leading_coordinates(problem: &FantopeProblem, scaled: &ScaledProblem<'_>) -> 
     // Ties go to the lower index.
     let mut rows = sorted_descending((0..dimension).collect(), |row| diagonal[*row]);
     rows.truncate(rank);
-    rows.sort_unstable();
+    sort_rows(&mut rows);
     let value: f64 = rows.iter().map(|row| diagonal[*row]).sum();
     let largest = diagonal.iter().fold(0.0f64, |largest, entry| largest.max(entry.abs()));
     let bound = value + f64::EPSILON * (rank * rank) as f64 * (largest + scaled.penalty);

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Rank, RecoveryError};
 use crate::covariance::Covariance;
-use crate::linalg::symmetric_eigen;
+use crate::linalg::{sorted_descending, symmetric_eigen};
 use crate::noise_law::{Along, LinearForm};
 
 /// The least squared entry of an eigenvector that counts: that of its rounding.
@@ -195,12 +195,11 @@ fn chi_squared_above(value: f64, degrees: usize) -> f64 {
 
 /// For each p-value, the smallest rate at which the step-up procedure selects it.
 fn adjusted(p_values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..p_values.len()).collect();
-    order.sort_by(|&left, &right| p_values[left].total_cmp(&p_values[right]));
+    let order = sorted_descending((0..p_values.len()).collect(), |feature| p_values[*feature]);
     let mut adjusted = vec![1.0; p_values.len()];
     let mut smallest = 1.0f64;
-    for (place, &feature) in order.iter().enumerate().rev() {
-        smallest = smallest.min(p_values[feature] * p_values.len() as f64 / (place + 1) as f64);
+    for (larger, feature) in order.into_iter().enumerate() {
+        smallest = smallest.min(p_values[feature] * p_values.len() as f64 / (p_values.len() - larger) as f64);
         adjusted[feature] = smallest;
     }
     adjusted

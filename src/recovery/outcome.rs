@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::scaled::ScaledProblem;
 use super::{FantopeProblem, RecoveryError};
-use crate::linalg::{scatter, sorted_descending, symmetric_eigen};
+use crate::linalg::{scatter, sort_rows, sorted_descending, symmetric_eigen};
 use crate::subspace::orient_columns_in_place;
 
 /// How the solver ended.
@@ -207,7 +207,7 @@ impl FantopeSolution {
             // An early iterate can leave fewer rows than components, which need as many.
             places = sorted_descending((0..found.rows.len()).collect(), leverage);
             places.truncate(rank);
-            places.sort_unstable();
+            sort_rows(&mut places);
         }
         let support: Vec<usize> = places.iter().map(|place| found.rows[*place]).collect();
         let (components, variances) = components(problem, &support, &leading_on(&places, &found, rank)?)?;

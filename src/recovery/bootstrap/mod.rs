@@ -37,6 +37,7 @@ use serde::Serialize;
 use self::estimate::check_estimate;
 pub(super) use self::model::Model;
 use super::RecoveryError;
+use crate::linalg::sort_ascending;
 use crate::noise_law::NoiseLaw;
 
 pub use self::estimate::{BootstrapError, FEWEST_REPLICATES, SubspaceEstimate};
@@ -294,7 +295,7 @@ impl Bootstrap {
         }
         let by_component = self.components.iter_mut().map(|component| &mut component.errors);
         for values in by_component.chain([&mut self.errors, &mut self.largest_errors]) {
-            values.sort_unstable_by(f64::total_cmp);
+            sort_ascending(values);
         }
         self.support_stability.iter_mut().for_each(|count| *count /= replicates as f64);
         self.loading_errors.apply(|sum| *sum = (*sum / replicates as f64).sqrt());

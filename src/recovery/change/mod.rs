@@ -44,6 +44,7 @@ use super::{BootstrapError, BootstrapProgress, Rank, RecoveryError, principal_co
 use crate::aggregate::{Aggregate, AggregateError};
 use crate::covariance::{Covariance, CovarianceError, Mean};
 use crate::family::Reports;
+use crate::linalg::sort_ascending;
 use crate::noise_law::{LinearForm, NoiseError, SpikedCovariance};
 use crate::record::Bounding;
 use crate::schema::{ColumnKind, Schema};
@@ -119,7 +120,7 @@ pub fn change<R: Rng + ?Sized>(
     let [ours, theirs] = pair.components(rank)?;
     let distance = sin_theta_squared(&ours, &theirs)?;
     let mut drawn = pair.distances(rank, replicates, rng, progress)?;
-    drawn.sort_unstable_by(f64::total_cmp);
+    sort_ascending(&mut drawn);
     let enough = drawn.len() >= FEWEST_REPLICATES;
     let farther = drawn.len() - drawn.partition_point(|&drawn| drawn < distance);
     Ok(Change {

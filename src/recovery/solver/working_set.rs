@@ -9,7 +9,8 @@ use super::splitting::Splitting;
 use super::thresholded::Thresholded;
 use super::{Block, SolverSettings};
 use crate::linalg::{
-    SymmetricEigen, lanczos, scatter, sort_descending, sorted_descending, symmetric_eigen, symmetric_eigenvalues,
+    SymmetricEigen, lanczos, scatter, sort_descending, sort_rows, sorted_descending, symmetric_eigen,
+    symmetric_eigenvalues,
 };
 use crate::recovery::RecoveryError;
 use crate::recovery::fantope::{fantope_weights, weighted_projectors};
@@ -56,7 +57,7 @@ impl WorkingSet {
             let least = 0.01 * leverage[rows[0]];
             let count = rows.iter().take_while(|row| leverage[**row] >= least).count();
             rows.truncate(count.clamp(rank + 1, FIRST_ROWS * rank.max(2)));
-            rows.sort_unstable();
+            sort_rows(&mut rows);
         }
         let block = problem.block(&rows);
         let dual = clipped(&block, problem.penalty);
@@ -106,7 +107,7 @@ impl WorkingSet {
         let old = std::mem::take(&mut self.rows);
         let mut rows = old.clone();
         rows.extend(wanted.iter().take((old.len() / 2).max(8)));
-        rows.sort_unstable();
+        sort_rows(&mut rows);
         let crowded = 10 * rows.len() >= 7 * dimension || wanted.len() > 4 * old.len() + 16;
         if crowded && dimension <= MODERATE {
             rows = (0..dimension).collect();
@@ -275,7 +276,7 @@ fn connected_parts(block: &DMatrix<f64>, penalty: f64) -> Vec<Vec<usize>> {
             }
             next += 1;
         }
-        part.sort_unstable();
+        sort_rows(&mut part);
         parts.push(part);
     }
     parts
