@@ -19,7 +19,9 @@ export interface TaskFetchOptions {
    * Giving it as `undefined` is an error with code `argument`.
    *
    * With it, the result is the task of a second wave where the server says that one is open (`Refined-By`). It is
-   * fetched from the same server, and must refine this task, ask the same columns, and have no larger epsilon.
+   * fetched from beside the address that answered. A redirect may lead elsewhere, so its contents are checked, not its
+   * address: it must have the digest that the server named, refine this task, have the same columns, bounding and
+   * folds, and no larger epsilon.
    */
   readonly digest?: string;
   /** Stops it; the promise then rejects with the signal's reason. */

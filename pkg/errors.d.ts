@@ -151,9 +151,9 @@ export class SubmitError extends LdpPcaError {
   /** The status of the answer, if there was one. */
   readonly status?: number;
   /**
-   * The aggregator's name for it: the last part of the `type` of its problem, for instance `task-expired`,
-   * `task-not-started`, `quota` (the task is full), `unknown-task`, or for a report that is not one of the task
-   * `report-not-issued`, `report-checksum`.
+   * The aggregator's name for it: the last part of the `type` of its problem, for instance `task-refined`
+   * (the first wave is over, and others answer the second), `task-expired`, `task-not-started`, `quota` (the task is
+   * full), `unknown-task`, or for a report that is not one of the task `report-not-issued`, `report-checksum`.
    */
   readonly type?: string;
   /** The seconds until the server accepts the next request, or until the task starts, if it said so. */
