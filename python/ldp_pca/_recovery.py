@@ -500,10 +500,10 @@ def recover(
         raise RecoveryError(f"{rank!r} is not a rank: use a number of components, or 'auto'")
     if refined is not None:
         asked = {"rank='auto'": rank == "auto", "sparse": sparse, "bootstrap": bootstrap is not None}
-        asked["select"] = select is not None
+        asked.update({"select": select is not None, "method": method != "auto", "time_limit": time_limit is not None})
         beside = [name for name, is_asked in asked.items() if is_asked]
         if beside or isinstance(rank, str):
-            raise RecoveryError(f"{' and '.join(beside)} beside refined: the first wave alone has it, without refined")
+            raise RecoveryError(f"{' and '.join(beside)} beside refined: leave it out, or recover the first wave alone")
         return _recovery_of(_recover_refined(aggregate, rank, refined))
     with closing(Parts(progress)) as parts:
         found = _recover(

@@ -160,9 +160,12 @@ def test_waves_that_do_not_belong_together_are_refused(first: Aggregate, second:
     # Of the same task, but not those that the second wave's was made from.
     with pytest.raises(RecoveryError, match="directions of the second wave are not those"):
         recover(sums(first.task, 4), RANK, refined=second)
-    for asked in ({"sparse": True}, {"bootstrap": 200}, {"select": 0.1}):
-        with pytest.raises(RecoveryError, match=f"{next(iter(asked))} beside refined"):
-            recover(first, RANK, refined=second, **asked)
+    beside: dict[str, Any] = {"sparse": True, "bootstrap": 200, "select": 0.1, "method": "pca", "time_limit": 5.0}
+    for name, value in beside.items():
+        with pytest.raises(RecoveryError, match=f"^{name} beside refined"):
+            recover(first, RANK, refined=second, **{name: value})
+    with pytest.raises(RecoveryError, match=r"^select and time_limit beside refined"):
+        recover(first, RANK, refined=second, select=0.1, time_limit=5.0)
     with pytest.raises(RecoveryError, match="rank='auto' and sparse beside refined"):
         recover(first, "auto", refined=second, sparse=True)
 
