@@ -1,6 +1,6 @@
 // Keeps the house in order. Fails where a crate depends upwards, where modules depend on each other in a circle, where
 // the library has more features than it needs or is more than an rlib, and where a line is longer than .editorconfig
-// allows.
+// allows, and where a planted fault has lost its place.
 //
 // usage: node scripts/house.js
 
@@ -238,13 +238,28 @@ function longLines() {
   return found;
 }
 
+/** Faults that `scripts/mutants.sh faults` could no longer plant. */
+function staleFaults() {
+  const faults = readFileSync(join(ROOT, "mutants/faults.toml"), "utf8").split("[[fault]]").slice(1);
+  return faults.flatMap((fault) => {
+    const of = (key) => {
+      const [, long, short] = new RegExp(`^${key} = (?:'''(.*?)'''|"(.*?)")$`, "ms").exec(fault) ?? [];
+      return long ?? short ?? "";
+    };
+    const file = join(ROOT, of("file"));
+    const places = existsSync(file) ? readFileSync(file, "utf8").split(of("before") + of("old")).length - 1 : 0;
+    return places === 1 ? [] : [`mutants/faults.toml: ${of("name")}: ${places} places in ${of("file")} have its text`];
+  });
+}
+
 function main(rest) {
   if (rest.length > 0) {
     console.error("usage: node scripts/house.js");
     return 2;
   }
   const { packages } = JSON.parse(run("cargo", "metadata", "--no-deps", "--offline", "--format-version", "1"));
-  const faults = [dependencies, features, libraryKinds, circles, longLines].flatMap((check) => check(packages));
+  const checks = [dependencies, features, libraryKinds, circles, longLines, staleFaults];
+  const faults = checks.flatMap((check) => check(packages));
   if (faults.length > 0) {
     console.error(faults.join("\n"));
     return 1;

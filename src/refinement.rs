@@ -131,7 +131,10 @@ impl Refinement {
         weights: &[f64],
         clip: f64,
     ) -> Result<Self, RefinementError> {
-        // Casts turn what is not a number into 0, and what is too large into the largest: `new` refuses both.
+        if !(directions.iter().chain(weights).all(|number| number.is_finite()) && clip.is_finite()) {
+            return Err(RefinementError::Range);
+        }
+        // Casts turn what is too large into the largest, which `new` refuses.
         let rounded = |number: f64, places: u32| (number * (1u64 << places) as f64).round();
         let of_column = |column: usize| {
             directions.column(column).iter().map(|&entry| rounded(entry, DIRECTION_PLACES) as i64).collect()
@@ -142,6 +145,15 @@ impl Refinement {
             weights.iter().map(|&weight| rounded(weight, WEIGHT_PLACES) as i64).collect(),
             rounded(clip, CLIP_PLACES) as i64,
         )
+    }
+
+    /// One along the first axes, where a task's size matters and its directions do not.
+    ///
+    /// # Errors
+    /// [`RefinementError::Shape`].
+    pub(crate) fn along_axes(parent: TaskDigest, dimension: usize, rank: usize) -> Result<Self, RefinementError> {
+        let axes = DMatrix::identity(dimension, rank.min(dimension));
+        Self::from_parts(parent, &axes, &vec![1.0; rank], 1.0)
     }
 
     /// The digest of the first wave's task.
@@ -518,8 +530,8 @@ pub(crate) mod tests {
         for clip in [i64::MIN, 0, (1 << 20) - 1, (1 << 48) + 1, i64::MAX] {
             assert_eq!(new(&[&[one, 0]], &[1], clip), range);
         }
-        let nan = DMatrix::from_element(2, 1, f64::NAN);
-        assert!(Refinement::from_parts(parent(), &nan, &[1.0], 1.0).is_err());
+        let nan = DMatrix::from_column_slice(2, 1, &[1.0, f64::NAN]);
+        assert_eq!(Refinement::from_parts(parent(), &nan, &[1.0], 1.0), Err(RefinementError::Range));
         let axis = DMatrix::identity(2, 1);
         for (weight, clip) in [(f64::NAN, 1.0), (-1.0, 1.0), (257.0, 1.0), (1.0, f64::NAN), (1.0, -1.0), (1.0, 1e9)] {
             assert!(Refinement::from_parts(parent(), &axis, &[weight], clip).is_err(), "{weight} {clip}");

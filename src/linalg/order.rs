@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(rows, [0, 2, 5, 5, 7]);
         let items: Vec<(u32, usize)> = (0..500).map(|index| (index % 7, index as usize)).collect();
         let mut expected = items.clone();
-        expected.sort_by_key(|item| core::cmp::Reverse(item.0));
+        expected.sort_by_key(|item| Reverse(item.0));
         assert_eq!(sorted_descending(items, |item| f64::from(item.0)), expected);
         assert!(sorted_descending(Vec::<f64>::new(), |value| *value).is_empty());
     }

@@ -46,7 +46,6 @@ pub use bounds::{Direction, Model, Published, Quantity, published};
 #[doc(hidden)]
 pub use optimum::Optimum;
 pub use plan::Planner;
-#[doc(hidden)]
 pub use shuffled::ShuffledRecords;
 #[doc(hidden)]
 pub use waves::{LEAST_GAIN, MOST_FIRST_ERROR, TwoWaves, WaveRefusal, Waves};

@@ -14,7 +14,6 @@
 
 use std::sync::Arc;
 
-use nalgebra::DMatrix;
 use serde::Serialize;
 
 use super::{Prediction, PredictionError, Spectrum, predict};
@@ -35,7 +34,6 @@ pub const LEAST_GAIN: f64 = 1.2;
 
 /// The prediction for two waves.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
 pub struct TwoWaves {
     /// The first wave's share of the people.
     pub share: f64,
@@ -116,9 +114,7 @@ impl Waves<'_> {
     /// # Errors
     /// [`PredictionError::Refinement`] for more components than a second wave has, [`PredictionError::Mechanism`].
     pub fn signed_cap(dimension: usize, rank: Rank, epsilon: Epsilon) -> Result<SignedCap, PredictionError> {
-        let k = rank.value();
-        let axes = DMatrix::identity(dimension, k.min(dimension));
-        let refinement = Refinement::from_parts(TaskDigest::new([0; 32]), &axes, &vec![1.0; k], 1.0)?;
+        let refinement = Refinement::along_axes(TaskDigest::new([0; 32]), dimension, rank.value())?;
         let candidates = SignedCap::recommended_candidates(epsilon);
         Ok(SignedCap::new(Arc::new(refinement), epsilon, candidates, SignedCap::best_cap(candidates, epsilon))?)
     }
@@ -128,18 +124,15 @@ impl Waves<'_> {
     /// # Errors
     /// As [`predict`].
     pub fn best(&self) -> Result<TwoWaves, PredictionError> {
-        let mut best: Option<TwoWaves> = None;
-        for share in SHARES {
-            let found = self.at(share)?;
-            let weak = |waves: &TwoWaves| matches!(waves.refused, Some(WaveRefusal::FirstWave { .. }));
-            let better = best
-                .as_ref()
-                .is_none_or(|best| (weak(&found), found.sin_theta_squared) < (weak(best), best.sin_theta_squared));
-            if better {
-                best = Some(found);
+        let weak = |waves: &TwoWaves| matches!(waves.refused, Some(WaveRefusal::FirstWave { .. }));
+        let mut best = self.at(SHARES[0])?;
+        for share in &SHARES[1..] {
+            let found = self.at(*share)?;
+            if (weak(&found), found.sin_theta_squared) < (weak(&best), best.sin_theta_squared) {
+                best = found;
             }
         }
-        best.ok_or(PredictionError::Noise(crate::noise_law::NoiseError::NoRecords))
+        Ok(best)
     }
 
     /// Two waves with this share in the first.

@@ -4,6 +4,7 @@ use nalgebra::DMatrix;
 use serde::Serialize;
 
 use super::trial::{SimulationError, sparse_components};
+use crate::linalg::sort_rows;
 use crate::recovery::{Penalty, Rank, principal_components, soft_threshold};
 use crate::subspace::{Subspace, sin_theta_squared};
 
@@ -89,9 +90,14 @@ impl SupportCounts {
     /// Compares lists of features, in any order.
     #[must_use]
     pub fn new(found: &[usize], truth: &[usize]) -> Self {
-        let misses = truth.iter().filter(|feature| !found.contains(feature)).count();
-        let false_alarms = found.iter().filter(|feature| !truth.contains(feature)).count();
-        Self { hits: truth.len() - misses, misses, false_alarms }
+        let [found, truth] = [found, truth].map(|features| {
+            let mut features = features.to_vec();
+            sort_rows(&mut features);
+            features.dedup();
+            features
+        });
+        let hits = truth.iter().filter(|feature| found.binary_search(feature).is_ok()).count();
+        Self { hits, misses: truth.len() - hits, false_alarms: found.len() - hits }
     }
 
     /// The features of a subspace that are not zero, ascending from 0.

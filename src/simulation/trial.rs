@@ -292,6 +292,7 @@ pub enum SimulationError {
     #[error(transparent)]
     Subspace(#[from] SubspaceError),
     /// Putting two waves together.
+    #[doc(hidden)]
     #[error(transparent)]
     Refine(#[from] RefineError),
 }

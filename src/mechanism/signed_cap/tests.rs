@@ -140,7 +140,7 @@ fn the_mean_is_the_gain_times_the_vector_and_an_unsigned_cap_has_none() {
     }
 }
 
-/// The best L is the best of all, and it has about the gain of the best double cap of twice the size.
+/// The best L is within a thousandth of the best of all.
 #[test]
 fn the_best_cap_is_no_worse_than_any_other() {
     for (e, candidates) in [(0.5, 64), (2.0, 128), (4.0, 256)] {
@@ -151,7 +151,7 @@ fn the_best_cap_is_no_worse_than_any_other() {
     }
 }
 
-/// By simulation of normal coordinates' order statistics: the gain of two of which the larger is likelier.
+/// The gain of two candidates, of which the larger is likelier.
 #[test]
 fn the_gain_of_two_candidates_has_a_closed_form() {
     // The larger of two normal variables has the mean 1 / sqrt(pi).

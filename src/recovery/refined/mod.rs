@@ -64,7 +64,6 @@ pub struct FirstWave {
     /// The variance that the first wave gives to what is between a component and a further one.
     beside_further: Vec<Vec<f64>>,
     scale: f64,
-    records: u64,
 }
 
 /// What a second wave is asked with, in the units of bounded records.
@@ -185,14 +184,7 @@ impl FirstWave {
             eigenvalues,
             bulk: level,
             scale,
-            records: law.records(),
         })
-    }
-
-    /// The number of reports.
-    #[must_use]
-    pub fn records(&self) -> u64 {
-        self.records
     }
 
     fn model(&self) -> Model {
@@ -211,7 +203,7 @@ impl FirstWave {
         let further: f64 = self.further.1.iter().sum::<f64>() / self.scale;
         let directions = self.directions.nrows() - eigenvalues.len() - self.further.1.len();
         let (model, weights) = (self.model(), weights(&eigenvalues, bulk));
-        let across = (further + bulk * directions as f64).max(LEAST_ACROSS);
+        let across = across(further + bulk * directions as f64);
         let error = |clip: f64| {
             let left = model.clipped(&weights, clip);
             let of = |index: usize| {

@@ -1,6 +1,5 @@
 //! The task of a second wave and the answer of both waves, for whoever has the sums.
 
-use nalgebra::DMatrix;
 use serde::Serialize;
 
 use super::{FirstWave, RefineError};
@@ -55,9 +54,7 @@ impl SecondTask {
     /// # Errors
     /// [`RefineError`], where the task cannot be refined at this rank.
     pub fn placeholder(task: &Task, rank: Rank) -> Result<Task, RefineError> {
-        let k = rank.value();
-        let axes = DMatrix::identity(task.dimension(), k.min(task.dimension()));
-        let refinement = Refinement::from_parts(task.digest(), &axes, &vec![1.0; k], 1.0)?;
+        let refinement = Refinement::along_axes(task.digest(), task.dimension(), rank.value())?;
         let second = task.refined_by(refinement, task.guarantee().epsilon, None, None)?;
         match task.mechanism() {
             Mechanism::DoubleCap(_) => Ok(second),
