@@ -23,9 +23,9 @@
 //! They, the clipping and the rounding of u only decide who is in the cap.
 //!
 //! # Assumptions
-//! The statement is about one report. A person answers one wave alone: a ledger books a refinement under the name of
-//! its first wave's task ([`Task::campaign`](crate::task::Task::campaign)), and refuses the second. Who answers both
-//! waves has the sum of both epsilons, by composition.
+//! The statement is about one report. A person answers one wave alone: a ledger knows the first wave's task of a
+//! refinement ([`Task::campaign`](crate::task::Task::campaign)), and refuses the second. Who answers both waves has the
+//! sum of both epsilons, by composition. docs/privacy/double-cap.md has the statement for both waves together.
 //!
 //! # Utility
 //! `E[z | u] = scale gain u`, with `scale` the deviation of a coordinate of all candidates and `gain` computed by
