@@ -2,6 +2,7 @@
 
 use std::iter;
 
+use ldp_pca::recovery::Answer;
 use nalgebra::DMatrix;
 
 use crate::error::{CliError, Result};
@@ -33,6 +34,13 @@ impl LoadingsFile {
             }
         };
         Ok(Self { target: target.clone(), format })
+    }
+
+    /// Writes the components of an answer.
+    pub(super) fn write_components(&self, answer: &Answer) -> Result<()> {
+        let vectors = answer.vectors();
+        let columns: Vec<String> = (1..=vectors.ncols()).map(|index| format!("component_{index}")).collect();
+        self.write(&vectors, &answer.feature_names, "components", &columns)
     }
 
     /// Writes a matrix with these names of rows. `what` is the key of the columns in JSON, and `header` names them in

@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::family::Reports;
 use ldp_pca::recovery::{
@@ -32,7 +31,7 @@ use self::loadings::LoadingsFile;
 use self::other::OtherArguments;
 use self::progress::Progress;
 use self::rank::RankChoice;
-use self::refined::RefinedArguments;
+use self::refined::{RefinedArguments, SecondWave};
 use self::result::descending;
 use self::selection::SelectionArguments;
 use self::sparse::SparseArguments;
@@ -102,13 +101,21 @@ impl Recover {
         if let RankChoice::Given(rank) = self.rank {
             rank.check(tasks[0].dimension()).map_err(CliError::usage)?;
         }
+        let second = self.refined.given().map(|paths| SecondWave::of(paths, &tasks, self.aggregate.len(), self.rank));
+        let second = second.transpose()?;
         let collections = Collections::read(tasks, &self.task, &self.aggregate)?;
         let members = collections.members();
         let reports = Reports::family(&members).map_err(CliError::failed)?;
         let covariance = Covariance::of_reports(reports)?;
         let (first, task) = (members[0], reports.task());
-        if self.refined.given() {
-            return self.refined(&members, &covariance, task, loadings.as_ref(), started);
+        if let Some(second) = second {
+            let (answer, refined) = second.recover(&covariance, task)?;
+            if let Some(loadings) = &loadings {
+                loadings.write_components(&answer)?;
+            }
+            let (refined, output, seconds) = (Some(refined), self.output, started.elapsed().as_secs_f64());
+            let result = RecoverResult { answer, refined, output, seconds, ..RecoverResult::default() };
+            return self.format.print(&result, RecoverResult::text);
         }
         let other = self.other.read(&members)?;
         let mut progress = Progress::new(self.sparse.solver, started);
@@ -138,9 +145,7 @@ impl Recover {
         let selection = self.selection.select(&covariance, rank, &answer.feature_names)?;
         drop(progress);
         if let Some(loadings) = &loadings {
-            let vectors = answer.vectors();
-            let columns: Vec<String> = (1..=vectors.ncols()).map(|index| format!("component_{index}")).collect();
-            loadings.write(&vectors, &answer.feature_names, "components", &columns)?;
+            loadings.write_components(&answer)?;
         }
         let denoised = self.covariance.write(&covariance, &answer.feature_names, covariance_file.as_ref())?;
         if let Some(path) = &self.plot {
@@ -163,31 +168,6 @@ impl Recover {
             seconds: started.elapsed().as_secs_f64(),
             refined: None,
         };
-        self.format.print(&result, RecoverResult::text)
-    }
-
-    /// The components of two waves.
-    fn refined(
-        &self,
-        members: &[(&Aggregate, &Task)],
-        covariance: &Covariance,
-        task: &Task,
-        loadings: Option<&LoadingsFile>,
-        started: Instant,
-    ) -> Result<()> {
-        let (&[_], RankChoice::Given(rank)) = (members, self.rank) else {
-            let problem = "--refined goes with one task and aggregate, and a --rank that is a number: that of its task";
-            return Err(CliError::usage(problem));
-        };
-        let Some((answer, refined)) = self.refined.recover(covariance, task, rank)? else { return Ok(()) };
-        if let Some(loadings) = loadings {
-            let vectors = answer.vectors();
-            let columns: Vec<String> = (1..=vectors.ncols()).map(|index| format!("component_{index}")).collect();
-            loadings.write(&vectors, &answer.feature_names, "components", &columns)?;
-        }
-        let output = self.output.clone();
-        let seconds = started.elapsed().as_secs_f64();
-        let result = RecoverResult { answer, refined: Some(refined), output, seconds, ..RecoverResult::default() };
         self.format.print(&result, RecoverResult::text)
     }
 

@@ -1,27 +1,46 @@
 //! Components of two waves: `recover --refined`.
 
 use core::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::recovery::{Answer, Rank, RefineError, RefinedFacts, refined_answer, refinement_of};
 use ldp_pca::task::Task;
 
-use crate::error::{CliError, Result};
+use super::rank::RankChoice;
+use crate::error::{CliError, InFile as _, Result};
 use crate::files;
 use crate::task::waves_text;
+
+/// What the answer of two waves does not use. Options that need another one are named too: clap takes them where the
+/// other one is in conflict.
+const OF_ONE_WAVE: [&str; 18] = [
+    "method",
+    "sparse",
+    "penalty",
+    "path",
+    "tolerance",
+    "max_iterations",
+    "time_limit",
+    "solver",
+    "select",
+    "bootstrap",
+    "bootstrap_seed",
+    "other",
+    "other_task",
+    "reports",
+    "reference",
+    "covariance",
+    "denoise",
+    "plot",
+];
 
 /// The arguments of a second wave.
 #[derive(Args)]
 pub(super) struct RefinedArguments {
     /// The sums of a second wave of other people: components of both waves together, with their predicted error
-    #[arg(
-        long,
-        value_name = "AGGREGATE",
-        requires = "refined_task",
-        conflicts_with_all = ["sparse", "path", "bootstrap", "other", "select", "covariance", "plot", "reference"]
-    )]
+    #[arg(long, value_name = "AGGREGATE", requires = "refined_task", conflicts_with_all = OF_ONE_WAVE)]
     refined: Option<PathBuf>,
     /// The task of the second wave (see `task refine`)
     #[arg(long, value_name = "TASK", requires = "refined")]
@@ -29,30 +48,47 @@ pub(super) struct RefinedArguments {
 }
 
 impl RefinedArguments {
-    pub(super) fn given(&self) -> bool {
-        self.refined.is_some()
+    /// The sums of the second wave, and its task.
+    pub(super) fn given(&self) -> Option<(&Path, &Path)> {
+        self.refined.as_deref().zip(self.refined_task.as_deref())
+    }
+}
+
+/// A second wave that refines the first, before any sums are read.
+pub(super) struct SecondWave<'a> {
+    aggregate: &'a Path,
+    task: Task,
+    rank: Rank,
+}
+
+impl<'a> SecondWave<'a> {
+    /// Reads the task of the second wave, and refuses one that does not refine the only task of the first.
+    pub(super) fn of(
+        (aggregate, task): (&'a Path, &Path),
+        tasks: &[Task],
+        aggregates: usize,
+        rank: RankChoice,
+    ) -> Result<Self> {
+        let ([first], 1, RankChoice::Given(rank)) = (tasks, aggregates, rank) else {
+            let problem = "--refined goes with one task and aggregate, and a --rank that is a number: that of its task";
+            return Err(CliError::usage(problem));
+        };
+        let second = files::task(task)?;
+        refinement_of(first, rank, &second).in_file(task)?;
+        Ok(Self { aggregate, task: second, rank })
     }
 
-    /// The components of both waves, where a second one is given.
-    pub(super) fn recover(
-        &self,
-        covariance: &Covariance,
-        task: &Task,
-        rank: Rank,
-    ) -> Result<Option<(Answer, RefinedFacts)>> {
-        let (Some(path), Some(task_path)) = (&self.refined, &self.refined_task) else { return Ok(None) };
-        let second_task = files::task(task_path)?;
-        refinement_of(task, rank, &second_task).map_err(|error| CliError::file(task_path, error))?;
-        let aggregate = files::aggregate_with(path, &second_task, "--refined-task")?;
+    /// The components of both waves.
+    pub(super) fn recover(&self, covariance: &Covariance, first: &Task) -> Result<(Answer, RefinedFacts)> {
+        let aggregate = files::aggregate_with(self.aggregate, &self.task, "--refined-task")?;
         let mut unwatched = |_: &_| ControlFlow::Continue(());
-        refined_answer((covariance, task), (&aggregate, &second_task), rank, &mut unwatched).map(Some).map_err(
-            |error| match error {
-                RefineError::Aggregate(_) | RefineError::Directions(_) | RefineError::NotFinite => {
-                    CliError::file(path, error)
-                }
-                other => other.into(),
-            },
-        )
+        let both = refined_answer((covariance, first), (&aggregate, &self.task), self.rank, &mut unwatched);
+        both.map_err(|error| match error {
+            RefineError::Aggregate(_) | RefineError::Directions(_) | RefineError::NotFinite => {
+                CliError::file(self.aggregate, error)
+            }
+            other => other.into(),
+        })
     }
 }
 

@@ -88,3 +88,45 @@ fn a_second_wave_is_collected_and_refines_the_first() {
         .run("recover one.ldpa --task task.json --rank 1 --refined two.ldpa --refined-task task.json")
         .refused(1, &["not a second wave's"]);
 }
+
+/// Nobody has to read sums to know it: here none are there.
+#[test]
+fn what_the_answer_of_two_waves_does_not_use_is_refused() {
+    let folder = Folder::with_task();
+    let refined = "--refined two.ldpa --refined-task two.json";
+    let recover = format!("recover one.ldpa --task task.json {refined} --rank");
+    for option in [
+        "--hostile 50",
+        "--hostile 1",
+        "--method auto",
+        "--method pca",
+        "--sparse",
+        "--penalty cv",
+        "--path",
+        "--tolerance 1e-6",
+        "--max-iterations 9",
+        "--time-limit 5",
+        "--solver admm",
+        "--select",
+        "--bootstrap",
+        "--bootstrap-seed 2",
+        "--other other.ldpa",
+        "--other-task other.json",
+        "--reference people.csv",
+        "--covariance covariance.csv",
+        "--denoise psd",
+        "--plot plot.svg",
+    ] {
+        let name = option.split(' ').next().unwrap();
+        folder.run(&format!("{recover} 1 {option}")).refused(2, &["cannot be used with", "--refined", name]);
+    }
+    folder.run("task new --schema schema.json --epsilon 4 -o high.json").ok();
+    let one = "--refined goes with one task and aggregate, and a --rank that is a number";
+    folder.run(&format!("{recover} auto")).refused(2, &[one]);
+    folder.run(&format!("{recover} 1 --task high.json")).refused(2, &[one]);
+    folder.run(&format!("{recover} 1 more.ldpa")).refused(2, &[one]);
+    let alone = recover.replace("--refined-task two.json", "");
+    folder.run(&format!("{alone} 1")).refused(2, &["--refined-task"]);
+    let first = recover.replace("two.json", "task.json");
+    folder.run(&format!("{first} 1")).refused(1, &["task.json: the task is not a second wave's"]);
+}
