@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ldp_pca::prediction::TwoWaves;
-use ldp_pca::recovery::{Rank, SecondTask};
+use ldp_pca::prediction::{PredictionError, TwoWaves};
+use ldp_pca::recovery::{Rank, RefineError, SecondTask};
+use ldp_pca::refinement::MAX_DIRECTIONS;
+use ldp_pca::schema::MAX_DIMENSION;
 use serde::Serialize;
 
 use crate::error::{CliError, Result};
@@ -52,11 +54,29 @@ struct RefineSummary {
 impl Refine {
     pub(super) fn run(self) -> Result<()> {
         let task = files::task(&self.task)?;
+        self.rank.check(task.dimension()).map_err(CliError::usage)?;
+        SecondTask::placeholder(&task, self.rank).map_err(|error| match error {
+            RefineError::Refinement(_) => CliError::Usage(format!(
+                "--rank is {}: a second wave refines at most {MAX_DIRECTIONS} components, fewer than there are \
+                 features, of at most {MAX_DIMENSION} loadings in all",
+                self.rank.value()
+            )),
+            RefineError::Prediction(PredictionError::OneWave) => {
+                let name = task.mechanism_spec().name().as_str();
+                let problem = "a second wave refines double-cap: ask everybody in one wave";
+                CliError::file(&self.task, format!("the mechanism of the task is {name}, and {problem}"))
+            }
+            other => CliError::file(&self.task, other),
+        })?;
         let aggregate = files::aggregate(&self.aggregate, &task)?;
         if self.records == Some(0) {
             return Err(CliError::Usage("--records is 0: it must be at least 1".into()));
         }
-        let SecondTask { task: refined, waves } = SecondTask::of(&aggregate, &task, self.rank, self.records)?;
+        let made = SecondTask::of(&aggregate, &task, self.rank, self.records).map_err(|error| match error {
+            RefineError::Aggregate(_) | RefineError::Covariance(_) => CliError::file(&self.aggregate, error),
+            other => other.into(),
+        });
+        let SecondTask { task: refined, waves } = made?;
         if let (Some(reason), false) = (&waves.refused, self.anyway) {
             return Err(CliError::Failed(format!("{reason} (--anyway writes the task all the same)")));
         }

@@ -130,3 +130,24 @@ fn what_the_answer_of_two_waves_does_not_use_is_refused() {
     let first = recover.replace("two.json", "task.json");
     folder.run(&format!("{first} 1")).refused(1, &["task.json: the task is not a second wave's"]);
 }
+
+#[test]
+fn a_task_without_a_second_wave_is_a_file_that_does_not_fit() {
+    let folder = Folder::with_task();
+    folder.run("randomize people.csv --task task.json -o one.ldpr").ok();
+    folder.run("aggregate one.ldpr --task task.json -o one.ldpa").ok();
+    let refine = |task: &str, rest: &str| folder.run(&format!("task refine --task {task} -o out.json {rest}"));
+    refine("task.json", "--aggregate one.ldpa --rank 1 --anyway").ok();
+    std::fs::rename(folder.path("out.json"), folder.path("second.json")).unwrap();
+    for (task, options) in [("gaussian.json", "--mechanism gaussian"), ("centred.json", "--centre")] {
+        folder.run(&format!("task new --schema schema.json --epsilon 2 {options} -o {task}")).ok();
+    }
+    // Before any sums are read: none are there.
+    let sums = "--aggregate none.ldpa --rank 1 --anyway";
+    refine("gaussian.json", sums).refused(1, &["gaussian.json: the mechanism of the task is gaussian", "double-cap"]);
+    refine("centred.json", sums).refused(1, &["centred.json: a refinement does not go with 'centring'"]);
+    refine("second.json", sums).refused(1, &["second.json: the task is a refinement itself"]);
+    // The rank is an option.
+    refine("task.json", "--aggregate none.ldpa --rank 6").refused(2, &["--rank is 6: a second wave refines"]);
+    refine("task.json", "--aggregate none.ldpa --rank 7").refused(2, &["rank"]);
+}
