@@ -57,6 +57,8 @@ build() {
     # Every host that the package runs on has a FinalizationRegistry: pkg/worker.js asks no host whether it does.
     sed -zi "s/(typeof FinalizationRegistry === 'undefined')[^:]*: () => {}[^:]*: () => {} }[^:]*: //g" \
         "$out/ldp_pca.js"
+    # Pages see the classes around these alone, which have their own.
+    sed -i '/^if (Symbol.dispose) /d' "$out/ldp_pca.js"
     # The module's imports, as an object: bundlers add more where the file itself has to be one.
     imports=$(sed -n 's/^export function \(__wb[A-Za-z0-9_]*\)(.*/\1/p' "$out/ldp_pca.js" | paste -sd,)
     echo "export const imports = { $imports };" >>"$out/ldp_pca.js"
