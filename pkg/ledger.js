@@ -29,13 +29,13 @@ export class PrivacyLedger {
 
   /** `parts` are what `ldp-pca/testing` has its own of. */
   static async open(
-    { name = "ldp-pca", maxEpsilon, maxDelta, onStorageDenied, flushOnline = false, onFlush } = {},
-    parts = PARTS,
+    { name = "ldp-pca", onStorageDenied, flushOnline = false, onFlush, ...limits } = {},
+    parts = { deliver, issuedId, openDatabase, promising },
   ) {
     const ledger = new this();
     ledger.#parts = parts;
     ledger.#name = name;
-    ledger.#limits = { maxEpsilon, maxDelta };
+    ledger.#limits = limits;
     // For the limits themselves.
     allowed(total([]), ledger.#limits);
     let stored;
@@ -61,18 +61,17 @@ export class PrivacyLedger {
 
   async report(randomizer, record, { url, id } = {}) {
     const booked = await this.#book(randomizer, absolute(url).href);
-    return reportIn(await this.#make(booked, false, async () => randomizer.randomize(record, { id: await id })));
+    return reportIn(await this.#make(booked, async () => randomizer.randomize(record, { id: await id })));
   }
 
   async send(randomizer, record, options = {}) {
     const { signal, url } = checked(options);
     signal?.throwIfAborted();
     const entry = await this.#book(randomizer, url.href);
-    const taskDigest = taskOf(entry);
     // It counted before this call.
-    if (stateOf(entry) === "sent") return { taskDigest, id: entry.id, status: "duplicate" };
+    if (stateOf(entry) === "sent") return about(entry, { status: "duplicate" });
     return this.#deliver(entry, options, async (limits) => {
-      const id = "id" in options ? options.id : this.#parts.issuedId({ digest: taskDigest }, limits);
+      const id = "id" in options ? options.id : this.#parts.issuedId({ digest: taskOf(entry) }, limits);
       return randomizer.randomize(record, { id: await id });
     });
   }
@@ -85,23 +84,25 @@ export class PrivacyLedger {
   async withdraw(taskDigest) {
     const isMeant = ({ taskDigest: key, wave }) => key === campaignOf(taskDigest) || wave === taskDigest;
     for (const [stop, entry] of this.#stops) if (isMeant(entry)) stop.abort(spent({ taskDigest, withdrawn: true }));
-    const entry = await this.#edit(isMeant, (found) => {
-      if (!found || isSettled(found)) return found;
-      const { taskDigest, wave, guarantee, bytes, attempted } = found;
-      const id = bytes && reportIn(found).id;
-      return { taskDigest, wave, guarantee, id, withdrawn: true, left: attempted && "unknown" };
-    });
-    const sent = !entry || entry.withdrawn ? (entry?.left ?? false) : true;
-    return { taskDigest: taskOf(entry ?? { taskDigest }), id: entry?.id, sent };
+    const withdraw = (found) => {
+      if (!found?.booked && !found?.bytes) return found;
+      const { taskDigest, wave, guarantee, attempted } = found;
+      return { taskDigest, wave, guarantee, id: about(found).id, withdrawn: true, left: attempted && "unknown" };
+    };
+    const entry = await this.#edit(taskDigest, withdraw, isMeant);
+    const { withdrawn, left = false } = entry ?? { withdrawn: true };
+    return about(entry ?? { taskDigest }, { sent: withdrawn ? left : true });
   }
 
   status() {
     return this.#change((entries) => ({
       ...total(entries),
-      reports: entries.map((entry) => {
-        const { taskDigest, guarantee, refused } = entry;
-        return { taskDigest, guarantee, state: stateOf(entry), error: refused && refusal(refused) };
-      }),
+      reports: entries.map((entry) => ({
+        taskDigest: entry.taskDigest,
+        guarantee: entry.guarantee,
+        state: stateOf(entry),
+        error: refusal(entry),
+      })),
     }));
   }
 
@@ -118,14 +119,12 @@ export class PrivacyLedger {
     if (typeof randomizer?.randomize !== "function") throw failure("argument", "give a Randomizer");
     const { taskDigest: wave, guarantee } = randomizer;
     const key = campaignOf(wave);
-    return this.#edit(at(key), (found, entries) => {
+    return this.#edit(key, (found, entries) => {
       if (found && !found.booked) {
         const { refused, ...kept } = found;
-        return isSettled(found) ? found : { ...kept, url };
+        return found.bytes ? { ...kept, url } : found;
       }
-      const old = found?.guarantee ?? guarantee;
-      const [epsilon, delta] = ["epsilon", "delta"].map((name) => Math.max(guarantee[name], old[name]));
-      const most = { ...guarantee, epsilon, delta };
+      const most = { ...guarantee, ...both(Math.max, guarantee, found?.guarantee ?? guarantee) };
       const booked = { taskDigest: key, wave, guarantee: most, url, booked: true };
       if (found?.wave !== wave) {
         const all = [...entries.filter((entry) => entry !== found), booked];
@@ -136,11 +135,14 @@ export class PrivacyLedger {
   }
 
   /** The entry with the task's one report, which is that of the first caller, unless it is gone. */
-  async #make(entry, attempted, make) {
+  async #make(entry, make, signal) {
     if (!entry.booked) return entry;
     const { taskDigest, wave, url } = entry;
     const { bytes } = this.#parts.promising(await make());
-    return this.#edit(at(taskDigest), (found = entry) =>
+    // Nobody waits for it any more, or it was withdrawn.
+    signal?.throwIfAborted();
+    const attempted = signal !== undefined;
+    return this.#edit(taskDigest, (found = entry) =>
       found.booked ? { taskDigest, wave, guarantee: found.guarantee, url, bytes, attempted } : found,
     );
   }
@@ -151,41 +153,28 @@ export class PrivacyLedger {
     const { deadline } = checked({ deadline: DELIVERY, ...options, url: entry.url ?? options.url });
     const end = performance.now() + deadline;
     const stop = new AbortController();
-    const signal = AbortSignal.any([stop.signal, options.signal ?? stop.signal]);
     const late = AbortSignal.timeout(deadline);
-    const wait = AbortSignal.any([signal, late]);
+    const signal = AbortSignal.any([stop.signal, late, options.signal ?? late]);
     const limits = () => ({ ...options, url: entry.url, signal, deadline: Math.max(0, end - performance.now()) });
-    const outcome = (status, more) => ({
-      taskDigest: taskOf(entry),
-      id: entry.bytes ? reportIn(entry).id : entry.id,
-      status,
-      ...more,
-    });
     // A report that cannot be recorded as sent is sent once more, and counted once.
-    const note = (change) => this.#edit(at(taskDigest), change).catch(() => {});
+    const note = (change) => this.#edit(taskDigest, change).catch(() => {});
     /**
      * The status of a report that counts by now. Of another, that an attempt begins is on the disk before it begins.
      */
     const claim = async () => {
-      entry = await this.#edit(at(taskDigest), (found = entry) => {
-        if (found.refused) throw refusal(found.refused);
+      entry = await this.#edit(taskDigest, (found = entry) => {
+        if (found.refused) throw refusal(found);
         return found.bytes && !found.attempted ? { ...found, attempted: true } : found;
       });
       if (entry.withdrawn) throw spent(entry);
-      return entry.bytes ? undefined : (entry.status ?? "duplicate");
-    };
-    const made = async () => {
-      const report = await make(limits());
-      // Nobody waits for it any more, or it was withdrawn.
-      wait.throwIfAborted();
-      return report;
+      if (!entry.bytes) return entry.status ?? "duplicate";
     };
     const send = async () => {
       const known = await claim();
-      if (known) return outcome(known);
+      if (known) return about(entry, { status: known });
       try {
         const { status } = await this.#parts.deliver(reportIn(entry), limits(), claim);
-        const counted = outcome(status);
+        const counted = about(entry, { status });
         await note(() => ({ ...counted, taskDigest, wave: entry.wave, guarantee: entry.guarantee }));
         return counted;
       } catch (error) {
@@ -197,32 +186,32 @@ export class PrivacyLedger {
     };
     this.#stops.set(stop, entry);
     try {
-      entry = await Promise.race([this.#make(entry, true, made), aborted(wait)]);
+      entry = await Promise.race([this.#make(entry, () => make(limits()), signal), aborted(signal)]);
       const locks = this.persistent && globalThis.navigator?.locks;
       // One tab at a time sends it. Without its turn, which a page that was left may keep, it is at worst sent in vain.
       const turn = AbortSignal.timeout(TURN);
       try {
         if (locks)
-          return await locks.request(`${this.#name}/${taskDigest}`, { signal: AbortSignal.any([wait, turn]) }, send);
+          return await locks.request(`${this.#name}/${taskDigest}`, { signal: AbortSignal.any([signal, turn]) }, send);
       } catch (cause) {
         if (cause !== turn.reason) throw cause;
       }
       return await send();
     } catch (cause) {
       const error = cause === late.reason ? failure("network", `sending took over ${deadline} ms`, { cause }) : cause;
-      if (error?.code === "spent" || isFinal(error)) return outcome("refused", { error });
+      if (error?.code === "spent" || isFinal(error)) return about(entry, { status: "refused", error });
       if (!(error instanceof SubmitError && entry.bytes)) throw error;
-      return outcome("pending", { error, retryAfter: error.retryAfter, retryOn: this.#retryOn });
+      return about(entry, { status: "pending", error, retryAfter: error.retryAfter, retryOn: this.#retryOn });
     } finally {
       this.#stops.delete(stop);
     }
   }
 
   /**
-   * Changes the entry that is meant to what `change(entry, entries)` gives, which is on the disk when the promise
-   * resolves to it.
+   * Changes the entry with a key, or another one that is meant, to what `change(entry, entries)` gives, which is on the
+   * disk when the promise resolves to it.
    */
-  #edit(isMeant, change) {
+  #edit(key, change, isMeant = ({ taskDigest }) => taskDigest === key) {
     return this.#change((entries, write) => {
       const found = entries.find(isMeant);
       const entry = change(found, entries);
@@ -232,8 +221,6 @@ export class PrivacyLedger {
   }
 }
 
-const PARTS = { deliver, issuedId, openDatabase, promising };
-
 /**
  * The key of a task's entry: the digest of the task that it refines, or its own. It depends on the task alone, so that
  * an entry is found again whatever else was read meanwhile.
@@ -242,36 +229,32 @@ function campaignOf(digest) {
   return campaigns[digest] ?? digest;
 }
 
-/** Finds the entry with a key. */
-function at(key) {
-  return ({ taskDigest }) => taskDigest === key;
-}
-
 /** The task of an entry's report. Those that were written before there were refinements have no `wave`. */
 function taskOf({ taskDigest, wave }) {
   return wave ?? taskDigest;
 }
 
-function stateOf({ booked, bytes, refused, withdrawn }) {
-  return withdrawn ? "withdrawn" : refused ? "refused" : bytes ? "pending" : booked ? "booked" : "sent";
+function stateOf(entry) {
+  return ["withdrawn", "refused", "booked"].find((state) => entry[state]) ?? (entry.bytes ? "pending" : "sent");
+}
+
+/** What callers are told of an entry. */
+function about(entry, more) {
+  return { taskDigest: taskOf(entry), id: entry.bytes ? reportIn(entry).id : entry.id, ...more };
 }
 
 function reportIn(entry) {
-  if (isSettled(entry)) throw spent(entry);
+  if (!entry.bytes) throw spent(entry);
   return reportOf(entry.bytes, taskOf(entry), entry.guarantee);
 }
 
-function refusal(refused) {
-  return failure(refused.code, refused.message, refused);
+function refusal({ refused }) {
+  return refused && failure(refused.code, refused.message, refused);
 }
 
 function spent({ taskDigest, withdrawn }) {
   const why = withdrawn ? "was withdrawn: its budget stays spent" : "was sent";
   return failure("spent", `this device's one report of task ${taskDigest} ${why}`);
-}
-
-function isSettled({ booked, bytes }) {
-  return !booked && !bytes;
 }
 
 /** Rejects when the signal aborts. */
@@ -284,12 +267,12 @@ function aborted(signal) {
 
 /** Basic composition: the sums, never below the real ones. */
 function total(entries) {
-  let [epsilon, delta] = [0, 0];
-  for (const { guarantee } of entries) {
-    epsilon = sumUp(epsilon, guarantee.epsilon);
-    delta = sumUp(delta, guarantee.delta);
-  }
-  return { epsilon, delta };
+  return entries.reduce((sum, { guarantee }) => both(sumUp, sum, guarantee), { epsilon: 0, delta: 0 });
+}
+
+/** What `join` makes of two epsilons, and of two deltas. */
+function both(join, one, other) {
+  return { epsilon: join(one.epsilon, other.epsilon), delta: join(one.delta, other.delta) };
 }
 
 /** The sum, rounded up where it is rounded (what rounding took off is exact: Knuth's two-sum). */
@@ -307,7 +290,7 @@ function denied(cause) {
 }
 
 const STORE = "reports";
-const LATE = `it took over ${STORAGE} ms (is another tab busy?)`;
+const LATE = `it took over ${STORAGE} ms: is another tab busy?`;
 
 /** The disk's content under a name: `change` as in {@link transactions}, and `close`. */
 function openDatabase(name) {
@@ -331,43 +314,45 @@ function openDatabase(name) {
  * storage, too.
  */
 function transactions(database) {
-  return (change) => {
+  return async (change) => {
     const over = new AbortController();
-    return new Promise((resolve, reject) => {
-      const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
-      const store = transaction.objectStore(STORE);
-      const abort = (cause) => {
-        // Not every browser reports at once one that has not begun.
-        reject(cause);
-        try {
-          transaction.abort();
-        } catch {
-          // All of it is on its way to the disk.
-        }
-      };
-      globalThis.addEventListener?.("pagehide", () => abort(), over);
-      AbortSignal.timeout(STORAGE).addEventListener("abort", () => abort(LATE), over);
-      let result;
-      store.getAll().onsuccess = ({ target }) => {
-        try {
-          result = change(target.result, store);
-        } catch (error) {
-          abort(error);
-        }
-      };
-      transaction.oncomplete = () => resolve(result);
-      transaction.onabort = () => reject(transaction.error);
-    })
-      .catch((cause) => {
-        throw denied(cause);
-      })
-      .finally(() => over.abort());
+    try {
+      return await new Promise((resolve, reject) => {
+        const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
+        const store = transaction.objectStore(STORE);
+        const abort = (cause) => {
+          // Not every browser reports at once one that has not begun.
+          reject(cause);
+          try {
+            transaction.abort();
+          } catch {
+            // All of it is on its way to the disk.
+          }
+        };
+        globalThis.addEventListener?.("pagehide", () => abort(), over);
+        AbortSignal.timeout(STORAGE).addEventListener("abort", () => abort(LATE), over);
+        let result;
+        store.getAll().onsuccess = ({ target }) => {
+          try {
+            result = change(target.result, store);
+          } catch (error) {
+            abort(error);
+          }
+        };
+        transaction.oncomplete = () => resolve(result);
+        transaction.onabort = () => reject(transaction.error);
+      });
+    } catch (cause) {
+      throw denied(cause);
+    } finally {
+      over.abort();
+    }
   };
 }
 
 /** The same for as long as the page lives. */
 export function memory() {
   const entries = new Map();
-  const put = (entry) => entries.set(entry.taskDigest, entry);
-  return async (change) => change([...entries.values()], { put });
+  return async (change) =>
+    change([...entries.values()], { put: (entry) => entries.set(entry.taskDigest, entry) });
 }

@@ -237,7 +237,7 @@ test("a disk that does not open within ten seconds is an error", async () => {
   const opening = open();
   assert.deepEqual(timers.map(({ milliseconds }) => milliseconds), [10_000]);
   timers[0].end();
-  await assert.rejects(opening, denied("it took over 10000 ms (is another tab busy?)"));
+  await assert.rejects(opening, denied("it took over 10000 ms: is another tab busy?"));
 });
 
 test("a change that takes over ten seconds is given up", async () => {
@@ -248,7 +248,7 @@ test("a change that takes over ten seconds is given up", async () => {
   await soon();
   assert.deepEqual(lasting.map(({ milliseconds }) => milliseconds), [10_000]);
   lasting[0].end();
-  await assert.rejects(waiting, denied("it took over 10000 ms (is another tab busy?)"));
+  await assert.rejects(waiting, denied("it took over 10000 ms: is another tab busy?"));
   assert.equal(asked("abort").length, 1);
 });
 
