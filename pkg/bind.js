@@ -27,8 +27,8 @@ export function bind(wasm) {
 
     static {
       generated = (task) => {
-        if (!(#task in Object(task))) throw failure("argument", "give a Task, made by Task.parse or Task.fetch");
-        return alive(task.#task, "task");
+        if (#task in Object(task)) return alive(task.#task, "task");
+        throw failure("argument", "give a Task, made by Task.parse or Task.fetch");
       };
     }
 
@@ -36,7 +36,7 @@ export function bind(wasm) {
       if (key !== PARSE) throw failure("argument", "give a Task, made by Task.parse or Task.fetch");
       this.#task = task;
       Object.assign(this, JSON.parse(task.facts()));
-      if (this.campaign) campaigns[this.digest] = this.campaign;
+      campaigns[this.digest] = this.campaign;
     }
 
     static parse(json) {
@@ -52,7 +52,7 @@ export function bind(wasm) {
     }
 
     toJSON() {
-      return JSON.parse(this.toString());
+      return JSON.parse(this);
     }
 
     toString() {

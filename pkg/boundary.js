@@ -9,11 +9,9 @@ export function translated(error) {
   return failure(error.slice(0, colon), error.slice(colon + 2));
 }
 
-const encoder = new TextEncoder();
-
 /** A text in UTF-8. */
 export function utf8(text) {
-  return encoder.encode(text);
+  return new TextEncoder().encode(text);
 }
 
 /** The kind of a value, in the words of an error message. */
@@ -42,7 +40,7 @@ export function columnsOf(task) {
 
 /** Whether a question was skipped. */
 function missing(value) {
-  return value == null || (typeof value === "number" && !Number.isFinite(value));
+  return value == null || [NaN, Infinity, -Infinity].includes(value);
 }
 
 /** The type of a column's values in a record by name. */
@@ -67,14 +65,12 @@ export function readRecord(columns, record) {
 }
 
 function read(columns, record, refuse) {
-  const { length } = columns;
   if (Array.isArray(record) || record instanceof Float64Array) {
-    if (record.length !== length) {
-      const found = record.length;
-      return refuse(
-        "length",
-        `the record has ${found} values where the task has ${length} columns, ignored ones included`,
-      );
+    const found = record.length;
+    const wanted = columns.length;
+    if (found !== wanted) {
+      const message = `the record has ${found} values where the task has ${wanted} columns, ignored ones included`;
+      return refuse("length", message);
     }
     return Float64Array.from(record, (value, index) => {
       if (typeof value === "number") return value;
@@ -108,8 +104,7 @@ function read(columns, record, refuse) {
     return [name, value];
   });
   if (given.size > 0) {
-    const known = columns.slice(0, 12).map(({ name }) => name);
-    if (length > 12) known.push("…");
+    const known = columns.slice(0, 13).map(({ name }, index) => (index < 12 ? name : "…"));
     refuse("unknown", `unknown columns: ${given.size}; the task has ${known.join(", ")}`);
   }
   return Object.fromEntries(copy);

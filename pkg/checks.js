@@ -22,25 +22,25 @@ export async function fetchTask(parse, url, options = {}) {
   if (!digest || !wave) return first;
   // Whatever the header is, it names no other server.
   const second = expectDigest(await fetchTask(parse, new URL(`./${wave}`, base), others), wave);
-  if (second.campaign !== digest || rest(first) !== rest(second, { refinement: undefined })) {
+  if (first.campaign || second.campaign !== digest || rest(first) !== rest(second)) {
     throw failure("digest", `task ${wave} does not refine ${digest}: see parent, schema, bounding and folds`);
   }
   allowed(second.guarantee, { maxEpsilon: first.guarantee.epsilon }, "the second wave asks for");
   return second;
 }
 
-/** All of a task but its mechanism, with changes. */
-function rest(task, changes) {
-  return JSON.stringify({ ...task.toJSON(), mechanism: undefined, ...changes });
+/** What a refinement takes over from its task. */
+function rest(task) {
+  return JSON.stringify({ ...task.toJSON(), mechanism: undefined, refinement: undefined });
 }
 
 /** The text at `url`, if that is JSON of a reasonable length, and the response that it came with. */
 export function fetchText(url, options) {
   // Otherwise a caller with an undefined digest would accept any task.
-  if ("digest" in options && typeof options.digest !== "string") {
-    throw failure("argument", `digest is ${options.digest}: give 64 hexadecimal digits, or leave it out`);
+  const { digest, signal, timeout = 30_000 } = options;
+  if ("digest" in options && typeof digest !== "string") {
+    throw failure("argument", `digest is ${digest}: give 64 hexadecimal digits, or leave it out`);
   }
-  const { signal, timeout = 30_000 } = options;
   return reach(
     "fetch",
     url,
@@ -71,28 +71,26 @@ export function fetchText(url, options) {
 
 /** The task, if its digest is the expected one or none is expected. */
 export function expectDigest(task, digest = task.digest) {
-  const found = task.digest;
-  if (found === digest) return task;
+  if (task.digest === digest) return task;
   task.free();
-  throw failure("digest", `the task is ${found}, and ${digest} was meant`);
+  throw failure("digest", `the task is ${task.digest}, and ${digest} was meant`);
 }
 
 /** The guarantee, if it is within the page's limits. `what` asks for it. */
 export function allowed(guarantee, { maxEpsilon, maxDelta = 1e-5 } = {}, what, code) {
-  within("maxEpsilon", guarantee.epsilon, maxEpsilon, what, code);
-  within("maxDelta", guarantee.delta, maxDelta, what, code);
+  within("maxEpsilon", "epsilon", guarantee.epsilon, maxEpsilon, what, code);
+  within("maxDelta", "delta", guarantee.delta, maxDelta, what, code);
   return Object.freeze(guarantee);
 }
 
 /** Whether making a report takes no more memory and time than the page allows. */
 export function affordable({ reportBytes, draws }, { maxReportBytes = 2 ** 20, maxDraws = 2 ** 26 }) {
-  within("maxReportBytes", reportBytes, maxReportBytes);
-  within("maxDraws", draws, maxDraws);
+  within("maxReportBytes", "report-bytes", reportBytes, maxReportBytes);
+  within("maxDraws", "draws", draws, maxDraws);
 }
 
-function within(option, found, limit, what = "the task asks for", code) {
-  const name = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+function within(option, name, found, limit, what = "the task asks for", code = `max-${name}`) {
   if (!(typeof limit === "number" && limit >= 0)) throw failure("argument", `${option} is ${limit}: give a number`);
   if (!(found <= limit))
-    throw failure(code ?? name, `${what} ${name.slice(4)} ${found}, and this page allows ${limit}`);
+    throw failure(code, `${what} ${name} ${found}, and this page allows ${limit}`);
 }

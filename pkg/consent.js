@@ -18,11 +18,11 @@ export const en = {
 };
 
 export function consent(task, { sentences = en, locale = sentences.locale, labels = {} } = {}) {
-  const { detection, digest, featureNames, guarantee, reportBytes } = task;
+  const { detection, reportBytes } = task;
   const read = columnsOf(task).filter(({ type }) => type !== "ignored");
   // Never less than it is.
-  const rounded = { maximumSignificantDigits: 3, roundingMode: "ceil" };
-  const percent = (share) => (100 * share).toLocaleString(locale, rounded);
+  const percent = (share) =>
+    (100 * share).toLocaleString(locale, { maximumSignificantDigits: 3, roundingMode: "ceil" });
   const values = {
     bytes: reportBytes.toLocaleString(locale),
     columns: new Intl.ListFormat(locale, { type: "unit" }).format(
@@ -38,14 +38,14 @@ export function consent(task, { sentences = en, locale = sentences.locale, label
     said[name] = sentences[name].replace(/\{(\w+)\}/g, (hole, value) => values[value] ?? hole);
   }
   return {
-    text: [said.leaves, said.stays, said.promise, said.scope].join(" "),
+    text: `${said.leaves} ${said.stays} ${said.promise} ${said.scope}`,
     ...said,
     locale,
     columns: read.map(({ name }) => name),
-    features: featureNames,
+    features: task.featureNames,
     reportBytes,
-    guarantee,
+    guarantee: task.guarantee,
     detection,
-    taskDigest: digest,
+    taskDigest: task.digest,
   };
 }

@@ -11,17 +11,17 @@ LdpPcaError.prototype.name = "LdpPcaError";
 
 const classes = {};
 
-export const InitError = family("InitError", "init");
-export const ArgumentError = family("ArgumentError", "argument");
-export const TaskError = family("TaskError", "task fetch digest max-epsilon max-delta max-report-bytes max-draws");
-export const RecordError = family("RecordError", "schema record");
-export const EntropyError = family("EntropyError", "entropy");
-export const ReportError = family("ReportError", "report");
+export const InitError = family("Init", "init");
+export const ArgumentError = family("Argument", "argument");
+export const TaskError = family("Task", "task fetch digest max-epsilon max-delta max-report-bytes max-draws");
+export const RecordError = family("Record", "schema record");
+export const EntropyError = family("Entropy", "entropy");
+export const ReportError = family("Report", "report");
 export const SubmitError = family(
-  "SubmitError",
+  "Submit",
   "network rate-limit unavailable answer not-found too-large media-type rejected refused",
 );
-export const LedgerError = family("LedgerError", "storage budget spent");
+export const LedgerError = family("Ledger", "storage budget spent");
 
 /** The error of this code, of its class. Details are `cause` and the class's own properties. */
 export function failure(code, message, details) {
@@ -31,7 +31,7 @@ export function failure(code, message, details) {
 /** The class with a name, for the codes in a text. */
 function family(name, codes) {
   const type = class extends LdpPcaError {};
-  type.prototype.name = name;
+  type.prototype.name = `${name}Error`;
   for (const code of codes.split(" ")) classes[code] = type;
   return type;
 }

@@ -5,7 +5,6 @@ import { failure } from "./errors.js";
 
 /** The result of `read` for the answer. Its own errors of this code are passed on; all others fail with the code. */
 export async function reach(code, url, options, timeout, read) {
-  const { signal } = options;
   const limit = AbortSignal.timeout(timeout);
   const address = url.url ?? url;
   let forbidden;
@@ -17,10 +16,10 @@ export async function reach(code, url, options, timeout, read) {
   globalThis.addEventListener?.("securitypolicyviolation", violation, over);
   let response;
   try {
-    response = await fetch(url, { ...options, signal: signal ? AbortSignal.any([signal, limit]) : limit });
+    response = await fetch(url, { ...options, signal: AbortSignal.any([limit, options.signal ?? limit]) });
     return await read(response);
   } catch (cause) {
-    signal?.throwIfAborted();
+    options.signal?.throwIfAborted();
     if (cause.code === code) throw cause;
     // The event has a task of its own.
     await new Promise((resolve) => setTimeout(resolve));

@@ -37,7 +37,7 @@ export class Report {
   }
 
   toJSON() {
-    return { taskDigest: this.taskDigest, guarantee: this.guarantee, bytes: hex(this.#bytes) };
+    return { ...this, bytes: hex(this.#bytes) };
   }
 }
 

@@ -15,9 +15,7 @@ export const CODES = {
 };
 export const PASSING = ["network", "rate-limit", "unavailable"];
 
-export function submit(report, options) {
-  return deliver(report, options);
-}
+export { deliver as submit };
 
 /** The same; `between` is asked before it tries again, and a status that it gives is the result. */
 export async function deliver(report, options, between) {
@@ -28,26 +26,23 @@ export async function deliver(report, options, between) {
 }
 
 export function issuedId(task, options) {
-  const id = askForId(task, options);
+  const first = ({ ids }) => ids?.[0];
+  const id = send(task.digest, "seeds", utf8('{"count":1}'), options, first).then(
+    ([found]) => found,
+    (error) => {
+      // Reports of this task make their own.
+      if (error.status !== 409) throw error;
+    },
+  );
   // An early caller handles a failure later: by then it would count as unhandled.
   id.catch(() => {});
   return id;
 }
 
-async function askForId(task, options) {
-  try {
-    const first = ({ ids }) => ids?.[0];
-    return (await send(task.digest, "seeds", utf8('{"count":1}'), options, first))[0];
-  } catch (error) {
-    // Reports of this task make their own.
-    if (error.status !== 409) throw error;
-  }
-}
-
 /** Whether an aggregator, and not something in between, has said for good that the report does not count. */
 export function isFinal(error) {
-  const { code, type } = error ?? {};
-  return error instanceof SubmitError && type !== undefined && type !== "task-not-started" && !PASSING.includes(code);
+  const unsaid = [undefined, "task-not-started"];
+  return error instanceof SubmitError && !unsaid.includes(error.type) && !PASSING.includes(error.code);
 }
 
 /** The options, if they make sense, with their defaults; `url` is absolute. */
@@ -73,22 +68,22 @@ export function checked({
 async function send(task, what, body, options = {}, read, between) {
   const { url: target, signal, retries, timeout, delay, maxDelay, deadline } = checked(options);
   const end = performance.now() + deadline;
-  target.pathname = `${target.pathname.replace(/\/+$/, "")}/tasks/${task}/${what}`;
+  target.pathname = target.pathname.replace(/\/*$/, `/tasks/${task}/${what}`);
   // Without a type, browsers send it without asking beforehand, and with keepalive even when the page is left
   // meanwhile. They limit that to 64 KiB of all requests together, and refuse others as if there were no network.
   let keepalive = body.length < 60_000;
   for (let attempts = 1; ; attempts += 1) {
     try {
       const left = Math.max(0, Math.ceil(end - performance.now()));
-      return [await post(target, body, { keepalive, signal }, Math.min(timeout, left), read), attempts];
+      return [await post(target, { body, keepalive, signal }, Math.min(timeout, left), read), attempts];
     } catch (error) {
       keepalive &&= error.code !== "network";
       // An order to wait longer than we would is one to give up for now.
       const ordered = (error.retryAfter ?? 0) * 1000;
       // Spread, so that many devices that were refused together do not come back together.
       const wait = ordered + Math.random() * Math.min(maxDelay, delay * 2 ** attempts);
-      const late = performance.now() + wait >= end;
-      if (!PASSING.includes(error.code) || attempts > retries || ordered > maxDelay || late) throw error;
+      const passing = PASSING.includes(error.code) && attempts <= retries && ordered <= maxDelay;
+      if (!passing || performance.now() + wait >= end) throw error;
       await pause(wait, signal);
       signal?.throwIfAborted();
       const known = await between?.();
@@ -110,22 +105,11 @@ export function absolute(url) {
 }
 
 /** One attempt: what `read` makes of the answer, or an error. */
-async function post(target, body, { keepalive, signal }, timeout, read) {
-  const request = {
-    method: "POST",
-    body,
-    keepalive,
-    cache: "no-store",
-    // Nothing beside the report says who sent it.
-    credentials: "omit",
-    referrerPolicy: "no-referrer",
-    signal,
-  };
-  const [response, text] = await reach("network", target, request, timeout, async (response) => [
-    response,
-    await response.text(),
-  ]);
-  const { headers, ok, status, statusText } = response;
+async function post(target, request, timeout, read) {
+  // Nothing beside the report says who sent it.
+  const options = { method: "POST", cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer", ...request };
+  const received = async (response) => [response, await response.text()];
+  const [{ headers, ok, status, statusText }, text] = await reach("network", target, options, timeout, received);
   let answer;
   try {
     answer = JSON.parse(text);
@@ -133,20 +117,20 @@ async function post(target, body, { keepalive, signal }, timeout, read) {
     // Whatever stands between us and the aggregator answers in other forms.
   }
   if (!ok) {
-    const problem = answer?.rejections?.[0]?.type ?? answer?.type;
     throw failure(
       CODES[status] ?? (status >= 500 ? "unavailable" : "refused"),
       `${target} answers ${status}: ${answer?.detail ?? statusText}`,
       {
         status,
-        type: `${problem}`.split("urn:ldp-pca:problem:")[1],
+        type: `${answer?.rejections?.[0]?.type ?? answer?.type}`.split("urn:ldp-pca:problem:")[1],
         retryAfter: seconds(headers.get("retry-after"), answer?.starts),
       },
     );
   }
-  const found = headers.get("content-type")?.startsWith("application/json") && read(answer ?? {});
-  if (!found) throw failure("answer", `${target} answers ${status}, but not as an aggregator`, { status });
-  return found;
+  const json = headers.get("content-type")?.startsWith("application/json");
+  const found = json && read(answer ?? {});
+  if (found) return found;
+  throw failure("answer", `${target} answers ${status}, but not as an aggregator`, { status });
 }
 
 /** The seconds that a Retry-After header asks for, as a number or as a date; or those until the task starts. */

@@ -43,7 +43,7 @@ async function start(input, { worker: source, timeout = 30_000 } = {}) {
   beginning = [input, { worker: source, timeout }];
   worker.onmessage = ({ data: { id, value, error } }) => {
     silence = 0;
-    const { resolve, reject } = calls.get(id);
+    const [resolve, reject] = calls.get(id);
     calls.delete(id);
     if (calls.size === 0) watch = clearInterval(watch);
     if (!error) return resolve(value);
@@ -52,7 +52,7 @@ async function start(input, { worker: source, timeout = 30_000 } = {}) {
     if (error.fatal) died(error.message);
   };
   // Errors of calls come as messages: this is a script that did not load.
-  worker.onerror = ({ message }) => died(`its script failed (${message ?? "does worker-src forbid it?"})`);
+  worker.onerror = ({ message = "does worker-src forbid it?" }) => died(`its script failed (${message})`);
   // A relative URL is meant from the page, not from the worker's script.
   const located = typeof input === "string" || input instanceof URL ? new URL(input, document.baseURI).href : input;
   const ready = call("init", located);
@@ -87,7 +87,7 @@ function stop(why) {
   started = undefined;
   watch = clearInterval(watch);
   ended = why;
-  for (const { reject } of calls.values()) reject(failure("init", `no worker: ${why}`));
+  for (const [, reject] of calls.values()) reject(failure("init", `no worker: ${why}`));
   calls.clear();
 }
 
@@ -104,8 +104,8 @@ export class Task {
 
   static {
     handleOf = (task) => {
-      if (!(#handle in Object(task))) throw failure("argument", "give a Task, made by Task.parse or Task.fetch here");
-      return alive(task.#handle, "task");
+      if (#handle in Object(task)) return alive(task.#handle, "task");
+      throw failure("argument", "give a Task, made by Task.parse or Task.fetch here");
     };
   }
 
@@ -114,7 +114,7 @@ export class Task {
     this.#handle = handle;
     this.#text = text;
     Object.assign(this, facts);
-    if (this.campaign) campaigns[this.digest] = this.campaign;
+    campaigns[this.digest] = this.campaign;
     recipes.set(handle, ["parse", handle, text]);
     dropped.register(this, handle, this);
   }
@@ -133,7 +133,7 @@ export class Task {
   }
 
   toJSON() {
-    return JSON.parse(this.#text);
+    return JSON.parse(this);
   }
 
   toString() {
@@ -188,7 +188,7 @@ const dropped = new FinalizationRegistry((handle) => release(undefined, handle))
 function release(object, handle) {
   if (object) dropped.unregister(object);
   recipes.delete(handle);
-  if (worker && handle !== undefined) call("free", handle).catch(() => {});
+  if (worker && handle) call("free", handle).catch(() => {});
 }
 
 async function call(method, ...parameters) {
@@ -210,5 +210,5 @@ async function call(method, ...parameters) {
     silence += 1;
     if (silence > CHECKS) died(`it did not answer within ${patience} ms`);
   }, patience / CHECKS);
-  return new Promise((resolve, reject) => calls.set(id, { resolve, reject }));
+  return new Promise((...settle) => calls.set(id, settle));
 }

@@ -68,7 +68,7 @@ test("every code that is thrown is in the types, in the table, and in the type o
     ...texts("src/js", ".rs").flatMap((text) => found(text, /(?:=> |\bfailure\()"([a-z-]+)"/g)),
   ];
   const families = [...classes.matchAll(/family\(\s*"(\w+)",([^;]*)\);/g)].map(([, name, codes]) => [
-    name,
+    `${name}Error`,
     codes.match(/"(.+?)"/)[1].split(" "),
   ]);
   assert.ok(thrown.length > 50 && families.length > 7);
