@@ -7,7 +7,7 @@ import { reach } from "./reach.js";
 /** The longest text that the module reads, in bytes. */
 const LARGEST = 16 << 20;
 
-/** The digests of first waves by those of their refinements, of all that were read here. */
+/** The digests of first waves by those of their refinements, of all tasks that were read here. */
 export const campaigns = {};
 
 /**
@@ -91,6 +91,5 @@ export function affordable({ reportBytes, draws }, { maxReportBytes = 2 ** 20, m
 
 function within(option, name, found, limit, what = "the task asks for", code = `max-${name}`) {
   if (!(typeof limit === "number" && limit >= 0)) throw failure("argument", `${option} is ${limit}: give a number`);
-  if (!(found <= limit))
-    throw failure(code, `${what} ${name} ${found}, and this page allows ${limit}`);
+  if (!(found <= limit)) throw failure(code, `${what} ${name} ${found}, and this page allows ${limit}`);
 }

@@ -28,7 +28,7 @@ export function failure(code, message, details) {
   return new (classes[code] ?? LdpPcaError)(code, message, details);
 }
 
-/** The class with a name, for the codes in a text. */
+/** The class of errors with a name, for the codes in a text. */
 function family(name, codes) {
   const type = class extends LdpPcaError {};
   type.prototype.name = `${name}Error`;

@@ -17,7 +17,7 @@ export const PASSING = ["network", "rate-limit", "unavailable"];
 
 export { deliver as submit };
 
-/** The same; `between` is asked before it tries again, and a status that it gives is the result. */
+/** The ledger also gives `between`: it is asked before the next attempt, and a status that it gives is the result. */
 export async function deliver(report, options, between) {
   promising(report);
   const status = ({ accepted, duplicate }) => accepted + duplicate === 1 && (accepted ? "accepted" : "duplicate");
