@@ -118,7 +118,8 @@ export interface SendOptions extends SubmitOptions {
 /**
  * What this device has promised: one report per task, a budget over all tasks, and the reports that wait to be sent.
  * A task and its refinements have one report together: who answered the first wave gets that report's outcome in the
- * second. What is only booked can still be made for either, and counts as the larger of both.
+ * second. What is only booked can still be made for either, and counts as the larger of both. The ledger knows the
+ * refinements of the tasks that this copy of the package has read, on this page; of others it books each task alone.
  *
  * It is kept in IndexedDB, per browser profile and origin: a private window has its own, which ends with it, and
  * deleting the site's data starts a new ledger. Like everything that runs on the device, it is only as trustworthy as
