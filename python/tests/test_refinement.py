@@ -34,7 +34,7 @@ PLAN: dict[str, Any] = {"dimension": 40, "spectrum": [0.48, 0.215, 0.13, 0.067],
 
 
 def people(seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).normal(size=(RECORDS, 16)) * [4, 2, *[0.5] * 14]
+    return np.random.default_rng(seed).normal(size=(RECORDS, 16)) * [4, 2, *[0.4] * 14]
 
 
 def sums(task: Task, seed: int) -> Aggregate:
@@ -49,7 +49,7 @@ def error(recovery: Recovery) -> float:
 
 @pytest.fixture(scope="module")
 def first() -> Aggregate:
-    return sums(Task(16, epsilon=4.0, folds=3), 1)
+    return sums(Task(16, epsilon=2.0, folds=3), 1)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_a_second_waves_task_says_what_it_refines(first: Aggregate) -> None:
     refined = task.refine(first, RANK)
     assert (refined.campaign, refined.mechanism) == (task.digest, "signed-cap")
     assert refined != task
-    assert (refined.epsilon, refined.delta, refined.folds, refined.columns) == (4.0, 0.0, 3, task.columns)
+    assert (refined.epsilon, refined.delta, refined.folds, refined.columns) == (2.0, 0.0, 3, task.columns)
     assert refined.refinement is not None
     assert refined.refinement["parent"] == task.digest
     directions = refined.refinement["directions"]
