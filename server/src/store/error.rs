@@ -125,6 +125,20 @@ pub enum StoreError {
         /// The folder's.
         found: TaskDigest,
     },
+    /// A folder with reports that are not in the first wave, which is over in another folder.
+    #[error(
+        "{} has {further} reports that are not in {}, where the first wave is over: its second wave \
+            does not know them; leave one of the two folders out, and merge the other into an empty one",
+        path.display(), over.display()
+    )]
+    FurtherReports {
+        /// The task in the folder.
+        path: PathBuf,
+        /// Its further reports.
+        further: usize,
+        /// The task in the folder where the first wave is over.
+        over: PathBuf,
+    },
     /// The first wave changed while its second wave was made.
     #[error("task {first} has {found} reports, and the sums of its second wave {expected}: they are made again")]
     OtherSums {

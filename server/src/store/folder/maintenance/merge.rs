@@ -1,6 +1,6 @@
 //! `merge`: the reports of several folders in one, each id once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +12,8 @@ use super::Progress;
 use super::read::{Folder, Meter};
 use crate::store::folder::disk::{Disk, SystemDisk};
 use crate::store::folder::erased::Erased;
+use crate::store::folder::place::Place;
+use crate::store::folder::segment::{SegmentFile, files_in};
 use crate::store::folder::{FolderOptions, FolderStore};
 use crate::store::{At, Batch, ReportStore, StoreError, TaskReports, TaskSettings};
 use ldp_pca::report::ReportId;
@@ -35,9 +37,9 @@ pub struct MergedTask {
 /// of the sources is over afterwards. It can be interrupted and repeated.
 ///
 /// # Errors
-/// [`StoreError`] when a folder cannot be opened, read or written, or a task's quota has no room for the reports; when
-/// two folders have different second waves of a task (then nothing is added), or a first wave is over in one and
-/// another has further reports.
+/// [`StoreError`] when a folder cannot be opened, read or written, or a task's quota has no room for the reports. Also,
+/// and then nothing is added, when two folders have different second waves of a task, or a first wave is over in one
+/// and another, or `into`, has further reports.
 pub fn merge(sources: &[PathBuf], into: &Path, progress: Progress<'_>) -> Result<Vec<MergedTask>, StoreError> {
     merge_on(&(Arc::new(SystemDisk) as Arc<dyn Disk>), sources, into, progress)
 }
@@ -63,19 +65,16 @@ pub(in super::super) fn merge_on(
     let mut meter = Meter::new(progress, total);
     let mut merged = Vec::new();
     check_waves(&folders, &store)?;
+    check_reports(&folders, &store)?;
     // Before their reports, so that no report which one folder still has comes back.
     for folder in &folders {
         add_erased(folder, &store)?;
     }
-    // The reports of a first wave that is over are a fixed set: no other folder adds to it.
     for folder in &folders {
-        add(folder, &store, true, &mut meter, &mut merged)?;
+        add(folder, &store, &mut meter, &mut merged)?;
     }
     for folder in &folders {
         close_waves(folder, &store)?;
-    }
-    for folder in &folders {
-        add(folder, &store, false, &mut meter, &mut merged)?;
     }
     store.close();
     Ok(merged)
@@ -96,6 +95,58 @@ fn check_waves(folders: &[Folder], store: &FolderStore) -> Result<(), StoreError
         }
     }
     Ok(())
+}
+
+/// Refuses further reports for a first wave that is over in one of the folders: its second wave did not see them.
+fn check_reports(folders: &[Folder], store: &FolderStore) -> Result<(), StoreError> {
+    let (mut waves, mut over) = (BTreeMap::<TaskDigest, Vec<(bool, Place)>>::new(), BTreeSet::new());
+    let mut found = |closed: bool, place: Place| {
+        let digest = place.task.digest();
+        if closed {
+            over.insert(digest);
+        }
+        waves.entry(digest).or_default().push((closed, place));
+    };
+    for task in store.tasks() {
+        found(task.settings().is_closed(), store.place(task.task().clone())?);
+    }
+    for folder in folders {
+        let manifest = folder.manifest()?;
+        for (task, row) in folder.served(&manifest)? {
+            found(row.settings.is_closed(), folder.place(task, &manifest, true)?);
+        }
+    }
+    for first in over {
+        let (mut erased, mut of_folders) = (HashSet::<ReportId>::new(), Vec::new());
+        for (closed, place) in &waves[&first] {
+            erased.extend(Erased::read(&*place.disk, &place.folder, first)?.ids());
+            of_folders.push((*closed, place, ids_in(place)?));
+        }
+        for (_, over, fixed) in of_folders.iter().filter(|(closed, ..)| *closed) {
+            for (_, place, ids) in &of_folders {
+                let further = ids.iter().filter(|id| !fixed.contains(id) && !erased.contains(id)).count();
+                if further > 0 {
+                    let (path, over) = (place.folder.clone(), over.folder.clone());
+                    return Err(StoreError::FurtherReports { path, further, over });
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The ids of the reports in a task's segments.
+fn ids_in(place: &Place) -> Result<HashSet<ReportId>, StoreError> {
+    let mut ids = HashSet::new();
+    for (file, path) in files_in(&*place.disk, &place.folder)? {
+        if matches!(file, SegmentFile::Open(_) | SegmentFile::Sealed(_)) {
+            Meter::new(&mut |_, _| {}, 0).scan(place, (file, &path), &mut |page| {
+                ids.extend(page.reports.drain(..).map(|report| report.id()));
+                Ok(())
+            })?;
+        }
+    }
+    Ok(ids)
 }
 
 /// Closes the first waves that are over in one folder.
@@ -128,11 +179,10 @@ fn add_erased(folder: &Folder, store: &FolderStore) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Adds the reports of one folder, of the first waves that are over or of the other tasks.
+/// Adds the reports of one folder.
 fn add(
     folder: &Folder,
     store: &FolderStore,
-    over: bool,
     meter: &mut Meter<'_>,
     merged: &mut Vec<MergedTask>,
 ) -> Result<(), StoreError> {
@@ -140,9 +190,6 @@ fn add(
     let waiting = waiting.at("merge", &folder.root)?;
     let manifest = folder.manifest()?;
     for (task, row) in folder.served(&manifest)? {
-        if row.settings.is_closed() != over {
-            continue;
-        }
         let place = folder.place(task, &manifest, true)?;
         let Some(target) = store.find(row.digest) else { continue };
         let merged = entry(merged, row.digest);

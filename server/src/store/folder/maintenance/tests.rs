@@ -257,12 +257,11 @@ fn fill_waves(root: &Path, reports: &[Report], axis: usize) -> Task {
 fn a_merge_keeps_a_first_wave_closed_and_refuses_two_second_waves() {
     let first = compact();
     let all = reports(&first, &mut ChaCha8Rng::seed_from_u64(9), 30);
-    let [copy, here, there, more] = [(); 4].map(|()| tempdir().unwrap());
+    let [copy, here, there] = [(); 3].map(|()| tempdir().unwrap());
     fill(copy.path(), &first, &all[..10]);
-    fill(more.path(), &first, &all[25..]);
     let second = fill_waves(here.path(), &all[..20], 0);
     fill_waves(there.path(), &all[..20], 1);
-    let [copy, here, there, more] = [&copy, &here, &there, &more].map(|folder| folder.path().to_owned());
+    let [copy, here, there] = [&copy, &here, &there].map(|folder| folder.path().to_owned());
     for sources in [[copy.clone(), here.clone()], [here.clone(), copy]] {
         let into = tempdir().unwrap();
         for added in [20, 0] {
@@ -281,8 +280,48 @@ fn a_merge_keeps_a_first_wave_closed_and_refuses_two_second_waves() {
     let refused = merge(&[here.clone(), there], into.path(), &mut |_, _| {}).unwrap_err().to_string();
     assert!(refused.contains(&second.digest().to_string()), "{refused}");
     assert_eq!(tasks(into.path()).unwrap(), []);
-    let refused = merge(&[more, here], into.path(), &mut |_, _| {}).unwrap_err().to_string();
-    assert!(refused.contains("the first wave is over"), "{refused}");
+}
+
+/// A first wave that is over is a fixed set, whether its second wave is open or not.
+#[test]
+fn a_merge_refuses_further_reports_for_a_first_wave_that_is_over() {
+    let first = compact();
+    let all = reports(&first, &mut ChaCha8Rng::seed_from_u64(9), 30);
+    for open in [true, false] {
+        let [here, more] = [(); 2].map(|()| tempdir().unwrap());
+        if open {
+            fill_waves(here.path(), &all[..20], 0);
+        } else {
+            fill(here.path(), &first, &all[..20]);
+            let store = FolderStore::open(here.path(), &[], options()).unwrap();
+            assert!(store.close_first_wave(first.digest(), RefinementPlan { after: 4, rank: 1 }).unwrap());
+        }
+        fill(more.path(), &first, &all[15..22]);
+        let sources = [more.path().to_owned(), here.path().to_owned()];
+        let refused = |sources: &[PathBuf], into: &TempDir, further: usize| {
+            let before = tasks(into.path()).map_or(0, |tasks| tasks.len());
+            let refused = merge(sources, into.path(), &mut |_, _| {}).unwrap_err();
+            assert!(
+                matches!(refused, StoreError::FurtherReports { further: found, .. } if found == further),
+                "{refused}"
+            );
+            let said = refused.to_string();
+            assert!(said.contains("leave one of the two folders out") && !said.contains("space"), "{said}");
+            assert_eq!(tasks(into.path()).unwrap().len(), before);
+        };
+        refused(&sources, &tempdir().unwrap(), 2);
+        // Also where the folder that they are merged into has them, or is over.
+        refused(&sources[1..], &more, 2);
+        refused(&sources[..1], &here, 2);
+        assert_eq!(aggregate(more.path(), &first), sum(&first, &all[15..22]));
+        let store = FolderStore::open(more.path(), &[], options()).unwrap();
+        assert!(!store.task(first.digest()).unwrap().settings().is_closed());
+        // Reports that were erased are not there.
+        store.erase_reports(first.digest(), &[all[20].id(), all[21].id(), all[19].id()]).unwrap();
+        drop(store);
+        merge(&sources[1..], more.path(), &mut |_, _| {}).unwrap();
+        assert_eq!(aggregate(more.path(), &first), sum(&first, &all[..19]));
+    }
 }
 
 #[test]
