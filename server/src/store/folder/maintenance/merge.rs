@@ -84,10 +84,7 @@ pub(in super::super) fn merge_on(
 fn check_waves(folders: &[Folder], store: &FolderStore) -> Result<(), StoreError> {
     let mut waves = BTreeMap::new();
     for folder in folders {
-        for (task, row) in folder.served(&*folder.manifest()?)? {
-            let of_task = task.refinement().map(|_| row.digest);
-            let Some(found) = row.settings.refined_by.or(of_task) else { continue };
-            let first = task.campaign();
+        for (first, found) in folder.second_waves()? {
             let expected = *waves.entry(first).or_insert_with(|| store.second_wave_of(first).unwrap_or(found));
             if expected != found {
                 return Err(StoreError::OtherWave { path: folder.root.clone(), first, expected, found });

@@ -15,7 +15,7 @@ use crate::store::folder::scan::{Found, Scanned, scan};
 use crate::store::folder::segment::{SegmentFile, files_in};
 use crate::store::folder::sizes::Sizes;
 use crate::store::folder::{read_format, read_task};
-use crate::store::{At, StoreError};
+use crate::store::{At, StoreError, TaskSettings};
 use ldp_pca::report::Report;
 use ldp_pca::task::{Task, TaskDigest};
 
@@ -106,6 +106,17 @@ impl Folder {
         let rows = manifest.tasks()?.into_iter().filter(|row| !row.is_deleted());
         rows.map(|row| Ok((self.read_task(row.digest)?, row))).collect()
     }
+
+    /// The second waves that the folder has or names, each after its first wave.
+    pub(super) fn second_waves(&self) -> Result<Vec<(TaskDigest, TaskDigest)>, StoreError> {
+        let served = self.served(&*self.manifest()?)?;
+        Ok(served.iter().filter_map(|(task, row)| Some((task.campaign(), second_wave(task, &row.settings)?))).collect())
+    }
+}
+
+/// The second wave that a task is, or that its settings name.
+pub(super) fn second_wave(task: &Task, settings: &TaskSettings) -> Option<TaskDigest> {
+    settings.refined_by.or(task.refinement().map(|_| task.digest()))
 }
 
 /// The progress of reading a folder.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::read::Folder;
+use super::read::{Folder, second_wave};
 use crate::store::folder::deletion::{SETTINGS, deleted_folder, deleted_path};
 use crate::store::folder::disk::{Disk, SystemDisk, read_small};
 use crate::store::folder::task::FolderTask;
@@ -43,8 +43,8 @@ pub fn deleted(root: &Path) -> Result<Vec<(TaskDigest, u64)>, StoreError> {
 /// that was deleted last. After a crash it can be repeated.
 ///
 /// # Errors
-/// [`StoreError`] when there is no such deleted task, the task exists again, the folder cannot be opened, or the disk
-/// refuses.
+/// [`StoreError`] when there is no such deleted task, the task exists again, its campaign has another second wave
+/// meanwhile, the folder cannot be opened, or the disk refuses.
 pub fn restore(root: &Path, digest: TaskDigest) -> Result<Restored, StoreError> {
     restore_on(Arc::new(SystemDisk), root, digest)
 }
@@ -72,13 +72,23 @@ pub(in super::super) fn restore_on(
     if !there.is_empty() && !there.iter().any(|name| name == SETTINGS) {
         return refused(io::ErrorKind::AlreadyExists, "a crash left something there: start the server once");
     }
-    if there.is_empty() {
-        let Some(task) = last else {
-            return refused(io::ErrorKind::NotFound, "no deleted task has this digest, or it is erased");
-        };
-        let from = deleted_path(root, &task);
-        // A task that cannot be served stays where it is.
-        read_task(&*folder.disk, &from, digest)?;
+    let from = match &last {
+        _ if !there.is_empty() => to.clone(),
+        Some(task) => deleted_path(root, task),
+        None => return refused(io::ErrorKind::NotFound, "no deleted task has this digest, or it is erased"),
+    };
+    // A task that cannot be served stays where it is.
+    let task = read_task(&*folder.disk, &from, digest)?;
+    let settings = read_small(&*folder.disk, &from.join(SETTINGS), MAX_SETTINGS_BYTES);
+    let settings = settings.and_then(|text| serde_json::from_slice::<TaskSettings>(&text).map_err(io::Error::from));
+    let mut settings = settings.at("read", &from.join(SETTINGS))?;
+    if let Some(mine) = second_wave(&task, &settings) {
+        let is_other = |(first, second): &(TaskDigest, TaskDigest)| *first == task.campaign() && *second != mine;
+        if let Some((first, second)) = folder.second_waves()?.into_iter().find(is_other) {
+            return Err(StoreError::SecondWave { first, second });
+        }
+    }
+    if from != to {
         let moved = || {
             folder.disk.sync_folder(&from)?;
             folder.disk.move_folder(&from, &to)?;
@@ -87,16 +97,12 @@ pub(in super::super) fn restore_on(
         };
         moved().at("restore", &from)?;
     }
-    let kept = to.join(SETTINGS);
-    let settings = read_small(&*folder.disk, &kept, MAX_SETTINGS_BYTES);
-    let settings = settings.and_then(|text| serde_json::from_slice::<TaskSettings>(&text).map_err(io::Error::from));
-    let mut settings = settings.at("read", &kept)?;
     let without_retention = settings.retention.take().is_some();
-    let place = folder.place(folder.read_task(digest)?, &manifest, true)?;
+    let place = folder.place(task, &manifest, true)?;
     manifest.count_changes(&*folder.disk)?;
     manifest.put(digest, &settings)?;
     // If it stays, it does no harm.
-    let _ = folder.disk.remove(&kept);
+    let _ = folder.disk.remove(&to.join(SETTINGS));
     let task = FolderTask::open(place, settings)?;
     task.close();
     manifest.close();

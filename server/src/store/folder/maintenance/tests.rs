@@ -480,3 +480,29 @@ fn a_merge_reports_progress_and_leaves_the_reserve_to_the_server() {
     assert_eq!((told[0], told[told.len() - 1]), ((0, total), (reports, total)));
     assert!(!into.path().join("reserve").exists());
 }
+
+/// A campaign has one second wave, whichever of its tasks comes back.
+#[test]
+fn a_task_does_not_come_back_beside_another_second_wave() {
+    let (root, first) = (tempdir().unwrap(), compact());
+    let one = fill_waves(root.path(), &reports(&first, &mut ChaCha8Rng::seed_from_u64(9), 20), 0);
+    let other = second_wave(&first, 1, 20).task;
+    let change = |change: &dyn Fn(&FolderStore)| change(&FolderStore::open(root.path(), &[], options()).unwrap());
+    let delete = |task: &Task| change(&|store| assert!(store.delete(task.digest(), Erase::AfterGrace).unwrap()));
+    let refused = |task: &Task, there: &Task| {
+        let before = deleted(root.path()).unwrap();
+        let refused = restore(root.path(), task.digest()).unwrap_err();
+        assert!(matches!(refused, StoreError::SecondWave { second, .. } if second == there.digest()), "{refused}");
+        assert_eq!(deleted(root.path()).unwrap(), before);
+    };
+    delete(&one);
+    delete(&first);
+    change(&|store| assert_eq!(store.put(other.clone(), TaskSettings::default()).unwrap(), Put::Created));
+    // The second wave, and the first one that names it.
+    refused(&one, &other);
+    refused(&first, &other);
+    delete(&other);
+    restore(root.path(), first.digest()).unwrap();
+    refused(&other, &one);
+    restore(root.path(), one.digest()).unwrap();
+}
