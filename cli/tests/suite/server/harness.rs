@@ -219,10 +219,24 @@ impl Serving {
 
     /// Waits until it writes this to standard error, and kills it.
     pub fn log_until(mut self, text: &str) {
-        let mut lines = BufReader::new(self.child.stderr.take().unwrap()).lines();
-        assert!(lines.any(|line| line.unwrap().contains(text)), "it never says '{text}'");
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.next_line(text);
+        self.kill();
+    }
+
+    /// Waits for the next line on standard error with this text.
+    pub fn next_line(&mut self, text: &str) -> String {
+        let (mut line, mut byte, errors) = (Vec::new(), [0], self.child.stderr.as_mut().unwrap());
+        // Without a buffer: what follows is for whoever reads next.
+        while errors.read(&mut byte).unwrap() == 1 {
+            line.extend(byte);
+            if byte == *b"\n" {
+                let found = String::from_utf8(std::mem::take(&mut line)).unwrap();
+                if found.contains(text) {
+                    return found;
+                }
+            }
+        }
+        panic!("it never says '{text}'")
     }
 
     /// What it has written to standard error when it is over.

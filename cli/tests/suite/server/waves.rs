@@ -1,6 +1,7 @@
 //! Second waves that open by themselves.
 
 use std::fs;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -8,12 +9,11 @@ use chacha20::ChaCha8Rng;
 use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
-use ldp_pca::recovery::Rank;
-use ldp_pca::recovery::SecondTask;
+use ldp_pca::recovery::{Rank, SecondTask};
 use ldp_pca::report::Report;
 use ldp_pca::schema::Schema;
 use ldp_pca::task::{Folds, Task};
-use ldp_pca_server::{LogConfig, ServerConfig, TaskSettings};
+use ldp_pca_server::{LogConfig, ServerConfig, TaskSettings, maintenance};
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 use serde_json::{Value, json};
@@ -28,8 +28,30 @@ const DIMENSION: usize = 16;
 const ENOUGH: usize = 800;
 
 fn task() -> Task {
+    with_folds(1)
+}
+
+fn with_folds(folds: u32) -> Task {
     let mechanism = MechanismSpec::double_cap(Epsilon::new(4.0).unwrap());
-    Task::new(Schema::numeric(DIMENSION).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+    Task::new(Schema::numeric(DIMENSION).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(folds).unwrap()).unwrap()
+}
+
+/// Another task: the server looks at it after `task` in each round, which is in the order of digests.
+fn after(task: &Task, number: usize) -> Task {
+    (2..=64).map(with_folds).filter(|other| other.digest() > task.digest()).nth(number).unwrap()
+}
+
+/// Waits until the server has looked at the task as it is now: until the second wave of another one is open.
+fn look_at(server: &Running, task: &Task, number: usize) {
+    let other = after(task, number);
+    server.put(&other, &refined());
+    server.send(&other, &bytes_of(&people(&other, 0.7, 7, ENOUGH)));
+    refined_by(&other, || server.get(&path(&other, "")));
+}
+
+/// The settings of a first wave.
+fn refined() -> TaskSettings {
+    TaskSettings { refine_after: Some(ENOUGH as u64), refine_rank: Some(1), ..TaskSettings::default() }
 }
 
 /// Reports of other people for each seed: `share` of their variance is along the first feature.
@@ -51,11 +73,11 @@ fn expected(reports: &[u8]) -> Task {
 }
 
 /// Asks until the answer has the header.
-fn refined_by(ask: impl Fn() -> Answer) -> String {
+fn refined_by(task: &Task, ask: impl Fn() -> Answer) -> String {
     let start = Instant::now();
     loop {
         let answer = ask();
-        assert_eq!((answer.status, &answer.body), (200, &task().to_json().into_bytes()));
+        assert_eq!((answer.status, &answer.body), (200, &task.to_json().into_bytes()));
         if !answer.header("refined-by").is_empty() {
             return answer.header("refined-by").to_owned();
         }
@@ -71,19 +93,17 @@ fn a_second_wave_opens_when_there_are_enough_reports() {
     let log = LogConfig { audit: Some(audit.clone()), ..LogConfig::default() };
     let settings = ServerConfig { log, ..config(&data.path().join("data")) };
     let server = Running::start(settings.clone(), &[]);
-    let of_task = TaskSettings { minimum_batch: Some(5), ..TaskSettings::default() };
-    let refined = TaskSettings { refine_after: Some(ENOUGH as u64), refine_rank: Some(1), ..of_task.clone() };
-    server.put(&task(), &refined);
+    server.put(&task(), &TaskSettings { minimum_batch: Some(5), ..refined() });
     let body = bytes_of(&people(&task(), 0.7, 1, ENOUGH + 1));
     let each = body.len() / (ENOUGH + 1);
     let (wave, late) = body.split_at(ENOUGH * each);
     server.send(&task(), &wave[..wave.len() - each]);
-    thread::sleep(Duration::from_millis(1200));
+    look_at(&server, &task(), 0);
     let page = ("origin", "https://survey.example");
     let ask = || server.request("GET", &path(&task(), ""), &[page], b"");
     assert_eq!(ask().header("refined-by"), "", "one report is missing");
     assert_eq!(server.send(&task(), &wave[wave.len() - each..]).json()["accepted"], 1);
-    let named = refined_by(ask);
+    let named = refined_by(&task(), ask);
     assert!(ask().header("access-control-expose-headers").split(',').any(|name| name == "refined-by"));
     // The second task is served as any other, and is a function of the first wave's sums.
     let shown = server.get(&format!("/tasks/{named}"));
@@ -113,10 +133,8 @@ fn a_second_wave_opens_when_there_are_enough_reports() {
     server.get(&path(&second, "/recovery?rank=1")).assert_problem(409, "second-wave", &["recover --refined"]);
     let lines = fs::read_to_string(&audit).unwrap();
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let [line] = &lines.iter().filter(|line| line["action"] == "task-refine").collect::<Vec<_>>()[..] else {
-        panic!("{lines:?}")
-    };
-    assert_eq!(line["task"], task().digest().to_string());
+    let is_of_task = |line: &Value| line["action"] == "task-refine" && line["task"] == task().digest().to_string();
+    let [line] = &lines.iter().filter(|line| is_of_task(line)).collect::<Vec<_>>()[..] else { panic!("{lines:?}") };
     let (role, reports) = (&line["role"], &line["reports"]);
     assert_eq!((role, &line["refined_by"], reports), (&json!("refinement"), &json!(named), &json!(ENOUGH)));
     server.shut_down();
@@ -137,32 +155,46 @@ fn a_second_wave_opens_when_there_are_enough_reports() {
     let body = put_body(&another, &TaskSettings::default());
     server.administer("PUT", &path(&another, ""), &body).assert_problem(422, "bad-task", &[&named]);
     assert_eq!(server.administer("DELETE", &format!("/tasks/{named}"), b"").status, 204);
-    thread::sleep(Duration::from_millis(1200));
+    look_at(&server, &task(), 1);
     assert_eq!(server.get(&path(&task(), "")).header("refined-by"), "");
-    assert_eq!(server.get("/tasks").json()["tasks"], json!([task().digest().to_string()]));
+    // With both waves of two others.
+    assert_eq!(server.get("/tasks").json()["tasks"].as_array().unwrap().len(), 5);
 }
 
 /// The same variance everywhere: there is nothing to refine.
 #[test]
 fn a_second_wave_that_does_not_pay_does_not_open() {
-    let data = tempdir().unwrap();
-    let file = data.path().join("task.json");
-    fs::write(&file, task().to_json()).unwrap();
-    let [data, file] = [data.path().join("data"), file].map(|path| path.to_str().unwrap().to_owned());
+    let folder = tempdir().unwrap();
+    let other = after(&task(), 0);
+    let files = [task(), other.clone()].map(|task| {
+        let file = folder.path().join(task.digest().to_string());
+        fs::write(&file, task.to_json()).unwrap();
+        file.to_str().unwrap().to_owned()
+    });
+    let data = folder.path().join("data");
     let options = ["--refine-after", "50", "--refine-rank", "1", "--minimum-batch", "1"];
-    let server = Serving::start(&[&["--data", &data, "--task", &file], &options[..]].concat());
+    let tasks = ["--data", data.to_str().unwrap(), "--task", &files[0], "--task", &files[1]];
+    let mut server = Serving::start(&[&tasks[..], &options].concat());
     let body = bytes_of(&people(&task(), 1.0 / DIMENSION as f64, 3, 130));
-    let each = body.len() / 130;
-    for (from, to) in [(0, 60), (60, 90), (90, 130)] {
-        let sent = post(server.address, &path(&task(), "/reports"), REPORTS, &body[from * each..to * each]);
-        assert_eq!(sent.json()["accepted"], to - from, "the first wave stays open");
-        thread::sleep(Duration::from_millis(2500));
-    }
-    assert_eq!(get(server.address, &path(&task(), "")).header("refined-by"), "");
-    assert_eq!(get(server.address, &path(&task(), "/status")).json()["settings"], json!({}));
-    let log = server.log();
-    // At 50 reports and at 100.
-    assert_eq!(log.matches("no second wave for now: the first wave finds too little").count(), 2, "{log}");
+    let (each, address) = (body.len() / 130, server.address);
+    let send = |task: &Task, body: &[u8]| {
+        let sent = post(address, &path(task, "/reports"), REPORTS, body).json();
+        assert_eq!(sent["accepted"], body.len() / each, "the first wave stays open");
+    };
+    let mut asked = |task: &Task| {
+        let line = server.next_line("no second wave for now: the first wave finds too little");
+        assert!(line.contains(&task.digest().to_string()), "{line}");
+    };
+    send(&task(), &body[..60 * each]);
+    asked(&task());
+    // Not before there are 100: the other one is asked after it.
+    send(&task(), &body[60 * each..90 * each]);
+    send(&other, &bytes_of(&people(&other, 1.0 / DIMENSION as f64, 4, 60)));
+    asked(&other);
+    send(&task(), &body[90 * each..]);
+    asked(&task());
+    assert_eq!(get(address, &path(&task(), "")).header("refined-by"), "");
+    assert_eq!(get(address, &path(&task(), "/status")).json()["settings"], json!({}));
 }
 
 #[test]
@@ -192,32 +224,30 @@ fn tasks_that_cannot_be_refined_refuse_the_settings() {
     assert_eq!(server.put(&waves[0], &TaskSettings::default()), 200);
     let (there, body) = (waves[0].digest().to_string(), put_body(&waves[1], &TaskSettings::default()));
     server.administer("PUT", &path(&waves[1], ""), &body).assert_problem(422, "bad-task", &[&there]);
-    // The server's own plan leaves other tasks alone.
-    let data = tempdir().unwrap();
-    let plan = ServerConfig { refine_after: Some(5), ..config(data.path()) };
-    let server = Running::start(plan, &[other_task()]);
-    server.send(&other_task(), &bytes_of(&super::harness::reports(&other_task(), 1, 10)));
-    thread::sleep(Duration::from_millis(1200));
-    assert_eq!(server.get(&path(&other_task(), "")).header("refined-by"), "");
 }
 
-/// The process is killed when it has closed the first wave. Another one goes on, before it answers anybody.
+/// A folder in which a server ended between the two steps: the first wave of these reports is over, and that is all.
+fn close(data: &Path, reports: &[u8]) {
+    let server = Running::start(config(data), &[task()]);
+    assert_eq!(server.send(&task(), reports).status, 200);
+    // A deleted task brings back its settings, which are in a file of their own until then.
+    assert_eq!(server.administer("DELETE", &path(&task(), ""), b"").status, 204);
+    server.shut_down();
+    let [deleted] =
+        fs::read_dir(data.join("deleted")).unwrap().map(Result::unwrap).collect::<Vec<_>>().try_into().unwrap();
+    let closed = json!({"refine_after": ENOUGH, "refine_rank": 1, "closed": true});
+    fs::write(deleted.path().join("settings.json"), closed.to_string()).unwrap();
+    maintenance::restore(data, task().digest()).unwrap();
+}
+
+/// It goes on before it answers anybody, also without the option: the plan is the closed task's own.
 #[test]
-fn a_process_that_is_killed_between_the_steps_leaves_the_same_second_wave() {
+fn a_server_goes_on_where_another_ended_between_the_steps() {
     let body = bytes_of(&people(&task(), 0.7, 4, ENOUGH));
-    let folder = tempdir().unwrap();
-    let file = folder.path().join("task.json");
-    fs::write(&file, task().to_json()).unwrap();
-    let [data, file] = [folder.path().join("data"), file].map(|path| path.to_str().unwrap().to_owned());
-    let after = ENOUGH.to_string();
-    let plan = ["--refine-after", &after, "--refine-rank", "1"];
-    let server = Serving::start(&[&["--data", &data, "--task", &file], &plan[..]].concat());
-    let address = server.address;
-    assert_eq!(post(address, &path(&task(), "/reports"), REPORTS, &body).json()["accepted"], ENOUGH);
-    server.log_until("the first wave is over");
-    // Also without the option: the plan is the closed task's own.
+    let data = tempdir().unwrap();
+    close(data.path(), &body);
     for _ in 0..2 {
-        let mut server = Serving::start(&["--data", &data]);
+        let mut server = Serving::start(&["--data", data.path().to_str().unwrap()]);
         let shown = get(server.address, &path(&task(), ""));
         assert_eq!(shown.header("refined-by"), expected(&body).digest().to_string());
         assert_eq!(get(server.address, "/tasks").json()["tasks"].as_array().unwrap().len(), 2);
@@ -225,23 +255,18 @@ fn a_process_that_is_killed_between_the_steps_leaves_the_same_second_wave() {
     }
 }
 
-/// The process is killed when it has closed the first wave, and the next start finds too few reports for the operator.
+/// The next start finds too few reports for the operator.
 #[test]
 fn a_first_wave_with_too_few_reports_goes_on() {
     let body = bytes_of(&people(&task(), 0.7, 5, ENOUGH + 1));
     let (wave, late) = body.split_at(body.len() / (ENOUGH + 1) * ENOUGH);
-    let folder = tempdir().unwrap();
-    let file = folder.path().join("task.json");
-    fs::write(&file, task().to_json()).unwrap();
-    let [data, file] = [folder.path().join("data"), file].map(|path| path.to_str().unwrap().to_owned());
-    let (after, more) = (ENOUGH.to_string(), (ENOUGH + 1).to_string());
-    let server = Serving::start(&["--data", &data, "--task", &file, "--refine-after", &after, "--refine-rank", "1"]);
-    assert_eq!(post(server.address, &path(&task(), "/reports"), REPORTS, wave).json()["accepted"], ENOUGH);
-    server.log_until("the first wave is over");
-    let server = Serving::start(&["--data", &data, "--minimum-batch", &more]);
+    let data = tempdir().unwrap();
+    close(data.path(), wave);
+    let more = (ENOUGH + 1).to_string();
+    let server = Serving::start(&["--data", data.path().to_str().unwrap(), "--minimum-batch", &more]);
     let settings = || get(server.address, &path(&task(), "/status")).json()["settings"].clone();
     assert_eq!(settings(), json!({"refine_after": ENOUGH, "refine_rank": 1}));
     assert_eq!(post(server.address, &path(&task(), "/reports"), REPORTS, late).json()["accepted"], 1);
-    let named = refined_by(|| get(server.address, &path(&task(), "")));
+    let named = refined_by(&task(), || get(server.address, &path(&task(), "")));
     assert_eq!(named, expected(&body).digest().to_string());
 }
