@@ -11,7 +11,7 @@
 //! Before the first step the present sums are asked whether a second wave pays. If not, nothing is changed; they are
 //! asked again when there are twice as many reports.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,10 +21,9 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use super::app::{App, Period};
 use super::audit::AuditLine;
 use super::store::{Batch, CommitError, Put, RefinementPlan, SecondWave, StoreError, TaskReports, TaskSettings};
-use ldp_pca::mechanism::Mechanism;
 use ldp_pca::prediction::WaveRefusal;
 use ldp_pca::recovery::{Rank, RefineError, SecondTask};
-use ldp_pca::report::report_bytes;
+use ldp_pca::schema::MAX_DIMENSION;
 use ldp_pca::task::{Task, TaskDigest};
 
 /// How often the numbers of reports are looked at.
@@ -68,7 +67,9 @@ pub(super) async fn refine_forever(app: Arc<App>) {
     let mut refining = Refining::default();
     loop {
         ticks.tick().await;
-        for reports in app.store.tasks() {
+        let tasks = app.store.tasks();
+        refining.keep(&tasks.iter().map(|reports| reports.task().digest()).collect());
+        for reports in tasks {
             refining.look_at(&app, &reports).await;
         }
     }
@@ -84,24 +85,31 @@ pub(super) async fn resume(app: &Arc<App>) {
     }
 }
 
-/// The plan of a task, if it is refined some day. The server's own plan is for the tasks that can be refined.
-pub(super) fn plan_of(app: &App, task: &Task, settings: &TaskSettings) -> Option<RefinementPlan> {
+/// The plan for a task with these settings, if there is one. The server's own is only for tasks that can be refined.
+pub(super) fn plan_of(app: &App, settings: &TaskSettings) -> Option<RefinementPlan> {
     let after = settings.refine_after.or(app.config.refine_after).filter(|after| *after > 0)?;
-    let plan = RefinementPlan { after, rank: settings.refine_rank.unwrap_or(app.config.refine_rank) };
-    let can_be = matches!(task.mechanism(), Mechanism::DoubleCap(_))
-        && task.refinement().is_none()
-        && task.centring().is_none()
-        && plan.rank < task.dimension();
-    can_be.then_some(plan)
+    Some(RefinementPlan { after, rank: settings.refine_rank.unwrap_or(app.config.refine_rank) })
+}
+
+/// A second wave's task of the size that this plan asks for.
+pub(super) fn placeholder(task: &Task, plan: RefinementPlan) -> Result<Task, RefineError> {
+    // Larger ones are refused as well, and might not fit into memory.
+    SecondTask::placeholder(task, Rank::new(plan.rank.min(MAX_DIMENSION))?)
 }
 
 impl Refining {
+    /// Forgets all tasks but these.
+    fn keep(&mut self, tasks: &HashSet<TaskDigest>) {
+        self.due.retain(|digest, _| tasks.contains(digest));
+        self.failed.retain(|digest, _| tasks.contains(digest));
+    }
+
     async fn look_at(&mut self, app: &Arc<App>, reports: &Arc<dyn TaskReports>) {
         let (digest, settings) = (reports.task().digest(), reports.settings());
         if settings.refined_by.is_some() || self.failed.get(&digest).is_some_and(|(until, _)| Instant::now() < *until) {
             return;
         }
-        let outcome = match plan_of(app, reports.task(), &settings) {
+        let outcome = match plan_of(app, &settings) {
             None => {
                 self.due.remove(&digest);
                 return;
@@ -137,13 +145,16 @@ impl Refining {
         if !enough || app.period(&reports.settings()) != Period::Open {
             return Ok(());
         }
+        if placeholder(reports.task(), plan).is_err() {
+            // Whatever the number of reports.
+            self.due.insert(digest, Due { plan, at: u64::MAX });
+            return Ok(());
+        }
         let (made, records) = second_task(reports, plan).await?;
-        let most = app.config.max_body_bytes;
-        let refusal = match &made.waves.refused {
-            Some(WaveRefusal::FirstWave { .. }) => Some("the first wave finds too little"),
-            Some(_) => Some("a second wave would gain too little"),
-            None => (report_bytes(&made.task) > most).then_some("its reports would be longer than max_body_bytes"),
-        };
+        let refusal = made.waves.refused.as_ref().map(|refused| match refused {
+            WaveRefusal::FirstWave { .. } => "the first wave finds too little",
+            _ => "a second wave would gain too little",
+        });
         if let Some(refusal) = refusal {
             let at = next_after(plan.after, records);
             self.due.insert(digest, Due { plan, at });
@@ -191,7 +202,7 @@ async fn close(app: &Arc<App>, digest: TaskDigest, plan: RefinementPlan) -> Resu
     let _alone = app.putting.lock().await;
     let Some(reports) = app.store.task(digest) else { return Ok(false) };
     let enough = reports.counts().records >= least(app, &reports, plan);
-    if !enough || plan_of(app, reports.task(), &reports.settings()) != Some(plan) {
+    if !enough || plan_of(app, &reports.settings()) != Some(plan) {
         return Ok(false);
     }
     let app = Arc::clone(app);
@@ -241,6 +252,12 @@ async fn open(app: &Arc<App>, reports: &Arc<dyn TaskReports>, plan: RefinementPl
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ldp_pca::centring::Centring;
+    use ldp_pca::mechanism::{Calibration, MechanismSpec};
+    use ldp_pca::privacy::{Delta, Epsilon};
+    use ldp_pca::record::Bounding;
+    use ldp_pca::schema::Schema;
+    use ldp_pca::task::Folds;
 
     #[test]
     fn a_task_is_asked_again_at_twice_the_number() {
@@ -249,5 +266,39 @@ mod tests {
         }
         assert_eq!(next_after(1 << 63, 1 << 63), u64::MAX);
         assert_eq!(next_after(u64::MAX, u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn a_plan_is_for_tasks_that_can_be_refined_at_its_rank() {
+        let of = |dimension, mechanism| {
+            let (schema, folds) = (Schema::numeric(dimension).unwrap(), Folds::new(1).unwrap());
+            Task::new(schema, Bounding::UnitNorm, mechanism, folds).unwrap()
+        };
+        let epsilon = Epsilon::new(4.0).unwrap();
+        let first = |dimension| of(dimension, MechanismSpec::double_cap(epsilon));
+        let can_be = |task: &Task, rank| placeholder(task, RefinementPlan { after: 1, rank }).is_ok();
+        // Fewer components than features, at most 64, and at most 32,768 numbers.
+        for (dimension, most) in [(16, 15), (100, 64), (513, 63)] {
+            let task = first(dimension);
+            for (rank, can) in [(0, false), (1, true), (most, true), (most + 1, false), (usize::MAX, false)] {
+                assert_eq!(can_be(&task, rank), can, "{dimension} {rank}");
+            }
+        }
+        let (delta, calibration) = (Delta::new(1e-6).unwrap(), Calibration::Analytic);
+        assert!(!can_be(&of(16, MechanismSpec::Gaussian { epsilon, delta, calibration }), 1));
+        assert!(!can_be(&first(16).with_centring(Centring::default()).unwrap(), 1));
+        assert!(!can_be(&SecondTask::placeholder(&first(16), Rank::new(1).unwrap()).unwrap(), 1));
+    }
+
+    #[test]
+    fn deleted_tasks_are_forgotten() {
+        let (kept, gone) = (TaskDigest::new([1; 32]), TaskDigest::new([2; 32]));
+        let mut refining = Refining::default();
+        for digest in [kept, gone] {
+            refining.due.insert(digest, Due { plan: RefinementPlan { after: 1, rank: 1 }, at: 1 });
+            refining.failed.insert(digest, (Instant::now(), String::new()));
+        }
+        refining.keep(&HashSet::from([kept]));
+        assert!(refining.due.keys().chain(refining.failed.keys()).eq([&kept, &kept]));
     }
 }

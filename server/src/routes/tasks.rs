@@ -22,12 +22,11 @@ use crate::net::Client;
 use crate::object;
 use crate::origins::{is_origin, supply_type};
 use crate::problem::{Kind, Problem, excerpt};
+use crate::refining::{placeholder, plan_of};
 use crate::request::{Id, Parameters};
 use crate::retention;
-use crate::store::{CommitError, Erase, Put, StoreError, TaskSettings, date_of};
+use crate::store::{CommitError, Erase, Put, RefinementPlan, StoreError, TaskSettings, date_of};
 use crate::tokens::Role;
-use ldp_pca::recovery::Rank;
-use ldp_pca::recovery::SecondTask;
 use ldp_pca::report::report_bytes;
 use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
 
@@ -299,8 +298,9 @@ fn check_refinement(
     {
         return Err(not_stored(&StoreError::SecondWave { first, second }));
     }
-    let rank = settings.refine_rank.unwrap_or(app.config.refine_rank);
-    let Some(after) = settings.refine_after.filter(|after| *after > 0) else {
+    // The server's own plan leaves tasks alone that cannot be refined.
+    let asked = settings.refine_after.is_some() || settings.refine_rank.is_some();
+    let Some(plan) = plan_of(app, settings).filter(|_| asked) else {
         return match settings.refine_rank {
             Some(rank) if settings.refine_after.or(app.config.refine_after).is_none() => {
                 bad(format!("refine_rank is {rank} without refine_after: give both"))
@@ -308,25 +308,16 @@ fn check_refinement(
             _ => Ok(()),
         };
     };
+    let RefinementPlan { after, rank } = plan;
     if let Some(most) = settings.max_records.filter(|most| *most < after) {
         return bad(format!(
             "refine_after is {after}, but max_records is {most}: the second wave would never open; give fewer"
         ));
     }
-    let second = Rank::new(rank).map_err(|error| error.to_string());
-    let second = second.and_then(|rank| SecondTask::placeholder(task, rank).map_err(|error| error.to_string()));
-    let second = match second {
-        Ok(second) => second,
-        Err(error) => return bad(format!("the task cannot be refined at rank {rank}: {error}")),
-    };
-    let (each, most) = (report_bytes(&second), app.config.max_body_bytes);
-    if each > most {
-        return bad(format!(
-            "a report of the second wave has {each} bytes, but the server reads bodies of {most}: raise \
-                max_body_bytes, or refine fewer components"
-        ));
+    match placeholder(task, plan) {
+        Ok(_) => Ok(()),
+        Err(error) => bad(format!("the task cannot be refined at rank {rank}: {error}")),
     }
-    Ok(())
 }
 
 pub(super) fn not_stored(error: &StoreError) -> Problem {

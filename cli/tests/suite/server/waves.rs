@@ -207,6 +207,7 @@ fn tasks_that_cannot_be_refined_refuse_the_settings() {
         (task(), json!({"refine_rank": 2}), "without refine_after"),
         (task(), json!({"refine_after": 5, "refine_rank": 0}), "rank 0"),
         (task(), json!({"refine_after": 5, "refine_rank": DIMENSION}), "rank 16"),
+        (task(), json!({"refine_after": 5, "refine_rank": usize::MAX}), "rank 18446744073709551615"),
         (task(), json!({"refine_after": 5, "max_records": 4}), "max_records is 4"),
         (task(), json!({"closed": true}), "leave them out"),
         (centred, json!({"refine_after": 5}), "centring"),
@@ -224,6 +225,45 @@ fn tasks_that_cannot_be_refined_refuse_the_settings() {
     assert_eq!(server.put(&waves[0], &TaskSettings::default()), 200);
     let (there, body) = (waves[0].digest().to_string(), put_body(&waves[1], &TaskSettings::default()));
     server.administer("PUT", &path(&waves[1], ""), &body).assert_problem(422, "bad-task", &[&there]);
+}
+
+/// The effective plan: settings of the task, and the server's for the others.
+#[test]
+fn a_plan_of_the_server_leaves_tasks_alone_that_cannot_be_refined() {
+    let data = tempdir().unwrap();
+    let plan = ServerConfig { refine_after: Some(50), refine_rank: 2, ..config(data.path()) };
+    let server = Running::start(plan, &[other_task()]);
+    let put = |task: &Task, settings: Value| {
+        let body = format!("{{\"task\": {}, \"settings\": {settings}}}", task.to_json());
+        server.administer("PUT", &path(task, ""), body.as_bytes())
+    };
+    for (task, settings, said) in [
+        (task(), json!({"refine_rank": 0}), "rank 0"),
+        (task(), json!({"refine_rank": 100}), "rank 100"),
+        (task(), json!({"refine_rank": 1, "max_records": 49}), "refine_after is 50"),
+        (other_task(), json!({"refine_rank": 1}), "double-cap"),
+    ] {
+        put(&task, settings).assert_problem(422, "bad-settings", &[said]);
+    }
+    // The number is the server's, and the rank is the task's. One task has none of it.
+    let [ranked, without] = [after(&other_task(), 0), after(&other_task(), 1)];
+    assert_eq!(put(&ranked, json!({"refine_rank": 1})).status, 201);
+    assert_eq!(put(&without, json!({"refine_after": 0})).status, 201);
+    for task in [&ranked, &without] {
+        assert_eq!(server.send(task, &bytes_of(&people(task, 0.7, 8, ENOUGH))).json()["accepted"], ENOUGH);
+    }
+    server.send(&other_task(), &bytes_of(&super::harness::reports(&other_task(), 1, 60)));
+    let second = refined_by(&ranked, || server.get(&path(&ranked, "")));
+    let second = server.get(&format!("/tasks/{second}")).body;
+    let second = Task::from_json(std::str::from_utf8(&second).unwrap()).unwrap();
+    assert_eq!(second.refinement().unwrap().rank(), 1);
+    let settings = server.get(&path(&ranked, "/status")).json()["settings"].clone();
+    assert_eq!((&settings["refine_after"], &settings["refine_rank"]), (&json!(50), &json!(1)));
+    look_at(&server, &without, 2);
+    for task in [&without, &other_task()] {
+        assert_eq!(server.get(&path(task, "")).header("refined-by"), "");
+    }
+    assert_eq!(server.get(&path(&without, "/status")).json()["settings"], json!({"refine_after": 0}));
 }
 
 /// A folder in which a server ended between the two steps: the first wave of these reports is over, and that is all.
