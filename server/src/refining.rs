@@ -128,7 +128,8 @@ impl Refining {
         self.failed.insert(digest, (Instant::now() + PAUSE, failure));
     }
 
-    /// Opens the second wave if there are enough reports, and it pays.
+    /// Opens the second wave if there are enough reports, and it pays. One that somebody put is not of their sums: then
+    /// the first wave stays open.
     async fn consider(
         &mut self,
         app: &Arc<App>,
@@ -142,7 +143,7 @@ impl Refining {
         }
         let due = self.due.get(&digest).filter(|due| due.plan == plan).map_or(plan.after, |due| due.at);
         let enough = records >= due.max(least(app, reports, plan));
-        if !enough || app.period(&reports.settings()) != Period::Open {
+        if !enough || app.period(&reports.settings()) != Period::Open || app.store.second_wave_of(digest).is_some() {
             return Ok(());
         }
         if placeholder(reports.task(), plan).is_err() {
@@ -197,12 +198,12 @@ async fn second_task(reports: &Arc<dyn TaskReports>, plan: RefinementPlan) -> Re
     made.await?
 }
 
-/// The first step. `false` when somebody changed the plan or the task, or erased reports, meanwhile.
+/// The first step. `false` when somebody changed the plan or the task, put a second wave, or erased reports, meanwhile.
 async fn close(app: &Arc<App>, digest: TaskDigest, plan: RefinementPlan) -> Result<bool, Failure> {
     let _alone = app.putting.lock().await;
     let Some(reports) = app.store.task(digest) else { return Ok(false) };
     let enough = reports.counts().records >= least(app, &reports, plan);
-    if !enough || plan_of(app, &reports.settings()) != Some(plan) {
+    if !enough || plan_of(app, &reports.settings()) != Some(plan) || app.store.second_wave_of(digest).is_some() {
         return Ok(false);
     }
     let app = Arc::clone(app);

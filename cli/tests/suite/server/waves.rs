@@ -161,6 +161,26 @@ fn a_second_wave_opens_when_there_are_enough_reports() {
     assert_eq!(server.get("/tasks").json()["tasks"].as_array().unwrap().len(), 5);
 }
 
+/// It is of other sums than those of the first wave, whose settings would name it.
+#[test]
+fn a_first_wave_stays_open_beside_a_second_one_put_by_hand() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[]);
+    server.put(&task(), &refined());
+    let by_hand = SecondTask::placeholder(&task(), Rank::new(1).unwrap()).unwrap();
+    assert_eq!(server.put(&by_hand, &TaskSettings::default()), 201);
+    let body = bytes_of(&people(&task(), 0.7, 6, ENOUGH + 1));
+    let (wave, late) = body.split_at(body.len() / (ENOUGH + 1) * ENOUGH);
+    assert_eq!(server.send(&task(), wave).json()["accepted"], ENOUGH);
+    look_at(&server, &task(), 0);
+    assert_eq!(server.get(&path(&task(), "")).header("refined-by"), "");
+    assert_eq!(server.send(&task(), late).json()["accepted"], 1, "the first wave stays open");
+    // Without it, the server's own one opens.
+    assert_eq!(server.administer("DELETE", &path(&by_hand, ""), b"").status, 204);
+    let named = refined_by(&task(), || server.get(&path(&task(), "")));
+    assert_eq!(named, expected(&body).digest().to_string());
+}
+
 /// The same variance everywhere: there is nothing to refine.
 #[test]
 fn a_second_wave_that_does_not_pay_does_not_open() {
