@@ -152,6 +152,9 @@ impl Refinement {
     /// # Errors
     /// [`RefinementError::Shape`].
     pub(crate) fn along_axes(parent: TaskDigest, dimension: usize, rank: usize) -> Result<Self, RefinementError> {
+        if rank > MAX_DIRECTIONS {
+            return Err(RefinementError::Shape { count: rank, dimension });
+        }
         let axes = DMatrix::identity(dimension, rank.min(dimension));
         Self::from_parts(parent, &axes, &vec![1.0; rank], 1.0)
     }
@@ -515,6 +518,7 @@ pub(crate) mod tests {
         assert_eq!(new(&[&long], &[1], clip), shape(1, MAX_DIMENSION + 1));
         assert_eq!(new(&[&[one, 0, 0], &[0, one]], &[1, 1], clip), shape(2, 3));
         assert_eq!(new(&[&[one, 0]], &[], clip), shape(1, 2));
+        assert_eq!(Refinement::along_axes(parent(), 2, usize::MAX).map(drop), shape(usize::MAX, 2));
         let range = Err(RefinementError::Range);
         for entry in [one + 1, -one - 1, i64::MIN, i64::MAX] {
             assert_eq!(new(&[&[entry, 0]], &[1], clip), range);

@@ -23,7 +23,6 @@ use super::audit::AuditLine;
 use super::store::{Batch, CommitError, Put, RefinementPlan, SecondWave, StoreError, TaskReports, TaskSettings};
 use ldp_pca::prediction::WaveRefusal;
 use ldp_pca::recovery::{Rank, RefineError, SecondTask};
-use ldp_pca::schema::MAX_DIMENSION;
 use ldp_pca::task::{Task, TaskDigest};
 
 /// How often the numbers of reports are looked at.
@@ -93,8 +92,7 @@ pub(super) fn plan_of(app: &App, settings: &TaskSettings) -> Option<RefinementPl
 
 /// A second wave's task of the size that this plan asks for.
 pub(super) fn placeholder(task: &Task, plan: RefinementPlan) -> Result<Task, RefineError> {
-    // Larger ones are refused as well, and might not fit into memory.
-    SecondTask::placeholder(task, Rank::new(plan.rank.min(MAX_DIMENSION))?)
+    SecondTask::placeholder(task, Rank::new(plan.rank)?)
 }
 
 impl Refining {
