@@ -293,6 +293,28 @@ test("what is booked counts as the larger of the waves that were asked, once, an
   assert.deepEqual([all, delta], [2, 2e-6]);
 });
 
+test("a refinement of a refinement is a campaign of its own, and the budget counts it, whatever was read before", async (t) => {
+  // Wave 4 refines wave 2, which refines CAMPAIGN.
+  campaigns[digestOf(4)] = digestOf(2);
+  t.after(() => delete campaigns[digestOf(4)]);
+  for (const order of [
+    [2, 4],
+    [4, 2],
+    [1, 4],
+  ]) {
+    for (const are of [true, false]) {
+      known(true);
+      const { deliver, sent } = await device("booked", 9);
+      const ledger = await openOn(newDevice(), { maxEpsilon: 2 }, { deliver });
+      for (const wave of order) await ledger.send(randomizerOf(wave), {}, OWN);
+      known(are);
+      assert.equal((await ledger.status()).epsilon, 2);
+      assert.deepEqual(sent, order.map((wave) => [digestOf(wave), bytesOf(wave), 1]));
+      await assert.rejects(ledger.send(randomizerOf(6), {}, OWN), { code: "budget" });
+    }
+  }
+});
+
 test("of two waves that are asked at once, in two tabs, one has the report, and the larger epsilon counts", async () => {
   for (const quicker of [0, 1]) {
     const { deliver, sent, storage } = await device("booked", 9, 1);
