@@ -49,8 +49,9 @@ fn every_index_has_exactly_its_weight_whatever_the_record_and_the_refinement() {
             assert!(inside > outside && inside as f64 / outside as f64 <= e.exp() * (1.0 + 1e-15), "{e}");
             let of_cap = u64::from(cap) * inside;
             let total = of_cap + u64::from(candidates - cap) * outside;
-            for values in records(refinement.dimension()) {
-                let record = BoundedRecord::new(values, clip(1.0)).unwrap();
+            let both = |values: Vec<f64>| [(values.clone(), clip(1.0)), (values, Bounding::UnitNorm)];
+            for (values, bounding) in records(refinement.dimension()).into_iter().flat_map(both) {
+                let record = BoundedRecord::new(values, bounding).unwrap();
                 let u = mechanism.direction(&record);
                 let scores = Candidates::new(&KEY, id(1), u.len()).scores(&u, candidates, Sides::Towards);
                 let mut order: Vec<usize> = (0..scores.len()).collect();
