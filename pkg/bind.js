@@ -52,7 +52,7 @@ export function bind(wasm) {
     }
 
     toJSON() {
-      return JSON.parse(this);
+      return JSON.parse(this.toString());
     }
 
     toString() {

@@ -20,7 +20,7 @@ export async function fetchTask(parse, url, options = {}) {
   const first = expectDigest(await parse(text), digest);
   const wave = headers.get("refined-by");
   if (!digest || !wave) return first;
-  // Whatever the header is, it names no other server.
+  // Whatever the header is, it names no other server. A redirect may.
   const second = expectDigest(await fetchTask(parse, new URL(`./${wave}`, base), others), wave);
   if (first.campaign || second.campaign !== digest || rest(first) !== rest(second)) {
     throw failure("digest", `task ${wave} does not refine ${digest}: see parent, schema, bounding and folds`);
@@ -36,8 +36,8 @@ function rest(task) {
 
 /** The text at `url`, if that is JSON of a reasonable length, and the response that it came with. */
 export function fetchText(url, options) {
-  // Otherwise a caller with an undefined digest would accept any task.
   const { digest, signal, timeout = 30_000 } = options;
+  // Otherwise a caller with an undefined digest would accept any task.
   if ("digest" in options && typeof digest !== "string") {
     throw failure("argument", `digest is ${digest}: give 64 hexadecimal digits, or leave it out`);
   }

@@ -133,7 +133,7 @@ export class Task {
   }
 
   toJSON() {
-    return JSON.parse(this);
+    return JSON.parse(this.#text);
   }
 
   toString() {

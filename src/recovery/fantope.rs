@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::{Penalty, Rank, RecoveryError};
-use crate::linalg::{SymmetricMatrix, sort_descending, symmetric_eigen, symmetric_eigenvalues};
+use crate::linalg::{SymmetricMatrix, sort_ascending, symmetric_eigen, symmetric_eigenvalues};
 
 /// The sparse principal subspace problem, with its arguments checked once.
 ///
@@ -243,8 +243,7 @@ pub(super) fn fantope_weights(values: &DVector<f64>, rank: usize) -> (DVector<f6
 
     let mut breakpoints: Vec<f64> = shifted.iter().flat_map(|value| [value - 1.0, *value]).collect();
     breakpoints.retain(|point| (-1.0..=0.0).contains(point));
-    sort_descending(&mut breakpoints);
-    breakpoints.reverse();
+    sort_ascending(&mut breakpoints);
     // total() decreases from at least k at −1, which is a breakpoint, to less than k at 0.
     let below = breakpoints.partition_point(|point| total(*point) >= target).max(1) - 1;
     let start = breakpoints[below];

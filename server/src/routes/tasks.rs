@@ -298,16 +298,12 @@ fn check_refinement(
     {
         return Err(not_stored(&StoreError::SecondWave { first, second }));
     }
+    if let (Some(rank), None) = (settings.refine_rank, settings.refine_after.or(app.config.refine_after)) {
+        return bad(format!("refine_rank is {rank} without refine_after: give both"));
+    }
     // The server's own plan leaves tasks alone that cannot be refined.
     let asked = settings.refine_after.is_some() || settings.refine_rank.is_some();
-    let Some(plan) = plan_of(app, settings).filter(|_| asked) else {
-        return match settings.refine_rank {
-            Some(rank) if settings.refine_after.or(app.config.refine_after).is_none() => {
-                bad(format!("refine_rank is {rank} without refine_after: give both"))
-            }
-            _ => Ok(()),
-        };
-    };
+    let Some(plan) = plan_of(app, settings).filter(|_| asked) else { return Ok(()) };
     let RefinementPlan { after, rank } = plan;
     if let Some(most) = settings.max_records.filter(|most| *most < after) {
         return bad(format!(

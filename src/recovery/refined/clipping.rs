@@ -15,6 +15,8 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 
+use super::gap;
+
 /// Records that integrals are means over. They are the same in both parts of every quotient.
 const DRAWS: usize = 4096;
 /// Rounds in which the normal vectors' variances are made to fit.
@@ -124,8 +126,7 @@ impl Model {
         let beside = share(across, across_mean);
         let between = |index: usize, other: f64, of_other: f64| {
             let signal = self.signals[index];
-            let gap = (signal - other).max(0.02 * signal);
-            let found = (left[index] * signal - of_other * other) / gap;
+            let found = (left[index] * signal - of_other * other) / gap(signal, other);
             if found.is_finite() { found.clamp(LEAST, 1.0) } else { 1.0 }
         };
         Clipped {
