@@ -67,7 +67,9 @@ fn accumulate(criterion: &mut Criterion) {
             MechanismSpec::Gaussian { .. } => {
                 Throughput::Bytes(reports.iter().map(|report| report.payload().len() as u64).sum())
             }
-            MechanismSpec::DoubleCap { .. } | MechanismSpec::SignedCap { .. } => Throughput::Elements(count),
+            MechanismSpec::DoubleCap { .. } | MechanismSpec::SignedCap { .. } | MechanismSpec::NormCap { .. } => {
+                Throughput::Elements(count)
+            }
         });
         let thread_counts = if all > NonZeroUsize::MIN { vec![NonZeroUsize::MIN, all] } else { vec![all] };
         for threads in thread_counts {

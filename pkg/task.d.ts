@@ -68,6 +68,7 @@ export interface TaskDocument<S extends Schema = Schema> {
   readonly mechanism:
     | { readonly type: "double-cap"; readonly epsilon: number; readonly candidates: number; readonly cap: number }
     | { readonly type: "signed-cap"; readonly epsilon: number; readonly candidates: number; readonly cap: number }
+    | { readonly type: "norm-cap"; readonly epsilon: number; readonly candidates: number; readonly cap: number }
     | {
         readonly type: "gaussian";
         readonly epsilon: number;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::aggregate::{Aggregate, AggregateError, FoldSum};
 use crate::centring::{Centring, add_mean_square};
 use crate::family::{Reports, precision};
-use crate::mechanism::{Estimator, Mechanism, Pull};
+use crate::mechanism::{Estimator, Mechanism, MechanismError, Pull};
 use crate::noise_law::{NoiseLaw, WeightedLaw};
 use crate::record::Bounding;
 use crate::report::Report;
@@ -184,6 +184,7 @@ impl Covariance {
             if task.refinement().is_some() {
                 return Err(AggregateError::Refinement.into());
             }
+            task.mechanism().check_covariance()?;
             let folds = aggregate.folds().iter().enumerate();
             let mut folds = folds.filter(|(index, _)| chosen(*index)).map(|(_, sum)| sum);
             let mut sum = Cow::Borrowed(folds.next().ok_or(CovarianceError::Empty)?);
@@ -407,7 +408,7 @@ fn deviation_of(parts: &[Part<'_>], law: &WeightedLaw, of_one: impl Fn(&Mechanis
 }
 
 /// Why there is no estimate.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CovarianceError {
     /// Nothing was collected.
@@ -424,6 +425,10 @@ pub enum CovarianceError {
     /// Another task.
     #[error(transparent)]
     Aggregate(#[from] AggregateError),
+    /// Reports that are not about second moments.
+    #[error(transparent)]
+    #[doc(hidden)]
+    Mechanism(#[from] MechanismError),
 }
 
 #[cfg(test)]

@@ -126,6 +126,8 @@ pub mod linalg;
 pub mod mechanism;
 #[doc(hidden)]
 pub mod noise_law;
+#[doc(hidden)]
+pub mod norms;
 mod parallel;
 pub mod prediction;
 pub mod privacy;

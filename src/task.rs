@@ -130,11 +130,8 @@ impl Task {
         }
         // The version first, so that a task of another version is refused for that, not for unknown fields.
         let version = json::read(text, read_version).map_err(TaskError::Json)?;
-        match version {
-            TASK_VERSION => {}
-            1 => return Err(TaskError::Refusing),
-            2 => return Err(TaskError::Lengths),
-            other => return Err(TaskError::Version(other)),
+        if version != TASK_VERSION {
+            return Err(TaskError::Version(version));
         }
         Self::from_document(json::read(text, TaskDocument::read).map_err(TaskError::Json)?)
     }
@@ -145,6 +142,9 @@ impl Task {
             return Err(CentringError::Dimension(features).into());
         }
         let coordinates = features + usize::from(document.centring.is_some());
+        if document.centring.is_some() && matches!(document.mechanism, MechanismSpec::NormCap { .. }) {
+            return Err(MechanismError::Norms.into());
+        }
         let mechanism = match (&document.refinement, document.mechanism) {
             (None, MechanismSpec::SignedCap { .. }) => return Err(RefinementError::Missing.into()),
             (None, mechanism) => mechanism.build(coordinates, document.bounding)?,
@@ -391,20 +391,12 @@ pub enum TaskError {
     /// Not JSON, or not the JSON of a task.
     #[error("not a valid task: {0}")]
     Json(JsonError),
-    /// The version whose randomizer refused some records.
+    /// Another version. Version 1 had a randomizer that refused some records, and version 2 candidates of random
+    /// lengths.
     #[error(
-        "the task has version 1, whose clients refused records for their values, and leaked them: make it again, \
-         with version {TASK_VERSION}"
+        "the task has version {0}, and this software reads version {TASK_VERSION}: make it again (1 leaked values, 2 \
+         is noisier), or use a release that knows it"
     )]
-    Refusing,
-    /// The version whose candidates had random lengths.
-    #[error(
-        "the task has version 2, whose reports are noisier: make it again, with version {TASK_VERSION}, or use a \
-         release that knows it for its reports"
-    )]
-    Lengths,
-    /// Another version.
-    #[error("the task has version {0}, and this software reads version {TASK_VERSION}: use a release that knows it")]
     Version(u32),
     /// More than a device can compute.
     #[error(
@@ -554,8 +546,8 @@ mod tests {
     fn other_versions_are_told_apart_before_anything_else_is_read() {
         for (version, error) in [
             (0, TaskError::Version(0)),
-            (1, TaskError::Refusing),
-            (2, TaskError::Lengths),
+            (1, TaskError::Version(1)),
+            (2, TaskError::Version(2)),
             (4, TaskError::Version(4)),
             (u32::MAX, TaskError::Version(u32::MAX)),
         ] {
@@ -588,7 +580,7 @@ mod tests {
         let cases = [
             ("\"version\":3", "\"version\":4", "version 4"),
             ("\"version\":3", "\"version\":2", "version 2"),
-            ("\"version\":3", "\"version\":1", "refused records"),
+            ("\"version\":3", "\"version\":1", "version 1"),
             ("\"version\":3,", "", "version"),
             ("\"folds\":1", "\"folds\":0", "0 folds"),
             ("\"folds\":1", "\"folds\":1,\"note\":\"x\"", "note"),

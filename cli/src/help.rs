@@ -35,6 +35,10 @@ const EXAMPLES: &[Examples] = &[
         "ldp-pca task refine --aggregate sums.ldpa --task task.json --rank 3 -o refined.json",
         "ldp-pca task refine --aggregate sums.ldpa --task task.json --records 50000 -o r.json",
     ]),
+    ("task norms", [
+        "ldp-pca task norms --schema schema.json --radius 100 --epsilon 1 -o norms.json",
+        "ldp-pca task norms --schema s.json --radius 1e4 --thresholds 96 --epsilon 1 -o n.json",
+    ]),
     ("task erase", [
         "ldp-pca task erase $ID 00112233445566778899aabbccddeeff",
         "ldp-pca task erase $ID --ids ids.txt --token-file collected/admin.token",
@@ -62,6 +66,10 @@ const EXAMPLES: &[Examples] = &[
     ("recover", [
         "ldp-pca recover sums.ldpa --task task.json --rank 3 --sparse -o loadings.csv",
         "ldp-pca recover may.ldpa --task task.json --rank 3 --other june.ldpa",
+    ]),
+    ("norms", [
+        "ldp-pca norms lengths.ldpa --task norms.json",
+        "ldp-pca norms lengths.ldpa --task norms.json --radius 12 --json",
     ]),
     ("plan", [
         "ldp-pca plan --dimension 12 --spectrum 0.3,0.2,0.1 --epsilon 2 --records 20000",

@@ -16,8 +16,7 @@ use super::files;
 use super::hostile::hostile_text;
 use super::kind::{Kind, Needed};
 use super::output::{Format, first, grouped};
-use super::recover::what_about;
-use super::task::TaskSummary;
+use super::task::{TaskSummary, what_about};
 
 /// Show what a schema, task, reports or aggregate file holds. Reports and aggregates are checked against `--task`.
 #[derive(Args)]
@@ -49,6 +48,9 @@ enum Content {
     },
     Aggregate {
         task: String,
+        /// What the text says that they are about.
+        #[serde(skip)]
+        about: &'static str,
         /// Whether components are about an estimated mean; otherwise they are about zero.
         centred: bool,
         records: u64,
@@ -109,6 +111,7 @@ impl Inspect {
         let aggregate = files::aggregate_of(&self.file, content, task)?;
         Ok(Content::Aggregate {
             task: aggregate.task().to_string(),
+            about: what_about(task),
             centred: task.centring().is_some(),
             records: aggregate.records(),
             fold_records: aggregate.folds().iter().map(ldp_pca::aggregate::FoldSum::records).collect(),
@@ -153,7 +156,7 @@ impl Content {
                 }
                 text
             }
-            Self::Aggregate { task, centred, records, fold_records, unknown_ids, hostile } => {
+            Self::Aggregate { task, about, records, fold_records, unknown_ids, hostile, .. } => {
                 let folds: Vec<String> = fold_records.iter().map(|&records| grouped(records)).collect();
                 let unknown = unknown_ids.map(|unknown| {
                     format!(
@@ -162,8 +165,7 @@ impl Content {
                     )
                 });
                 format!(
-                    "aggregate\ntask       {task}\nabout      {}\nreports    {}\nper fold   {}\n{}{}",
-                    what_about(*centred),
+                    "aggregate\ntask       {task}\nabout      {about}\nreports    {}\nper fold   {}\n{}{}",
                     grouped(*records),
                     folds.join(", "),
                     unknown.unwrap_or_default(),

@@ -24,6 +24,7 @@ mod help;
 mod hostile;
 mod inspect;
 mod kind;
+mod norms;
 mod output;
 mod parallel;
 mod parameters;
@@ -90,6 +91,7 @@ enum Command {
     Submit(submit::Submit),
     /// Recover principal components from summed reports
     Recover(recover::Recover),
+    Norms(norms::NormsCommand),
     /// Predict how many users it takes, before anybody is asked
     Plan(plan::Plan),
     /// Measure the error to expect, on synthetic records
@@ -153,6 +155,7 @@ pub fn run() -> ExitCode {
         Command::Aggregate(command) => command.run(),
         Command::Submit(command) => command.run(),
         Command::Recover(command) => command.run(),
+        Command::Norms(command) => command.run(),
         Command::Plan(command) => command.run(),
         Command::Simulate(command) => command.run(),
         Command::Compare(command) => command.run(),

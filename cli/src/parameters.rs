@@ -119,11 +119,14 @@ pub(super) fn candidates() -> RangedI64ValueParser<u32> {
 pub(super) fn bounding(text: &str) -> core::result::Result<Bounding, String> {
     match text.split_once(':') {
         None if text == "unit-norm" => Ok(Bounding::UnitNorm),
-        Some(("clip", radius)) => {
-            Ok(Bounding::Clip { radius: Radius::new(number(radius)?).map_err(|error| error.to_string())? })
-        }
+        Some(("clip", radius)) => Ok(Bounding::Clip { radius: self::radius(radius)? }),
         _ => Err(format!("'{text}' is not a bounding: use unit-norm, or clip:R with a radius R")),
     }
+}
+
+/// Parses a clipping radius.
+pub(super) fn radius(text: &str) -> core::result::Result<Radius, String> {
+    Radius::new(number(text)?).map_err(|error| error.to_string())
 }
 
 /// Parses the weight of centring.
@@ -214,6 +217,7 @@ impl MechanismParameters {
                 MechanismOptionError::Delta => "--delta does not go with double-cap: its delta is 0",
                 MechanismOptionError::Candidates => "--candidates and --cap go with double-cap only",
                 MechanismOptionError::Refinement => "signed-cap is for a second wave: see `task refine`",
+                MechanismOptionError::Norms => "norm-cap is for the lengths of records: see `task norms`",
             };
             CliError::Usage(problem.into())
         })

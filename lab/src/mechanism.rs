@@ -22,6 +22,7 @@ pub(crate) fn family(mechanism: &MechanismOptions) -> Result<MechanismFamily, Js
             MechanismOptionError::Candidates => {
                 "there is 'candidates' or 'cap', which only double-cap has: leave them out"
             }
+            MechanismOptionError::Norms => "norm-cap is for lengths, which the command line asks about",
             MechanismOptionError::Refinement => "signed-cap is for refinements, which the command line makes",
         };
         failure("argument", &problem)

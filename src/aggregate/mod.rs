@@ -334,7 +334,7 @@ impl Aggregate {
         }
     }
 
-    fn check_task(&self, found: TaskDigest) -> Result<(), AggregateError> {
+    pub(crate) fn check_task(&self, found: TaskDigest) -> Result<(), AggregateError> {
         if found == self.task { Ok(()) } else { Err(AggregateError::OtherTask { expected: self.task, found }) }
     }
 }

@@ -50,9 +50,8 @@ pub enum MechanismError {
     },
     /// The numbers of candidates and of likelier candidates do not fit.
     #[error(
-        "double-cap with {candidates} candidates and a cap of {cap}: it needs 2 to {most} candidates, and a cap of at \
-            most a half \
-         and at least a 1024th of them, or the estimate would be biased",
+        "{candidates} candidates with a cap of {cap}: it needs 2 to {most} candidates, and a cap of at most a half and \
+         at least a 1024th of them",
         most = super::double_cap::cap::MAX_CANDIDATES
     )]
     Cap {
@@ -91,6 +90,14 @@ pub enum MechanismError {
     #[error("signed-cap is for the task of a refinement: on its own it says nothing about a covariance")]
     #[doc(hidden)]
     Refinement,
+    /// The mechanism of lengths with what does not go with it.
+    #[error("norm-cap goes with 'clip', without 'centring', and has half of at most 1024 candidates in its cap")]
+    #[doc(hidden)]
+    Norms,
+    /// The mechanism of lengths where a covariance is wanted.
+    #[error("norm-cap is about the lengths of records, not about a covariance: see `ldp-pca norms`")]
+    #[doc(hidden)]
+    NoMoments,
     /// A dimension out of range.
     #[error("the dimension is {0}: it must be between 1 and {max}", max = crate::schema::MAX_DIMENSION)]
     Dimension(usize),

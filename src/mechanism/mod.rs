@@ -10,6 +10,8 @@ pub mod double_cap;
 mod error;
 mod estimator;
 pub mod gaussian;
+#[doc(hidden)]
+pub mod norm_cap;
 mod pull;
 mod randomizer;
 mod range;
@@ -32,6 +34,8 @@ pub use error::{MechanismError, PayloadError, RandomizeError};
 #[doc(hidden)]
 pub use estimator::{Estimator, Forms, Perturbation, triangle};
 pub use gaussian::{Calibration, Gaussian};
+#[doc(hidden)]
+pub use norm_cap::NormCap;
 #[doc(hidden)]
 pub use pull::{Check, HostilePull, Pull, PullBounds};
 pub use randomizer::LocalRandomizer;
@@ -62,22 +66,36 @@ pub enum Mechanism {
     /// See [`signed_cap`].
     #[doc(hidden)]
     SignedCap(SignedCap),
+    /// See [`norm_cap`].
+    #[doc(hidden)]
+    NormCap(NormCap),
 }
 
 impl Mechanism {
     /// The gate in front of everything that reads second moments from reports, or predicts them.
     ///
     /// # Errors
-    /// [`MechanismError::Refinement`] for the mechanism of a refinement.
+    /// [`MechanismError::Refinement`] for the mechanism of a refinement, [`MechanismError::NoMoments`] for that of
+    /// lengths.
     #[doc(hidden)]
     pub fn check_covariance(&self) -> Result<(), MechanismError> {
-        if matches!(self, Self::SignedCap(_)) { Err(MechanismError::Refinement) } else { Ok(()) }
+        match self {
+            Self::SignedCap(_) => Err(MechanismError::Refinement),
+            Self::NormCap(_) => Err(MechanismError::NoMoments),
+            Self::DoubleCap(_) | Self::Gaussian(_) => Ok(()),
+        }
     }
 }
 
 impl From<SignedCap> for Mechanism {
     fn from(mechanism: SignedCap) -> Self {
         Self::SignedCap(mechanism)
+    }
+}
+
+impl From<NormCap> for Mechanism {
+    fn from(mechanism: NormCap) -> Self {
+        Self::NormCap(mechanism)
     }
 }
 
@@ -100,6 +118,7 @@ mod sealed {
     impl Sealed for super::DoubleCap {}
     impl Sealed for super::Gaussian {}
     impl Sealed for super::Mechanism {}
+    impl Sealed for super::NormCap {}
     impl Sealed for super::SignedCap {}
 }
 
@@ -110,6 +129,7 @@ macro_rules! delegate {
             Mechanism::Gaussian($mechanism) => $call,
             Mechanism::DoubleCap($mechanism) => $call,
             Mechanism::SignedCap($mechanism) => $call,
+            Mechanism::NormCap($mechanism) => $call,
         }
     };
 }

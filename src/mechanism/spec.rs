@@ -5,14 +5,14 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::double_cap::MAX_CANDIDATES;
-use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError, SignedCap};
+use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError, NormCap, SignedCap};
 use crate::decimal;
 use crate::json::{Read, Reader};
 use crate::privacy::{Delta, Epsilon};
 use crate::record::Bounding;
 
 const FIELDS: &str = "a mechanism has 'type' and 'epsilon', and 'delta' and 'calibration' where it is 'gaussian', \
-                      'candidates' and 'cap' where it is 'double-cap' or 'signed-cap'";
+                      'candidates' and 'cap' where it is not";
 
 /// A mechanism and its parameters, in the form of a task.
 ///
@@ -55,6 +55,16 @@ pub enum MechanismSpec {
         /// Number of likelier ones, L.
         cap: u32,
     },
+    /// Whether the record is longer than one of `cap` public lengths.
+    #[doc(hidden)]
+    NormCap {
+        /// Privacy parameter epsilon; delta is 0.
+        epsilon: Epsilon,
+        /// Number of things that a report can say, J: two of each length.
+        candidates: u32,
+        /// Number of those that are true, L: one of each length.
+        cap: u32,
+    },
 }
 
 impl MechanismSpec {
@@ -80,6 +90,13 @@ impl MechanismSpec {
         Self::SignedCap { epsilon, candidates, cap }
     }
 
+    /// [`NormCap`](super::NormCap) with so many lengths.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn norm_cap(epsilon: Epsilon, lengths: u32) -> Self {
+        Self::NormCap { epsilon, candidates: 2 * lengths, cap: lengths }
+    }
+
     /// The mechanism for records of `dimension` features under `bounding`. (That of a refinement needs its directions
     /// too: a task has both.)
     ///
@@ -93,6 +110,9 @@ impl MechanismSpec {
             Self::DoubleCap { epsilon, candidates, cap } => {
                 DoubleCap::new(dimension, bounding, epsilon, candidates, cap)?.into()
             }
+            Self::NormCap { epsilon, candidates, cap } => {
+                NormCap::new(dimension, bounding, epsilon, candidates, cap)?.into()
+            }
             Self::SignedCap { .. } => return Err(MechanismError::Refinement),
         })
     }
@@ -104,6 +124,7 @@ impl MechanismSpec {
         match self {
             Self::DoubleCap { .. } => MechanismName::DoubleCap,
             Self::SignedCap { .. } => MechanismName::SignedCap,
+            Self::NormCap { .. } => MechanismName::NormCap,
             Self::Gaussian { calibration: Calibration::Analytic, .. } => MechanismName::Gaussian,
             Self::Gaussian { calibration: Calibration::Paper, .. } => MechanismName::WangXu,
         }
@@ -130,32 +151,28 @@ impl MechanismSpec {
         })?;
         let kind = reader.required("type", kind)?;
         let epsilon = reader.required("epsilon", epsilon);
-        match kind.as_str() {
+        let capped: fn(Epsilon, u32, u32) -> Self = match kind.as_str() {
+            "double-cap" => |epsilon, candidates, cap| Self::DoubleCap { epsilon, candidates, cap },
+            "signed-cap" => |epsilon, candidates, cap| Self::SignedCap { epsilon, candidates, cap },
+            "norm-cap" => |epsilon, candidates, cap| Self::NormCap { epsilon, candidates, cap },
             "gaussian" => {
                 reader.absent("candidates", &candidates, FIELDS)?;
                 reader.absent("cap", &cap, FIELDS)?;
-                Ok(Self::Gaussian {
+                return Ok(Self::Gaussian {
                     epsilon: epsilon?,
                     delta: reader.required("delta", delta)?,
                     calibration: reader.required("calibration", calibration)?,
-                })
+                });
             }
-            "double-cap" | "signed-cap" => {
-                reader.absent("delta", &delta, FIELDS)?;
-                reader.absent("calibration", &calibration, FIELDS)?;
-                let epsilon = epsilon?;
-                let (candidates, cap) = (reader.required("candidates", candidates)?, reader.required("cap", cap)?);
-                Ok(if kind == "double-cap" {
-                    Self::DoubleCap { epsilon, candidates, cap }
-                } else {
-                    Self::SignedCap { epsilon, candidates, cap }
-                })
+            other => {
+                let known =
+                    "a mechanism is 'double-cap', 'gaussian' or 'norm-cap', and 'signed-cap' beside a 'refinement'";
+                return Err(reader.unknown_value(other, known));
             }
-            other => Err(reader.unknown_value(
-                other,
-                "a mechanism is 'double-cap' or 'gaussian', and 'signed-cap' beside a 'refinement'",
-            )),
-        }
+        };
+        reader.absent("delta", &delta, FIELDS)?;
+        reader.absent("calibration", &calibration, FIELDS)?;
+        Ok(capped(epsilon?, reader.required("candidates", candidates)?, reader.required("cap", cap)?))
     }
 
     #[doc(hidden)]
@@ -171,9 +188,12 @@ impl MechanismSpec {
                     Calibration::Paper => ",\"calibration\":\"paper\"}",
                 });
             }
-            Self::DoubleCap { epsilon, candidates, cap } | Self::SignedCap { epsilon, candidates, cap } => {
+            Self::DoubleCap { epsilon, candidates, cap }
+            | Self::SignedCap { epsilon, candidates, cap }
+            | Self::NormCap { epsilon, candidates, cap } => {
                 out.push_str(match self {
                     Self::SignedCap { .. } => "{\"type\":\"signed-cap\",\"epsilon\":",
+                    Self::NormCap { .. } => "{\"type\":\"norm-cap\",\"epsilon\":",
                     _ => "{\"type\":\"double-cap\",\"epsilon\":",
                 });
                 decimal::write(epsilon.value(), out);
@@ -189,6 +209,7 @@ impl fmt::Display for MechanismSpec {
         match self {
             Self::DoubleCap { candidates, cap, .. } => write!(f, "double-cap, {cap} of {candidates} candidates"),
             Self::SignedCap { candidates, cap, .. } => write!(f, "signed-cap, {cap} of {candidates} candidates"),
+            Self::NormCap { cap, .. } => write!(f, "norm-cap, {cap} lengths"),
             Self::Gaussian { calibration, delta, .. } => {
                 let calibration = match calibration {
                     Calibration::Analytic => "analytic",
@@ -230,10 +251,13 @@ pub enum MechanismName {
     /// [`SignedCap`], of refinements.
     #[serde(skip_deserializing)]
     SignedCap,
+    /// [`NormCap`], of lengths.
+    #[serde(skip_deserializing)]
+    NormCap,
 }
 
 impl MechanismName {
-    /// All that a first wave can have.
+    /// All that second moments can be estimated from, in one wave.
     pub const ALL: [Self; 3] = [Self::DoubleCap, Self::Gaussian, Self::WangXu];
 
     /// The name on the command line and in Python.
@@ -244,6 +268,7 @@ impl MechanismName {
             Self::Gaussian => "gaussian",
             Self::WangXu => "gaussian-paper",
             Self::SignedCap => "signed-cap",
+            Self::NormCap => "norm-cap",
         }
     }
 
@@ -255,6 +280,7 @@ impl MechanismName {
             Self::Gaussian => "Gaussian noise on x x^T, analytic calibration",
             Self::WangXu => "Gaussian noise with the scale printed by Wang & Xu (2019)",
             Self::SignedCap => "One of J public directions, for what a first wave left open: pure epsilon",
+            Self::NormCap => "Whether the record is longer than one of a few public lengths: pure epsilon",
         }
     }
 
@@ -316,6 +342,7 @@ impl MechanismFamily {
             MechanismName::DoubleCap if delta.is_some() => Err(MechanismOptionError::Delta),
             MechanismName::DoubleCap => Ok(Self::DoubleCap { candidates, cap }),
             MechanismName::SignedCap => Err(MechanismOptionError::Refinement),
+            MechanismName::NormCap => Err(MechanismOptionError::Norms),
             _ if candidates.or(cap).is_some() => Err(MechanismOptionError::Candidates),
             MechanismName::Gaussian => Ok(Self::Gaussian { delta: usual }),
             MechanismName::WangXu => Ok(Self::WangXu { delta: usual }),
@@ -370,6 +397,7 @@ impl TryFrom<MechanismSpec> for MechanismFamily {
         match spec {
             MechanismSpec::DoubleCap { .. } => Ok(Self::DoubleCap { candidates: None, cap: None }),
             MechanismSpec::SignedCap { .. } => Err(MechanismError::Refinement),
+            MechanismSpec::NormCap { .. } => Err(MechanismError::NoMoments),
             MechanismSpec::Gaussian { delta, calibration: Calibration::Analytic, .. } => Ok(Self::Gaussian { delta }),
             MechanismSpec::Gaussian { delta, calibration: Calibration::Paper, .. } => Ok(Self::WangXu { delta }),
         }
@@ -388,6 +416,9 @@ pub enum MechanismOptionError {
     /// The mechanism of a refinement.
     #[error("signed-cap is for the task of a refinement, which is made from the sums of a first wave")]
     Refinement,
+    /// The mechanism of lengths.
+    #[error("norm-cap says nothing about a covariance: it is for a task about the lengths of records")]
+    Norms,
 }
 
 #[cfg(test)]

@@ -137,6 +137,16 @@ impl Spectrum {
         Ok(self)
     }
 
+    /// The same population where every record is so many times as long, in mean square.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn scaled(mut self, mean_square: f64) -> Self {
+        self.signals.iter_mut().chain(&mut self.mean_along).for_each(|value| *value *= mean_square);
+        self.bulk *= mean_square;
+        self.mean_beside *= mean_square;
+        self
+    }
+
     /// Reads the spectrum from an estimate: eigenvalues above the noise edge, corrected for the noise.
     ///
     /// # Errors

@@ -194,7 +194,7 @@ def read_refinement(value, features):
 
 def read_mechanism(value):
     """The mechanism's members. What they have to fulfil is seen when the mechanism is made of them."""
-    kind = type_of(value, "the mechanism", "double-cap", "signed-cap", "gaussian")
+    kind = type_of(value, "the mechanism", "double-cap", "signed-cap", "norm-cap", "gaussian")
     if kind != "gaussian":
         take(value, "the mechanism", ("type", "epsilon", "candidates", "cap"))
         return {
@@ -245,7 +245,7 @@ class Task:
         self.canonical = self.canonical_json()
         demand(len(self.canonical) <= 2**24, "the document has more than 2^24 bytes")
         self.digest = hashlib.sha256(self.canonical).digest()
-        mechanisms = {"double-cap": DoubleCap, "signed-cap": SignedCap, "gaussian": Gaussian}
+        mechanisms = {"double-cap": DoubleCap, "signed-cap": SignedCap, "norm-cap": NormCap, "gaussian": Gaussian}
         self.mechanism = mechanisms[parameters["type"]](self, parameters)
         demand(self.mechanism.payload_length <= 2**26, "a payload of more than 2^26 bytes")
         demand(self.mechanism.random_numbers <= 2**28, "more than 2^28 random numbers a report")
@@ -586,6 +586,7 @@ class DoubleCap:
         self.blocks = -(-self.m // 40)
         self.key = task.digest[:16]
         self.random_numbers = self.J * self.m
+        self.entries = self.m * (self.m + 1) // 2
 
     def direction(self, x):
         """The vector u: x, with the lifting coordinate under `clip`."""
@@ -865,6 +866,7 @@ class SignedCap(DoubleCap):
         self.short = self.m <= 20
         self.blocks = -(-self.m // 40)
         self.random_numbers = self.J * self.m
+        self.entries = self.m
 
     def direction(self, x):
         """The vector u of products of the parts along the directions with those across them."""
@@ -897,6 +899,36 @@ class SignedCap(DoubleCap):
         return self.candidate(chacha(self.key + report_id, 8, j * self.blocks, self.blocks))[0]
 
 
+class NormCap(DoubleCap):
+    """The mechanism `norm-cap` of a task."""
+
+    def __init__(self, task, parameters):
+        super().__init__(task, parameters)
+        demand(self.lifts and task.centring is None, "norm-cap without clip, or with centring")
+        demand(self.J == 2 * self.L and self.L <= 512, "norm-cap with another cap")
+        self.random_numbers = 1
+        self.entries = self.J
+
+    def direction(self, x):
+        """The record itself."""
+        return x
+
+    def cap(self, x, report_id):
+        """The indices that are true of the record, ascending."""
+        square = total(a * a for a in x if abs(a) >= 2.0**-900)
+        indices, threshold = [], 1.0
+        for i in range(self.L):
+            threshold *= math.sqrt(0.5)
+            indices.append(2 * i + (square > threshold))
+        return indices
+
+    def summands(self, report_id, payload):
+        """What a report adds: 1 to the number of its index."""
+        (j,) = struct.unpack("<H", payload)
+        demand(j < self.J, "no such candidate")
+        return [int(j == index) for index in range(self.J)]
+
+
 class Gaussian:
     """The mechanism `gaussian` of a task."""
 
@@ -904,7 +936,7 @@ class Gaussian:
         epsilon, delta = parameters["epsilon"], parameters["delta"]
         demand(epsilon > 0.0 and 0.0 < delta < 1.0, "epsilon or delta out of range")
         self.m = task.coordinates
-        self.random_numbers = self.m * (self.m + 1) // 2
+        self.entries = self.random_numbers = self.m * (self.m + 1) // 2
         with localcontext() as context:
             context.prec = DIGITS
             if parameters["calibration"] == "analytic":
@@ -968,8 +1000,7 @@ class Aggregate:
 
     def __init__(self, task):
         self.task = task
-        m = task.mechanism.m
-        self.entries = m if task.refinement else m * (m + 1) // 2
+        self.entries = task.mechanism.entries
         self.counts = [0] * task.folds
         self.sums = [[0] * self.entries for _ in range(task.folds)]
         self.unknown = 0

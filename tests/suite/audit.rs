@@ -7,7 +7,9 @@ use ldp_pca::audit::{Audit, AuditError, Confidence, Finding, Job, Malformed, Ran
 use ldp_pca::mechanism::double_cap::candidates::Candidates;
 use ldp_pca::mechanism::double_cap::cap;
 use ldp_pca::mechanism::double_cap::kernel::Sides;
-use ldp_pca::mechanism::{Calibration, DoubleCap, Estimator, Gaussian, LocalRandomizer, Mechanism, RandomizeError};
+use ldp_pca::mechanism::{
+    Calibration, DoubleCap, Estimator, Gaussian, LocalRandomizer, Mechanism, MechanismSpec, RandomizeError,
+};
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding, Radius};
@@ -398,5 +400,19 @@ fn audits_that_make_no_sense_are_refused() {
     assert_eq!(audit.jobs(1).unwrap_err(), AuditError::Trials(1));
     for bad in [0.0, 1.0, -0.1, f64::NAN, f64::INFINITY] {
         assert!(Confidence::new(bad).is_err(), "{bad}");
+    }
+}
+
+/// Of the two things that a report can say of a length, one is in the cap.
+#[test]
+fn norm_cap_stays_below_its_claim_and_one_with_a_larger_epsilon_is_flagged() {
+    let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
+    let norm_cap = |e| MechanismSpec::norm_cap(epsilon(e), 4).build(DIMENSION, clip).unwrap();
+    for (e, trials) in [(0.5, 80_000), (1.0, 40_000), (4.0, 12_000)] {
+        let mechanism = norm_cap(e);
+        let found = bound(&mechanism, clip, trials, &mechanism);
+        assert!(found <= e && found >= 0.7 * e, "{found} of {e}");
+        let found = bound(&mechanism, clip, trials, &norm_cap(1.5 * e));
+        assert!(found > e, "{found} of {e} is not flagged");
     }
 }

@@ -8,9 +8,10 @@ use clap::Args;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
 use ldp_pca::mechanism::MechanismName;
+use ldp_pca::norms::Clipping;
 use ldp_pca::prediction::{self, Planner, PredictionError, Question, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::record::Bounding;
+use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
 use ldp_pca::schema::MAX_DIMENSION;
 
@@ -18,6 +19,7 @@ use self::result::PlanResult;
 use super::error::{CliError, Result};
 use super::files;
 use super::hostile::HostileArguments;
+use super::norms;
 use super::output::{Format, spinner};
 use super::parameters::{self, Eigenvalues, MechanismParameters, PopulationMean};
 use super::plot::{self, ErrorCurve};
@@ -60,6 +62,21 @@ pub(super) struct Plan {
         conflicts_with_all = ["mechanism", "epsilon", "delta", "candidates", "cap", "centre"]
     )]
     task: Option<PathBuf>,
+    /// Plan for records that are clipped at this radius, of the lengths in --norms [default: unit norm]
+    #[arg(
+        long,
+        value_parser = parameters::radius,
+        allow_hyphen_values = true,
+        requires = "norms",
+        conflicts_with = "aggregate"
+    )]
+    radius: Option<Radius>,
+    /// The sums of a collection about the lengths of records (see `task norms`)
+    #[arg(long, value_name = "FILE", requires_all = ["norms_task", "radius"])]
+    norms: Option<PathBuf>,
+    /// The task of these sums
+    #[arg(long, value_name = "FILE", requires = "norms")]
+    norms_task: Option<PathBuf>,
     /// How records are randomized
     #[arg(long, value_parser = parameters::mechanism_name(), default_value = MechanismName::DoubleCap.as_str())]
     mechanism: MechanismName,
@@ -109,6 +126,8 @@ struct Setting {
     epsilon: Epsilon,
     /// The delta of the mechanism, or the usual one where it has none.
     delta: Delta,
+    /// What the radius costs, where records are clipped.
+    clipping: Option<Clipping>,
 }
 
 impl Plan {
@@ -132,7 +151,8 @@ impl Plan {
             }
             _ => None,
         };
-        let mut result = PlanResult { plan: self.plan(&setting)?, waves, about, plot: None };
+        let clipping = setting.clipping;
+        let mut result = PlanResult { plan: self.plan(&setting)?, waves, clipping, about, plot: None };
         parameters::warn_of(&result.plan.guarantee);
         parameters::warn_of_delta(self.shuffled);
         if let Some(path) = self.plot.clone() {
@@ -151,7 +171,8 @@ impl Plan {
             let guarantee = task.guarantee();
             let delta = guarantee.delta.unwrap_or(Delta::USUAL);
             let planner = Planner::of_task(spectrum, self.rank, &task)?;
-            return Ok(Setting { planner, epsilon: guarantee.epsilon, delta });
+            let clipping = Clipping::of_estimate(&covariance, &task);
+            return Ok(Setting { planner, epsilon: guarantee.epsilon, delta, clipping });
         }
         let (Some(dimension), Some(Eigenvalues(signals)), Some(epsilon)) =
             (self.dimension, self.spectrum.clone(), self.epsilon)
@@ -170,12 +191,28 @@ impl Plan {
         }?
         .with_mean_share(self.mean.share())?;
         let family = self.parameters.family(self.mechanism)?;
-        let planner = Planner::new(spectrum, self.rank, family, Bounding::UnitNorm)?;
+        let clipping = self.clipping()?;
+        let (spectrum, bounding) = match clipping {
+            // In units of the radius.
+            Some(Clipping { mean_square, .. }) => {
+                (spectrum.scaled(mean_square), Bounding::Clip { radius: Radius::new(1.0)? })
+            }
+            None => (spectrum, Bounding::UnitNorm),
+        };
+        let planner = Planner::new(spectrum, self.rank, family, bounding)?;
         let planner = planner.with_centring(self.mean.centring.centre);
-        Ok(Setting { planner, epsilon, delta: self.parameters.delta_or_usual() })
+        Ok(Setting { planner, epsilon, delta: self.parameters.delta_or_usual(), clipping })
     }
 
-    fn plan(&self, Setting { planner, epsilon, delta }: &Setting) -> Result<prediction::Plan> {
+    /// What the given radius costs records of the given lengths.
+    fn clipping(&self) -> Result<Option<Clipping>> {
+        let (Some(radius), Some(sums), Some(task)) = (self.radius, &self.norms, &self.norms_task) else {
+            return Ok(None);
+        };
+        norms::read(sums, task)?.clipping(radius).map(Some).map_err(CliError::usage)
+    }
+
+    fn plan(&self, Setting { planner, epsilon, delta, .. }: &Setting) -> Result<prediction::Plan> {
         let question = Question {
             records: self.records,
             target: self.target,

@@ -1,10 +1,12 @@
 //! The result of `plan`, as JSON and as text.
 
+use ldp_pca::norms::Clipping;
 use ldp_pca::prediction::{Direction, Plan, Prediction, Published, Quantity, ShuffledPlan, TwoWaves};
 use ldp_pca::privacy::Epsilon;
 use serde::Serialize;
 
 use crate::hostile::{hostile_text, per_report};
+use crate::norms::clipping_text;
 use crate::output::{grouped, on_scale, wrote};
 use crate::task::waves_text;
 use crate::writing::Target;
@@ -16,6 +18,9 @@ pub(super) struct PlanResult {
     /// With `--waves 2`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) waves: Option<TwoWaves>,
+    /// Where records are clipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) clipping: Option<Clipping>,
     /// What the components are about, in the text alone.
     #[serde(skip)]
     pub(super) about: Option<&'static str>,
@@ -36,6 +41,7 @@ impl PlanResult {
         if let Some(about) = self.about {
             text += &format!("  components of the covariance {about}\n");
         }
+        text += &self.clipping.as_ref().map(clipping_text).unwrap_or_default();
         for (index, records) in plan.threshold_records_per_component.iter().enumerate() {
             let share = match plan.signals.get(index) {
                 Some(signal) => format!("eigenvalue {signal:.4}"),

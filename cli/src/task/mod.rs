@@ -1,6 +1,7 @@
 //! The `task` commands: `new` here, the others in files of their own.
 
 mod erase;
+mod norms;
 mod put;
 mod refine;
 mod types;
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ldp_pca::centring::Centring;
-use ldp_pca::mechanism::{Estimator, MechanismSpec, Pull};
+use ldp_pca::mechanism::{Estimator, Mechanism, MechanismSpec, Pull};
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::Bounding;
 use ldp_pca::report::report_bytes;
@@ -24,7 +25,7 @@ use crate::files;
 use crate::hostile::per_report;
 use crate::output::{Format, wrote};
 use crate::parameters::{CentringArgument, MechanismArguments, bounding, warn_of};
-use crate::recover::what_about;
+use crate::recover;
 use crate::writing::{self, Kind, Target};
 
 #[derive(Subcommand)]
@@ -35,6 +36,8 @@ pub(super) enum TaskCommand {
     Put(put::Put),
     /// Write the task of a second wave, in which other people refine what the first wave found
     Refine(refine::Refine),
+    /// Write the task of a small collection about the lengths of records, from which a clipping radius follows
+    Norms(norms::Norms),
     /// Erase single reports from a running aggregator
     Erase(erase::Erase),
     /// Print a TypeScript module with a task and the type of its records
@@ -64,11 +67,22 @@ pub(super) struct New {
     format: Format,
 }
 
+/// What the reports of a task are about.
+pub(crate) fn what_about(task: &Task) -> &'static str {
+    match task.mechanism() {
+        Mechanism::NormCap(_) => "the lengths of records",
+        _ => recover::what_about(task.centring().is_some()),
+    }
+}
+
 /// The guarantee and the cost of a task.
 #[derive(Serialize)]
 pub(super) struct TaskSummary {
     pub(super) digest: String,
     pub(super) features: usize,
+    /// What the text says that the reports are about.
+    #[serde(skip)]
+    about: &'static str,
     pub(super) bounding: Bounding,
     /// Whether components are about an estimated mean; otherwise they are about zero.
     pub(super) centred: bool,
@@ -79,11 +93,11 @@ pub(super) struct TaskSummary {
     pub(super) guarantee: Guarantee,
     pub(super) report_bytes: usize,
     /// Standard deviation of one off-diagonal entry of the second moments of one report, in the units of the bounded
-    /// record.
-    pub(super) entry_deviation: f64,
+    /// record; `None` where the reports are not about second moments.
+    pub(super) entry_deviation: Option<f64>,
     /// The most that one hostile report can move an eigenvalue of the second moments, times the number of reports, in
     /// the same units.
-    pub(super) pull: Pull,
+    pub(super) pull: Option<Pull>,
 }
 
 /// The cost in noise of estimating the mean.
@@ -119,9 +133,12 @@ impl CentringSummary {
 
 impl TaskSummary {
     pub(super) fn of(task: &Task) -> Self {
+        let (mechanism, factor) = (task.mechanism(), task.centring().map_or(1.0, Centring::covariance_factor));
+        let of_moments = mechanism.check_covariance().is_ok();
         Self {
             digest: task.digest().to_string(),
             features: task.dimension(),
+            about: what_about(task),
             bounding: task.bounding(),
             centred: task.centring().is_some(),
             centring: task.centring().map(|centring| CentringSummary::of(task, centring)),
@@ -129,9 +146,8 @@ impl TaskSummary {
             folds: task.folds().count(),
             guarantee: task.guarantee(),
             report_bytes: report_bytes(task),
-            entry_deviation: task.mechanism().entry_deviation()
-                * task.centring().map_or(1.0, Centring::covariance_factor),
-            pull: task.mechanism().pull().scaled(task.centring().map_or(1.0, Centring::covariance_factor)),
+            entry_deviation: of_moments.then(|| mechanism.entry_deviation() * factor),
+            pull: of_moments.then(|| mechanism.pull().scaled(factor)),
         }
     }
 
@@ -147,17 +163,18 @@ impl TaskSummary {
             None => "the second moments of bounded records",
         };
         let centring = self.centring.as_ref().map(CentringSummary::text).unwrap_or_default();
-        format!(
+        let mut text = format!(
             "task       {}\nfeatures   {}, {bounding}\nabout      {}\n{centring}mechanism  {mechanism}\n\
-             guarantee  {}\nreport     {} bytes\nnoise      {:.4} per off-diagonal entry of one report\nhostile    {}",
-            self.digest,
-            self.features,
-            what_about(self.centred),
-            self.guarantee,
-            self.report_bytes,
-            self.entry_deviation,
-            per_report(self.pull, matrix)
-        )
+             guarantee  {}\nreport     {} bytes\n",
+            self.digest, self.features, self.about, self.guarantee, self.report_bytes,
+        );
+        if let (Some(deviation), Some(pull)) = (self.entry_deviation, self.pull) {
+            text += &format!(
+                "noise      {deviation:.4} per off-diagonal entry of one report\nhostile    {}",
+                per_report(pull, matrix)
+            );
+        }
+        text
     }
 }
 
@@ -167,6 +184,7 @@ impl TaskCommand {
             Self::New(new) => new.run(),
             Self::Put(put) => put.run(),
             Self::Refine(refine) => refine.run(),
+            Self::Norms(norms) => norms.run(),
             Self::Erase(erase) => erase.run(),
             Self::Types(types) => types.run(),
         }

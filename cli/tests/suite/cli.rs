@@ -11,6 +11,7 @@ mod flow;
 mod formats;
 mod messy;
 mod messy_files;
+mod norms;
 mod pipes;
 mod plan;
 mod recover;

@@ -289,8 +289,17 @@ pub(super) fn draw<R: TryCryptoRng + ?Sized>(
     rng: &mut R,
 ) -> Result<Vec<u8>, RandomizeError> {
     let scores = candidates.scores(u, weights.candidates(), sides);
-    let in_cap = cap::largest(&scores, weights.cap());
-    let index = weights.draw(&in_cap, has_direction, &mut Bits::new(rng, 8))?;
+    drawn(&cap::largest(&scores, weights.cap()), weights, has_direction, rng)
+}
+
+/// The payload: an index, drawn with these weights from those in the cap and the others.
+pub(super) fn drawn<R: TryCryptoRng + ?Sized>(
+    in_cap: &[bool],
+    weights: Weights,
+    has_direction: bool,
+    rng: &mut R,
+) -> Result<Vec<u8>, RandomizeError> {
+    let index = weights.draw(in_cap, has_direction, &mut Bits::new(rng, 8))?;
     Ok((index as u16).to_le_bytes().to_vec())
 }
 

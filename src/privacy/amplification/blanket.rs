@@ -26,9 +26,9 @@
 //! | caps, L > J/2 | (J - L) / N | (2L - J) / N | e (e^eps - 1) | 1 |
 //!
 //! with N = L e + J - L. *Caps* are the randomizers with J payloads for which, for every record and id, R(. | x, id) is
-//! a mixture of laws R_A with some sets A of L payloads: e / N in A, 1 / N outside. Double-cap and signed-cap are one
-//! for every record: a weight W <= e makes its law a mixture of the one for W = e and the uniform law, and the uniform
-//! law, that of double-cap for a record with nothing in it, is the mean of R_A over all A.
+//! a mixture of laws R_A with some sets A of L payloads: e / N in A, 1 / N outside. Double-cap, signed-cap and norm-cap
+//! are one for every record: a weight W <= e makes its law a mixture of the one for W = e and the uniform law, and the
+//! uniform law, that of double-cap for a record with nothing in it, is the mean of R_A over all A.
 //!
 //! # Proof
 //! 1. *Blanket* (Balle, Bell, Gascon & Nissim 2019). Given its id, let every other report's law be at least q w for a
@@ -105,7 +105,7 @@ impl Blanket {
         Self { epsilon, counted: 0.5 * down, idle: 0.0, cost: 0.0, factor: 2.0 * up / (1.0 + down) }
     }
 
-    /// The double-cap or signed-cap mechanism with its numbers of candidates.
+    /// The double-cap, signed-cap or norm-cap mechanism with its numbers of candidates.
     #[must_use]
     #[doc(hidden)]
     pub fn cap(cap: Cap) -> Self {

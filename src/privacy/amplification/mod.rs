@@ -11,7 +11,7 @@
 //! |---|---|---|
 //! | closed form | every eps0-private randomizer | Feldman, McMillan & Talwar 2021, Theorem III.1 |
 //! | clones | every eps0-private randomizer | the same, computed ([`Blanket::any`]) |
-//! | blanket | double-cap and signed-cap, from their J and L | Balle, Bell, Gascon & Nissim 2019 ([`Blanket::cap`]) |
+//! | blanket | double-cap, signed-cap and norm-cap, from their J and L | Balle, Bell, Gascon & Nissim 2019 ([`Blanket::cap`]) |
 //!
 //! # Approximate randomizers
 //! If R is (eps0, delta0)-private, the batch is (epsilon, delta + slack)-private for the (epsilon, delta) of an

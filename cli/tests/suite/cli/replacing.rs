@@ -13,6 +13,7 @@ const OUTPUTS: &[(&str, &str, &str)] = &[
     ("schema infer", "--output", "schema infer people.csv -o OUT"),
     ("task new", "--output", "task new --schema schema.json --epsilon 2 -o OUT"),
     ("task refine", "--output", "task refine --aggregate a.ldpa -t task.json --rank 1 --anyway -o OUT"),
+    ("task norms", "--output", "task norms --schema schema.json --radius 9 --epsilon 2 -o OUT"),
     ("randomize", "--output", "randomize people.csv -t task.json --ids ids.json -o OUT"),
     ("encode", "--output", "encode people.csv -t task.json -o OUT"),
     ("aggregate", "--output", "aggregate r.ldpr a.ldpa -t task.json -o OUT"),
@@ -196,7 +197,7 @@ fn no_command_replaces_a_task_a_schema_or_reports_unasked() {
         if *command != "aggregate" {
             folder.run(&line(text, "other.ldpa")).refused(1, &["other.ldpa", "holds an aggregate", remedy]);
         }
-        if ["schema infer", "task new", "task refine", "randomize", "store export"].contains(command) {
+        if ["schema infer", "task new", "task refine", "task norms", "randomize", "store export"].contains(command) {
             folder.run(&line(text, "anything")).refused(1, &["anything", "the file is there", remedy]);
         }
         std::fs::create_dir_all(folder.path("folder")).unwrap();
@@ -225,7 +226,7 @@ fn force_replaces_and_results_that_can_be_had_again_are_replaced_without() {
         let written = folder.read(out);
         assert_ne!(written, folder.read("r.ldpr"), "{command}");
         match *command {
-            "schema infer" | "task new" | "task refine" | "randomize" => {
+            "schema infer" | "task new" | "task refine" | "task norms" | "randomize" => {
                 folder.run(&line).refused(1, &[out, "--force"]);
             }
             _ => {

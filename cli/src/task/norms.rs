@@ -1,0 +1,58 @@
+//! The `task norms` command: the task of a collection about the lengths of records.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ldp_pca::mechanism::MechanismSpec;
+use ldp_pca::mechanism::norm_cap::MAX_THRESHOLDS;
+use ldp_pca::privacy::Epsilon;
+use ldp_pca::record::{Bounding, Radius};
+use ldp_pca::task::{Folds, Task};
+
+use super::TaskSummary;
+use crate::error::Result;
+use crate::files;
+use crate::output::{Format, wrote};
+use crate::parameters::{epsilon, radius, warn_of};
+use crate::writing::{self, Kind, Target};
+
+/// Write the task of a small collection about the lengths of records, from which a clipping radius follows
+///
+/// Each person says with one randomized bit whether the record is longer than one of a few lengths. `norms` reads the
+/// sums. Whoever answers this task and the one that follows spends both epsilons: ask other people.
+#[derive(Args)]
+pub(crate) struct Norms {
+    /// The schema file (see `schema infer`)
+    #[arg(long)]
+    schema: PathBuf,
+    /// A length that nearly no record exceeds: the longest that is asked about is 0.84 times as long
+    #[arg(long, value_parser = radius, allow_hyphen_values = true)]
+    radius: Radius,
+    /// Privacy parameter epsilon, per report
+    #[arg(long, value_parser = epsilon, allow_hyphen_values = true)]
+    epsilon: Epsilon,
+    /// The number of lengths that are asked about, each 0.84 times the one before
+    #[arg(long, value_name = "M", default_value_t = 64, value_parser = thresholds())]
+    thresholds: u32,
+    /// Where to write the task
+    #[arg(short, long, visible_alias = "out", value_parser = Target::parser(Kind::Task))]
+    output: Target,
+    #[command(flatten)]
+    format: Format,
+}
+
+fn thresholds() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=i64::from(MAX_THRESHOLDS))
+}
+
+impl Norms {
+    pub(super) fn run(self) -> Result<()> {
+        let mechanism = MechanismSpec::norm_cap(self.epsilon, self.thresholds);
+        let bounding = Bounding::Clip { radius: self.radius };
+        let task = Task::new(files::schema(&self.schema)?, bounding, mechanism, Folds::new(1)?)?;
+        writing::write(&self.output, format!("{}\n", task.to_json()).as_bytes())?;
+        warn_of(&task.guarantee());
+        let output = self.output;
+        self.format.print(&TaskSummary::of(&task), |summary| format!("{}{}", summary.text(), wrote(Some(&output))))
+    }
+}

@@ -1,0 +1,202 @@
+//! The norm-cap mechanism: whether the record is longer than one of a few public lengths, for choosing a clipping
+//! radius.
+//!
+//! It is randomized response on one bit (Warner 1965) about a threshold that the report names, drawn as double-cap
+//! draws.
+//!
+//! 1. The task's radius R and its cap m give m thresholds, the lengths `t_i = R 2^(-i/4)` for i = 1, …, m.
+//! 2. The report is an index j below J = 2 m, the number of candidates. The index `2 (i - 1)` says "at most `t_i`", the next one says "longer".
+//! 3. The *cap* is the set of the m indices that say what is true of the record: for every threshold, one of its two.
+//! 4. The index is drawn with integer weight `W = floor(2^32 e^epsilon)` inside the cap and `2^32` outside. So every
+//!    threshold is as likely as any other, and what is said of it is true with the probability `W / (W + 2^32)`.
+//!
+//! # Statement
+//! For every id, any two records x, y and every index j: `P[j | x] <= e^epsilon P[j | y]`. Delta is 0. Every record
+//! gives a report.
+//!
+//! # Argument
+//! The normaliser `m W + m 2^32` does not depend on the record, because the cap has exactly m members for every record:
+//! of the two indices of a threshold exactly one, the other is its negation. So the ratio of two probabilities of the
+//! same index is one of `1`, `W / 2^32`, `2^32 / W`, and `1 < W / 2^32 <= e^epsilon`. The index is drawn by an exactly
+//! uniform integer below the normaliser, and independently of the id. How a length is computed and rounded does not
+//! matter: it only decides who is in the cap.
+//!
+//! # Assumptions
+//! The statement is about one report. Who answers this task and another one has the sum of both epsilons, by
+//! composition: a ledger counts them as two tasks.
+//!
+//! # Utility
+//! The reports that name a threshold are about `1/m` of all. With the share f of them that say "longer" and `p = W / (W
+//! + 2^32)`, an unbiased estimate of the share of records that are longer is `(f - 1 + p) / (2 p - 1)`, with the
+//! variance `f (1 - f) / (n (2 p - 1)^2)` for n of them. [`norms`](crate::norms) puts the thresholds together.
+
+#[cfg(test)]
+mod tests;
+
+use core::f64::consts::FRAC_1_SQRT_2;
+use core::num::NonZeroUsize;
+
+use nalgebra::DMatrix;
+use rand::rand_core::TryCryptoRng;
+
+use super::double_cap::{Weights, check_index, drawn, index, parameters};
+use super::estimator::{Estimator, Forms, Perturbation};
+use super::pull::{Check, Pull};
+use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
+use crate::centring::without_dust;
+use crate::identity::ReportId;
+use crate::privacy::composition::PrivacyLoss;
+use crate::privacy::renyi::Cap;
+use crate::privacy::{Epsilon, Guarantee};
+use crate::record::{BoundedRecord, Bounding};
+
+/// The most thresholds, m.
+#[doc(hidden)]
+pub const MAX_THRESHOLDS: u32 = 512;
+
+/// The norm-cap mechanism for one task.
+#[derive(Clone, Debug)]
+#[doc(hidden)]
+pub struct NormCap {
+    dimension: usize,
+    epsilon: Epsilon,
+    weights: Weights,
+    loss: Cap,
+}
+
+impl NormCap {
+    /// The mechanism with `cap` = m thresholds and twice as many `candidates` for records of `dimension` coordinates.
+    ///
+    /// # Errors
+    /// [`MechanismError::Norms`] unless records are clipped and m is at most 512; as
+    /// [`DoubleCap::new`](super::DoubleCap::new) for epsilon.
+    pub fn new(
+        dimension: usize,
+        bounding: Bounding,
+        epsilon: Epsilon,
+        candidates: u32,
+        cap: u32,
+    ) -> Result<Self, MechanismError> {
+        let (weights, loss) = parameters(epsilon, candidates, cap)?;
+        if bounding == Bounding::UnitNorm || cap > MAX_THRESHOLDS || candidates != 2 * cap {
+            return Err(MechanismError::Norms);
+        }
+        Ok(Self { dimension, epsilon, weights, loss })
+    }
+
+    /// The squares of the thresholds, longest first, as shares of the square of the radius.
+    pub(crate) fn squares(&self) -> impl Iterator<Item = f64> + use<> {
+        (0..self.weights.cap()).scan(1.0, |square, _| {
+            *square *= FRAC_1_SQRT_2;
+            Some(*square)
+        })
+    }
+
+    /// The probability that a report says what is true.
+    pub(crate) fn truth(&self) -> f64 {
+        self.weights.of_cap() as f64 / self.weights.total() as f64
+    }
+
+    /// For every index, whether it says what is true of the record: without a branch that depends on it.
+    fn in_cap(&self, record: &BoundedRecord) -> Vec<bool> {
+        let square: f64 = record.coordinates().iter().map(|&x| without_dust(x) * without_dust(x)).sum();
+        let mut in_cap = vec![false; self.weights.candidates() as usize];
+        for (said, threshold) in in_cap.chunks_exact_mut(2).zip(self.squares()) {
+            said.copy_from_slice(&[square <= threshold, square > threshold]);
+        }
+        in_cap
+    }
+}
+
+impl LocalRandomizer for NormCap {
+    fn guarantee(&self) -> Guarantee {
+        Guarantee::local(self.epsilon, None)
+    }
+
+    fn privacy_loss(&self) -> PrivacyLoss {
+        PrivacyLoss::Cap(self.loss)
+    }
+
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn payload_bytes(&self) -> usize {
+        2
+    }
+
+    fn draws(&self) -> u64 {
+        1
+    }
+
+    fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
+        &self,
+        record: &BoundedRecord,
+        _task_key: &[u8; 16],
+        _id: ReportId,
+        rng: &mut R,
+    ) -> Result<Vec<u8>, RandomizeError> {
+        record.check_dimension(self.dimension)?;
+        drawn(&self.in_cap(record), self.weights, true, rng)
+    }
+}
+
+/// Its sums are the numbers of reports of every index. They say nothing about second moments: see
+/// [`check_covariance`](super::Mechanism::check_covariance).
+impl Estimator for NormCap {
+    fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
+        check_index(payload, self.weights.candidates())
+    }
+
+    fn state_dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn sums_len(&self) -> usize {
+        self.weights.candidates() as usize
+    }
+
+    fn largest_entry(&self) -> u32 {
+        1
+    }
+
+    fn accumulate_with_threads(
+        &self,
+        _task_key: &[u8; 16],
+        payloads: &[(ReportId, &[u8])],
+        sums: &mut [i64],
+        _threads: NonZeroUsize,
+    ) {
+        self.assert_summable(payloads, sums);
+        payloads.iter().for_each(|(_, payload)| sums[index(payload) as usize] += 1);
+    }
+
+    fn debias(&self, sums: &[i64], _records: u64) -> DMatrix<f64> {
+        self.assert_sums(sums);
+        DMatrix::from_element(self.dimension, self.dimension, f64::NAN)
+    }
+
+    fn sums_of_mean(&self, _mean: &DMatrix<f64>, _records: u64) -> Vec<i64> {
+        vec![0; self.sums_len()]
+    }
+
+    fn perturbation(&self) -> Perturbation {
+        Perturbation::Directions { gain: 0.0, forms: Forms::default(), weights: self.weights }
+    }
+
+    fn entry_deviation(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn deviation_beside(&self, _energy: f64) -> f64 {
+        f64::INFINITY
+    }
+
+    fn noise_edge(&self, _records: u64) -> f64 {
+        f64::INFINITY
+    }
+
+    fn pull(&self) -> Pull {
+        Pull::new(f64::INFINITY, f64::INFINITY, Check::None)
+    }
+}

@@ -1,0 +1,102 @@
+use super::*;
+use crate::mechanism::MechanismSpec;
+use crate::privacy::tests::epsilon;
+use crate::record::Radius;
+use crate::sampling::bits::tests::ScriptedSource;
+
+const KEY: [u8; 16] = [7; 16];
+
+fn id() -> ReportId {
+    ReportId::new([3; 16])
+}
+
+fn clip() -> Bounding {
+    Bounding::Clip { radius: Radius::new(2.0).unwrap() }
+}
+
+fn mechanism(e: f64, cap: u32) -> NormCap {
+    NormCap::new(3, clip(), epsilon(e), 2 * cap, cap).unwrap()
+}
+
+/// Records of all kinds: without a length, with one that is subnormal when squared, between thresholds, at them, at the
+/// radius and far beyond it, and with values that are missing.
+fn records() -> Vec<BoundedRecord> {
+    let lengths = [0.0, -0.0, 5e-324, 1e-300, 1e-160, 1e-3, 0.5, 1.0, 1.3, 2.0 * FRAC_1_SQRT_2, 1.9, 2.0, 2.1, 1e300];
+    let along = lengths.map(|length| vec![0.0, length, 0.0]);
+    let others = [vec![1.0, 1.0, 1.0], vec![f64::NAN, 0.1, f64::INFINITY], vec![f64::MAX; 3], vec![-1e-200; 3]];
+    along.into_iter().chain(others).map(|values| BoundedRecord::new(values, clip()).unwrap()).collect()
+}
+
+/// A word that gives `draw` for a number below `bound`, and is not drawn again.
+fn word_of(draw: u64, bound: u64) -> u64 {
+    if draw >= bound.wrapping_neg() % bound { draw } else { draw + bound }
+}
+
+/// The whole randomizer with words at both ends of every weight of every index: each has exactly its weight, for every
+/// record. So any two records' probabilities differ by no more than the factor `W / 2^32`. What is true of a record is
+/// found here from its length, in another way.
+#[test]
+fn every_index_has_exactly_its_weight_whatever_the_record() {
+    for (e, cap) in [(1e-6, 1), (0.5, 3), (1.0, 40), (16.0, 5)] {
+        let mechanism = mechanism(e, cap);
+        let outside = 1u64 << 32;
+        let inside = mechanism.weights.of_cap() / u64::from(cap);
+        assert!(inside > outside && inside as f64 / outside as f64 <= e.exp() * (1.0 + 1e-15), "{e}");
+        let of_cap = u64::from(cap) * inside;
+        let total = of_cap + u64::from(cap) * outside;
+        for record in records() {
+            let length = record.coordinates().iter().fold(0.0, |all: f64, x| all.hypot(*x));
+            let longer = |place: u32| length > 0.5f64.powf(f64::from(place + 1) / 4.0) * (1.0 + 1e-14);
+            let (mut in_cap, mut others) = (0, 0);
+            for place in 0..cap {
+                for says_longer in [false, true] {
+                    let index = 2 * place + u32::from(says_longer);
+                    let (first, weight) = if says_longer == longer(place) {
+                        in_cap += 1;
+                        ((in_cap - 1) * inside, inside)
+                    } else {
+                        others += 1;
+                        (of_cap + (others - 1) * outside, outside)
+                    };
+                    for draw in [first, first + weight / 2, first + weight - 1] {
+                        let words = [word_of(draw, total), word_of(0, u64::from(2 * cap))];
+                        let mut source = ScriptedSource::of_words(&words);
+                        let payload = mechanism.randomize_with_rng(&record, &KEY, id(), &mut source).unwrap();
+                        assert_eq!(source.requests, [64], "two words are drawn, of a block of eight");
+                        assert_eq!(payload, (index as u16).to_le_bytes(), "eps {e} {place} {length}");
+                    }
+                }
+            }
+            assert_eq!((in_cap, others), (u64::from(cap), u64::from(cap)));
+        }
+    }
+}
+
+#[test]
+fn sums_are_the_numbers_of_reports_of_every_index() {
+    let mechanism = mechanism(1.0, 2);
+    let mut sums = vec![0; 4];
+    let payloads: Vec<[u8; 2]> = vec![[3, 0], [0, 0], [3, 0]];
+    let named: Vec<(ReportId, &[u8])> = payloads.iter().map(|payload| (id(), &payload[..])).collect();
+    mechanism.accumulate(&KEY, &named, &mut sums);
+    assert_eq!(sums, [1, 0, 0, 2]);
+    assert!(mechanism.check(&[4, 0]).is_err() && mechanism.check(&[3, 0]).is_ok() && mechanism.check(&[3]).is_err());
+    assert!(mechanism.debias(&sums, 3).iter().all(|entry| entry.is_nan()));
+}
+
+#[test]
+fn it_goes_with_clip_alone_and_has_half_of_the_candidates_in_its_cap() {
+    let build = |bounding, candidates, cap| {
+        MechanismSpec::NormCap { epsilon: epsilon(1.0), candidates, cap }.build(3, bounding).map(drop)
+    };
+    assert_eq!(build(clip(), 1024, 512), Ok(()));
+    for (bounding, candidates, cap) in
+        [(Bounding::UnitNorm, 8, 4), (clip(), 8, 3), (clip(), 1026, 513), (clip(), 16_384, 8192)]
+    {
+        assert_eq!(build(bounding, candidates, cap), Err(MechanismError::Norms), "{candidates} {cap}");
+    }
+    for (candidates, cap) in [(8, 5), (0, 0), (u32::MAX, 1 << 31)] {
+        assert_eq!(build(clip(), candidates, cap), Err(MechanismError::Cap { candidates, cap }));
+    }
+    assert_eq!(super::super::Mechanism::from(mechanism(1.0, 4)).check_covariance(), Err(MechanismError::NoMoments));
+}
