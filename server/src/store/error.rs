@@ -103,7 +103,7 @@ pub enum StoreError {
         problem: String,
     },
     /// A second wave beside another one of the same first wave.
-    #[error("task {first} has a second wave already, task {second}: use that one")]
+    #[error("{}", super::has_second_wave(first, second))]
     SecondWave {
         /// The first wave's task.
         first: TaskDigest,

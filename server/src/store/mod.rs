@@ -172,6 +172,11 @@ impl SecondWave {
     }
 }
 
+/// The reason to refuse another second wave of a task, in every store.
+fn has_second_wave(first: &TaskDigest, second: &TaskDigest) -> String {
+    format!("task {first} has a second wave already, task {second}: use that one")
+}
+
 /// Good reports of a task that wait to be stored.
 pub(super) struct Batch {
     /// The reports.

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use crate::store::has_second_wave;
 use ldp_pca::task::{TaskDigest, TaskError};
 
 /// Reasons why a database cannot be used as a store. No message contains a password.
@@ -92,7 +93,7 @@ pub enum PostgresError {
         found: TaskDigest,
     },
     /// A second wave beside another one of the same first wave.
-    #[error("task {first} has a second wave already, task {second}: use that one")]
+    #[error("{}", has_second_wave(first, second))]
     SecondWave {
         /// The first wave's task.
         first: TaskDigest,
