@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::ptr;
 use std::sync::{Arc, OnceLock, RwLock, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -22,7 +21,7 @@ use super::readiness::Readiness;
 use super::recovery::{Recoveries, RecoveryCache};
 use super::request::Id;
 use super::sessions::Sessions;
-use super::store::{Counts, ReportStore, StoreMetrics, TaskReports, TaskSettings};
+use super::store::{Counts, ReportStore, StoreMetrics, TaskReports, TaskSettings, is_of};
 use super::tokens::Tokens;
 use crate::locks::{read_lock, write_lock};
 use ldp_pca::privacy::Guarantee;
@@ -139,19 +138,23 @@ impl App {
         TaskDigest::from_hex(&id).and_then(|id| self.store.task(id)).ok_or_else(|| Problem::unknown_task(&id))
     }
 
+    /// The second wave of a task, while it is open.
+    pub(super) fn second_wave(&self, first: &dyn TaskReports) -> Option<Arc<dyn TaskReports>> {
+        self.store.task(first.settings().refined_by?)
+    }
+
     /// The state of a task besides its reports. It starts again when they do: another aggregator on the same store may
     /// have deleted the task and added it again.
     pub(super) fn collection(&self, reports: &Arc<dyn TaskReports>) -> Arc<Collection> {
         let task = reports.task().digest();
-        let is_of = |of: &Weak<dyn TaskReports>| ptr::addr_eq(of.as_ptr(), Arc::as_ptr(reports));
         let collections = read_lock(&self.collections);
-        if let Some((_, found)) = collections.get(&task).filter(|(of, _)| is_of(of)) {
+        if let Some((_, found)) = collections.get(&task).filter(|(of, _)| is_of(of, reports)) {
             return Arc::clone(found);
         }
         drop(collections);
         let mut collections = write_lock(&self.collections);
         let (of, collection) = collections.entry(task).or_insert_with(|| (Arc::downgrade(reports), Arc::default()));
-        if !is_of(of) {
+        if !is_of(of, reports) {
             collection.pulse.end();
             (*of, *collection) = (Arc::downgrade(reports), Arc::default());
         }

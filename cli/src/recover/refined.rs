@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::recovery::{Answer, Rank, RefineError, RefinedFacts, refined_answer, refinement_of};
+use ldp_pca::recovery::{Answer, OF_FIRST_WAVE, Rank, RefineError, RefinedFacts, refined_answer, refinement_of};
 use ldp_pca::task::Task;
 
 use super::rank::RankChoice;
@@ -95,8 +95,7 @@ impl<'a> SecondWave<'a> {
 /// What two waves add to the text of an answer.
 pub(super) fn text(facts: &RefinedFacts) -> String {
     format!(
-        "{}not here   the rank test, the variance in reports held out, sparse components and the effect of hostile \
-         reports are of the first wave alone: leave --refined out\n\
+        "{}not here   {OF_FIRST_WAVE}: leave --refined out\n\
          assumed    the noise above is the first wave's\n",
         waves_text(&facts.waves)
     )

@@ -1,5 +1,6 @@
 //! The answer with the components of a state.
 
+use std::fmt::Display;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -8,10 +9,11 @@ use serde::Serialize;
 
 use crate::problem::{Kind, Problem};
 use crate::store::TaskReports;
+use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::{Covariance, Mean};
 use ldp_pca::recovery::{
-    self, AnswerError, Baselines, Decomposition, HeldOut, Method, Part, PathPoint, Question, Rank, Source, Step, Stop,
-    ThresholdedAnswer, Unfinished,
+    self, AnswerError, Baselines, Decomposition, HeldOut, Method, Part, PathPoint, Question, Rank, RefineError,
+    RefinedFacts, Source, Step, Stop, ThresholdedAnswer, Unfinished, refined_answer,
 };
 use ldp_pca::task::Task;
 
@@ -58,6 +60,9 @@ struct Document<'a> {
     /// The solution for every penalty of a sequence, largest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'a [PathPoint]>,
+    /// What two waves add, for components of both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refined: Option<&'a RefinedFacts>,
 }
 
 /// The error to expect of the components as a whole.
@@ -85,7 +90,24 @@ struct Sparse<'a> {
 impl Answer {
     /// The leading components of a state; `rank` is at most the dimension.
     pub(super) fn leading(state: &Decomposition, task: &Task, rank: Rank) -> Result<Self, Problem> {
-        Self::new(&state.leading(rank, is_predicted(rank, task)).map_err(|error| problem(&error))?, task)
+        Self::new(&state.leading(rank, is_predicted(rank, task)).map_err(|error| problem(&error))?, task, None)
+    }
+
+    /// The components of a first wave and of the second one that refines it to this rank. The first is closed, so both
+    /// sums are those of the moment at which the second is read, but for reports of the first that are erased then.
+    pub(super) fn of_both(first: &dyn TaskReports, second: &dyn TaskReports, rank: Rank) -> Result<Self, Problem> {
+        let (covariance, task) = (estimate(first)?.1, first.task());
+        let sums = second.aggregate().map_err(|error| problem(&error))?;
+        let mut unwatched = |_: &_| ControlFlow::Continue(());
+        let both = refined_answer((&covariance, task), (&sums, second.task()), rank, &mut unwatched);
+        let (found, facts) = both.map_err(|error| match error {
+            RefineError::Directions(_) => Kind::NotRefined.because(
+                "the second wave refines other components than those of the first wave's reports that are here: some \
+                 were erased since, or are still to be read from the database; ask later, or without refined",
+            ),
+            other => problem(&other),
+        })?;
+        Self::new(&found, task, Some(&facts))
     }
 
     /// The answer to the question; sparse components are the best ones found by the deadline.
@@ -104,11 +126,11 @@ impl Answer {
         })?;
         match found.unfinished.iter().find_map(late) {
             Some(late) => Err(late),
-            None => Self::new(&found, reports.task()),
+            None => Self::new(&found, reports.task(), None),
         }
     }
 
-    fn new(found: &recovery::Answer, task: &Task) -> Result<Self, Problem> {
+    fn new(found: &recovery::Answer, task: &Task, refined: Option<&RefinedFacts>) -> Result<Self, Problem> {
         // It is the error of plain components.
         let predicted = found.predicted.as_ref().filter(|_| found.method == Method::Pca);
         let document = Document {
@@ -137,6 +159,7 @@ impl Answer {
             soft_threshold: found.soft_threshold.as_ref(),
             held_out: found.held_out.as_ref(),
             path: found.path.as_deref(),
+            refined,
         };
         Ok(Self {
             records: found.records,
@@ -155,14 +178,19 @@ fn with_estimate<T>(
     reports: &dyn TaskReports,
     work: impl FnOnce(Source<'_>) -> Result<T, AnswerError>,
 ) -> Result<T, Problem> {
-    let task = reports.task();
-    let aggregate = reports.aggregate().map_err(|error| Problem::internal(error.to_string()))?;
-    let covariance = Covariance::estimate(&aggregate, task).map_err(|error| Problem::internal(error.to_string()))?;
-    let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task };
+    let (aggregate, covariance) = estimate(reports)?;
+    let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task: reports.task() };
     work(source).map_err(|error| problem(&error))
 }
 
-fn problem(error: &AnswerError) -> Problem {
+/// The present sums, and the estimate of them.
+fn estimate(reports: &dyn TaskReports) -> Result<(Aggregate, Covariance), Problem> {
+    let aggregate = reports.aggregate().map_err(|error| problem(&error))?;
+    let covariance = Covariance::estimate(&aggregate, reports.task()).map_err(|error| problem(&error))?;
+    Ok((aggregate, covariance))
+}
+
+fn problem(error: &impl Display) -> Problem {
     Problem::internal(error.to_string())
 }
 

@@ -4,7 +4,7 @@
 mod answer;
 mod query;
 
-use std::sync::{Arc, Mutex as Lock};
+use std::sync::{Arc, Mutex as Lock, Weak};
 use std::time::{Duration, Instant};
 
 use crate::locks::hold;
@@ -19,7 +19,7 @@ pub(super) use self::query::read_question;
 use super::config::Most;
 use super::net::{Client, Portion, Shares};
 use super::problem::{Kind, Problem};
-use super::store::TaskReports;
+use super::store::{Counts, TaskReports, is_of};
 
 /// Questions per task whose answers are kept. Beyond them the least recently asked one is forgotten.
 const KEPT: usize = 16;
@@ -36,6 +36,27 @@ pub(super) struct Recoveries {
     request_timeout: Duration,
     /// The number computed.
     computed: Counter,
+}
+
+/// The reports that components are asked of.
+#[derive(Clone)]
+pub(super) struct Waves {
+    pub(super) first: Arc<dyn TaskReports>,
+    /// Those of the second wave, where components of both waves are asked for.
+    pub(super) second: Option<Arc<dyn TaskReports>>,
+}
+
+impl Waves {
+    /// The wave that new reports come for.
+    pub(super) fn last(&self) -> &Arc<dyn TaskReports> {
+        self.second.as_ref().unwrap_or(&self.first)
+    }
+
+    /// All reports, in a state of the last wave.
+    pub(super) fn records(&self, last: Counts) -> u64 {
+        let before = if self.second.is_some() { self.first.counts().records } else { 0 };
+        before + last.records
+    }
 }
 
 /// The client that asks for components.
@@ -78,10 +99,13 @@ impl Recoveries {
 #[derive(Default)]
 pub(super) struct RecoveryCache {
     /// The most recently asked question is last.
-    answers: Lock<Vec<(Question, Slot)>>,
+    answers: Lock<Vec<Kept>>,
     /// The state whose components were asked for last.
     decomposition: Arc<Lock<Option<Arc<Decomposition>>>>,
 }
+
+/// A question, the second wave's reports that it is about too, and the answer.
+type Kept = (Question, Option<Weak<dyn TaskReports>>, Slot);
 
 /// The answer to one question. While it is computed, others wait for it rather than compute it again.
 type Slot = Arc<Mutex<Option<Arc<Answer>>>>;
@@ -92,13 +116,13 @@ impl RecoveryCache {
         &self,
         recoveries: &Recoveries,
         asker: Asker,
-        reports: &Arc<dyn TaskReports>,
+        waves: &Waves,
         question: Question,
         records: u64,
     ) -> Result<Arc<Answer>, Problem> {
         // Reports are summed before they are counted, so an answer can be of a newer state than the count.
         let fresh = |last: &Option<Arc<Answer>>| last.clone().filter(|answer| answer.records >= records);
-        let slot = self.slot(question.clone());
+        let slot = self.slot(question.clone(), waves.second.as_ref());
         if let Some(answer) = fresh(&*slot.lock().await) {
             return Ok(answer);
         }
@@ -108,12 +132,12 @@ impl RecoveryCache {
         if let Some(answer) = fresh(&last) {
             return Ok(answer);
         }
-        let (reports, decomposition) = (Arc::clone(reports), Arc::clone(&self.decomposition));
+        let (waves, decomposition) = (waves.clone(), Arc::clone(&self.decomposition));
         let deadline = Instant::now() + solving_time(recoveries.request_timeout);
         // Slot and permit move into the task: if the request is given up, the answer still serves the next one, and
         // nothing else is started beside it.
         let computed = spawn_blocking(move || {
-            let answer = Arc::new(compute(&*reports, &question, records, &decomposition, deadline)?);
+            let answer = Arc::new(compute(&waves, &question, records, &decomposition, deadline)?);
             *last = Some(Arc::clone(&answer));
             drop(permit);
             Ok::<_, Problem>(answer)
@@ -123,22 +147,29 @@ impl RecoveryCache {
         Ok(answer)
     }
 
-    fn slot(&self, question: Question) -> Slot {
+    fn slot(&self, question: Question, second: Option<&Arc<dyn TaskReports>>) -> Slot {
         let mut answers = hold(&self.answers);
-        let slot = match answers.iter().position(|(kept, _)| *kept == question) {
-            Some(place) => answers.remove(place).1,
+        let is_asked = |(kept, of, _): &Kept| {
+            *kept == question
+                && match (of, second) {
+                    (Some(of), Some(second)) => is_of(of, second),
+                    (of, second) => of.is_none() && second.is_none(),
+                }
+        };
+        let slot = match answers.iter().position(is_asked) {
+            Some(place) => answers.remove(place).2,
             None => Slot::default(),
         };
         if answers.len() == KEPT {
             answers.remove(0);
         }
-        answers.push((question, Arc::clone(&slot)));
+        answers.push((question, second.map(Arc::downgrade), Arc::clone(&slot)));
         slot
     }
 
     /// The predicted error of the components asked for last, as a share of a random subspace's, and their number.
     pub(super) fn predicted_error(&self) -> Option<(usize, f64)> {
-        hold(&self.answers).iter().rev().find_map(|(_, slot)| slot.try_lock().ok()?.as_ref()?.predicted_error)
+        hold(&self.answers).iter().rev().find_map(|(.., slot)| slot.try_lock().ok()?.as_ref()?.predicted_error)
     }
 }
 
@@ -148,12 +179,16 @@ fn solving_time(request_timeout: Duration) -> Duration {
 }
 
 fn compute(
-    reports: &dyn TaskReports,
+    Waves { first: reports, second }: &Waves,
     question: &Question,
     records: u64,
     decomposition: &Lock<Option<Arc<Decomposition>>>,
     deadline: Instant,
 ) -> Result<Answer, Problem> {
+    let reports = &**reports;
+    if let Some(second) = second {
+        return Answer::of_both(reports, &**second, question.rank);
+    }
     if question.penalty.is_some() || question.held_out != HeldOutUse::Nothing {
         return Answer::to(question, reports, deadline);
     }

@@ -4,23 +4,24 @@ use std::ops::RangeInclusive;
 
 use crate::problem::{Kind, Problem, excerpt};
 use crate::request::Parameters;
-use ldp_pca::recovery::{HeldOutUse, Penalty, PenaltyChoice, Question, Rank, When};
+use ldp_pca::recovery::{HeldOutUse, OF_FIRST_WAVE, Penalty, PenaltyChoice, Question, Rank, When};
 
 /// The number of penalties that a path may have, as on the command line.
 const POINTS: RangeInclusive<usize> = 2..=1000;
 
 /// Reads the question out of a query: `rank` once; `penalty` at most once, and with it `path` and `baselines`, or else
-/// `method`; and `held_out`.
-pub(crate) fn read_question(query: Parameters, dimension: usize) -> Result<Question, Problem> {
+/// `method`; and `held_out`. Or `refined` instead of them: whether components of both waves are asked for.
+pub(crate) fn read_question(query: Parameters, dimension: usize) -> Result<(Question, bool), Problem> {
     let remedy = format!(
         "ask for ?rank=k with k from 1 to {dimension}, and &penalty=auto or a number for sparse ones, which may have \
          &path=20, so many penalties more, and &baselines=true, simpler methods beside them; or for &method=auto, the \
-         method that captures most in reports held out; &held_out=true adds what components capture there"
+         method that captures most in reports held out; &held_out=true adds what components capture there; \
+         &refined=true alone gives those of both waves"
     );
     let bad = |what: &str| Kind::BadQuery.because(format!("{what}: {remedy}"));
     let parameters = query.map_err(|error| bad(&error.to_string()))?.0;
     let (mut rank, mut penalty, mut path, mut baselines) = (None, None, None, None);
-    let (mut method, mut held_out) = (None, None);
+    let (mut method, mut held_out, mut refined) = (None, None, None);
     for (name, value) in &parameters {
         let twice = match name.as_str() {
             "rank" => rank.replace(read_rank(value, dimension)?).is_some(),
@@ -29,6 +30,7 @@ pub(crate) fn read_question(query: Parameters, dimension: usize) -> Result<Quest
             "baselines" => baselines.replace(read_flag(name, value)?).is_some(),
             "method" => method.replace(read_method(value)?).is_some(),
             "held_out" => held_out.replace(read_flag(name, value)?).is_some(),
+            "refined" => refined.replace(read_flag(name, value)?).is_some(),
             _ => return Err(bad(&format!("the query has '{}'", excerpt(name)))),
         };
         if twice {
@@ -36,6 +38,11 @@ pub(crate) fn read_question(query: Parameters, dimension: usize) -> Result<Quest
         }
     }
     let rank = rank.ok_or_else(|| bad("the query has no 'rank'"))?;
+    let refined = refined == Some(true);
+    let other = || parameters.iter().find(|(name, _)| !["rank", "refined"].contains(&name.as_str()));
+    if refined && let Some((name, _)) = other() {
+        return Err(bad(&format!("the query has 'refined' and '{name}', and {OF_FIRST_WAVE}")));
+    }
     let baselines = if baselines == Some(true) { When::Always } else { When::Never };
     if penalty.is_none() && (path.is_some() || baselines != When::Never) {
         return Err(bad(
@@ -50,7 +57,7 @@ pub(crate) fn read_question(query: Parameters, dimension: usize) -> Result<Quest
         (None, Some(true)) => HeldOutUse::Measure,
         (None, _) => HeldOutUse::Nothing,
     };
-    Ok(Question { penalty, path, baselines, held_out, ..Question::new(rank) })
+    Ok((Question { penalty, path, baselines, held_out, ..Question::new(rank) }, refined))
 }
 
 fn read_rank(value: &str, dimension: usize) -> Result<Rank, Problem> {

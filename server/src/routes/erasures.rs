@@ -69,8 +69,10 @@ pub(super) async fn erase(
     let store = Arc::clone(&app.store);
     let erased = blocking(move || store.erase_reports(task, &ids)).await?;
     // What was computed with them is not shown again. After an error they may be erased, or will be at the next start.
+    // Components of both waves belong to the first.
     if !matches!(&erased, Ok(None | Some(ErasedReports { erased: 0, before: 0, .. }))) {
         app.forget(task);
+        app.forget(reports.task().campaign());
     }
     let erased = erased.map_err(|error| {
         tracing::warn!(%error, "reports could not be erased");

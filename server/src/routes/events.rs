@@ -16,7 +16,7 @@ use super::recovery::{Asked, recover};
 use crate::app::{App, Collection};
 use crate::net::Portion;
 use crate::problem::{Kind, Problem};
-use crate::recovery::Asker;
+use crate::recovery::{Asker, Waves};
 use crate::store::{Counts, TaskReports};
 
 /// How often a comment is sent while nothing happens, so that a lost connection is noticed.
@@ -28,15 +28,27 @@ const RETRY: Duration = Duration::from_secs(2);
 /// `GET /tasks/{id}/events`.
 pub(super) async fn listen(
     State(app): State<Arc<App>>,
-    Asked { client, reports, asker, question }: Asked,
+    Asked { client, waves, asker, question }: Asked,
 ) -> Result<Response, Problem> {
     // Everybody may see the status.
     let (asker, question) = (asker.ok(), question?);
     let place = app.events.enter(client)?;
-    let collection = app.collection(&reports);
-    let states = collection.pulse.listen(&app.events, &*reports);
-    let listener =
-        Listener { app, reports, question, asker, states, told: None, _collection: collection, _place: place };
+    let listen = |reports: &Arc<dyn TaskReports>| {
+        let collection = app.collection(reports);
+        (collection.pulse.listen(&app.events, &**reports), collection)
+    };
+    let (first, last) = (listen(&waves.first), listen(waves.last()));
+    let listener = Listener {
+        app,
+        waves,
+        question,
+        asker,
+        first: first.0,
+        states: last.0,
+        told: None,
+        _collections: [first.1, last.1],
+        _place: place,
+    };
     let events = stream::unfold(listener, |mut listener| async {
         Some((Ok::<_, Infallible>(listener.next().await?), listener))
     });
@@ -48,23 +60,28 @@ pub(super) async fn listen(
 /// One stream.
 struct Listener {
     app: Arc<App>,
-    reports: Arc<dyn TaskReports>,
+    waves: Waves,
     question: Question,
     /// The client that may get components, if any.
     asker: Option<Asker>,
+    /// The states of the last wave.
     states: watch::Receiver<Option<Counts>>,
+    /// Those of the first, which ends a stream of both waves too.
+    first: watch::Receiver<Option<Counts>>,
     /// The last counts sent, and the number of records of the last components.
     told: Option<(Counts, Option<u64>)>,
-    _collection: Arc<Collection>,
+    _collections: [Arc<Collection>; 2],
     _place: Portion,
 }
 
 impl Listener {
-    /// The next event; `None` when the server stops or the task is deleted.
+    /// The next event; `None` when the server stops or a task is deleted.
     async fn next(&mut self) -> Option<Event> {
+        let mut first = self.first.clone();
         tokio::select! {
             biased;
             () = self.app.events.stopped() => None,
+            _ = first.wait_for(Option::is_none) => None,
             event = self.wait() => event,
         }
     }
@@ -72,7 +89,7 @@ impl Listener {
     async fn wait(&mut self) -> Option<Event> {
         match self.told {
             // The components of a state follow its counts, which are sent at once.
-            Some((counts, of)) if of.is_none_or(|records| records < counts.records) => {
+            Some((counts, of)) if of.is_none_or(|records| records < self.waves.records(counts)) => {
                 Some(self.tell_components(counts).await)
             }
             _ => {
@@ -84,7 +101,7 @@ impl Listener {
 
     fn tell_counts(&mut self) -> Option<Event> {
         let counts = (*self.states.borrow_and_update())?;
-        let event = event("status", &self.app.status(&*self.reports, counts));
+        let event = event("status", &self.app.status(&**self.waves.last(), counts));
         Some(match self.told.replace((counts, self.told.and_then(|(_, of)| of))) {
             None => event.retry(RETRY),
             Some(_) => event,
@@ -99,15 +116,15 @@ impl Listener {
                 <token>'): this stream has the status alone";
             return event("problem", &Kind::TokenMissing.because(detail).document());
         };
+        let of = self.waves.records(counts);
         // A newer state may have been computed for somebody else.
-        let (event, records) =
-            match recover(&self.app, asker, &self.reports, self.question.clone(), counts.records).await {
-                Ok(answer) => {
-                    let json = String::from_utf8_lossy(&answer.json);
-                    (Event::default().event("recovery").data(json), answer.records.max(counts.records))
-                }
-                Err(problem) => (event("problem", &problem.document()), counts.records),
-            };
+        let (event, records) = match recover(&self.app, asker, &self.waves, self.question.clone(), counts).await {
+            Ok(answer) => {
+                let json = String::from_utf8_lossy(&answer.json);
+                (Event::default().event("recovery").data(json), answer.records.max(of))
+            }
+            Err(problem) => (event("problem", &problem.document()), of),
+        };
         self.told = Some((counts, Some(records)));
         event
     }

@@ -1,34 +1,36 @@
 //! Components of the reports collected so far: `GET /tasks/{id}/recovery`.
 
+use std::iter;
 use std::sync::Arc;
 
 use axum::extract::{Extension, FromRequestParts, Path as UrlPath, Query, State};
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use ldp_pca::recovery::Question;
+use ldp_pca::recovery::{Question, Rank, RefineError, refinement_of};
+use ldp_pca::task::Task;
 use tokio::time::timeout;
 
 use crate::app::App;
 use crate::net::Client;
 use crate::problem::{Kind, Problem};
-use crate::recovery::{Answer, Asker, read_question};
-use crate::store::TaskReports;
+use crate::recovery::{Answer, Asker, Waves, read_question};
+use crate::store::{Counts, TaskReports};
 use crate::tokens::Role;
 
 /// `GET /tasks/{id}/recovery`.
 pub(super) async fn show(
     State(app): State<Arc<App>>,
-    Asked { reports, asker, question, .. }: Asked,
+    Asked { waves, asker, question, .. }: Asked,
 ) -> Result<Response, Problem> {
-    let answer = recover(&app, asker?, &reports, question?, reports.counts().records).await?;
+    let answer = recover(&app, asker?, &waves, question?, waves.last().counts()).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], answer.json.clone()).into_response())
 }
 
 /// The right of a request to components, now or whenever there are new ones. A token, if there is one, must be valid.
 pub(super) struct Asked {
     pub(super) client: Client,
-    pub(super) reports: Arc<dyn TaskReports>,
+    pub(super) waves: Waves,
     /// The role in which the client may have components, or why it may not.
     pub(super) asker: Result<Asker, Problem>,
     pub(super) question: Result<Question, Problem>,
@@ -40,43 +42,78 @@ impl FromRequestParts<Arc<App>> for Asked {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
         let client = Extension::from_request_parts(parts, app).await;
         let Extension(client) = client.map_err(|error| Problem::internal(error.to_string()))?;
-        let reports = app.find(UrlPath::from_request_parts(parts, app).await)?;
+        let first = app.find(UrlPath::from_request_parts(parts, app).await)?;
+        let asked = read_question(Query::from_request_parts(parts, app).await, first.task().dimension());
+        let second = if matches!(asked, Ok((_, true))) { app.second_wave(&*first) } else { None };
+        let open = |reports: &Arc<dyn TaskReports>| app.open_recovery(&reports.settings());
         let asker = if app.tokens.has(&parts.headers, Role::Collector)? {
             Ok(Asker::Collector)
-        } else if app.open_recovery(&reports.settings()) {
+        } else if open(&first) && second.as_ref().is_none_or(open) {
             Ok(Asker::Anybody(client))
         } else {
             // Refuses: there is no token.
             app.tokens.check(&parts.headers, Role::Collector).map(|_| Asker::Collector)
         };
-        let question = read_question(Query::from_request_parts(parts, app).await, reports.task().dimension());
-        Ok(Self { client, reports, asker, question })
+        let question = asked.and_then(|(question, refined)| {
+            if refined {
+                check_second(first.task(), second.as_ref().map(|second| second.task()), question.rank)?;
+            }
+            Ok(question)
+        });
+        Ok(Self { client, waves: Waves { first, second }, asker, question })
     }
 }
 
-/// The components of a state with `records` reports or more.
+/// Refuses components of both waves where there is no second wave, or it refines another number of components.
+fn check_second(first: &Task, second: Option<&Task>, rank: Rank) -> Result<(), Problem> {
+    if first.refinement().is_some() {
+        return Err(of_second_wave(first));
+    }
+    let Some(second) = second else {
+        return Err(Kind::NotRefined.because(
+            "the task has no second wave that is open: ask without refined, or once the answer of /tasks/{id} has the \
+             header Refined-By",
+        ));
+    };
+    match refinement_of(first, rank, second) {
+        Ok(_) => Ok(()),
+        Err(error @ RefineError::Rank(_)) => Err(Kind::BadRank.because(format!("rank is '{}': {error}", rank.value()))),
+        Err(other) => Err(Problem::internal(other.to_string())),
+    }
+}
+
+fn of_second_wave(task: &Task) -> Problem {
+    let first = task.campaign();
+    Kind::SecondWave.because(format!(
+        "this task is a second wave's, and its reports alone have no components: those of the first wave are at \
+         /tasks/{first}/recovery, and with refined=true those of both waves"
+    ))
+}
+
+/// The components of a state of the last wave, or of a later one.
 pub(super) async fn recover(
     app: &App,
     asker: Asker,
-    reports: &Arc<dyn TaskReports>,
+    waves: &Waves,
     question: Question,
-    records: u64,
+    last: Counts,
 ) -> Result<Arc<Answer>, Problem> {
-    if reports.task().refinement().is_some() {
-        let first = reports.task().campaign();
-        return Err(Kind::SecondWave.because(format!(
-            "this task is a second wave's, and its reports alone have no components: those of the first wave are at \
-                /tasks/{first}/recovery, and `ldp-pca recover --refined` has those of both waves"
-        )));
+    if waves.first.task().refinement().is_some() {
+        return Err(of_second_wave(waves.first.task()));
     }
-    let minimum = app.minimum_batch(&reports.settings());
-    if records < minimum {
-        let problem = Kind::BelowMinimumBatch
-            .because(format!("there are {records} reports, and components need at least {minimum}: collect more"));
-        return Err(problem.with(serde_json::json!({"records": records, "minimum_batch": minimum})));
+    let first = if waves.second.is_some() { waves.first.counts() } else { last };
+    let second = waves.second.as_ref().map(|second| (second, last, " of the second wave"));
+    for (reports, Counts { records, .. }, which) in iter::once((&waves.first, first, "")).chain(second) {
+        let minimum = app.minimum_batch(&reports.settings());
+        if records < minimum {
+            let detail =
+                format!("there are {records} reports{which}, and components need at least {minimum}: collect more");
+            let members = serde_json::json!({"records": records, "minimum_batch": minimum});
+            return Err(Kind::BelowMinimumBatch.because(detail).with(members));
+        }
     }
-    let collection = app.collection(reports);
-    let computed = collection.recovery.answer(&app.recoveries, asker, reports, question, records);
+    let collection = app.collection(&waves.first);
+    let computed = collection.recovery.answer(&app.recoveries, asker, waves, question, waves.records(last));
     timeout(app.config.request_timeout, computed).await.unwrap_or_else(|_| {
         Err(Kind::RecoveryTimeout.because("the components are still being computed: ask again later"))
     })

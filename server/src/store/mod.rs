@@ -16,7 +16,8 @@ use std::fmt;
 use std::future::Future;
 use std::num::NonZeroUsize;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::ptr;
+use std::sync::{Arc, Weak};
 use std::thread;
 
 use serde::Serialize;
@@ -175,6 +176,11 @@ impl SecondWave {
 /// The reason to refuse another second wave of a task, in every store.
 fn has_second_wave(first: &TaskDigest, second: &TaskDigest) -> String {
     format!("task {first} has a second wave already, task {second}: use that one")
+}
+
+/// Whether something was made from these reports, and not from others of the same task.
+pub(super) fn is_of(of: &Weak<dyn TaskReports>, reports: &Arc<dyn TaskReports>) -> bool {
+    ptr::addr_eq(of.as_ptr(), Arc::as_ptr(reports))
 }
 
 /// Good reports of a task that wait to be stored.

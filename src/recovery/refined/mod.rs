@@ -22,7 +22,7 @@ pub(crate) mod clipping;
 mod collected;
 mod waves;
 
-pub use waves::{RefinedFacts, SecondTask, refined_answer, refinement_of};
+pub use waves::{OF_FIRST_WAVE, RefinedFacts, SecondTask, refined_answer, refinement_of};
 
 use nalgebra::DMatrix;
 

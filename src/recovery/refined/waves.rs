@@ -14,6 +14,10 @@ use crate::task::Task;
 /// What an answer of two waves does not have.
 const NOT_OFFERED: [&str; 5] = ["rank-test", "held-out", "sparse", "bootstrap", "hostile"];
 
+/// The same for whoever asks for one of these.
+pub const OF_FIRST_WAVE: &str = "the rank test, the variance in reports held out, sparse components and the effect of \
+     hostile reports are of the first wave alone";
+
 /// What two waves add to an answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RefinedFacts {

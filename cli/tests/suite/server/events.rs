@@ -11,20 +11,24 @@ use tempfile::tempdir;
 use super::harness::{Running, agent, bytes_of, config, path, reports, task};
 
 /// One who listens.
-struct Listener {
+pub(super) struct Listener {
     lines: BufReader<Box<dyn Read>>,
 }
 
 #[derive(Debug)]
-struct Told {
+pub(super) struct Told {
     name: String,
-    data: Value,
+    pub(super) data: Value,
     retry: Option<String>,
 }
 
 impl Listener {
     fn open(server: &Running, rank: usize) -> Self {
-        let url = format!("http://{}{}", server.address, path(&task(), &format!("/events?rank={rank}")));
+        Self::open_at(server, &path(&task(), &format!("/events?rank={rank}")))
+    }
+
+    pub(super) fn open_at(server: &Running, path: &str) -> Self {
+        let url = format!("http://{}{path}", server.address);
         let response = agent().get(url).header("origin", "https://example.org").call().unwrap();
         assert_eq!(response.status(), 200);
         let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
@@ -35,7 +39,7 @@ impl Listener {
     }
 
     /// The next event; `None` at the end of the stream.
-    fn next(&mut self) -> Option<Told> {
+    pub(super) fn next(&mut self) -> Option<Told> {
         let mut told = Told { name: String::new(), data: Value::Null, retry: None };
         loop {
             let mut line = String::new();
@@ -55,7 +59,7 @@ impl Listener {
     }
 
     /// The next event, which must have this name and be of so many reports.
-    fn expect(&mut self, name: &str, records: u64) -> Told {
+    pub(super) fn expect(&mut self, name: &str, records: u64) -> Told {
         let told = self.next().unwrap();
         assert_eq!((told.name.as_str(), told.data["records"].as_u64()), (name, Some(records)), "{told:?}");
         told

@@ -9,7 +9,7 @@ use chacha20::ChaCha8Rng;
 use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
-use ldp_pca::recovery::{Rank, SecondTask};
+use ldp_pca::recovery::{OF_FIRST_WAVE, Rank, SecondTask};
 use ldp_pca::report::Report;
 use ldp_pca::schema::Schema;
 use ldp_pca::task::{Folds, Task};
@@ -19,9 +19,12 @@ use rand_distr::StandardNormal;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
+use super::events::Listener;
 use super::harness::{
-    Answer, REPORTS, Running, Serving, aggregate_of, bytes_of, config, get, other_task, path, post, put_body,
+    Answer, COLLECTOR, REPORTS, Running, Serving, aggregate_of, assert_members, bytes_of, config, get, other_task,
+    path, post, put_body,
 };
+use crate::support::Folder;
 
 const DIMENSION: usize = 16;
 /// Reports of the first wave.
@@ -86,6 +89,13 @@ fn refined_by(task: &Task, ask: impl Fn() -> Answer) -> String {
     }
 }
 
+/// The second wave of `task`, once it is open.
+fn second_of(server: &Running) -> Task {
+    let named = refined_by(&task(), || server.get(&path(&task(), "")));
+    let second = server.get(&format!("/tasks/{named}")).body;
+    Task::from_json(std::str::from_utf8(&second).unwrap()).unwrap()
+}
+
 #[test]
 fn a_second_wave_opens_when_there_are_enough_reports() {
     let data = tempdir().unwrap();
@@ -130,7 +140,10 @@ fn a_second_wave_opens_when_there_are_enough_reports() {
     assert_eq!((server.records(&task()), server.records(&second)), (ENOUGH as u64, 20));
     // Only the first wave has components of its own.
     assert_eq!(server.get(&path(&task(), "/recovery?rank=1")).status, 200);
-    server.get(&path(&second, "/recovery?rank=1")).assert_problem(409, "second-wave", &["recover --refined"]);
+    for both in ["", "&refined=true"] {
+        let refused = server.get(&path(&second, &format!("/recovery?rank=1{both}")));
+        refused.assert_problem(409, "second-wave", &[&path(&task(), "/recovery"), "refined=true"]);
+    }
     let lines = fs::read_to_string(&audit).unwrap();
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let is_of_task = |line: &Value| line["action"] == "task-refine" && line["task"] == task().digest().to_string();
@@ -159,6 +172,92 @@ fn a_second_wave_opens_when_there_are_enough_reports() {
     assert_eq!(server.get(&path(&task(), "")).header("refined-by"), "");
     // With both waves of two others.
     assert_eq!(server.get("/tasks").json()["tasks"].as_array().unwrap().len(), 5);
+}
+
+/// The answer has nothing that the command line's has not, and each number of it to the last bit.
+#[test]
+fn components_of_both_waves_are_those_of_the_command_line() {
+    let folder = Folder::new();
+    let server = Running::start(config(&folder.path("data")), &[]);
+    server.put(&task(), &TaskSettings { minimum_batch: Some(5), ..refined() });
+    let ask = |query: &str| server.get(&path(&task(), &format!("/recovery?{query}")));
+    let both = || ask("rank=1&refined=true");
+    let refused = |status, kind: &str, said: &[&str]| both().assert_problem(status, kind, said);
+    server.send(&task(), &bytes_of(&people(&task(), 0.7, 1, 20)));
+    refused(409, "not-refined", &["Refined-By"]);
+    server.get(&path(&task(), "/events?rank=1&refined=true")).assert_problem(409, "not-refined", &["Refined-By"]);
+    let people_of_first = people(&task(), 0.7, 2, ENOUGH);
+    server.send(&task(), &bytes_of(&people_of_first));
+    let second = second_of(&server);
+    let too_few = refused(409, "below-minimum-batch", &["0 reports of the second wave", "at least 5"]);
+    assert_eq!((&too_few["records"], &too_few["minimum_batch"]), (&json!(0), &json!(5)));
+    let mut listener = Listener::open_at(&server, &path(&task(), "/events?rank=1&refined=true"));
+    assert_eq!(listener.expect("status", 0).data["task"], second.digest().to_string());
+    assert_eq!(listener.expect("problem", 0).data, too_few);
+
+    let people_of_second = people(&second, 0.7, 3, 400);
+    server.send(&second, &bytes_of(&people_of_second));
+    let answer = both();
+    assert_eq!((answer.status, &answer.json()["records"]), (200, &json!(20 + ENOUGH + 400)));
+    listener.expect("status", 400);
+    assert_eq!(listener.expect("recovery", 20 + ENOUGH as u64 + 400).data, answer.json());
+    assert_eq!(both().body, answer.body);
+    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
+    assert!(metrics.contains("\nldp_pca_recoveries_computed_total 1\n"), "one answer for all: {metrics}");
+    assert_members(&server.get("/openapi.json").json(), "Recovery", &answer.json());
+    assert_ne!(ask("rank=1").json()["components"], answer.json()["components"]);
+    assert_eq!(ask("rank=1&refined=false").body, ask("rank=1").body);
+    ask("rank=2&refined=true").assert_problem(400, "bad-rank", &["rank is '2'", "refines 1 components"]);
+    for other in ["penalty=auto", "penalty=0.1&path=5", "method=auto", "held_out=false", "baselines=true"] {
+        let name = other.split('=').next().unwrap();
+        let said = [&format!("'refined' and '{name}'"), OF_FIRST_WAVE];
+        ask(&format!("rank=1&refined=true&{other}")).assert_problem(400, "bad-query", &said);
+    }
+    ask("rank=1&refined=yes").assert_problem(400, "bad-query", &["refined is 'yes'"]);
+
+    // Who may have components of one wave alone has none of both.
+    let settings = TaskSettings { minimum_batch: Some(5), ..TaskSettings::default() };
+    server.put(&second, &TaskSettings { open_recovery: Some(false), ..settings.clone() });
+    refused(401, "token-missing", &[]);
+    let token = [("authorization", &*format!("Bearer {COLLECTOR}"))];
+    let asked = server.request("GET", &path(&task(), "/recovery?rank=1&refined=true"), &token, b"");
+    assert_eq!(asked.body, answer.body);
+    server.put(&second, &settings);
+
+    // What an erased report was in is not shown again.
+    let erase = |task: &Task, reports: &[Report]| {
+        let ids: Vec<String> = reports.iter().map(|report| report.id().to_string()).collect();
+        let erased = server.administer("POST", &path(task, "/erasures"), json!({"ids": ids}).to_string().as_bytes());
+        assert_eq!(erased.json()["erased"], reports.len());
+    };
+    erase(&second, &people_of_second[..1]);
+    assert_eq!(both().json()["records"], 20 + ENOUGH + 399);
+    assert!(listener.next().is_none(), "a client connects again");
+    let mut listener = Listener::open_at(&server, &path(&task(), "/events?rank=1&refined=true"));
+    listener.expect("status", 399);
+    listener.expect("recovery", 20 + ENOUGH as u64 + 399);
+    erase(&task(), &people_of_first[..1]);
+    assert!(listener.next().is_none(), "a client connects again");
+    let answer = both().json();
+    assert_eq!(answer["records"], 19 + ENOUGH + 399);
+    let stored = [(&task(), "one"), (&second, "two")].map(|(task, name)| {
+        folder.write(&format!("{name}.json"), task.to_json());
+        (task.digest().to_string(), name)
+    });
+    server.shut_down();
+
+    for (task, name) in &stored {
+        folder.run(&format!("store export data --task {task} --output {name}.ldpr")).ok();
+        folder.run(&format!("aggregate {name}.ldpr --task {name}.json -o {name}.ldpa")).ok();
+    }
+    let recover = "recover one.ldpa --task one.json --rank 1 --refined two.ldpa --refined-task two.json";
+    let expected = folder.run(&format!("{recover} --json")).json();
+    let Value::Object(mut answer) = answer else { panic!("{answer}") };
+    assert_eq!(answer.remove("task"), Some(json!(task().digest().to_string())));
+    assert!(answer.contains_key("refined"));
+    for (key, value) in &answer {
+        assert_eq!(value, &expected[key], "{key}");
+    }
 }
 
 /// It is of other sums than those of the first wave, whose settings would name it.
@@ -284,6 +383,25 @@ fn a_plan_of_the_server_leaves_tasks_alone_that_cannot_be_refined() {
         assert_eq!(server.get(&path(task, "")).header("refined-by"), "");
     }
     assert_eq!(server.get(&path(&without, "/status")).json()["settings"], json!({"refine_after": 0}));
+}
+
+/// The directions of the second wave are theirs no more.
+#[test]
+fn a_first_wave_that_lost_most_of_its_reports_is_not_put_together_with_the_second() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[]);
+    server.put(&task(), &refined());
+    let people_of_first = people(&task(), 0.7, 9, ENOUGH);
+    server.send(&task(), &bytes_of(&people_of_first));
+    let second = second_of(&server);
+    server.send(&second, &bytes_of(&people(&second, 0.7, 10, 50)));
+    let both = || server.get(&path(&task(), "/recovery?rank=1&refined=true"));
+    assert_eq!(both().status, 200);
+    let ids: Vec<String> = people_of_first[20..].iter().map(|report| report.id().to_string()).collect();
+    server.administer("POST", &path(&task(), "/erasures"), json!({"ids": ids}).to_string().as_bytes());
+    both().assert_problem(409, "not-refined", &["erased"]);
+    assert_eq!(server.administer("DELETE", &path(&second, ""), b"").status, 204);
+    both().assert_problem(409, "not-refined", &["no second wave"]);
 }
 
 /// A folder in which a server ended between the two steps: the first wave of these reports is over, and that is all.
