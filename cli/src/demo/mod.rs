@@ -112,10 +112,11 @@ impl Demo {
         let runtime = runtime()?;
         let server = runtime.block_on(Server::bind(config, vec![task.clone()])).map_err(CliError::failed)?;
         let address = format!("http://{}", server.local_addr());
-        let at = if self.relay { Some(relay::free_address()?) } else { None };
-        if let Some(at) = at {
+        let port = if self.relay { Some(relay::take_port()?) } else { None };
+        let port = port.map(|(port, at)| {
             server.show_relay(at);
-        }
+            port
+        });
         let (stop, stopping) = tokio::sync::oneshot::channel::<()>();
         let serving = runtime.spawn(server.serve(async {
             // A dropped sender means the same as a message.
@@ -124,7 +125,7 @@ impl Demo {
         println!("aggregator  {address}");
         println!("task        {}", task.digest());
         println!("guarantee   {}", task.guarantee());
-        let relaying = at.map(|at| Relaying::start(&runtime, at, &address)).transpose()?;
+        let relaying = port.map(|port| Relaying::start(&runtime, port, &address)).transpose()?;
 
         let aggregator = Aggregator::new(&address, token(admin.as_deref())?);
         let mut collection = Collection::new(&task, &aggregator);

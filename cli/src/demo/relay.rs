@@ -41,24 +41,25 @@ pub(super) struct Users {
     _end: Sender<()>,
 }
 
-/// A port of this machine that is free.
-pub(super) fn free_address() -> Result<SocketAddr> {
+/// Takes a free port of this machine, which the aggregator knows before the relay starts: a relay needs its keys.
+pub(super) fn take_port() -> Result<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(CliError::failed)?;
-    listener.local_addr().map_err(CliError::failed)
+    let address = listener.local_addr().map_err(CliError::failed)?;
+    Ok((listener, address))
 }
 
 impl Relaying {
-    /// Starts it before the aggregator at `gateway`, which serves.
-    pub(super) fn start(runtime: &Runtime, listen: SocketAddr, gateway: &str) -> Result<Self> {
+    /// Starts it at this port, before the aggregator at `gateway`, which serves.
+    pub(super) fn start(runtime: &Runtime, port: TcpListener, gateway: &str) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("ldp-pca-relay-").tempdir().in_file(&std::env::temp_dir())?;
-        let config = RelayConfig { listen, ..RelayConfig::new(folder.path(), gateway, BATCH) };
-        let relay = runtime.block_on(Relay::bind(config)).map_err(CliError::failed)?;
+        let config = RelayConfig::new(folder.path(), gateway, BATCH);
+        let relay = runtime.block_on(Relay::bind_to(config, port)).map_err(CliError::failed)?;
+        let url = format!("http://{}", relay.local_addr());
         let (stop, stopping) = oneshot::channel::<()>();
         let serving = runtime.spawn(relay.serve(async {
             // A dropped sender means the same as a message.
             let _ = stopping.await;
         }));
-        let url = format!("http://{listen}");
         println!("relay       {url}, batches of {BATCH}: a demo on one machine with so few hides nobody");
         Ok(Self { url, stop, serving, _folder: folder })
     }

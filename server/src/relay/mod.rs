@@ -156,6 +156,26 @@ impl Relay {
     /// [`RelayError`] when the settings make no sense, the folder is another's, the gateway has no keys, or the port is
     /// taken.
     pub async fn bind(config: RelayConfig) -> Result<Self, RelayError> {
+        Self::open(config, crate::listen_at).await
+    }
+
+    /// The same at a port that is taken already, in place of `listen`: others may know it before the relay starts.
+    ///
+    /// # Errors
+    /// As [`Relay::bind`].
+    #[doc(hidden)]
+    pub async fn bind_to(config: RelayConfig, taken: std::net::TcpListener) -> Result<Self, RelayError> {
+        let listen = |_| {
+            taken.set_nonblocking(true)?;
+            TcpListener::from_std(taken)
+        };
+        Self::open(config, listen).await
+    }
+
+    async fn open(
+        config: RelayConfig,
+        listen: impl FnOnce(SocketAddr) -> io::Result<TcpListener>,
+    ) -> Result<Self, RelayError> {
         if let Some(problem) = config.problem() {
             return Err(RelayError::Config(problem));
         }
@@ -169,7 +189,7 @@ impl Relay {
         .await
         .map_err(io::Error::from)??;
         let refused = |source| RelayError::Listen { address, source };
-        let listener = crate::listen_at(address).map_err(refused)?;
+        let listener = listen(address).map_err(refused)?;
         let address = listener.local_addr()?;
         Ok(Self { listener, address, server, folder, upstream, max_waiting })
     }
