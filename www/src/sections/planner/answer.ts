@@ -29,7 +29,8 @@ export function sentences(settings: Settings, plan: Plan): string[] {
   const mixed =
     fewer &&
     `Through a relay that does not work together with the aggregator, ε = ${number(epsilon)} is a promise about the ` +
-      `whole batch, with δ = ${plain(delta)}; each report by itself has ε = ${number(local!)}.`;
+      `whole batch, for any two records of one person in it, with δ = ${plain(delta)}; each report by itself has ` +
+      `ε = ${number(local!)}.`;
   const all = [first, threshold, ...withRecords(settings, plan), mixed].filter((sentence) => sentence !== "");
   // An equation must not break across lines.
   return all.map((sentence) => sentence.replaceAll(" = ", "\u00a0=\u00a0"));
