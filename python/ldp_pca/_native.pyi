@@ -136,7 +136,7 @@ class Task:
 
     @property
     def mechanism(self) -> str:
-        """The mechanism: 'double-cap', 'gaussian' or 'gaussian-paper'; 'signed-cap' of a second wave."""
+        """The mechanism: 'double-cap', 'gaussian' or 'gaussian-paper'; 'signed-cap' of a second wave, 'norm-cap' of lengths."""
 
     @property
     def radius(self) -> float | None:

@@ -63,6 +63,7 @@ kinds! {
         MethodNotAllowed = "method-not-allowed", METHOD_NOT_ALLOWED, "Method not allowed";
         BodyTimeout = "body-timeout", REQUEST_TIMEOUT, "Body took too long";
         SecondWave = "second-wave", CONFLICT, "Reports of a second wave";
+        NoComponents = "no-components", CONFLICT, "Reports about something else";
         NotRefined = "not-refined", CONFLICT, "No components of both waves";
         BelowMinimumBatch = "below-minimum-batch", CONFLICT, "Too few reports";
         BodyTooLarge = "body-too-large", PAYLOAD_TOO_LARGE, "Body too large";

@@ -13,6 +13,7 @@ mod limits;
 mod logs;
 mod monitoring;
 mod net;
+mod norms;
 mod openapi;
 mod origins;
 mod page;
