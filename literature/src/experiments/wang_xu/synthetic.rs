@@ -131,7 +131,8 @@ pub(in crate::experiments) const FIGURE_4: Synthetic = Synthetic {
     ],
     differences: &[
         "The setting is below the threshold even if the nonzero rows are known, so no penalty and no solver can find \
-         them. Theorem 4's bound is far above the largest possible error, √(2k).",
+         them. Theorem 4's rate of ‖sin Θ‖²_F, without its constant, is 2.7 at s = 15, 4.8 at s = 20, 19 at s = 40 and \
+         77 at s = 80. No two subspaces are further apart than k = 10.",
     ],
 };
 

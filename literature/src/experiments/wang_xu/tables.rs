@@ -194,7 +194,9 @@ impl Experiment for Tables {
             ("the reference", "sparse orthogonal iteration from random starts; exact on the rows found".into()),
             (
                 "not there",
-                "cancer RNA-Seq, lung, NIPS: neither the sizes nor the coding of the paper is published".into(),
+                "cancer RNA-Seq (801 records of 20,531 features), lung (203 of 3,312), NIPS (11,463 of 5,811): the \
+                 paper does not say how it coded them"
+                    .into(),
             ),
         ]
     }
