@@ -122,8 +122,8 @@ impl Norms {
     /// The lengths that the reports of a task show.
     ///
     /// # Errors
-    /// [`NormsError::NotNorms`] for another mechanism, [`NormsError::Aggregate`] for sums of another task and where there
-    /// are no reports.
+    /// [`NormsError::NotNorms`] for another mechanism, [`NormsError::Aggregate`] for sums of another task and where
+    /// there are no reports.
     pub fn of(aggregate: &Aggregate, task: &Task) -> Result<Self, NormsError> {
         let (Mechanism::NormCap(mechanism), Bounding::Clip { radius }) = (task.mechanism(), task.bounding()) else {
             return Err(NormsError::NotNorms);

@@ -33,7 +33,7 @@ const EXAMPLES: &[Examples] = &[
     ]),
     ("task refine", [
         "ldp-pca task refine --aggregate sums.ldpa --task task.json --rank 3 -o refined.json",
-        "ldp-pca task refine --aggregate sums.ldpa --task task.json --records 50000 -o r.json",
+        "ldp-pca task refine --sample public.csv --task task.json --records 50000 -o r.json",
     ]),
     ("task norms", [
         "ldp-pca task norms --schema schema.json --radius 100 --epsilon 1 -o norms.json",

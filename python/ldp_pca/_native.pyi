@@ -136,7 +136,7 @@ class Task:
 
     @property
     def mechanism(self) -> str:
-        """The mechanism: 'double-cap', 'gaussian' or 'gaussian-paper'; 'signed-cap' of a second wave, 'norm-cap' of lengths."""
+        """The mechanism: 'double-cap', 'gaussian', 'gaussian-paper', 'signed-cap' (second wave) or 'norm-cap' (lengths)."""
 
     @property
     def radius(self) -> float | None:

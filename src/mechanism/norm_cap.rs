@@ -5,7 +5,8 @@
 //! draws.
 //!
 //! 1. The task's radius R and its cap m give m thresholds, the lengths `t_i = R 2^(-i/4)` for i = 1, …, m.
-//! 2. The report is an index j below J = 2 m, the number of candidates. The index `2 (i - 1)` says "at most `t_i`", the next one says "longer".
+//! 2. The report is an index j below J = 2 m, the number of candidates. The index `2 (i - 1)` says "at most `t_i`", the
+//!    next one says "longer".
 //! 3. The *cap* is the set of the m indices that say what is true of the record: for every threshold, one of its two.
 //! 4. The index is drawn with integer weight `W = floor(2^32 e^epsilon)` inside the cap and `2^32` outside. So every
 //!    threshold is as likely as any other, and what is said of it is true with the probability `W / (W + 2^32)`.

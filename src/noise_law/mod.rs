@@ -123,7 +123,8 @@ impl NoiseLaw {
     ///
     /// # Errors
     /// [`NoiseError::NoRecords`].
-    pub(crate) fn of_records(dimension: usize, bounding: Bounding, records: u64) -> Result<Self, NoiseError> {
+    #[doc(hidden)]
+    pub fn of_records(dimension: usize, bounding: Bounding, records: u64) -> Result<Self, NoiseError> {
         let perturbation = Perturbation::Additive { diagonal: 0.0, off_diagonal: 0.0 };
         let one = Self { dimension, records: 1, scale: bounding.covariance_scale(), perturbation, about: None };
         one.with_records(records)

@@ -50,6 +50,7 @@ pub use shuffled::ShuffledRecords;
 #[doc(hidden)]
 pub use waves::{LEAST_GAIN, MOST_FIRST_ERROR, TwoWaves, WaveRefusal, Waves};
 
+use nalgebra::DMatrix;
 use serde::{Serialize, Serializer};
 
 use crate::covariance::Covariance;
@@ -154,11 +155,7 @@ impl Spectrum {
     pub fn of_estimate(covariance: &Covariance) -> Result<Self, PredictionError> {
         let law = covariance.noise_law();
         let Some(mean) = covariance.mean() else {
-            let observed = symmetric_eigenvalues(covariance.matrix()).map_err(RecoveryError::from)?;
-            let split = split_spectrum(&observed, &law);
-            let (signals, bulk) = (split.eigenvalues, split.bulk.level());
-            let mean_along = vec![0.0; signals.len()];
-            return Ok(Self { dimension: observed.len(), signals, bulk, mean_along, mean_beside: 0.0 });
+            return Self::of_matrix(covariance.matrix(), &law);
         };
         let (eigen, mean) = (symmetric_eigen(covariance.matrix()).map_err(RecoveryError::from)?, mean.without_bias());
         let split = split_spectrum(&eigen.values, &law);
@@ -170,6 +167,15 @@ impl Spectrum {
         let (signals, mean_along): (Vec<f64>, Vec<f64>) = components.into_iter().unzip();
         let mean_beside = (mean.norm_squared() - mean_along.iter().sum::<f64>()).max(0.0);
         Ok(Self { dimension: mean.len(), signals, bulk: split.bulk.level(), mean_along, mean_beside })
+    }
+
+    /// The same of an estimate (d × d) of second moments, whose law is given.
+    pub(crate) fn of_matrix(matrix: &DMatrix<f64>, law: &NoiseLaw) -> Result<Self, PredictionError> {
+        let observed = symmetric_eigenvalues(matrix).map_err(RecoveryError::from)?;
+        let split = split_spectrum(&observed, law);
+        let (signals, bulk) = (split.eigenvalues, split.bulk.level());
+        let mean_along = vec![0.0; signals.len()];
+        Ok(Self { dimension: observed.len(), signals, bulk, mean_along, mean_beside: 0.0 })
     }
 
     /// The square of the mean, where there is one.

@@ -141,21 +141,29 @@ impl Planner {
     /// [`PredictionError::OneWave`] for another mechanism than double-cap, and with centring; as [`Planner::predict`].
     #[doc(hidden)]
     pub fn two_waves(&self, epsilon: Epsilon, records: u64, first: Option<u64>) -> Result<TwoWaves, PredictionError> {
+        let waves = self.waves(epsilon, records)?;
+        match first {
+            Some(first) => waves.after(first, records.saturating_sub(first).max(1)),
+            None => waves.best(),
+        }
+    }
+
+    /// A collection of `records` people in waves.
+    ///
+    /// # Errors
+    /// As [`Planner::two_waves`].
+    pub(crate) fn waves(&self, epsilon: Epsilon, records: u64) -> Result<Waves<'_>, PredictionError> {
         if self.centring.is_some() || !matches!(self.mechanism(epsilon)?, Mechanism::DoubleCap(_)) {
             return Err(PredictionError::OneWave);
         }
-        let waves = Waves {
+        Ok(Waves {
             spectrum: &self.spectrum,
             rank: self.rank,
             law: self.law(epsilon, records)?,
             scale: self.bounding.covariance_scale(),
             signed_gain: Waves::signed_cap(self.spectrum.dimension(), self.rank, epsilon)?.gain(),
             records,
-        };
-        match first {
-            Some(first) => waves.after(first, records.saturating_sub(first).max(1)),
-            None => waves.best(),
-        }
+        })
     }
 
     /// For each of the leading k components, the number of reports from which it can be recovered at all; `None` for

@@ -32,7 +32,8 @@ pub const MOST_FIRST_ERROR: f64 = 0.2;
 /// The least gain for which a second wave is worth its trouble.
 pub const LEAST_GAIN: f64 = 1.2;
 
-/// The prediction for two waves.
+/// The prediction for two waves, or for one about the directions of a public sample, which then has the place of the
+/// first wave: `share` is 0, and `one_wave` is that of the second wave's people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TwoWaves {
     /// The first wave's share of the people.
@@ -77,10 +78,21 @@ pub enum WaveRefusal {
         /// The most.
         most: f64,
     },
+    /// The directions of a public sample are too far off.
+    #[error(
+        "the weakest component of the sample is off by {error:.2}, and a wave about it needs at most {most}: ask \
+         everybody in one wave of the task itself"
+    )]
+    Sample {
+        /// The error of its weakest component.
+        error: f64,
+        /// The most.
+        most: f64,
+    },
     /// There is little to gain.
     #[error(
-        "if records are not elliptical, two waves would make the error {gain:.2} times smaller than one, and below \
-         {least} it is not worth it: ask everybody in one wave"
+        "if records are not elliptical, the refinement would make the error {gain:.2} times smaller than one wave of \
+         everybody, and below {least} it is not worth it: ask everybody in one wave"
     )]
     Gain {
         /// The predicted gain for records that are not elliptical.
@@ -150,25 +162,64 @@ impl Waves<'_> {
     /// As [`predict`].
     pub fn after(&self, first: u64, second: u64) -> Result<TwoWaves, PredictionError> {
         let law = self.law.with_records(first)?;
-        let start = predict(self.spectrum, self.rank, &law)?;
+        let errors = errors_of(&predict(self.spectrum, self.rank, &law)?);
         let all = first.saturating_add(second);
-        let one_wave = predict(self.spectrum, self.rank, &law.with_records(all)?)?.sin_theta_squared;
-        let refine = |kappa| self.refined(&start, &law, second, kappa);
+        let start = Start { errors: &errors, law: &law, even: false };
         let safe = |one: Refined, other: Refined| if other.not_elliptical < one.not_elliptical { other } else { one };
+        let refine = |kappa| self.refined(&start, second, kappa);
         let refined = CLIPS.into_iter().map(refine).reduce(safe).unwrap_or_else(|| refine(1.0));
+        let weak = |error| WaveRefusal::FirstWave { error, most: MOST_FIRST_ERROR };
+        let found = self.outcome(&errors, refined, all, weak)?;
+        Ok(TwoWaves { share: first as f64 / all as f64, records: [first, second], ..found })
+    }
+
+    /// All people in one wave about the directions of a public sample, whose second moments have the law `sample`. Its
+    /// components are off by these squared sines, to every side alike; the clip is chosen for the squared sine `each`.
+    ///
+    /// # Errors
+    /// As [`predict`].
+    pub fn about_sample(&self, sample: &NoiseLaw, errors: &[f64], each: f64) -> Result<TwoWaves, PredictionError> {
+        let records = self.records.max(1);
+        let refine = |errors: &[f64], kappa| self.refined(&Start { errors, law: sample, even: true }, records, kappa);
+        let assumed = vec![each; errors.len()];
+        let error = |kappa: &f64| refine(&assumed, *kappa).not_elliptical;
+        let kappa = CLIPS.into_iter().min_by(|one, other| error(one).total_cmp(&error(other))).unwrap_or(1.0);
+        let weak = |error| WaveRefusal::Sample { error, most: MOST_FIRST_ERROR };
+        let found = self.outcome(errors, refine(errors, kappa), records, weak)?;
+        Ok(TwoWaves { records: [sample.records(), records], ..found })
+    }
+
+    /// The squared sines of the components of a public sample of the same population, whose second moments have this
+    /// law.
+    ///
+    /// # Errors
+    /// As [`predict`].
+    pub fn errors_of_sample(&self, sample: &NoiseLaw) -> Result<Vec<f64>, PredictionError> {
+        Ok(errors_of(&predict(self.spectrum, self.rank, sample)?))
+    }
+
+    /// Against one wave of so many people.
+    fn outcome(
+        &self,
+        before: &[f64],
+        refined: Refined,
+        all: u64,
+        weak: impl Fn(f64) -> WaveRefusal,
+    ) -> Result<TwoWaves, PredictionError> {
+        let one_wave = predict(self.spectrum, self.rank, &self.law.with_records(all)?)?.sin_theta_squared;
         let sin_theta_squared: f64 = refined.per_component.iter().sum();
         let gain = one_wave / sin_theta_squared.max(f64::MIN_POSITIVE);
         let least_gain = one_wave / refined.not_elliptical.max(f64::MIN_POSITIVE);
-        let error = start.components.iter().map(|component| component.sin_squared).fold(0.0, f64::max);
+        let error = before.iter().copied().fold(0.0, f64::max);
         let refused = if error > MOST_FIRST_ERROR {
-            Some(WaveRefusal::FirstWave { error, most: MOST_FIRST_ERROR })
+            Some(weak(error))
         } else {
             (least_gain < LEAST_GAIN).then_some(WaveRefusal::Gain { gain: least_gain, least: LEAST_GAIN })
         };
         Ok(TwoWaves {
-            share: first as f64 / all as f64,
-            records: [first, second],
-            first_wave: start.sin_theta_squared,
+            share: 0.0,
+            records: [0, all],
+            first_wave: before.iter().sum(),
             per_component: refined.per_component,
             sin_theta_squared,
             not_elliptical: refined.not_elliptical,
@@ -180,7 +231,7 @@ impl Waves<'_> {
         })
     }
 
-    fn refined(&self, start: &Prediction, law: &NoiseLaw, second: u64, kappa: f64) -> Refined {
+    fn refined(&self, &Start { errors, law, even }: &Start<'_>, second: u64, kappa: f64) -> Refined {
         let (k, d) = (self.rank.value(), self.spectrum.dimension());
         let bulk = self.spectrum.bulk() / self.scale;
         let mut signals: Vec<f64> = self.spectrum.signals().iter().map(|signal| signal / self.scale).collect();
@@ -191,16 +242,20 @@ impl Waves<'_> {
         let rest = across(signals[k..].iter().sum::<f64>() + bulk * directions as f64);
         let clip = kappa * rest.sqrt();
         let bulk_law = law.bulk(self.spectrum.bulk(), directions);
-        let left = Model::new(&signals, bulk, directions).clipped(&weights, clip);
+        let turned = if even { errors.to_vec() } else { vec![0.0; k] };
+        let left = Model::new(&signals, bulk, directions).clipped(&weights, clip, &turned);
         let (per_component, not_elliptical): (Vec<f64>, Vec<f64>) = (0..k)
             .map(|index| {
                 let (gap, factor) = (gap(leading[index], bulk), left.with_bulk[index]);
                 // Of an entry of the clipped cross block.
                 let entry = ((clip / (weights[index] * self.signed_gain)).powi(2) + leading[index] * bulk)
                     / second.max(1) as f64;
-                let before = start.components[index].sin_squared;
+                let before = errors[index];
                 let further: Vec<f64> = (k..signals.len())
                     .map(|other| {
+                        if even {
+                            return before / (d - k) as f64;
+                        }
                         let apart = (leading[index] - signals[other]).max(1e-3 * leading[index]);
                         let noise = law.cross_variance(leading[index] * self.scale, signals[other] * self.scale);
                         (noise / (apart * self.scale).powi(2)).min(0.5)
@@ -213,6 +268,14 @@ impl Waves<'_> {
                 let weight = known / (known + own).max(f64::MIN_POSITIVE);
                 let mut noise = weight * weight * own * directions as f64 / cosine;
                 let mut kept = (1.0 - weight).powi(2) * in_bulk;
+                if even {
+                    // The weight follows from the wave itself, at the price of the noise of one direction.
+                    noise += (1.0 - weight) * own / cosine;
+                    // The components of a sample are also mixed, the stronger ones into the weaker. This is of second
+                    // order; the factor of 1 is an empirical one.
+                    let mixed = |other: usize| (leading[other] / leading[index] - 1.0).powi(2) * errors[other];
+                    kept += before * (0..k).map(mixed).sum::<f64>() / (d - k) as f64;
+                }
                 // The eigenvalue, by which the cross block is divided, is uncertain itself.
                 let spread = 2.0 * law.cross_variance(leading[index] * self.scale, leading[index] * self.scale);
                 kept += weight * weight * in_bulk * spread / (gap * self.scale).powi(2);
@@ -223,7 +286,7 @@ impl Waves<'_> {
                     let beside = left.with_further[index][other];
                     let turned = weight * (found + (1.0 - found) * (beside * apart) / (factor * gap));
                     // The second term is an empirical one of second order: both components are turned at once.
-                    kept += (1.0 - turned).powi(2) * share + 1.5 * share * before;
+                    kept += (1.0 - turned).powi(2) * share + if even { 0.0 } else { 1.5 * share * before };
                     noise += (weight * weight * found * entry / (beside * apart).powi(2)).min(0.5);
                 }
                 let misfit = left.misfit(index, gap) * weight * weight;
@@ -233,6 +296,20 @@ impl Waves<'_> {
             .unzip();
         Refined { per_component, not_elliptical: not_elliptical.iter().sum(), kappa, clipped: left.share }
     }
+}
+
+/// What a wave starts from.
+struct Start<'a> {
+    /// The squared sine of each component.
+    errors: &'a [f64],
+    /// That of the second moments which it was found in.
+    law: &'a NoiseLaw,
+    /// Whether the components are turned to every side alike, not as the law says.
+    even: bool,
+}
+
+fn errors_of(prediction: &Prediction) -> Vec<f64> {
+    prediction.components.iter().map(|component| component.sin_squared).collect()
 }
 
 struct Refined {

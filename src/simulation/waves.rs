@@ -15,7 +15,7 @@ use crate::mechanism::double_cap::Weights;
 use crate::mechanism::{DoubleCap, Estimator, LocalRandomizer, Mechanism, SignedCap};
 use crate::noise_law::NoiseLaw;
 use crate::record::Bounding;
-use crate::recovery::{FirstWave, Rank, SecondWave, principal_components};
+use crate::recovery::{FirstWave, Rank, SecondWave, WaveDesign, principal_components};
 use crate::subspace::{Subspace, sin_theta_squared};
 
 /// Fills a record of unit length.
@@ -102,38 +102,11 @@ impl WavesTrial<'_> {
         let estimate = self.mechanism.debias(&self.mechanism.sums_of_mean(&sums.mean(count), count), count);
         let law = NoiseLaw::new(&Mechanism::from(self.mechanism.clone()), Bounding::UnitNorm, count)?;
         let first = FirstWave::new(&estimate, &law, 1.0, self.rank)?;
-        let design = first.design(self.signed.gain(), self.records[1]);
-        let v = &first.directions;
-        let k = self.rank.value();
-        let mut cross = CrossSums::new(self.signed.weights(), k, expected);
-        let mut left = self.records[1];
-        while left > 0 {
-            let drawn = records.resize(left);
-            for vector in records.vectors_mut() {
-                fill(&mut record, &mut records_rng);
-                vector.iter_mut().zip(&record).for_each(|(single, double)| *single = *double as f32);
-                cross.add(&record, v, &design.weights, design.clip, &mut reports_rng);
-            }
-            all.add(&records);
-            left -= drawn;
-            progress(drawn);
-        }
-        let factor = design.clip / (self.signed.gain() * self.records[1] as f64);
-        let block = DMatrix::from_fn(expected, k, |row, column| {
-            cross.sums[column * expected + row] * factor / design.weights[column]
+        let asked = self.ask(&first, fill, [&mut records_rng, &mut reports_rng], |block| {
+            all.add(block);
+            progress(block.len());
         });
-        let variances: Vec<f64> = (design.weights.iter())
-            .map(|weight| (design.clip / (weight * self.signed.gain())).powi(2) / self.records[1] as f64)
-            .collect();
-        let second = SecondWave {
-            directions: v,
-            weights: &design.weights,
-            clip: design.clip,
-            block: &block,
-            variances: &variances,
-            records: self.records[1],
-        };
-        let refined = first.refine(&second)?;
+        let refined = first.refine(&asked.second(&first))?;
         let error = |matrix: &DMatrix<f64>| -> Result<f64, SimulationError> {
             let components = principal_components(matrix, self.rank)?.vectors;
             Ok(sin_theta_squared(&Subspace::new(&components)?, truth)?)
@@ -143,6 +116,73 @@ impl WavesTrial<'_> {
             first_wave: error(&estimate)?,
             refined: error(&refined)?,
         })
+    }
+
+    /// What the people of the second wave report of the directions of `first`. The number of the first wave's does not
+    /// matter.
+    pub fn ask_with_rng<R: Rng + ?Sized>(&self, first: &FirstWave, fill: &mut Fill<'_>, rng: &mut R) -> Asked {
+        let [mut records, mut reports] = [(); 2].map(|()| Xoshiro256PlusPlus::from_rng(rng));
+        self.ask(first, fill, [&mut records, &mut reports], |_| ())
+    }
+
+    fn ask(
+        &self,
+        first: &FirstWave,
+        fill: &mut Fill<'_>,
+        [records_rng, reports_rng]: [&mut Xoshiro256PlusPlus; 2],
+        mut seen: impl FnMut(&Block),
+    ) -> Asked {
+        let design = first.design(self.signed.gain(), self.records[1]);
+        let (dimension, k) = first.directions.shape();
+        let mut cross = CrossSums::new(self.signed.weights(), k, dimension);
+        let (mut records, mut record) = (Block::new(dimension), vec![0.0; dimension]);
+        let mut left = self.records[1];
+        while left > 0 {
+            let drawn = records.resize(left);
+            for vector in records.vectors_mut() {
+                fill(&mut record, records_rng);
+                vector.iter_mut().zip(&record).for_each(|(single, double)| *single = *double as f32);
+                cross.add(&record, &first.directions, &design.weights, design.clip, reports_rng);
+            }
+            seen(&records);
+            left -= drawn;
+        }
+        let factor = design.clip / (self.signed.gain() * self.records[1] as f64);
+        let block = DMatrix::from_fn(dimension, k, |row, column| {
+            cross.sums[column * dimension + row] * factor / design.weights[column]
+        });
+        let variances: Vec<f64> = (design.weights.iter())
+            .map(|weight| (design.clip / (weight * self.signed.gain())).powi(2) / self.records[1] as f64)
+            .collect();
+        Asked { design, block, variances, records: self.records[1] }
+    }
+}
+
+/// What a second wave reported, and how it was asked.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The weights and the clip.
+    pub design: WaveDesign,
+    /// The mean of the clipped products, d × k.
+    pub block: DMatrix<f64>,
+    /// The variance that the mechanism gives to an entry, per column.
+    pub variances: Vec<f64>,
+    /// The number of reports.
+    pub records: u64,
+}
+
+impl Asked {
+    /// The second wave about the directions of `first`.
+    #[must_use]
+    pub fn second<'a>(&'a self, first: &'a FirstWave) -> SecondWave<'a> {
+        SecondWave {
+            directions: &first.directions,
+            weights: &self.design.weights,
+            clip: self.design.clip,
+            block: &self.block,
+            variances: &self.variances,
+            records: self.records,
+        }
     }
 }
 
@@ -196,7 +236,10 @@ mod tests {
     use super::*;
     use crate::prediction::Waves;
     use crate::privacy::tests::epsilon;
+    use crate::simulation::SpikedSpectrum;
     use chacha20::ChaCha12Rng;
+    use rand::RngExt;
+    use rand_distr::StandardNormal;
 
     /// Eight collections of 20,000 people; the mean of their errors scatters by some 5 %, and 20 % is four times that.
     /// The reports' own law: the coordinates of many signed ones have the mean that the gain says, to 4.9 deviations.
@@ -223,6 +266,57 @@ mod tests {
         assert!((predicted.first_wave / first - 1.0).abs() < 0.2, "{predicted:?} {first}");
         assert!((predicted.sin_theta_squared / refined - 1.0).abs() < 0.2, "{predicted:?} {refined}");
         assert!(refined < predicted.one_wave / 1.2, "{predicted:?} {refined}");
+    }
+
+    /// Second moments with the population's spectrum, whose two leading directions have the squared sine `sine` each.
+    fn moments(population: &SpikedModel, sine: f64, rng: &mut ChaCha12Rng) -> DMatrix<f64> {
+        let (truth, SpikedSpectrum { signal, bulk, .. }) = (population.subspace().basis(), population.spectrum());
+        let dimension = truth.nrows();
+        let drawn = DMatrix::from_fn(dimension, 2, |_, _| rng.sample::<f64, _>(StandardNormal));
+        let across = (&drawn - truth * truth.tr_mul(&drawn)).qr().q();
+        let turned = truth * (1.0 - sine).sqrt() + across * sine.sqrt();
+        let mut moments = DMatrix::from_diagonal_element(dimension, dimension, bulk);
+        moments.gemm(signal - bulk, &turned, &turned.transpose(), 1.0);
+        0.5 * (&moments + moments.transpose())
+    }
+
+    /// A sample of the population, one that is turned by more than a wave should start from, and one at an epsilon at
+    /// which one wave of everybody is better. The mean error of eight collections of 20,000 people scatters by some
+    /// 5 %. Predictions leave out what is of second order: up to 25 % where they do not refuse, and more beyond.
+    #[test]
+    fn a_wave_about_a_sample_has_the_predicted_error_whether_the_sample_is_right_or_wrong() {
+        let (dimension, rank, records) = (30, Rank::new(2).unwrap(), 20_000);
+        let population = SpikedModel::draw(dimension, rank, 30.0, None, &mut ChaCha12Rng::seed_from_u64(1)).unwrap();
+        let SpikedSpectrum { signal, bulk, .. } = population.spectrum();
+        let spectrum = crate::Spectrum::new(dimension, vec![signal; 2], bulk).unwrap();
+        let public = NoiseLaw::of_records(dimension, Bounding::UnitNorm, 1_000_000).unwrap();
+        for (value, sine, refused) in [(2.0, 0.0005, false), (2.0, 0.1, false), (4.0, 0.3, true)] {
+            let mechanism = DoubleCap::new(dimension, Bounding::UnitNorm, epsilon(value), 128, 16).unwrap();
+            let signed = Waves::signed_cap(dimension, rank, epsilon(value)).unwrap();
+            let law = NoiseLaw::new(&mechanism.clone().into(), Bounding::UnitNorm, 1).unwrap();
+            let waves = Waves { spectrum: &spectrum, rank, law, scale: 1.0, signed_gain: signed.gain(), records };
+            let predicted = waves.about_sample(&public, &[sine; 2], 0.1).unwrap();
+            assert_eq!(predicted.refused.is_some(), refused, "{predicted:?}");
+            let trial = WavesTrial { mechanism: &mechanism, signed: &signed, records: [0, records], rank };
+            let (mut refined, mut found) = (0.0, 0.0);
+            for seed in 0..8 {
+                let mut rng = ChaCha12Rng::seed_from_u64(seed);
+                let moments = moments(&population, sine, &mut rng);
+                let sample = FirstWave::of_sample(&moments, Bounding::UnitNorm, 1_000_000, rank, 0.1).unwrap();
+                let asked = trial.ask_with_rng(&sample, &mut |record, rng| population.fill(record, rng), &mut rng);
+                let judged = sample.clone().judged_by(&asked.second(&sample)).unwrap();
+                let components = principal_components(&judged.refine(&asked.second(&judged)).unwrap(), rank).unwrap();
+                let components = Subspace::new(&components.vectors).unwrap();
+                refined += sin_theta_squared(&components, population.subspace()).unwrap() / 8.0;
+                found += judged.sines.iter().sum::<f64>() / 8.0;
+            }
+            let ratio = predicted.sin_theta_squared / refined;
+            let least = if refused { 0.5 } else { 0.75 };
+            assert!((least..1.25).contains(&ratio), "{ratio} {predicted:?}");
+            assert_eq!(refined > predicted.one_wave / 1.2, refused, "{refined} {predicted:?}");
+            // What is found of a small error is noise.
+            assert!((found - 2.0 * sine).abs() < 0.15 * 2.0 * sine + 0.02, "{found}");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ use clap::Args;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::family::Reports;
 use ldp_pca::recovery::{
-    Answer, Part, Question, Rank, Reference, Source, Unfinished, When, answer, principal_components,
+    Answer, Part, Question, Rank, Reference, RefinedFacts, Source, Unfinished, When, answer, principal_components,
 };
 use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::task::Task;
@@ -49,7 +49,7 @@ pub(super) use self::text::what_about;
 #[derive(Args)]
 pub(super) struct Recover {
     /// The aggregate; of a task family, one for each task, in any order
-    #[arg(required = true)]
+    #[arg(required_unless_present = "sample")]
     aggregate: Vec<PathBuf>,
     /// The task file; of a family of tasks that differ in epsilon, each one (--task A --task B)
     #[arg(short, long, required = true)]
@@ -101,21 +101,21 @@ impl Recover {
         if let RankChoice::Given(rank) = self.rank {
             rank.check(tasks[0].dimension()).map_err(CliError::usage)?;
         }
-        let second = self.refined.given().map(|paths| SecondWave::of(paths, &tasks, self.aggregate.len(), self.rank));
-        let second = second.transpose()?;
+        let sample = self.refined.sample();
+        let firsts = self.aggregate.len() + usize::from(sample.is_some());
+        let second = self.refined.given().map(|paths| SecondWave::of(paths, &tasks, firsts, self.rank)).transpose()?;
+        if let (Some(second), Some(sample)) = (&second, sample) {
+            let found = second.of_sample(sample, &tasks[0], self.reading)?;
+            return self.refined(found, loadings.as_ref(), started);
+        }
         let collections = Collections::read(tasks, &self.task, &self.aggregate)?;
         let members = collections.members();
         let reports = Reports::family(&members).map_err(CliError::failed)?;
         let covariance = Covariance::of_reports(reports)?;
         let (first, task) = (members[0], reports.task());
         if let Some(second) = second {
-            let (answer, refined) = second.recover(&covariance, task)?;
-            if let Some(loadings) = &loadings {
-                loadings.write_components(&answer)?;
-            }
-            let (refined, output, seconds) = (Some(refined), self.output, started.elapsed().as_secs_f64());
-            let result = RecoverResult { answer, refined, output, seconds, ..RecoverResult::default() };
-            return self.format.print(&result, RecoverResult::text);
+            let found = second.recover(&covariance, task)?;
+            return self.refined(found, loadings.as_ref(), started);
         }
         let other = self.other.read(&members)?;
         let mut progress = Progress::new(self.sparse.solver, started);
@@ -168,6 +168,21 @@ impl Recover {
             seconds: started.elapsed().as_secs_f64(),
             refined: None,
         };
+        self.format.print(&result, RecoverResult::text)
+    }
+
+    /// The components of two waves.
+    fn refined(
+        self,
+        (answer, refined): (Answer, RefinedFacts),
+        loadings: Option<&LoadingsFile>,
+        started: Instant,
+    ) -> Result<()> {
+        if let Some(loadings) = loadings {
+            loadings.write_components(&answer)?;
+        }
+        let (refined, output, seconds) = (Some(refined), self.output, started.elapsed().as_secs_f64());
+        let result = RecoverResult { answer, refined, output, seconds, ..RecoverResult::default() };
         self.format.print(&result, RecoverResult::text)
     }
 

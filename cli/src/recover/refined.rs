@@ -1,17 +1,22 @@
-//! Components of two waves: `recover --refined`.
+//! Components of two waves, or of a public sample and a wave: `recover --refined`.
 
 use core::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::recovery::{Answer, OF_FIRST_WAVE, Rank, RefineError, RefinedFacts, refined_answer, refinement_of};
+use ldp_pca::recovery::{
+    Answer, OF_FIRST_WAVE, Rank, RefineError, RefinedFacts, Step, Stop, refined_answer, refinement_of,
+};
 use ldp_pca::task::Task;
 
 use super::rank::RankChoice;
 use crate::error::{CliError, InFile as _, Result};
 use crate::files;
-use crate::task::waves_text;
+use crate::output::plural;
+use crate::records::Reading;
+use crate::task::{public_sample, sample_text, waves_text};
 
 /// What the answer of two waves does not use. Options that need another one are named too: clap takes them where the
 /// other one is in conflict.
@@ -45,12 +50,20 @@ pub(super) struct RefinedArguments {
     /// The task of the second wave (see `task refine`)
     #[arg(long, value_name = "TASK", requires = "refined")]
     refined_task: Option<PathBuf>,
+    /// In the place of the aggregate the public records that the second wave's task was made from
+    #[arg(long, value_name = "RECORDS", requires = "refined", conflicts_with = "aggregate")]
+    sample: Option<PathBuf>,
 }
 
 impl RefinedArguments {
     /// The sums of the second wave, and its task.
     pub(super) fn given(&self) -> Option<(&Path, &Path)> {
         self.refined.as_deref().zip(self.refined_task.as_deref())
+    }
+
+    /// The public records in the first wave's place.
+    pub(super) fn sample(&self) -> Option<&Path> {
+        self.sample.as_deref()
     }
 }
 
@@ -66,11 +79,11 @@ impl<'a> SecondWave<'a> {
     pub(super) fn of(
         (aggregate, task): (&'a Path, &Path),
         tasks: &[Task],
-        aggregates: usize,
+        firsts: usize,
         rank: RankChoice,
     ) -> Result<Self> {
-        let ([first], 1, RankChoice::Given(rank)) = (tasks, aggregates, rank) else {
-            let problem = "--refined goes with one task and aggregate, and a --rank that is a number: that of its task";
+        let ([first], 1, RankChoice::Given(rank)) = (tasks, firsts, rank) else {
+            let problem = "--refined goes with one task, and one aggregate or --sample, and a --rank that is a number";
             return Err(CliError::usage(problem));
         };
         let second = files::task(task)?;
@@ -80,10 +93,21 @@ impl<'a> SecondWave<'a> {
 
     /// The components of both waves.
     pub(super) fn recover(&self, covariance: &Covariance, first: &Task) -> Result<(Answer, RefinedFacts)> {
+        self.answer(|second| refined_answer((covariance, first), second, self.rank, &mut unwatched))
+    }
+
+    /// The components of the public sample, turned by what the wave reported.
+    pub(super) fn of_sample(&self, path: &Path, task: &Task, reading: Reading) -> Result<(Answer, RefinedFacts)> {
+        let (sample, _) = public_sample(path, task, reading)?;
+        self.answer(|second| sample.answer(task, second, self.rank, &mut unwatched))
+    }
+
+    fn answer<T>(
+        &self,
+        put_together: impl FnOnce((&Aggregate, &Task)) -> core::result::Result<T, RefineError>,
+    ) -> Result<T> {
         let aggregate = files::aggregate_with(self.aggregate, &self.task, "--refined-task")?;
-        let mut unwatched = |_: &_| ControlFlow::Continue(());
-        let both = refined_answer((covariance, first), (&aggregate, &self.task), self.rank, &mut unwatched);
-        both.map_err(|error| match error {
+        put_together((&aggregate, &self.task)).map_err(|error| match error {
             RefineError::Aggregate(_) | RefineError::Directions(_) | RefineError::NotFinite => {
                 CliError::file(self.aggregate, error)
             }
@@ -92,11 +116,24 @@ impl<'a> SecondWave<'a> {
     }
 }
 
-/// What two waves add to the text of an answer.
+fn unwatched(_: &Step) -> ControlFlow<Stop> {
+    ControlFlow::Continue(())
+}
+
+/// What two waves, or a sample and a wave, add to the text of an answer.
 pub(super) fn text(facts: &RefinedFacts) -> String {
-    format!(
-        "{}not here   {OF_FIRST_WAVE}: leave --refined out\n\
-         assumed    the noise above is the first wave's\n",
-        waves_text(&facts.waves)
-    )
+    match &facts.sample {
+        Some(sample) => format!(
+            "{}sample     {}, whose directions are off by about {:.4}, as the wave shows\n\
+             assumed    eigenvalues and bulk are those of the sample; nothing of the people is in them\n",
+            sample_text(&facts.waves),
+            plural(sample.records, "public record"),
+            sample.error,
+        ),
+        None => format!(
+            "{}not here   {OF_FIRST_WAVE}: leave --refined out\n\
+             assumed    the noise above is the first wave's\n",
+            waves_text(&facts.waves)
+        ),
+    }
 }

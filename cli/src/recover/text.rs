@@ -58,13 +58,17 @@ impl RecoverResult {
 }
 
 fn components(answer: &Answer) -> String {
+    // About the directions of public records there is none in the entries.
+    let noise = match answer.noise_deviation {
+        0.0 => String::new(),
+        noise => format!(", noise {noise:.2e} per entry"),
+    };
     let mut text = format!(
-        "{} of {} from {} ({}, noise {:.2e} per entry)\n",
+        "{} of {} from {} ({}{noise})\n",
         plural(answer.rank as u64, "component"),
         plural(answer.dimension as u64, "feature"),
         plural(answer.records, "report"),
         answer.method.name(),
-        answer.noise_deviation
     ) + &family(answer)
         + &about(answer);
     for (index, component) in answer.components.iter().enumerate() {

@@ -1,36 +1,48 @@
-//! The `task refine` command: the task of a second wave.
+//! The `task refine` command: the task of a second wave, or of one about the directions of a public sample.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ldp_pca::prediction::{PredictionError, TwoWaves};
-use ldp_pca::recovery::{Rank, RefineError, SecondTask};
+use ldp_pca::recovery::{PublicSample, Rank, RefineError, SampleError, SecondTask};
 use ldp_pca::refinement::MAX_DIRECTIONS;
 use ldp_pca::schema::MAX_DIMENSION;
+use ldp_pca::second_moment::SecondMoment;
+use ldp_pca::task::Task;
 use serde::Serialize;
 
 use crate::error::{CliError, Result};
 use crate::files;
-use crate::output::{Format, grouped, wrote};
+use crate::output::{Format, grouped, plural, wrote};
 use crate::parameters;
+use crate::randomize::no_records;
+use crate::records::{self, Counts, Reading};
 use crate::writing::{self, Kind, Target};
 
 /// Write the task of a second wave, in which other people refine what the first wave found
 ///
 /// Its people report only what is between the components that the first wave found and all that is across them. Nobody
-/// may answer both waves. Where the prediction says that a second wave does not pay, the command refuses.
+/// may answer both waves. A public sample can take the place of the first wave. Where the prediction says that the wave
+/// does not pay, the command refuses.
 #[derive(Args)]
 pub(crate) struct Refine {
     /// The sums of the first wave
-    #[arg(long)]
-    aggregate: PathBuf,
-    /// The task of the first wave
+    #[arg(long, required_unless_present = "sample")]
+    aggregate: Option<PathBuf>,
+    /// In their place public records: CSV, NPY, Parquet or Arrow, which are read as `randomize` reads them
+    #[arg(long, value_name = "RECORDS", conflicts_with = "aggregate", requires = "records")]
+    sample: Option<PathBuf>,
+    /// How far the leading directions of the sample are off, as ||sin Theta||_F^2 [default: as those of a sample of the
+    /// same population]
+    #[arg(long, value_name = "ERROR", requires = "sample", allow_hyphen_values = true)]
+    sample_error: Option<f64>,
+    /// The task of the first wave, or the one whose people the sample stands for
     #[arg(short, long)]
     task: PathBuf,
     /// Number of components, k
     #[arg(long, value_parser = parameters::rank, default_value = "3")]
     rank: Rank,
-    /// The number of people that the second wave will have [default: as many as the first]
+    /// The number of people that the second wave will have [default: as many as the first; with --sample it is needed]
     #[arg(long, value_name = "N")]
     records: Option<u64>,
     /// Write the task also where a second wave does not pay
@@ -39,6 +51,8 @@ pub(crate) struct Refine {
     /// Where to write the task
     #[arg(short, long, visible_alias = "out", value_parser = Target::parser(Kind::Task))]
     output: Target,
+    #[command(flatten)]
+    reading: Reading,
     #[command(flatten)]
     format: Format,
 }
@@ -49,6 +63,19 @@ struct RefineSummary {
     parent: String,
     rank: usize,
     waves: TwoWaves,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sample: Option<SampleSummary>,
+}
+
+/// What is known of a public sample.
+#[derive(Serialize)]
+struct SampleSummary {
+    #[serde(flatten)]
+    counts: Counts,
+    /// Whether `--sample-error` says how far it is off. Otherwise it is of the same population.
+    stated: bool,
+    /// The prediction where it is off by more or less.
+    otherwise: Vec<SampleError>,
 }
 
 impl Refine {
@@ -68,15 +95,15 @@ impl Refine {
             }
             other => CliError::file(&self.task, other),
         })?;
-        let aggregate = files::aggregate(&self.aggregate, &task)?;
         if self.records == Some(0) {
             return Err(CliError::Usage("--records is 0: it must be at least 1".into()));
         }
-        let made = SecondTask::of(&aggregate, &task, self.rank, self.records).map_err(|error| match error {
-            RefineError::Aggregate(_) | RefineError::Covariance(_) => CliError::file(&self.aggregate, error),
-            other => other.into(),
-        });
-        let SecondTask { task: refined, waves } = made?;
+        let (SecondTask { task: refined, waves }, sample) = match (&self.aggregate, &self.sample, self.records) {
+            (_, Some(sample), Some(records)) => self.of_sample(sample, &task, records)?,
+            (Some(aggregate), ..) => (self.of_sums(aggregate, &task)?, None),
+            // What the options say.
+            _ => return Err(CliError::Usage("--aggregate, or --sample with --records, is missing".into())),
+        };
         if let (Some(reason), false) = (&waves.refused, self.anyway) {
             return Err(CliError::Failed(format!("{reason} (--anyway writes the task all the same)")));
         }
@@ -86,33 +113,100 @@ impl Refine {
             parent: task.digest().to_string(),
             rank: self.rank.value(),
             waves,
+            sample,
         };
         let output = self.output;
         self.format.print(&summary, |summary| format!("{}{}", summary.text(), wrote(Some(&output))))
     }
+
+    fn of_sums(&self, path: &Path, task: &Task) -> Result<SecondTask> {
+        let aggregate = files::aggregate(path, task)?;
+        SecondTask::of(&aggregate, task, self.rank, self.records).map_err(|error| match error {
+            RefineError::Aggregate(_) | RefineError::Covariance(_) => CliError::file(path, error),
+            other => other.into(),
+        })
+    }
+
+    fn of_sample(&self, path: &Path, task: &Task, records: u64) -> Result<(SecondTask, Option<SampleSummary>)> {
+        let most = self.rank.value() as f64 * (1.0 - self.rank.value() as f64 / task.dimension() as f64);
+        if let Some(error) = self.sample_error.filter(|error| !(*error > 0.0 && *error < most)) {
+            let problem = format!("--sample-error is {error}: it must be above 0 and below {most:.4}, a random error");
+            return Err(CliError::Usage(problem));
+        }
+        let (sample, counts) = public_sample(path, task, self.reading)?;
+        let made = sample.second_task(task, self.rank, records, self.sample_error)?;
+        let otherwise = sample.at_other_errors(task, self.rank, records, self.sample_error)?;
+        Ok((made, Some(SampleSummary { counts, stated: self.sample_error.is_some(), otherwise })))
+    }
+}
+
+/// Reads public records as a device has its own.
+pub(crate) fn public_sample(path: &Path, task: &Task, mut reading: Reading) -> Result<(PublicSample, Counts)> {
+    // As `randomize` does.
+    reading.opening.by_header = true;
+    let mut moment = SecondMoment::of_task(task);
+    let counts = records::bounded(path, task, reading, |record| {
+        moment.add(&record);
+        Ok(())
+    })?;
+    if counts.records == 0 {
+        return Err(CliError::file(path, no_records(&counts)));
+    }
+    Ok((PublicSample::new(moment, task)?, counts))
 }
 
 impl RefineSummary {
     fn text(&self) -> String {
-        format!(
-            "task       {}\nrefines    {} components of task {}\n{}people     nobody may answer both waves\n",
-            self.digest,
-            self.rank,
-            self.parent,
-            waves_text(&self.waves)
-        )
+        let waves = match &self.sample {
+            Some(sample) => sample.text(&self.waves),
+            None => format!("{}people     nobody may answer both waves\n", waves_text(&self.waves)),
+        };
+        format!("task       {}\nrefines    {} components of task {}\n{waves}", self.digest, self.rank, self.parent)
+    }
+}
+
+impl SampleSummary {
+    fn text(&self, waves: &TwoWaves) -> String {
+        let assumed = match self.stated {
+            true => "the sample is off by that much, as --sample-error says",
+            false => "the sample is drawn from the same population: nothing here can tell",
+        };
+        let mut text = format!(
+            "sample     {}, which are public\n{}{}assumed    {assumed}\n",
+            plural(self.counts.records, "record"),
+            self.counts.left_out(),
+            sample_text(waves),
+        );
+        for SampleError { error, waves } in &self.otherwise {
+            let refused = if waves.refused.is_some() { "; one wave is advised" } else { "" };
+            text += &format!(
+                "otherwise  off by {error}: {:.4} after the wave, {:.2} times{refused}\n",
+                waves.sin_theta_squared, waves.gain
+            );
+        }
+        text + "people     whoever answers this task may not answer the other one, too\n"
     }
 }
 
 /// What two waves are predicted to do.
 pub(crate) fn waves_text(waves: &TwoWaves) -> String {
     let [first, second] = waves.records.map(grouped);
+    let people = format!("{first} people, then {second} others ({:.0} % first)", 100.0 * waves.share);
+    predicted(waves, &people, "after the first wave", "both")
+}
+
+/// What a wave about the directions of a public sample is predicted to do.
+pub(crate) fn sample_text(waves: &TwoWaves) -> String {
+    let people = format!("{} people are asked about the sample's directions", grouped(waves.records[1]));
+    predicted(waves, &people, "of the sample alone", "the wave")
+}
+
+fn predicted(waves: &TwoWaves, people: &str, start: &str, end: &str) -> String {
     let mut text = format!(
-        "waves      {first} people, then {second} others ({:.0} % first)\n\
-         predicted  {:.4} after the first wave, {:.4} after both; {:.4} for everybody in one wave: {:.2} times\n\
+        "waves      {people}\n\
+         predicted  {:.4} {start}, {:.4} after {end}; {:.4} for everybody in one wave: {:.2} times\n\
          \u{20}          (for elliptical records of one length with an isotropic rest; {:.0} % are shortened)\n\
-         \u{20}          for others up to about {:.4} after both\n",
-        100.0 * waves.share,
+         \u{20}          for others up to about {:.4} after {end}\n",
         waves.first_wave,
         waves.sin_theta_squared,
         waves.one_wave,

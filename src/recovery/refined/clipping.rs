@@ -98,15 +98,17 @@ impl Model {
         Self { squares, across, trace, bulk, signals: signals.to_vec() }
     }
 
-    /// What is left with a weight for each of the first k signals, and this clip (both in the units of the records).
-    pub(crate) fn clipped(&self, weights: &[f64], clip: f64) -> Clipped {
+    /// What is left with a weight for each of the first k signals, and this clip (both in the units of the records),
+    /// where the directions are off by these squared sines: the more, the less is along them, and the more across.
+    pub(crate) fn clipped(&self, weights: &[f64], clip: f64, sines: &[f64]) -> Clipped {
         let k = weights.len().min(self.signals.len());
         let (mut sums, mut means) = (vec![0.0; self.signals.len()], vec![0.0; self.signals.len()]);
         let (mut across, mut across_mean, mut shortened) = (0.0, 0.0, 0usize);
         let mut lost = vec![0.0; k];
         for (squares, rest) in self.squares.iter().zip(&self.across) {
-            let along: f64 = squares[..k].iter().sum();
-            let weighted: f64 = squares[..k].iter().zip(weights).map(|(square, weight)| weight * weight * square).sum();
+            let own = squares[..k].iter().zip(sines).map(|(square, sine)| square * (1.0 - sine));
+            let along: f64 = own.clone().sum();
+            let weighted: f64 = own.clone().zip(weights).map(|(square, weight)| weight * weight * square).sum();
             let beside = (1.0 - along).max(0.0);
             let length = (weighted * beside).sqrt() * self.trace;
             let left = if length > clip { clip / length } else { 1.0 };
@@ -115,7 +117,7 @@ impl Model {
                 *sum += left * square;
                 *mean += square;
             }
-            for (lost, square) in lost.iter_mut().zip(squares) {
+            for (lost, square) in lost.iter_mut().zip(own) {
                 *lost += (1.0 - left) * (square * beside).sqrt() * self.trace / DRAWS as f64;
             }
             across += left * rest;
@@ -148,11 +150,11 @@ mod tests {
     fn a_wide_clip_leaves_everything_and_a_narrow_one_a_part() {
         let model = Model::new(&[0.48, 0.215, 0.13, 0.067], 0.108 / 112.0, 112);
         let weights = [1.0, 1.3, 1.6];
-        let wide = model.clipped(&weights, 10.0);
+        let wide = model.clipped(&weights, 10.0, &[0.0; 3]);
         assert_eq!((wide.share, &wide.with_bulk, wide.misfit(0, 0.1)), (0.0, &vec![1.0; 3], 0.0));
         let mut last = wide;
         for clip in [0.5, 0.3, 0.2] {
-            let found = model.clipped(&weights, clip);
+            let found = model.clipped(&weights, clip, &[0.0; 3]);
             assert!(found.share > last.share);
             assert!((0..3).all(|component| found.misfit(component, 0.1) > last.misfit(component, 0.1)));
             assert!(found.with_bulk.iter().zip(&last.with_bulk).all(|(less, more)| less < more), "{found:?}");
@@ -172,7 +174,7 @@ mod tests {
         ] {
             let model = Model::new(&signals, bulk, directions);
             for clip in [1e-9, 0.3, 1e9] {
-                let found = model.clipped(&vec![1.0; signals.len()], clip);
+                let found = model.clipped(&vec![1.0; signals.len()], clip, &vec![0.0; signals.len()]);
                 assert!(found.with_bulk.iter().all(|left| (LEAST..=1.0).contains(left)), "{signals:?}: {found:?}");
             }
         }

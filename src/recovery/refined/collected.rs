@@ -40,15 +40,24 @@ impl FirstWave {
     /// # Errors
     /// As [`FirstWave::refine`], and [`RefineError::Aggregate`] for sums of another task.
     pub fn with_second(&self, aggregate: &Aggregate, task: &Task) -> Result<DMatrix<f64>, RefineError> {
-        let block = aggregate.cross_block(task)?;
-        let refinement = task.refinement().ok_or(RefineError::NoSecondWave)?;
-        self.refine(&SecondWave {
-            directions: &refinement.directions(),
-            weights: &refinement.weights(),
-            clip: refinement.clip(),
-            block: &block.matrix,
-            variances: &block.variances,
-            records: block.records,
-        })
+        with_block(aggregate, task, |second| self.refine(second))
     }
+}
+
+/// Calls `put` with what the sums of a second wave and its task say.
+pub(super) fn with_block<T>(
+    aggregate: &Aggregate,
+    task: &Task,
+    put: impl FnOnce(&SecondWave<'_>) -> Result<T, RefineError>,
+) -> Result<T, RefineError> {
+    let block = aggregate.cross_block(task)?;
+    let refinement = task.refinement().ok_or(RefineError::NoSecondWave)?;
+    put(&SecondWave {
+        directions: &refinement.directions(),
+        weights: &refinement.weights(),
+        clip: refinement.clip(),
+        block: &block.matrix,
+        variances: &block.variances,
+        records: block.records,
+    })
 }

@@ -20,9 +20,11 @@
 
 pub(crate) mod clipping;
 mod collected;
+mod sample;
 mod waves;
 
-pub use waves::{OF_FIRST_WAVE, RefinedFacts, SecondTask, refined_answer, refinement_of};
+pub use sample::{PublicSample, SampleError};
+pub use waves::{FoundErrors, OF_FIRST_WAVE, RefinedFacts, SecondTask, refined_answer, refinement_of};
 
 use nalgebra::DMatrix;
 
@@ -63,6 +65,8 @@ pub struct FirstWave {
     pub further: (DMatrix<f64>, Vec<f64>),
     /// The variance that the first wave gives to what is between a component and a further one.
     beside_further: Vec<Vec<f64>>,
+    /// How far the directions are off where a clip leaves less for it: 0 for a first wave, which is near enough.
+    turned: Vec<f64>,
     scale: f64,
 }
 
@@ -116,8 +120,8 @@ pub enum RefineError {
     NotFinite,
     /// The directions are not those of this first wave.
     #[error(
-        "the directions of the second wave are not those of this aggregate (squared sine {0:.3}): use the aggregate \
-         that its task was made from"
+        "the directions of the second wave are not those of this aggregate or sample (squared sine {0:.3}): use the \
+         one that its task was made from"
     )]
     Directions(f64),
     /// The first wave has no components.
@@ -179,6 +183,7 @@ impl FirstWave {
         Ok(Self {
             directions: eigen.vectors.columns(0, k).into_owned(),
             sines: sines.collect(),
+            turned: vec![0.0; k],
             beside_further: eigenvalues.iter().map(beside).collect(),
             further: (eigen.vectors.columns(k, further.len()).into_owned(), further_values),
             eigenvalues,
@@ -205,7 +210,7 @@ impl FirstWave {
         let (model, weights) = (self.model(), weights(&eigenvalues, bulk));
         let across = across(further + bulk * directions as f64);
         let error = |clip: f64| {
-            let left = model.clipped(&weights, clip);
+            let left = model.clipped(&weights, clip, &self.turned);
             let of = |index: usize| {
                 let (gap, factor) = (gap(eigenvalues[index], bulk), left.with_bulk[index]);
                 let own = (clip / (weights[index] * mechanism_gain * factor * gap)).powi(2);
@@ -233,7 +238,7 @@ impl FirstWave {
                 v.column_mut(column).neg_mut();
             }
         }
-        let left = self.model().clipped(second.weights, second.clip);
+        let left = self.model().clipped(second.weights, second.clip, &self.turned);
         let (further, further_values) = &self.further;
         let mut cross = second.block * self.scale;
         cross -= &v * v.tr_mul(&cross);
@@ -244,8 +249,7 @@ impl FirstWave {
             let cosine = 1.0 - self.sines[column];
             variances.push(self.bulk + gap * cosine.max(LEAST_COSINE));
             let factor = left.with_bulk[column];
-            let sampled = eigenvalue * self.bulk / second.records.max(1) as f64;
-            let entry = second.variances[column] * self.scale * self.scale + sampled;
+            let entry = self.entry_variance(second, column);
             let weight = |known: f64, factor: f64| {
                 let own = entry / (factor * factor);
                 if known > 0.0 { known / (known + own) } else { 0.0 }
@@ -257,7 +261,7 @@ impl FirstWave {
             // Towards a further component the clip leaves another part, and the distance is another.
             for (other, direction) in further.column_iter().enumerate() {
                 let factor = left.with_further[column][other];
-                let apart = (eigenvalue - further_values[other]).max(LEAST_APART * gap);
+                let apart = apart(eigenvalue, further_values[other], gap);
                 let own = weight(self.beside_further[column][other], factor) / (factor * apart);
                 let along = direction.dot(&reported) * own - direction.dot(&tilt);
                 tilt.axpy(along, &direction, 1.0);
@@ -283,6 +287,12 @@ impl FirstWave {
         if matrix.iter().all(|entry| entry.is_finite()) { Ok(matrix) } else { Err(RefineError::NotFinite) }
     }
 
+    /// The variance of an entry of the second wave's block, towards the bulk.
+    fn entry_variance(&self, second: &SecondWave<'_>, column: usize) -> f64 {
+        let sampled = self.eigenvalues[column] * self.bulk / second.records.max(1) as f64;
+        second.variances[column] * self.scale * self.scale + sampled
+    }
+
     fn check(&self, second: &SecondWave<'_>) -> Result<(), RefineError> {
         let (rows, columns) = self.directions.shape();
         let fits = [second.directions.shape(), second.block.shape()];
@@ -306,6 +316,11 @@ impl FirstWave {
 /// The distance of an eigenvalue from the bulk.
 pub(crate) fn gap(eigenvalue: f64, bulk: f64) -> f64 {
     (eigenvalue - bulk).max(LEAST_GAP * eigenvalue)
+}
+
+/// That from a further component, where the one from the bulk is given.
+fn apart(eigenvalue: f64, other: f64, gap: f64) -> f64 {
+    (eigenvalue - other).max(LEAST_APART * gap)
 }
 
 /// `w_j^2 ~ 1 / (gap_j sqrt(lambda_j))`, with `Sum w_j^2 lambda_j = 1`: the least error, summed over the components.

@@ -1,5 +1,6 @@
 //! The task of a second wave and the answer of both waves, for whoever has the sums.
 
+use nalgebra::DMatrix;
 use serde::Serialize;
 
 use super::{FirstWave, RefineError};
@@ -27,6 +28,26 @@ pub struct RefinedFacts {
     pub waves: TwoWaves,
     /// What is not offered for both waves together, and what the first wave alone has.
     pub not_offered: [&'static str; 5],
+    /// Of a public sample in the first wave's place: how far it is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<FoundErrors>,
+}
+
+/// How far the directions of the sample are off, as the wave shows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FoundErrors {
+    /// Its public records.
+    pub records: u64,
+    /// The squared distance of its directions from the population's components.
+    pub error: f64,
+    /// The squared sine of each component.
+    pub per_component: Vec<f64>,
+}
+
+impl RefinedFacts {
+    pub(super) fn of(second: &Task, waves: TwoWaves) -> Self {
+        Self { task: second.digest().to_string(), waves, not_offered: NOT_OFFERED, sample: None }
+    }
 }
 
 /// A second wave's task, and what it is predicted to gain. The same sums give the same task.
@@ -91,17 +112,25 @@ pub fn refined_answer(
 ) -> Result<(Answer, RefinedFacts), RefineError> {
     refinement_of(task, rank, second)?;
     let matrix = FirstWave::of(covariance, task, rank)?.with_second(aggregate, second)?;
-    let found = components(&Question::new(rank), Source::Matrix(&matrix), watch)?;
     let answer = Answer {
-        centred: Some(false),
         records: covariance.records() + aggregate.records(),
-        feature_names: task.schema().feature_names(),
         noise_deviation: covariance.noise_deviation(),
         noise_edge: covariance.noise_edge(),
-        ..found
+        ..answer_of(&matrix, task, rank, watch)?
     };
     let waves = predicted(covariance, task, rank, aggregate.records())?;
-    Ok((answer, RefinedFacts { task: second.digest().to_string(), waves, not_offered: NOT_OFFERED }))
+    Ok((answer, RefinedFacts::of(second, waves)))
+}
+
+/// The components of an estimate of both waves.
+pub(super) fn answer_of(
+    matrix: &DMatrix<f64>,
+    task: &Task,
+    rank: Rank,
+    watch: &mut Watch<'_>,
+) -> Result<Answer, RefineError> {
+    let found = components(&Question::new(rank), Source::Matrix(matrix), watch)?;
+    Ok(Answer { centred: Some(false), feature_names: task.schema().feature_names(), ..found })
 }
 
 /// What a second wave of `second` people is predicted to add to this first one.

@@ -1,15 +1,17 @@
 //! The error of two waves: predicted, and simulated by drawing every report from its law.
 //!
 //! usage: waves [TRIALS] [POPULATION]
+//!        waves sample [TRIALS] [PEOPLE]     one wave about the directions of a public sample which are off
 
 use std::error::Error;
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::mechanism::DoubleCap;
+use ldp_pca::mechanism::{DoubleCap, MechanismError};
 use ldp_pca::noise_law::NoiseLaw;
 use ldp_pca::prediction::{Spectrum, Waves};
+use ldp_pca::recovery::{FirstWave, SecondWave, principal_components};
 use ldp_pca::simulation::WavesTrial;
-use ldp_pca::subspace::Subspace;
+use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::{Bounding, Epsilon, Rank};
 use nalgebra::DMatrix;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -19,9 +21,15 @@ use rand_distr::StandardNormal;
 /// Variances of normal vectors, whose directions are the records.
 const DECLINING: [f64; 4] = [0.646, 0.176, 0.088, 0.039];
 const FLAT: [f64; 3] = [0.18; 3];
+/// The records of a public sample.
+const PUBLIC: u64 = 1_000_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.next_if(|word| word == "sample").is_some() {
+        let trials = arguments.next().map_or(Ok(8), |text| text.parse())?;
+        return about_samples(trials, arguments.next().map_or(Ok(100_000), |text| text.parse())?);
+    }
     let trials: u64 = arguments.next().map_or(Ok(6), |text| text.parse())?;
     let only = arguments.next();
     println!("| records | epsilon | n | first wave | one wave | two, predicted | two, simulated | ratio | gain | |");
@@ -39,9 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let truth = Subspace::new(&DMatrix::identity(dimension, 3))?;
         for value in [1.0, 2.0, 4.0] {
             let epsilon = Epsilon::new(value)?;
-            let candidates = DoubleCap::recommended_candidates(epsilon);
-            let cap = DoubleCap::best_cap(candidates, epsilon);
-            let mechanism = DoubleCap::new(dimension, Bounding::UnitNorm, epsilon, candidates, cap)?;
+            let mechanism = double_cap(dimension, epsilon)?;
             let law = NoiseLaw::new(&mechanism.clone().into(), Bounding::UnitNorm, records)?;
             let signed = Waves::signed_cap(dimension, rank, epsilon)?;
             let waves = Waves { spectrum: &spectrum, rank, law, scale: 1.0, signed_gain: signed.gain(), records };
@@ -77,6 +83,92 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     Ok(())
+}
+
+/// One wave of so many people about three directions that are off by known errors, in 40 dimensions.
+fn about_samples(trials: u64, records: u64) -> Result<(), Box<dyn Error>> {
+    let (dimension, rank, variances) = (40, Rank::new(3)?, &DECLINING[..]);
+    let spectrum = spectrum(variances, dimension)?;
+    let truth = Subspace::new(&DMatrix::identity(dimension, 3))?;
+    println!(
+        "| epsilon | n | sample off by | one wave, predicted | one wave | predicted | simulated | ratio | gain | \
+         found to be off by | without the sample's word | |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
+    for value in [1.0, 2.0, 4.0] {
+        let epsilon = Epsilon::new(value)?;
+        let mechanism = double_cap(dimension, epsilon)?;
+        let law = NoiseLaw::new(&mechanism.clone().into(), Bounding::UnitNorm, records)?;
+        let signed = Waves::signed_cap(dimension, rank, epsilon)?;
+        let waves = Waves { spectrum: &spectrum, rank, law, scale: 1.0, signed_gain: signed.gain(), records };
+        let (mut one_wave, fill) = (0.0, &mut elliptical(variances, dimension));
+        for seed in 0..trials {
+            let trial = WavesTrial { mechanism: &mechanism, signed: &signed, records: [records, 1], rank };
+            one_wave += trial.run_on(fill, &truth, &mut ChaCha12Rng::seed_from_u64(seed), |_| {})?.first_wave;
+        }
+        one_wave /= trials as f64;
+        for error in [0.01, 0.09, 0.3, 0.6] {
+            let public = NoiseLaw::of_records(dimension, Bounding::UnitNorm, PUBLIC)?;
+            let predicted = waves.about_sample(&public, &[error / 3.0; 3], 0.1)?;
+            let trial = WavesTrial { mechanism: &mechanism, signed: &signed, records: [0, records], rank };
+            let (mut refined, mut unweighted, mut found) = (0.0, 0.0, 0.0);
+            for seed in 0..trials {
+                let mut rng = ChaCha12Rng::seed_from_u64(seed);
+                let moments = turned(&spectrum, error, &mut rng);
+                let sample = FirstWave::of_sample(&moments, Bounding::UnitNorm, PUBLIC, rank, 0.1)?;
+                let asked = trial.ask_with_rng(&sample, fill, &mut rng);
+                let judged = sample.clone().judged_by(&asked.second(&sample))?;
+                let off = |matrix: DMatrix<f64>| -> Result<f64, Box<dyn Error>> {
+                    let components = principal_components(&matrix, rank)?.vectors;
+                    Ok(sin_theta_squared(&Subspace::new(&components)?, &truth)?)
+                };
+                let second = asked.second(&judged);
+                refined += off(judged.refine(&second)?)? / trials as f64;
+                let certain = SecondWave { variances: &[1e-30; 3], records: u64::MAX, ..second };
+                unweighted += off(judged.refine(&certain)?)? / trials as f64;
+                found += judged.sines.iter().sum::<f64>() / trials as f64;
+            }
+            println!(
+                "| {value} | {records} | {error} | {:.4} | {one_wave:.4} | {:.4} | {refined:.4} | {:.2} | {:.2} | \
+                 {found:.3} | {unweighted:.4} | {} |",
+                predicted.one_wave,
+                predicted.sin_theta_squared,
+                predicted.sin_theta_squared / refined,
+                one_wave / refined,
+                if predicted.refused.is_some() { "refused" } else { "" },
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Second moments with this spectrum, whose leading three directions are turned at random from the axes by this squared
+/// distance.
+fn turned(spectrum: &Spectrum, error: f64, rng: &mut ChaCha12Rng) -> DMatrix<f64> {
+    let dimension = spectrum.dimension();
+    let beside = |row: usize| if row < 3 { 0.0 } else { 1.0 };
+    let tangent = DMatrix::from_fn(dimension, 3, |row, _| beside(row) * rng.sample::<f64, _>(StandardNormal));
+    let of_size = |size: f64| (DMatrix::identity(dimension, 3) + &tangent * size).qr().q();
+    let off = |size: f64| 3.0 - of_size(size).rows(0, 3).norm_squared();
+    let (mut least, mut most) = (0.0, 1.0);
+    for _ in 0..50 {
+        let middle = 0.5 * (least + most);
+        if off(middle) < error { least = middle } else { most = middle }
+    }
+    let mut all = of_size(least).resize_horizontally(4, 0.0);
+    all[(3, 3)] = 1.0;
+    let basis = all.qr().q();
+    let bulk = spectrum.bulk();
+    let mut moments = DMatrix::from_diagonal_element(dimension, dimension, bulk);
+    for (direction, signal) in basis.column_iter().zip(spectrum.signals()) {
+        moments.ger(signal - bulk, &direction, &direction, 1.0);
+    }
+    moments
+}
+
+fn double_cap(dimension: usize, epsilon: Epsilon) -> Result<DoubleCap, MechanismError> {
+    let candidates = DoubleCap::recommended_candidates(epsilon);
+    DoubleCap::new(dimension, Bounding::UnitNorm, epsilon, candidates, DoubleCap::best_cap(candidates, epsilon))
 }
 
 fn elliptical(variances: &[f64], dimension: usize) -> impl FnMut(&mut [f64], &mut Xoshiro256PlusPlus) + use<> {

@@ -37,30 +37,32 @@ fn two_waves_are_simulated() {
     folder.run(&line.replace("--waves 2", "--share 0.5")).refused(2, &["--share goes with --waves 2"]);
 }
 
+/// People with one strong component, the direction (1, 1, 0, 0, 0, 0).
+fn people(offset: u32) -> String {
+    let mut text = String::from("a,b,c,d,e,f\n");
+    for index in 0..2500u32 {
+        let wave = |step: u32| {
+            f64::from((index + offset).wrapping_mul(step).wrapping_mul(2_654_435_761) >> 16) / 65536.0 - 0.5
+        };
+        let strong = if wave(7) > 0.0 { 2.0 + wave(3) } else { -2.0 + wave(3) };
+        let _ = writeln!(
+            text,
+            "{:.4},{:.4},{:.4},{:.4},{:.4},{:.4}",
+            strong + wave(5),
+            strong + wave(11),
+            wave(13),
+            wave(17),
+            wave(19),
+            wave(23)
+        );
+    }
+    text
+}
+
 /// A first wave of people with one strong component, and a second one of as many others.
 #[test]
 fn a_second_wave_is_collected_and_refines_the_first() {
     let folder = Folder::new();
-    let people = |offset: u32| {
-        let mut text = String::from("a,b,c,d,e,f\n");
-        for index in 0..2500u32 {
-            let wave = |step: u32| {
-                f64::from((index + offset).wrapping_mul(step).wrapping_mul(2_654_435_761) >> 16) / 65536.0 - 0.5
-            };
-            let strong = if wave(7) > 0.0 { 2.0 + wave(3) } else { -2.0 + wave(3) };
-            let _ = writeln!(
-                text,
-                "{:.4},{:.4},{:.4},{:.4},{:.4},{:.4}",
-                strong + wave(5),
-                strong + wave(11),
-                wave(13),
-                wave(17),
-                wave(19),
-                wave(23)
-            );
-        }
-        text
-    };
     folder.write("one.csv", people(0));
     folder.write("two.csv", people(90_000));
     folder.run("schema infer one.csv -o schema.json").ok();
@@ -87,6 +89,103 @@ fn a_second_wave_is_collected_and_refines_the_first() {
     folder
         .run("recover one.ldpa --task task.json --rank 1 --refined two.ldpa --refined-task task.json")
         .refused(1, &["not a second wave's"]);
+}
+
+/// The sample is of the same population, so that its direction is nearly right: the mean of 2,500 products scatters by
+/// some 2 %, and a randomized wave of as many people is off by less than 0.1 at this seed.
+#[test]
+fn a_public_sample_takes_the_place_of_the_first_wave() {
+    let folder = Folder::new();
+    folder.write("public.csv", people(0));
+    folder.write("two.csv", people(90_000));
+    folder.run("schema infer public.csv -o schema.json").ok();
+    folder.run("task new --schema schema.json --epsilon 4 -o task.json").ok();
+    let refine = "task refine --sample public.csv --task task.json --rank 1 --records 2500";
+    let made = folder.run(&format!("{refine} -o refined.json --json")).json();
+    let task = folder.run("inspect task.json --json").json();
+    assert_eq!((&made["parent"], &made["rank"]), (&task["digest"], &1.into()), "{made}");
+    let (waves, sample) = (&made["waves"], &made["sample"]);
+    assert_eq!(waves["records"], serde_json::json!([2500, 2500]));
+    assert_eq!((&sample["records"], &sample["skipped"], &sample["stated"]), (&2500.into(), &0.into(), &false.into()));
+    assert!(waves["first_wave"].as_f64().unwrap() < 0.01 && waves["gain"].as_f64().unwrap() > 1.2, "{made}");
+    let otherwise = sample["otherwise"].as_array().unwrap();
+    assert_eq!(otherwise[1]["error"], 0.3, "{made}");
+    assert_eq!(otherwise[1]["refused"]["reason"], "sample", "{made}");
+    let text = folder.run(&format!("{refine} -o again.json")).ok().stdout;
+    assert_eq!(folder.read("again.json"), folder.read("refined.json"));
+    for part in
+        ["2,500 records, which are public", "drawn from the same population", "off by 0.3", "of the sample alone"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // Stated errors are planned with, and those that a wave cannot mend are refused.
+    folder
+        .run(&format!("{refine} --sample-error 0.3 -o other.json"))
+        .refused(1, &["the weakest component of the sample is off by 0.30", "--anyway"]);
+    let stated = folder.run(&format!("{refine} --sample-error 0.3 --anyway -o other.json")).ok().stdout;
+    assert!(stated.contains("as --sample-error says") && stated.contains("advice     one wave"), "{stated}");
+
+    folder.run("randomize two.csv --task refined.json -o two.ldpr --insecure-seed 1").ok();
+    folder.run("aggregate two.ldpr --task refined.json -o two.ldpa").ok();
+    let recover = "recover --task task.json --rank 1 --refined two.ldpa --refined-task refined.json --sample";
+    let result = folder.run(&format!("{recover} public.csv --json -o components.csv")).json();
+    assert_eq!((&result["records"], &result["refined"]["sample"]["records"]), (&2500.into(), &2500.into()), "{result}");
+    let loading = |index: usize| result["components"][0][index].as_f64().unwrap();
+    assert!(loading(0).powi(2) + loading(1).powi(2) > 0.9, "{result}");
+    assert!(result["refined"]["sample"]["error"].as_f64().unwrap() < 0.1, "{result}");
+    let text = folder.run(&format!("{recover} public.csv")).ok().stdout;
+    for part in ["1 component of 6 features from 2,500 reports (pca)", "2,500 public records", "those of the sample"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // A sample of other people has other directions.
+    folder.write("turned.csv", people(0).replacen("a,b,c,d,e,f", "c,b,a,d,e,f", 1));
+    folder
+        .run(&format!("{recover} turned.csv"))
+        .refused(1, &["two.ldpa: the directions of the second wave are not those of this aggregate or sample"]);
+}
+
+#[test]
+fn a_sample_that_is_not_of_the_tasks_records_is_refused() {
+    let folder = Folder::new();
+    folder.write("public.csv", people(0));
+    folder.run("schema infer public.csv -o schema.json").ok();
+    folder.run("task new --schema schema.json --epsilon 4 -o task.json").ok();
+    let refine = |rest: &str| folder.run(&format!("task refine --task task.json --rank 1 -o out.json {rest}"));
+    refine("").refused(2, &["--aggregate"]);
+    refine("--sample public.csv").refused(2, &["--records"]);
+    refine("--sample public.csv --records 0").refused(2, &["--records is 0: it must be at least 1"]);
+    refine("--sample public.csv --aggregate a.ldpa --records 9").refused(2, &["cannot be used with"]);
+    refine("--aggregate a.ldpa --sample-error 0.1").refused(2, &["--sample"]);
+    for error in ["0", "-1", "0.8334", "NaN"] {
+        refine(&format!("--sample public.csv --records 9 --sample-error {error}"))
+            .refused(2, &["--sample-error is", "above 0 and below 0.8333"]);
+    }
+    let table = |name: &str, text: &str| folder.write(name, text);
+    table("narrow.csv", "a,b,c,d,e\n1,2,3,4,5\n");
+    refine("--sample narrow.csv --records 9").refused(1, &["narrow.csv", "'f'"]);
+    table("text.csv", "a,b,c,d,e,f\n1,2,3,4,5,6\n1,2,secret,4,5,6\n");
+    let run = refine("--sample text.csv --records 9");
+    assert!(!run.stderr.contains("secret"), "{run:?}");
+    run.refused(1, &["text.csv, line 3", "'c'", "--skip-invalid"]);
+    table("empty.csv", "a,b,c,d,e,f\n");
+    refine("--sample empty.csv --records 9").refused(1, &["empty.csv: there are no records in it"]);
+    refine("--sample task.json --records 9").refused(1, &["task.json"]);
+    refine("--sample none.csv --records 9").refused(1, &["none.csv"]);
+    assert!(!folder.path("out.json").exists());
+    let made = refine("--sample text.csv --records 9 --skip-invalid --anyway --json").json();
+    assert_eq!((&made["sample"]["records"], &made["sample"]["skipped"]), (&1.into(), &1.into()), "{made}");
+    // What `recover` asks for.
+    let recover = |rest: &str| folder.run(&format!("recover --task task.json --rank 1 {rest}"));
+    recover("--sample public.csv").refused(2, &["--refined"]);
+    let refined = "--refined two.ldpa --refined-task out.json --sample public.csv";
+    recover(&format!("one.ldpa {refined}")).refused(2, &["cannot be used with"]);
+    recover(refined).refused(1, &["two.ldpa"]);
+    for (task, options) in [("gaussian.json", "--mechanism gaussian"), ("centred.json", "--centre")] {
+        folder.run(&format!("task new --schema schema.json --epsilon 2 {options} -o {task}")).ok();
+        folder
+            .run(&format!("task refine --task {task} --rank 1 --sample public.csv --records 9 -o no.json"))
+            .refused(1, &[task]);
+    }
 }
 
 /// Nobody has to read sums to know it: here none are there.
@@ -121,7 +220,7 @@ fn what_the_answer_of_two_waves_does_not_use_is_refused() {
         folder.run(&format!("{recover} 1 {option}")).refused(2, &["cannot be used with", "--refined", name]);
     }
     folder.run("task new --schema schema.json --epsilon 4 -o high.json").ok();
-    let one = "--refined goes with one task and aggregate, and a --rank that is a number";
+    let one = "--refined goes with one task, and one aggregate or --sample, and a --rank";
     folder.run(&format!("{recover} auto")).refused(2, &[one]);
     folder.run(&format!("{recover} 1 --task high.json")).refused(2, &[one]);
     folder.run(&format!("{recover} 1 more.ldpa")).refused(2, &[one]);

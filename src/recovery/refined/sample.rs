@@ -1,0 +1,360 @@
+//! A public sample in the first wave's place.
+//!
+//! Its records are public: they are bounded as the task says, and no mechanism has touched them. The leading directions
+//! V of their second moments are what the people of the wave are asked about, and the eigenvalues and the bulk are
+//! theirs, too.
+//!
+//! The sample may be of other people than the population. So it says nothing about the cross block C, and how far V are
+//! off is read from what the wave reports. With m directions across, `C_j` the column of component j and v the variance
+//! of an entry, the tilt that `C_j` asks for is shortened by
+//!
+//! ```text
+//! 1 - (m - 2) v / |C_j|^2,     at least 0
+//! ```
+//!
+//! (James & Stein 1961). Where the sample is right, `C_j` is noise, and V stay; where it is wrong by more than the
+//! noise, V are turned by what was reported.
+
+use nalgebra::DMatrix;
+use serde::Serialize;
+
+use super::clipping::Clipped;
+use super::collected::with_block;
+use super::waves::{FoundErrors, RefinedFacts, SecondTask, answer_of, refinement_of};
+use super::{FirstWave, RefineError, SecondWave, apart, gap};
+use crate::aggregate::Aggregate;
+use crate::noise_law::NoiseLaw;
+use crate::prediction::{MOST_FIRST_ERROR, Planner, PredictionError, Spectrum, TwoWaves, Waves};
+use crate::record::Bounding;
+use crate::recovery::{Answer, Rank, Watch};
+use crate::refinement::RefinementError;
+use crate::second_moment::SecondMoment;
+use crate::task::Task;
+
+/// The most that a squared sine times its squared cosine can be.
+const MOST_TILT: f64 = 0.25;
+/// Rounds in which the error of a sample and what a clip leaves are made to agree.
+const ROUNDS: usize = 8;
+/// The squared sine that is assumed of each component where nothing is known: half of the most.
+const USUAL_ERROR: f64 = 0.5 * MOST_FIRST_ERROR;
+/// Errors of a sample for which the wave is predicted, too.
+const OTHER_ERRORS: [f64; 3] = [0.1, 0.3, 0.6];
+
+/// What a public sample shows of a task's records.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PublicSample {
+    matrix: DMatrix<f64>,
+    law: NoiseLaw,
+}
+
+/// What the prediction is for a sample that is off by this much.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SampleError {
+    /// The squared distance of the sample's directions from the population's components.
+    pub error: f64,
+    /// The prediction.
+    #[serde(flatten)]
+    pub waves: TwoWaves,
+}
+
+impl PublicSample {
+    /// The sample of bounded records of `task`.
+    ///
+    /// # Errors
+    /// [`RefineError::Prediction`] without records, [`RefineError::Refinement`] for a task with centring or a second
+    /// wave's.
+    pub fn new(moment: SecondMoment, task: &Task) -> Result<Self, RefineError> {
+        if task.centring().is_some() {
+            return Err(RefinementError::Centring.into());
+        }
+        if task.refinement().is_some() {
+            return Err(RefinementError::Twice.into());
+        }
+        let law = NoiseLaw::of_records(task.dimension(), task.bounding(), moment.records());
+        Ok(Self { law: law.map_err(PredictionError::from)?, matrix: moment.matrix() })
+    }
+
+    /// Its number of records.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.law.records()
+    }
+
+    /// The task that asks `records` people about its `rank` leading directions, and the prediction. `error` is how far
+    /// these are off in all, the same for each component; without it, they have the error of a sample of the same
+    /// population.
+    ///
+    /// # Errors
+    /// [`RefineError`] for a task that has no second wave, and a rank that it does not have.
+    pub fn second_task(
+        &self,
+        task: &Task,
+        rank: Rank,
+        records: u64,
+        error: Option<f64>,
+    ) -> Result<SecondTask, RefineError> {
+        let planner = self.planner(task, rank)?;
+        let waves = planner.waves(task.guarantee().epsilon, records)?;
+        let each = error.map_or(USUAL_ERROR, |error| error / rank.value() as f64);
+        let errors = match error {
+            Some(_) => vec![each; rank.value()],
+            None => waves.errors_of_sample(&self.law)?,
+        };
+        let signed = Waves::signed_cap(task.dimension(), rank, task.guarantee().epsilon)?;
+        let task = self.first_wave(task, rank, each)?.second_task(task, &signed, records)?;
+        Ok(SecondTask { task, waves: waves.about_sample(&self.law, &errors, each)? })
+    }
+
+    /// What that wave is predicted to do if the sample is off by some other errors.
+    ///
+    /// # Errors
+    /// As [`PublicSample::second_task`].
+    pub fn at_other_errors(
+        &self,
+        task: &Task,
+        rank: Rank,
+        records: u64,
+        error: Option<f64>,
+    ) -> Result<Vec<SampleError>, RefineError> {
+        let planner = self.planner(task, rank)?;
+        let waves = planner.waves(task.guarantee().epsilon, records)?;
+        let k = rank.value();
+        let each = error.map_or(USUAL_ERROR, |error| error / k as f64);
+        let at = |error: f64| {
+            let waves = waves.about_sample(&self.law, &vec![error / k as f64; k], each)?;
+            Ok(SampleError { error, waves })
+        };
+        OTHER_ERRORS.into_iter().filter(|error| *error < planner.uninformed()).map(at).collect()
+    }
+
+    /// The components of the sample, turned by what the people of the wave reported.
+    ///
+    /// # Errors
+    /// As [`FirstWave::with_second`], and as [`refinement_of`]; [`RefineError::Answer`].
+    pub fn answer(
+        &self,
+        task: &Task,
+        (aggregate, second): (&Aggregate, &Task),
+        rank: Rank,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Answer, RefinedFacts), RefineError> {
+        refinement_of(task, rank, second)?;
+        let first = self.first_wave(task, rank, USUAL_ERROR)?;
+        let (first, matrix) = with_block(aggregate, second, |second| {
+            let first = first.judged_by(second)?;
+            let matrix = first.refine(second)?;
+            Ok((first, matrix))
+        })?;
+        let planner = self.planner(task, rank)?;
+        let waves = planner.waves(task.guarantee().epsilon, aggregate.records())?;
+        let waves = waves.about_sample(&self.law, &first.sines, USUAL_ERROR)?;
+        let facts = RefinedFacts {
+            sample: Some(FoundErrors {
+                records: self.records(),
+                error: first.sines.iter().sum(),
+                per_component: first.sines,
+            }),
+            ..RefinedFacts::of(second, waves)
+        };
+        // No noise is in the sample's own moments.
+        let answer = answer_of(&matrix, task, rank, watch)?;
+        Ok((Answer { records: aggregate.records(), noise_edge: first.bulk, ..answer }, facts))
+    }
+
+    fn first_wave(&self, task: &Task, rank: Rank, each: f64) -> Result<FirstWave, RefineError> {
+        FirstWave::of_sample(&self.matrix, task.bounding(), self.records(), rank, each)
+    }
+
+    fn planner(&self, task: &Task, rank: Rank) -> Result<Planner, PredictionError> {
+        Planner::of_task(Spectrum::of_matrix(&self.matrix, &self.law)?, rank, task)
+    }
+}
+
+impl FirstWave {
+    /// The directions of a public sample of so many records, whose second moments (d × d) are given. How far they are
+    /// off is not known; the wave is designed for the squared sine `each`.
+    ///
+    /// # Errors
+    /// As [`FirstWave::new`], and [`RefineError::Prediction`] without records.
+    pub fn of_sample(
+        moments: &DMatrix<f64>,
+        bounding: Bounding,
+        records: u64,
+        rank: Rank,
+        each: f64,
+    ) -> Result<Self, RefineError> {
+        let law = NoiseLaw::of_records(moments.nrows(), bounding, records).map_err(PredictionError::from)?;
+        let found = Self::new(moments, &law, bounding.covariance_scale(), rank)?;
+        let assumed = vec![each; rank.value()];
+        Ok(Self { sines: assumed.clone(), turned: assumed, ..found })
+    }
+
+    /// The directions of a sample, which are off by what the second wave shows: see the module `sample`.
+    ///
+    /// # Errors
+    /// As [`FirstWave::refine`].
+    pub fn judged_by(self, second: &SecondWave<'_>) -> Result<Self, RefineError> {
+        self.check(second)?;
+        let (d, k) = self.directions.shape();
+        let model = self.model();
+        let further_values = &self.further.1;
+        let v = &self.directions;
+        let mut reported = second.block * self.scale;
+        reported -= v * v.tr_mul(&reported);
+        let across = (d - k) as f64;
+        // How much is reported of a tangent: each direction across multiplies it by its own distance.
+        let reach = |column: usize, left: &Clipped| {
+            let (eigenvalue, bulk) = (self.eigenvalues[column], gap(self.eigenvalues[column], self.bulk));
+            let of_bulk = (left.with_bulk[column] * bulk).powi(2) * (across - further_values.len() as f64);
+            let beside = left.with_further[column].iter().zip(further_values);
+            of_bulk + beside.map(|(factor, other)| (factor * apart(eigenvalue, *other, bulk)).powi(2)).sum::<f64>()
+        };
+        let tilt = |column: usize, left: &Clipped| {
+            if across <= 2.0 {
+                return MOST_TILT;
+            }
+            // What the noise explains is no tilt.
+            let excess = reported.column(column).norm_squared() / (across - 2.0) - self.entry_variance(second, column);
+            (excess.max(0.0) * across * across / reach(column, left)).min(MOST_TILT)
+        };
+        let mut sines = vec![0.0; k];
+        // The more they are off, the less a clip leaves.
+        for _ in 0..ROUNDS {
+            let left = model.clipped(second.weights, second.clip, &sines);
+            let sine = |tilt: f64| 0.5 * (1.0 - (1.0 - tilt / MOST_TILT).sqrt());
+            sines = (0..k).map(|column| sine(tilt(column, &left))).collect();
+        }
+        let beside_further = (0..k).map(|column| {
+            let (eigenvalue, sine) = (self.eigenvalues[column], sines[column]);
+            let (bulk, even) = (gap(eigenvalue, self.bulk), sine * (1.0 - sine) / across);
+            further_values.iter().map(|other| apart(eigenvalue, *other, bulk).powi(2) * even).collect()
+        });
+        Ok(Self { beside_further: beside_further.collect(), turned: sines.clone(), sines, ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::centring::Centring;
+    use crate::mechanism::MechanismSpec;
+    use crate::noise_law::tests::unit_trace;
+    use crate::privacy::Epsilon;
+    use crate::record::BoundedRecord;
+    use crate::recovery::{WaveDesign, principal_components};
+    use crate::schema::Schema;
+    use crate::subspace::{Subspace, sin_theta_squared};
+    use crate::task::Folds;
+
+    fn task() -> Task {
+        let mechanism = MechanismSpec::double_cap(Epsilon::new(4.0).unwrap());
+        Task::new(Schema::numeric(6).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
+    }
+
+    fn rank(value: usize) -> Rank {
+        Rank::new(value).unwrap()
+    }
+
+    /// People along the first axis, and some along the others.
+    fn moment(task: &Task, records: usize) -> SecondMoment {
+        let mut moment = SecondMoment::of_task(task);
+        for index in 0..records {
+            let mut record = vec![0.0; 6];
+            record[if index % 3 == 0 { index / 3 % 6 } else { 0 }] = 1.0;
+            moment.add(&BoundedRecord::new(record, Bounding::UnitNorm).unwrap());
+        }
+        moment
+    }
+
+    /// The sample's directions, and what a wave without noise and clip reports of them.
+    #[test]
+    fn the_wave_shows_how_far_a_sample_is_off() {
+        let (own, truth) = (unit_trace(30, &[0.4, 0.2], 1), unit_trace(30, &[0.4, 0.2], 2));
+        let mixed = truth.components() + own.components() * 0.3;
+        let sample = crate::noise_law::SpikedCovariance::new(mixed.qr().q(), truth.variances().clone(), truth.bulk());
+        let moments = sample.unwrap().matrix();
+        let found = FirstWave::of_sample(&moments, Bounding::UnitNorm, 1_000_000, rank(2), 0.1).unwrap();
+        let subspace = Subspace::new(truth.components()).unwrap();
+        let off = |matrix: &DMatrix<f64>| {
+            let components = principal_components(matrix, rank(2)).unwrap().vectors;
+            sin_theta_squared(&Subspace::new(&components).unwrap(), &subspace).unwrap()
+        };
+        let v = &found.directions;
+        let block = truth.matrix() * v;
+        let block = &block - v * v.tr_mul(&block);
+        let design = WaveDesign { clip: 10.0, ..found.design(1.0, 1000) };
+        let wave = |block, variances| SecondWave {
+            directions: &found.directions,
+            weights: &design.weights,
+            clip: design.clip,
+            block,
+            variances,
+            records: 1_000_000_000,
+        };
+        let judged = found.clone().judged_by(&wave(&block, &[1e-12; 2])).unwrap();
+        let (before, error) = (off(&moments), judged.sines.iter().sum::<f64>());
+        assert!(before > 0.1 && (error / before - 1.0).abs() < 0.1, "{before} {error}");
+        let after = off(&judged.refine(&wave(&block, &[1e-12; 2])).unwrap());
+        assert!(after < 0.05 * before, "{before} {after}");
+        // What noise alone explains is no error: the sample's directions stay.
+        let judged = found.clone().judged_by(&wave(&block, &[1.0; 2])).unwrap();
+        assert_eq!(judged.sines, [0.0; 2]);
+        let kept = off(&judged.refine(&wave(&block, &[1.0; 2])).unwrap());
+        assert!((kept / before - 1.0).abs() < 1e-9, "{kept} {before}");
+        assert!(found.clone().judged_by(&wave(&DMatrix::zeros(29, 2), &[1.0; 2])).is_err());
+    }
+
+    #[test]
+    fn the_same_sample_gives_the_same_task_of_this_parent_and_predictions_that_grow_with_its_error() {
+        let task = task();
+        let sample = PublicSample::new(moment(&task, 3000), &task).unwrap();
+        let made = sample.second_task(&task, rank(1), 5000, None).unwrap();
+        assert_eq!(made, sample.second_task(&task, rank(1), 5000, None).unwrap());
+        assert_eq!((made.task.campaign(), made.waves.records), (task.digest(), [3000, 5000]));
+        // Of so many records, it is nearly right.
+        assert!(made.waves.first_wave < 0.01 && made.waves.refused.is_none(), "{:?}", made.waves);
+        let others = sample.at_other_errors(&task, rank(1), 5000, None).unwrap();
+        assert_eq!(others.iter().map(|other| other.error).collect::<Vec<_>>(), OTHER_ERRORS);
+        assert!(others.is_sorted_by(|one, next| one.waves.sin_theta_squared < next.waves.sin_theta_squared));
+        assert!(matches!(others[1].waves.refused, Some(crate::prediction::WaveRefusal::Sample { .. })), "{others:?}");
+        let stated = sample.second_task(&task, rank(1), 5000, Some(0.3)).unwrap();
+        assert_eq!((stated.waves.first_wave, stated.waves.refused), (0.3, others[1].waves.refused));
+    }
+
+    #[test]
+    fn no_records_and_tasks_without_a_second_wave_have_no_sample() {
+        let task = task();
+        let refused = |moment, task: &Task| PublicSample::new(moment, task).unwrap_err();
+        assert!(matches!(refused(moment(&task, 0), &task), RefineError::Prediction(_)));
+        let second = SecondTask::placeholder(&task, rank(1)).unwrap();
+        assert_eq!(refused(moment(&second, 5), &second), RefinementError::Twice.into());
+        let centred = task.with_centring(Centring::default()).unwrap();
+        assert_eq!(refused(moment(&centred, 5), &centred), RefinementError::Centring.into());
+    }
+
+    /// One record, fewer than features, all the same; and no direction to spare.
+    #[test]
+    fn small_samples_have_finite_answers() {
+        let task = task();
+        for (records, k) in [(1, 1), (1, 3), (2, 5), (4, 4), (100, 5)] {
+            let sample = PublicSample::new(moment(&task, records), &task).unwrap();
+            let made = sample.second_task(&task, rank(k), 100, None).unwrap();
+            assert!(made.waves.sin_theta_squared.is_finite(), "{records} {k}: {:?}", made.waves);
+            let first = sample.first_wave(&task, rank(k), 0.1).unwrap();
+            for size in [0.0, 0.1, 1e9] {
+                let block = DMatrix::from_fn(6, k, |row, column| size * ((row + 3 * column) as f64).sin());
+                let wave = SecondWave {
+                    directions: &first.directions,
+                    weights: &vec![1.0; k],
+                    clip: 1.0,
+                    block: &block,
+                    variances: &vec![1e-3; k],
+                    records: 100,
+                };
+                let judged = first.clone().judged_by(&wave).unwrap();
+                assert!(judged.sines.iter().all(|sine| (0.0..=0.5).contains(sine)), "{judged:?}");
+                assert!(judged.refine(&wave).unwrap().iter().all(|entry| entry.is_finite()));
+            }
+        }
+    }
+}
