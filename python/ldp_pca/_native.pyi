@@ -136,7 +136,7 @@ class Task:
 
     @property
     def mechanism(self) -> str:
-        """The mechanism: 'double-cap', 'gaussian', 'gaussian-paper', 'signed-cap' (second wave) or 'norm-cap' (lengths)."""
+        """The mechanism: 'double-cap', 'gaussian', 'gaussian-paper', 'signed-cap' (second wave), 'norm-cap' (norms)."""
 
     @property
     def radius(self) -> float | None:

@@ -192,7 +192,7 @@ impl Task {
         self.0.guarantee().to_string()
     }
 
-    /// The mechanism: 'double-cap', 'gaussian', 'gaussian-paper', 'signed-cap' (second wave) or 'norm-cap' (lengths).
+    /// The mechanism: 'double-cap', 'gaussian', 'gaussian-paper', 'signed-cap' (second wave), 'norm-cap' (norms).
     #[getter]
     fn mechanism(&self) -> &'static str {
         self.0.mechanism_spec().name().as_str()
