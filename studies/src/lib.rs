@@ -10,7 +10,7 @@ use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::second_moment::SecondMoment;
 use nalgebra::DMatrix;
-use npyz::NpyFile;
+use npyz::{NpyFile, Order};
 
 /// Any failure of a study.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -84,12 +84,16 @@ pub fn read(path: &Path, features: usize, standardise: bool) -> Result<Vec<Vec<f
         &[count, columns] => (count as usize, columns as usize),
         shape => return Err(format!("{}: the shape is {shape:?}, not rows and columns", path.display()).into()),
     };
+    let order = file.order();
     let numbers: Vec<f64> = match file.dtype().descr().as_str() {
         "'<f4'" => file.into_vec::<f32>()?.into_iter().map(f64::from).collect(),
         "'|i1'" => file.into_vec::<i8>()?.into_iter().map(f64::from).collect(),
         _ => file.into_vec::<f64>()?,
     };
-    let matrix = DMatrix::from_row_slice(count, columns, &numbers);
+    let matrix = match order {
+        Order::C => DMatrix::from_row_slice(count, columns, &numbers),
+        Order::Fortran => DMatrix::from_vec(count, columns, numbers),
+    };
     let variances: Vec<f64> = matrix.column_iter().map(|column| column.variance()).collect();
     let mut order: Vec<usize> = (0..columns).filter(|&column| variances[column] > 0.0).collect();
     order.sort_by(|&left, &right| variances[right].total_cmp(&variances[left]));
