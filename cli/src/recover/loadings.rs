@@ -1,4 +1,4 @@
-//! Components, and covariances, as files.
+//! Components, and covariances, as files, and the largest loadings as text.
 
 use std::iter;
 
@@ -8,6 +8,9 @@ use nalgebra::DMatrix;
 use crate::error::{CliError, Result};
 use crate::files::is_standard;
 use crate::writing::{self, Target};
+
+/// Features named per component.
+pub(super) const SHOWN: usize = 5;
 
 /// The file for a matrix with one row per feature, in the format of its extension.
 pub(super) struct LoadingsFile {
@@ -65,4 +68,21 @@ impl LoadingsFile {
             rows.map(|(row, name)| iter::once(name.clone()).chain(row.iter().map(ToString::to_string)).collect());
         writing::write_csv(&self.target, iter::once(head).chain(rows))
     }
+}
+
+/// The features that matter most in a component, with their loadings.
+pub(super) fn largest_loadings(component: &[f64], names: &[String]) -> String {
+    let order = descending(component);
+    // A sparse component has no more to show.
+    let nonzero = order.iter().filter(|&&index| component[index] != 0.0);
+    let shown: Vec<String> =
+        nonzero.take(SHOWN).map(|&index| format!("{:+.2} {}", component[index], names[index])).collect();
+    shown.join("  ")
+}
+
+/// Positions of the values from the largest magnitude to the smallest, ties in order.
+pub(super) fn descending(values: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&left, &right| values[right].abs().total_cmp(&values[left].abs()));
+    order
 }

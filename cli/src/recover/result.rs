@@ -4,6 +4,7 @@ use ldp_pca::recovery::{Answer, RankTest, ReferenceComparison, RefinedFacts};
 use serde::Serialize;
 
 use super::denoising::CovarianceResult;
+use super::likelihood::LikelihoodResult;
 use super::other::OtherResult;
 use super::selection::Selection;
 use crate::writing::Target;
@@ -23,6 +24,9 @@ pub(crate) struct RecoverResult {
     pub(crate) covariance: Option<CovarianceResult>,
     #[serde(flatten)]
     pub(crate) compared: Option<ReferenceComparison>,
+    /// With `--likelihood`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) likelihood: Option<LikelihoodResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) other: Option<OtherResult>,
     /// With `--refined`.
@@ -33,11 +37,4 @@ pub(crate) struct RecoverResult {
     pub(crate) output: Option<Target>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) plot: Option<Target>,
-}
-
-/// Positions of the values from the largest magnitude to the smallest, ties in order.
-pub(super) fn descending(values: &[f64]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&left, &right| values[right].abs().total_cmp(&values[left].abs()));
-    order
 }

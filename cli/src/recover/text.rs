@@ -8,15 +8,15 @@ use ldp_pca::recovery::{
 
 use super::denoising::CovarianceResult;
 use super::family::family;
+use super::loadings::{SHOWN, descending, largest_loadings};
 use super::rank::tested;
 use super::refined;
-use super::result::{RecoverResult, descending};
+use super::result::RecoverResult;
 use super::selection::Selection;
 use crate::hostile::hostile_text;
 use crate::output::{first, grouped, on_scale, plural, wrote};
 
-/// Features named per component, per support, and with their stability.
-const SHOWN: usize = 5;
+/// Features named per support, and with their stability.
 const SHOWN_SUPPORT: usize = 12;
 
 /// A squared loading that leaves next to nothing for the other features.
@@ -45,6 +45,7 @@ impl RecoverResult {
         text += &answer.confidence.as_ref().map(|found| confidence(answer, found)).unwrap_or_default();
         text += &assumption(answer);
         text += &self.compared.as_ref().map(|compared| reference(answer, compared)).unwrap_or_default();
+        text += &self.likelihood.as_ref().map(|found| found.text(answer)).unwrap_or_default();
         text += &self.other.as_ref().map(|other| other.text(answer)).unwrap_or_default();
         text += &self.refined.as_ref().map(refined::text).unwrap_or_default();
         let covariance = self.covariance.as_ref();
@@ -335,6 +336,7 @@ fn unfinished(answer: &Answer, &Unfinished { part, done, of }: &Unfinished) -> S
         }
         Part::Bootstrap => format!("{done} of {of} replicates: there is no interval of fewer than {FEWEST_REPLICATES}"),
         Part::Reference => format!("{done} records of the reference: there is no comparison with it"),
+        Part::Likelihood => format!("{done} of {of} reports of the likelihood pass: there is no answer of it"),
         Part::Other => format!("{done} of {of} pairs of collections from one population: the p-value is of those"),
     };
     format!("time was up after {what}")
@@ -385,14 +387,4 @@ fn reference(answer: &Answer, ReferenceComparison { sin_theta_squared, reference
         100.0 * reference.captured_variance,
         100.0 * reference.largest_captured_variance
     )
-}
-
-/// The features that matter most in a component, with their loadings.
-fn largest_loadings(component: &[f64], names: &[String]) -> String {
-    let order = descending(component);
-    // A sparse component has no more to show.
-    let nonzero = order.iter().filter(|&&index| component[index] != 0.0);
-    let shown: Vec<String> =
-        nonzero.take(SHOWN).map(|&index| format!("{:+.2} {}", component[index], names[index])).collect();
-    shown.join("  ")
 }

@@ -46,6 +46,7 @@ pub(crate) mod coordinate;
 mod gain;
 #[doc(hidden)]
 pub mod kernel;
+mod likelihood;
 mod quantiles;
 mod sphere;
 mod table;
@@ -78,6 +79,7 @@ use crate::schema::MAX_DIMENSION;
 pub use self::cap::MAX_CANDIDATES;
 pub(crate) use self::gain::kept;
 pub(super) use self::gain::{best_signed_cap, mean_along};
+pub(crate) use self::likelihood::{Likelihood, Slopes};
 pub(crate) use self::sphere::root;
 pub(super) use self::table::LARGEST_MAGNITUDE;
 #[doc(hidden)]

@@ -143,6 +143,8 @@ pub enum Part {
     Bootstrap,
     /// The comparison with a reference.
     Reference,
+    /// The likelihood pass over stored reports: where it is unfinished, there is no such answer.
+    Likelihood,
     /// The comparison with another collection ([`change`](crate::recovery::change())): where it is unfinished, the
     /// p-value is of fewer replicates, or missing below 20.
     Other,
@@ -520,6 +522,7 @@ impl Part {
             Self::Baselines => "baselines",
             Self::Bootstrap => "bootstrap",
             Self::Reference => "reference",
+            Self::Likelihood => "likelihood",
             Self::Other => "other",
         }
     }

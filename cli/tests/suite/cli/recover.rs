@@ -520,3 +520,87 @@ fn collections_that_are_no_family_are_refused_by_name() {
     folder.run(&format!("{both} --rank 7")).refused(2, &["rank 7"]);
     assert!(!folder.path("c.csv").exists());
 }
+
+/// Beside the linear answer, which stays what it is of the sums.
+#[test]
+fn a_likelihood_pass_stands_beside_the_linear_answer() {
+    let folder = collected(3000, 4);
+    let line = "recover --task task.json --rank 1 --method pca --reports r.ldpr --likelihood";
+    let result = folder.run(&format!("{line} --json")).json();
+    let plain = folder.run("recover a.ldpa -t task.json --rank 1 --method pca --json").json();
+    for key in ["components", "eigenvalues", "held_out", "records", "predicted"] {
+        assert_eq!(result[key], plain[key], "{key}");
+    }
+    assert!(plain.get("likelihood").is_none());
+    let found = &result["likelihood"];
+    assert_eq!((&found["folds"], &found["level"], &found["refined"]), (&json!(4), &json!(0.95), &json!(1)));
+    assert!(found["distance"].as_f64().unwrap() < 0.1, "{found}");
+    assert!(found["assumption"].as_str().unwrap().starts_with("E[b | a] = 0"), "{found}");
+    let difference = &found["difference"];
+    assert_eq!(found["offered"], json!(difference["value"].as_f64().unwrap() >= 0.0));
+    // Components that are not offered are not there.
+    let offered = found["offered"].as_bool().unwrap();
+    assert_eq!(found["components"].as_array().map(|axes| numbers(&axes[0]).len()), offered.then_some(4));
+    assert_eq!((found.get("reason").is_none(), found.get("eigenvalues").is_some()), (offered, offered));
+    for measure in [difference, &found["captured"]] {
+        assert!(measure["lower"].as_f64().unwrap() < measure["upper"].as_f64().unwrap());
+        assert!(measure["standard_error"].as_f64().unwrap() > 0.0);
+    }
+    let text = folder.run(line).ok().stdout;
+    let words = words(&text);
+    let verdict = if offered {
+        "likelihood offered: at least as good as plain components of the sums, on reports held out"
+    } else {
+        "likelihood not offered: held-out captured variance is lower by"
+    };
+    for part in [verdict, "E[b | a] = 0", "against plain components of the sums"] {
+        assert!(words.contains(part), "{text}");
+    }
+    // Reports that come twice count once.
+    let twice = folder.run(&format!("{line} --json").replace("r.ldpr", "r.ldpr r.ldpr"));
+    assert!(twice.stderr.contains("3,000 duplicates counted once"), "{}", twice.stderr);
+    assert_eq!(twice.json()["likelihood"], *found);
+    let late = folder.run(&format!("{line} --time-limit 1e-9 --json")).json();
+    assert!(late.get("likelihood").is_none());
+    let unfinished = late["unfinished"].as_array().unwrap();
+    assert!(unfinished.iter().any(|part| part["part"] == "likelihood" && part["of"] == json!(9000)), "{late}");
+}
+
+/// Of a dozen reports no component stands out without a fold: the reason is said, in the place of components.
+#[test]
+fn a_likelihood_answer_that_is_not_offered_has_no_components() {
+    let folder = collected(12, 4);
+    let line = "recover --task task.json --rank 2 --method pca --reports r.ldpr --likelihood";
+    let found = &folder.run(&format!("{line} --json")).json()["likelihood"];
+    assert_eq!((&found["offered"], &found["reason"]), (&json!(false), &json!("too-few-reports")), "{found}");
+    assert!(found.get("components").is_none() && found.get("eigenvalues").is_none());
+    let text = words(&folder.run(line).ok().stdout);
+    for part in ["likelihood not offered: nothing was measured", "assumption of likelihood: E[b"] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(!text.contains("refined by the likelihood"), "{text}");
+}
+
+#[test]
+fn what_has_no_likelihood_is_refused_with_the_remedy() {
+    let folder = collected(200, 2);
+    folder.run("task new --schema schema.json --epsilon 4 --centre -o centred.json").ok();
+    folder.run("task new --schema schema.json --epsilon 2 --folds 2 -o low.json").ok();
+    folder.write("cut.ldpr", &folder.read("r.ldpr")[..100]);
+    folder.run("task new --schema schema.json --epsilon 2 --mechanism gaussian --delta 1e-6 -o gaussian.json").ok();
+    let cases = [
+        ("--task centred.json --rank 1 --reports r.ldpr --likelihood", 2, "centring"),
+        ("--task gaussian.json --rank 1 --reports r.ldpr --likelihood", 2, "double-cap"),
+        ("--task task.json --rank 4 --reports r.ldpr --likelihood", 2, "ask for fewer"),
+        ("--task task.json --task low.json --rank 1 --reports r.ldpr --likelihood", 2, "of one task: give one task"),
+        ("--task task.json --rank 1 --reports cut.ldpr --likelihood", 1, "take it out"),
+        ("--task task.json --rank 1 --reports a.ldpa --likelihood", 1, "needs the reports"),
+        ("--task task.json --rank 1 --reports records.csv --likelihood", 1, "text"),
+        ("--task task.json --rank 1 --likelihood", 2, "--reports"),
+        ("--task task.json --rank 1 --reports r.ldpr", 2, "--likelihood"),
+        ("a.ldpa --task task.json --rank 1 --reports r.ldpr --likelihood", 2, "cannot be used with"),
+    ];
+    for (arguments, code, part) in cases {
+        folder.run(&format!("recover {arguments}")).refused(code, &[part]);
+    }
+}
