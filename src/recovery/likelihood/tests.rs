@@ -168,12 +168,25 @@ fn each_score_finds_a_known_turn_with_the_error_it_states() {
         let found = (3..39).map(|row| turn(row).powi(2)).sum::<f64>() / 36.0 / deviation.powi(2);
         assert!((0.4..1.9).contains(&found), "{score}: {found}");
     }
-    // The weights leave less than either alone.
+    // Both together have less error than either alone.
     let [first, second] = scores.moments[0].factors();
     let [own, both, other] = scores.moments[0].products;
     let combined = first * first * own + 2.0 * first * second * both + second * second * other;
     assert!((first * slopes[0] + second * slopes[1] - 1.0).abs() < 1e-9);
     assert!(combined < 0.99 * (own / slopes[0].powi(2)).min(other / slopes[1].powi(2)));
+}
+
+/// Turns of the variances 4 and 2 with the covariance 1 are weighted 1 : 3; a score without a derivative has no weight.
+#[test]
+fn turns_are_weighted_by_the_inverse_covariance_of_their_errors() {
+    let moments = Moments { slopes: [2.0, 3.0], products: [4.0 * 4.0, 6.0, 2.0 * 9.0] };
+    assert_eq!(moments.factors(), [0.25 / 2.0, 0.75 / 3.0]);
+    let scores = Scores { sums: vec![[1.0, 10.0], [0.0, 4.0]], moments: vec![moments] };
+    assert_eq!(scores.steps(0, 1), DMatrix::from_column_slice(2, 1, &[2.625, 1.0]));
+    for (slopes, factors) in [([2.0, -1.0], [0.5, 0.0]), ([0.0, 4.0], [0.0, 0.25]), ([-1.0, 0.0], [0.0; 2])] {
+        assert_eq!(Moments { slopes, ..moments }.factors(), factors);
+    }
+    assert_eq!(Moments { slopes: [1.0; 2], products: [1.0; 3] }.factors(), [1.0, 0.0]);
 }
 
 #[test]

@@ -210,7 +210,6 @@ fn what_the_answer_of_two_waves_does_not_use_is_refused() {
         "--bootstrap",
         "--bootstrap-seed 2",
         "--likelihood",
-        "--reports one.ldpr",
         "--other other.ldpa",
         "--other-task other.json",
         "--reference people.csv",
