@@ -179,9 +179,14 @@ pub(crate) fn add_mean_square(matrix: &mut DMatrix<f64>, mean: &[f64], deviation
 /// The number, or zero in place of one below 2^-900. Mechanisms round it to zero anyway. If the factor or the product
 /// is subnormal, some processors multiply more slowly, which the time would reveal. No branch reveals it either.
 pub(crate) fn without_dust(number: f64) -> f64 {
+    zero_below(number, 900)
+}
+
+/// The number, or zero in place of one below `2^-power`, without a branch that would reveal it.
+pub(crate) fn zero_below(number: f64, power: u64) -> f64 {
     let bits = number.to_bits();
     let exponent = bits << 1 >> 53;
-    f64::from_bits(bits & u64::from(exponent >= 1023 - 900).wrapping_neg())
+    f64::from_bits(bits & u64::from(exponent >= 1023 - power).wrapping_neg())
 }
 
 impl Default for Centring {

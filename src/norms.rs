@@ -3,7 +3,7 @@
 //!
 //! The share S(t) of people whose records are longer than t falls with t. For each threshold the reports give an
 //! unbiased estimate of it; the estimate here is the closest one that falls (isotonic regression, weighted by the
-//! numbers of reports; Ayer et al. 1955), linear in log t between thresholds.
+//! numbers of reports; Ayer et al. 1955). Between thresholds it is linear, in log t for quantiles and in t^2 for means.
 //!
 //! # What an interval means
 //! Let q be a share and T the q-quantile of lengths, the least t with S(t) <= 1 - q. Where t >= T, S(t) <= 1 - q, and a
@@ -11,7 +11,8 @@
 //! least r. So of the reports about several thresholds at or above T, the number that say "longer" is stochastically no
 //! larger than Bin(n, r), and below T no smaller. For each place that T may have between two thresholds, both are
 //! tested, each with the next [`WINDOW`] thresholds and at half the level, by the exact binomial tail. The interval has
-//! every place that neither test excludes: it covers T with at least the stated probability. Nothing is approximated.
+//! every place that neither test excludes: it covers T with at least the stated probability, up to the rounding of
+//! lengths. Nothing is approximated.
 //!
 //! *Assumptions*: people are drawn at random and answer independently, and their reports are honest.
 //!
@@ -35,6 +36,7 @@ const WINDOW: usize = 8;
 /// What is known about one threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Threshold {
+    /// In units of the radius.
     length: f64,
     /// The number of reports about it.
     reports: u64,
@@ -54,12 +56,12 @@ pub struct Norms {
     records: u64,
 }
 
-/// A quantile of lengths; `None` where it is beyond the thresholds.
+/// A quantile of lengths.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Quantile {
     /// The share of people whose records are at most so long.
     pub share: f64,
-    /// The estimate.
+    /// The estimate; `None` where it is longer than all thresholds, or shorter.
     pub length: Option<f64>,
     /// The lower end of the interval: 0 where no threshold is below it.
     pub lower: f64,
@@ -138,7 +140,7 @@ impl Norms {
         let truth = mechanism.truth();
         let thresholds = mechanism.squares().zip(0..).map(|(square, place)| {
             let [not, longer] = [count(2 * place), count(2 * place + 1)];
-            Threshold { length: radius.value() * square.sqrt(), reports: not + longer, longer, share: 0.0 }
+            Threshold { length: square.sqrt(), reports: not + longer, longer, share: 0.0 }
         });
         let mut thresholds: Vec<_> = thresholds.collect();
         let shares = rising(&thresholds.iter().map(|at| (at.longer as f64, at.reports as f64)).collect::<Vec<_>>());
@@ -163,17 +165,17 @@ impl Norms {
         let length = place.filter(|&place| place > 0).map(|place| {
             let [above, below] = [self.thresholds[place - 1], self.thresholds[place]];
             let part = (below.share - beyond) / (below.share - above.share);
-            below.length * (above.length / below.length).powf(part)
+            self.radius * below.length * (above.length / below.length).powf(part)
         });
         let alpha = 0.5 * (1.0 - confidence);
         let most = 1.0 - self.truth + (2.0 * self.truth - 1.0) * beyond;
-        // Between the thresholds `place` and `place - 1`: below the first of these, and not below the second.
+        // Whether the quantile may be longer than the threshold `place`, and no longer than `place - 1`.
         let possible = |place: usize| {
             let window = |at: &[Threshold]| at.iter().fold((0, 0), |(n, k), at| (n + at.reports, k + at.longer));
             let (n, k) = window(&self.thresholds[place.saturating_sub(WINDOW)..place]);
-            let not_above = binomial::lower(k, n, alpha) <= most;
+            let above = binomial::is_more(k, n, most, alpha);
             let (n, k) = window(&self.thresholds[place..self.thresholds.len().min(place + WINDOW)]);
-            not_above && binomial::upper(k, n, alpha) >= most
+            !above && !binomial::is_fewer(k, n, most, alpha)
         };
         let places: Vec<usize> = (0..=self.thresholds.len()).filter(|&place| possible(place)).collect();
         // Where every place is excluded, which is rarer than a wrong interval, all are left.
@@ -181,8 +183,8 @@ impl Norms {
         Quantile {
             share,
             length,
-            lower: last.and_then(|last| self.thresholds.get(last)).map_or(0.0, |at| at.length),
-            upper: first.checked_sub(1).map(|above| self.thresholds[above].length),
+            lower: last.and_then(|last| self.thresholds.get(last)).map_or(0.0, |at| self.radius * at.length),
+            upper: first.checked_sub(1).map(|above| self.radius * self.thresholds[above].length),
         }
     }
 
@@ -192,10 +194,10 @@ impl Norms {
     /// # Errors
     /// [`NormsError::Radius`] below the shortest threshold and above the task's radius.
     pub fn clipping(&self, clip: Radius) -> Result<Clipping, NormsError> {
-        let (radius, shortest) = (clip.value(), self.thresholds[self.thresholds.len() - 1]);
-        let least = shortest.length;
-        if !(least..=self.radius).contains(&radius) {
-            return Err(NormsError::Radius { radius, least, most: self.radius });
+        let (radius, shortest) = (clip.value() / self.radius, self.thresholds[self.thresholds.len() - 1]);
+        if !(shortest.length..=1.0).contains(&radius) {
+            let least = self.radius * shortest.length;
+            return Err(NormsError::Radius { radius: clip.value(), least, most: self.radius });
         }
         // 2 ∫ t S(t) dt from 0 to the radius, by the trapezoidal rule in t^2. Below the shortest threshold S is what it
         // is there.
@@ -215,13 +217,16 @@ impl Norms {
     }
 }
 
-/// The rising shares that are closest to the given ones, each (events, trials), by pooling what falls.
+/// The rising shares that are closest to the given ones, each (events, trials), by pooling what falls. Without trials a
+/// share is that of its neighbour.
 fn rising(shares: &[(f64, f64)]) -> Vec<f64> {
     let mut pools: Vec<(f64, f64, usize)> = vec![];
     let value = |&(events, trials, _): &(f64, f64, usize)| events / trials.max(f64::MIN_POSITIVE);
     for &(events, trials) in shares {
         let mut last = (events, trials, 1);
-        while let Some(before) = pools.pop_if(|before| value(before) >= value(&last) || last.1 == 0.0) {
+        while let Some(before) =
+            pools.pop_if(|before| before.1 == 0.0 || last.1 == 0.0 || value(before) >= value(&last))
+        {
             last = (before.0 + last.0, before.1 + last.1, before.2 + last.2);
         }
         pools.push(last);
@@ -327,7 +332,7 @@ mod tests {
     #[test]
     fn shares_that_fall_are_pooled() {
         assert_eq!(rising(&[(1.0, 2.0), (1.0, 4.0), (3.0, 4.0), (0.0, 0.0)]), [2.0 / 6.0, 2.0 / 6.0, 0.75, 0.75]);
-        assert_eq!(rising(&[(0.0, 0.0), (4.0, 4.0), (2.0, 4.0), (0.0, 1.0)]), [0.0, 6.0 / 9.0, 6.0 / 9.0, 6.0 / 9.0]);
+        assert_eq!(rising(&[(0.0, 0.0), (4.0, 4.0), (2.0, 4.0), (0.0, 1.0)]), [6.0 / 9.0; 4]);
         assert_eq!(rising(&[(0.0, 5.0), (2.0, 4.0)]), [0.0, 0.5]);
     }
 
@@ -339,7 +344,7 @@ mod tests {
             let norms = Norms {
                 thresholds: (0..64)
                     .map(|place| Threshold {
-                        length: 2f64.powi(-place),
+                        length: 2f64.powi(-place - 1),
                         reports: 7,
                         longer: if (place as i64 * sign) % 2 == 0 { 7 } else { 0 },
                         share: f64::from(u8::from(sign > 0)),
@@ -363,4 +368,24 @@ mod tests {
     }
 
     const SHARES: [f64; 4] = [0.0, 0.25, 0.5, 1.0];
+
+    /// All records beyond the radius: reports about few lengths, and none about the longest, give no median.
+    #[test]
+    fn lengths_without_reports_add_nothing() {
+        let task = task(8.0);
+        for seed in 0..100 {
+            let found = collected(&task, 20, 1e6, 0.0, seed).quantile(0.5, 0.95);
+            assert!(found.length.is_none_or(|length| length > 10.0) && found.upper.is_none(), "{found:?}");
+        }
+    }
+
+    /// Squares of such lengths are 0.
+    #[test]
+    fn the_unit_of_lengths_does_not_matter() {
+        let mut norms = collected(&task(4.0), 2000, 10.0, 0.5, 1);
+        let own = norms.clipping(radius(10.0)).unwrap();
+        norms.radius = 1e-148;
+        let tiny = norms.clipping(radius(1e-149)).unwrap();
+        assert!((tiny.mean_square / own.mean_square - 1.0).abs() < 1e-12, "{tiny:?}");
+    }
 }

@@ -49,8 +49,10 @@ impl NormsCommand {
     pub(super) fn run(self) -> Result<()> {
         let norms = read(&self.aggregate, &self.task)?;
         let quantiles: Vec<Quantile> = SHARES.map(|share| norms.quantile(share, CONFIDENCE)).to_vec();
-        let lengths = quantiles.iter().filter_map(|quantile| Radius::new(quantile.length?).ok());
-        // A quantile is between thresholds, and has a cost.
+        // The price of an upper quantile from the same reports is far too low: those that found it too short price it.
+        let lower = quantiles.iter().take_while(|quantile| quantile.share <= 0.5);
+        let lengths = lower.filter_map(|quantile| Radius::new(quantile.length?).ok());
+        // A quantile is between thresholds, and has a price.
         let mut radii: Vec<Clipping> = lengths.filter_map(|radius| norms.clipping(radius).ok()).collect();
         if let Some(radius) = self.radius {
             radii.push(norms.clipping(radius).map_err(CliError::usage)?);
@@ -74,10 +76,11 @@ impl Lengths {
     fn text(&self) -> String {
         let mut text = format!("reports     {}, each {}\n", grouped(self.records), self.guarantee);
         for quantile in &self.quantiles {
-            let length = quantile.length.map_or("beyond what was asked about".to_owned(), rounded);
-            let range = match (quantile.lower, quantile.upper) {
-                (lower, Some(upper)) => format!("{} to {}", rounded(lower), rounded(upper)),
-                (lower, None) => format!("at least {}", rounded(lower)),
+            let length = quantile.length.map_or("outside what was asked about".to_owned(), rounded);
+            let lower = with_digits(quantile.lower, f64::floor);
+            let range = match quantile.upper {
+                Some(upper) => format!("{lower} to {}", with_digits(upper, f64::ceil)),
+                None => format!("at least {lower}"),
             };
             text += &format!("length      {:>2.0} % of the records: {length} ({range})\n", 100.0 * quantile.share);
         }
@@ -85,8 +88,8 @@ impl Lengths {
             text += &clipping_text(clipping);
         }
         text + &format!(
-            "assumed     people are drawn at random, and honest: then each interval covers its quantile with at least \
-             {:.0} %. Of the radius: directions do not depend on lengths\n",
+            "assumed     people are drawn at random, and honest. Then each interval, by itself, covers its quantile \
+             with at least {:.0} %. Of the radius: directions do not depend on lengths; its price has no interval\n",
             100.0 * self.confidence
         )
     }
@@ -111,10 +114,38 @@ pub(super) fn clipping_text(clipping: &Clipping) -> String {
 
 /// The number with three digits.
 fn rounded(value: f64) -> String {
-    let magnitude = value.abs().max(f64::MIN_POSITIVE).log10().floor() as i32;
+    with_digits(value, f64::round)
+}
+
+/// The same, rounded in this way.
+fn with_digits(value: f64, rounding: fn(f64) -> f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    let unit = 10f64.powi(magnitude - 2);
+    let value = rounding(value / unit) * unit;
     match magnitude {
-        _ if value == 0.0 => "0".to_owned(),
         -4..=5 => format!("{:.*}", usize::try_from(2 - magnitude).unwrap_or(0), value),
         _ => format!("{value:.2e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_of_intervals_are_rounded_outward() {
+        for (value, low, near, high) in [
+            (59.4604, "59.4", "59.5", "59.5"),
+            (0.123_51, "0.123", "0.124", "0.124"),
+            (123_456.0, "123000", "123000", "124000"),
+            (1.5e-9, "1.50e-9", "1.50e-9", "1.51e-9"),
+            (0.0, "0", "0", "0"),
+        ] {
+            let found = [f64::floor, f64::round, f64::ceil].map(|rounding| with_digits(value, rounding));
+            assert_eq!(found, [low, near, high], "{value}");
+        }
     }
 }

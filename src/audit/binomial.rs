@@ -32,6 +32,19 @@ pub fn upper(count: u64, trials: u64, alpha: f64) -> f64 {
     bisect(count as f64 / trials as f64, 1.0, reached)
 }
 
+/// Whether so many events or more have at most the probability `alpha` where each has the probability `p`: then the
+/// event is likelier than p, at level 1 - `alpha`.
+#[must_use]
+pub fn is_more(count: u64, trials: u64, p: f64, alpha: f64) -> bool {
+    count as f64 > trials as f64 * p && at_least(trials, count, p, 1.0 - p) <= alpha / slack(trials)
+}
+
+/// The same of so many events or fewer: then the event is less likely than p.
+#[must_use]
+pub fn is_fewer(count: u64, trials: u64, p: f64, alpha: f64) -> bool {
+    is_more(trials - count, trials, 1.0 - p, alpha)
+}
+
 /// The point between `inside` and `outside` where `reached` starts to hold, on the outer side.
 fn bisect(mut inside: f64, mut outside: f64, reached: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..100 {
@@ -93,6 +106,25 @@ mod tests {
     fn a_published_interval() {
         assert!((lower(8, 10, 0.025) - 0.443_904_5).abs() < 1e-6, "{}", lower(8, 10, 0.025));
         assert!((upper(8, 10, 0.025) - 0.974_789_3).abs() < 1e-6, "{}", upper(8, 10, 0.025));
+    }
+
+    /// Both sides of a bound.
+    #[test]
+    fn what_a_bound_excludes_is_more_or_fewer() {
+        for (count, trials, alpha) in [(8, 10, 0.025), (1, 400, 0.1), (399, 400, 0.1), (200, 400, 1e-6)] {
+            let (low, high) = (lower(count, trials, alpha), upper(count, trials, alpha));
+            for (p, more, fewer) in [(0.999 * low, true, false), (1.001 * low, false, false)] {
+                assert_eq!((is_more(count, trials, p, alpha), is_fewer(count, trials, p, alpha)), (more, fewer), "{p}");
+            }
+            for (p, fewer) in [(1.0 - 0.999 * (1.0 - high), true), (1.0 - 1.001 * (1.0 - high), false)] {
+                assert_eq!(
+                    (is_fewer(count, trials, p, alpha), is_more(count, trials, p, alpha)),
+                    (fewer, false),
+                    "{p}"
+                );
+            }
+        }
+        assert!(!is_more(0, 0, 0.5, 0.1) && !is_fewer(0, 0, 0.5, 0.1));
     }
 
     /// The tail at the bound, summed here from the definition by another recursion.

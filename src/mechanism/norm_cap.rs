@@ -44,7 +44,7 @@ use super::double_cap::{Weights, check_index, drawn, index, parameters};
 use super::estimator::{Estimator, Forms, Perturbation};
 use super::pull::{Check, Pull};
 use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
-use crate::centring::without_dust;
+use crate::centring::zero_below;
 use crate::identity::ReportId;
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
@@ -100,10 +100,12 @@ impl NormCap {
 
     /// For every index, whether it says what is true of the record: without a branch that depends on it.
     fn in_cap(&self, record: &BoundedRecord) -> Vec<bool> {
-        let square: f64 = record.coordinates().iter().map(|&x| without_dust(x) * without_dust(x)).sum();
+        // Squares of smaller coordinates may be subnormal, which some processors multiply more slowly.
+        let square: f64 = record.coordinates().iter().map(|&x| zero_below(x, 500)).map(|x| x * x).sum();
         let mut in_cap = vec![false; self.weights.candidates() as usize];
         for (said, threshold) in in_cap.chunks_exact_mut(2).zip(self.squares()) {
-            said.copy_from_slice(&[square <= threshold, square > threshold]);
+            let longer = square > threshold;
+            said.copy_from_slice(&[!longer, longer]);
         }
         in_cap
     }

@@ -915,7 +915,7 @@ class NormCap(DoubleCap):
 
     def cap(self, x, report_id):
         """The indices that are true of the record, ascending."""
-        square = total(a * a for a in x if abs(a) >= 2.0**-900)
+        square = total(a * a for a in x if abs(a) >= 2.0**-500)
         indices, threshold = [], 1.0
         for i in range(self.L):
             threshold *= math.sqrt(0.5)
