@@ -80,28 +80,10 @@ impl WavesTrial<'_> {
         let mut records_rng = Xoshiro256PlusPlus::from_rng(rng);
         let mut reports_rng = Xoshiro256PlusPlus::from_rng(rng);
         let mut all = OuterProducts::new(expected);
-        let mut sums = OuterProducts::new(expected);
-        let mut reported = Reported::new(self.mechanism.weights(), expected);
-        let (mut records, mut directions) = (Block::new(expected), Block::new(expected));
-        let mut record = vec![0.0; expected];
-        let mut left = self.records[0];
-        while left > 0 {
-            let drawn = records.resize(left);
-            directions.resize(left);
-            for (vector, direction) in records.vectors_mut().zip(directions.vectors_mut()) {
-                fill(&mut record, &mut records_rng);
-                vector.iter_mut().zip(&record).for_each(|(single, double)| *single = *double as f32);
-                reported.draw(vector, direction, &mut reports_rng);
-            }
-            all.add(&records);
-            sums.add(&directions);
-            left -= drawn;
-            progress(drawn);
-        }
-        let count = self.records[0];
-        let estimate = self.mechanism.debias(&self.mechanism.sums_of_mean(&sums.mean(count), count), count);
-        let law = NoiseLaw::new(&Mechanism::from(self.mechanism.clone()), Bounding::UnitNorm, count)?;
-        let first = FirstWave::new(&estimate, &law, 1.0, self.rank)?;
+        let (first, estimate) = self.begin(fill, [&mut records_rng, &mut reports_rng], |block| {
+            all.add(block);
+            progress(block.len());
+        })?;
         let asked = self.ask(&first, fill, [&mut records_rng, &mut reports_rng], |block| {
             all.add(block);
             progress(block.len());
@@ -116,6 +98,49 @@ impl WavesTrial<'_> {
             first_wave: error(&estimate)?,
             refined: error(&refined)?,
         })
+    }
+
+    /// What a first wave finds.
+    ///
+    /// # Errors
+    /// As [`WavesTrial::run`].
+    pub fn begin_with_rng<R: Rng + ?Sized>(
+        &self,
+        fill: &mut Fill<'_>,
+        rng: &mut R,
+    ) -> Result<FirstWave, SimulationError> {
+        let [mut records, mut reports] = [(); 2].map(|()| Xoshiro256PlusPlus::from_rng(rng));
+        Ok(self.begin(fill, [&mut records, &mut reports], |_| ())?.0)
+    }
+
+    /// The first wave, and its estimate.
+    fn begin(
+        &self,
+        fill: &mut Fill<'_>,
+        [records_rng, reports_rng]: [&mut Xoshiro256PlusPlus; 2],
+        mut seen: impl FnMut(&Block),
+    ) -> Result<(FirstWave, DMatrix<f64>), SimulationError> {
+        let (dimension, count) = (self.mechanism.dimension(), self.records[0]);
+        let mut sums = OuterProducts::new(dimension);
+        let mut reported = Reported::new(self.mechanism.weights(), dimension);
+        let (mut records, mut directions) = (Block::new(dimension), Block::new(dimension));
+        let mut record = vec![0.0; dimension];
+        let mut left = count;
+        while left > 0 {
+            let drawn = records.resize(left);
+            directions.resize(left);
+            for (vector, direction) in records.vectors_mut().zip(directions.vectors_mut()) {
+                fill(&mut record, records_rng);
+                vector.iter_mut().zip(&record).for_each(|(single, double)| *single = *double as f32);
+                reported.draw(vector, direction, reports_rng);
+            }
+            seen(&records);
+            sums.add(&directions);
+            left -= drawn;
+        }
+        let estimate = self.mechanism.debias(&self.mechanism.sums_of_mean(&sums.mean(count), count), count);
+        let law = NoiseLaw::new(&Mechanism::from(self.mechanism.clone()), Bounding::UnitNorm, count)?;
+        Ok((FirstWave::new(&estimate, &law, 1.0, self.rank)?, estimate))
     }
 
     /// What the people of the second wave report of the directions of `first`. The number of the first wave's does not

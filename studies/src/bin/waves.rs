@@ -2,6 +2,7 @@
 //!
 //! usage: waves [TRIALS] [POPULATION]
 //!        waves sample [TRIALS] [PEOPLE]     one wave about the directions of a public sample which are off
+//!        waves three [TRIALS] [D] [PEOPLE]  three waves against two, at the best shares of a small grid
 
 use std::error::Error;
 
@@ -29,6 +30,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     if arguments.next_if(|word| word == "sample").is_some() {
         let trials = arguments.next().map_or(Ok(8), |text| text.parse())?;
         return about_samples(trials, arguments.next().map_or(Ok(100_000), |text| text.parse())?);
+    }
+    if arguments.next_if(|word| word == "three").is_some() {
+        let mut number = |usual: u64| arguments.next().map_or(Ok(usual), |text| text.parse());
+        return three_waves(number(8)?, number(40)? as usize, number(100_000)?);
     }
     let trials: u64 = arguments.next().map_or(Ok(6), |text| text.parse())?;
     let only = arguments.next();
@@ -138,6 +143,72 @@ fn about_samples(trials: u64, records: u64) -> Result<(), Box<dyn Error>> {
                 if predicted.refused.is_some() { "refused" } else { "" },
             );
         }
+    }
+    Ok(())
+}
+
+/// Three waves of so many people in all: the third is asked about the directions that two waves found, and all that was
+/// reported is weighted by the inverse of its variance, that of the two waves being the predicted one.
+fn three_waves(trials: u64, dimension: usize, records: u64) -> Result<(), Box<dyn Error>> {
+    let (rank, variances) = (Rank::new(3)?, &DECLINING[..]);
+    let spectrum = spectrum(variances, dimension)?;
+    let truth = Subspace::new(&DMatrix::identity(dimension, 3))?;
+    let fill = &mut elliptical(variances, dimension);
+    let off = |matrix: &DMatrix<f64>| -> Result<f64, Box<dyn Error>> {
+        let components = principal_components(matrix, rank)?.vectors;
+        Ok(sin_theta_squared(&Subspace::new(&components)?, &truth)?)
+    };
+    println!("| d | epsilon | n | shares | after the first | after two | after three |\n|---|---|---|---|---|---|---|");
+    for value in [1.0, 2.0, 4.0] {
+        let epsilon = Epsilon::new(value)?;
+        let mechanism = double_cap(dimension, epsilon)?;
+        let law = NoiseLaw::new(&mechanism.clone().into(), Bounding::UnitNorm, records)?;
+        let signed = Waves::signed_cap(dimension, rank, epsilon)?;
+        let waves = Waves { spectrum: &spectrum, rank, law, scale: 1.0, signed_gain: signed.gain(), records };
+        let (mut best_of_two, mut best_of_three) = (f64::INFINITY, f64::INFINITY);
+        for first in [0.2, 0.3, 0.4, 0.5, 0.6] {
+            for of_rest in [1.0, 0.3, 0.5] {
+                let count = |share: f64| (records as f64 * share).round() as u64;
+                let begun = count(first);
+                let second = count((1.0 - first) * of_rest);
+                let third = records - begun - second;
+                let trial = |people| WavesTrial { mechanism: &mechanism, signed: &signed, records: people, rank };
+                let mut errors = [0.0; 3];
+                for seed in 0..trials {
+                    let mut rng = ChaCha12Rng::seed_from_u64(seed);
+                    let start = trial([begun, second]).begin_with_rng(fill, &mut rng)?;
+                    errors[0] += off(&(&start.directions * start.directions.transpose()))? / trials as f64;
+                    let asked = trial([begun, second]).ask_with_rng(&start, fill, &mut rng);
+                    let both = start.refine(&asked.second(&start))?;
+                    errors[1] += off(&both)? / trials as f64;
+                    if third > 0 {
+                        let mut middle = start.clone();
+                        let further = start.further.1.len();
+                        let found = principal_components(&both, Rank::new(3 + further)?)?.vectors;
+                        middle.directions = found.columns(0, 3).into_owned();
+                        middle.further.0 = found.columns(3, further).into_owned();
+                        middle.sines = waves.after(begun, second)?.per_component;
+                        let asked = trial([0, third]).ask_with_rng(&middle, fill, &mut rng);
+                        errors[2] += off(&middle.refine(&asked.second(&middle))?)? / trials as f64;
+                    }
+                }
+                let [after_first, two, three] = errors;
+                let part = |people: u64| 100.0 * people as f64 / records as f64;
+                let shares = format!("{:.0}, {:.0}, {:.0} %", part(begun), part(second), part(third));
+                print!("| {dimension} | {value} | {records} | {shares} | {after_first:.4} | {two:.4} | ");
+                if third > 0 {
+                    println!("{three:.4} |");
+                    best_of_three = best_of_three.min(three);
+                } else {
+                    println!("|");
+                    best_of_two = best_of_two.min(two);
+                }
+            }
+        }
+        println!(
+            "| {dimension} | {value} | {records} | best | | {best_of_two:.4} | {best_of_three:.4}: gain {:.2} |",
+            best_of_two / best_of_three
+        );
     }
     Ok(())
 }
