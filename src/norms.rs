@@ -10,7 +10,7 @@
 //! report about t says "longer" with a probability of at most `r = 1 - p + (2 p - 1) (1 - q)`; where t < T, with at
 //! least r. So of the reports about several thresholds at or above T, the number that say "longer" is stochastically no
 //! larger than Bin(n, r), and below T no smaller. For each place that T may have between two thresholds, both are
-//! tested, each with the next [`WINDOW`] thresholds and at half the level, by the exact binomial tail. The interval has
+//! tested, each with the next eight thresholds and at half the level, by the exact binomial tail. The interval has
 //! every place that neither test excludes: it covers T with at least the stated probability, up to the rounding of
 //! lengths. Nothing is approximated.
 //!
