@@ -11,10 +11,13 @@ use crate::ledger::LedgerError;
 use crate::linalg::EigenError;
 use crate::mechanism::{MechanismError, MechanismOptionError, PayloadError, RandomizeError, RangeError};
 use crate::noise_law::NoiseError;
+use crate::norms::NormsError;
 use crate::prediction::PredictionError;
 use crate::privacy::PrivacyError;
 use crate::record::RecordError;
-use crate::recovery::{AnswerError, BootstrapError, ChangeError, PenaltyError, RecoveryError, RefineError};
+use crate::recovery::{
+    AnswerError, BootstrapError, ChangeError, LikelihoodError, PenaltyError, RecoveryError, RefineError,
+};
 use crate::refinement::RefinementError;
 use crate::report::ReportError;
 use crate::sampling::EntropyError;
@@ -122,6 +125,14 @@ pub enum Error {
     #[error(transparent)]
     #[doc(hidden)]
     Refine(RefineError),
+    /// Finding components from stored reports.
+    #[error(transparent)]
+    #[doc(hidden)]
+    Likelihood(#[from] LikelihoodError),
+    /// The lengths of records.
+    #[error(transparent)]
+    #[doc(hidden)]
+    Norms(#[from] NormsError),
     /// Comparing two collections.
     #[error(transparent)]
     Change(#[from] ChangeError),
@@ -207,10 +218,12 @@ mod tests {
             FamilyError,
             JsonError,
             LedgerError,
+            LikelihoodError,
             MechanismError,
             MechanismOptionError,
             NameError,
             NoiseError,
+            NormsError,
             PayloadError,
             PenaltyError,
             PopulationError,

@@ -123,8 +123,8 @@ fn with_digits(value: f64, rounding: fn(f64) -> f64) -> String {
         return "0".to_owned();
     }
     let magnitude = value.abs().log10().floor() as i32;
-    let unit = 10f64.powi(magnitude - 2);
-    let value = rounding(value / unit) * unit;
+    let (up, down) = (10f64.powi((2 - magnitude).max(0)), 10f64.powi((magnitude - 2).max(0)));
+    let value = rounding(value * up / down) / up * down;
     match magnitude {
         -4..=5 => format!("{:.*}", usize::try_from(2 - magnitude).unwrap_or(0), value),
         _ => format!("{value:.2e}"),
@@ -141,7 +141,7 @@ mod tests {
             (59.4604, "59.4", "59.5", "59.5"),
             (0.123_51, "0.123", "0.124", "0.124"),
             (123_456.0, "123000", "123000", "124000"),
-            (1.5e-9, "1.50e-9", "1.50e-9", "1.51e-9"),
+            (1.501e-9, "1.50e-9", "1.50e-9", "1.51e-9"),
             (0.0, "0", "0", "0"),
         ] {
             let found = [f64::floor, f64::round, f64::ceil].map(|rounding| with_digits(value, rounding));

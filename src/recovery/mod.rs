@@ -97,8 +97,8 @@ pub use rank_test::{RankTest, TestedComponent};
 pub(crate) use refined::{CLIPS, across, clipping, gap, weights};
 #[doc(hidden)]
 pub use refined::{
-    FirstWave, FoundErrors, OF_FIRST_WAVE, PublicSample, RefineError, RefinedFacts, SampleError, SecondTask,
-    SecondWave, WaveDesign, refined_answer, refinement_of,
+    FirstWave, FoundErrors, OF_FIRST_WAVE, PublicSample, RefineError, RefinedFacts, SamplePlan, SecondTask, SecondWave,
+    WaveDesign, refined_answer, refinement_of,
 };
 pub use solver::{FantopeSolver, SolverSettings};
 

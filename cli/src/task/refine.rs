@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ldp_pca::prediction::{PredictionError, TwoWaves};
-use ldp_pca::recovery::{PublicSample, Rank, RefineError, SampleError, SecondTask};
+use ldp_pca::recovery::{PublicSample, Rank, RefineError, SamplePlan, SecondTask};
 use ldp_pca::refinement::MAX_DIRECTIONS;
 use ldp_pca::schema::MAX_DIMENSION;
 use ldp_pca::second_moment::SecondMoment;
@@ -75,7 +75,7 @@ struct SampleSummary {
     /// Whether `--sample-error` says how far it is off. Otherwise it is of the same population.
     stated: bool,
     /// The prediction where it is off by more or less.
-    otherwise: Vec<SampleError>,
+    otherwise: Vec<SamplePlan>,
 }
 
 impl Refine {
@@ -177,7 +177,7 @@ impl SampleSummary {
             self.counts.left_out(),
             sample_text(waves),
         );
-        for SampleError { error, waves } in &self.otherwise {
+        for SamplePlan { error, waves } in &self.otherwise {
             let refused = if waves.refused.is_some() { "; one wave is advised" } else { "" };
             text += &format!(
                 "otherwise  off by {error}: {:.4} after the wave, {:.2} times{refused}\n",

@@ -23,7 +23,7 @@ mod collected;
 mod sample;
 mod waves;
 
-pub use sample::{PublicSample, SampleError};
+pub use sample::{PublicSample, SamplePlan};
 pub use waves::{FoundErrors, OF_FIRST_WAVE, RefinedFacts, SecondTask, refined_answer, refinement_of};
 
 use nalgebra::DMatrix;

@@ -49,7 +49,7 @@ pub struct PublicSample {
 
 /// What the prediction is for a sample that is off by this much.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SampleError {
+pub struct SamplePlan {
     /// The squared distance of the sample's directions from the population's components.
     pub error: f64,
     /// The prediction.
@@ -115,14 +115,14 @@ impl PublicSample {
         rank: Rank,
         records: u64,
         error: Option<f64>,
-    ) -> Result<Vec<SampleError>, RefineError> {
+    ) -> Result<Vec<SamplePlan>, RefineError> {
         let planner = self.planner(task, rank)?;
         let waves = planner.waves(task.guarantee().epsilon, records)?;
         let k = rank.value();
         let each = error.map_or(USUAL_ERROR, |error| error / k as f64);
         let at = |error: f64| {
             let waves = waves.about_sample(&self.law, &vec![error / k as f64; k], each)?;
-            Ok(SampleError { error, waves })
+            Ok(SamplePlan { error, waves })
         };
         OTHER_ERRORS.into_iter().filter(|error| *error < planner.uninformed()).map(at).collect()
     }
