@@ -1,11 +1,12 @@
 //! The `norms` command: the lengths of records, and what a clipping radius costs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ldp_pca::norms::{Clipping, Norms, NormsError, Quantile};
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::Radius;
+use ldp_pca::task::Task;
 use serde::Serialize;
 
 use super::error::{CliError, Result};
@@ -47,7 +48,7 @@ struct Lengths {
 
 impl NormsCommand {
     pub(super) fn run(self) -> Result<()> {
-        let norms = read(&self.aggregate, &self.task)?;
+        let (norms, task) = read(&self.aggregate, &self.task)?;
         let quantiles: Vec<Quantile> = SHARES.map(|share| norms.quantile(share, CONFIDENCE)).to_vec();
         // The price of an upper quantile from the same reports is far too low: those that found it too short price it.
         let lower = quantiles.iter().take_while(|quantile| quantile.share <= 0.5);
@@ -57,19 +58,20 @@ impl NormsCommand {
         if let Some(radius) = self.radius {
             radii.push(norms.clipping(radius).map_err(CliError::usage)?);
         }
-        let guarantee = files::task(&self.task)?.guarantee();
+        let guarantee = task.guarantee();
         let lengths = Lengths { records: norms.records(), guarantee, confidence: CONFIDENCE, quantiles, radii };
         self.format.print(&lengths, Lengths::text)
     }
 }
 
-/// The lengths that the sums of a task show.
-pub(super) fn read(aggregate: &std::path::Path, task: &std::path::Path) -> Result<Norms> {
+/// The lengths that the sums of a task show, and the task.
+pub(super) fn read(aggregate: &Path, task: &Path) -> Result<(Norms, Task)> {
     let read = files::task(task)?;
-    Norms::of(&files::aggregate(aggregate, &read)?, &read).map_err(|error| match error {
+    let norms = Norms::of(&files::aggregate(aggregate, &read)?, &read).map_err(|error| match error {
         NormsError::NotNorms => CliError::file(task, error),
         _ => CliError::file(aggregate, error),
-    })
+    })?;
+    Ok((norms, read))
 }
 
 impl Lengths {

@@ -209,7 +209,8 @@ impl Plan {
         let (Some(radius), Some(sums), Some(task)) = (self.radius, &self.norms, &self.norms_task) else {
             return Ok(None);
         };
-        norms::read(sums, task)?.clipping(radius).map(Some).map_err(CliError::usage)
+        let (norms, _) = norms::read(sums, task)?;
+        norms.clipping(radius).map(Some).map_err(CliError::usage)
     }
 
     fn plan(&self, Setting { planner, epsilon, delta, .. }: &Setting) -> Result<prediction::Plan> {
