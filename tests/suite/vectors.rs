@@ -160,19 +160,25 @@ fn tasks_have_the_digests_of_the_vectors() {
     }
 }
 
+/// The task, and the sums of the reports, after each was made again.
+fn collected(name: &str, task: &Json, digest: &str, reports: &[ReportVector]) -> (Task, Aggregate) {
+    let task = Task::from_json(&task.to_string()).unwrap();
+    assert_eq!(task.digest().to_string(), digest, "{name}");
+    let mut aggregate = Aggregate::empty(&task);
+    for (index, vector) in reports.iter().enumerate() {
+        let report = randomize(&task, &vector.record, &vector.seed);
+        assert_eq!(hex(&report.to_bytes()), vector.report, "{name}, report {index}");
+        let delivered = Report::from_bytes(&unhex(&vector.report), &task).unwrap();
+        aggregate.accumulate(&task, &[delivered]).unwrap();
+    }
+    (task, aggregate)
+}
+
 #[test]
 fn reports_and_aggregates_are_those_of_the_vectors() {
     for file in ["double-cap.json", "gaussian.json", "centred.json"] {
         for case in read::<ReportCase>(file).cases {
-            let task = Task::from_json(&case.task.to_string()).unwrap();
-            assert_eq!(task.digest().to_string(), case.digest, "{}", case.name);
-            let mut aggregate = Aggregate::empty(&task);
-            for (index, vector) in case.reports.iter().enumerate() {
-                let report = randomize(&task, &vector.record, &vector.seed);
-                assert_eq!(hex(&report.to_bytes()), vector.report, "{}, report {index}", case.name);
-                let delivered = Report::from_bytes(&unhex(&vector.report), &task).unwrap();
-                aggregate.accumulate(&task, &[delivered]).unwrap();
-            }
+            let (task, aggregate) = collected(&case.name, &case.task, &case.digest, &case.reports);
             let old = Aggregate::from_bytes(&unhex(&case.aggregate), &task).unwrap();
             assert_eq!(hex(&version_1(&aggregate)), case.aggregate, "{}", case.name);
             assert_eq!((old.folds(), old.unknown_ids()), (aggregate.folds(), case.reports.len() as u64));
@@ -189,15 +195,8 @@ fn reports_and_aggregates_are_those_of_the_vectors() {
 #[test]
 fn refinements_are_those_of_the_vectors() {
     for case in read_from::<RefinedCase>(REFINEMENTS, "refined.json").cases {
-        let task = Task::from_json(&case.task.to_string()).unwrap();
-        assert_eq!(task.digest().to_string(), case.digest, "{}", case.name);
+        let (task, aggregate) = collected(&case.name, &case.task, &case.digest, &case.reports);
         assert_eq!(task.campaign(), Task::from_json(&case.first.to_string()).unwrap().digest());
-        let mut aggregate = Aggregate::empty(&task);
-        for (index, vector) in case.reports.iter().enumerate() {
-            let report = randomize(&task, &vector.record, &vector.seed);
-            assert_eq!(hex(&report.to_bytes()), vector.report, "{}, report {index}", case.name);
-            aggregate.accumulate(&task, &[report]).unwrap();
-        }
         assert_eq!(hex(&aggregate.to_bytes()), case.aggregate, "{}", case.name);
         let block = aggregate.cross_block(&task).unwrap();
         for (found, expected) in [(block.matrix.as_slice(), &case.cross_block), (&block.variances, &case.variances)] {
@@ -210,14 +209,7 @@ fn refinements_are_those_of_the_vectors() {
 #[test]
 fn reports_about_lengths_are_those_of_the_vectors() {
     for case in read::<NormCase>("norms.json").cases {
-        let task = Task::from_json(&case.task.to_string()).unwrap();
-        assert_eq!(task.digest().to_string(), case.digest, "{}", case.name);
-        let mut aggregate = Aggregate::empty(&task);
-        for (index, vector) in case.reports.iter().enumerate() {
-            let report = randomize(&task, &vector.record, &vector.seed);
-            assert_eq!(hex(&report.to_bytes()), vector.report, "{}, report {index}", case.name);
-            aggregate.accumulate(&task, &[report]).unwrap();
-        }
+        let (_, aggregate) = collected(&case.name, &case.task, &case.digest, &case.reports);
         assert_eq!(hex(&aggregate.to_bytes()), case.aggregate, "{}", case.name);
     }
 }
@@ -313,8 +305,7 @@ fn write_norm_vectors() {
         meaning,
         cases.map(|(name, task, records)| {
             let task = Task::from_json(&task.to_string()).unwrap();
-            let mut aggregate = Aggregate::empty(&task);
-            let reports = vectors_of(&task, records, &mut aggregate);
+            let (reports, aggregate) = vectors_of(&task, records);
             NormCase {
                 name: name.to_owned(),
                 task: serde_json::from_str(&task.to_json()).unwrap(),
@@ -333,15 +324,7 @@ fn write_refined_vectors() {
     let meaning = "report is what Task::randomize_with_rng makes of the record with ChaCha20Rng::from_seed(seed); \
         aggregate is the state after each report of the case once, cross_block what it estimates of E[b a'], column \
         by column, variances those of its columns; bytes are in hexadecimal";
-    let provenance = Provenance {
-        written_by: command.to_owned(),
-        release: format!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
-        meaning: meaning.to_owned(),
-    };
-    let vectors = Vectors { version: 3, provenance, cases: refined_cases().map(refined_case).into_iter().collect() };
-    fs::create_dir_all(path(REFINEMENTS, "")).unwrap();
-    let text = serde_json::to_string_pretty(&vectors).unwrap() + "\n";
-    fs::write(path(REFINEMENTS, "refined.json"), text).unwrap();
+    write_to(REFINEMENTS, "refined.json", command, meaning, refined_cases().map(refined_case));
 }
 
 /// A first task, directions, weights and clip as integers, and records.
@@ -401,8 +384,7 @@ fn refined_case((name, first, directions, weights, clip, records): Refined) -> R
     let first = Task::from_json(&first.to_string()).unwrap();
     let refinement = Refinement::new(first.digest(), directions, weights, clip).unwrap();
     let task = first.refined_by(refinement, Epsilon::new(2.0).unwrap(), Some(32), Some(6)).unwrap();
-    let mut aggregate = Aggregate::empty(&task);
-    let reports = vectors_of(&task, records, &mut aggregate);
+    let (reports, aggregate) = vectors_of(&task, records);
     let block = aggregate.cross_block(&task).unwrap();
     let json = |task: &Task| serde_json::from_str(&task.to_json()).unwrap();
     RefinedCase {
@@ -419,8 +401,7 @@ fn refined_case((name, first, directions, weights, clip, records): Refined) -> R
 
 fn report_case((name, task, records): (&str, Json, Vec<Json>)) -> ReportCase {
     let task = Task::from_json(&task.to_string()).unwrap();
-    let mut aggregate = Aggregate::empty(&task);
-    let reports = vectors_of(&task, records, &mut aggregate);
+    let (reports, aggregate) = vectors_of(&task, records);
     ReportCase {
         name: name.to_owned(),
         task: serde_json::from_str(&task.to_json()).unwrap(),
@@ -432,8 +413,9 @@ fn report_case((name, task, records): (&str, Json, Vec<Json>)) -> ReportCase {
     }
 }
 
-/// Adds a report of each record to the aggregate.
-fn vectors_of(task: &Task, records: Vec<Json>, aggregate: &mut Aggregate) -> Vec<ReportVector> {
+/// A report of each record, and their sums.
+fn vectors_of(task: &Task, records: Vec<Json>) -> (Vec<ReportVector>, Aggregate) {
+    let mut aggregate = Aggregate::empty(task);
     let vector = |(index, record)| {
         // Any seeds do; these are different for every report.
         let seed: Vec<u8> = (0..32).map(|byte| task.digest().as_bytes()[byte] ^ (index as u8)).collect();
@@ -441,7 +423,8 @@ fn vectors_of(task: &Task, records: Vec<Json>, aggregate: &mut Aggregate) -> Vec
         aggregate.accumulate(task, std::slice::from_ref(&report)).unwrap();
         ReportVector { record, seed: hex(&seed), report: hex(&report.to_bytes()) }
     };
-    (0usize..).zip(records).map(vector).collect()
+    let vectors = (0usize..).zip(records).map(vector).collect();
+    (vectors, aggregate)
 }
 
 fn estimate(aggregate: &Aggregate, task: &Task) -> (Vec<f64>, Vec<f64>) {
@@ -643,14 +626,24 @@ fn read_from<Case: for<'de> Deserialize<'de>>(folder: &str, file: &str) -> Vecto
 }
 
 fn write<Case: Serialize>(file: &str, command: &str, meaning: &str, cases: impl IntoIterator<Item = Case>) {
+    write_to(REPORTS, file, command, meaning, cases);
+}
+
+fn write_to<Case: Serialize>(
+    folder: &str,
+    file: &str,
+    command: &str,
+    meaning: &str,
+    cases: impl IntoIterator<Item = Case>,
+) {
     let provenance = Provenance {
         written_by: command.to_owned(),
         release: format!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
         meaning: meaning.to_owned(),
     };
     let vectors = Vectors { version: 3, provenance, cases: cases.into_iter().collect() };
-    fs::create_dir_all(path(REPORTS, "")).unwrap();
-    fs::write(path(REPORTS, file), serde_json::to_string_pretty(&vectors).unwrap() + "\n").unwrap();
+    fs::create_dir_all(path(folder, "")).unwrap();
+    fs::write(path(folder, file), serde_json::to_string_pretty(&vectors).unwrap() + "\n").unwrap();
 }
 
 fn hex(bytes: &[u8]) -> String {

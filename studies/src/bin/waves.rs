@@ -7,7 +7,7 @@
 use std::error::Error;
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::mechanism::{DoubleCap, MechanismError};
+use ldp_pca::mechanism::{DoubleCap, MechanismError, SignedCap};
 use ldp_pca::noise_law::NoiseLaw;
 use ldp_pca::prediction::{Spectrum, Waves};
 use ldp_pca::recovery::{FirstWave, SecondWave, principal_components};
@@ -52,10 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let truth = Subspace::new(&DMatrix::identity(dimension, 3))?;
         for value in [1.0, 2.0, 4.0] {
             let epsilon = Epsilon::new(value)?;
-            let mechanism = double_cap(dimension, epsilon)?;
-            let law = NoiseLaw::new(&mechanism.clone().into(), Bounding::UnitNorm, records)?;
-            let signed = Waves::signed_cap(dimension, rank, epsilon)?;
-            let waves = Waves { spectrum: &spectrum, rank, law, scale: 1.0, signed_gain: signed.gain(), records };
+            let (mechanism, signed, waves) = planned(&spectrum, rank, epsilon, records)?;
             let best = waves.best()?;
             let mut shares = vec![0.3, 0.5];
             if !shares.contains(&best.share) {
@@ -102,10 +99,7 @@ fn about_samples(trials: u64, records: u64) -> Result<(), Box<dyn Error>> {
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
     for value in [1.0, 2.0, 4.0] {
         let epsilon = Epsilon::new(value)?;
-        let mechanism = double_cap(dimension, epsilon)?;
-        let law = NoiseLaw::new(&mechanism.clone().into(), Bounding::UnitNorm, records)?;
-        let signed = Waves::signed_cap(dimension, rank, epsilon)?;
-        let waves = Waves { spectrum: &spectrum, rank, law, scale: 1.0, signed_gain: signed.gain(), records };
+        let (mechanism, signed, waves) = planned(&spectrum, rank, epsilon, records)?;
         let (mut one_wave, fill) = (0.0, &mut elliptical(variances, dimension));
         for seed in 0..trials {
             let trial = WavesTrial { mechanism: &mechanism, signed: &signed, records: [records, 1], rank };
@@ -123,14 +117,10 @@ fn about_samples(trials: u64, records: u64) -> Result<(), Box<dyn Error>> {
                 let sample = FirstWave::of_sample(&moments, Bounding::UnitNorm, PUBLIC, rank, 0.1)?;
                 let asked = trial.ask_with_rng(&sample, fill, &mut rng);
                 let judged = sample.clone().judged_by(&asked.second(&sample))?;
-                let off = |matrix: DMatrix<f64>| -> Result<f64, Box<dyn Error>> {
-                    let components = principal_components(&matrix, rank)?.vectors;
-                    Ok(sin_theta_squared(&Subspace::new(&components)?, &truth)?)
-                };
                 let second = asked.second(&judged);
-                refined += off(judged.refine(&second)?)? / trials as f64;
+                refined += error_of(&judged.refine(&second)?, rank, &truth)? / trials as f64;
                 let certain = SecondWave { variances: &[1e-30; 3], records: u64::MAX, ..second };
-                unweighted += off(judged.refine(&certain)?)? / trials as f64;
+                unweighted += error_of(&judged.refine(&certain)?, rank, &truth)? / trials as f64;
                 found += judged.sines.iter().sum::<f64>() / trials as f64;
             }
             println!(
@@ -154,17 +144,11 @@ fn three_waves(trials: u64, dimension: usize, records: u64) -> Result<(), Box<dy
     let spectrum = spectrum(variances, dimension)?;
     let truth = Subspace::new(&DMatrix::identity(dimension, 3))?;
     let fill = &mut elliptical(variances, dimension);
-    let off = |matrix: &DMatrix<f64>| -> Result<f64, Box<dyn Error>> {
-        let components = principal_components(matrix, rank)?.vectors;
-        Ok(sin_theta_squared(&Subspace::new(&components)?, &truth)?)
-    };
+    let off = |matrix: &DMatrix<f64>| error_of(matrix, rank, &truth);
     println!("| d | epsilon | n | shares | after the first | after two | after three |\n|---|---|---|---|---|---|---|");
     for value in [1.0, 2.0, 4.0] {
         let epsilon = Epsilon::new(value)?;
-        let mechanism = double_cap(dimension, epsilon)?;
-        let law = NoiseLaw::new(&mechanism.clone().into(), Bounding::UnitNorm, records)?;
-        let signed = Waves::signed_cap(dimension, rank, epsilon)?;
-        let waves = Waves { spectrum: &spectrum, rank, law, scale: 1.0, signed_gain: signed.gain(), records };
+        let (mechanism, signed, waves) = planned(&spectrum, rank, epsilon, records)?;
         let (mut best_of_two, mut best_of_three) = (f64::INFINITY, f64::INFINITY);
         for first in [0.2, 0.3, 0.4, 0.5, 0.6] {
             for of_rest in [1.0, 0.3, 0.5] {
@@ -235,6 +219,26 @@ fn turned(spectrum: &Spectrum, error: f64, rng: &mut ChaCha12Rng) -> DMatrix<f64
         moments.ger(signal - bulk, &direction, &direction, 1.0);
     }
     moments
+}
+
+/// Both mechanisms, and the prediction for so many people.
+fn planned(
+    spectrum: &Spectrum,
+    rank: Rank,
+    epsilon: Epsilon,
+    records: u64,
+) -> Result<(DoubleCap, SignedCap, Waves<'_>), Box<dyn Error>> {
+    let mechanism = double_cap(spectrum.dimension(), epsilon)?;
+    let law = NoiseLaw::new(&mechanism.clone().into(), Bounding::UnitNorm, records)?;
+    let signed = Waves::signed_cap(spectrum.dimension(), rank, epsilon)?;
+    let waves = Waves { spectrum, rank, law, scale: 1.0, signed_gain: signed.gain(), records };
+    Ok((mechanism, signed, waves))
+}
+
+/// `||sin Theta||_F^2` of the components of an estimate.
+fn error_of(estimate: &DMatrix<f64>, rank: Rank, truth: &Subspace) -> Result<f64, Box<dyn Error>> {
+    let components = principal_components(estimate, rank)?.vectors;
+    Ok(sin_theta_squared(&Subspace::new(&components)?, truth)?)
 }
 
 fn double_cap(dimension: usize, epsilon: Epsilon) -> Result<DoubleCap, MechanismError> {
