@@ -23,12 +23,13 @@ const BYTE_KINDS: usize = 1 << 12;
 impl Observer {
     /// All observers for the reports of `mechanism`. The exact bytes are observed where there are few: two.
     pub(super) fn all(mechanism: &Mechanism, pair: &[BoundedRecord; 2]) -> Vec<Self> {
-        if let Mechanism::NormCap(_) = mechanism {
-            return vec![Self::Bytes];
-        }
-        if let Mechanism::SignedCap(signed) = mechanism {
-            let directions = pair.each_ref().map(|record| signed.direction(record));
-            return vec![Self::Ranks(Ranks::new(signed.weights(), directions, Sides::Towards)), Self::Bytes];
+        match mechanism {
+            Mechanism::NormCap(_) => return vec![Self::Bytes],
+            Mechanism::SignedCap(signed) => {
+                let directions = pair.each_ref().map(|record| signed.direction(record));
+                return vec![Self::Ranks(Ranks::new(signed.weights(), directions, Sides::Towards)), Self::Bytes];
+            }
+            Mechanism::DoubleCap(_) | Mechanism::Gaussian(_) => {}
         }
         let own = match mechanism.perturbation() {
             Perturbation::Additive { diagonal, off_diagonal } => {

@@ -104,6 +104,47 @@ pub trait Estimator: Sealed {
     }
 }
 
+/// The methods about second moments of a mechanism with `weights` whose sums say nothing about them: the estimate is
+/// not a number and has an infinite deviation. Whoever wants a covariance is refused first
+/// ([`check_covariance`](super::Mechanism::check_covariance)).
+macro_rules! no_moments {
+    () => {
+        fn debias(&self, sums: &[i64], _records: u64) -> nalgebra::DMatrix<f64> {
+            self.assert_sums(sums);
+            nalgebra::DMatrix::from_element(self.state_dimension(), self.state_dimension(), f64::NAN)
+        }
+
+        fn sums_of_mean(&self, _mean: &nalgebra::DMatrix<f64>, _records: u64) -> Vec<i64> {
+            vec![0; self.sums_len()]
+        }
+
+        fn perturbation(&self) -> $crate::mechanism::Perturbation {
+            $crate::mechanism::Perturbation::Directions {
+                gain: 0.0,
+                forms: $crate::mechanism::Forms::default(),
+                weights: self.weights,
+            }
+        }
+
+        fn entry_deviation(&self) -> f64 {
+            f64::INFINITY
+        }
+
+        fn deviation_beside(&self, _energy: f64) -> f64 {
+            f64::INFINITY
+        }
+
+        fn noise_edge(&self, _records: u64) -> f64 {
+            f64::INFINITY
+        }
+
+        fn pull(&self) -> $crate::mechanism::Pull {
+            $crate::mechanism::Pull::new(f64::INFINITY, f64::INFINITY, $crate::mechanism::Check::None)
+        }
+    };
+}
+pub(super) use no_moments;
+
 /// How one report represents `x x^T`, in the unit ball. Laws, simulations and audits follow from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Perturbation {

@@ -37,12 +37,10 @@ mod tests;
 use core::f64::consts::FRAC_1_SQRT_2;
 use core::num::NonZeroUsize;
 
-use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 
 use super::double_cap::{Weights, check_index, drawn, index, parameters};
-use super::estimator::{Estimator, Forms, Perturbation};
-use super::pull::{Check, Pull};
+use super::estimator::{Estimator, no_moments};
 use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
 use crate::centring::zero_below;
 use crate::identity::ReportId;
@@ -144,8 +142,7 @@ impl LocalRandomizer for NormCap {
     }
 }
 
-/// Its sums are the numbers of reports of every index. They say nothing about second moments: see
-/// [`check_covariance`](super::Mechanism::check_covariance).
+/// Its sums are the numbers of reports of every index. They say nothing about second moments.
 impl Estimator for NormCap {
     fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
         check_index(payload, self.weights.candidates())
@@ -174,32 +171,5 @@ impl Estimator for NormCap {
         payloads.iter().for_each(|(_, payload)| sums[index(payload) as usize] += 1);
     }
 
-    fn debias(&self, sums: &[i64], _records: u64) -> DMatrix<f64> {
-        self.assert_sums(sums);
-        DMatrix::from_element(self.dimension, self.dimension, f64::NAN)
-    }
-
-    fn sums_of_mean(&self, _mean: &DMatrix<f64>, _records: u64) -> Vec<i64> {
-        vec![0; self.sums_len()]
-    }
-
-    fn perturbation(&self) -> Perturbation {
-        Perturbation::Directions { gain: 0.0, forms: Forms::default(), weights: self.weights }
-    }
-
-    fn entry_deviation(&self) -> f64 {
-        f64::INFINITY
-    }
-
-    fn deviation_beside(&self, _energy: f64) -> f64 {
-        f64::INFINITY
-    }
-
-    fn noise_edge(&self, _records: u64) -> f64 {
-        f64::INFINITY
-    }
-
-    fn pull(&self) -> Pull {
-        Pull::new(f64::INFINITY, f64::INFINITY, Check::None)
-    }
+    no_moments!();
 }

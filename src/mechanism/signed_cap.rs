@@ -41,14 +41,12 @@ mod tests;
 use core::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
 
-use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 
 use super::double_cap::candidates::Candidates;
 use super::double_cap::kernel::{Path, Sides};
 use super::double_cap::{DoubleCap, Weights, check_index, draw, index, mean_along, parameters, radius};
-use super::estimator::{Estimator, Forms, Perturbation};
-use super::pull::{Check, Pull};
+use super::estimator::{Estimator, no_moments};
 use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
 use crate::identity::ReportId;
 use crate::privacy::composition::PrivacyLoss;
@@ -169,9 +167,7 @@ impl LocalRandomizer for SignedCap {
     }
 }
 
-/// Its sums are of vectors, not of matrices: they hold nothing about second moments, whose estimate is not a number and
-/// has an infinite deviation. Whoever wants a covariance is refused first
-/// ([`check_covariance`](super::Mechanism::check_covariance)).
+/// Its sums are of vectors, not of matrices: they say nothing about second moments.
 impl Estimator for SignedCap {
     fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
         check_index(payload, self.candidates)
@@ -201,32 +197,5 @@ impl Estimator for SignedCap {
         Path::fastest().add_vectors(task_key, &named, sums, threads);
     }
 
-    fn debias(&self, sums: &[i64], _records: u64) -> DMatrix<f64> {
-        self.assert_sums(sums);
-        DMatrix::from_element(self.dimension(), self.dimension(), f64::NAN)
-    }
-
-    fn sums_of_mean(&self, _mean: &DMatrix<f64>, _records: u64) -> Vec<i64> {
-        vec![0; self.sums_len()]
-    }
-
-    fn perturbation(&self) -> Perturbation {
-        Perturbation::Directions { gain: 0.0, forms: Forms::default(), weights: self.weights }
-    }
-
-    fn entry_deviation(&self) -> f64 {
-        f64::INFINITY
-    }
-
-    fn deviation_beside(&self, _energy: f64) -> f64 {
-        f64::INFINITY
-    }
-
-    fn noise_edge(&self, _records: u64) -> f64 {
-        f64::INFINITY
-    }
-
-    fn pull(&self) -> Pull {
-        Pull::new(f64::INFINITY, f64::INFINITY, Check::None)
-    }
+    no_moments!();
 }

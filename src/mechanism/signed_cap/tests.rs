@@ -1,6 +1,7 @@
 //! Tests of the signed cap: its guarantee, its law and its estimate.
 
 use chacha20::ChaCha8Rng;
+use nalgebra::DMatrix;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
