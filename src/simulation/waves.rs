@@ -88,7 +88,7 @@ impl WavesTrial<'_> {
             all.add(block);
             progress(block.len());
         });
-        let refined = first.refine(&asked.second(&first))?;
+        let refined = first.refine(&asked.second(&first))?.matrix;
         let error = |matrix: &DMatrix<f64>| -> Result<f64, SimulationError> {
             let components = principal_components(matrix, self.rank)?.vectors;
             Ok(sin_theta_squared(&Subspace::new(&components)?, truth)?)
@@ -330,7 +330,8 @@ mod tests {
                 let sample = FirstWave::of_sample(&moments, Bounding::UnitNorm, 1_000_000, rank, 0.1).unwrap();
                 let asked = trial.ask_with_rng(&sample, &mut |record, rng| population.fill(record, rng), &mut rng);
                 let judged = sample.clone().judged_by(&asked.second(&sample)).unwrap();
-                let components = principal_components(&judged.refine(&asked.second(&judged)).unwrap(), rank).unwrap();
+                let components =
+                    principal_components(&judged.refine(&asked.second(&judged)).unwrap().matrix, rank).unwrap();
                 let components = Subspace::new(&components.vectors).unwrap();
                 refined += sin_theta_squared(&components, population.subspace()).unwrap() / 8.0;
                 found += judged.sines.iter().sum::<f64>() / 8.0;

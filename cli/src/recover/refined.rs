@@ -133,9 +133,11 @@ pub(super) fn text(facts: &RefinedFacts) -> String {
             sample.error,
         ),
         None => format!(
-            "{}not here   {OF_FIRST_WAVE}: leave --refined out\n\
+            "{}loadings   shrunk where they are noise: up to {} of its deviations, by component\n\
+             not here   {OF_FIRST_WAVE}: leave --refined out\n\
              assumed    the noise above is the first wave's\n",
-            waves_text(&facts.waves)
+            waves_text(&facts.waves),
+            facts.thresholds.iter().map(f64::to_string).collect::<Vec<_>>().join(", "),
         ),
     }
 }

@@ -1,8 +1,6 @@
 //! The waves of a collection: from aggregates and tasks.
 
-use nalgebra::DMatrix;
-
-use super::{FirstWave, RefineError, SecondWave};
+use super::{FirstWave, RefineError, Refined, SecondWave};
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
 use crate::mechanism::SignedCap;
@@ -39,7 +37,7 @@ impl FirstWave {
     ///
     /// # Errors
     /// As [`FirstWave::refine`], and [`RefineError::Aggregate`] for sums of another task.
-    pub fn with_second(&self, aggregate: &Aggregate, task: &Task) -> Result<DMatrix<f64>, RefineError> {
+    pub fn with_second(&self, aggregate: &Aggregate, task: &Task) -> Result<Refined, RefineError> {
         with_block(aggregate, task, |second| self.refine(second))
     }
 }

@@ -12,7 +12,8 @@
 //! a known variance, because V are eigenvectors of its estimate; the second says what it found. Both are weighted by
 //! the inverse of their variances. With `T A T'` the block across V is completed to the rank of the components: without
 //! it, a turned V would leave the components' variance across it out. Towards a further component that the first wave
-//! found, T has its own distance, and that component is kept where it is across all V + T.
+//! found, T has its own distance, and that component is kept where it is across all V + T. Loadings of V + T that are
+//! noise are moved to zero (`shrinkage`).
 //!
 //! The *assumption* is a population with a few components on an isotropic bulk, for which a clip leaves a known part
 //! of the products (`clipping`). Where it is wrong, another part is left, and the cross block is wrong in length and in
@@ -21,6 +22,7 @@
 pub(crate) mod clipping;
 mod collected;
 mod sample;
+mod shrinkage;
 mod waves;
 
 pub use sample::{PublicSample, SamplePlan};
@@ -67,7 +69,18 @@ pub struct FirstWave {
     beside_further: Vec<Vec<f64>>,
     /// How far the directions are off where a clip leaves less for it: 0 for a first wave, which is near enough.
     turned: Vec<f64>,
+    /// Whether the directions have noise of the mechanism, not those of a public sample.
+    private: bool,
     scale: f64,
+}
+
+/// What both waves say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refined {
+    /// The estimate, d × d.
+    pub matrix: DMatrix<f64>,
+    /// Below how many deviations of their noise the loadings of each component were moved to zero.
+    pub thresholds: Vec<f64>,
 }
 
 /// What a second wave is asked with, in the units of bounded records.
@@ -184,6 +197,7 @@ impl FirstWave {
             directions: eigen.vectors.columns(0, k).into_owned(),
             sines: sines.collect(),
             turned: vec![0.0; k],
+            private: true,
             beside_further: eigenvalues.iter().map(beside).collect(),
             further: (eigen.vectors.columns(k, further.len()).into_owned(), further_values),
             eigenvalues,
@@ -223,11 +237,11 @@ impl FirstWave {
         WaveDesign { weights, clip: clip.unwrap_or(1.0) }
     }
 
-    /// The estimate of both waves, d × d.
+    /// The estimate of both waves.
     ///
     /// # Errors
     /// [`RefineError`] where the second wave does not fit the first.
-    pub fn refine(&self, second: &SecondWave<'_>) -> Result<DMatrix<f64>, RefineError> {
+    pub fn refine(&self, second: &SecondWave<'_>) -> Result<Refined, RefineError> {
         self.check(second)?;
         let (d, k) = self.directions.shape();
         // As the people had it, but for the rounding, with which it is not quite orthonormal.
@@ -243,6 +257,7 @@ impl FirstWave {
         let mut cross = second.block * self.scale;
         cross -= &v * v.tr_mul(&cross);
         let mut variances = Vec::with_capacity(k);
+        let mut deviations = Vec::with_capacity(k);
         for column in 0..k {
             let eigenvalue = self.eigenvalues[column];
             let gap = gap(eigenvalue, self.bulk);
@@ -258,6 +273,7 @@ impl FirstWave {
             let reported = cross.column(column).into_owned();
             let excess = variances[column] - self.bulk;
             let mut tilt = &reported * (weight(known, factor) / (factor * excess));
+            deviations.push((weight(known, factor) * entry).sqrt() / (factor * excess));
             // Towards a further component the clip leaves another part, and the distance is another.
             for (other, direction) in further.column_iter().enumerate() {
                 let factor = left.with_further[column][other];
@@ -269,7 +285,8 @@ impl FirstWave {
             cross.set_column(column, &tilt);
         }
         let mut matrix = DMatrix::from_diagonal_element(d, d, self.bulk);
-        let turned = &v + &cross;
+        let mut turned = &v + &cross;
+        let thresholds = if self.private { shrinkage::shrink(&mut turned, &deviations) } else { vec![0.0; k] };
         for (column, variance) in turned.column_iter().zip(&variances) {
             matrix.ger(variance - self.bulk, &column, &column, 1.0);
         }
@@ -284,7 +301,8 @@ impl FirstWave {
             }
         }
         matrix.fill_lower_triangle_with_upper_triangle();
-        if matrix.iter().all(|entry| entry.is_finite()) { Ok(matrix) } else { Err(RefineError::NotFinite) }
+        let finite = matrix.iter().all(|entry| entry.is_finite());
+        if finite { Ok(Refined { matrix, thresholds }) } else { Err(RefineError::NotFinite) }
     }
 
     /// The variance of an entry of the second wave's block, towards the bulk.
@@ -382,12 +400,12 @@ mod tests {
         let v = &first.directions;
         let block = &truth * v - v * v.tr_mul(&(&truth * v));
         let design = WaveDesign { clip: 10.0, ..first.design(1.0, 1000) };
-        let refined = first.refine(&second(&first, &design, &block, &[1e-12; 2])).unwrap();
+        let refined = first.refine(&second(&first, &design, &block, &[1e-12; 2])).unwrap().matrix;
         let after = error(&refined, &subspace);
         assert!(before > 0.02 && after < 0.03 * before, "{before} {after}");
-        // With noise that drowns it, the first wave's components are kept.
-        let kept = first.refine(&second(&first, &design, &block, &[1e6; 2])).unwrap();
-        assert!((error(&kept, &subspace) / before - 1.0).abs() < 1e-3);
+        // With noise that drowns it, the first wave's components are kept, but for what is shrunk.
+        let kept = first.refine(&second(&first, &design, &block, &[1e6; 2])).unwrap().matrix;
+        assert!((error(&kept, &subspace) / before - 1.0).abs() < 0.1);
     }
 
     #[test]
@@ -399,7 +417,7 @@ mod tests {
         for size in [0.0, 1.0, 1e6, 1e100] {
             let block = DMatrix::from_fn(30, 2, |row, column| size * ((row + 3 * column) as f64).sin());
             for variance in [1e-30, 1e-3, 1e30] {
-                let refined = first.refine(&second(&first, &design, &block, &[variance; 2])).unwrap();
+                let refined = first.refine(&second(&first, &design, &block, &[variance; 2])).unwrap().matrix;
                 assert!(refined.iter().all(|entry| entry.is_finite()), "{size} {variance}");
             }
         }
@@ -431,7 +449,7 @@ mod tests {
             let design = first.design(0.7, 100);
             assert!(design.clip > 0.0 && design.weights.iter().all(|weight| weight.is_finite() && *weight > 0.0));
             let block = DMatrix::from_element(8, 2, 0.3);
-            let refined = first.refine(&second(&first, &design, &block, &[1e-3; 2])).unwrap();
+            let refined = first.refine(&second(&first, &design, &block, &[1e-3; 2])).unwrap().matrix;
             assert!(refined.iter().all(|entry| entry.is_finite()));
         }
         assert!(FirstWave::new(&DMatrix::zeros(7, 7), &law, 1.0, rank).is_err());

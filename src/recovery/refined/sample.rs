@@ -142,7 +142,7 @@ impl PublicSample {
         let first = self.first_wave(task, rank, USUAL_ERROR)?;
         let (first, matrix) = with_block(aggregate, second, |second| {
             let first = first.judged_by(second)?;
-            let matrix = first.refine(second)?;
+            let matrix = first.refine(second)?.matrix;
             Ok((first, matrix))
         })?;
         let planner = self.planner(task, rank)?;
@@ -186,7 +186,7 @@ impl FirstWave {
         let law = NoiseLaw::of_records(moments.nrows(), bounding, records).map_err(PredictionError::from)?;
         let found = Self::new(moments, &law, bounding.covariance_scale(), rank)?;
         let assumed = vec![each; rank.value()];
-        Ok(Self { sines: assumed.clone(), turned: assumed, ..found })
+        Ok(Self { sines: assumed.clone(), turned: assumed, private: false, ..found })
     }
 
     /// The directions of a sample, which are off by what the second wave shows: see the module `sample`.
@@ -294,12 +294,12 @@ mod tests {
         let judged = found.clone().judged_by(&wave(&block, &[1e-12; 2])).unwrap();
         let (before, error) = (off(&moments), judged.sines.iter().sum::<f64>());
         assert!(before > 0.1 && (error / before - 1.0).abs() < 0.1, "{before} {error}");
-        let after = off(&judged.refine(&wave(&block, &[1e-12; 2])).unwrap());
+        let after = off(&judged.refine(&wave(&block, &[1e-12; 2])).unwrap().matrix);
         assert!(after < 0.05 * before, "{before} {after}");
         // What noise alone explains is no error: the sample's directions stay.
         let judged = found.clone().judged_by(&wave(&block, &[1.0; 2])).unwrap();
         assert_eq!(judged.sines, [0.0; 2]);
-        let kept = off(&judged.refine(&wave(&block, &[1.0; 2])).unwrap());
+        let kept = off(&judged.refine(&wave(&block, &[1.0; 2])).unwrap().matrix);
         assert!((kept / before - 1.0).abs() < 1e-9, "{kept} {before}");
         assert!(found.clone().judged_by(&wave(&DMatrix::zeros(29, 2), &[1.0; 2])).is_err());
     }
@@ -353,7 +353,7 @@ mod tests {
                 };
                 let judged = first.clone().judged_by(&wave).unwrap();
                 assert!(judged.sines.iter().all(|sine| (0.0..=0.5).contains(sine)), "{judged:?}");
-                assert!(judged.refine(&wave).unwrap().iter().all(|entry| entry.is_finite()));
+                assert!(judged.refine(&wave).unwrap().matrix.iter().all(|entry| entry.is_finite()));
             }
         }
     }

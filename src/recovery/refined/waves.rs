@@ -28,6 +28,9 @@ pub struct RefinedFacts {
     pub waves: TwoWaves,
     /// What is not offered for both waves together, and what the first wave alone has.
     pub not_offered: [&'static str; 5],
+    /// Below how many deviations of their noise the loadings of each component were moved to zero; none of a sample.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub thresholds: Vec<f64>,
     /// Of a public sample in the first wave's place: how far it is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<FoundErrors>,
@@ -46,7 +49,13 @@ pub struct FoundErrors {
 
 impl RefinedFacts {
     pub(super) fn of(second: &Task, waves: TwoWaves) -> Self {
-        Self { task: second.digest().to_string(), waves, not_offered: NOT_OFFERED, sample: None }
+        Self {
+            task: second.digest().to_string(),
+            waves,
+            not_offered: NOT_OFFERED,
+            thresholds: Vec::new(),
+            sample: None,
+        }
     }
 }
 
@@ -111,15 +120,15 @@ pub fn refined_answer(
     watch: &mut Watch<'_>,
 ) -> Result<(Answer, RefinedFacts), RefineError> {
     refinement_of(task, rank, second)?;
-    let matrix = FirstWave::of(covariance, task, rank)?.with_second(aggregate, second)?;
+    let refined = FirstWave::of(covariance, task, rank)?.with_second(aggregate, second)?;
     let answer = Answer {
         records: covariance.records() + aggregate.records(),
         noise_deviation: covariance.noise_deviation(),
         noise_edge: covariance.noise_edge(),
-        ..answer_of(&matrix, task, rank, watch)?
+        ..answer_of(&refined.matrix, task, rank, watch)?
     };
     let waves = predicted(covariance, task, rank, aggregate.records())?;
-    Ok((answer, RefinedFacts::of(second, waves)))
+    Ok((answer, RefinedFacts { thresholds: refined.thresholds, ..RefinedFacts::of(second, waves) }))
 }
 
 /// The components of an estimate of both waves.

@@ -5,6 +5,7 @@
 //!        waves three [TRIALS] [D] [PEOPLE]  three waves against two, at the best shares of a small grid
 
 use std::error::Error;
+use std::f64::consts::PI;
 
 use chacha20::ChaCha12Rng;
 use ldp_pca::mechanism::{DoubleCap, MechanismError, SignedCap};
@@ -43,13 +44,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("declining, d = 40", &DECLINING[..], 40, 100_000),
         ("flat, d = 40", &FLAT[..], 40, 40_000),
         ("declining, d = 116", &DECLINING[..], 116, 300_000),
+        ("declining, d = 400", &DECLINING[..], 400, 1_000_000),
     ] {
         if only.as_ref().is_some_and(|only| only != name) {
             continue;
         }
         let rank = Rank::new(3)?;
         let spectrum = spectrum(variances, dimension)?;
-        let truth = Subspace::new(&DMatrix::identity(dimension, 3))?;
+        let truth = Subspace::new(&components(dimension, 3))?;
         for value in [1.0, 2.0, 4.0] {
             let epsilon = Epsilon::new(value)?;
             let (mechanism, signed, waves) = planned(&spectrum, rank, epsilon, records)?;
@@ -91,7 +93,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn about_samples(trials: u64, records: u64) -> Result<(), Box<dyn Error>> {
     let (dimension, rank, variances) = (40, Rank::new(3)?, &DECLINING[..]);
     let spectrum = spectrum(variances, dimension)?;
-    let truth = Subspace::new(&DMatrix::identity(dimension, 3))?;
+    let truth = Subspace::new(&components(dimension, 3))?;
     println!(
         "| epsilon | n | sample off by | one wave, predicted | one wave | predicted | simulated | ratio | gain | \
          found to be off by | without the sample's word | |"
@@ -118,9 +120,9 @@ fn about_samples(trials: u64, records: u64) -> Result<(), Box<dyn Error>> {
                 let asked = trial.ask_with_rng(&sample, fill, &mut rng);
                 let judged = sample.clone().judged_by(&asked.second(&sample))?;
                 let second = asked.second(&judged);
-                refined += error_of(&judged.refine(&second)?, rank, &truth)? / trials as f64;
+                refined += error_of(&judged.refine(&second)?.matrix, rank, &truth)? / trials as f64;
                 let certain = SecondWave { variances: &[1e-30; 3], records: u64::MAX, ..second };
-                unweighted += error_of(&judged.refine(&certain)?, rank, &truth)? / trials as f64;
+                unweighted += error_of(&judged.refine(&certain)?.matrix, rank, &truth)? / trials as f64;
                 found += judged.sines.iter().sum::<f64>() / trials as f64;
             }
             println!(
@@ -142,7 +144,7 @@ fn about_samples(trials: u64, records: u64) -> Result<(), Box<dyn Error>> {
 fn three_waves(trials: u64, dimension: usize, records: u64) -> Result<(), Box<dyn Error>> {
     let (rank, variances) = (Rank::new(3)?, &DECLINING[..]);
     let spectrum = spectrum(variances, dimension)?;
-    let truth = Subspace::new(&DMatrix::identity(dimension, 3))?;
+    let truth = Subspace::new(&components(dimension, 3))?;
     let fill = &mut elliptical(variances, dimension);
     let off = |matrix: &DMatrix<f64>| error_of(matrix, rank, &truth);
     println!("| d | epsilon | n | shares | after the first | after two | after three |\n|---|---|---|---|---|---|---|");
@@ -163,7 +165,7 @@ fn three_waves(trials: u64, dimension: usize, records: u64) -> Result<(), Box<dy
                     let start = trial([begun, second]).begin_with_rng(fill, &mut rng)?;
                     errors[0] += off(&(&start.directions * start.directions.transpose()))? / trials as f64;
                     let asked = trial([begun, second]).ask_with_rng(&start, fill, &mut rng);
-                    let both = start.refine(&asked.second(&start))?;
+                    let both = start.refine(&asked.second(&start))?.matrix;
                     errors[1] += off(&both)? / trials as f64;
                     if third > 0 {
                         let mut middle = start.clone();
@@ -173,7 +175,7 @@ fn three_waves(trials: u64, dimension: usize, records: u64) -> Result<(), Box<dy
                         middle.further.0 = found.columns(3, further).into_owned();
                         middle.sines = waves.after(begun, second)?.per_component;
                         let asked = trial([0, third]).ask_with_rng(&middle, fill, &mut rng);
-                        errors[2] += off(&middle.refine(&asked.second(&middle))?)? / trials as f64;
+                        errors[2] += off(&middle.refine(&asked.second(&middle))?.matrix)? / trials as f64;
                     }
                 }
                 let [after_first, two, three] = errors;
@@ -197,8 +199,8 @@ fn three_waves(trials: u64, dimension: usize, records: u64) -> Result<(), Box<dy
     Ok(())
 }
 
-/// Second moments with this spectrum, whose leading three directions are turned at random from the axes by this squared
-/// distance.
+/// Second moments with this spectrum, whose leading three directions are turned at random from the components by this
+/// squared distance.
 fn turned(spectrum: &Spectrum, error: f64, rng: &mut ChaCha12Rng) -> DMatrix<f64> {
     let dimension = spectrum.dimension();
     let beside = |row: usize| if row < 3 { 0.0 } else { 1.0 };
@@ -212,7 +214,7 @@ fn turned(spectrum: &Spectrum, error: f64, rng: &mut ChaCha12Rng) -> DMatrix<f64
     }
     let mut all = of_size(least).resize_horizontally(4, 0.0);
     all[(3, 3)] = 1.0;
-    let basis = all.qr().q();
+    let basis = components(dimension, dimension) * all.qr().q();
     let bulk = spectrum.bulk();
     let mut moments = DMatrix::from_diagonal_element(dimension, dimension, bulk);
     for (direction, signal) in basis.column_iter().zip(spectrum.signals()) {
@@ -246,12 +248,27 @@ fn double_cap(dimension: usize, epsilon: Epsilon) -> Result<DoubleCap, Mechanism
     DoubleCap::new(dimension, Bounding::UnitNorm, epsilon, candidates, DoubleCap::best_cap(candidates, epsilon))
 }
 
+/// The first `count` components of the populations: cosines, which use every feature, so that nothing is gained from
+/// loadings near zero.
+fn components(dimension: usize, count: usize) -> DMatrix<f64> {
+    let d = dimension as f64;
+    DMatrix::from_fn(dimension, count, |feature, component| {
+        // The constant vector comes last.
+        let frequency = (component + 1) % dimension;
+        let length: f64 = if frequency == 0 { 1.0 / d } else { 2.0 / d };
+        length.sqrt() * (PI * (feature as f64 + 0.5) * frequency as f64 / d).cos()
+    })
+}
+
 fn elliptical(variances: &[f64], dimension: usize) -> impl FnMut(&mut [f64], &mut Xoshiro256PlusPlus) + use<> {
     let rest = (1.0 - variances.iter().sum::<f64>()) / (dimension - variances.len()) as f64;
-    let roots: Vec<f64> = (0..dimension).map(|index| variances.get(index).copied().unwrap_or(rest).sqrt()).collect();
+    let directions = components(dimension, variances.len());
+    let excess: Vec<f64> = variances.iter().map(|variance| (variance / rest).sqrt() - 1.0).collect();
     move |record, rng| {
-        for (value, root) in record.iter_mut().zip(&roots) {
-            *value = root * rng.sample::<f64, _>(StandardNormal);
+        record.fill_with(|| rng.sample::<f64, _>(StandardNormal));
+        for (direction, excess) in directions.column_iter().zip(&excess) {
+            let along: f64 = excess * direction.iter().zip(&*record).map(|(one, other)| one * other).sum::<f64>();
+            record.iter_mut().zip(&direction).for_each(|(value, loading)| *value += along * loading);
         }
         let norm = record.iter().map(|value| value * value).sum::<f64>().sqrt();
         record.iter_mut().for_each(|value| *value /= norm);
@@ -262,11 +279,14 @@ fn elliptical(variances: &[f64], dimension: usize) -> impl FnMut(&mut [f64], &mu
 fn spectrum(variances: &[f64], dimension: usize) -> Result<Spectrum, Box<dyn Error>> {
     const DRAWS: u32 = 100_000;
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
-    let mut fill = elliptical(variances, dimension);
+    let (directions, mut fill) = (components(dimension, variances.len()), elliptical(variances, dimension));
     let (mut squares, mut record) = (vec![0.0; variances.len()], vec![0.0; dimension]);
     for _ in 0..DRAWS {
         fill(&mut record, &mut rng);
-        squares.iter_mut().zip(&record).for_each(|(sum, value)| *sum += value * value / f64::from(DRAWS));
+        for (sum, direction) in squares.iter_mut().zip(directions.column_iter()) {
+            let along: f64 = direction.iter().zip(&record).map(|(one, other)| one * other).sum();
+            *sum += along * along / f64::from(DRAWS);
+        }
     }
     if variances.iter().all(|variance| *variance == variances[0]) {
         let mean = squares.iter().sum::<f64>() / squares.len() as f64;
