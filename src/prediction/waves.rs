@@ -21,7 +21,7 @@ use crate::identity::TaskDigest;
 use crate::mechanism::SignedCap;
 use crate::noise_law::NoiseLaw;
 use crate::privacy::Epsilon;
-use crate::recovery::clipping::Model;
+use crate::recovery::clipping::{Clipped, Model};
 use crate::recovery::{CLIPS, Rank, across, gap, weights};
 use crate::refinement::Refinement;
 
@@ -137,9 +137,10 @@ impl Waves<'_> {
     /// As [`predict`].
     pub fn best(&self) -> Result<TwoWaves, PredictionError> {
         let weak = |waves: &TwoWaves| matches!(waves.refused, Some(WaveRefusal::FirstWave { .. }));
-        let mut best = self.at(SHARES[0])?;
+        let unsplit = self.unsplit(self.records.max(2))?;
+        let mut best = self.split(self.waves_at(SHARES[0]), &unsplit)?;
         for share in &SHARES[1..] {
-            let found = self.at(*share)?;
+            let found = self.split(self.waves_at(*share), &unsplit)?;
             if (weak(&found), found.sin_theta_squared) < (weak(&best), best.sin_theta_squared) {
                 best = found;
             }
@@ -152,8 +153,8 @@ impl Waves<'_> {
     /// # Errors
     /// As [`predict`].
     pub fn at(&self, share: f64) -> Result<TwoWaves, PredictionError> {
-        let first = ((self.records as f64 * share).round() as u64).clamp(1, self.records.max(2) - 1);
-        self.after(first, self.records.saturating_sub(first).max(1))
+        let [first, second] = self.waves_at(share);
+        self.after(first, second)
     }
 
     /// A first wave of `first` people, which may be over, and a second one of `second`.
@@ -161,16 +162,7 @@ impl Waves<'_> {
     /// # Errors
     /// As [`predict`].
     pub fn after(&self, first: u64, second: u64) -> Result<TwoWaves, PredictionError> {
-        let law = self.law.with_records(first)?;
-        let errors = errors_of(&predict(self.spectrum, self.rank, &law)?);
-        let all = first.saturating_add(second);
-        let start = Start { errors: &errors, law: &law, even: false };
-        let safe = |one: Refined, other: Refined| if other.not_elliptical < one.not_elliptical { other } else { one };
-        let refine = |kappa| self.refined(&start, second, kappa);
-        let refined = CLIPS.into_iter().map(refine).reduce(safe).unwrap_or_else(|| refine(1.0));
-        let weak = |error| WaveRefusal::FirstWave { error, most: MOST_FIRST_ERROR };
-        let found = self.outcome(&errors, refined, all, weak)?;
-        Ok(TwoWaves { share: first as f64 / all as f64, records: [first, second], ..found })
+        self.split([first, second], &self.unsplit(first.saturating_add(second))?)
     }
 
     /// All people in one wave about the directions of a public sample, whose second moments have the law `sample`. Its
@@ -180,12 +172,16 @@ impl Waves<'_> {
     /// As [`predict`].
     pub fn about_sample(&self, sample: &NoiseLaw, errors: &[f64], each: f64) -> Result<TwoWaves, PredictionError> {
         let records = self.records.max(1);
-        let refine = |errors: &[f64], kappa| self.refined(&Start { errors, law: sample, even: true }, records, kappa);
+        let block = self.block();
+        let refine = |errors: &[f64], kappa| {
+            let start = Start { errors, law: sample, even: true };
+            self.refined(&block, &start, records, &block.clipped(kappa, errors))
+        };
         let assumed = vec![each; errors.len()];
         let error = |kappa: &f64| refine(&assumed, *kappa).not_elliptical;
         let kappa = CLIPS.into_iter().min_by(|one, other| error(one).total_cmp(&error(other))).unwrap_or(1.0);
         let weak = |error| WaveRefusal::Sample { error, most: MOST_FIRST_ERROR };
-        let found = self.outcome(errors, refine(errors, kappa), records, weak)?;
+        let found = outcome(errors, refine(errors, kappa), self.one_wave(records)?, weak);
         Ok(TwoWaves { records: [sample.records(), records], ..found })
     }
 
@@ -198,40 +194,38 @@ impl Waves<'_> {
         Ok(errors_of(&predict(self.spectrum, self.rank, sample)?))
     }
 
-    /// Against one wave of so many people.
-    fn outcome(
-        &self,
-        before: &[f64],
-        refined: Refined,
-        all: u64,
-        weak: impl Fn(f64) -> WaveRefusal,
-    ) -> Result<TwoWaves, PredictionError> {
-        let one_wave = predict(self.spectrum, self.rank, &self.law.with_records(all)?)?.sin_theta_squared;
-        let sin_theta_squared: f64 = refined.per_component.iter().sum();
-        let gain = one_wave / sin_theta_squared.max(f64::MIN_POSITIVE);
-        let least_gain = one_wave / refined.not_elliptical.max(f64::MIN_POSITIVE);
-        let error = before.iter().copied().fold(0.0, f64::max);
-        let refused = if error > MOST_FIRST_ERROR {
-            Some(weak(error))
-        } else {
-            (least_gain < LEAST_GAIN).then_some(WaveRefusal::Gain { gain: least_gain, least: LEAST_GAIN })
-        };
-        Ok(TwoWaves {
-            share: 0.0,
-            records: [0, all],
-            first_wave: before.iter().sum(),
-            per_component: refined.per_component,
-            sin_theta_squared,
-            not_elliptical: refined.not_elliptical,
-            one_wave,
-            gain,
-            clip_factor: refined.kappa,
-            clipped: refined.clipped,
-            refused,
-        })
+    /// The people of each wave with this share in the first.
+    fn waves_at(&self, share: f64) -> [u64; 2] {
+        let first = ((self.records as f64 * share).round() as u64).clamp(1, self.records.max(2) - 1);
+        [first, self.records.saturating_sub(first).max(1)]
     }
 
-    fn refined(&self, &Start { errors, law, even }: &Start<'_>, second: u64, kappa: f64) -> Refined {
+    fn unsplit(&self, all: u64) -> Result<Unsplit, PredictionError> {
+        let block = self.block();
+        let clips = CLIPS.map(|kappa| block.clipped(kappa, &vec![0.0; self.rank.value()]));
+        Ok(Unsplit { block, clips, one_wave: self.one_wave(all)? })
+    }
+
+    fn split(&self, [first, second]: [u64; 2], unsplit: &Unsplit) -> Result<TwoWaves, PredictionError> {
+        let law = self.law.with_records(first)?;
+        let errors = errors_of(&predict(self.spectrum, self.rank, &law)?);
+        let start = Start { errors: &errors, law: &law, even: false };
+        let refine = |clip| self.refined(&unsplit.block, &start, second, clip);
+        let safe = |one: Refined, other: Refined| if other.not_elliptical < one.not_elliptical { other } else { one };
+        let [narrowest, wider @ ..] = &unsplit.clips;
+        let refined = wider.iter().map(refine).fold(refine(narrowest), safe);
+        let weak = |error| WaveRefusal::FirstWave { error, most: MOST_FIRST_ERROR };
+        let found = outcome(&errors, refined, unsplit.one_wave, weak);
+        let share = first as f64 / first.saturating_add(second) as f64;
+        Ok(TwoWaves { share, records: [first, second], ..found })
+    }
+
+    /// The error of one wave of so many people.
+    fn one_wave(&self, all: u64) -> Result<f64, PredictionError> {
+        Ok(predict(self.spectrum, self.rank, &self.law.with_records(all)?)?.sin_theta_squared)
+    }
+
+    fn block(&self) -> Block {
         let (k, d) = (self.rank.value(), self.spectrum.dimension());
         let bulk = self.spectrum.bulk() / self.scale;
         let mut signals: Vec<f64> = self.spectrum.signals().iter().map(|signal| signal / self.scale).collect();
@@ -239,16 +233,21 @@ impl Waves<'_> {
         let directions = (d - signals.len().min(d)).max(1);
         let leading: Vec<f64> = signals[..k].iter().map(|signal| signal.max(1e-9)).collect();
         let weights = weights(&leading, bulk);
-        let rest = across(signals[k..].iter().sum::<f64>() + bulk * directions as f64);
-        let clip = kappa * rest.sqrt();
+        let across = across(signals[k..].iter().sum::<f64>() + bulk * directions as f64);
+        let model = Model::new(&signals, bulk, directions);
+        Block { signals, leading, bulk, directions, weights, across, model }
+    }
+
+    fn refined(&self, block: &Block, &Start { errors, law, even }: &Start<'_>, second: u64, clip: &Clip) -> Refined {
+        let (k, d) = (self.rank.value(), self.spectrum.dimension());
+        let &Block { ref signals, ref leading, bulk, directions, ref weights, .. } = block;
+        let &Clip { kappa, width, ref left } = clip;
         let bulk_law = law.bulk(self.spectrum.bulk(), directions);
-        let turned = if even { errors.to_vec() } else { vec![0.0; k] };
-        let left = Model::new(&signals, bulk, directions).clipped(&weights, clip, &turned);
         let (per_component, not_elliptical): (Vec<f64>, Vec<f64>) = (0..k)
             .map(|index| {
                 let (gap, factor) = (gap(leading[index], bulk), left.with_bulk[index]);
                 // Of an entry of the clipped cross block.
-                let entry = ((clip / (weights[index] * self.signed_gain)).powi(2) + leading[index] * bulk)
+                let entry = ((width / (weights[index] * self.signed_gain)).powi(2) + leading[index] * bulk)
                     / second.max(1) as f64;
                 let before = errors[index];
                 let further: Vec<f64> = (k..signals.len())
@@ -298,6 +297,44 @@ impl Waves<'_> {
     }
 }
 
+/// What is the same however the people are split.
+struct Unsplit {
+    block: Block,
+    /// That of each factor in [`CLIPS`], where the components are those of the law.
+    clips: [Clip; CLIPS.len()],
+    /// The error of one wave of all.
+    one_wave: f64,
+}
+
+/// The cross block of unit records.
+struct Block {
+    /// At least k of them.
+    signals: Vec<f64>,
+    /// The first k, all above 0.
+    leading: Vec<f64>,
+    bulk: f64,
+    /// The directions of the bulk.
+    directions: usize,
+    weights: Vec<f64>,
+    /// The variance across the components.
+    across: f64,
+    model: Model,
+}
+
+impl Block {
+    /// The clip of this factor where the components are off by these squared sines.
+    fn clipped(&self, kappa: f64, sines: &[f64]) -> Clip {
+        let width = kappa * self.across.sqrt();
+        Clip { kappa, width, left: self.model.clipped(&self.weights, width, sines) }
+    }
+}
+
+struct Clip {
+    kappa: f64,
+    width: f64,
+    left: Clipped,
+}
+
 /// What a wave starts from.
 struct Start<'a> {
     /// The squared sine of each component.
@@ -306,6 +343,32 @@ struct Start<'a> {
     law: &'a NoiseLaw,
     /// Whether the components are turned to every side alike, not as the law says.
     even: bool,
+}
+
+/// Without the people of each wave.
+fn outcome(before: &[f64], refined: Refined, one_wave: f64, weak: impl Fn(f64) -> WaveRefusal) -> TwoWaves {
+    let sin_theta_squared: f64 = refined.per_component.iter().sum();
+    let gain = one_wave / sin_theta_squared.max(f64::MIN_POSITIVE);
+    let least_gain = one_wave / refined.not_elliptical.max(f64::MIN_POSITIVE);
+    let error = before.iter().copied().fold(0.0, f64::max);
+    let refused = if error > MOST_FIRST_ERROR {
+        Some(weak(error))
+    } else {
+        (least_gain < LEAST_GAIN).then_some(WaveRefusal::Gain { gain: least_gain, least: LEAST_GAIN })
+    };
+    TwoWaves {
+        share: 0.0,
+        records: [0, 0],
+        first_wave: before.iter().sum(),
+        per_component: refined.per_component,
+        sin_theta_squared,
+        not_elliptical: refined.not_elliptical,
+        one_wave,
+        gain,
+        clip_factor: refined.kappa,
+        clipped: refined.clipped,
+        refused,
+    }
 }
 
 fn errors_of(prediction: &Prediction) -> Vec<f64> {
