@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Builds the library's modules for browsers into pkg/wasm and prints their sizes. The client randomizes records, the lab
-# has all later steps, methods has the literature's methods that are too large for the lab, and records reads the demo
-# page's files and is not in the package. Modules that are up to date are not built again.
+# has all later steps, methods has the literature's methods that are too large for the lab. Records and waves are for
+# the demo page's files and its curve of two waves, and not in the package. Modules that are up to date are not built
+# again.
 #
-# usage: scripts/build-wasm.sh [--quick] [client|lab|methods|records]...   (all by default)
+# usage: scripts/build-wasm.sh [--quick] [client|lab|methods|records|waves]...   (all by default)
 #   --quick   there sooner, but larger, for the demo: optimized in one pass, and lab and methods are one module
 set -euo pipefail
 # shellcheck source=scripts/env.sh
@@ -17,13 +18,13 @@ quick=false
 main() {
     local build builds
     if [ "${1:-}" = --quick ]; then quick=true && shift; fi
-    builds=${*:-client lab methods records}
+    builds=${*:-client lab methods records waves}
     for build in $builds; do
         case $build in
             client) build client ldp-pca ;;
             lab | methods) if $quick; then build_together; else build "$build" ldp-pca-lab; fi ;;
-            records) build records ldp-pca-lab ;;
-            *) echo "unknown build '$build': use client, lab, methods, records" >&2 && exit 2 ;;
+            records | waves) build "$build" ldp-pca-lab ;;
+            *) echo "unknown build '$build': use client, lab, methods, records, waves" >&2 && exit 2 ;;
         esac
     done
     sizes pkg/wasm/*/ldp_pca_bg.wasm

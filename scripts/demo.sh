@@ -37,9 +37,10 @@ page_is_new() {
 page() {
     : >"$LOG"
     step "its tools" scripts/setup.sh page
-    step "the client, 1 of 3 modules" scripts/build-wasm.sh --quick client
-    step "the lab with every method, 2 of 3 modules" scripts/build-wasm.sh --quick lab
-    step "the visitor's records, 3 of 3 modules" scripts/build-wasm.sh --quick records
+    step "the client, 1 of 4 modules" scripts/build-wasm.sh --quick client
+    step "the lab with every method, 2 of 4 modules" scripts/build-wasm.sh --quick lab
+    step "the visitor's records, 3 of 4 modules" scripts/build-wasm.sh --quick records
+    step "two waves, 4 of 4 modules" scripts/build-wasm.sh --quick waves
     step "its scripts" npm run --silent build:page
 }
 

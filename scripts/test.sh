@@ -76,6 +76,7 @@ rust() {
         -- -D warnings
     step wasm "lints for the records" cargo clippy --package ldp-pca-lab --target $WASM --features records \
         -- -D warnings
+    step wasm "lints for the waves" cargo clippy --package ldp-pca-lab --target $WASM --features waves -- -D warnings
     step native "features inert off their target" dependency_trees
     step native "dependencies" dependencies
     step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc "${CRATES[@]}" --no-deps

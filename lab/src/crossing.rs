@@ -2,6 +2,7 @@
 
 use core::fmt::Display;
 
+#[cfg(any(feature = "lab", feature = "methods", feature = "records"))]
 use nalgebra::DMatrix;
 use serde::Serialize;
 #[cfg(any(feature = "lab", feature = "records"))]
@@ -45,6 +46,7 @@ pub(crate) fn read<T: DeserializeOwned>(value: JsValue) -> Result<T, JsValue> {
 }
 
 /// A matrix from outside, row-major.
+#[cfg(any(feature = "lab", feature = "methods", feature = "records"))]
 pub(crate) fn matrix(numbers: &[f64], rows: usize, columns: usize) -> Result<DMatrix<f64>, JsValue> {
     if rows.checked_mul(columns) != Some(numbers.len()) {
         let message = format!("{} numbers are not a matrix of {rows} × {columns}", numbers.len());

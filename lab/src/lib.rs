@@ -1,11 +1,12 @@
 //! The aggregator's side for web pages: demos and notebooks.
 //!
-//! This crate has three builds. The *lab* (feature `lab`) has the client of `ldp-pca` in it and adds sums of reports,
+//! This crate has four builds. The *lab* (feature `lab`) has the client of `ldp-pca` in it and adds sums of reports,
 //! recovery, prediction, simulation, and the few methods of the literature that it has room for. The *methods* (feature
 //! `methods`, without the client) compare all of them, for pages that ask for more: such a page has the lab already.
-//! The *records* (feature `records`, also without the client) read the files of the demo page's visitors. Only that
-//! page uses them; the npm package does not contain them. All builds exist on `wasm32-unknown-unknown` alone: elsewhere
-//! the crate is empty. The npm package (`pkg/`) wraps the others and is what applications use.
+//! The *records* (feature `records`, also without the client) read the files of the demo page's visitors, and the
+//! *waves* (feature `waves`, likewise) predict what two waves of people find. Only that page uses these two; the npm
+//! package does not contain them. All builds exist on `wasm32-unknown-unknown` alone: elsewhere the crate is empty. The
+//! npm package (`pkg/`) wraps the others and is what applications use.
 //!
 //! The bindings translate, and never compute. Options and results cross the boundary as objects, long lists of numbers
 //! as typed arrays. Errors are thrown as the client throws them, as a text `code: message`. Besides the client's codes:
@@ -38,11 +39,15 @@ mod records;
 mod recover;
 #[cfg(feature = "lab")]
 mod simulate;
+#[cfg(feature = "waves")]
+mod waves;
 
 #[cfg(any(feature = "lab", feature = "methods"))]
 pub use compare::compare_methods;
 #[cfg(feature = "records")]
 pub use records::{RecordsReader, estimate_like, trial_like};
+#[cfg(feature = "waves")]
+pub use waves::two_waves;
 #[cfg(feature = "lab")]
 pub use {
     aggregate::Aggregate,
