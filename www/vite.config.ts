@@ -8,6 +8,7 @@ const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 /** The modules that are loaded on demand alone, and what a host with precompressed files sends of each. */
 const METHODS = "../pkg/wasm/methods/ldp_pca_bg.wasm";
 const RECORDS = "../pkg/wasm/records/ldp_pca_bg.wasm";
+const WAVES = "../pkg/wasm/waves/ldp_pca_bg.wasm";
 const sizeOf = (module: string) => {
   const bytes = brotliCompressSync(readFileSync(file(module))).length;
   return `${10 * Math.round(bytes / 10_000)} kB`;
@@ -39,8 +40,8 @@ const documents = repository ? `${repository}/blob/main/` : "https://docs.rs/cra
 
 /**
  * Puts each section's own markup in its place in index.html: `<!-- section: error -->` is src/sections/error.html.
- * `href="doc:docs/prediction.md"` leads to that file of the repository, `size:methods` and `size:records` are how much
- * those modules are.
+ * `href="doc:docs/prediction.md"` leads to that file of the repository, `size:methods`, `size:records` and `size:waves`
+ * are how much those modules are.
  */
 const sections: Plugin = {
   name: "sections",
@@ -53,7 +54,8 @@ const sections: Plugin = {
         )
         .replaceAll('href="doc:', `href="${documents}`)
         .replaceAll("size:methods", () => sizeOf(METHODS))
-        .replaceAll("size:records", () => sizeOf(RECORDS)),
+        .replaceAll("size:records", () => sizeOf(RECORDS))
+        .replaceAll("size:waves", () => sizeOf(WAVES)),
   },
 };
 
@@ -79,6 +81,8 @@ const ON_DEMAND_MODULES = [
   "trust/all-methods.ts",
   "charts/file.ts",
   "engine/records.ts",
+  "engine/waves.ts",
+  "error/two-waves.ts",
   "own/records.ts",
   "pkg/relay.js",
 ];
@@ -113,6 +117,8 @@ export default defineConfig({
       { find: "ldp-pca/relay", replacement: file("../pkg/relay.js") },
       { find: "ldp-pca/instantiate", replacement: file("../pkg/instantiate.js") },
       { find: "ldp-pca/records-module", replacement: file("../pkg/wasm/records/ldp_pca.js") },
+      { find: "ldp-pca/waves-module", replacement: file("../pkg/wasm/waves/ldp_pca.js") },
+      { find: /^ldp-pca\/ldp_pca_waves_bg\.wasm(?=\?|$)/, replacement: file(WAVES) },
       { find: /^ldp-pca\/ldp_pca_records_bg\.wasm(?=\?|$)/, replacement: file(RECORDS) },
       { find: /^ldp-pca\/ldp_pca_methods_bg\.wasm(?=\?|$)/, replacement: file(METHODS) },
       { find: /^ldp-pca\/ldp_pca_lab_bg\.wasm(?=\?|$)/, replacement: file("../pkg/wasm/lab/ldp_pca_bg.wasm") },
@@ -131,7 +137,7 @@ export default defineConfig({
         // Small files of their own would be larger.
         codeSplitting: { groups: [{ name: "lab", test: /pkg\/(?!relay)[a-z-]+\.js$/ }] },
         assetFileNames: ({ originalFileNames }) =>
-          originalFileNames.some((name) => /wasm\/(methods|records)/.test(name))
+          originalFileNames.some((name) => /wasm\/(methods|records|waves)/.test(name))
             ? `assets/${ON_DEMAND}-[name]-[hash][extname]`
             : "assets/[name]-[hash][extname]",
         chunkFileNames: ({ facadeModuleId }) =>

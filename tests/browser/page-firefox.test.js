@@ -55,6 +55,12 @@ test("every part of the page computes in Firefox", async () => {
     (status) => /simulations? done|^Done/.test(status),
     30_000,
   );
+  await click(page, "#waves-form input");
+  await eventually(
+    () => text(page, "#error-records-waves"),
+    (note) => /^Two waves are not worth it up to n ≈ [\d,]+, where /.test(note),
+    120_000,
+  );
   for (const section of SECTIONS) {
     await page.evaluate((section) => document.getElementById(section).scrollIntoView(), section);
   }

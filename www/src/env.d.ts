@@ -27,6 +27,19 @@ declare module "ldp-pca/records-module" {
   export function trialLike(secondMoment: Float64Array, options: object): import("./engine/protocol.js").LikeTrial;
 }
 
+/** What `lab/src/waves.rs` exports. */
+declare module "ldp-pca/waves-module" {
+  export const imports: object;
+  export function twoWaves(
+    dimension: number,
+    rank: number,
+    signals: Float64Array,
+    bulk: number,
+    epsilon: number,
+    records: number,
+  ): import("./engine/protocol.js").TwoWaves;
+}
+
 /** Of workers alone. */
 declare class FileReaderSync {
   readAsArrayBuffer(blob: Blob): ArrayBuffer;

@@ -1,6 +1,6 @@
 // A chart in words: for readers who cannot see it, and for the description in its files.
 
-import type { ChartData, Series } from "./model.js";
+import { type ChartData, REFUSED, type Series } from "./model.js";
 import { about } from "./ticks.js";
 import { number } from "../format.js";
 
@@ -11,7 +11,7 @@ export function describe(data: ChartData): string {
   const sentences = [
     `${y.label}, against ${x.label} from ${number(x.range[0])} to ${number(x.range[1])}${axes}.`,
     data.setting,
-    ...series.map((one) => course(one, x.symbol)),
+    ...series.flatMap((one) => [course(one, x.symbol), one.note ?? ""]),
     ...limits.map((limit) =>
       limit.x > x.range[1]
         ? `${limit.name}: noise drowns the components everywhere on this axis.`
@@ -49,7 +49,8 @@ export function valuesAt(data: ChartData, x: number): { series: Series; text: st
       point ? `${number(point.median)} (${number(point.low)} to ${number(point.high)})` : "",
       predicted ? `predicted ${number(predicted.y)}` : "",
     ];
-    return { series, text: parts.filter((part) => part !== "").join(", ") || "nothing yet" };
+    const nothing = series.refused?.includes(x) ? REFUSED : "nothing yet";
+    return { series, text: parts.filter((part) => part !== "").join(", ") || nothing };
   });
 }
 

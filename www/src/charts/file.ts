@@ -1,10 +1,11 @@
 // A chart as a file: SVG and PNG of the same shapes, and CSV of the same numbers.
 
 import { describe } from "./describe.js";
-import { type Frame, labels, levels, limits, limitsHeight, lines, marks } from "./layers.js";
-import type { Axis, ChartData } from "./model.js";
-import { paint, type Shape, svgDocument } from "./shapes.js";
-import { PAPER } from "./theme.js";
+import { BAND_OPACITY, type Frame, levels, limits, limitsHeight, marks } from "./layers.js";
+import type { Axis, ChartData, Point, Series } from "./model.js";
+import { paint, type Shape } from "./shapes.js";
+import { svgDocument } from "./svg.js";
+import { DASHES, PAPER, type Theme } from "./theme.js";
 import { ticks } from "./ticks.js";
 import { number } from "../format.js";
 
@@ -130,4 +131,71 @@ function axes({ x, y }: ChartData, frame: Frame): Shape[] {
     { kind: "text", at: [middle[0], bottom + 44], text: x.label, anchor: "middle", size: 13, fill: PAPER.text },
     { kind: "text", at: [28, middle[1]], text: y.label, anchor: "middle", upright: true, size: 13, fill: PAPER.text },
   ];
+}
+
+/** The band between the quartiles, the line of medians and the predicted curve, where uPlot does not draw them. */
+function lines({ series }: ChartData, frame: Frame, theme: Theme): Shape[] {
+  const at = (x: number, y: number) => [frame.x(x), frame.y(y)] as const;
+  const bands = series.map(({ style, measured }): Shape => {
+    const high = measured.map((point) => at(point.x, point.high));
+    const low = measured.map((point) => at(point.x, point.low)).reverse();
+    return { kind: "path", points: [...high, ...low], closed: true, fill: theme.styles[style], opacity: BAND_OPACITY };
+  });
+  const curves = series.flatMap((one): Shape[] => {
+    const stroke = theme.styles[one.style];
+    return [
+      { kind: "path", points: one.measured.map(({ x, median }) => at(x, median)), stroke, width: 2 },
+      ...unbroken(one).map((part): Shape => {
+        return { kind: "path", points: part.map(({ x, y }) => at(x, y)), stroke, width: 1.75, dash: DASHES[one.style] };
+      }),
+    ];
+  });
+  return [...bands, ...curves].filter((shape) => shape.kind === "path" && shape.points.length > 0);
+}
+
+/** The parts of the predicted curve between its gaps. */
+function unbroken({ predicted, refused = [] }: Series): Point[][] {
+  const parts: Point[][] = [];
+  let last = -Infinity;
+  for (const point of predicted) {
+    if (parts.length === 0 || refused.some((x) => last < x && x < point.x)) parts.push([]);
+    parts.at(-1)!.push(point);
+    last = point.x;
+  }
+  return parts;
+}
+
+/** The names of the series at the right ends of their lines, apart from each other. */
+function labels({ series }: ChartData, frame: Frame, theme: Theme): Shape[] {
+  const placed = series
+    .flatMap((one) => {
+      const end = lineEnd(one);
+      return end === undefined ? [] : [{ one, y: Math.min(frame.bottom, Math.max(frame.top, frame.y(end))) }];
+    })
+    .sort((a, b) => a.y - b.y);
+  let last = -Infinity;
+  for (const label of placed) {
+    label.y = Math.max(label.y, last + LABEL_HEIGHT);
+    last = label.y;
+  }
+  let next = frame.bottom + LABEL_HEIGHT / 2;
+  for (const label of placed.toReversed()) {
+    label.y = Math.min(label.y, next);
+    next = label.y - LABEL_HEIGHT;
+  }
+  return placed.map(({ one, y }) => ({
+    kind: "text",
+    at: [frame.right + 10, y + 4],
+    text: one.name,
+    size: 13,
+    weight: 600,
+    fill: theme.styles[one.style],
+  }));
+}
+
+const LABEL_HEIGHT = 17;
+
+/** The last value of a series. */
+function lineEnd({ measured, predicted }: Series): number | undefined {
+  return measured.at(-1)?.median ?? predicted.at(-1)?.y;
 }

@@ -1,8 +1,8 @@
 // The parts of a chart as shapes, over any mapping from numbers to pixels.
 
-import type { ChartData, Series } from "./model.js";
+import type { ChartData } from "./model.js";
 import { hatching, mark, type Shape } from "./shapes.js";
-import { DASHES, MARKS, type Theme } from "./theme.js";
+import { MARKS, type Theme } from "./theme.js";
 import { about } from "./ticks.js";
 
 /** The box of the plot in pixels, and how numbers lie in it. */
@@ -111,60 +111,4 @@ export function marks({ series }: ChartData, frame: Frame, theme: Theme): Shape[
   );
 }
 
-/** The band between the quartiles, the line of medians and the predicted curve, where uPlot does not draw them. */
-export function lines({ series }: ChartData, frame: Frame, theme: Theme): Shape[] {
-  const at = (x: number, y: number) => [frame.x(x), frame.y(y)] as const;
-  const bands = series.map(({ style, measured }): Shape => {
-    const high = measured.map((point) => at(point.x, point.high));
-    const low = measured.map((point) => at(point.x, point.low)).reverse();
-    return { kind: "path", points: [...high, ...low], closed: true, fill: theme.styles[style], opacity: BAND_OPACITY };
-  });
-  const curves = series.flatMap(({ style, measured, predicted }): Shape[] => [
-    { kind: "path", points: measured.map(({ x, median }) => at(x, median)), stroke: theme.styles[style], width: 2 },
-    {
-      kind: "path",
-      points: predicted.map(({ x, y }) => at(x, y)),
-      stroke: theme.styles[style],
-      width: 1.75,
-      dash: DASHES[style],
-    },
-  ]);
-  return [...bands, ...curves].filter((shape) => shape.kind === "path" && shape.points.length > 0);
-}
-
 export const BAND_OPACITY = 0.17;
-
-/** The names of the series at the right ends of their lines, apart from each other. */
-export function labels({ series }: ChartData, frame: Frame, theme: Theme): Shape[] {
-  const placed = series
-    .flatMap((one) => {
-      const end = lineEnd(one);
-      return end === undefined ? [] : [{ one, y: Math.min(frame.bottom, Math.max(frame.top, frame.y(end))) }];
-    })
-    .sort((a, b) => a.y - b.y);
-  let last = -Infinity;
-  for (const label of placed) {
-    label.y = Math.max(label.y, last + LABEL_HEIGHT);
-    last = label.y;
-  }
-  let next = frame.bottom + LABEL_HEIGHT / 2;
-  for (const label of placed.toReversed()) {
-    label.y = Math.min(label.y, next);
-    next = label.y - LABEL_HEIGHT;
-  }
-  return placed.map(({ one, y }) => ({
-    kind: "text",
-    at: [frame.right + 10, y + 4],
-    text: one.name,
-    size: 13,
-    weight: 600,
-    fill: theme.styles[one.style],
-  }));
-}
-
-const LABEL_HEIGHT = 17;
-
-/** The last value of a series. */
-function lineEnd({ measured, predicted }: Series): number | undefined {
-  return measured.at(-1)?.median ?? predicted.at(-1)?.y;
-}

@@ -8,14 +8,17 @@ const SVG = "http://www.w3.org/2000/svg";
 
 /** Fills a list with a sample and a name for each series, unless it has them already. */
 export function legend(list: HTMLElement, { series }: ChartData): void {
-  const names = series.map(({ name, style, measured }) => `${name} ${style} ${measured.length > 0}`).join();
+  const shown = (points: readonly unknown[]) => points.length > 0;
+  const names = series
+    .map(({ name, style, measured, predicted }) => `${name} ${style} ${shown(measured)} ${shown(predicted)}`)
+    .join();
   if (list.dataset["names"] === names) return;
   list.dataset["names"] = names;
   list.replaceChildren(
     ...series.map(({ name, style, measured, predicted }) => {
       const item = document.createElement("li");
       item.className = style;
-      item.append(sample(style, measured.length > 0, predicted.length > 0), name);
+      item.append(sample(style, shown(measured), shown(predicted)), name);
       return item;
     }),
   );

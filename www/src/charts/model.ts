@@ -31,7 +31,14 @@ export interface Series {
   readonly style: Style;
   readonly measured: readonly Measured[];
   readonly predicted: readonly Point[];
+  /** Places that the predicted curve leaves out. */
+  readonly refused?: readonly number[];
+  /** A sentence about it, for those who do not see the chart. */
+  readonly note?: string;
 }
+
+/** The place of a number that the curve leaves out. */
+export const REFUSED = "not worth it";
 
 /** Up to `x` noise drowns the components of a series: from the left end of the axis to the threshold. */
 export interface Limit {

@@ -100,7 +100,7 @@ export class Screen {
           hidden,
           hidden,
           { stroke: color(style), width: 2, points: { show: false }, spanGaps: true },
-          { stroke: color(style), width: 1.75, dash: [...DASHES[style]], points: { show: false }, spanGaps: true },
+          { stroke: color(style), width: 1.75, dash: [...DASHES[style]], points: { show: false } },
         ]),
       ],
       bands: data.series.map(({ style }, index) => ({
@@ -166,22 +166,34 @@ function scale({ log, range: [from, to] }: ChartData["x"]): uPlot.Scale {
   return { distr: log ? 3 : 1, range: () => [from, to] };
 }
 
-/** The series on one list of x: low, high, median and predicted of each, null where there is none. */
+/**
+ * The series on one list of x: low, high, median and predicted of each. Where there is no prediction a curve is null in
+ * its gaps, which uPlot leaves open, and undefined elsewhere.
+ */
 function aligned({ series }: ChartData): uPlot.AlignedData {
-  const all = series.flatMap(({ measured, predicted }) => [...measured, ...predicted].map(({ x }) => x));
+  const all = series.flatMap(({ measured, predicted, refused = [] }) => [
+    ...[...measured, ...predicted].map(({ x }) => x),
+    ...refused,
+  ]);
   const xs = [...new Set(all)].sort((a, b) => a - b);
   const place = new Map(xs.map((x, index) => [x, index]));
-  const columns = series.flatMap(({ measured, predicted }) => {
-    const column = <P extends { x: number }>(points: readonly P[], value: (point: P) => number) => {
-      const values: (number | null)[] = xs.map(() => null);
+  const columns = series.flatMap(({ measured, predicted, refused = [] }) => {
+    const column = <P extends { x: number }>(points: readonly P[], value: (point: P) => number, none?: null) => {
+      const values: (number | null | undefined)[] = xs.map(() => none);
       for (const point of points) values[place.get(point.x)!] = value(point);
       return values;
     };
+    const curve = column(predicted, ({ y }) => y);
+    for (const x of refused) {
+      for (const step of [-1, 1]) {
+        for (let at = place.get(x)!; at in curve && curve[at] == null; at += step) curve[at] = null;
+      }
+    }
     return [
-      column(measured, ({ low }) => low),
-      column(measured, ({ high }) => high),
-      column(measured, ({ median }) => median),
-      column(predicted, ({ y }) => y),
+      column(measured, ({ low }) => low, null),
+      column(measured, ({ high }) => high, null),
+      column(measured, ({ median }) => median, null),
+      curve,
     ];
   });
   return [xs, ...columns];

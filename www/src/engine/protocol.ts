@@ -13,6 +13,8 @@ export interface Jobs {
   compareAllMethods: (options: Compared & { readonly module: WebAssembly.Module }) => Promise<lab.MethodsComparison>;
   /** By the module of the visitor's records, which comes with every job too. */
   trialLike: (options: LikeOptions) => Promise<LikeTrial>;
+  /** By a module of its own, which comes with every job too. */
+  twoWaves: (options: WavesOptions) => Promise<TwoWaves>;
 }
 
 type Compared = lab.CompareMethodsOptions & (lab.ComparedPopulation | lab.ComparedMoments);
@@ -34,6 +36,27 @@ export interface LikeTrial {
   readonly errors: number[];
   readonly nonPrivate: number;
 }
+
+/** A collection by double-cap from so many people, in two waves. */
+export interface WavesOptions {
+  readonly module: WebAssembly.Module;
+  readonly dimension: number;
+  readonly rank: number;
+  readonly signals: readonly number[];
+  readonly bulk: number;
+  readonly epsilon: number;
+  readonly records: number;
+}
+
+/** What the page shows of the prediction. */
+export interface TwoWaves {
+  readonly sin_theta_squared: number;
+  /** Missing where two waves are worth it. */
+  readonly refused?: WaveRefusal;
+}
+
+export type WaveRefusal =
+  { readonly reason: "first-wave"; readonly most: number } | { readonly reason: "gain"; readonly least: number };
 
 export const SCALINGS = ["max-abs", "range", "standard", "none"] as const;
 export const SEPARATORS = ["comma", "semicolon", "tab"] as const;

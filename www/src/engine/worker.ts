@@ -18,6 +18,7 @@ const functions: Jobs & Objects = {
   predict,
   simulate,
   trialLike: async (options) => (await import("./records.js")).trialLike(options),
+  twoWaves: async (options) => (await import("./waves.js")).twoWaves(options),
 };
 let ready: Promise<void> | undefined;
 /** The object that this worker was asked to make, if any. */

@@ -21,17 +21,18 @@ export interface Curves {
   readonly uninformed: number;
 }
 
-/** The curve has this many additional points between two places of the axis. */
+/** A curve has this many additional points between two places of the axis. */
 const BETWEEN = 8;
 
 /** The places of the axis, and the ones between. */
-function dense(places: readonly number[], whole: boolean): number[] {
+export function along(axis: Axis): number[] {
+  const places = axis === "epsilon" ? EPSILONS : RECORDS;
   return places.flatMap((from, index) => {
     const to = places[index + 1];
     if (to === undefined) return [from];
     return Array.from({ length: BETWEEN }, (_, step) => {
       const value = from * (to / from) ** (step / BETWEEN);
-      return whole ? Math.round(value) : value;
+      return axis === "epsilon" ? value : Math.round(value);
     });
   });
 }
@@ -44,18 +45,18 @@ export async function predictCurves(
 ): Promise<Curves> {
   const { delta } = settings;
   const population = await populationOfCharts(pool, settings, { signal, urgent: true });
-  const along = axis === "epsilon" ? dense(EPSILONS, false) : dense(RECORDS, true);
+  const places = along(axis);
   const curves = settings.mechanisms.map(async (name): Promise<[MechanismName, Curve, number]> => {
     const predictions = await Promise.all(
-      along.map((x) => {
+      places.map((x) => {
         const [epsilon, records] = axis === "epsilon" ? [x, settings.records] : [settings.epsilon, x];
         const asked = { ...population, mechanism: mechanism(name, epsilon, delta), records };
         return pool.run("predict", asked, { signal, urgent: true });
       }),
     );
-    const points = predictions.map(({ sinThetaSquared }, index) => ({ x: along[index]!, y: sinThetaSquared }));
+    const points = predictions.map(({ sinThetaSquared }, index) => ({ x: places[index]!, y: sinThetaSquared }));
     const threshold = axis === "epsilon" ? firstRecoverable(points, predictions) : await thresholdRecords(name);
-    const limit = threshold <= along[0]! ? undefined : { name: NAMES[name], style: STYLES[name], x: threshold };
+    const limit = threshold <= places[0]! ? undefined : { name: NAMES[name], style: STYLES[name], x: threshold };
     return [name, { points, limit }, predictions[0]!.uninformed];
   });
   async function thresholdRecords(name: MechanismName): Promise<number> {

@@ -1,0 +1,189 @@
+// The page's curve of two waves, when a visitor asks for it.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { init, population } from "../../pkg/lab-node.js";
+import { binary } from "./aggregator.js";
+import {
+  assertAccessible,
+  assertFits,
+  eventually,
+  hostPage,
+  openPage,
+  parsed,
+  screenshot,
+  VIEWS,
+} from "./page-tools.js";
+
+/** The page's own records, and little to simulate. */
+const STATE = "error.mechanisms=double-cap&error.trials=1";
+const WEAK = "the first wave finds too little to refine \\(its weakest component is off by more than 0\\.2\\)";
+const GAIN = "too little is gained";
+const MORE = " \\(the error may be less than 1\\.2 times smaller than that of one wave\\)";
+const NOTES = {
+  epsilon: new RegExp(
+    `^Two waves are not worth it up to ε ≈ 1\\.\\d, where ${WEAK} or ${GAIN}${MORE}, ` +
+      `and from ε ≈ [23](\\.\\d)? on, where ${GAIN}\\.$`,
+  ),
+  records: new RegExp(`^Two waves are not worth it up to n ≈ [\\d,]{5,6}, where ${WEAK} or ${GAIN}${MORE}\\.$`),
+};
+
+const host = hostPage();
+
+function note(page, axis) {
+  return page.locator(`#error-${axis}-waves`);
+}
+
+async function predicted(page) {
+  for (const [axis, words] of Object.entries(NOTES)) {
+    await note(page, axis).getByText(words).waitFor({ timeout: 120_000 });
+  }
+}
+
+function box(page) {
+  return page.getByLabel("Predict two waves of double-cap");
+}
+
+/** The predictions of the series at each place of a chart's table. */
+async function column(page, axis, series) {
+  const details = page.locator(`#error-${axis}-chart details`);
+  if (!(await details.evaluate(({ open }) => open))) await details.locator("summary").click();
+  await details.locator("tbody tr").first().waitFor();
+  const rows = await details
+    .locator("tr")
+    .evaluateAll((rows) => rows.map(({ cells }) => [...cells].map(({ textContent }) => textContent)));
+  return new Map(rows.filter(([, name]) => name === series).map((row) => [row[0], row.at(-1)]));
+}
+
+for (const [view, options] of Object.entries(VIEWS)) {
+  test(`it is there with its gaps, in the legend, the table and in words: ${view}`, async () => {
+    const { page, trouble } = await host.open({ hash: `#error&${STATE}`, ...options });
+    const status = page.locator("#error-status");
+    await status.getByText(/^Done: /).waitFor({ timeout: 120_000 });
+    const legend = page.locator("#error-epsilon-chart .legend");
+    assert.doesNotMatch(await legend.textContent(), /Two waves/);
+    const asked = [];
+    page.on("request", (request) => asked.push(request.url().split("/").at(-1)));
+    await box(page).check();
+    await predicted(page);
+    assert.equal(asked.filter((file) => /^on-demand-.*\.wasm$/.test(file)).length, 1, "once, for all workers");
+    assert.match(await status.textContent(), /^Done: /, "the simulation does not start again");
+    await legend.getByText("Two waves").waitFor();
+    assert.equal(await legend.locator(".green path").count(), 1, "a curve, and nothing simulated");
+
+    const found = await column(page, "epsilon", "Two waves");
+    assert.equal(found.get("0.25"), "not worth it");
+    assert.equal(found.get("5.6"), "not worth it");
+    assert.equal((await column(page, "records", "Two waves")).get("1,000"), "not worth it");
+    const one = await column(page, "epsilon", "Double-cap");
+    for (const place of ["1.4", "2"]) {
+      assert.ok(1.2 * parsed(found.get(place)) < parsed(one.get(place)), `${place}: ${found.get(place)}`);
+    }
+
+    const stage = page.getByRole("slider", { name: /^Error against ε/ });
+    await stage.focus();
+    await page.keyboard.press("Home");
+    const spoken = () => stage.getAttribute("aria-valuetext");
+    assert.match(await spoken(), /; Two waves not worth it; /);
+    for (let step = 0; step < 6; step += 1) await page.keyboard.press("ArrowRight");
+    assert.match(await spoken(), new RegExp(`^ε = 2: .*; Two waves predicted ${found.get("2")}; `));
+    const plot = page.locator("#error-epsilon-chart .plot");
+    const label = await eventually(() => plot.getAttribute("aria-label"), (label) => /Two waves: pred/.test(label));
+    assert.match(label, /Two waves: predicted from [\d.]+ at ε = 1\.\d+ to [\d.]+ at ε = [23][\d.]*\. Two waves are /);
+
+    await screenshot(page, "error", `waves-${view}`);
+    await assertFits(page);
+    await assertAccessible(page, "#error");
+    await box(page).uncheck();
+    await eventually(() => legend.textContent(), (text) => !text.includes("Two waves"));
+    assert.equal(await note(page, "epsilon").textContent(), "");
+    assert.deepEqual(trouble, []);
+  });
+}
+
+test("its files have the places where it is worth it", async () => {
+  const { page } = await host.open({ hash: `#error&${STATE}&waves.curve=two` });
+  await predicted(page);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.locator("#error-epsilon-chart").getByRole("button", { name: "CSV" }).click(),
+  ]);
+  const lines = readFileSync(await download.path(), "utf8").split("\r\n");
+  const places = lines.map((line) => line.split(",")).filter(([name]) => name === "Two waves");
+  assert.ok(places.length > 10 && places.every(([, x]) => Number(x) > 1 && Number(x) < 4), `${places}`);
+});
+
+test("a gap between two parts of the curve is said, and open in a picture", async () => {
+  // The numbers of candidates are whole, so the gain is no smooth function of epsilon.
+  const { page } = await host.open({ hash: `#error&${STATE}&error.dimension=4&error.rank=2&waves.curve=two` });
+  const said = /^Two waves are not worth it from ε ≈ 2\.\d to ε ≈ 2\.\d, where .*, and from ε ≈ 3\.\d on, where /;
+  await note(page, "epsilon").getByText(said).waitFor({ timeout: 120_000 });
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.locator("#error-epsilon-chart").getByRole("button", { name: "SVG" }).click(),
+  ]);
+  const picture = readFileSync(await download.path(), "utf8");
+  const curves = picture.match(/<path [^>]*stroke="#1d6b45"[^>]*stroke-dasharray[^>]*>/g);
+  assert.equal(curves?.length, 2, picture);
+});
+
+test("its number is that of the command line, for the records of the page", async () => {
+  await init();
+  const { signals, bulk } = population({ dimension: 30, rank: 2, signal: 20 });
+  const setting = { dimension: 30, rank: 2, spectrum: signals.join(), bulk, epsilon: 2, records: 30_000, waves: 2 };
+  const options = Object.entries(setting).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const { waves } = JSON.parse(execFileSync(binary(), ["plan", ...options, "--json"], { encoding: "utf8" }));
+  assert.equal(waves.refused, undefined);
+  const hash = `#error&${STATE}&error.dimension=30&error.rank=2&error.records=30000&waves.curve=two`;
+  const { page, trouble } = await host.open({ hash });
+  await note(page, "epsilon").getByText(/worth it/).waitFor({ timeout: 120_000 });
+  await page.locator("#error-status").getByText(/^Done: /).waitFor({ timeout: 120_000 });
+  const found = parsed((await column(page, "epsilon", "Two waves")).get("2"));
+  assert.ok(Math.abs(found / waves.sin_theta_squared - 1) < 0.005, `${found} and ${waves.sin_theta_squared}`);
+  assert.deepEqual(trouble, []);
+});
+
+test("a link has it, it is cancelled with the rest, and other settings predict it again", async () => {
+  const { page, trouble } = await host.open();
+  let asked = 0;
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  await page.route(/on-demand-.*\.wasm$/, async (route) => {
+    asked += 1;
+    await released;
+    await route.continue();
+  });
+  await page.goto(`${host.url}/?again#error&${STATE}0&waves.curve=two`);
+  await eventually(() => asked, (asked) => asked === 1);
+  assert.equal(await box(page).isChecked(), true);
+  assert.equal(await note(page, "records").textContent(), "Two waves are being predicted …");
+  await page.locator("#error-cancel").click();
+  await note(page, "records").getByText("Two waves are not predicted: cancelled.").waitFor();
+  release();
+  await page.locator("#error-trials").fill("1");
+  await page.locator("#error-trials").press("Enter");
+  await predicted(page);
+  assert.equal(asked, 1);
+  await page.locator("#error-records").fill("100,000");
+  await page.locator("#error-records").press("Enter");
+  // More people: the first wave finds enough of them at a smaller epsilon.
+  await note(page, "epsilon").getByText(/up to ε ≈ 0\.\d+, where/).waitFor({ timeout: 120_000 });
+  assert.deepEqual(trouble, []);
+});
+
+test("a module that does not arrive says so in the curve's place, and is asked for again", async () => {
+  const expected = ["404 (Not Found)", "503"];
+  const { page } = await openPage(host.browser, host.url, { hash: `#error&${STATE}`, expected });
+  let failures = 0;
+  await page.route(/on-demand-.*\.wasm$/, (route) =>
+    failures++ === 0 ? route.fulfill({ status: 503 }) : route.continue(),
+  );
+  await box(page).check();
+  await note(page, "epsilon").getByText(/^Two waves are not predicted: the host answers 503 /).waitFor();
+  await box(page).uncheck();
+  await box(page).check();
+  await predicted(page);
+});

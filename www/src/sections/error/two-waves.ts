@@ -1,0 +1,83 @@
+// The predicted curves of two waves of people, for visitors who ask for them: where two waves are worth it, and the
+// words about where they are not.
+
+import moduleUrl from "ldp-pca/ldp_pca_waves_bg.wasm?url";
+
+import { about } from "../../charts/ticks.js";
+import { compiledOnce } from "../../engine/lab.js";
+import type { Pool } from "../../engine/pool.js";
+import type { TwoWaves, WaveRefusal } from "../../engine/protocol.js";
+import { populationOfCharts } from "./population.js";
+import { along } from "./prediction.js";
+import type { ChartSettings } from "./settings.js";
+import type { Axis } from "./trials.js";
+import type { WavesCurve } from "./waves.js";
+
+const load = compiledOnce(moduleUrl);
+
+export async function predictTwoWaves(
+  pool: Pool,
+  settings: ChartSettings,
+  axis: Axis,
+  signal: AbortSignal,
+): Promise<WavesCurve> {
+  const options = { signal, urgent: true };
+  const [module, population] = await Promise.all([load(), populationOfCharts(pool, settings, options)]);
+  const { dimension, rank, signals, bulk } = population;
+  const asked = { module, dimension, rank, signals, bulk: bulk! };
+  const places = along(axis);
+  const found = await Promise.all(
+    places.map((x) => {
+      const [epsilon, records] = axis === "epsilon" ? [x, settings.records] : [settings.epsilon, x];
+      return pool.run("twoWaves", { ...asked, epsilon, records }, options);
+    }),
+  );
+  const at = places.map((x, index) => ({ x, found: found[index]! }));
+  return {
+    predicted: at.flatMap(({ x, found }) => (found.refused ? [] : { x, y: found.sin_theta_squared })),
+    refused: at.flatMap(({ x, found }) => (found.refused ? x : [])),
+    note: note(axis, places, found),
+  };
+}
+
+/** Neighbouring places where two waves are refused. */
+interface Stretch {
+  readonly from: number;
+  to: number;
+  readonly refusals: Map<WaveRefusal["reason"], WaveRefusal>;
+}
+
+/** Where two waves are not worth it, and why, in one sentence. */
+function note(axis: Axis, places: readonly number[], found: readonly TwoWaves[]): string {
+  const stretches: Stretch[] = [];
+  for (const [index, { refused }] of found.entries()) {
+    if (!refused) continue;
+    if (stretches.at(-1)?.to !== index - 1) stretches.push({ from: index, to: index, refusals: new Map() });
+    const last = stretches.at(-1)!;
+    last.to = index;
+    last.refusals.set(refused.reason, refused);
+  }
+  if (stretches.length === 0) return "Two waves are worth it everywhere on this axis.";
+  const at = (index: number) => `${axis === "epsilon" ? "ε" : "n"} ≈ ${about(places[index]!)}`;
+  const said = new Set<string>();
+  const parts = stretches.map(({ from, to, refusals }) => {
+    const why = [...refusals.values()].map((refusal) => reason(refusal, said)).join(" or ");
+    const [begins, ends] = [from === 0, to === places.length - 1];
+    if (begins && ends) return `anywhere on this axis: ${why}`;
+    const within = at(from) === at(to) ? `at ${at(from)}` : `from ${at(from)} to ${at(to)}`;
+    const where = begins ? `up to ${at(to)}` : ends ? `from ${at(from)} on` : within;
+    return `${where}, where ${why}`;
+  });
+  return `Two waves are not worth it ${parts.join(", and ")}.`;
+}
+
+/** In full where it is said for the first time. */
+function reason(refusal: WaveRefusal, said: Set<string>): string {
+  const [short, more] =
+    refusal.reason === "first-wave"
+      ? ["the first wave finds too little to refine", `its weakest component is off by more than ${refusal.most}`]
+      : ["too little is gained", `the error may be less than ${refusal.least} times smaller than that of one wave`];
+  const full = said.has(short) ? short : `${short} (${more})`;
+  said.add(short);
+  return full;
+}
