@@ -27,7 +27,9 @@ use crate::aggregate::{Aggregate, AggregateError};
 use crate::audit::binomial;
 use crate::covariance::Covariance;
 use crate::mechanism::Mechanism;
-use crate::record::{Bounding, Radius};
+use crate::prediction::Spectrum;
+use crate::privacy::Guarantee;
+use crate::record::{Bounding, Radius, RecordError};
 use crate::task::Task;
 
 /// Thresholds that a test of a place takes together: they span two octaves.
@@ -81,7 +83,60 @@ pub struct Clipping {
     pub people: Option<f64>,
 }
 
+/// The quantiles of an answer.
+const SHARES: [f64; 5] = [0.25, 0.5, 0.75, 0.9, 0.99];
+/// The probability that an interval of an answer covers its quantile.
+const CONFIDENCE: f64 = 0.95;
+/// From this factor on, a radius costs too many people.
+const MUCH: f64 = 2.5;
+
+/// What the sums of a collection say about lengths.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Lengths {
+    /// The number of reports.
+    pub records: u64,
+    /// That of each report.
+    pub guarantee: Guarantee,
+    /// The probability with which each interval, by itself, covers its quantile.
+    pub confidence: f64,
+    /// Ascending.
+    pub quantiles: Vec<Quantile>,
+    /// What the lower quartile and the median cost as a radius, and a radius that was asked for.
+    pub radii: Vec<Clipping>,
+}
+
+impl Lengths {
+    /// The answer about lengths, and about a radius.
+    ///
+    /// # Errors
+    /// As [`Norms::clipping`].
+    pub fn new(norms: &Norms, guarantee: Guarantee, radius: Option<Radius>) -> Result<Self, NormsError> {
+        let quantiles = SHARES.map(|share| norms.quantile(share, CONFIDENCE)).to_vec();
+        // The price of an upper quantile from the same reports is far too low: those that found it too short price it.
+        let lower = quantiles.iter().take_while(|quantile| quantile.share <= 0.5);
+        let lengths = lower.filter_map(|quantile| Radius::new(quantile.length?).ok());
+        // A quantile is between thresholds, and has a price.
+        let mut radii: Vec<Clipping> = lengths.filter_map(|radius| norms.clipping(radius).ok()).collect();
+        radii.extend(radius.map(|radius| norms.clipping(radius)).transpose()?);
+        Ok(Self { records: norms.records(), guarantee, confidence: CONFIDENCE, quantiles, radii })
+    }
+}
+
 impl Clipping {
+    /// Whether the radius costs too many people: one that half of the records reach is a better one.
+    #[must_use]
+    pub fn costs_much(&self) -> bool {
+        self.people.is_none_or(|people| people > MUCH)
+    }
+
+    /// The spectrum of records that have `spectrum` under unit norm, in units of the radius, and their bounding.
+    ///
+    /// # Errors
+    /// None: one is a radius.
+    pub fn of_unit_norm(&self, spectrum: Spectrum) -> Result<(Spectrum, Bounding), RecordError> {
+        Ok((spectrum.scaled(self.mean_square), Bounding::Clip { radius: Radius::new(1.0)? }))
+    }
+
     /// That of a mean square of bounded records, in the unit ball.
     #[must_use]
     pub fn new(radius: Radius, mean_square: f64) -> Self {
@@ -154,6 +209,12 @@ impl Norms {
     #[must_use]
     pub fn records(&self) -> u64 {
         self.records
+    }
+
+    /// Lengths, ascending, each with the estimate of the share of records that are at most so long.
+    #[must_use]
+    pub fn distribution(&self) -> Vec<(f64, f64)> {
+        self.thresholds.iter().rev().map(|at| (self.radius * at.length, 1.0 - at.share)).collect()
     }
 
     /// The length that the `share` of records does not exceed, with an interval that covers it with the probability

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._native import Aggregate, Collection, Randomizer, Reports, Task, __version__
+from ._native import Aggregate, Collection, PublicSample, Randomizer, Reports, Task, __version__
 from .errors import (
     AggregateError,
     BoundingWarning,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ._budget import Budget, budget
     from ._collecting import aggregate
     from ._covariance import Covariance, Mean, covariance
+    from ._norms import Norms, norms
     from ._planning import Plan, plan, predict
     from ._recovery import Baseline, Confidence, Prediction, Recovery, SparseCertificate, recover
     from ._schema import infer_schema
@@ -54,9 +55,11 @@ __all__ = [
     "LocalSparsePCA",
     "Mean",
     "NoiseWarning",
+    "Norms",
     "Plan",
     "PlanError",
     "Prediction",
+    "PublicSample",
     "Randomizer",
     "RecordError",
     "Recovery",
@@ -76,6 +79,7 @@ __all__ = [
     "budget",
     "covariance",
     "infer_schema",
+    "norms",
     "plan",
     "predict",
     "recover",
@@ -90,6 +94,7 @@ _LATER = {
     "LocalPCA": "estimators",
     "LocalSparsePCA": "estimators",
     "Mean": "_covariance",
+    "Norms": "_norms",
     "Plan": "_planning",
     "Prediction": "_recovery",
     "Recovery": "_recovery",
@@ -98,6 +103,7 @@ _LATER = {
     "budget": "_budget",
     "covariance": "_covariance",
     "infer_schema": "_schema",
+    "norms": "_norms",
     "plan": "_planning",
     "predict": "_planning",
     "recover": "_recovery",

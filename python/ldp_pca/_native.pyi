@@ -13,12 +13,14 @@ from ._progress import Progress
 __all__ = [
     "Aggregate",
     "Collection",
+    "PublicSample",
     "Randomizer",
     "Reports",
     "Task",
     "__version__",
     "_covariance",
     "_infer_schema",
+    "_norms",
     "_plan",
     "_recover",
     "_recover_refined",
@@ -76,6 +78,37 @@ class Task:
         centring: bool | float | None = None,
         folds: int | None = None,
     ) -> Task: ...
+    @classmethod
+    def norms(
+        cls,
+        columns: int | str | Sequence[str] | Sequence[Mapping[str, Any]] | Mapping[str, Any],
+        *,
+        epsilon: float,
+        radius: float,
+        thresholds: int = 64,
+    ) -> Task:
+        """Makes the task of a small collection about the lengths of records, as ``ldp-pca task norms`` does
+        (docs/lengths.md). Each person says with one randomized bit whether the record is longer than one of a few
+        lengths; `norms` reads the sums. Whoever answers it and the task that follows spends both epsilons.
+
+        Parameters
+        ----------
+        columns : int, sequence of str, or schema
+            As of `Task`.
+        epsilon : float
+            The privacy parameter epsilon of one report.
+        radius : float
+            A length that nearly no record exceeds, in the units of the encoded features: the longest that is asked
+            about is 0.84 times as long. Public.
+        thresholds : int
+            The number of lengths that are asked about, each 0.84 times the one before.
+
+        Raises
+        ------
+        TaskError, SchemaError
+            For parameters that make no sense, with what to do.
+        """
+
     @classmethod
     def from_json(cls, text: str) -> Task:
         """Reads a task from its JSON."""
@@ -157,19 +190,30 @@ class Task:
         reports say nothing about second moments alone.
         """
 
-    def refine(self, aggregate: Aggregate, rank: int = 3, *, records: int | None = None, anyway: bool = False) -> Task:
+    def refine(
+        self,
+        aggregate: Aggregate | PublicSample,
+        rank: int = 3,
+        *,
+        records: int | None = None,
+        sample_error: float | None = None,
+        anyway: bool = False,
+    ) -> Task:
         """Makes the task of a second wave, in which other people refine what this task's sums found, as ``ldp-pca task
         refine`` does (docs/refinement.md). Its people report only what is between the components that were found and
         all that is across them. Nobody may answer both waves.
 
         Parameters
         ----------
-        aggregate : Aggregate
-            The sums of this task.
+        aggregate : Aggregate or PublicSample
+            The sums of this task, or public records in the first wave's place.
         rank : int
             The number of components.
         records : int, optional
-            The number of people that the second wave will have; by default as many as the first.
+            The number of people that the second wave will have; by default as many as the first. A sample needs it.
+        sample_error : float, optional
+            How far the leading directions of a sample are off, as ``||sin Theta||_F^2``; by default as those of a
+            sample of the same population.
         anyway : bool
             Make the task also where a second wave does not pay.
 
@@ -182,8 +226,8 @@ class Task:
         PlanError
             Where the prediction says that a second wave does not pay, unless ``anyway``, and for tasks that have none.
         RecoveryError, TaskError
-            For the sums of another task, sums without reports, a rank that makes no sense, and a task with centring or
-            of a second wave.
+            For the sums or the sample of another task, sums without reports, a rank or ``sample_error`` that makes no
+            sense, and a task with centring or of a second wave.
         """
 
     def encode(self, records: Any, *, bounded: bool = False) -> npt.NDArray[np.float64]:
@@ -415,6 +459,8 @@ class Collection:
     """
 
     def __new__(cls, task: Task, *, threads: int | None = None, skip_invalid: bool = False) -> Collection: ...
+    @staticmethod
+    def _storing(task: Task) -> Collection: ...
     def update(self, reports: Any) -> int:
         """Adds reports whose ids are new, in any of the forms of `Aggregate.update`. On an error nothing was added.
 
@@ -450,6 +496,62 @@ class Collection:
     def task(self) -> Task:
         """The task whose reports are collected."""
 
+@final
+class PublicSample:
+    """Public records in the place of a first wave, such as a survey that was published (docs/refinement.md). They are
+    bounded as a device bounds its own record, and not randomized: never use records that are not public.
+
+    `Task.refine` makes the task that asks people about their leading directions, and `recover` turns these by what the
+    people reported. Nothing but the second moments is kept.
+
+    Parameters
+    ----------
+    task : Task
+        The task whose people the sample stands for: double-cap without centring.
+    records : array of shape (n, columns), table, or sequence of mappings
+        As of `Randomizer.randomize`. What is missing is 0.
+
+    Raises
+    ------
+    RecordError, SchemaError
+        As of `Randomizer.randomize`.
+    PlanError, TaskError
+        Without records, and for a task with centring or of a second wave.
+    """
+
+    def __new__(cls, task: Task, records: Any) -> PublicSample: ...
+    @property
+    def task(self) -> Task:
+        """The task whose people the sample stands for."""
+
+    @property
+    def records(self) -> int:
+        """The number of public records."""
+
+    def predict(self, records: int, rank: int = 3, *, sample_error: float | None = None) -> dict[str, Any]:
+        """Predicts what asking people about the sample's leading directions gives. Nobody is asked.
+
+        Parameters
+        ----------
+        records : int
+            The number of people.
+        rank : int
+            The number of components.
+        sample_error : float, optional
+            As of `Task.refine`.
+
+        Returns
+        -------
+        dict
+            ``waves``, the prediction, with ``refused`` where the wave does not pay, and ``otherwise``, the same for
+            samples with some other errors. The keys are those of ``ldp-pca task refine --json`` (docs/prediction.md).
+
+        Raises
+        ------
+        PlanError, RecoveryError, TaskError
+            As of `Task.refine`.
+        """
+
 def _covariance(aggregate: Aggregate, fold: int | None, denoising: str) -> dict[str, Any]: ...
 def _infer_schema(
     sample: Any,
@@ -460,6 +562,7 @@ def _infer_schema(
     categories: list[tuple[str, list[str]]],
     max_values: int,
 ) -> tuple[str, list[str]]: ...
+def _norms(aggregate: Aggregate, radius: float | None) -> str: ...
 def _plan(
     rank: int,
     aggregate: Aggregate | None,
@@ -478,6 +581,8 @@ def _plan(
     centring: bool | float | None,
     mean_share: float | None,
     waves: int,
+    radius: float | None,
+    norms: Aggregate | None,
 ) -> dict[str, Any]: ...
 def _recover(
     aggregate: Aggregate,
@@ -492,8 +597,16 @@ def _recover(
     replicates: int | None,
     seed: int,
     select: float | None,
+    stored: Collection | None,
     progress: Callable[[str, int, int | None], None] | None,
 ) -> dict[str, Any]: ...
-def _recover_refined(aggregate: Aggregate, rank: int, refined: Aggregate) -> dict[str, Any]: ...
-def _refined_task(task: Task, aggregate: Aggregate, rank: int, records: int | None, anyway: bool) -> Task: ...
+def _recover_refined(first: Aggregate | PublicSample, rank: int, refined: Aggregate) -> dict[str, Any]: ...
+def _refined_task(
+    task: Task,
+    first: Aggregate | PublicSample,
+    rank: int,
+    records: int | None,
+    sample_error: float | None,
+    anyway: bool,
+) -> Task: ...
 def _sin_theta_squared(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> float: ...

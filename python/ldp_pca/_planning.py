@@ -74,6 +74,9 @@ class Plan:
     waves : dict or None
         With ``waves=2``, what a second wave that refines the first is predicted to add. Its keys are those of
         ``ldp-pca plan --json``; it has ``refused`` where one wave is advised, and then `reasons` says why.
+    clipping : dict or None
+        Where records are clipped, what the ``radius`` costs: ``mean_square`` and ``people`` as of `Norms`. `reasons`
+        warns of one that costs more than 2.5 times the people.
     predicted : Prediction or None
         The prediction for ``records`` reports.
     records_for_target : int or None
@@ -106,6 +109,9 @@ class Plan:
     least_share: float | None
     bounds: list[dict[str, Any]]
     waves: dict[str, Any] | None
+    clipping: dict[str, Any] | None
+    # Whether the radius costs too many people.
+    _costs_much: bool = field(repr=False)
     # Why two waves are not advised.
     _advice: str | None = field(repr=False)
     # The native part's answers for the same collection.
@@ -136,7 +142,7 @@ class Plan:
 
     @property
     def reasons(self) -> list[str]:
-        """For each answer that was asked for and is None, the reason; and the one against two waves."""
+        """For each answer that was asked for and is None, the reason; and those against two waves and a radius."""
         reasons = []
         lost = [index for index, records in enumerate(self.threshold_records or []) if records is None]
         if lost:
@@ -154,6 +160,10 @@ class Plan:
             )
         if self._advice is not None:
             reasons.append(f"one wave: {self._advice}")
+        if self.clipping is not None and self._costs_much:
+            people = self.clipping["people"]
+            cost = "more people than can be told" if people is None else f"{people:.3g} times the people of unit norm"
+            reasons.append(f"radius {self.clipping['radius']:g}: {cost}: choose one that half of the records reach")
         return reasons
 
     def __repr__(self) -> str:
@@ -192,6 +202,8 @@ def plan(
     centring: bool | float | None = None,
     mean_share: float | None = None,
     waves: Literal[1, 2] = 1,
+    radius: float | None = None,
+    norms: Aggregate | None = None,
 ) -> Plan:
     """Predict how many users it takes, and the error they give. Nothing is simulated.
 
@@ -229,6 +241,9 @@ def plan(
     waves : int
         2 to plan also for two waves of different people, ``records`` in all, of whom the second refine what the first
         found (docs/refinement.md).
+    radius, norms : float and Aggregate, optional
+        Plan for records that are clipped at this radius, of the lengths that the sums of a task of `Task.norms` show
+        (docs/lengths.md). The eigenvalues that the plan has are then in units of the radius.
 
     Returns
     -------
@@ -260,11 +275,14 @@ def plan(
         cap=cap,
         centring=centring,
         mean_share=mean_share,
+        radius=radius,
+        norms=norms,
     )
     found = asked(records=records, target=target, shuffled=shuffled, sparsity=sparsity, waves=waves)
-    found["_advice"] = found.pop("advice")
-    if found["waves"] is not None:
-        found["waves"] = json.loads(found["waves"])
+    found["_advice"], found["_costs_much"] = found.pop("advice"), found.pop("costs_much")
+    for name in ("waves", "clipping"):
+        if found[name] is not None:
+            found[name] = json.loads(found[name])
     found["predicted"] = prediction_of(found["predicted"])
     if found["shuffled"] is not None:
         found["shuffled"]["predicted"] = prediction_of(found["shuffled"]["predicted"])
@@ -287,6 +305,8 @@ def predict(
     cap: int | None = None,
     centring: bool | float | None = None,
     mean_share: float | None = None,
+    radius: float | None = None,
+    norms: Aggregate | None = None,
 ) -> Prediction:
     """Predict the error of this many reports: ``plan(aggregate, records=records, …).predicted``.
 
@@ -296,7 +316,7 @@ def predict(
         The number of reports.
     aggregate : Aggregate, optional
         As of `plan`.
-    rank, dimension, spectrum, bulk, epsilon, mechanism, delta, candidates, cap, centring, mean_share
+    rank, dimension, spectrum, bulk, epsilon, mechanism, delta, candidates, cap, centring, mean_share, radius, norms
         As of `plan`.
 
     Returns
@@ -317,6 +337,8 @@ def predict(
         cap=cap,
         centring=centring,
         mean_share=mean_share,
+        radius=radius,
+        norms=norms,
     ).predicted
     assert predicted is not None, "records were given"
     return predicted

@@ -6,10 +6,12 @@ mod arrow;
 mod covariance;
 mod error;
 mod infer;
+mod norms;
 mod planning;
 mod randomizer;
 mod records;
 mod recovery;
+mod refined;
 mod reports;
 mod signals;
 mod task;
@@ -26,11 +28,15 @@ mod _native {
     #[pymodule_export]
     use super::infer::_infer_schema;
     #[pymodule_export]
+    use super::norms::_norms;
+    #[pymodule_export]
     use super::planning::_plan;
     #[pymodule_export]
     use super::randomizer::Randomizer;
     #[pymodule_export]
-    use super::recovery::{_recover, _recover_refined, _refined_task, _sin_theta_squared};
+    use super::recovery::{_recover, _sin_theta_squared};
+    #[pymodule_export]
+    use super::refined::{_recover_refined, _refined_task, PublicSample};
     #[pymodule_export]
     use super::reports::Reports;
     #[pymodule_export]

@@ -1,9 +1,10 @@
 //! Planning, as `ldp-pca plan` does it; `ldp_pca/_planning.py` wraps it.
 
 use ldp_pca::covariance::Covariance;
+use ldp_pca::norms::Clipping;
 use ldp_pca::prediction::{Plan, Planner, PredictionError, Published, Question, ShuffledPlan, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::record::Bounding;
+use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
 use ldp_pca::schema::MAX_DIMENSION;
 use numpy::PyArray1;
@@ -12,6 +13,7 @@ use pyo3::types::PyDict;
 
 use crate::aggregate::Aggregate;
 use crate::error::{PlanError, raised};
+use crate::norms::of as lengths;
 use crate::recovery::{describe_prediction, document};
 use crate::signals::waited;
 use crate::task::{centring_of, family};
@@ -22,6 +24,8 @@ struct Setting {
     epsilon: Epsilon,
     /// The delta of the mechanism, or the usual one where it has none.
     delta: Delta,
+    /// What the radius costs, where records are clipped.
+    clipping: Option<Clipping>,
 }
 
 /// Answers all questions, as a dictionary.
@@ -46,6 +50,8 @@ pub(crate) fn _plan<'py>(
     centring: Option<&Bound<'py, PyAny>>,
     mean_share: Option<f64>,
     waves: u8,
+    radius: Option<f64>,
+    norms: Option<Py<Aggregate>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let rank = Rank::new(rank).map_err(raised)?;
     for (name, count) in [("records", records), ("sparsity", sparsity.map(|count| count as u64))] {
@@ -61,6 +67,17 @@ pub(crate) fn _plan<'py>(
         }
         _ => return Err(PlanError::new_err(format!("waves is {waves}: use 1 or 2"))),
     };
+    let clipping = match (radius, norms) {
+        (Some(radius), Some(sums)) => {
+            let lengths = lengths(py, sums.get())?;
+            Some(lengths.clipping(Radius::new(radius).map_err(raised)?).map_err(raised)?)
+        }
+        (None, None) => None,
+        _ => return Err(PlanError::new_err("radius and norms go together: what a radius costs, the lengths say")),
+    };
+    if aggregate.is_some() && clipping.is_some() {
+        return Err(PlanError::new_err("radius and norms beside an aggregate: its task says what they are"));
+    }
     let setting = match (aggregate, dimension, spectrum, epsilon) {
         (Some(aggregate), None, None, None) => waited(py, |_| Ok(()), move |_| of_aggregate(aggregate.get(), rank))??,
         (None, Some(dimension), Some(signals), Some(epsilon)) => {
@@ -71,16 +88,20 @@ pub(crate) fn _plan<'py>(
             }
             let share = mean_share.unwrap_or(0.0);
             let spectrum = stated(dimension, signals, bulk)?.with_mean_share(share).map_err(raised)?;
-            let planner = Planner::new(spectrum, rank, family, Bounding::UnitNorm).map_err(raised)?;
+            let (spectrum, bounding) = match &clipping {
+                Some(clipping) => clipping.of_unit_norm(spectrum).map_err(raised)?,
+                None => (spectrum, Bounding::UnitNorm),
+            };
+            let planner = Planner::new(spectrum, rank, family, bounding).map_err(raised)?;
             let planner = planner.with_centring(centring);
             let delta = delta.map_or(Ok(Delta::USUAL), Delta::new).map_err(raised)?;
-            Setting { planner, epsilon: Epsilon::new(epsilon).map_err(raised)?, delta }
+            Setting { planner, epsilon: Epsilon::new(epsilon).map_err(raised)?, delta, clipping }
         }
         _ => return Err(PlanError::new_err("give dimension, spectrum and epsilon, or an aggregate alone")),
     };
     let shuffled = shuffled.map(Delta::new).transpose().map_err(raised)?;
     let question = Question { records, target, shuffled, sparsity, hostile: None };
-    let Setting { planner, epsilon, delta } = setting;
+    let Setting { planner, epsilon, delta, clipping } = setting;
     let answered = waited(
         py,
         |_| Ok(()),
@@ -93,6 +114,8 @@ pub(crate) fn _plan<'py>(
     let result = describe(py, &plan)?;
     // As the command line prints it; Python reads the text.
     result.set_item("waves", waves.as_ref().map(document).transpose()?)?;
+    result.set_item("clipping", clipping.as_ref().map(document).transpose()?)?;
+    result.set_item("costs_much", clipping.is_some_and(|clipping| clipping.costs_much()))?;
     result.set_item("advice", waves.and_then(|waves| waves.refused).map(|reason| reason.to_string()))?;
     Ok(result)
 }
@@ -106,7 +129,8 @@ fn of_aggregate(aggregate: &Aggregate, rank: Rank) -> PyResult<Setting> {
     let guarantee = task.guarantee();
     let delta = guarantee.delta.unwrap_or(Delta::USUAL);
     let planner = Planner::of_task(spectrum, rank, task).map_err(raised)?;
-    Ok(Setting { planner, epsilon: guarantee.epsilon, delta })
+    let clipping = Clipping::of_estimate(&covariance, task);
+    Ok(Setting { planner, epsilon: guarantee.epsilon, delta, clipping })
 }
 
 fn stated(dimension: usize, signals: Vec<f64>, bulk: Option<f64>) -> PyResult<Spectrum> {

@@ -15,7 +15,9 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
+use ldp_pca::error::Error;
 use ldp_pca::schema::{ColumnKind, Schema, SchemaError as Refusal, Value};
+use ldp_pca::task::Task;
 use num_traits::AsPrimitive;
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyException, PyTypeError};
@@ -24,7 +26,7 @@ use pyo3::{intern, prelude::*};
 
 use crate::arrow;
 use crate::error::{RecordError, in_row, raised, type_name};
-use crate::signals::pause;
+use crate::signals::{Signals, pause};
 
 /// Records of a caller, ready to be encoded one by one.
 pub(crate) enum Records<'py> {
@@ -78,6 +80,30 @@ impl<'py> Records<'py> {
             Self::Tables(tables) => tables.rows,
             Self::Encoded(rows) => rows.len(),
         }
+    }
+
+    /// Calls `take` with the features of every record, without the interpreter's lock.
+    pub(crate) fn for_each(
+        &self,
+        py: Python<'_>,
+        task: &Task,
+        mut take: impl FnMut(Vec<f64>) -> Result<(), Error> + Send,
+    ) -> PyResult<()> {
+        let (rows, view) = (self.len(), self.view());
+        let mut signals = Signals::new();
+        let taken = py.detach(|| {
+            for row in 0..rows {
+                // Looking at the clock takes as long as a short record.
+                if row % 1024 == 0 && signals.flow().is_break() {
+                    break;
+                }
+                let features = view.features(row, task.schema()).map_err(Error::from);
+                features.and_then(&mut take).map_err(|error| (row, error))?;
+            }
+            Ok(())
+        });
+        signals.check()?;
+        taken.map_err(|(row, problem)| in_row(py, row, RecordError::new_err, problem))
     }
 
     /// The part that can be read without the interpreter's lock.

@@ -4,13 +4,12 @@ use core::ops::ControlFlow;
 use std::time::Instant;
 
 use ldp_pca::covariance::Covariance;
-use ldp_pca::error::Error;
 use ldp_pca::family::Reports;
 use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
-    Answer, Baselines, ComponentInterval, Confidence, FeatureTest, HeldOutUse, Part, PathPoint, Penalty, PenaltyChoice,
-    Question, Rank, RankTest, ScoredPenalty, SecondTask, Solver, Source, SparseAnswer, Step, Stop, Unfinished, When,
-    answer, refined_answer, refinement_of,
+    Answer, Baselines, ComponentInterval, Confidence, FeatureTest, HeldOutUse, LikelihoodAnswer, LikelihoodProgress,
+    Part, PathPoint, Penalty, PenaltyChoice, Question, Rank, RankTest, ScoredPenalty, Solver, Source, SparseAnswer,
+    Step, Stop, Unfinished, When, answer,
 };
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use nalgebra::DMatrix;
@@ -19,11 +18,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use serde::Serialize;
 
-use crate::aggregate::Aggregate;
+use crate::aggregate::{Aggregate, Collection};
 use crate::covariance::describe;
-use crate::error::{PlanError, RecoveryError, raised};
+use crate::error::{RecoveryError, raised};
+use crate::randomizer::threads_of;
 use crate::signals::{Shown, waited};
-use crate::task::Task;
 
 /// Recovers components, as a dictionary.
 #[pyfunction]
@@ -42,6 +41,7 @@ pub(crate) fn _recover<'py>(
     replicates: Option<usize>,
     seed: u64,
     select: Option<f64>,
+    stored: Option<&Collection>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let task = aggregate.task_of().inner();
@@ -75,20 +75,31 @@ pub(crate) fn _recover<'py>(
     }
     question.penalty = penalty.map(choice).transpose()?;
     let sums = py.detach(|| aggregate.locked().clone());
+    let stored = match stored.and_then(|stored| py.detach(|| stored.take_stored())) {
+        Some((summed, _)) if summed.folds() != sums.folds() => {
+            return Err(RecoveryError::new_err(format!(
+                "the {} reports for likelihood are not the {} that the aggregate is the sum of: give the same",
+                summed.records(),
+                sums.records()
+            )));
+        }
+        stored => stored.map(|(_, stored)| stored),
+    };
     let show = |(part, done, total)| progress.map_or(Ok(()), |progress| progress.call1((part, done, total)).map(drop));
     let of_task = task.clone();
-    let (covariance, answer, rank_test, selection) = waited(py, show, move |waiting| -> PyResult<_> {
+    let (covariance, answer, rank_test, selection, likelihood) = waited(py, show, move |waiting| -> PyResult<_> {
         let task = &of_task;
         let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
         let source = Source::Reports { aggregate: &sums, covariance: &covariance, task };
         let started = Instant::now();
-        let mut watch = |step: &Step| {
+        let mut watch_part = |state: Shown| {
             if time_limit.is_some_and(|limit| started.elapsed().as_secs_f64() > limit) {
                 return ControlFlow::Break(Stop::OutOfTime);
             }
-            waiting.show(shown(step));
+            waiting.show(state);
             waiting.flow().map_break(|()| Stop::Cancelled)
         };
+        let mut watch = |step: &Step| watch_part(shown(step));
         let mut unfinished = vec![];
         let mut rank_test = None;
         if rank.is_none() {
@@ -102,12 +113,29 @@ pub(crate) fn _recover<'py>(
         let mut found = answer(&question, source, &mut watch).map_err(raised)?;
         found.unfinished.extend(unfinished);
         let selection = select.map(|_| FeatureTest::new(&covariance, question.rank)).transpose().map_err(raised)?;
-        Ok((covariance, found, rank_test, selection))
+        let likelihood = match stored {
+            Some(stored) => {
+                let (mut done, mut of) = (0, None);
+                let mut step = |state: LikelihoodProgress| {
+                    (done, of) = (state.done, Some(state.total));
+                    let shown = (Part::Likelihood.name(), state.done as usize, Some(state.total as usize));
+                    watch_part(shown).map_break(|_| ())
+                };
+                let pass = stored.likelihood(&sums, question.rank, threads_of(None)?, &mut step).map_err(raised)?;
+                if pass.is_none() {
+                    found.unfinished.push(Unfinished { part: Part::Likelihood, done, of });
+                }
+                pass.map(LikelihoodAnswer::if_offered)
+            }
+            None => None,
+        };
+        Ok((covariance, found, rank_test, selection, likelihood))
     })??;
     let result = describe_answer(py, &answer)?;
     // As the command line prints them; Python reads the text.
     result.set_item("held_out", answer.held_out.as_ref().map(document).transpose()?)?;
     result.set_item("rank_test", rank_test.as_ref().map(document).transpose()?)?;
+    result.set_item("likelihood", likelihood.as_ref().map(document).transpose()?)?;
     let selection = selection.as_ref().map(|test| -> PyResult<_> {
         let selection = PyDict::new(py);
         selection.set_item("rate", select)?;
@@ -120,63 +148,6 @@ pub(crate) fn _recover<'py>(
     result.set_item("selection", selection.transpose()?)?;
     result.set_item("refined", py.None())?;
     describe(&result, &covariance, task)?;
-    Ok(result)
-}
-
-/// The task of a second wave, as `Task.refine` gives it.
-#[pyfunction]
-pub(crate) fn _refined_task(
-    py: Python<'_>,
-    task: &Task,
-    aggregate: &Aggregate,
-    rank: usize,
-    records: Option<u64>,
-    anyway: bool,
-) -> PyResult<Task> {
-    let rank = Rank::new(rank).map_err(raised)?;
-    if records == Some(0) {
-        return Err(PlanError::new_err("records is 0: it must be at least 1"));
-    }
-    let (task, sums) = (task.inner().clone(), py.detach(|| aggregate.locked().clone()));
-    let made = waited(py, |_| Ok(()), move |_| SecondTask::of(&sums, &task, rank, records))?;
-    let SecondTask { task, waves } = made.map_err(raised)?;
-    match (waves.refused, anyway) {
-        (Some(reason), false) => Err(PlanError::new_err(format!("{reason} (anyway=True makes the task all the same)"))),
-        _ => Ok(task.into()),
-    }
-}
-
-/// Recovers the components of two waves, as a dictionary.
-#[pyfunction]
-pub(crate) fn _recover_refined<'py>(
-    py: Python<'py>,
-    aggregate: &Aggregate,
-    rank: usize,
-    refined: &Aggregate,
-) -> PyResult<Bound<'py, PyDict>> {
-    let rank = Rank::new(rank).map_err(raised)?;
-    let (task, second) = (aggregate.task_of().inner().clone(), refined.task_of().inner().clone());
-    refinement_of(&task, rank, &second).map_err(raised)?;
-    let (sums, others) = py.detach(|| (aggregate.locked().clone(), refined.locked().clone()));
-    let of_task = task.clone();
-    let found = waited(
-        py,
-        |_| Ok(()),
-        move |waiting| -> Result<_, Error> {
-            let covariance = Covariance::estimate(&sums, &of_task)?;
-            let mut watch = |_: &Step| waiting.flow().map_break(|()| Stop::Cancelled);
-            let (answer, facts) = refined_answer((&covariance, &of_task), (&others, &second), rank, &mut watch)?;
-            Ok((covariance, answer, facts))
-        },
-    )?;
-    let (covariance, answer, facts) = found.map_err(raised)?;
-    let result = describe_answer(py, &answer)?;
-    describe(&result, &covariance, &task)?;
-    result.set_item("records", answer.records)?;
-    for name in ["held_out", "rank_test", "selection"] {
-        result.set_item(name, py.None())?;
-    }
-    result.set_item("refined", document(&facts)?)?;
     Ok(result)
 }
 
@@ -220,7 +191,7 @@ fn choice(penalty: &Bound<'_, PyAny>) -> PyResult<PenaltyChoice> {
     Ok(PenaltyChoice::Value(Penalty::new(penalty.extract()?).map_err(raised)?))
 }
 
-fn describe_answer<'py>(py: Python<'py>, answer: &Answer) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn describe_answer<'py>(py: Python<'py>, answer: &Answer) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("method", answer.method.name())?;
     result.set_item("dimension", answer.dimension)?;

@@ -1,8 +1,8 @@
 //! The public parameters of a collection.
 
 use ldp_pca::centring::Centring;
-use ldp_pca::error::Error;
 use ldp_pca::mechanism::double_cap::MAX_CANDIDATES;
+use ldp_pca::mechanism::norm_cap::MAX_THRESHOLDS;
 use ldp_pca::mechanism::{Estimator, MechanismFamily, MechanismName, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
@@ -13,9 +13,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyType};
 
-use crate::error::{RecordError, SchemaError, TaskError, in_row, raised, type_name};
+use crate::error::{SchemaError, TaskError, raised, type_name};
 use crate::records::Records;
-use crate::signals::Signals;
 
 /// Numbers of candidates that a cap is looked for among.
 const CANDIDATES: core::ops::RangeInclusive<u32> = 2..=MAX_CANDIDATES;
@@ -94,6 +93,44 @@ impl Task {
             Some(centring) => Ok(Self(task.with_centring(centring).map_err(raised)?)),
             None => Ok(Self(task)),
         }
+    }
+
+    /// Makes the task of a small collection about the lengths of records, as ``ldp-pca task norms`` does
+    /// (docs/lengths.md). Each person says with one randomized bit whether the record is longer than one of a few
+    /// lengths; `norms` reads the sums. Whoever answers it and the task that follows spends both epsilons.
+    ///
+    /// Parameters
+    /// ----------
+    /// columns : int, sequence of str, or schema
+    ///     As of `Task`.
+    /// epsilon : float
+    ///     The privacy parameter epsilon of one report.
+    /// radius : float
+    ///     A length that nearly no record exceeds, in the units of the encoded features: the longest that is asked
+    ///     about is 0.84 times as long. Public.
+    /// thresholds : int
+    ///     The number of lengths that are asked about, each 0.84 times the one before.
+    ///
+    /// Raises
+    /// ------
+    /// TaskError, SchemaError
+    ///     For parameters that make no sense, with what to do.
+    #[classmethod]
+    #[pyo3(signature = (columns, *, epsilon, radius, thresholds=64))]
+    fn norms(
+        _: &Bound<'_, PyType>,
+        columns: &Bound<'_, PyAny>,
+        epsilon: f64,
+        radius: f64,
+        thresholds: u32,
+    ) -> PyResult<Self> {
+        if !(1..=MAX_THRESHOLDS).contains(&thresholds) {
+            return Err(TaskError::new_err(format!("{thresholds} thresholds: use 1 to {MAX_THRESHOLDS}")));
+        }
+        let mechanism = MechanismSpec::norm_cap(Epsilon::new(epsilon).map_err(raised)?, thresholds);
+        let bounding = Bounding::Clip { radius: Radius::new(radius).map_err(raised)? };
+        let folds = Folds::new(1).map_err(raised)?;
+        Ok(Self(ldp_pca::task::Task::new(schema(columns)?, bounding, mechanism, folds).map_err(raised)?))
     }
 
     /// Reads a task from its JSON.
@@ -238,12 +275,15 @@ impl Task {
     ///
     /// Parameters
     /// ----------
-    /// aggregate : Aggregate
-    ///     The sums of this task.
+    /// aggregate : Aggregate or PublicSample
+    ///     The sums of this task, or public records in the first wave's place.
     /// rank : int
     ///     The number of components.
     /// records : int, optional
-    ///     The number of people that the second wave will have; by default as many as the first.
+    ///     The number of people that the second wave will have; by default as many as the first. A sample needs it.
+    /// sample_error : float, optional
+    ///     How far the leading directions of a sample are off, as ``||sin Theta||_F^2``; by default as those of a
+    ///     sample of the same population.
     /// anyway : bool
     ///     Make the task also where a second wave does not pay.
     ///
@@ -256,19 +296,21 @@ impl Task {
     /// PlanError
     ///     Where the prediction says that a second wave does not pay, unless ``anyway``, and for tasks that have none.
     /// RecoveryError, TaskError
-    ///     For the sums of another task, sums without reports, a rank that makes no sense, and a task with centring or
-    ///     of a second wave.
-    #[pyo3(signature = (aggregate, rank=3, *, records=None, anyway=false))]
+    ///     For the sums or the sample of another task, sums without reports, a rank or ``sample_error`` that makes no
+    ///     sense, and a task with centring or of a second wave.
+    #[pyo3(signature = (aggregate, rank=3, *, records=None, sample_error=None, anyway=false))]
     fn refine<'py>(
         slf: &Bound<'py, Self>,
         aggregate: &Bound<'py, PyAny>,
         rank: usize,
         records: Option<u64>,
+        sample_error: Option<f64>,
         anyway: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         // By its name: the type of the sums is made of this one.
         let native = slf.py().import(intern!(slf.py(), "ldp_pca._native"))?;
-        native.call_method1(intern!(slf.py(), "_refined_task"), (slf, aggregate, rank, records, anyway))
+        let arguments = (slf, aggregate, rank, records, sample_error, anyway);
+        native.call_method1(intern!(slf.py(), "_refined_task"), arguments)
     }
 
     /// The features of records as a report has them before it is randomized. They are as private as the records.
@@ -293,27 +335,16 @@ impl Task {
     fn encode<'py>(&self, records: &Bound<'py, PyAny>, bounded: bool) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (py, task) = (records.py(), &self.0);
         let records = Records::read(records, task.schema())?;
-        let (rows, view, scale) = (records.len(), records.view(), task.bounding().length_scale());
-        let mut signals = Signals::new();
-        let encoded = py.detach(|| -> Result<Vec<f64>, (usize, Error)> {
-            let mut encoded = Vec::with_capacity(rows * task.dimension());
-            for row in 0..rows {
-                // Looking at the clock takes as long as a short record.
-                if row % 1024 == 0 && signals.flow().is_break() {
-                    break;
-                }
-                let features = view.features(row, task.schema()).map_err(|error| (row, error.into()))?;
-                if bounded {
-                    let record = task.bound(features).map_err(|error| (row, error.into()))?;
-                    encoded.extend(record.coordinates().iter().map(|value| value * scale));
-                } else {
-                    encoded.extend(features);
-                }
+        let (rows, scale) = (records.len(), task.bounding().length_scale());
+        let mut encoded = Vec::with_capacity(rows * task.dimension());
+        records.for_each(py, task, |features| {
+            if bounded {
+                encoded.extend(task.bound(features)?.coordinates().iter().map(|value| value * scale));
+            } else {
+                encoded.extend(features);
             }
-            Ok(encoded)
-        });
-        signals.check()?;
-        let encoded = encoded.map_err(|(row, problem)| in_row(py, row, RecordError::new_err, problem))?;
+            Ok(())
+        })?;
         PyArray1::from_vec(py, encoded).reshape([rows, task.dimension()])
     }
 

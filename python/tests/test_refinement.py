@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import ldp_pca
@@ -17,7 +18,9 @@ from ldp_pca import (
     LocalPCA,
     LocalSparsePCA,
     PlanError,
+    PublicSample,
     Randomizer,
+    RecordError,
     Recovery,
     RecoveryError,
     Task,
@@ -35,6 +38,13 @@ PLAN: dict[str, Any] = {"dimension": 40, "spectrum": [0.48, 0.215, 0.13, 0.067],
 
 def people(seed: int) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(RECORDS, 16)) * [4, 2, *[0.4] * 14]
+
+
+def turned() -> np.ndarray:
+    """Other people, whose first component has a part along another feature."""
+    records = people(6)
+    records[:, 5] += 0.4 * records[:, 0]
+    return records
 
 
 def sums(task: Task, seed: int) -> Aggregate:
@@ -207,6 +217,93 @@ def test_a_second_waves_sums_are_merged_and_written_like_others(second: Aggregat
     (tmp_path / "reports").write_bytes(reports.to_bytes())
     assert ldp_pca.aggregate(tmp_path / "reports", second.task) == rest
     assert pickle.loads(pickle.dumps(rest)) == rest
+
+
+@pytest.fixture(scope="module")
+def sample(first: Aggregate) -> PublicSample:
+    return PublicSample(first.task, turned())
+
+
+def test_a_public_sample_and_its_wave_are_the_command_lines(
+    command: Callable[..., dict[str, Any]], first: Aggregate, sample: PublicSample, tmp_path: Path
+) -> None:
+    task = first.task
+    np.save(tmp_path / "public.npy", turned())
+    task.save(tmp_path / "task.json")
+    options = ("-t", tmp_path / "task.json", "--rank", RANK, "--sample", tmp_path / "public.npy")
+    for name, stated in [("wave.json", None), ("stated.json", 0.15)]:
+        off = () if stated is None else ("--sample-error", stated)
+        made = command("task", "refine", *options, "--records", RECORDS, *off, "-o", tmp_path / name, "--anyway")
+        refined = task.refine(sample, RANK, records=RECORDS, sample_error=stated, anyway=True)
+        assert Task.from_file(tmp_path / name) == refined
+        predicted = sample.predict(RECORDS, RANK, sample_error=stated)
+        assert predicted == {"waves": made["waves"], "otherwise": made["sample"]["otherwise"]}
+        assert sample.records == made["sample"]["records"] == RECORDS
+    wave = sums(refined, 7)
+    wave.save(tmp_path / "wave")
+    waves = ("--refined", tmp_path / "wave", "--refined-task", tmp_path / "stated.json")
+    answer = command("recover", *options, *waves)
+    found = recover(sample, RANK, refined=wave)
+    assert found.refined == answer["refined"]
+    np.testing.assert_array_equal(found.components, answer["components"])
+    np.testing.assert_array_equal(found.eigenvalues, answer["eigenvalues"])
+    assert (found.records, found.noise_edge) == (answer["records"], answer["noise_edge"])
+    assert found.noise_deviation == answer["noise_deviation"]
+    # The wave finds what the sample has wrong.
+    assert refined.refinement is not None
+    assert found.refined is not None
+    before = RANK - np.sum(refined.refinement["directions"][:, :RANK] ** 2)
+    assert error(found) < 0.3 * before
+    assert 0.5 * before < found.refined["sample"]["error"] < 2 * before
+
+
+def test_a_sample_is_read_as_records_of_the_task(first: Aggregate) -> None:
+    task, records = first.task, people(6)
+    names = {f"c{column + 1}": records[:, column] for column in range(16)}
+    ours = PublicSample(task, records)
+    assert ours.predict(RECORDS, RANK) == PublicSample(task, pa.table(names)).predict(RECORDS, RANK)
+    assert ours.task == task
+    assert repr(ours) == f"PublicSample(records={RECORDS}, task='{task.digest[:16]}…')"
+    records[0, 0] = np.nan
+    assert PublicSample(task, records).records == RECORDS
+    with pytest.raises(RecordError, match="row 0: "):
+        PublicSample(task, records[:, :3])
+
+
+def test_samples_that_no_wave_can_be_about_are_refused(first: Aggregate, sample: PublicSample) -> None:
+    task, second = first.task, first.task.refine(first, RANK)
+    with pytest.raises(PlanError, match="sample has no records"):
+        PublicSample(task, np.zeros((0, 16)))
+    for other in (second, Task(16, epsilon=4.0, centring=True)):
+        with pytest.raises(TaskError, match=r"is a refinement itself|centring"):
+            PublicSample(other, people(6))
+    gaussian = Task(16, epsilon=4.0, mechanism="gaussian")
+    with pytest.raises(PlanError, match="double-cap without centring"):
+        gaussian.refine(PublicSample(gaussian, people(6)), RANK, records=100, anyway=True)
+    with pytest.raises(PlanError, match="a sample needs records"):
+        task.refine(sample, RANK)
+    with pytest.raises(PlanError, match="sample_error is of a PublicSample"):
+        task.refine(first, RANK, sample_error=0.1)
+    with pytest.raises(PlanError, match="weakest component of the sample is off by"):
+        task.refine(sample, RANK, records=RECORDS, sample_error=0.9)
+    for odd in (0.0, -1.0, 1.75, float("nan")):
+        with pytest.raises(RecoveryError, match=r"must be above 0 and below 1\.75"):
+            task.refine(sample, RANK, records=RECORDS, sample_error=odd)
+    for wrong, match in [
+        ({"records": 0}, "records is 0"),
+        ({"rank": 0}, "rank"),
+        ({"rank": 16}, "fewer than features"),
+    ]:
+        with pytest.raises(LdpPcaError, match=match):
+            task.refine(sample, **{"rank": RANK, "records": RECORDS, **wrong})
+    with pytest.raises(RecoveryError, match="stands for the people of task"):
+        Task(16, epsilon=3.0).refine(sample, RANK, records=RECORDS)
+    with pytest.raises(RecoveryError, match="nobody's reports are in a public sample"):
+        recover(sample, RANK)
+    with pytest.raises(RecoveryError, match="directions of the second wave are not those"):
+        recover(sample, RANK, refined=sums(second, 2))
+    with pytest.raises(TypeError, match="PublicSample"):
+        task.refine(people(6), RANK)  # type: ignore[arg-type]
 
 
 def test_plans_of_two_waves_are_the_command_lines(command: Callable[..., dict[str, Any]]) -> None:

@@ -128,14 +128,12 @@ impl Refine {
     }
 
     fn of_sample(&self, path: &Path, task: &Task, records: u64) -> Result<(SecondTask, Option<SampleSummary>)> {
-        let most = self.rank.value() as f64 * (1.0 - self.rank.value() as f64 / task.dimension() as f64);
-        if let Some(error) = self.sample_error.filter(|error| !(*error > 0.0 && *error < most)) {
-            let problem = format!("--sample-error is {error}: it must be above 0 and below {most:.4}, a random error");
-            return Err(CliError::Usage(problem));
+        if let Some(error) = self.sample_error {
+            let refused = |error| CliError::usage(format!("--sample-error: {error}"));
+            PublicSample::check_error(error, task.dimension(), self.rank).map_err(refused)?;
         }
         let (sample, counts) = public_sample(path, task, self.reading)?;
-        let made = sample.second_task(task, self.rank, records, self.sample_error)?;
-        let otherwise = sample.at_other_errors(task, self.rank, records, self.sample_error)?;
+        let (made, otherwise) = sample.second_task(task, self.rank, records, self.sample_error)?;
         Ok((made, Some(SampleSummary { counts, stated: self.sample_error.is_some(), otherwise })))
     }
 }

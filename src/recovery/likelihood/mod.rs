@@ -117,6 +117,11 @@ impl StoredReports {
         self.reports.extend(reports.iter().filter_map(|report| Some((report.id(), index(report)?))));
     }
 
+    /// Keeps the first `records` reports.
+    pub fn truncate(&mut self, records: u64) {
+        self.reports.truncate(usize::try_from(records).unwrap_or(usize::MAX));
+    }
+
     /// The number of reports.
     #[must_use]
     pub fn records(&self) -> u64 {

@@ -137,6 +137,14 @@ pub enum RefineError {
          one that its task was made from"
     )]
     Directions(f64),
+    /// A public sample cannot be off by so much.
+    #[error("the error of the sample is {error}: it must be above 0 and below {most:.4}, that of random components")]
+    SampleError {
+        /// The error.
+        error: f64,
+        /// That of random components.
+        most: f64,
+    },
     /// The first wave has no components.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),

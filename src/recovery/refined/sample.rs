@@ -80,51 +80,49 @@ impl PublicSample {
         self.law.records()
     }
 
-    /// The task that asks `records` people about its `rank` leading directions, and the prediction. `error` is how far
-    /// these are off in all, the same for each component; without it, they have the error of a sample of the same
-    /// population.
+    /// Whether components can be off by this much in all: less than random ones are.
     ///
     /// # Errors
-    /// [`RefineError`] for a task that has no second wave, and a rank that it does not have.
+    /// [`RefineError::SampleError`].
+    pub fn check_error(error: f64, dimension: usize, rank: Rank) -> Result<(), RefineError> {
+        let most = rank.value() as f64 * (1.0 - rank.value() as f64 / dimension as f64);
+        if error > 0.0 && error < most { Ok(()) } else { Err(RefineError::SampleError { error, most }) }
+    }
+
+    /// The task that asks `records` people about its `rank` leading directions, with the prediction, and what that is
+    /// if the sample is off by some other errors. `error` is how far the directions are off in all, the same for each
+    /// component; without it, they have the error of a sample of the same population.
+    ///
+    /// # Errors
+    /// [`RefineError`] for a task that has no second wave, a rank that it does not have, and as
+    /// [`PublicSample::check_error`].
     pub fn second_task(
         &self,
         task: &Task,
         rank: Rank,
         records: u64,
         error: Option<f64>,
-    ) -> Result<SecondTask, RefineError> {
+    ) -> Result<(SecondTask, Vec<SamplePlan>), RefineError> {
+        let k = rank.value();
         let planner = self.planner(task, rank)?;
         let waves = planner.waves(task.guarantee().epsilon, records)?;
-        let each = error.map_or(USUAL_ERROR, |error| error / rank.value() as f64);
+        if let Some(error) = error {
+            Self::check_error(error, task.dimension(), rank)?;
+        }
+        let each = error.map_or(USUAL_ERROR, |error| error / k as f64);
         let errors = match error {
-            Some(_) => vec![each; rank.value()],
+            Some(_) => vec![each; k],
             None => waves.errors_of_sample(&self.law)?,
         };
-        let signed = Waves::signed_cap(task.dimension(), rank, task.guarantee().epsilon)?;
-        let task = self.first_wave(task, rank, each)?.second_task(task, &signed, records)?;
-        Ok(SecondTask { task, waves: waves.about_sample(&self.law, &errors, each)? })
-    }
-
-    /// What that wave is predicted to do if the sample is off by some other errors.
-    ///
-    /// # Errors
-    /// As [`PublicSample::second_task`].
-    pub fn at_other_errors(
-        &self,
-        task: &Task,
-        rank: Rank,
-        records: u64,
-        error: Option<f64>,
-    ) -> Result<Vec<SamplePlan>, RefineError> {
-        let planner = self.planner(task, rank)?;
-        let waves = planner.waves(task.guarantee().epsilon, records)?;
-        let k = rank.value();
-        let each = error.map_or(USUAL_ERROR, |error| error / k as f64);
         let at = |error: f64| {
             let waves = waves.about_sample(&self.law, &vec![error / k as f64; k], each)?;
             Ok(SamplePlan { error, waves })
         };
-        OTHER_ERRORS.into_iter().filter(|error| *error < planner.uninformed()).map(at).collect()
+        let others = OTHER_ERRORS.into_iter().filter(|error| *error < planner.uninformed());
+        let otherwise = others.map(at).collect::<Result<_, RefineError>>()?;
+        let signed = Waves::signed_cap(task.dimension(), rank, task.guarantee().epsilon)?;
+        let task = self.first_wave(task, rank, each)?.second_task(task, &signed, records)?;
+        Ok((SecondTask { task, waves: waves.about_sample(&self.law, &errors, each)? }, otherwise))
     }
 
     /// The components of the sample, turned by what the people of the wave reported.
@@ -239,6 +237,7 @@ mod tests {
     use crate::centring::Centring;
     use crate::mechanism::MechanismSpec;
     use crate::noise_law::tests::unit_trace;
+    use crate::prediction::WaveRefusal;
     use crate::privacy::Epsilon;
     use crate::record::BoundedRecord;
     use crate::recovery::{WaveDesign, principal_components};
@@ -308,17 +307,21 @@ mod tests {
     fn the_same_sample_gives_the_same_task_of_this_parent_and_predictions_that_grow_with_its_error() {
         let task = task();
         let sample = PublicSample::new(moment(&task, 3000), &task).unwrap();
-        let made = sample.second_task(&task, rank(1), 5000, None).unwrap();
-        assert_eq!(made, sample.second_task(&task, rank(1), 5000, None).unwrap());
+        let (made, others) = sample.second_task(&task, rank(1), 5000, None).unwrap();
+        assert_eq!((made.clone(), others.clone()), sample.second_task(&task, rank(1), 5000, None).unwrap());
         assert_eq!((made.task.campaign(), made.waves.records), (task.digest(), [3000, 5000]));
         // Of so many records, it is nearly right.
         assert!(made.waves.first_wave < 0.01 && made.waves.refused.is_none(), "{:?}", made.waves);
-        let others = sample.at_other_errors(&task, rank(1), 5000, None).unwrap();
         assert_eq!(others.iter().map(|other| other.error).collect::<Vec<_>>(), OTHER_ERRORS);
         assert!(others.is_sorted_by(|one, next| one.waves.sin_theta_squared < next.waves.sin_theta_squared));
-        assert!(matches!(others[1].waves.refused, Some(crate::prediction::WaveRefusal::Sample { .. })), "{others:?}");
-        let stated = sample.second_task(&task, rank(1), 5000, Some(0.3)).unwrap();
+        assert!(matches!(others[1].waves.refused, Some(WaveRefusal::Sample { .. })), "{others:?}");
+        let (stated, _) = sample.second_task(&task, rank(1), 5000, Some(0.3)).unwrap();
         assert_eq!((stated.waves.first_wave, stated.waves.refused), (0.3, others[1].waves.refused));
+        // As far off as a direction at random, and no error.
+        for error in [0.0, 5.0 / 6.0, f64::NAN] {
+            let refused = sample.second_task(&task, rank(1), 5000, Some(error)).unwrap_err();
+            assert!(matches!(refused, RefineError::SampleError { .. }), "{error}: {refused}");
+        }
     }
 
     #[test]
@@ -338,7 +341,7 @@ mod tests {
         let task = task();
         for (records, k) in [(1, 1), (1, 3), (2, 5), (4, 4), (100, 5)] {
             let sample = PublicSample::new(moment(&task, records), &task).unwrap();
-            let made = sample.second_task(&task, rank(k), 100, None).unwrap();
+            let (made, _) = sample.second_task(&task, rank(k), 100, None).unwrap();
             assert!(made.waves.sin_theta_squared.is_finite(), "{records} {k}: {:?}", made.waves);
             let first = sample.first_wave(&task, rank(k), 0.1).unwrap();
             for size in [0.0, 0.1, 1e9] {

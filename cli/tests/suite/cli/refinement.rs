@@ -158,7 +158,7 @@ fn a_sample_that_is_not_of_the_tasks_records_is_refused() {
     refine("--aggregate a.ldpa --sample-error 0.1").refused(2, &["--sample"]);
     for error in ["0", "-1", "0.8334", "NaN"] {
         refine(&format!("--sample public.csv --records 9 --sample-error {error}"))
-            .refused(2, &["--sample-error is", "above 0 and below 0.8333"]);
+            .refused(2, &["--sample-error: the error of the sample is", "above 0 and below 0.8333"]);
     }
     let table = |name: &str, text: &str| folder.write(name, text);
     table("narrow.csv", "a,b,c,d,e\n1,2,3,4,5\n");

@@ -1,0 +1,23 @@
+//! The lengths of records, which `ldp_pca/_norms.py` shows.
+
+use ldp_pca::norms::{Lengths, Norms};
+use ldp_pca::record::Radius;
+use pyo3::prelude::*;
+
+use crate::aggregate::Aggregate;
+use crate::error::raised;
+use crate::recovery::document;
+
+/// What the sums of a task about lengths say, as ``ldp-pca norms --json`` prints it.
+#[pyfunction]
+pub(crate) fn _norms(py: Python<'_>, aggregate: &Aggregate, radius: Option<f64>) -> PyResult<String> {
+    let radius = radius.map(Radius::new).transpose().map_err(raised)?;
+    let guarantee = aggregate.task_of().inner().guarantee();
+    document(&Lengths::new(&of(py, aggregate)?, guarantee, radius).map_err(raised)?)
+}
+
+/// The lengths that sums show.
+pub(crate) fn of(py: Python<'_>, aggregate: &Aggregate) -> PyResult<Norms> {
+    let sums = py.detach(|| aggregate.locked().clone());
+    Norms::of(&sums, aggregate.task_of().inner()).map_err(raised)
+}

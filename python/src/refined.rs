@@ -1,0 +1,241 @@
+//! A second wave of other people, and the public sample that can take the first one's place.
+
+use ldp_pca::covariance::Covariance;
+use ldp_pca::error::Error;
+use ldp_pca::prediction::TwoWaves;
+use ldp_pca::recovery::{
+    PublicSample as Sample, Rank, SamplePlan, SecondTask, Step, Stop, refined_answer, refinement_of,
+};
+use ldp_pca::second_moment::SecondMoment;
+use ldp_pca::task::Task as Parameters;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde::Serialize;
+
+use crate::aggregate::Aggregate;
+use crate::error::{PlanError, RecoveryError, raised};
+use crate::records::Records;
+use crate::recovery::{describe_answer, document};
+use crate::signals::{Waiting, waited};
+use crate::task::Task;
+
+/// Public records in the place of a first wave, such as a survey that was published (docs/refinement.md). They are
+/// bounded as a device bounds its own record, and not randomized: never use records that are not public.
+///
+/// `Task.refine` makes the task that asks people about their leading directions, and `recover` turns these by what the
+/// people reported. Nothing but the second moments is kept.
+///
+/// Parameters
+/// ----------
+/// task : Task
+///     The task whose people the sample stands for: double-cap without centring.
+/// records : array of shape (n, columns), table, or sequence of mappings
+///     As of `Randomizer.randomize`. What is missing is 0.
+///
+/// Raises
+/// ------
+/// RecordError, SchemaError
+///     As of `Randomizer.randomize`.
+/// PlanError, TaskError
+///     Without records, and for a task with centring or of a second wave.
+#[pyclass(frozen, module = "ldp_pca")]
+pub struct PublicSample {
+    task: Py<Task>,
+    sample: Sample,
+}
+
+/// What a wave about a sample is predicted to do.
+#[derive(Serialize)]
+struct Predicted {
+    waves: TwoWaves,
+    otherwise: Vec<SamplePlan>,
+}
+
+#[pymethods]
+impl PublicSample {
+    #[new]
+    fn new(py: Python<'_>, task: Py<Task>, records: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let inner = task.get().inner();
+        let records = Records::read(records, inner.schema())?;
+        let mut moment = SecondMoment::of_task(inner);
+        records.for_each(py, inner, |features| {
+            moment.add(&inner.bound(features)?);
+            Ok(())
+        })?;
+        if moment.records() == 0 {
+            return Err(PlanError::new_err("the sample has no records: give at least one"));
+        }
+        let sample = Sample::new(moment, inner).map_err(raised)?;
+        Ok(Self { task, sample })
+    }
+
+    /// The task whose people the sample stands for.
+    #[getter]
+    fn task(&self, py: Python<'_>) -> Py<Task> {
+        self.task.clone_ref(py)
+    }
+
+    /// The number of public records.
+    #[getter]
+    fn records(&self) -> u64 {
+        self.sample.records()
+    }
+
+    /// Predicts what asking people about the sample's leading directions gives. Nobody is asked.
+    ///
+    /// Parameters
+    /// ----------
+    /// records : int
+    ///     The number of people.
+    /// rank : int
+    ///     The number of components.
+    /// sample_error : float, optional
+    ///     As of `Task.refine`.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     ``waves``, the prediction, with ``refused`` where the wave does not pay, and ``otherwise``, the same for
+    ///     samples with some other errors. The keys are those of ``ldp-pca task refine --json`` (docs/prediction.md).
+    ///
+    /// Raises
+    /// ------
+    /// PlanError, RecoveryError, TaskError
+    ///     As of `Task.refine`.
+    #[pyo3(signature = (records, rank=3, *, sample_error=None))]
+    fn predict<'py>(
+        slf: Py<Self>,
+        py: Python<'py>,
+        records: u64,
+        rank: usize,
+        sample_error: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (SecondTask { waves, .. }, otherwise) = second_task(py, slf, rank, Some(records), sample_error)?;
+        let text = document(&Predicted { waves, otherwise })?;
+        py.import(intern!(py, "json"))?.call_method1(intern!(py, "loads"), (text,))
+    }
+
+    fn __repr__(&self) -> String {
+        let (records, digest) = (self.sample.records(), self.task.get().inner().digest().to_string());
+        format!("PublicSample(records={records}, task='{}…')", &digest[..16])
+    }
+}
+
+/// What a second wave refines.
+#[derive(FromPyObject)]
+pub(crate) enum First {
+    Sums(Py<Aggregate>),
+    Sample(Py<PublicSample>),
+}
+
+impl First {
+    fn task(&self) -> &Parameters {
+        match self {
+            Self::Sums(aggregate) => aggregate.get().task_of(),
+            Self::Sample(sample) => sample.get().task.get(),
+        }
+        .inner()
+    }
+}
+
+/// The task of a second wave, as `Task.refine` gives it.
+#[pyfunction]
+pub(crate) fn _refined_task(
+    py: Python<'_>,
+    task: Py<Task>,
+    first: First,
+    rank: usize,
+    records: Option<u64>,
+    sample_error: Option<f64>,
+    anyway: bool,
+) -> PyResult<Task> {
+    let SecondTask { task, waves } = match first {
+        First::Sample(sample) => {
+            let (expected, found) = (task.get().inner().digest(), sample.get().task.get().inner().digest());
+            if expected != found {
+                let problem = format!("the sample stands for the people of task {found}, and this is task {expected}");
+                return Err(RecoveryError::new_err(format!("{problem}: make it with this one")));
+            }
+            second_task(py, sample, rank, records, sample_error)?.0
+        }
+        First::Sums(_) if sample_error.is_some() => {
+            return Err(PlanError::new_err("sample_error is of a PublicSample, and these are sums: leave it out"));
+        }
+        First::Sums(aggregate) => {
+            let rank = checked(rank, records)?;
+            let kernel = move |_: &mut Waiting<'_>| {
+                let sums = aggregate.get().locked().clone();
+                SecondTask::of(&sums, task.get().inner(), rank, records)
+            };
+            waited(py, |_| Ok(()), kernel)?.map_err(raised)?
+        }
+    };
+    match (waves.refused, anyway) {
+        (Some(reason), false) => Err(PlanError::new_err(format!("{reason} (anyway=True makes the task all the same)"))),
+        _ => Ok(task.into()),
+    }
+}
+
+/// The task that asks people about a sample, and the predictions.
+fn second_task(
+    py: Python<'_>,
+    sample: Py<PublicSample>,
+    rank: usize,
+    records: Option<u64>,
+    error: Option<f64>,
+) -> PyResult<(SecondTask, Vec<SamplePlan>)> {
+    let rank = checked(rank, records)?;
+    let records = records
+        .ok_or_else(|| PlanError::new_err("a sample needs records, the number of people that are asked about it"))?;
+    let kernel = move |_: &mut Waiting<'_>| {
+        let PublicSample { task, sample } = sample.get();
+        let task = task.get().inner();
+        // Refused for what it is: the prediction would have other words.
+        SecondTask::placeholder(task, rank)?;
+        sample.second_task(task, rank, records, error)
+    };
+    waited(py, |_| Ok(()), kernel)?.map_err(raised)
+}
+
+fn checked(rank: usize, records: Option<u64>) -> PyResult<Rank> {
+    if records == Some(0) {
+        return Err(PlanError::new_err("records is 0: it must be at least 1"));
+    }
+    Rank::new(rank).map_err(raised)
+}
+
+/// Recovers the components of two waves, or of a sample and a wave, as a dictionary.
+#[pyfunction]
+pub(crate) fn _recover_refined(
+    py: Python<'_>,
+    first: First,
+    rank: usize,
+    refined: Py<Aggregate>,
+) -> PyResult<Bound<'_, PyDict>> {
+    let rank = Rank::new(rank).map_err(raised)?;
+    refinement_of(first.task(), rank, refined.get().task_of().inner()).map_err(raised)?;
+    let kernel = move |waiting: &mut Waiting<'_>| -> Result<_, Error> {
+        let (task, second) = (first.task(), refined.get().task_of().inner());
+        let others = refined.get().locked().clone();
+        let mut watch = |_: &Step| waiting.flow().map_break(|()| Stop::Cancelled);
+        Ok(match &first {
+            First::Sums(aggregate) => {
+                let covariance = Covariance::estimate(&aggregate.get().locked(), task)?;
+                refined_answer((&covariance, task), (&others, second), rank, &mut watch)?
+            }
+            First::Sample(sample) => sample.get().sample.answer(task, (&others, second), rank, &mut watch)?,
+        })
+    };
+    let (answer, facts) = waited(py, |_| Ok(()), kernel)?.map_err(raised)?;
+    let result = describe_answer(py, &answer)?;
+    result.set_item("records", answer.records)?;
+    result.set_item("feature_names", &answer.feature_names)?;
+    result.set_item("noise_deviation", answer.noise_deviation)?;
+    result.set_item("noise_edge", answer.noise_edge)?;
+    for name in ["mean", "held_out", "rank_test", "selection", "likelihood"] {
+        result.set_item(name, py.None())?;
+    }
+    result.set_item("refined", document(&facts)?)?;
+    Ok(result)
+}
