@@ -69,7 +69,7 @@ const EXAMPLES: &[Examples] = &[
     ]),
     ("norms", [
         "ldp-pca norms lengths.ldpa --task norms.json",
-        "ldp-pca norms lengths.ldpa --task norms.json --radius 12 --json",
+        "ldp-pca norms lengths.ldpa --task norms.json --radius 12 --plot lengths.svg",
     ]),
     ("plan", [
         "ldp-pca plan --dimension 12 --spectrum 0.3,0.2,0.1 --epsilon 2 --records 20000",

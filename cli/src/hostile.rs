@@ -3,7 +3,7 @@
 use clap::Args;
 use ldp_pca::mechanism::{HostilePull, Pull, PullBounds};
 
-use super::output::grouped;
+use super::output::{grouped, three_digits};
 
 /// The number of suspect reports.
 #[derive(Args, Clone, Copy)]
@@ -46,19 +46,8 @@ pub(super) fn per_report(pull: Pull, matrix: &str) -> String {
     )
 }
 
-/// The number with three digits, rounded up.
 fn at_most(value: f64) -> String {
-    if !(value > 0.0 && value.is_finite()) {
-        return format!("{value}");
-    }
-    let magnitude = value.log10().floor() as i32;
-    if !(-4..=9).contains(&magnitude) {
-        let unit = 10f64.powi(magnitude - 2);
-        return format!("{:.2e}", (value / unit).ceil() * unit);
-    }
-    let digits = (2 - magnitude).max(0);
-    let unit = 10f64.powi(digits);
-    format!("{:.*}", digits as usize, (value * unit).ceil() / unit)
+    three_digits(value, f64::ceil)
 }
 
 #[cfg(test)]

@@ -192,11 +192,8 @@ impl Plan {
         .with_mean_share(self.mean.share())?;
         let family = self.parameters.family(self.mechanism)?;
         let clipping = self.clipping()?;
-        let (spectrum, bounding) = match clipping {
-            // In units of the radius.
-            Some(Clipping { mean_square, .. }) => {
-                (spectrum.scaled(mean_square), Bounding::Clip { radius: Radius::new(1.0)? })
-            }
+        let (spectrum, bounding) = match &clipping {
+            Some(clipping) => clipping.of_unit_norm(spectrum)?,
             None => (spectrum, Bounding::UnitNorm),
         };
         let planner = Planner::new(spectrum, self.rank, family, bounding)?;

@@ -1,6 +1,6 @@
 //! Pictures as SVG: one of a recovery, with the eigenvalues and the noise edge, the loadings, and the penalties tried;
-//! one of a plan, with the error against the number of reports; one of methods, with their errors on the same records;
-//! and the figures of an experiment.
+//! one of a plan, with the error against the number of reports; one of the lengths of records; one of methods, with
+//! their errors on the same records; and the figures of an experiment.
 //!
 //! The `svg` crate escapes and writes the elements; where they go is decided here.
 
@@ -9,6 +9,7 @@ mod canvas;
 mod error_curve;
 mod experiment;
 mod heatmap;
+mod lengths;
 mod methods;
 mod penalties;
 mod scree;
@@ -20,6 +21,7 @@ use svg::node::element::{Description, Group, Rectangle, Title};
 
 pub(super) use self::error_curve::{ErrorCurve, error_curve};
 pub(super) use self::experiment::figures;
+pub(super) use self::lengths::{LengthsFigure, lengths};
 pub(super) use self::methods::{MethodMark, MethodsFigure, MethodsPanel, methods};
 
 use self::canvas::{Anchor, INK, MUTED, printable, text};

@@ -43,6 +43,13 @@ fn lengths_are_found_and_a_radius_has_its_price() {
     {
         assert!(text.contains(part), "{text} lacks {part}");
     }
+    let drawn = folder.run("norms lengths.ldpa --task norms.json --radius 40 --plot lengths.svg --json").json();
+    assert_eq!((&drawn["plot"], &drawn["quantiles"]), (&"lengths.svg".into(), &found["quantiles"]));
+    let picture = String::from_utf8(folder.read("lengths.svg")).unwrap();
+    for part in ["40,000 reports", "95 % interval", "50 % of the records: ", "radius 40.0: ", "</svg>"] {
+        assert!(picture.contains(part), "{picture} lacks {part}");
+    }
+    folder.run("norms lengths.ldpa --task norms.json --plot lengths.png").refused(2, &["lengths.png", ".svg"]);
     let task = folder.run("inspect norms.json").ok().stdout;
     assert!(task.contains("about      the lengths of records") && !task.contains("noise"), "{task}");
     let sums = folder.run("inspect lengths.ldpa --task norms.json").ok().stdout;

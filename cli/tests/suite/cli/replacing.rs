@@ -22,6 +22,7 @@ const OUTPUTS: &[(&str, &str, &str)] = &[
     ("recover", "--covariance", "recover a.ldpa -t task.json --rank 1 --reference people.csv --covariance OUT"),
     ("recover", "--plot", "recover a.ldpa -t task.json --rank 1 --reference people.csv --plot OUT"),
     ("plan", "--plot", "plan --aggregate a.ldpa -t task.json --rank 1 --records 1000 --plot OUT"),
+    ("norms", "--plot", "norms lengths.ldpa -t norms.json --plot OUT"),
     ("compare", "--plot", "compare --records people.csv --schema schema.json --rank 1 --epsilon 1 --plot OUT"),
     ("solve", "--output", "solve s.npy --rank 1 --penalty 0.1 -o OUT"),
     ("store export", "--output", "store export collected -o OUT"),
@@ -35,13 +36,15 @@ const OUTPUTS: &[(&str, &str, &str)] = &[
 ];
 
 /// All files that these commands read.
-const INPUTS: [&str; 10] = [
+const INPUTS: [&str; 12] = [
     "people.csv",
     "schema.json",
     "task.json",
     "ids.json",
     "r.ldpr",
     "a.ldpa",
+    "norms.json",
+    "lengths.ldpa",
     "s.npy",
     "token",
     "memory",
@@ -56,6 +59,10 @@ fn folder() -> Folder {
     folder.run("randomize people.csv -t task.json -o others.ldpr").ok();
     folder.run("aggregate others.ldpr -t task.json -o a.ldpa").ok();
     std::fs::remove_file(folder.path("others.ldpr")).unwrap();
+    folder.run("task norms --schema schema.json --radius 9 --epsilon 2 -o norms.json").ok();
+    folder.run("randomize people.csv -t norms.json -o lengths.ldpr").ok();
+    folder.run("aggregate lengths.ldpr -t norms.json -o lengths.ldpa").ok();
+    std::fs::remove_file(folder.path("lengths.ldpr")).unwrap();
     folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
     let ids: Vec<String> = (0..10).map(|id| format!("\"{id:032x}\"")).collect();
     folder.write("ids.json", format!("{{\"ids\":[{}]}}", ids.join(",")));
