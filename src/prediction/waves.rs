@@ -89,6 +89,17 @@ pub enum WaveRefusal {
         /// The most.
         most: f64,
     },
+    /// A public sample is better without the wave.
+    #[error(
+        "the sample alone is predicted to be off by {alone:.4}, and after the wave by {after:.4}: take its components \
+         as they are, ask more people, or state how far it is off if that is more"
+    )]
+    SampleAlone {
+        /// The error of the sample.
+        alone: f64,
+        /// The error after the wave.
+        after: f64,
+    },
     /// There is little to gain.
     #[error(
         "if records are not elliptical, the refinement would make the error {gain:.2} times smaller than one wave of \
@@ -100,6 +111,14 @@ pub enum WaveRefusal {
         /// The least.
         least: f64,
     },
+}
+
+impl WaveRefusal {
+    /// The number of waves that is advised, in words.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        if matches!(self, Self::SampleAlone { .. }) { "no wave" } else { "one wave" }
+    }
 }
 
 /// The collection that is to be split into two waves.
@@ -182,7 +201,14 @@ impl Waves<'_> {
         let kappa = CLIPS.into_iter().min_by(|one, other| error(one).total_cmp(&error(other))).unwrap_or(1.0);
         let weak = |error| WaveRefusal::Sample { error, most: MOST_FIRST_ERROR };
         let found = outcome(errors, refine(errors, kappa), self.one_wave(records)?, weak);
-        Ok(TwoWaves { records: [sample.records(), records], ..found })
+        let (alone, after) = (found.first_wave, found.sin_theta_squared);
+        // Nobody has to be asked for an error that is there already.
+        let refused = if alone <= after && alone <= found.one_wave {
+            Some(WaveRefusal::SampleAlone { alone, after })
+        } else {
+            found.refused
+        };
+        Ok(TwoWaves { records: [sample.records(), records], refused, ..found })
     }
 
     /// The squared sines of the components of a public sample of the same population, whose second moments have this

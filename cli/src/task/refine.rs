@@ -176,7 +176,7 @@ impl SampleSummary {
             sample_text(waves),
         );
         for SamplePlan { error, waves } in &self.otherwise {
-            let refused = if waves.refused.is_some() { "; one wave is advised" } else { "" };
+            let refused = waves.refused.map(|reason| format!("; {} is advised", reason.advice())).unwrap_or_default();
             text += &format!(
                 "otherwise  off by {error}: {:.4} after the wave, {:.2} times{refused}\n",
                 waves.sin_theta_squared, waves.gain
@@ -213,7 +213,7 @@ fn predicted(waves: &TwoWaves, people: &str, start: &str, end: &str) -> String {
         waves.not_elliptical,
     );
     if let Some(reason) = &waves.refused {
-        text += &format!("advice     one wave: {reason}\n");
+        text += &format!("advice     {}: {reason}\n", reason.advice());
     }
     text
 }

@@ -317,6 +317,16 @@ mod tests {
         assert!(matches!(others[1].waves.refused, Some(WaveRefusal::Sample { .. })), "{others:?}");
         let (stated, _) = sample.second_task(&task, rank(1), 5000, Some(0.3)).unwrap();
         assert_eq!((stated.waves.first_wave, stated.waves.refused), (0.3, others[1].waves.refused));
+        // Few people find less than the sample has, and many more.
+        let refused = |people| sample.second_task(&task, rank(1), people, None).unwrap().0.waves.refused;
+        let alone = made.waves.first_wave;
+        let few = refused(100);
+        assert!(
+            matches!(few, Some(WaveRefusal::SampleAlone { alone: of, after }) if of == alone && after > of),
+            "{few:?}"
+        );
+        assert_eq!(few.map(|few| few.advice()), Some("no wave"));
+        assert!(!matches!(refused(1_000_000), Some(WaveRefusal::SampleAlone { .. })));
         // As far off as a direction at random, and no error.
         for error in [0.0, 5.0 / 6.0, f64::NAN] {
             let refused = sample.second_task(&task, rank(1), 5000, Some(error)).unwrap_err();

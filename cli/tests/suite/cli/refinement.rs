@@ -125,6 +125,12 @@ fn a_public_sample_takes_the_place_of_the_first_wave() {
     let stated = folder.run(&format!("{refine} --sample-error 0.3 --anyway -o other.json")).ok().stdout;
     assert!(stated.contains("as --sample-error says") && stated.contains("advice     one wave"), "{stated}");
 
+    // So few find less than the sample has, if it is of the same population.
+    let few = format!("{refine} -o few.json").replace("2500", "100");
+    folder.run(&few).refused(1, &["the sample alone is predicted to be off by", "state how far it is off", "--anyway"]);
+    let few = folder.run(&format!("{few} --anyway")).ok().stdout;
+    assert!(few.contains("advice     no wave: the sample alone"), "{few}");
+
     folder.run("randomize two.csv --task refined.json -o two.ldpr --insecure-seed 1").ok();
     folder.run("aggregate two.ldpr --task refined.json -o two.ldpa").ok();
     let recover = "recover --task task.json --rank 1 --refined two.ldpa --refined-task refined.json --sample";
