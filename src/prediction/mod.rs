@@ -33,19 +33,19 @@
 //! ```
 
 mod answer;
-mod bounds;
 mod finite;
 mod optimum;
 mod plan;
+mod published;
 mod shuffled;
 mod waves;
 
 pub use answer::{Plan, Question, ShuffledPlan};
 #[doc(hidden)]
-pub use bounds::{Direction, Model, Published, Quantity, published};
-#[doc(hidden)]
 pub use optimum::Optimum;
 pub use plan::Planner;
+#[doc(hidden)]
+pub use published::{Direction, Model, Published, Quantity, published};
 pub use shuffled::ShuffledRecords;
 #[doc(hidden)]
 pub use waves::{LEAST_GAIN, MOST_FIRST_ERROR, TwoWaves, WaveRefusal, Waves};

@@ -20,14 +20,14 @@
 //! the mean of its square, so a method that reaches t on average has a mean correlation of at least 1 - t. They are
 //! asked for that one.
 
+mod chaudhuri;
+mod wang_xu;
+
 use serde::{Serialize, Serializer};
 
 use super::Spectrum;
 use crate::privacy::{Delta, Epsilon};
 use crate::recovery::Rank;
-
-/// One minus the probability with which Theorem 7 is asked to hold.
-const FAILURE: f64 = 0.05;
 
 /// A statement of the literature, evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -203,116 +203,6 @@ impl Setting {
 
     fn gap(&self) -> f64 {
         self.last - self.next
-    }
-
-    /// ```text
-    /// n > d / (eps gap (1 - rho)) × (4 log(1/eta) / d + 2 log(8 lambda_1 / ((1 - rho^2) gap)))
-    /// ```
-    fn ppca_records(&self, target: f64) -> Option<f64> {
-        let gap = self.gap();
-        if self.k != 1.0 || gap <= 0.0 || target >= 1.0 {
-            return None;
-        }
-        // 1 - rho for a small target, without cancellation.
-        let missed = target / (1.0 + (1.0 - target).sqrt());
-        let logarithms = 4.0 * libm::log(1.0 / FAILURE) / self.d + 2.0 * libm::log(8.0 * self.first / (target * gap));
-        Some(self.d / (self.epsilon * gap * missed) * logarithms)
-    }
-
-    /// ```text
-    /// n < d / (eps gap) × max(1, sqrt((1 - phi) / (80 (1 - rho)))),   1 - phi = exp(-2 (ln 8 + ln(1 + e^d)) / (d - 2))
-    /// ```
-    ///
-    /// for d >= 3, eps and gap at most 1/2 and rho >= 1 - (1 - phi) / 16.
-    fn least_central_records(&self, target: f64) -> Option<f64> {
-        let gap = self.gap();
-        if self.k != 1.0 || self.d < 3.0 || !(gap > 0.0 && gap <= 0.5) || self.epsilon > 0.5 {
-            return None;
-        }
-        let log_of_sum = self.d + libm::log1p(libm::exp(-self.d));
-        let complement = libm::exp(-2.0 * (core::f64::consts::LN_2 * 3.0 + log_of_sum) / (self.d - 2.0));
-        (target <= complement / 16.0)
-            .then(|| self.d / (self.epsilon * gap) * (complement / (80.0 * target)).sqrt().max(1.0))
-    }
-
-    /// ```text
-    /// E |<v1_hat, v1>| <= min over phi of 1 - (1 - phi)/4 × (1 - (1/beta^2 + log 2) / log K)^2
-    /// log K = (d - 1) log(1 / sqrt(1 - phi^2)) - log 8
-    /// beta = (d + 1) / (n eps) sqrt(2 log((d^2 + d) / (2 delta sqrt(2 pi)))) + 1 / (n sqrt(eps))
-    /// ```
-    ///
-    /// over phi above the three lower limits of (22), where the inner difference is not negative.
-    fn mod_sulq_correlation(&self, n: f64) -> Option<f64> {
-        let d = self.d;
-        if self.k != 1.0 || d < 2.0 {
-            return None;
-        }
-        let root_two_pi = (2.0 * core::f64::consts::PI).sqrt();
-        let logarithm = libm::log((d * d + d) / (2.0 * self.delta * root_two_pi));
-        let beta = (d + 1.0) / (n * self.epsilon) * (2.0 * logarithm).sqrt() + 1.0 / (n * self.epsilon.sqrt());
-        let information = 1.0 / (beta * beta) + core::f64::consts::LN_2;
-        let limit = |numerator: f64| (-libm::expm1(-numerator / (d - 1.0))).max(0.0).sqrt();
-        let least = (1.0 / (2.0 * core::f64::consts::PI * d).sqrt())
-            .max(limit(2.0 * libm::log(8.0 * d)))
-            .max(limit(2.0 / (beta * beta) + libm::log(256.0)));
-        let at = |phi: f64| {
-            let log_k = -0.5 * (d - 1.0) * libm::log1p(-phi * phi) - libm::log(8.0);
-            1.0 - 0.25 * (1.0 - phi) * (1.0 - information / log_k).max(0.0).powi(2)
-        };
-        // One minus phi over a geometric grid: the minimum is flat.
-        let steps = 400;
-        (0..steps).map(|step| at(1.0 - (1.0 - least) * 0.96f64.powi(step))).reduce(f64::min)
-    }
-
-    /// Their effective noise variance (1), `lambda_1 lambda_{k+1} / gap^2`.
-    fn effective_noise(&self) -> Option<f64> {
-        let gap = self.gap();
-        (gap > 0.0).then(|| self.first * self.next / (gap * gap))
-    }
-
-    fn signal(&self) -> Option<f64> {
-        let gap = self.gap();
-        (gap > 0.0).then(|| (self.first / gap).powi(2))
-    }
-
-    /// `sigma^2 k p / (n eps^2)`, for p/4 <= k <= 3p/4 and eps <= 1/2.
-    fn wang_xu_1(&self, n: f64) -> Option<f64> {
-        let fits = self.epsilon <= 0.5 && 4.0 * self.k >= self.d && 4.0 * self.k <= 3.0 * self.d;
-        self.effective_noise().filter(|_| fits).map(|noise| noise * self.k * self.d / (n * self.epsilon.powi(2)))
-    }
-
-    /// `lambda_1^2 k p log(1/delta) / (gap^2 n eps^2)`.
-    fn wang_xu_2(&self, n: f64) -> Option<f64> {
-        let logarithm = libm::log(1.0 / self.delta);
-        self.signal().map(|signal| signal * self.k * self.d * logarithm / (n * self.epsilon.powi(2)))
-    }
-
-    /// `sigma^2 s (k + log p) / (n eps^2)`, for 2k <= s - k <= p - k, p/4 <= k <= 3p/4 and eps <= 1/2.
-    fn wang_xu_3(&self, n: f64, s: f64) -> Option<f64> {
-        let fits = self.epsilon <= 0.5
-            && 2.0 * self.k <= s - self.k
-            && s <= self.d
-            && 4.0 * self.k >= self.d
-            && 4.0 * self.k <= 3.0 * self.d;
-        self.effective_noise()
-            .filter(|_| fits)
-            .map(|noise| noise * s * (self.k + libm::log(self.d)) / (n * self.epsilon.powi(2)))
-    }
-
-    /// `lambda_1^2 s^2 log p / (gap^2 n eps^2)`, for eps < 1.
-    fn wang_xu_4(&self, n: f64, s: f64) -> Option<f64> {
-        self.signal()
-            .filter(|_| self.epsilon < 1.0)
-            .map(|signal| signal * s * s * libm::log(self.d) / (n * self.epsilon.powi(2)))
-    }
-
-    /// `s^2 lambda_1^2 log(1/delta) log p (8 lambda_1 + gap) / (eps^2 gap^2)`: condition (6) with alpha = 1, the best
-    /// case.
-    fn wang_xu_5(&self, s: f64) -> Option<f64> {
-        let logarithms = libm::log(1.0 / self.delta) * libm::log(self.d);
-        self.signal()
-            .filter(|_| self.epsilon < 1.0)
-            .map(|signal| signal * s * s * logarithms * (8.0 * self.first + self.gap()) / self.epsilon.powi(2))
     }
 }
 
