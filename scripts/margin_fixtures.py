@@ -674,7 +674,9 @@ def share_cases():
 
 def published_cases():
     """For k = 1 but where it is said: [d, k, lambda_1, lambda_k, lambda_{k+1}, epsilon, delta, n, target, s] and the
-    value of ppca, any-central, mod-sulq (its infimum over phi, for fine steps) and wang-xu-1 to 5; -1 for none."""
+    value of ppca, any-central, mod-sulq (its infimum over phi, for fine steps), wang-xu-1 to 5, mod-sulq-records,
+    wang-xu-1-any-rank, -2-proved, -3-any-rank, -4-proved, -5-proved, liu-3-3-records, -5-1-records, -3-3, -5-1, -5-3,
+    -5-4, ge-4-3, ge-4-4 and ge-minimax; -1 for none."""
     cases = []
     spectra = [(100, [0.5, 0.1]), (40, [0.9]), (12, [0.4, 0.3, 0.2, 0.05]), (3, [0.6, 0.2]), (1000, [0.02, 0.01])]
     for d, signals in spectra:
@@ -690,7 +692,26 @@ def published_cases():
                 first, last, following = eigenvalue(0), eigenvalue(k - 1), eigenvalue(k)
                 gap = last - following
                 e, dl, tt, nn = mpf(epsilon), mpf(delta), mpf(t), mpf(n)
-                values = [None] * 8
+                values = [None] * 23
+                trace = mp.fsum(map(mpf, signals)) + (d - len(signals)) * mpf(bulk)
+                noise_of_z = mp.log(mpf(5) / 4 / dl) / e**2
+                if k == 1:
+                    values[8] = mpf(d) ** 1.5 * mp.sqrt(mp.log(d / dl)) / e
+                    if gap > 0:
+                        values[14:20] = liu(d, first, following, trace, e, dl, nn)
+                if gap > 0:
+                    values[10] = k * (d * noise_of_z + first * trace) / (gap**2 * nn)
+                    if epsilon <= 0.5 and k < d:
+                        values[9] = first * following / gap**2 * k * (d - k) / (nn * e**2)
+                        if 2 * k <= s - k and s <= d and k <= d - 4:
+                            values[11] = first * following / gap**2 * s * (k + mp.log(d)) / (nn * e**2)
+                    if epsilon < 1:
+                        entry = s * s * mp.log(d) * (noise_of_z + first**2)
+                        values[12] = entry / (gap**2 * nn)
+                        values[13] = entry * (8 * first + gap) ** 2 / gap**4
+                        if delta < 0.5 and k <= s <= d:
+                            values[20:22] = dps_pca(d, k, first, last, following, e, dl, nn, s)
+                    values[22] = first * following / gap**2 * s * (k + mp.log(d) / 4) / nn
                 if k == 1 and gap > 0:
                     rho = mp.sqrt(1 - tt)
                     values[0] = (
@@ -713,9 +734,49 @@ def published_cases():
                     if epsilon < 1:
                         values[6] = signal * s * s * mp.log(d) / (nn * e**2)
                         values[7] = s * s * signal * mp.log(1 / dl) * mp.log(d) * (8 * first + gap) / e**2
-                values = [-1.0 if value is None else float(value) for value in values]
+                values = [-1.0 if value is None or value > 1e308 else float(value) for value in values]
                 cases.append([d, k, float(bulk), epsilon, delta, float(n), t, s, len(signals), *signals, *values])
     return cases
+
+
+def liu(d, first, second, trace, e, delta, n):
+    """Liu, Kong, Jain & Oh 2022, for Gaussian records: (4), (9), and the squares of (5), (10), (12), (13)."""
+    kappa, v, gamma, log = first / (first - second), 1 + trace / first, mp.sqrt(2), mp.log(1 / delta)
+    oja = kappa**2 * (v / n + (gamma + 1) ** 2 * d**2 * log**2 / (e * n) ** 2)
+    oja_records = kappa**2 + kappa * d + kappa**2 * v + d * kappa * (gamma + 1) * log / e
+    dp, dp_records = None, None
+    if e < mpf(0.9):
+        dp_records = mp.exp(kappa**2) + mp.sqrt(d) * mp.power(log, 1.5) / e + kappa * d + kappa**2 * v
+        dp_records += d * kappa * gamma * mp.sqrt(log) / e + d * log / e
+        if delta * n <= 1:
+            dp = (kappa * (mp.sqrt(v / n) + gamma * d * mp.sqrt(log) / (e * n))) ** 2
+    lower = min(kappa * (mp.sqrt(d / n) + d / (e * n)) * mp.sqrt(second / first), 1) ** 2
+    ratio = mp.log((1 - mp.exp(-e)) / delta)
+    heavy = kappa**2 * min(min(d, ratio) / (e * n), 1) if ratio > 0 and d >= 2 else None
+    return [oja_records, dp_records, oja, dp, lower, heavy]
+
+
+def dps_pca(d, k, first, last, following, e, delta, n, s):
+    """Ge, Wang, Wang & Liu 2018: the squares of the least sum of (4.2) with C_1 = 1, (4.3) and (4.4) over T, and of
+    (4.4) there."""
+    gamma = (3 * following + last) / (3 * last + following)
+    best = None
+    for t in range(1, 1001):
+        sigma = 2 * t / e * mp.sqrt(2 * mp.log(2 * t / delta))
+        alpha = 2 * k * (mp.sqrt(s) + mp.sqrt(k) + 4) * sigma / (n * last)
+        if alpha >= 1 or gamma / (1 - alpha) >= 1:
+            break
+        rho = gamma / (1 - alpha)
+        rest = 1 - mp.power(rho, 0.25)
+        statistical = mp.sqrt(k) / rest * mp.sqrt(first * following) / (last - following)
+        statistical *= mp.sqrt(s * (k + mp.log(d)) / n)
+        private = (1 + 2 * mp.sqrt(k)) / (mp.sqrt(3) * rest) * alpha / (1 - alpha)
+        optimization = mp.power(rho, mpf(t - 1) / 4)
+        optimization *= min(mp.sqrt(rho) * mp.sqrt(1 - mp.sqrt(rho)) / 2, mpf(1) / 4)
+        total = statistical + private + optimization
+        if best is None or total < best[0]:
+            best = [total, optimization]
+    return [None, None] if best is None else [value**2 for value in best]
 
 
 def mod_sulq(d, e, delta, n):

@@ -89,7 +89,8 @@ class Plan:
         The share of these people that any unbiased reports of this promise would need, for the same error of the second
         moments where no direction is special. Only with double-cap and unit norm, without centring and shuffling.
     bounds : list of dict
-        Statements of the literature: ``name``, ``source``, ``kind``, ``model``, ``quantity``, ``direction``, ``value``.
+        Statements of the literature: ``name``, ``source``, ``kind``, ``model``, ``quantity``, ``direction``,
+        ``conditions``, ``value``.
     """
 
     dimension: int

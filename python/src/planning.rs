@@ -191,6 +191,7 @@ fn describe_bound<'py>(py: Python<'py>, bound: &Published) -> PyResult<Bound<'py
     result.set_item("model", bound.model.name())?;
     result.set_item("quantity", bound.quantity.name())?;
     result.set_item("direction", bound.direction.name())?;
+    result.set_item("conditions", bound.conditions)?;
     result.set_item("value", bound.value)?;
     Ok(result)
 }

@@ -177,8 +177,13 @@ fn bounds_text(bounds: &[Published]) -> String {
                 (false, Quantity::Records, _) => format!("{side} rate of records: {value:.3e}"),
                 (false, _, _) => format!("{side} rate of the error: {value:.3e}"),
             };
-            text += &format!("  {:<43} {:<8} {says}\n", bound.source, bound.model.name());
+            let Published { source, conditions, model, .. } = bound;
+            text += &format!("  {source:<43} {:<11} {says}\n    if {conditions}\n", model.name());
         }
+    }
+    if !text.is_empty() {
+        text += "central: a trusted curator sees the records; distributed: each provider its own; local: nobody does.\n\
+                 Statements of different models do not compare.\n";
     }
     text
 }

@@ -1,7 +1,33 @@
 //! Chaudhuri, Sarwate & Sinha (2013): central, k = 1, records in the unit ball, and the eigenvalues of their own
 //! covariance.
 
-use super::Setting;
+use super::{Direction, Kind, Model, Published, Quantity, Setting};
+
+pub(super) fn statements(setting: &Setting) -> Vec<Published> {
+    use {Direction::*, Quantity::*};
+    let (bound, rate) = (Kind::Bound(Model::Central), Kind::Rate(Model::Central));
+    let of = Published::new;
+    let mut all = vec![];
+    if let Some(target) = setting.target {
+        all.push(of(bound, "ppca", THEOREM_7, Records, Upper, PPCA, setting.ppca_records(target)));
+        all.push(of(bound, "any-central", THEOREM_8, Records, Lower, ANY, setting.least_central_records(target)));
+        all.push(of(rate, "mod-sulq-records", THEOREM_9, Records, Lower, NINE, setting.mod_sulq_records()));
+    }
+    if let Some(n) = setting.records {
+        all.push(of(bound, "mod-sulq", THEOREM_15, Correlation, Upper, MOD_SULQ, setting.mod_sulq_correlation(n)));
+    }
+    all
+}
+
+const THEOREM_7: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 7";
+const THEOREM_8: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 8";
+const THEOREM_9: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 9";
+const THEOREM_15: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 15";
+
+const PPCA: &str = "k = 1, delta = 0, unit ball, probability 0.95";
+const ANY: &str = "k = 1, delta = 0, unit ball, d >= 3, epsilon and gap at most 1/2, a small target";
+const NINE: &str = "k = 1, unit ball, MOD-SULQ on some data; c = 1, and the factor 1 - c' (1 - rho) is left out";
+const MOD_SULQ: &str = "k = 1, unit ball, MOD-SULQ on some data";
 
 /// One minus the probability with which Theorem 7 is asked to hold.
 const FAILURE: f64 = 0.05;
@@ -10,11 +36,8 @@ impl Setting {
     /// ```text
     /// n > d / (eps gap (1 - rho)) × (4 log(1/eta) / d + 2 log(8 lambda_1 / ((1 - rho^2) gap)))
     /// ```
-    pub(super) fn ppca_records(&self, target: f64) -> Option<f64> {
-        let gap = self.gap();
-        if self.k != 1.0 || gap <= 0.0 || target >= 1.0 {
-            return None;
-        }
+    fn ppca_records(&self, target: f64) -> Option<f64> {
+        let gap = self.gap().filter(|_| self.k == 1.0 && target < 1.0)?;
         // 1 - rho for a small target, without cancellation.
         let missed = target / (1.0 + (1.0 - target).sqrt());
         let logarithms = 4.0 * libm::log(1.0 / FAILURE) / self.d + 2.0 * libm::log(8.0 * self.first / (target * gap));
@@ -26,15 +49,19 @@ impl Setting {
     /// ```
     ///
     /// for d >= 3, eps and gap at most 1/2 and rho >= 1 - (1 - phi) / 16.
-    pub(super) fn least_central_records(&self, target: f64) -> Option<f64> {
-        let gap = self.gap();
-        if self.k != 1.0 || self.d < 3.0 || !(gap > 0.0 && gap <= 0.5) || self.epsilon > 0.5 {
-            return None;
-        }
+    fn least_central_records(&self, target: f64) -> Option<f64> {
+        let fits = self.k == 1.0 && self.d >= 3.0 && self.epsilon <= 0.5;
+        let gap = self.gap().filter(|&gap| fits && gap <= 0.5)?;
         let log_of_sum = self.d + libm::log1p(libm::exp(-self.d));
         let complement = libm::exp(-2.0 * (core::f64::consts::LN_2 * 3.0 + log_of_sum) / (self.d - 2.0));
         (target <= complement / 16.0)
             .then(|| self.d / (self.epsilon * gap) * (complement / (80.0 * target)).sqrt().max(1.0))
+    }
+
+    /// `d^(3/2) sqrt(log(d/delta)) / eps`.
+    fn mod_sulq_records(&self) -> Option<f64> {
+        let rate = self.d * self.d.sqrt() * libm::log(self.d / self.delta).sqrt() / self.epsilon;
+        (self.k == 1.0).then_some(rate)
     }
 
     /// ```text
@@ -44,7 +71,7 @@ impl Setting {
     /// ```
     ///
     /// over phi above the three lower limits of (22), where the inner difference is not negative.
-    pub(super) fn mod_sulq_correlation(&self, n: f64) -> Option<f64> {
+    fn mod_sulq_correlation(&self, n: f64) -> Option<f64> {
         let d = self.d;
         if self.k != 1.0 || d < 2.0 {
             return None;

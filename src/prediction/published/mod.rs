@@ -4,16 +4,12 @@
 //! its own trust model and its own measure of error; a *rate* leaves a constant open, so its number is neither a number
 //! of records nor an error: it only compares one setting with another.
 //!
-//! | name | source | model | says |
+//! | names | source | model | kind |
 //! |---|---|---|---|
-//! | `ppca` | Chaudhuri, Sarwate & Sinha 2013, Theorem 7 | central, pure | this many records suffice, k = 1 |
-//! | `any-central` | the same, Theorem 8 | central, pure, hence local too | this few do not, on some data, k = 1 |
-//! | `mod-sulq` | the same, Theorem 15 | central, (epsilon, delta) | its correlation on some data is at most this |
-//! | `wang-xu-1` | Wang & Xu 2019, Theorem 1 | local, pure | minimax lower rate |
-//! | `wang-xu-2` | the same, Theorem 2 | local, (epsilon, delta) | upper rate of their Algorithm 1 |
-//! | `wang-xu-3` | the same, Theorem 3 | local, pure | minimax lower rate, s-sparse |
-//! | `wang-xu-4` | the same, Theorem 4 | local, (epsilon, delta) | upper rate of their Algorithm 2, s-sparse |
-//! | `wang-xu-5` | the same, Theorem 5 | local, (epsilon, delta) | rate of the records for support recovery |
+//! | `ppca`, `any-central`, `mod-sulq`, `-records` | Chaudhuri, Sarwate & Sinha 2013 | central | bounds, a rate |
+//! | `wang-xu-1` to `-5`, some also `-any-rank`, `-proved` | Wang & Xu 2019 | local | rates |
+//! | `liu-3-3`, `-5-1`, each also `-records`, `-5-3`, `-5-4` | Liu, Kong, Jain & Oh 2022 | central | rates |
+//! | `ge-4-3`, `ge-4-4`, `ge-minimax` | Ge, Wang, Wang & Liu 2018 | distributed | rates |
 //!
 //! A target t of `||sin Theta||_F^2` is a correlation `|<v1_hat, v1>|^2 = 1 - t` for k = 1. Theorem 7 is asked for the
 //! correlation sqrt(1 - t) with probability 0.95. Theorems 8 and 15 speak of the mean correlation, which is at least
@@ -21,6 +17,8 @@
 //! asked for that one.
 
 mod chaudhuri;
+mod ge;
+mod liu;
 mod wang_xu;
 
 use serde::{Serialize, Serializer};
@@ -45,11 +43,37 @@ pub struct Published {
     pub quantity: Quantity,
     /// Its side of the truth.
     pub direction: Direction,
+    /// What it assumes, and what was chosen where it leaves something open.
+    pub conditions: &'static str,
     /// The number; `None` where the theorem's conditions do not hold, or it needs more information.
     pub value: Option<f64>,
 }
 
+/// Whether a statement has all its constants, and its trust model.
+#[derive(Clone, Copy)]
+enum Kind {
+    Bound(Model),
+    Rate(Model),
+}
+
 impl Published {
+    fn new(
+        kind: Kind,
+        name: &'static str,
+        source: &'static str,
+        quantity: Quantity,
+        direction: Direction,
+        conditions: &'static str,
+        value: Option<f64>,
+    ) -> Self {
+        let (is_bound, model) = match kind {
+            Kind::Bound(model) => (true, model),
+            Kind::Rate(model) => (false, model),
+        };
+        let value = value.filter(|value| value.is_finite());
+        Self { name, source, is_bound, model, quantity, direction, conditions, value }
+    }
+
     /// `bound` or `rate`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -67,16 +91,19 @@ fn kind<S: Serializer>(is_bound: &bool, serializer: S) -> Result<S::Ok, S::Error
 pub enum Model {
     /// A trusted curator.
     Central,
+    /// Each of several data providers, its own ones.
+    Distributed,
     /// Nobody.
     Local,
 }
 
 impl Model {
-    /// `central` or `local`.
+    /// `central`, `distributed` or `local`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Central => "central",
+            Self::Distributed => "distributed",
             Self::Local => "local",
         }
     }
@@ -139,47 +166,16 @@ pub fn published(
     target: Option<f64>,
     sparsity: Option<usize>,
 ) -> Vec<Published> {
-    let setting = Setting::new(spectrum, rank, epsilon, delta);
-    let records = records.map(|records| records as f64);
-    let sparsity = sparsity.map(|sparsity| sparsity as f64);
-    let of = |(model, is_bound), name, source, quantity, direction, value: Option<f64>| {
-        let value = value.filter(|value| value.is_finite());
-        Published { name, source, is_bound, model, quantity, direction, value }
+    let setting = Setting {
+        records: records.map(|records| records as f64),
+        target,
+        sparsity: sparsity.map(|sparsity| sparsity as f64),
+        ..Setting::new(spectrum, rank, epsilon, delta)
     };
-    use {Direction::*, Quantity::*};
-    let mut all = vec![];
-    if let Some(target) = target {
-        all.push(of(BOUND, "ppca", THEOREM_7, Records, Upper, setting.ppca_records(target)));
-        all.push(of(BOUND, "any-central", THEOREM_8, Records, Lower, setting.least_central_records(target)));
-    }
-    if let Some(n) = records {
-        all.push(of(BOUND, "mod-sulq", THEOREM_15, Correlation, Upper, setting.mod_sulq_correlation(n)));
-        all.push(of(RATE, "wang-xu-1", WANG_XU_1, SinThetaSquared, Lower, setting.wang_xu_1(n)));
-        all.push(of(RATE, "wang-xu-2", WANG_XU_2, SinThetaSquared, Upper, setting.wang_xu_2(n)));
-        if let Some(s) = sparsity {
-            all.push(of(RATE, "wang-xu-3", WANG_XU_3, SinThetaSquared, Lower, setting.wang_xu_3(n, s)));
-            all.push(of(RATE, "wang-xu-4", WANG_XU_4, SinThetaSquared, Upper, setting.wang_xu_4(n, s)));
-        }
-    }
-    if let Some(s) = sparsity {
-        all.push(of(RATE, "wang-xu-5", WANG_XU_5, Records, Upper, setting.wang_xu_5(s)));
-    }
-    all
+    let [chaudhuri, wang_xu, liu, ge] =
+        [chaudhuri::statements, wang_xu::statements, liu::statements, ge::statements].map(|of| of(&setting));
+    [chaudhuri, wang_xu, liu, ge].concat()
 }
-
-/// The theorems of Chaudhuri, Sarwate & Sinha.
-const BOUND: (Model, bool) = (Model::Central, true);
-/// The theorems of Wang & Xu.
-const RATE: (Model, bool) = (Model::Local, false);
-
-const THEOREM_7: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 7";
-const THEOREM_8: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 8";
-const THEOREM_15: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 15";
-const WANG_XU_1: &str = "Wang & Xu 2019, Theorem 1";
-const WANG_XU_2: &str = "Wang & Xu 2019, Theorem 2";
-const WANG_XU_3: &str = "Wang & Xu 2019, Theorem 3";
-const WANG_XU_4: &str = "Wang & Xu 2019, Theorem 4";
-const WANG_XU_5: &str = "Wang & Xu 2019, Theorem 5";
 
 /// The quantities in the theorems.
 struct Setting {
@@ -191,6 +187,11 @@ struct Setting {
     first: f64,
     last: f64,
     next: f64,
+    /// The sum of all.
+    trace: f64,
+    records: Option<f64>,
+    target: Option<f64>,
+    sparsity: Option<f64>,
 }
 
 impl Setting {
@@ -198,11 +199,16 @@ impl Setting {
         let at = |index: usize| spectrum.signals().get(index).copied().unwrap_or(spectrum.bulk());
         let k = rank.value();
         let (d, epsilon, delta) = (spectrum.dimension() as f64, epsilon.value(), delta.value());
-        Self { d, k: k as f64, epsilon, delta, first: at(0), last: at(k - 1), next: at(k) }
+        let signals = spectrum.signals();
+        let trace = signals.iter().sum::<f64>() + spectrum.bulk() * (d - signals.len() as f64);
+        let (first, last, next) = (at(0), at(k - 1), at(k));
+        let k = k as f64;
+        Self { d, k, epsilon, delta, first, last, next, trace, records: None, target: None, sparsity: None }
     }
 
-    fn gap(&self) -> f64 {
-        self.last - self.next
+    /// lambda_k - lambda_{k+1}, where there is one.
+    fn gap(&self) -> Option<f64> {
+        Some(self.last - self.next).filter(|&gap| gap > 0.0)
     }
 }
 
@@ -235,7 +241,8 @@ mod tests {
         assert!((of("wang-xu-2", &all).unwrap() / two - 1.0).abs() < 1e-9);
         // k is not of the order of d.
         assert_eq!((of("wang-xu-1", &all), of("wang-xu-3", &all)), (None, None));
-        assert!(all.iter().all(|one| one.is_bound == (one.model == Model::Central)));
+        let bounds: Vec<&str> = all.iter().filter(|one| one.is_bound).map(|one| one.name).collect();
+        assert_eq!(bounds, ["ppca", "any-central", "mod-sulq"]);
     }
 
     #[test]
@@ -332,15 +339,39 @@ mod tests {
     /// number, and which. The minimum over phi is never below the real one.
     #[test]
     fn statements_are_those_of_a_hundred_digits() {
-        const NAMES: [&str; 8] =
-            ["ppca", "any-central", "mod-sulq", "wang-xu-1", "wang-xu-2", "wang-xu-3", "wang-xu-4", "wang-xu-5"];
-        let mut counts = [0; 8];
+        const NAMES: [&str; 23] = [
+            "ppca",
+            "any-central",
+            "mod-sulq",
+            "wang-xu-1",
+            "wang-xu-2",
+            "wang-xu-3",
+            "wang-xu-4",
+            "wang-xu-5",
+            "mod-sulq-records",
+            "wang-xu-1-any-rank",
+            "wang-xu-2-proved",
+            "wang-xu-3-any-rank",
+            "wang-xu-4-proved",
+            "wang-xu-5-proved",
+            "liu-3-3-records",
+            "liu-5-1-records",
+            "liu-3-3",
+            "liu-5-1",
+            "liu-5-3",
+            "liu-5-4",
+            "ge-4-3",
+            "ge-4-4",
+            "ge-minimax",
+        ];
+        let mut counts = [0; 23];
         for case in cases("published") {
             let &[d, k, bulk, e, small, n, target, sparsity, signals] = case.first_chunk().unwrap();
             let (signals, values) = case[9..].split_at(signals as usize);
             let spectrum = Spectrum::new(d as usize, signals.to_vec(), bulk).unwrap();
             let (rank, sparsity) = (Rank::new(k as usize).unwrap(), Some(sparsity as usize));
             let all = published(&spectrum, rank, epsilon(e), delta(small), Some(n as u64), Some(target), sparsity);
+            assert_eq!((values.len(), all.len()), (NAMES.len(), NAMES.len()));
             for ((name, &expected), count) in NAMES.into_iter().zip(values).zip(&mut counts) {
                 let Some(found) = of(name, &all) else {
                     assert_eq!(expected, -1.0, "{name} has no number: {case:?}");
@@ -367,6 +398,9 @@ mod tests {
         assert_eq!(words("any-central"), ["bound", "central", "records", "lower"]);
         assert_eq!(words("mod-sulq"), ["bound", "central", "correlation", "upper"]);
         assert_eq!(words("wang-xu-2"), ["rate", "local", "sin_theta_squared", "upper"]);
+        assert_eq!(words("ge-4-3"), ["rate", "distributed", "sin_theta_squared", "upper"]);
+        assert_eq!(words("liu-5-3"), ["rate", "central", "sin_theta_squared", "lower"]);
+        assert!(all.iter().all(|one| !one.conditions.is_empty()));
     }
 
     #[test]

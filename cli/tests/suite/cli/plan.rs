@@ -142,14 +142,19 @@ fn bounds_and_rates_are_labelled_and_stand_apart() {
         assert_eq!((&of(name)["kind"], &of(name)["model"]), (&"bound".into(), &"central".into()));
         assert!(of(name)["value"].is_number());
     }
-    for name in ["wang-xu-1", "wang-xu-2", "wang-xu-3", "wang-xu-4", "wang-xu-5"] {
+    for name in ["wang-xu-1", "wang-xu-2", "wang-xu-2-proved", "wang-xu-3", "wang-xu-4", "wang-xu-5-proved"] {
         assert_eq!((&of(name)["kind"], &of(name)["model"]), (&"rate".into(), &"local".into()));
     }
+    for (name, model) in [("liu-5-1", "central"), ("ge-4-3", "distributed"), ("mod-sulq-records", "central")] {
+        assert_eq!((&of(name)["kind"], &of(name)["model"]), (&"rate".into(), &model.into()));
+    }
+    assert!(bounds.iter().all(|bound| bound["conditions"].as_str().is_some_and(|text| !text.is_empty())));
     // k is not of the order of d.
     assert_eq!(of("wang-xu-1")["value"], Value::Null);
     let text = folder.run(line).ok().stdout;
     let (bound, rate) = (text.find("published bounds").unwrap(), text.find("published rates").unwrap());
-    assert!(bound < rate && text[rate..].contains("Wang & Xu 2019, Theorem 2"), "{text}");
+    assert!(bound < rate && text[rate..].contains("Wang & Xu 2019, Theorem 2, as proved"), "{text}");
+    assert!(text.contains("Statements of different models do not compare"), "{text}");
 }
 
 #[test]
