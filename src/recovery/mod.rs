@@ -47,6 +47,7 @@ mod rank_test;
 mod refined;
 mod scaled;
 mod solver;
+mod support;
 #[cfg(test)]
 mod tests;
 
@@ -101,6 +102,8 @@ pub use refined::{
     WaveDesign, refined_answer, refinement_of,
 };
 pub use solver::{FantopeSolver, SolverSettings};
+#[doc(hidden)]
+pub use support::{FoundSupport, SupportConditions};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

@@ -178,7 +178,7 @@ fn bounds_text(bounds: &[Published]) -> String {
                 (false, _, _) => format!("{side} rate of the error: {value:.3e}"),
             };
             let Published { source, conditions, model, .. } = bound;
-            text += &format!("  {source:<43} {:<11} {says}\n    if {conditions}\n", model.name());
+            text += &format!("  {source:<43} {:<11} {says}\n    {conditions}\n", model.name());
         }
     }
     if !text.is_empty() {

@@ -3,7 +3,7 @@
 use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
     Answer, Confidence, FEWEST_REPLICATES, Fit, HeldOutAnswer, Method, Part, PathPoint, ReferenceComparison,
-    ScoredPenalty, SolverStatus, SparseAnswer, Unfinished,
+    ScoredPenalty, SolverStatus, SparseAnswer, SupportConditions, Unfinished,
 };
 
 use super::denoising::CovarianceResult;
@@ -253,6 +253,7 @@ fn sparse(answer: &Answer, sparse: &SparseAnswer) -> String {
     let order = descending(&answer.leverages).into_iter().take(sparse.support.len());
     let named = order.map(|row| format!("{} {:.2}", answer.feature_names[row], answer.leverages[row]));
     text += &format!("leverages   {}\n", first(named, SHOWN_SUPPORT));
+    text += &sparse.conditions.as_ref().map(|found| conditions(found, sparse.penalty)).unwrap_or_default();
     let baselines = sparse
         .baselines
         .iter()
@@ -268,6 +269,25 @@ fn sparse(answer: &Answer, sparse: &SparseAnswer) -> String {
         );
     }
     text + &sparse.cross_validation.as_deref().map(folds).unwrap_or_default()
+}
+
+/// Whether the theorem on the support covers this one.
+fn conditions(found: &SupportConditions, penalty: f64) -> String {
+    let verdict = match (found.no_false_features, found.no_missed_features) {
+        (true, true) => "met, so these are the features that take part",
+        (true, false) => "met, so all of these take part; others may be missed",
+        _ => "not met, so features may be false or missed",
+    };
+    let number = |value: Option<f64>| value.map_or("none".to_owned(), |value| format!("{value:.2e}"));
+    format!(
+        "support     conditions of Wang & Xu's Theorem 5 {verdict}\n            \
+         (checked on this estimate and its support, not on the population: limited correlation {}, below 1, of which \
+         about {} is of the noise; penalty {penalty:.2e}, from {} to below {:.2e})\n",
+        number(found.correlation),
+        number(found.noise_correlation),
+        number(found.least_penalty),
+        found.most_penalty,
+    )
 }
 
 fn folds(scored: &[ScoredPenalty]) -> String {

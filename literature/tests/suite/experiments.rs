@@ -101,3 +101,24 @@ fn the_stated_sparse_setting_is_below_the_threshold_even_with_the_rows_known() {
         assert!(mean(&table, method) > 0.9 * 18f64.sqrt(), "{method}");
     }
 }
+
+/// Lemma 17 is a theorem: where its conditions hold, no false feature is found. And they are met with enough records.
+#[test]
+fn supports_are_found_with_fewer_records_than_theorem_5_asks_for() {
+    let experiment = named("wang-xu-support-recovery");
+    let covered = [("method", "penalty 3 τ √(ln p) (Theorem 5)".into())];
+    let at = |n: &str| rows(experiment.as_ref(), n, 1);
+    let wrong = |table: &Table| [table.mean("missed", &covered), table.mean("false", &covered)];
+    let (few, enough, many) = (at("n100000-s5"), at("n10000000-s5"), at("n1000000000-s5"));
+    // The penalty, 0.18, is above an entry of the component, 0.14.
+    assert!(few.mean("error", &covered) > 10.0 * enough.mean("error", &covered), "{few:?}");
+    // The theorem covers the last one only; the support is exact in both.
+    assert_eq!((wrong(&enough), wrong(&many)), ([0.0; 2], [0.0; 2]));
+    assert_eq!((enough.mean("lemma", &covered), enough.mean("on_estimate", &covered)), (0.0, 0.0));
+    assert!(many.mean("lemma", &covered) > 0.0 && many.mean("on_estimate", &covered) == 1.0, "{many:?}");
+    for table in [&few, &enough, &many] {
+        assert!(table.numbers("false", &[("lemma", 1.0.into())]).iter().all(|&count| count == 0.0), "{table:?}");
+    }
+    let findings = experiment.findings(Scale::Quick, &many);
+    assert!(findings.measured[0].ends_with("was found in 0 of these."), "{:?}", findings.measured);
+}

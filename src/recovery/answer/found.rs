@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::super::denoise::{split_leading, split_spectrum};
 use super::super::held_out::used_rows;
+use super::super::support::{FoundSupport, SupportConditions};
 use super::super::{
     Bootstrap, BootstrapError, Components, CrossValidation, CrossValidationPoint, FantopeSolution, HeldOut, Interval,
     Method, PathPoint, Penalty, PenaltySelection, Rank, RecoveryError, SolverStatus, principal_components,
@@ -199,6 +200,11 @@ pub struct SparseAnswer {
     pub leverages: Vec<f64>,
     /// The variance that noise alone is expected to stay below on a support of this size.
     pub noise_edge: f64,
+    /// Whether the estimate meets the conditions under which the support is that of the population; none without known
+    /// noise, and for a large support.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[doc(hidden)]
+    pub conditions: Option<SupportConditions>,
     /// The scores of all penalties, largest first, where cross-validation chose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cross_validation: Option<Vec<ScoredPenalty>>,
@@ -483,11 +489,32 @@ impl Answer {
             rows: solution.support,
             leverages: solution.leverages,
             noise_edge: sparse_noise_edge(self.noise_deviation, self.dimension, support, self.noise_edge),
+            conditions: None,
             cross_validation: selection.cross_validation.as_ref().map(ScoredPenalty::all),
             baselines: None,
         };
         let answer = self.with_components(columns(&solution.components), solution.variances.as_slice().to_vec());
         Self { method: Method::Fantope, sparse: Some(sparse), ..answer }
+    }
+
+    /// Checks the conditions of support recovery on the estimate of sparse components, where its noise is known.
+    pub(super) fn add_support_conditions(&mut self, estimate: &DMatrix<f64>) -> Result<(), AnswerError> {
+        let Some(sparse) = self.sparse.as_mut().filter(|_| self.noise_deviation > 0.0) else { return Ok(()) };
+        let leverages: Vec<f64> = sparse.rows.iter().map(|&row| self.leverages[row]).collect();
+        let without_noise = |index: usize| match &self.variances {
+            Some(variances) => variances[index].unwrap_or(0.0),
+            None => self.eigenvalues[index],
+        };
+        let found = FoundSupport {
+            rows: &sparse.rows,
+            leverages: &leverages,
+            ends: [without_noise(0), without_noise(self.rank - 1)],
+            rank: self.rank,
+            penalty: sparse.penalty,
+            noise_deviation: self.noise_deviation,
+        };
+        sparse.conditions = SupportConditions::check(estimate, &found)?;
+        Ok(())
     }
 
     /// Adds the results of simpler methods on the estimate of sparse components. Plain ones have none.

@@ -76,6 +76,9 @@ fn the_keys_of_recover_are_as_documented() {
         assert!((0.0..=2.0).contains(&baseline["sin_theta_squared"].as_f64().unwrap()));
     }
     assert!(sparse["noise_edge"].as_f64().unwrap() <= result["noise_edge"].as_f64().unwrap());
+    // 3,000 reports are far from enough for Theorem 5.
+    assert_eq!(sparse["conditions"]["no_false_features"], false);
+    assert!(sparse["conditions"]["most_penalty"].as_f64().unwrap() < noise);
 
     let path = result["path"].as_array().unwrap();
     assert_eq!(path.len(), 5);
@@ -94,7 +97,10 @@ fn the_keys_of_recover_are_as_documented() {
     }
 
     let text = folder.run(line).ok().stdout;
-    for part in ["cross-validated", "chosen", "path", "soft-thresholding", "leverages", "explained", "reference"] {
+    let checked = "checked on this estimate and its support, not on the population";
+    for part in
+        [checked, "cross-validated", "chosen", "path", "soft-thresholding", "leverages", "explained", "reference"]
+    {
         assert!(text.contains(part), "'{part}' is not in: {text}");
     }
     let dense = folder.run("recover a.ldpa -t task.json --rank 2 --json").json();

@@ -6,6 +6,7 @@
 mod population;
 mod real;
 mod reference;
+mod support;
 mod synthetic;
 mod tables;
 
@@ -27,6 +28,7 @@ pub(super) fn experiments() -> Vec<Box<dyn Experiment>> {
         Box::new(synthetic::FIGURE_3),
         Box::new(synthetic::FIGURE_3_ABOVE),
         Box::new(synthetic::FIGURE_4),
+        Box::new(support::SupportRecovery),
         Box::new(tables::TABLE_1),
         Box::new(tables::TABLE_2),
     ]
