@@ -274,9 +274,9 @@ fn sparse(answer: &Answer, sparse: &SparseAnswer) -> String {
 /// Whether the theorem on the support covers this one.
 fn conditions(found: &SupportConditions, penalty: f64) -> String {
     let verdict = match (found.no_false_features, found.no_missed_features) {
-        (true, true) => "met, so these are the features that take part",
-        (true, false) => "met, so all of these take part; others may be missed",
-        _ => "not met, so features may be false or missed",
+        (true, true) => "met: if the population is as estimated, these take part and no others",
+        (true, false) => "met: if the population is as estimated, all of these take part; others may be missed",
+        _ => "not met: features may be false or missed",
     };
     let number = |value: Option<f64>| value.map_or("none".to_owned(), |value| format!("{value:.2e}"));
     format!(
