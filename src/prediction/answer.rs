@@ -107,7 +107,7 @@ pub struct ShuffledPlan {
 }
 
 impl Planner {
-    /// Answers the question for reports at `epsilon`. The [`published`] statements are evaluated at `delta`: that of
+    /// Answers the question for reports at `epsilon`. The [`published()`] statements are evaluated at `delta`: that of
     /// the mechanism or, where it has none, of one to compare it with.
     ///
     /// # Errors
