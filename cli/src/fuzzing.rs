@@ -7,7 +7,7 @@ use std::path::Path;
 use ldp_pca::linalg::SymmetricMatrix;
 use ldp_pca::schema::Schema;
 use ldp_pca::schema::infer::NumberForms;
-use ldp_pca_literature::experiments::data::Connections;
+use ldp_pca_literature::experiments::data::{Connections, DATA_SETS, Published};
 use ldp_pca_literature::experiments::{Experiment, Matrix, Scale, Value};
 use ldp_pca_server::ServerConfig;
 
@@ -134,6 +134,17 @@ pub fn matrix(bytes: &[u8]) -> Result<Matrix> {
 /// The message that a user would see.
 pub fn connections(bytes: &[u8]) -> Result<Connections> {
     folder::read_connections(Path::new(NAME), bytes).map_err(|error| error.to_string())
+}
+
+/// Reads one published file of a data set, gzip or not; the choice is that of the data set.
+///
+/// # Errors
+/// The message that a user would see.
+pub fn published(bytes: &[u8], choice: u8) -> Result<Matrix> {
+    let sets: Vec<Published> = DATA_SETS.iter().filter_map(|set| set.published).collect();
+    let mut reader = sets[usize::from(choice) % sets.len()].reader();
+    let text = files::unpacked(Path::new(NAME), bytes).map_err(|error| error.to_string())?;
+    reader.read(0, text).and_then(|()| reader.finish()).map_err(|error| error.to_string())
 }
 
 /// The head of an experiment's cells under --quick.

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ldp_pca_literature::experiments::data::{Connections, DataSet};
+use ldp_pca_literature::experiments::data::{Connections, DataSet, Published};
 use ldp_pca_literature::experiments::{Data, ExperimentError, Matrix};
 
 use crate::error::{CliError, InFile as _, Result};
@@ -26,18 +26,35 @@ impl DataFolder {
 
     /// The file of a data set, if it is there.
     fn file(&self, set: &DataSet) -> Option<PathBuf> {
+        self.named(set.file.trim_end_matches(".gz"))
+    }
+
+    /// A file of this name, packed or not.
+    fn named(&self, name: &str) -> Option<PathBuf> {
         let folder = self.path.as_ref()?;
-        let names = [set.file, set.file.trim_end_matches(".gz")];
-        names.into_iter().map(|name| folder.join(name)).find(|path| path.is_file())
+        [format!("{name}.gz"), name.to_owned()].map(|name| folder.join(name)).into_iter().find(|path| path.is_file())
+    }
+
+    /// All files of a data set as they are published, if they are there.
+    fn published(&self, set: &DataSet) -> Option<(Published, Vec<PathBuf>)> {
+        let published = set.published?;
+        let paths = published.files.iter().map(|file| self.named(file.name)).collect::<Option<_>>()?;
+        Some((published, paths))
+    }
+
+    /// The matrix that was made of a data set, or else its published files.
+    fn files(&self, set: &DataSet) -> Vec<PathBuf> {
+        let made = self.file(set).map(|path| vec![path]);
+        made.or_else(|| self.published(set).map(|(_, paths)| paths)).unwrap_or_default()
     }
 
     pub(super) fn has(&self, set: &DataSet) -> bool {
-        self.file(set).is_some()
+        !self.files(set).is_empty()
     }
 
     /// The property that distinguishes files: the length.
     pub(super) fn length(&self, set: &DataSet) -> u64 {
-        self.file(set).and_then(|path| fs::metadata(path).ok()).map_or(0, |metadata| metadata.len())
+        self.files(set).iter().filter_map(|path| fs::metadata(path).ok()).map(|metadata| metadata.len()).sum()
     }
 
     /// Reads a data set.
@@ -59,7 +76,13 @@ impl Data for DataFolder {
         if let Some(matrix) = matrices.get(set.name) {
             return Ok(Arc::clone(matrix));
         }
-        let matrix = self.read(set, read_matrix)?;
+        let matrix = match self.published(set).filter(|_| self.file(set).is_none()) {
+            Some((published, paths)) => {
+                let found = read_published(published, &paths).map(Arc::new);
+                found.map_err(|error| ExperimentError::Unreadable { set, problem: error.to_string() })?
+            }
+            None => self.read(set, read_matrix)?,
+        };
         matrices.insert(set.name, Arc::clone(&matrix));
         Ok(matrix)
     }
@@ -89,6 +112,17 @@ pub(crate) fn read_matrix(path: &Path, file: impl Read) -> Result<Matrix> {
         values.extend_from_slice(&row);
     }
     Ok(Matrix { columns: rows.columns(), values })
+}
+
+/// The published files of a data set, in their order.
+fn read_published(published: Published, paths: &[PathBuf]) -> Result<Matrix> {
+    let mut reader = published.reader();
+    for (index, path) in paths.iter().enumerate() {
+        let (file, _) = files::open(path)?;
+        reader.read(index, unpacked(path, file)?).in_file(path)?;
+    }
+    let [first, ..] = paths else { return Err(CliError::Failed("the data set has no files".into())) };
+    reader.finish().in_file(first)
 }
 
 pub(crate) fn read_connections(path: &Path, file: impl Read) -> Result<Connections> {
