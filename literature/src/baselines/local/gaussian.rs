@@ -15,8 +15,9 @@
 //! ```
 //! The paper gives no value for rho, the number of iterations, and the penalty. For the penalty, Theorem 4 has only an
 //! order, and Lemma 15 the condition `penalty >= max |S - Sigma|`. Here rho is the problem's natural scale and stays
-//! constant, the iteration ends at a certified relative gap, and the penalty is a multiple of the noise (see
-//! [`WangXuSparse`]).
+//! constant, and the penalty is a multiple of the noise (see [`WangXuSparse`]). By default the iteration starts at the
+//! soft-thresholded estimate and ends at a certified relative gap; [`SparseSolver::Printed`] starts and ends as
+//! printed.
 //!
 //! # The guarantee
 //! Claimed: (epsilon, delta) for one report under "any two records" (Theorem 2, for "any epsilon, delta > 0"; Theorem
@@ -118,11 +119,17 @@ pub struct WangXuSparse {
     pub solver: SparseSolver,
 }
 
-/// An algorithm for the sparse problem of Algorithm 2. It is convex: both find the same solution.
+/// An algorithm for the sparse problem of Algorithm 2. It is convex: all find the same solution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SparseSolver {
-    /// ADMM, as printed. A step is an eigendecomposition of all p features, which takes a minute at p = 7,000.
+    /// ADMM from the soft-thresholded estimate, to a certificate. A step is an eigendecomposition of all p features,
+    /// which takes a minute at p = 7,000.
     Admm(AdmmSettings),
+    /// ADMM as printed: from zero, so many steps, and the principal components of the last Y.
+    Printed {
+        /// The number of iterations, which the paper does not give.
+        steps: usize,
+    },
     /// On the features in the support, with a certificate: [`FantopeSolver`](ldp_pca::recovery::FantopeSolver).
     Certified,
 }

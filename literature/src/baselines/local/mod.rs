@@ -17,6 +17,7 @@
 
 mod double_cap;
 mod gaussian;
+mod printed;
 
 pub use double_cap::{DoubleCapPca, DoubleCapSparse};
 pub use gaussian::{AnalyticGaussianPca, SparseSolver, WangXuPca, WangXuSparse};
@@ -49,10 +50,15 @@ impl Estimate {
     /// noise.
     fn sparse(&self, rank: Rank, penalty_factor: f64, solver: SparseSolver) -> Result<(Outcome, usize), BaselineError> {
         let penalty = default_penalty(self.noise, self.matrix.nrows(), penalty_factor)?;
+        if let SparseSolver::Printed { steps } = solver {
+            let last = printed::last_iterate(&self.matrix, rank, penalty, steps)?;
+            let diagnostics = vec![("noise", self.noise), ("penalty", penalty.value())];
+            return Ok((Outcome { subspace: leading_subspace(&last, rank)?, diagnostics }, steps));
+        }
         let problem = FantopeProblem::new(&self.matrix, rank, penalty)?;
         let solution = match solver {
             SparseSolver::Admm(settings) => solve_admm(&problem, &settings, &mut |_| ControlFlow::Continue(()))?,
-            SparseSolver::Certified => {
+            SparseSolver::Printed { .. } | SparseSolver::Certified => {
                 let settings = SolverSettings::default();
                 let settings = SolverSettings { tolerance: TOLERANCE, max_iterations: MOST_STEPS, ..settings };
                 FantopeSolver::new(settings)?.solve(&problem)?
