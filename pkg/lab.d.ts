@@ -397,16 +397,14 @@ export interface PublishedBound {
   /** Paper and theorem. */
   readonly source: string;
   readonly kind: "bound" | "rate";
-  /** Who sees the records: a trusted curator, each data provider its own, or nobody. */
-  readonly model: "central" | "distributed" | "local";
+  /** Who sees the records: a trusted curator, or nobody. */
+  readonly model: "central" | "local";
   readonly quantity: "records" | "correlation" | "sin_theta_squared";
   /**
    * `upper`: this many records suffice, or the error or correlation is at most this. `lower`: fewer do not suffice, or
    * it is at least this for some data.
    */
   readonly direction: "upper" | "lower";
-  /** What it assumes, and what was chosen where it leaves something open. */
-  readonly conditions: string;
   /** `null` where the theorem's conditions do not hold. */
   readonly value: number | null;
 }

@@ -703,8 +703,9 @@ def published_cases():
                     values[10] = k * (d * noise_of_z + first * trace) / (gap**2 * nn)
                     if epsilon <= 0.5 and k < d:
                         values[9] = first * following / gap**2 * k * (d - k) / (nn * e**2)
-                        if 2 * k <= s - k and s <= d and k <= d - 4:
-                            values[11] = first * following / gap**2 * s * (k + mp.log(d)) / (nn * e**2)
+                        if 2 * k <= s - k and s < d and k <= d - 4:
+                            order = k + 1 + mp.log(mpf(d - k) / (s - k))
+                            values[11] = first * following / gap**2 * s * order / (nn * e**2)
                     if epsilon < 1:
                         entry = s * s * mp.log(d) * (noise_of_z + first**2)
                         values[12] = entry / (gap**2 * nn)

@@ -16,8 +16,9 @@
 //! All of that is about the population. What is checked here takes its place: the J that was found, S in the place of
 //! Sigma, and `2 tau sqrt(ln d)` for the noise, whose real value nobody knows. The noise in S makes c larger than it is
 //! in the population. `lambda_{k+1}` is the larger of the next eigenvalue within J, noise included, and the mean
-//! variance outside, so the gap is rather too small. The error of the sample itself is left out: in the unit ball it is
-//! below the noise of the reports.
+//! variance outside. So no direction outside J may be as strong as the components: that is assumed, not checked, and so
+//! is that the population's components use exactly the features found, which is what is in question. The error of the
+//! sample itself is left out: in the unit ball it is below the noise of the reports.
 
 use nalgebra::DMatrix;
 use serde::Serialize;
@@ -25,7 +26,8 @@ use serde::Serialize;
 use super::RecoveryError;
 use crate::linalg::{sort_descending, symmetric_eigenvalues};
 
-/// The largest support that is checked: no larger one meets the conditions, and its eigenvalues take time.
+/// The largest support that is checked: no larger one meets the conditions at usual noise, and its eigenvalues take
+/// time.
 const MOST_FEATURES: usize = 500;
 
 /// What of Theorem 5's conditions holds on an estimate. Numbers that a gap of 0 leaves without a value are `None`.
@@ -43,9 +45,9 @@ pub struct SupportConditions {
     pub most_penalty: f64,
     /// `(4 penalty s / gap)^2`: a feature with this leverage is not missed.
     pub least_leverage: Option<f64>,
-    /// Whether no feature is found that does not take part.
+    /// Whether a population whose components use exactly the features found would show no others.
     pub no_false_features: bool,
-    /// Whether also none is missed.
+    /// Whether it would also show them all.
     pub no_missed_features: bool,
 }
 

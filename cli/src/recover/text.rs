@@ -274,15 +274,15 @@ fn sparse(answer: &Answer, sparse: &SparseAnswer) -> String {
 /// Whether the theorem on the support covers this one.
 fn conditions(found: &SupportConditions, penalty: f64) -> String {
     let verdict = match (found.no_false_features, found.no_missed_features) {
-        (true, true) => "met: if the population is as estimated, these take part and no others",
-        (true, false) => "met: if the population is as estimated, all of these take part; others may be missed",
+        (true, true) => "met: a population of exactly these features would show them all, and no others",
+        (true, false) => "met: a population of exactly these features would show no others; some may be missed",
         _ => "not met: features may be false or missed",
     };
     let number = |value: Option<f64>| value.map_or("none".to_owned(), |value| format!("{value:.2e}"));
     format!(
         "support     conditions of Wang & Xu's Theorem 5 {verdict}\n            \
-         (checked on this estimate and its support, not on the population: limited correlation {}, below 1, of which \
-         about {} is of the noise; penalty {penalty:.2e}, from {} to below {:.2e})\n",
+         (checked on this estimate; populations with other features are not ruled out: limited correlation {}, \
+         below 1, of which about {} is of the noise; penalty {penalty:.2e}, from {} to below {:.2e})\n",
         number(found.correlation),
         number(found.noise_correlation),
         number(found.least_penalty),

@@ -1,7 +1,7 @@
 //! Chaudhuri, Sarwate & Sinha (2013): central, k = 1, records in the unit ball, and the eigenvalues of their own
 //! covariance.
 
-use super::{Direction, Kind, Model, Published, Quantity, Setting};
+use super::{Direction, Kind, Model, NATIVE, Published, Quantity, Setting, native};
 
 pub(super) fn statements(setting: &Setting) -> Vec<Published> {
     use {Direction::*, Quantity::*};
@@ -11,7 +11,9 @@ pub(super) fn statements(setting: &Setting) -> Vec<Published> {
     if let Some(target) = setting.target {
         all.push(of(bound, "ppca", THEOREM_7, Records, Upper, PPCA, setting.ppca_records(target)));
         all.push(of(bound, "any-central", THEOREM_8, Records, Lower, ANY, setting.least_central_records(target)));
-        all.push(of(rate, "mod-sulq-records", THEOREM_9, Records, Lower, NINE, setting.mod_sulq_records()));
+        if NATIVE {
+            all.push(of(rate, "mod-sulq-records", THEOREM_9, Records, Lower, NINE, setting.mod_sulq_records()));
+        }
     }
     if let Some(n) = setting.records {
         all.push(of(bound, "mod-sulq", THEOREM_15, Correlation, Upper, MOD_SULQ, setting.mod_sulq_correlation(n)));
@@ -24,10 +26,11 @@ const THEOREM_8: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 8";
 const THEOREM_9: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 9";
 const THEOREM_15: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 15";
 
-const PPCA: &str = "k = 1, delta = 0, unit ball, probability 0.95";
-const ANY: &str = "k = 1, delta = 0, unit ball, d >= 3, epsilon and gap at most 1/2, a small target";
-const NINE: &str = "k = 1, unit ball, MOD-SULQ on some data; c = 1, and the factor 1 - c' (1 - rho) is left out";
-const MOD_SULQ: &str = "k = 1, unit ball, MOD-SULQ on some data";
+const PPCA: &str = native("k = 1, delta = 0, unit ball, probability 0.95");
+const ANY: &str = native("k = 1, delta = 0, unit ball, d >= 3, epsilon and gap at most 1/2, a small target");
+const NINE: &str =
+    native("k = 1, unit ball, MOD-SULQ on some data; c = 1, and the factor 1 - c' (1 - rho) is left out");
+const MOD_SULQ: &str = native("k = 1, unit ball, MOD-SULQ on some data");
 
 /// One minus the probability with which Theorem 7 is asked to hold.
 const FAILURE: f64 = 0.05;

@@ -1,7 +1,8 @@
 //! Liu, Kong, Jain & Oh (2022): central, k = 1, and records without a bound on their norms. All of them are rates.
 //!
 //! Their Assumption 1 describes the records by `kappa = lambda_1 / gap`, V, gamma and M. Theorems 3.3 and 5.1 are
-//! evaluated for Gaussian records (Remark 3.4), of which the spectrum determines them:
+//! evaluated for Gaussian records (Remark 3.4). The spectrum determines V and gamma; M is the remark's bound, which is
+//! far above it where tr Sigma is far below d lambda_1:
 //!
 //! ```text
 //! E (x x' - Sigma)^2  =  Sigma^2 + tr(Sigma) Sigma      so  V = 1 + tr Sigma / lambda_1
@@ -9,9 +10,10 @@
 //! M = O(d log n): d here, the logarithm is among those that O~ hides
 //! ```
 //!
-//! The theorems bound the sine; its square is stated. A mean sine of at least t has a mean square of at least t^2.
-//! `O~` hides constants, powers of K, and logarithms of n, d, 1/epsilon and 1/delta. In the available text the root of
-//! (12) covers `d / (eps n)` as well; the abstract and Corollary 5.2, which it is said to match, do not have it there.
+//! Theorem 3.3 bounds the square of the sine, the others the sine; its square is stated. A mean sine of at least t has
+//! a mean square of at least t^2. `O~` hides constants, powers of K, and logarithms of n, d, 1/epsilon and 1/delta. In
+//! the available text the root of (12) covers `d / (eps n)` as well; the abstract and Corollary 5.2, which it is said
+//! to match, do not have it there.
 
 use super::{Direction, Kind, Model, Published, Quantity, Setting};
 

@@ -67,14 +67,13 @@ export function componentRows(plan: Plan, at: Plan | undefined): string[][] {
 
 export const BOUND_HEADS = ["source", "kind", "who sees the records", "what it says"];
 
-const SEEN_BY = { central: "a trusted curator", distributed: "each provider its own", local: "nobody" };
-
 export function boundRows(bounds: readonly PublishedBound[]): string[][] {
   return bounds.map(({ source, kind, model, quantity, direction, value }) => {
+    const seen = model === "central" ? "a trusted curator" : "nobody";
     return [
       source,
       kind,
-      SEEN_BY[model],
+      seen,
       value === null ? "nothing here: its conditions do not hold" : statement(quantity, direction, kind, value),
     ];
   });
