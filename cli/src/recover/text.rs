@@ -281,8 +281,9 @@ fn conditions(found: &SupportConditions, penalty: f64) -> String {
     let number = |value: Option<f64>| value.map_or("none".to_owned(), |value| format!("{value:.2e}"));
     format!(
         "support     conditions of Wang & Xu's Theorem 5 {verdict}\n            \
-         (checked on this estimate; populations with other features are not ruled out: limited correlation {}, \
-         below 1, of which about {} is of the noise; penalty {penalty:.2e}, from {} to below {:.2e})\n",
+         (checked on this estimate and its support, not on the population; populations with other features \
+         are not ruled out: limited correlation {}, below 1, of which about {} is of the noise; \
+         penalty {penalty:.2e}, from {} to below {:.2e})\n",
         number(found.correlation),
         number(found.noise_correlation),
         number(found.least_penalty),
