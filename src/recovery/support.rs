@@ -24,7 +24,7 @@ use nalgebra::DMatrix;
 use serde::Serialize;
 
 use super::RecoveryError;
-use crate::linalg::{sort_descending, symmetric_eigenvalues};
+use crate::linalg::symmetric_eigenvalues;
 
 /// The largest support that is checked: no larger one meets the conditions at usual noise, and its eigenvalues take
 /// time.
@@ -80,8 +80,7 @@ impl SupportConditions {
             return Ok(None);
         }
         let within = estimate.select_rows(rows).select_columns(rows);
-        let mut values = symmetric_eigenvalues(&within)?;
-        sort_descending(values.as_mut_slice());
+        let values = symmetric_eigenvalues(&within)?;
         let outside: Vec<usize> = (0..dimension).filter(|row| rows.binary_search(row).is_err()).collect();
         let others = outside.len().max(1) as f64;
         let bulk = outside.iter().map(|&row| estimate[(row, row)]).sum::<f64>() / others;

@@ -57,15 +57,14 @@ impl DataFolder {
         self.files(set).iter().filter_map(|path| fs::metadata(path).ok()).map(|metadata| metadata.len()).sum()
     }
 
-    /// Reads a data set.
+    /// Reads the file of a data set.
     fn read<T>(
         &self,
         set: &'static DataSet,
         read: impl FnOnce(&Path, Input) -> Result<T>,
     ) -> core::result::Result<Arc<T>, ExperimentError> {
         let path = self.file(set).ok_or(ExperimentError::Missing(set))?;
-        let found = files::open(&path).and_then(|(file, _)| read(&path, file)).map(Arc::new);
-        found.map_err(|error| ExperimentError::Unreadable { set, problem: error.to_string() })
+        of_set(set, files::open(&path).and_then(|(file, _)| read(&path, file)))
     }
 }
 
@@ -77,10 +76,7 @@ impl Data for DataFolder {
             return Ok(Arc::clone(matrix));
         }
         let matrix = match self.published(set).filter(|_| self.file(set).is_none()) {
-            Some((published, paths)) => {
-                let found = read_published(published, &paths).map(Arc::new);
-                found.map_err(|error| ExperimentError::Unreadable { set, problem: error.to_string() })?
-            }
+            Some((published, paths)) => of_set(set, read_published(published, &paths))?,
             None => self.read(set, read_matrix)?,
         };
         matrices.insert(set.name, Arc::clone(&matrix));
@@ -112,6 +108,11 @@ pub(crate) fn read_matrix(path: &Path, file: impl Read) -> Result<Matrix> {
         values.extend_from_slice(&row);
     }
     Ok(Matrix { columns: rows.columns(), values })
+}
+
+/// What was read of a data set, or that it cannot be read.
+fn of_set<T>(set: &'static DataSet, read: Result<T>) -> core::result::Result<Arc<T>, ExperimentError> {
+    read.map(Arc::new).map_err(|error| ExperimentError::Unreadable { set, problem: error.to_string() })
 }
 
 /// The published files of a data set, in their order.

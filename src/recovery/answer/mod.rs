@@ -197,10 +197,7 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
         if question.baselines.decompose(matrix.nrows()) && watch.begin(Part::Baselines, METHODS) {
             answer.add_baselines(matrix)?;
         }
-        // A web page has no room for them.
-        if cfg!(not(target_family = "wasm")) {
-            answer.add_support_conditions(matrix)?;
-        }
+        answer.add_support_conditions(matrix)?;
     }
     if let Some((reports, covariance)) = source.reports() {
         answer.hostile = question

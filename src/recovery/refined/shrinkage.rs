@@ -19,8 +19,8 @@
 
 use nalgebra::{DMatrix, DVectorViewMut};
 
-/// The thresholds that are tried, in deviations of the noise.
-const THRESHOLDS: [f64; 13] = [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0];
+/// The thresholds that are tried beside 0, in deviations of the noise.
+const THRESHOLDS: [f64; 12] = [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0];
 
 /// Shrinks the loadings of each column by what its noise, of the given deviation, asks for. The length of a column
 /// stays as it is. Returns the thresholds, in deviations.

@@ -14,7 +14,7 @@ use std::io::{BufRead, Read as _};
 
 use nalgebra::DMatrix;
 
-use super::{DataError, largest_values};
+use super::{DataError, MOST_VALUES, largest_values};
 use crate::baselines::{Sample, SampleError};
 
 /// Features of a line, before its label.
@@ -186,8 +186,8 @@ impl Raw {
                 });
                 categories[which] = u16::try_from(place)
                     .ok()
-                    .filter(|&place| usize::from(place) < MAX_VALUES)
-                    .ok_or_else(|| wrong(format!("column {} has over {MAX_VALUES} values", column + 1)))?;
+                    .filter(|&place| usize::from(place) < MOST_VALUES)
+                    .ok_or_else(|| wrong(format!("column {} has over {MOST_VALUES} values", column + 1)))?;
             } else if column < FEATURES {
                 let number = field.trim().parse().ok().filter(|number: &f64| number.is_finite());
                 self.numbers
@@ -244,9 +244,6 @@ impl Raw {
         found
     }
 }
-
-/// Far above the data set's number (66): a file with more is not this data set.
-const MAX_VALUES: usize = 1000;
 
 /// Far above the data set's length (some 170 bytes), so that a file without line ends cannot fill the memory.
 const LONGEST_LINE: usize = 4096;

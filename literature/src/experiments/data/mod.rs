@@ -38,6 +38,9 @@ pub struct DataSet {
 /// Far above the length of any cell here, so that a file without line ends cannot fill the memory.
 const LONGEST_CELL: usize = 256;
 
+/// Far above the number of values of any categorical column here: a file with more is another file.
+const MOST_VALUES: usize = 1000;
+
 /// Files with commas between the cells and no header.
 const fn commas(files: &'static [PublishedFile], columns: &'static [Columns]) -> Option<Published> {
     Some(Published { files, separator: ',', header: false, columns })

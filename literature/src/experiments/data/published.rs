@@ -9,7 +9,7 @@ use std::io::{BufRead, Read as _};
 
 use serde::Serialize;
 
-use super::{DataError, LONGEST_CELL};
+use super::{DataError, LONGEST_CELL, MOST_VALUES};
 use crate::experiments::Matrix;
 
 /// A run of equal columns.
@@ -92,9 +92,6 @@ pub struct PublishedReader {
     /// The same order for each value, column by column.
     values: Vec<BTreeMap<String, u32>>,
 }
-
-/// Far above the number of values of any column here: a file with more is another file.
-const MOST_VALUES: usize = 1000;
 
 impl PublishedReader {
     /// Reads one of the files, the one with this index.
