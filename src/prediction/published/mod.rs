@@ -17,7 +17,7 @@
 //! asked for that one.
 
 mod chaudhuri;
-// A web page has no room for them, for conditions, and for a few of the other papers' statements.
+// A web page has no room for them, for conditions, and for some of the other papers' statements.
 #[cfg(not(target_family = "wasm"))]
 mod ge;
 #[cfg(not(target_family = "wasm"))]
@@ -54,8 +54,8 @@ pub struct Published {
     pub quantity: Quantity,
     /// Its side of the truth.
     pub direction: Direction,
-    /// What it assumes, and what was chosen where it leaves something open.
-    #[cfg(not(target_family = "wasm"))]
+    /// What it assumes, and what was chosen where it leaves something open; nothing in a web page.
+    #[cfg_attr(target_family = "wasm", serde(skip))]
     pub conditions: &'static str,
     /// The number; `None` where the theorem's conditions do not hold, or it needs more information.
     pub value: Option<f64>,
@@ -83,19 +83,7 @@ impl Published {
             Kind::Rate(model) => (false, model),
         };
         let value = value.filter(|value| value.is_finite());
-        #[cfg(target_family = "wasm")]
-        let _ = conditions;
-        Self {
-            name,
-            source,
-            is_bound,
-            model,
-            quantity,
-            direction,
-            #[cfg(not(target_family = "wasm"))]
-            conditions,
-            value,
-        }
+        Self { name, source, is_bound, model, quantity, direction, conditions, value }
     }
 
     /// `bound` or `rate`.
