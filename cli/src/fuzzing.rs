@@ -166,7 +166,8 @@ pub type Cells = Vec<(String, Vec<Vec<Value>>)>;
 #[must_use]
 pub fn cells(bytes: &[u8], columns: usize) -> (bool, Cells, u64) {
     let (head, cells, length) = kept::read(bytes, columns).expect("memory can be read");
-    (head.is_some(), cells.into_iter().collect(), length)
+    let cells = cells.into_iter().map(|(name, (rows, _))| (name, rows));
+    (head.is_some(), cells.collect(), length)
 }
 
 /// The line of a cell, as it is kept.
@@ -175,5 +176,5 @@ pub fn cells(bytes: &[u8], columns: usize) -> (bool, Cells, u64) {
 /// If it cannot be written, which is a bug.
 #[must_use]
 pub fn line(cell: &str, rows: &[Vec<Value>]) -> String {
-    kept::line(cell, rows).expect("it can be written")
+    kept::line(cell, rows, 0.0).expect("it can be written")
 }

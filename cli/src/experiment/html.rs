@@ -1,87 +1,56 @@
 //! The report of a run: one self-contained HTML page.
 
-use ldp_pca_literature::experiments::{Experiment, Findings, Grid, Scale, Table};
+use ldp_pca_literature::experiments::{Experiment, Grid};
 
-use super::kept::Head;
-use crate::output::grouped;
+use super::section::{Measured, Section};
 use crate::plot;
 
-/// The page's section about one experiment.
-pub(super) struct Section {
-    name: &'static str,
-    title: &'static str,
-    html: String,
-}
-
-impl Section {
-    /// Its rows; none where it was not run or its data are missing.
-    pub(super) fn new(experiment: &dyn Experiment, result: Option<&(Head, Table)>, missing: &[String]) -> Self {
-        let (name, title) = (experiment.name(), experiment.title());
-        let mut html = format!(
-            "<section id=\"{name}\">\n<h2>{}</h2>\n<p class=\"source\"><code>{name}</code> · {}</p>\n",
-            escaped(title),
-            escaped(experiment.paper().citation())
-        );
-        html += "<div class=\"says\">\n";
-        html += &column("The paper says", experiment.paper_says().split("\n\n"));
-        let rest = match result {
-            Some((head, table)) => {
-                let findings = experiment.findings(head.scale(), table);
-                html += &column("We measure", &findings.measured);
-                html += &column("Why they differ", &findings.differences);
-                after(experiment, head, table, &findings)
-            }
-            None => {
-                html += &column("We measure", ["Nothing: it did not finish."]);
-                String::new()
-            }
-        };
-        html += "</div>\n";
-        if !missing.is_empty() {
-            html += "<div class=\"missing\"><p>Left out, because these files are missing:</p>\n<ul>\n";
-            for line in missing {
-                html += &format!("<li>{}</li>\n", escaped(line));
-            }
-            html += "</ul></div>\n";
-        }
-        html += &rest;
-        html += "</section>\n";
-        Self { name, title, html }
+fn section(section: &Section) -> String {
+    let experiment = section.experiment.as_ref();
+    let name = experiment.name();
+    let mut html = format!(
+        "<section id=\"{name}\">\n<h2>{}</h2>\n<p class=\"source\"><code>{name}</code> · {}</p>\n<div class=\"says\">\n",
+        escaped(experiment.title()),
+        escaped(experiment.paper().citation())
+    );
+    for (head, paragraphs) in section.texts() {
+        let paragraphs: String = paragraphs.iter().map(|text| format!("<p>{}</p>\n", escaped(text))).collect();
+        html += &format!("<div><h3>{head}</h3>\n{paragraphs}</div>\n");
     }
-}
-
-fn column(head: &str, paragraphs: impl IntoIterator<Item: AsRef<str>>) -> String {
-    let paragraphs = paragraphs.into_iter().map(|text| format!("<p>{}</p>\n", escaped(text.as_ref())));
-    let html: String = paragraphs.collect();
-    format!("<div><h3>{head}</h3>\n{}</div>\n", if html.is_empty() { "<p>See below.</p>\n" } else { &html })
+    html += "</div>\n";
+    if !section.missing.is_empty() {
+        html += "<div class=\"missing\"><p>Left out, because these files are missing:</p>\n<ul>\n";
+        for line in &section.missing {
+            html += &format!("<li>{}</li>\n", escaped(line));
+        }
+        html += "</ul></div>\n";
+    }
+    if let Some(result) = &section.result {
+        html += &after(experiment, result);
+    }
+    html + "</section>\n"
 }
 
 /// Pictures, tables, and how it was run.
-fn after(experiment: &dyn Experiment, head: &Head, table: &Table, findings: &Findings) -> String {
+fn after(experiment: &dyn Experiment, result: &Measured) -> String {
+    let (name, findings) = (experiment.name(), &result.findings);
     let mut html = String::new();
     if !findings.figures.is_empty() {
-        let picture = plot::figures(experiment.title(), experiment.name(), &findings.figures);
+        let picture = plot::figures(experiment.title(), name, &findings.figures);
         html += &format!("<figure>\n{picture}</figure>\n");
     }
     for grid in &findings.grids {
         html += &grid_html(grid);
     }
     html += "<details><summary>Parameters and files</summary>\n<dl>\n";
-    for (name, value) in experiment.parameters(head.scale()) {
+    for (name, value) in result.parameters(experiment) {
         html += &format!("<dt>{}</dt><dd>{}</dd>\n", escaped(name), escaped(&value));
     }
-    let (name, scale, rows) = (experiment.name(), head.scale(), grouped(table.len() as u64));
-    html += &format!("<dt>scale</dt><dd>{scale}</dd>\n<dt>seed</dt><dd>{}</dd>\n", head.seed);
-    if let Some(builds) = head.builds() {
-        html += &format!("<dt>program</dt><dd>{builds}</dd>\n");
-    }
-    html += "</dl>\n";
-    html += &format!("<p><a href=\"{name}.csv\">{name}.csv</a> ({rows} rows)");
+    html += &format!("</dl>\n<p><a href=\"{name}.csv\">{name}.csv</a> ({} rows)", result.rows());
     if !findings.figures.is_empty() {
         html += &format!(", <a href=\"{name}.svg\">{name}.svg</a>");
     }
-    let quick = if scale == Scale::Quick { " --quick" } else { "" };
-    html + &format!(". Again: <code>ldp-pca experiment run {name}{quick} --seed {}</code></p>\n</details>\n", head.seed)
+    html + &format!(". Again: <code>{}</code></p>\n</details>\n", result.command(name))
 }
 
 fn grid_html(grid: &Grid) -> String {
@@ -120,13 +89,11 @@ fn escaped(text: &str) -> String {
 pub(super) fn report(sections: &[Section]) -> String {
     let mut html = String::from(HEAD);
     html += "<nav aria-label=\"Experiments\"><ul>\n";
-    for Section { name, title, .. } in sections {
-        html += &format!("<li><a href=\"#{name}\">{}</a></li>\n", escaped(title));
+    for Section { experiment, .. } in sections {
+        html += &format!("<li><a href=\"#{}\">{}</a></li>\n", experiment.name(), escaped(experiment.title()));
     }
     html += "</ul></nav>\n";
-    for section in sections {
-        html += &section.html;
-    }
+    html.extend(sections.iter().map(section));
     html += &format!("<footer><p>ldp-pca {}</p></footer>\n</main>\n</body>\n</html>\n", env!("CARGO_PKG_VERSION"));
     html
 }

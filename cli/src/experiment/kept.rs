@@ -28,6 +28,9 @@ pub(crate) struct Head {
     /// SHA-256 of the program's file: the same version may be built from other code.
     #[serde(default)]
     build: String,
+    /// The commit that it was built from.
+    #[serde(default)]
+    commit: String,
     quick: bool,
     pub(super) seed: u64,
     /// Whether cells of other builds are among them: `--reuse` took them once.
@@ -42,7 +45,21 @@ pub(crate) struct Head {
 #[serde(deny_unknown_fields)]
 struct Line<'a> {
     cell: Cow<'a, str>,
+    /// The time that it took.
+    #[serde(default)]
+    seconds: f64,
     rows: Cow<'a, [Vec<Value>]>,
+}
+
+/// The rows of a finished cell, and the seconds that it took.
+pub(crate) type Part = (Vec<Vec<Value>>, f64);
+
+/// An experiment whose cells are all finished.
+pub(super) struct Complete {
+    pub(super) head: Head,
+    pub(super) table: Table,
+    /// The time of its cells, added up.
+    pub(super) seconds: f64,
 }
 
 impl Head {
@@ -62,6 +79,7 @@ impl Head {
             experiment: experiment.name().to_owned(),
             program: env!("CARGO_PKG_VERSION").to_owned(),
             build: own_build().to_owned(),
+            commit: env!("LDP_PCA_COMMIT").to_owned(),
             quick: scale == Scale::Quick,
             seed,
             reused: false,
@@ -82,9 +100,15 @@ impl Head {
         }
     }
 
+    /// The commit of the program that kept the cells; the last one where there were several.
+    pub(super) fn commit(&self) -> &str {
+        &self.commit
+    }
+
     /// Whether the heads are equal except for the builds.
     fn is_same_work(&self, other: &Self) -> bool {
-        *self == Self { build: self.build.clone(), reused: self.reused, ..other.clone() }
+        let (build, commit) = (self.build.clone(), self.commit.clone());
+        *self == Self { build, commit, reused: self.reused, ..other.clone() }
     }
 }
 
@@ -117,7 +141,7 @@ pub(super) struct Kept {
     path: PathBuf,
     /// Locked as long as it is open, so that no other run writes into it.
     file: File,
-    cells: HashMap<String, Vec<Vec<Value>>>,
+    cells: HashMap<String, Part>,
 }
 
 /// The name under which a cell is kept: its own, with the length of the data set's file, so that another file counts as
@@ -177,12 +201,8 @@ impl Kept {
         Ok(kept)
     }
 
-    /// The head and all rows of an experiment that nobody writes, if every cell whose data exist is there.
-    pub(super) fn complete(
-        folder: &Path,
-        experiment: &dyn Experiment,
-        data: &DataFolder,
-    ) -> Result<Option<(Head, Table)>> {
+    /// An experiment that nobody writes, if every cell whose data exist is there.
+    pub(super) fn complete(folder: &Path, experiment: &dyn Experiment, data: &DataFolder) -> Result<Option<Complete>> {
         let path = path_of(folder, experiment);
         let Ok(file) = File::open(&path) else { return Ok(None) };
         let read = read(BufReader::new(&file), experiment.columns().len());
@@ -190,15 +210,18 @@ impl Kept {
         let Some(head) = head.filter(|head| head.is_same_work(&Head::new(experiment, head.scale(), head.seed))) else {
             return Ok(None);
         };
-        let mut table = Table::new(experiment.columns());
+        let (mut table, mut seconds) = (Table::new(experiment.columns()), 0.0);
         for cell in experiment.cells(head.scale()) {
             match cells.get(&key_of(&cell, data)) {
-                Some(rows) => table.extend(rows.clone()),
+                Some((rows, taken)) => {
+                    table.extend(rows.clone());
+                    seconds += taken;
+                }
                 None if cell.data().is_some_and(|set| !data.has(set)) => {}
                 None => return Ok(None),
             }
         }
-        Ok((!table.is_empty()).then_some((head, table)))
+        Ok((!table.is_empty()).then_some(Complete { head, table, seconds }))
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
@@ -206,9 +229,9 @@ impl Kept {
     }
 
     /// Keeps a finished cell: from here on it survives the end of the process.
-    pub(super) fn keep(&mut self, key: &str, rows: Vec<Vec<Value>>) -> Result<()> {
-        self.append(line(key, &rows)?)?;
-        self.cells.insert(key.to_owned(), rows);
+    pub(super) fn keep(&mut self, key: &str, rows: Vec<Vec<Value>>, seconds: f64) -> Result<()> {
+        self.append(line(key, &rows, seconds)?)?;
+        self.cells.insert(key.to_owned(), (rows, seconds));
         Ok(())
     }
 
@@ -256,12 +279,12 @@ fn set_aside(path: &Path) -> Result<PathBuf> {
 const BUSY: &str = "another run is writing it: wait until it ends, or give another --out";
 
 /// A cell's line, without its end.
-pub(crate) fn line(cell: &str, rows: &[Vec<Value>]) -> std::io::Result<String> {
-    Ok(serde_json::to_string(&Line { cell: cell.into(), rows: rows.into() })?)
+pub(crate) fn line(cell: &str, rows: &[Vec<Value>], seconds: f64) -> std::io::Result<String> {
+    Ok(serde_json::to_string(&Line { cell: cell.into(), seconds, rows: rows.into() })?)
 }
 
 /// The head, the cells, and the length of the part of the file that could be read.
-pub(super) type Content = (Option<Head>, HashMap<String, Vec<Vec<Value>>>, u64);
+pub(super) type Content = (Option<Head>, HashMap<String, Part>, u64);
 
 /// Reads up to the first line that is not a cell. Every row has a value for each column.
 pub(crate) fn read(mut reader: impl BufRead, columns: usize) -> std::io::Result<Content> {
@@ -272,11 +295,11 @@ pub(crate) fn read(mut reader: impl BufRead, columns: usize) -> std::io::Result<
             let Ok(found) = serde_json::from_slice(&text) else { break };
             head = Some(found);
         } else {
-            let Ok(Line { cell, rows }) = serde_json::from_slice(&text) else { break };
+            let Ok(Line { cell, seconds, rows }) = serde_json::from_slice(&text) else { break };
             if rows.iter().any(|row| row.len() != columns) {
                 break;
             }
-            cells.insert(cell.into_owned(), rows.into_owned());
+            cells.insert(cell.into_owned(), (rows.into_owned(), seconds));
         }
         length += text.len() as u64;
         text.clear();
@@ -312,16 +335,17 @@ mod tests {
         row.resize(experiment.columns().len(), 0u32.into());
         let rows = vec![row];
         let mut kept = open(&quick);
-        kept.keep("one", rows).unwrap();
-        kept.keep("two", vec![]).unwrap();
+        kept.keep("one", rows, 1.5).unwrap();
+        kept.keep("two", vec![], 0.0).unwrap();
         drop(kept);
         let path = path_of(folder.path(), experiment.as_ref());
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() - 3]).unwrap();
         let kept = open(&quick);
         assert!(kept.has("one") && !kept.has("two"));
-        assert_eq!(kept.cells["one"][0][1..3], ["a \"b\"".into(), Value::Number(0.1)]);
-        assert!(matches!(kept.cells["one"][0][0], Value::Number(number) if number.is_nan()));
+        let (rows, seconds) = &kept.cells["one"];
+        assert_eq!((&rows[0][1..3], *seconds), (&["a \"b\"".into(), Value::Number(0.1)][..], 1.5));
+        assert!(matches!(rows[0][0], Value::Number(number) if number.is_nan()));
         assert!(whole.starts_with(&std::fs::read(&path).unwrap()));
         // Nobody else may write meanwhile.
         assert!(Kept::open(folder.path(), experiment.as_ref(), &quick, true).is_err());
@@ -335,7 +359,7 @@ mod tests {
         assert!(open(&quick).has("one"));
         for other in [head(Scale::Quick, 2), head(Scale::Full, 1)] {
             assert!(!open(&other).has("one"));
-            open(&quick).keep("one", vec![]).unwrap();
+            open(&quick).keep("one", vec![], 0.0).unwrap();
         }
     }
 
@@ -352,13 +376,13 @@ mod tests {
         drop(open(&other, true));
         drop(open(&own, true));
         assert_eq!(found().0, Some(own.clone()));
-        open(&own, false).keep("one", vec![]).unwrap();
+        open(&own, false).keep("one", vec![], 0.0).unwrap();
         std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"torn").unwrap();
         let mut kept = open(&other, true);
         assert!(kept.has("one"));
         // Nobody else may write meanwhile, not under the new head either.
         assert!(Kept::open(folder.path(), experiment.as_ref(), &other, true).is_err());
-        kept.keep("two", vec![]).unwrap();
+        kept.keep("two", vec![], 0.0).unwrap();
         drop(kept);
         let (head, cells, length) = found();
         assert_eq!(head, Some(Head { reused: true, ..other.clone() }));
@@ -388,7 +412,7 @@ mod tests {
             let head = Head::new(experiment.as_ref(), Scale::Quick, seed);
             let mut kept = Kept::open(folder.path(), experiment.as_ref(), &head, false).unwrap();
             assert!(kept.cells.is_empty());
-            kept.keep(cell, vec![]).unwrap();
+            kept.keep(cell, vec![], 0.0).unwrap();
             drop(kept);
             std::fs::read(&path).unwrap()
         };

@@ -3,7 +3,9 @@
 pub(crate) mod folder;
 mod html;
 pub(crate) mod kept;
+mod markdown;
 mod run;
+mod section;
 
 use std::path::PathBuf;
 
@@ -34,8 +36,8 @@ pub(super) struct List {
 
 /// Run experiments, and write their rows, pictures and one report
 ///
-/// Every experiment leaves NAME.csv with its rows, NAME.svg with its figures, and its part of index.html: what the
-/// paper says, what we measure, why they differ. Finished parts are kept in NAME.cells: an interrupted run continues
+/// Every experiment leaves NAME.csv with its rows, NAME.svg with its figures, and its part of index.html and README.md:
+/// what the paper says, what we measure, and why. Finished parts are kept in NAME.cells: an interrupted run continues
 /// where it stopped. A run with other parameters, another seed or another program starts over, and the earlier parts
 /// are set aside.
 #[derive(Args)]
@@ -125,13 +127,22 @@ impl Run {
             return Err(CliError::Usage(format!("--data {} is not a folder", data.display())));
         }
         std::fs::create_dir_all(&self.out).in_file(&self.out)?;
+        let named_data = self.data.is_some();
         let data = folder::DataFolder::new(self.data);
         let scale = if self.quick { Scale::Quick } else { Scale::Full };
         let job = run::Job { out: &self.out, data: &data, scale, seed: self.seed, reuse: self.reuse };
         let outcomes = job.run(&experiments)?;
         let report = self.out.join("index.html");
         let sections = job.sections(&experiments)?;
-        writing::write(&Target::new(report.clone(), Kind::Text), html::report(&sections).as_bytes())?;
+        let quick = if self.quick { " --quick" } else { "" };
+        let data = if named_data { " --data DIR" } else { "" };
+        let command = format!("ldp-pca experiment run {}{quick} --seed {}{data}", self.names.join(" "), self.seed);
+        for (path, page) in [
+            (report.clone(), html::report(&sections)),
+            (self.out.join("README.md"), markdown::report(&sections, &command)),
+        ] {
+            writing::write(&Target::new(path, Kind::Text), page.as_bytes())?;
+        }
         let summary = run::Summary { report: report.display().to_string(), experiments: &outcomes };
         self.format.print(&summary, run::Summary::text)?;
         let failed = outcomes.iter().filter(|outcome| outcome.is_failure(named)).map(|outcome| outcome.name);

@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::data_of;
 use super::folder::DataFolder;
-use super::html::Section;
-use super::kept::{Head, Kept, key_of};
+use super::kept::{Complete, Head, Kept, key_of};
+use super::section::Section;
 use crate::error::{CliError, Result};
 use crate::output::{bar, note};
 use crate::parallel::on_all_cores;
@@ -172,9 +172,10 @@ impl Job<'_> {
             let rows = cell.run(work.experiment, self.seed, self.data, clock);
             let mut state = work.state();
             let State { kept, outcome } = &mut *state;
-            outcome.seconds += (clock.now() - start).as_secs_f64();
+            let seconds = (clock.now() - start).as_secs_f64();
+            outcome.seconds += seconds;
             let key = key_of(cell, self.data);
-            match rows.map_err(CliError::failed).and_then(|rows| kept.keep(&key, rows)) {
+            match rows.map_err(CliError::failed).and_then(|rows| kept.keep(&key, rows, seconds)) {
                 Ok(()) => outcome.cells += 1,
                 Err(problem) => {
                     outcome.status = Status::Failed;
@@ -192,7 +193,7 @@ impl Job<'_> {
         // The lock on its file ends here.
         drop(kept);
         if outcome.status == Status::Done
-            && let Some((head, table)) = Kept::complete(self.out, experiment, self.data)?
+            && let Some(Complete { head, table, .. }) = Kept::complete(self.out, experiment, self.data)?
         {
             outcome.rows = table.len();
             self.write(experiment, head.scale(), &table)?;
@@ -220,12 +221,13 @@ impl Job<'_> {
     pub(super) fn sections(&self, experiments: &[Box<dyn Experiment>]) -> Result<Vec<Section>> {
         let mut sections = vec![];
         for experiment in ldp_pca_literature::experiments::all() {
-            let result = Kept::complete(self.out, experiment.as_ref(), self.data)?;
+            let complete = Kept::complete(self.out, experiment.as_ref(), self.data)?;
             let wanted = experiments.iter().any(|other| other.name() == experiment.name());
-            if result.is_none() && !wanted {
+            if complete.is_none() && !wanted {
                 continue;
             }
-            sections.push(Section::new(experiment.as_ref(), result.as_ref(), &self.missing(experiment.as_ref())));
+            let missing = self.missing(experiment.as_ref());
+            sections.push(Section::new(experiment, complete, missing));
         }
         Ok(sections)
     }

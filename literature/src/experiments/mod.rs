@@ -10,7 +10,7 @@
 //!
 //! ```
 //! use ldp_pca_literature::experiments::{
-//!     Cell, Description, Experiment, Findings, NoData, Paper, Run, Scale, Table, Value, run_here,
+//!     Agreement, Cell, Description, Experiment, Findings, NoData, Paper, Run, Scale, Table, Value, run_here,
 //! };
 //!
 //! /// Throws of a fair coin.
@@ -37,6 +37,9 @@
 //!             })
 //!         };
 //!         (0..scale.choose(100, 10)).map(cell).collect()
+//!     }
+//!     fn agreement(&self, table: &Table) -> Agreement {
+//!         Agreement::of(&[(table.mean("heads", &[]) - 0.5).abs() < 0.2])
 //!     }
 //!     fn findings(&self, _: Scale, table: &Table) -> Findings {
 //!         let heads: f64 = table.rows().map(|row| row.number("heads")).sum();
@@ -110,6 +113,9 @@ pub trait Experiment: Sync {
 
     /// The findings, computed from the rows. Cells whose data are missing have no rows, but the table is not empty.
     fn findings(&self, scale: Scale, table: &Table) -> Findings;
+
+    /// Whether the rows have what the paper says.
+    fn agreement(&self, table: &Table) -> Agreement;
 
     /// See [`Description::name`].
     fn name(&self) -> &'static str {
@@ -379,6 +385,44 @@ pub struct StandingClock;
 impl Clock for StandingClock {
     fn now(&self) -> Duration {
         Duration::ZERO
+    }
+}
+
+/// Whether we measure what the paper says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Agreement {
+    /// The rows have everything that was compared.
+    Agrees,
+    /// They have some of it.
+    InPart,
+    /// They have none of it.
+    Differs,
+    /// The rows have nothing that could be compared.
+    #[default]
+    NothingToCompare,
+}
+
+impl Agreement {
+    /// From whether the rows have each statement of the paper.
+    pub fn of<'a>(statements: impl IntoIterator<Item = &'a bool>) -> Self {
+        let found: Vec<bool> = statements.into_iter().copied().collect();
+        match (found.contains(&true), found.contains(&false)) {
+            (true, false) => Self::Agrees,
+            (true, true) => Self::InPart,
+            (false, true) => Self::Differs,
+            (false, false) => Self::NothingToCompare,
+        }
+    }
+}
+
+impl fmt::Display for Agreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Agrees => "yes",
+            Self::InPart => "in part",
+            Self::Differs => "no",
+            Self::NothingToCompare => "nothing to compare",
+        })
     }
 }
 

@@ -55,12 +55,23 @@ fn a_run_leaves_rows_a_picture_and_one_page_and_says_what_it_left_out() {
     well_formed(&picture, &[]);
     let page = folder.read_text("out/index.html");
     well_formed(page.strip_prefix("<!doctype html>\n").unwrap(), &["meta"]);
-    for part in ["The paper says", "We measure", "Why they differ", "prefers-color-scheme", "<svg", NAME, "buzz"] {
+    for part in ["The paper says", "We measure", "<h3>Why</h3>", "prefers-color-scheme", "<svg", NAME, "buzz"] {
         assert!(page.contains(part), "{part}");
     }
     // It asks nobody for anything.
     for part in ["<script", "<link", "<img", "<iframe", "src=", "@import", "url(", "href=\"http"] {
         assert!(!page.contains(part), "{part}");
+    }
+    // The same page for repositories says how it was made, and whether the rows have what the paper says.
+    let markdown = folder.read_text("out/README.md");
+    let command = format!("`ldp-pca experiment run {NAME} --quick --seed 1 --data DIR`");
+    for part in [&command, "| The paper says | We measure | Why |", &format!("]({NAME}.svg)"), "data sets are missing"] {
+        assert!(markdown.contains(part), "{part}: {markdown}");
+    }
+    let tables = markdown.lines().filter(|line| line.starts_with('|')).collect::<Vec<_>>();
+    let columns = |line: &str| line.replace("\\|", "").matches('|').count();
+    for pair in tables.windows(2).filter(|pair| pair[1].starts_with("|---")) {
+        assert_eq!(columns(pair[0]), columns(pair[1]), "{}", pair[0]);
     }
     // Progress and notes are for terminals.
     assert_eq!(folder.run(&run(1)).ok().stderr, "");

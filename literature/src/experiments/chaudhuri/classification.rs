@@ -7,8 +7,8 @@ use crate::baselines::{DoubleCapPca, ModSulq, Pca, Ppca, RandomSubspace, Sample,
 use crate::experiments::data::{Connections, Scaling};
 use crate::experiments::svm::{LinearSvm, SvmSettings, tuned_cost};
 use crate::experiments::{
-    Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Rows, Run, Scale, Table, is, labelled, row,
-    texts,
+    Agreement, Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Rows, Run, Scale, Table, is,
+    labelled, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -172,6 +172,18 @@ impl Experiment for Classification {
             Cell::new(format!("{name}-{permutation}"), work).with_data(data_set(name))
         };
         (0..permutations).map(cell).collect()
+    }
+
+    fn agreement(&self, table: &Table) -> Agreement {
+        let mean = |method| table.mean("accuracy", &[is("method", method)]);
+        // Within two of the printed standard deviations.
+        let mut found: Vec<bool> = PRINTED
+            .iter()
+            .map(|(method, printed, deviation)| (mean(*method) - printed).abs() <= 2.0 * deviation)
+            .collect();
+        let worse = mean("MOD-SULQ").max(mean("random subspace"));
+        found.push(mean("PCA") - mean("PPCA") < mean("PPCA") - worse);
+        Agreement::of(&found)
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {

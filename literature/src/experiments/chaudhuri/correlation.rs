@@ -6,8 +6,8 @@ use super::decimals;
 use crate::baselines::{ModSulq, Sample, SubspaceEstimator as _};
 use crate::experiments::local::double_cap_prediction;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Level, Paper, Run, Scale, Series, Style,
-    Table, Value, is, row, texts,
+    Agreement, Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Level, Paper, Run, Scale,
+    Series, Style, Table, Value, is, row, texts,
 };
 use ldp_pca::prediction::{Spectrum, published};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -100,6 +100,12 @@ impl Experiment for Correlation {
             })
         };
         DIMENSIONS.iter().flat_map(|&d| EPSILONS.map(|epsilon| (d, epsilon))).map(cell).collect()
+    }
+
+    fn agreement(&self, table: &Table) -> Agreement {
+        let mut ran = table.rows().filter(|row| !row.number("mod_sulq").is_nan()).peekable();
+        let found = ran.peek().is_some().then(|| ran.all(|row| row.number("mod_sulq") <= row.number("bound")));
+        Agreement::of(&found)
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {

@@ -4,8 +4,8 @@ use super::{REAL, data_set, decimals, real_sample};
 use crate::baselines::{Pca, Sample, SubspaceEstimator as _};
 use crate::experiments::data::Scaling;
 use crate::experiments::{
-    Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Run, Scale, Table, Value, is, labelled, row,
-    texts,
+    Agreement, Cell, Description, Experiment, ExperimentError, Findings, Grid, Paper, Row, Run, Scale, Table, Value,
+    is, labelled, row, texts,
 };
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::captured_variance;
@@ -62,6 +62,19 @@ impl Experiment for DataSets {
             Cell::new(name, work).with_data(set)
         };
         REAL.map(cell).into()
+    }
+
+    fn agreement(&self, table: &Table) -> Agreement {
+        // To the digits that are printed.
+        let found = REAL.iter().zip(PRINTED).flat_map(|((name, _), (printed, share))| {
+            let own = [is("data", *name), is("scaling", MAXIMUM_NORM)];
+            let compared = |row: Row<'_>| {
+                let captured = row.number("q_f");
+                [(captured - printed).abs() < 5e-5, (captured / row.number("trace") - share).abs() < 5e-3]
+            };
+            table.matching(&own).flat_map(compared).collect::<Vec<_>>()
+        });
+        Agreement::of(&found.collect::<Vec<_>>())
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {

@@ -5,8 +5,8 @@ use rand_distr::{Distribution, StandardNormal};
 use super::{Methods, decimals, eigenvalues, expected, mean_and_deviation};
 use crate::baselines::Sample;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Run, Scale, Series,
-    Style, Table, is, labelled, row,
+    Agreement, Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Run, Scale,
+    Series, Style, Table, is, labelled, row,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -95,6 +95,18 @@ impl Experiment for PrivacyRequirement {
             })
         };
         (0..data_sets).map(cell).collect()
+    }
+
+    fn agreement(&self, table: &Table) -> Agreement {
+        let share = |method: &str, epsilon: f64| table.mean("share", &[is("method", method), is("epsilon", epsilon)]);
+        let (first, last) = (EPSILONS[0], EPSILONS[EPSILONS.len() - 1]);
+        let gap = |epsilon: f64| share("PPCA", epsilon) - share("MOD-SULQ", epsilon);
+        Agreement::of(&[
+            share("PPCA", last) > share("PPCA", first),
+            share("MOD-SULQ", last) > share("MOD-SULQ", first),
+            EPSILONS.iter().all(|epsilon| gap(*epsilon) > 0.0),
+            EPSILONS.iter().any(|epsilon| share("PPCA", *epsilon) > 0.5 && gap(*epsilon) > 0.25),
+        ])
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::experiments::local::side;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, Figure, Findings, Grid, Paper, Run, Scale, Series, Style, Table, Value, is,
-    labelled, row, texts,
+    Agreement, Axis, Cell, Description, Experiment, Figure, Findings, Grid, Paper, Run, Scale, Series, Style, Table,
+    Value, is, labelled, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -105,6 +105,24 @@ impl Experiment for DataSize {
             }
         }
         cells
+    }
+
+    fn agreement(&self, table: &Table) -> Agreement {
+        let mut found = vec![];
+        for (name, _) in REAL {
+            let sizes = table.distinct("n", &[is("data", name)]);
+            let mean = |method, size: &Value| {
+                table.mean("q_f", &[is("data", name), is("method", method), ("n", size.clone())])
+            };
+            if let [first, .., last] = &sizes[..] {
+                let gap = |size| mean("PCA", size) - mean("PPCA", size);
+                found.push(gap(last) < gap(first));
+                found.push(sizes.iter().all(|size| mean("PPCA", size) > mean("MOD-SULQ", size)));
+                let on_par = |size| mean("MOD-SULQ", size) < 2.0 * mean("random subspace", size);
+                found.extend((name != "localization").then(|| sizes.iter().all(on_par)));
+            }
+        }
+        Agreement::of(&found)
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {

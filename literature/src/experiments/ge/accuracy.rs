@@ -5,8 +5,8 @@ use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, Start, expected, traject
 use crate::baselines::{DoubleCapPca, ModSulq, Pca, Ppca, RandomSubspace, Sample, SubspaceEstimator};
 use crate::experiments::local::side;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Rows, Run, Scale, Series,
-    Style, Table, Value, is, labelled, row, texts,
+    Agreement, Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Rows, Run, Scale,
+    Series, Style, Table, Value, is, labelled, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -147,6 +147,27 @@ impl Experiment for Accuracy {
             }
         }
         cells
+    }
+
+    fn agreement(&self, table: &Table) -> Agreement {
+        let mean = |method: &str, panel: &'static str, (x, at): (&'static str, &Value)| {
+            table.mean("error", &[is("panel", panel), is("method", method), (x, at.clone())])
+        };
+        let mut found = vec![];
+        for (panel, x) in [("a", "epsilon"), ("b", "d")] {
+            let points = table.distinct(x, &[is("panel", panel)]);
+            for ours in ["DPS-PCA, as drawn", "DPS-PCA, printed noise", "DPS-PCA, least noise"] {
+                let ahead = |at| {
+                    let others = ["MOD-SULQ", "PPCA"].map(|method| mean(method, panel, (x, at)));
+                    others.iter().all(|other| mean(ours, panel, (x, at)) < *other)
+                };
+                found.push(points.iter().all(ahead));
+            }
+            if let ("b", [first, .., last]) = (panel, &points[..]) {
+                found.push(mean("MOD-SULQ", panel, (x, last)) > mean("MOD-SULQ", panel, (x, first)));
+            }
+        }
+        Agreement::of(&found)
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {

@@ -5,8 +5,8 @@ use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, Start, expected, traject
 use crate::baselines::{Pca, Sample, SubspaceEstimator as _};
 use crate::experiments::local::side;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Point, Run, Scale,
-    Series, Style, Table, is, labelled, row, texts,
+    Agreement, Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Point, Run,
+    Scale, Series, Style, Table, is, labelled, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -97,6 +97,16 @@ impl Experiment for Convergence {
             Cell::new(format!("trial-{trial}"), work)
         };
         (0..trials(scale)).map(cell).collect()
+    }
+
+    fn agreement(&self, table: &Table) -> Agreement {
+        let at_end = |variant: &str, (epsilon, delta): (f64, f64)| {
+            let here = [is("variant", variant), is("epsilon", epsilon), is("delta", delta), is("round", ROUNDS)];
+            table.mean("error", &here)
+        };
+        let larger =
+            |variant, panel: &[(f64, f64)]| at_end(variant, panel[0]) > at_end(variant, panel[panel.len() - 1]);
+        Agreement::of(&VARIANTS.map(|(variant, ..)| [larger(variant, &PANEL_A), larger(variant, &PANEL_B)]).concat())
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {

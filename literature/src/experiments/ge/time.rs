@@ -5,8 +5,8 @@ use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY};
 use crate::baselines::dps_pca::{Bound, DpsPca, Noise};
 use crate::baselines::{DoubleCapPca, ModSulq, Pca, Ppca, Sample, SubspaceEstimator};
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Style,
-    Table, is, row, texts,
+    Agreement, Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series,
+    Style, Table, is, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -88,6 +88,21 @@ impl Experiment for CpuTime {
             Cell::new(format!("d-{dimension}"), work).alone()
         };
         DIMENSIONS.map(cell).into()
+    }
+
+    fn agreement(&self, table: &Table) -> Agreement {
+        let seconds =
+            |method: &str, dimension: usize| table.mean("seconds", &[is("method", method), is("d", dimension)]);
+        let all = |holds: &dyn Fn(usize) -> bool| DIMENSIONS.into_iter().all(holds);
+        let growth = (seconds("PPCA", 800) / seconds("PPCA", 200)).log2() / 2.0;
+        let printed =
+            PRINTED.iter().find(|(name, _)| *name == "PPCA").map_or(f64::NAN, |(_, values)| values[2] / values[0]);
+        Agreement::of(&[
+            all(&|d| seconds("DPS-PCA", d) < seconds("MOD-SULQ", d)),
+            all(&|d| seconds("MOD-SULQ", d) < seconds("PPCA", d)),
+            all(&|d| seconds("DPS-PCA", d) < 1e-3),
+            (growth - printed.log2() / 2.0).abs() < 0.25,
+        ])
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {

@@ -3,8 +3,8 @@
 use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY, model};
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Level, Paper, Rows, Run, Scale, Series,
-    Style, Table, is, row, texts,
+    Agreement, Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Level, Paper, Rows, Run, Scale,
+    Series, Style, Table, is, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca_dps::scale;
@@ -78,6 +78,15 @@ impl Experiment for Tradeoff {
             Ok::<Rows, ExperimentError>(rows)
         };
         vec![Cell::new("bound", work)]
+    }
+
+    fn agreement(&self, table: &Table) -> Agreement {
+        // A bound that falls, for the records that are printed and for those that the guarantee covers.
+        let falls = ["as drawn", "unit ball"].map(|units| {
+            let bounds = table.numbers("privacy_error", &[is("units", units)]);
+            bounds.len() > 1 && bounds.windows(2).all(|pair| pair[1] < pair[0])
+        });
+        Agreement::of(&falls)
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {

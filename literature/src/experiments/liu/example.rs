@@ -7,8 +7,8 @@ use crate::baselines::{DpPca, PrivateOja, Shape};
 use crate::experiments::local::side;
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Run, Scale, Series,
-    Style, Table, Value, is, labelled, row, texts,
+    Agreement, Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Run, Scale,
+    Series, Style, Table, Value, is, labelled, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -130,6 +130,15 @@ impl Experiment for Example {
             }
         }
         cells
+    }
+
+    fn agreement(&self, table: &Table) -> Agreement {
+        // Over the last three decades: sigma falls by the factor by which DP-PCA's sine is to fall, too.
+        let (before, last) = (VARIANCES[2], VARIANCES[VARIANCES.len() - 1]);
+        let sigma = (before / last).sqrt();
+        let mean = |method: &str, variance: f64| table.mean("sine", &[is("method", method), is("variance", variance)]);
+        let times = |method: &str| mean(method, before) / mean(method, last);
+        Agreement::of(&[times(BOXES) > 0.5 * sigma, times(LEAST_THRESHOLD) < 0.1 * sigma])
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {

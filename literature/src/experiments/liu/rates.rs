@@ -4,8 +4,8 @@ use super::{BALLS, BOXES, Contender, DELTA, Drawn, EPSILON, OURS, PCA, RANDOM, n
 use crate::experiments::local::side;
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Rows, Run, Scale,
-    Series, Style, Table, Value, is, row, texts,
+    Agreement, Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Rows, Run,
+    Scale, Series, Style, Table, Value, is, row, texts,
 };
 
 pub(super) struct Rates;
@@ -115,6 +115,10 @@ impl Experiment for Rates {
             }
         }
         cells
+    }
+
+    fn agreement(&self, _: &Table) -> Agreement {
+        Agreement::NothingToCompare
     }
 
     fn findings(&self, scale: Scale, table: &Table) -> Findings {

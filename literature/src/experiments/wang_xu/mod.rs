@@ -41,6 +41,10 @@ const DELTA: f64 = 1e-4;
 /// `2 noise sqrt(ln p)`.
 const LEMMA_15_FACTOR: f64 = 2.0;
 
+/// The printed algorithms.
+const ALGORITHM_1: &str = "Wang & Xu, Algorithm 1";
+const ALGORITHM_2: &str = "Wang & Xu, Algorithm 2";
+
 /// The name of the method that reads no record: a horizontal line in figures.
 const RANDOM: &str = "random subspace";
 
@@ -102,6 +106,19 @@ fn sparse_contenders(epsilon: f64) -> Result<Vec<Contender>, ExperimentError> {
         Contender::new(Style::NonPrivate, Pca),
         Contender::new(Style::Method, RandomSubspace),
     ])
+}
+
+/// Whether the mean error of a method falls by 5 % at least from the first value of an axis to the last: less is chance.
+fn falls(
+    table: &Table,
+    axis: &'static str,
+    conditions: &[(&'static str, Value)],
+    method: &'static str,
+) -> Option<bool> {
+    let own = [conditions, &[("method", method.into())]].concat();
+    let values = table.distinct(axis, &own);
+    let mean = |at: &Value| table.mean("error", &[&own[..], &[(axis, at.clone())]].concat());
+    if let [first, .., last] = &values[..] { Some(mean(last) < 0.95 * mean(first)) } else { None }
 }
 
 /// `sqrt(2 k (1 - k/p))`: the root mean square error of a random subspace.

@@ -5,12 +5,12 @@ use rand::seq::index;
 use super::super::data::{DataSet, Scaling};
 use super::super::text::{grouped, listed};
 use super::super::{
-    Axis, Cell, Description, Experiment, ExperimentError, Findings, Paper, Rows, Run, Scale, Table, Value, is, row,
-    texts,
+    Agreement, Axis, Cell, Description, Experiment, ExperimentError, Findings, Paper, Rows, Run, Scale, Table, Value,
+    is, row, texts,
 };
 use super::population::{DOUBLE_CAP, printed_noise};
 use super::tables::of_unit_norm;
-use super::{Contender, RANDOM, dense_contenders, figure, random_level, series, two};
+use super::{ALGORITHM_1, Contender, RANDOM, dense_contenders, falls, figure, random_level, series, two};
 use crate::baselines::{Pca, Sample, SubspaceEstimator};
 use ldp_pca::prediction::{Planner, Spectrum};
 use ldp_pca::privacy::Epsilon;
@@ -92,6 +92,17 @@ impl Experiment for RealData {
             }
         }
         cells
+    }
+
+    fn agreement(&self, table: &Table) -> Agreement {
+        let mut found = vec![];
+        for set in table.distinct("data", &[]) {
+            for panel in ["n", "epsilon"] {
+                let here = [("data", set.clone()), is("panel", panel)];
+                found.extend(falls(table, panel, &here, ALGORITHM_1));
+            }
+        }
+        Agreement::of(&found)
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {

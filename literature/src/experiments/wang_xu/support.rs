@@ -18,8 +18,8 @@ use rand_distr::StandardNormal;
 
 use super::super::text::{grouped, listed};
 use super::super::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Style,
-    Table, Value, is, row, texts,
+    Agreement, Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series,
+    Style, Table, Value, is, row, texts,
 };
 use super::{DELTA, LEMMA_15_FACTOR};
 
@@ -298,6 +298,12 @@ impl Experiment for SupportRecovery {
             })
         };
         settings.map(cell).collect()
+    }
+
+    fn agreement(&self, table: &Table) -> Agreement {
+        let mut covered = table.rows().filter(|row| row.number("lemma") == 1.0).peekable();
+        let none = covered.peek().is_some().then(|| covered.all(|row| row.number("false") == 0.0));
+        Agreement::of(&none)
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {

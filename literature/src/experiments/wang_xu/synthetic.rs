@@ -2,11 +2,11 @@
 
 use super::super::text::{grouped, listed};
 use super::super::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Table,
-    Value, is, row, texts,
+    Agreement, Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series,
+    Table, Value, is, row, texts,
 };
 use super::population::{DOUBLE_CAP, Population, printed_noise};
-use super::{Contender, DELTA, RANDOM, dense_contenders, figure, random_level, series, sparse_contenders, two};
+use super::{Contender, DELTA, RANDOM, dense_contenders, falls, figure, random_level, series, sparse_contenders, two};
 use crate::baselines::Trust;
 use ldp_pca::privacy::calibration::paper_sigma;
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -376,6 +376,25 @@ impl Experiment for Synthetic {
             })
         };
         self.settings(scale).into_iter().map(cell).collect()
+    }
+
+    fn agreement(&self, table: &Table) -> Agreement {
+        let Ok(contenders) = self.contenders(self.stated.epsilon) else { return Agreement::NothingToCompare };
+        let (method, first) = (contenders[0].name, (self.group, self.groups[0].into()));
+        let here = |panel: &'static str| [is("panel", panel), first.clone()];
+        let mut found: Vec<Option<bool>> = ["n", "epsilon"].map(|axis| falls(table, axis, &here(axis), method)).into();
+        // In p and k the error of a random subspace grows, too.
+        let grows = |axis, conditions: &[(&'static str, Value)]| {
+            let own = [conditions, &[is("method", method)]].concat();
+            let values = table.distinct(axis, &own);
+            let mean = |at: &Value| table.mean("error", &[&own[..], &[(axis, at.clone())]].concat());
+            if let [first, .., last] = &values[..] { Some(mean(last) > mean(first)) } else { None }
+        };
+        found.push(grows("p", &here("p")));
+        if !self.sparse() {
+            found.push(grows("k", &[is("panel", "n"), is("n", self.stated.records)]));
+        }
+        Agreement::of(found.iter().flatten())
     }
 
     fn findings(&self, scale: Scale, table: &Table) -> Findings {

@@ -7,12 +7,12 @@ use super::super::data::DataSet;
 use super::super::local::unit_ball;
 use super::super::text::grouped;
 use super::super::{
-    Cell, Description, Experiment, ExperimentError, Findings, Grid, Matrix, Paper, Rows, Run, Scale, Table, Value, is,
-    row, texts,
+    Agreement, Cell, Description, Experiment, ExperimentError, Findings, Grid, Matrix, Paper, Rows, Run, Scale, Table,
+    Value, is, row, texts,
 };
 use super::population::{DOUBLE_CAP, printed_noise};
 use super::reference::sparse_components;
-use super::{DELTA, LEMMA_15_FACTOR, random_level, two};
+use super::{ALGORITHM_2, DELTA, LEMMA_15_FACTOR, random_level, two};
 use crate::baselines::{DoubleCapSparse, Pca, RandomSubspace, Sample, SparseSolver, SubspaceEstimator, WangXuSparse};
 
 use ldp_pca::mechanism::Estimator;
@@ -209,6 +209,18 @@ impl Experiment for Tables {
             }
         }
         cells
+    }
+
+    fn agreement(&self, table: &Table) -> Agreement {
+        let mut found = vec![];
+        for (name, printed) in &self.printed {
+            for ((sparsity, epsilon), printed) in self.settings.iter().zip(printed) {
+                let here = [is("data", *name), is("s", *sparsity), is("epsilon", *epsilon), is("method", ALGORITHM_2)];
+                let mean = table.mean("error", &here);
+                found.extend((!mean.is_nan()).then(|| (mean / printed - 1.0).abs() < 0.05));
+            }
+        }
+        Agreement::of(&found)
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {

@@ -1,0 +1,72 @@
+//! What a report says of one experiment.
+
+use ldp_pca_literature::experiments::{Agreement, Experiment, Findings, Scale};
+
+use super::kept::{Complete, Head};
+use crate::output::grouped;
+
+/// One experiment's part of a report.
+pub(super) struct Section {
+    pub(super) experiment: Box<dyn Experiment>,
+    /// None where it was not run or its data are missing.
+    pub(super) result: Option<Measured>,
+    /// The missing data sets, as messages name them.
+    pub(super) missing: Vec<String>,
+}
+
+/// What was measured, and how.
+pub(super) struct Measured {
+    pub(super) findings: Findings,
+    pub(super) agreement: Agreement,
+    pub(super) head: Head,
+    /// The time of its cells, added up.
+    pub(super) seconds: f64,
+    rows: usize,
+}
+
+impl Section {
+    pub(super) fn new(experiment: Box<dyn Experiment>, complete: Option<Complete>, missing: Vec<String>) -> Self {
+        let result = complete.map(|Complete { head, table, seconds }| Measured {
+            findings: experiment.findings(head.scale(), &table),
+            agreement: experiment.agreement(&table),
+            head,
+            seconds,
+            rows: table.len(),
+        });
+        Self { experiment, result, missing }
+    }
+
+    /// The three texts of a report, each with its head.
+    pub(super) fn texts(&self) -> [(&'static str, Vec<&str>); 3] {
+        let says = self.experiment.paper_says().split("\n\n").collect();
+        let texts = |texts: fn(&Findings) -> &Vec<String>, otherwise| match &self.result {
+            None => vec![otherwise],
+            Some(result) if texts(&result.findings).is_empty() => vec!["See below."],
+            Some(result) => texts(&result.findings).iter().map(String::as_str).collect(),
+        };
+        let measured = texts(|findings| &findings.measured, "Nothing: it did not finish, or its data are missing.");
+        [("The paper says", says), ("We measure", measured), ("Why", texts(|findings| &findings.differences, "–"))]
+    }
+}
+
+impl Measured {
+    /// Every parameter with its value.
+    pub(super) fn parameters(&self, experiment: &dyn Experiment) -> Vec<(&'static str, String)> {
+        let mut parameters = experiment.parameters(self.head.scale());
+        parameters.push(("scale", self.head.scale().to_string()));
+        parameters.push(("seed", self.head.seed.to_string()));
+        parameters.extend(self.head.builds().map(|builds| ("program", builds.to_owned())));
+        parameters
+    }
+
+    /// The command that runs it again.
+    pub(super) fn command(&self, name: &str) -> String {
+        let quick = if self.head.scale() == Scale::Quick { " --quick" } else { "" };
+        format!("ldp-pca experiment run {name}{quick} --seed {}", self.head.seed)
+    }
+
+    /// The number of rows.
+    pub(super) fn rows(&self) -> String {
+        grouped(self.rows as u64)
+    }
+}
