@@ -52,7 +52,9 @@ pub use analyze_gauss::AnalyzeGauss;
 pub use dp_pca::DpPca;
 pub use error::{BaselineError, SampleError};
 pub use guarantee::{Adjacency, EpsilonDelta, MethodGuarantee, Trust};
-pub use local::{AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, SparseSolver, WangXuPca, WangXuSparse};
+pub use local::{
+    AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, NoisePlacement, SparseSolver, WangXuPca, WangXuSparse,
+};
 pub use mod_sulq::{ModSulq, ModSulqLaplace};
 pub use noisy_power::NoisyPower;
 pub use oja::Oja;

@@ -51,8 +51,8 @@ fn a_cell_depends_on_its_seed_and_on_nothing_else() {
     let table = of(1);
     assert_eq!(table, of(1));
     assert_ne!(table, of(2));
-    // Three repetitions of five methods.
-    assert_eq!(table.len(), 15);
+    // Three repetitions of five methods and the hypothesis.
+    assert_eq!(table.len(), 18);
 }
 
 /// In the paper's own setting a random subspace is as good as every method. Its squared distance is 8.75 on average;
@@ -72,6 +72,22 @@ fn in_the_papers_setting_no_method_is_better_than_a_random_subspace() {
     assert!(text.contains("below the threshold of recovery with double-cap"), "{text}");
     assert_eq!(findings.figures.len(), 1);
     assert_eq!(findings.grids.len(), 1);
+}
+
+/// What the paper does not print, noise of sigma / n on the mean, would show what the paper's Figure 3 claims.
+#[test]
+fn the_hypothesis_sees_the_components_of_figure_3_and_not_those_of_figure_4() {
+    const HYPOTHESIS: &str = "hypothesis: the printed noise once, on the mean (not local)";
+    let experiment = named("wang-xu-figure-3");
+    let mut table = rows(experiment.as_ref(), "n-n10000-p40-k5-s", 1);
+    let last = rows(experiment.as_ref(), "n-n100000-p40-k5-s", 1);
+    assert!(mean(&last, HYPOTHESIS) < 0.5 * mean(&last, "Wang & Xu, Algorithm 1"), "{last:?}");
+    table.extend(last.rows().map(|row| row.values().to_vec()).collect());
+    let text = experiment.findings(Scale::Quick, &table).measured.join(" ");
+    assert!(text.contains(&format!("The claim is reproduced by: {HYPOTHESIS}.")), "{text}");
+
+    let sparse = rows(named("wang-xu-figure-4").as_ref(), "p-n2000-p100-k10-s", 1);
+    assert!(mean(&sparse, HYPOTHESIS) > 0.9 * 18f64.sqrt(), "{sparse:?}");
 }
 
 #[test]

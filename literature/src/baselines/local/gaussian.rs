@@ -36,6 +36,11 @@
 //! epsilon = 2 and delta = 1e-4 it is 5.0e-4. Parameters outside the theorems' ranges are therefore not refused: the
 //! papers' own tables use epsilon = 2.
 //!
+//! *A hypothesis.* [`NoisePlacement::Mean`] adds the printed Z once to the mean of the records, with deviation sigma / n in
+//! place of sigma / sqrt(n). The papers do not print this, and it is not local: a curator sees every record. It serves
+//! only to ask whether the papers' figures could have come from it. With one record replaced, n times the mean has the
+//! same sensitivity, so the same delta is proved, under that weaker relation.
+//!
 //! *With the least noise.* sigma follows from the analytic formula at sensitivity sqrt(2), and entries off the diagonal
 //! have sigma / sqrt(2). So the standard deviation is sigma in each of those coordinates, and the guarantee is
 //! (epsilon, delta), for every epsilon.
@@ -61,29 +66,62 @@ pub struct WangXuPca {
     pub epsilon: Epsilon,
     /// The claimed delta, from which the scale is computed.
     pub delta: Delta,
+    /// Where the noise is added. Default: to every report, as printed.
+    pub placement: NoisePlacement,
+}
+
+/// Where the printed noise is added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NoisePlacement {
+    /// To every report, as printed: local.
+    #[default]
+    Reports,
+    /// Once, to the mean, with deviation sigma / n: a hypothesis, not printed, and not local.
+    Mean,
+}
+
+impl NoisePlacement {
+    /// The hypothesis never has the name of what is printed.
+    fn name(self, printed: &'static str) -> &'static str {
+        match self {
+            Self::Reports => printed,
+            Self::Mean => "hypothesis: the printed noise once, on the mean (not local)",
+        }
+    }
+
+    fn trust(self) -> Trust {
+        match self {
+            Self::Reports => Trust::Local,
+            Self::Mean => Trust::Curator,
+        }
+    }
 }
 
 impl WangXuPca {
     /// With these parameters.
     #[must_use]
     pub fn new(epsilon: Epsilon, delta: Delta) -> Self {
-        Self { epsilon, delta }
+        Self { epsilon, delta, placement: NoisePlacement::Reports }
     }
 
-    /// The mean of the reports.
+    /// The mean of the reports, or the mean of the records with the noise of [`NoisePlacement::Mean`].
     pub(super) fn sums(&self, sample: &Sample, rng: &mut dyn CryptoRng) -> Estimate {
         let sigma = paper_sigma(self.epsilon, self.delta);
+        let sigma = match self.placement {
+            NoisePlacement::Reports => sigma,
+            NoisePlacement::Mean => sigma / (sample.records() as f64).sqrt(),
+        };
         noisy(sample, sigma, sigma, rng)
     }
 }
 
 impl SubspaceEstimator for WangXuPca {
     fn name(&self) -> &'static str {
-        "Wang & Xu, Algorithm 1"
+        self.placement.name("Wang & Xu, Algorithm 1")
     }
 
     fn trust(&self) -> Trust {
-        Trust::Local
+        self.placement.trust()
     }
 
     fn guarantee(&self, _: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
@@ -94,7 +132,10 @@ impl SubspaceEstimator for WangXuPca {
         Ok(Some(MethodGuarantee {
             claimed: EpsilonDelta::approximate(self.epsilon, self.delta),
             proved: proved.map(|delta| EpsilonDelta::approximate(self.epsilon, delta)),
-            adjacency: Adjacency::AnyTwoRecords,
+            adjacency: match self.placement {
+                NoisePlacement::Reports => Adjacency::AnyTwoRecords,
+                NoisePlacement::Mean => Adjacency::ReplaceOne,
+            },
             argument: "the exact delta of the printed scale (Balle & Wang 2018) at the sensitivity that x x^T has, \
                 sqrt(2)",
         }))
@@ -147,15 +188,34 @@ impl WangXuSparse {
             solver: SparseSolver::Admm(admm),
         }
     }
+
+    /// As the paper has it, where it says something: the penalty of Lemma 15, and as many steps as the problem takes,
+    /// up to 3,000. The paper gives no number of steps.
+    #[must_use]
+    pub fn own(epsilon: Epsilon, delta: Delta) -> Self {
+        let new = Self::new(epsilon, delta);
+        let solver = match new.solver {
+            SparseSolver::Admm(admm) => SparseSolver::Admm(AdmmSettings { max_iterations: OWN_STEPS, ..admm }),
+            other => other,
+        };
+        Self { penalty_factor: LEMMA_15_FACTOR, solver, ..new }
+    }
 }
+
+/// The most steps of [`WangXuSparse::own`], ten times those of [`WangXuSparse::new`].
+const OWN_STEPS: usize = 10 * MOST_STEPS;
+
+/// Lemma 15's condition on the penalty: it is at least the largest entry of the noise, which is near
+/// `2 noise sqrt(ln p)`.
+pub(crate) const LEMMA_15_FACTOR: f64 = 2.0;
 
 impl SubspaceEstimator for WangXuSparse {
     fn name(&self) -> &'static str {
-        "Wang & Xu, Algorithm 2"
+        self.reports.placement.name("Wang & Xu, Algorithm 2")
     }
 
     fn trust(&self) -> Trust {
-        Trust::Local
+        self.reports.trust()
     }
 
     fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
@@ -231,4 +291,30 @@ fn noisy(sample: &Sample, diagonal: f64, off_diagonal: f64, rng: &mut dyn Crypto
         }
     }
     Estimate { matrix, noise: off_diagonal * shrink }
+}
+
+#[cfg(test)]
+mod tests {
+    use chacha20::ChaCha12Rng;
+    use rand::SeedableRng;
+
+    use super::*;
+
+    #[test]
+    fn the_noise_of_the_hypothesis_is_smaller_by_the_root_of_n_and_not_local() {
+        let values: Vec<f64> = (0..3 * 400).map(|index| f64::from(index % 7) / 20.0).collect();
+        let sample = Sample::new(3, values).unwrap();
+        let (rank, shape) = (Rank::new(1).unwrap(), Shape { records: 400, dimension: 3, rank: Rank::new(1).unwrap() });
+        let printed = WangXuPca::new(Epsilon::new(1.0).unwrap(), Delta::new(1e-4).unwrap());
+        let hypothesis = WangXuPca { placement: NoisePlacement::Mean, ..printed };
+        let noise = |method: &WangXuPca| {
+            method.estimate(&sample, rank, &mut ChaCha12Rng::seed_from_u64(1)).unwrap().diagnostics[0].1
+        };
+        assert!((noise(&printed) / noise(&hypothesis) - 20.0).abs() < 1e-12);
+        assert!(hypothesis.name().contains("hypothesis") && hypothesis.name().contains("not local"));
+        assert_eq!((printed.trust(), hypothesis.trust()), (Trust::Local, Trust::Curator));
+        let [local, central] = [printed, hypothesis].map(|method| method.guarantee(shape).unwrap().unwrap());
+        assert_eq!((local.adjacency, central.adjacency), (Adjacency::AnyTwoRecords, Adjacency::ReplaceOne));
+        assert_eq!(local.proved, central.proved);
+    }
 }

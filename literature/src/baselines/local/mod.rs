@@ -20,7 +20,8 @@ mod gaussian;
 mod printed;
 
 pub use double_cap::{DoubleCapPca, DoubleCapSparse};
-pub use gaussian::{AnalyticGaussianPca, SparseSolver, WangXuPca, WangXuSparse};
+pub(crate) use gaussian::LEMMA_15_FACTOR;
+pub use gaussian::{AnalyticGaussianPca, NoisePlacement, SparseSolver, WangXuPca, WangXuSparse};
 
 use std::ops::ControlFlow;
 

@@ -13,9 +13,10 @@ mod tables;
 use rand::rand_core::CryptoRng;
 
 use super::{Experiment, ExperimentError, Figure, Level, Series, Style, Table, Value};
+use crate::baselines::local::LEMMA_15_FACTOR;
 use crate::baselines::{
-    AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, Pca, RandomSubspace, Sample, SparseSolver, SubspaceEstimator,
-    WangXuPca, WangXuSparse,
+    AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, NoisePlacement, Pca, RandomSubspace, Sample, SparseSolver,
+    SubspaceEstimator, WangXuPca, WangXuSparse,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -37,16 +38,18 @@ pub(super) fn experiments() -> Vec<Box<dyn Experiment>> {
 /// The paper states delta for Figure 3 only.
 const DELTA: f64 = 1e-4;
 
-/// Lemma 15's condition on the penalty: it is at least the largest entry of the noise, which is near
-/// `2 noise sqrt(ln p)`.
-const LEMMA_15_FACTOR: f64 = 2.0;
-
 /// The printed algorithms.
 const ALGORITHM_1: &str = "Wang & Xu, Algorithm 1";
 const ALGORITHM_2: &str = "Wang & Xu, Algorithm 2";
 
 /// The name of the method that reads no record: a horizontal line in figures.
 const RANDOM: &str = "random subspace";
+
+/// The name of [`NoisePlacement::Mean`]: what the papers do not print, but may have run.
+const HYPOTHESIS: &str = "hypothesis: the printed noise once, on the mean (not local)";
+
+/// The same with the penalty that is best in simulations.
+const HYPOTHESIS_LESS_PENALTY: &str = "hypothesis: the same with the penalty 0.5 τ √(ln p) (not local)";
 
 /// A method with its name and its style in figures.
 struct Contender {
@@ -119,6 +122,27 @@ fn falls(
     let values = table.distinct(axis, &own);
     let mean = |at: &Value| table.mean("error", &[&own[..], &[(axis, at.clone())]].concat());
     if let [first, .., last] = &values[..] { Some(mean(last) < 0.95 * mean(first)) } else { None }
+}
+
+/// Algorithm 1 with the noise on the mean.
+fn dense_hypothesis(epsilon: f64) -> Result<Contender, ExperimentError> {
+    Ok(Contender::new(Style::Method, on_the_mean(epsilon)?))
+}
+
+/// Algorithm 2 with the noise on the mean, with each penalty. The problem is convex, so the fastest solver serves.
+fn sparse_hypotheses(epsilon: f64) -> Result<[Contender; 2], ExperimentError> {
+    let reports = on_the_mean(epsilon)?;
+    let printed = WangXuSparse::new(reports.epsilon, reports.delta);
+    let sparse = WangXuSparse { reports, solver: SparseSolver::Certified, ..printed };
+    Ok([
+        Contender::new(Style::Method, WangXuSparse { penalty_factor: LEMMA_15_FACTOR, ..sparse }),
+        Contender { name: HYPOTHESIS_LESS_PENALTY, ..Contender::new(Style::Method, sparse) },
+    ])
+}
+
+fn on_the_mean(epsilon: f64) -> Result<WangXuPca, ExperimentError> {
+    let printed = WangXuPca::new(Epsilon::new(epsilon)?, Delta::new(DELTA)?);
+    Ok(WangXuPca { placement: NoisePlacement::Mean, ..printed })
 }
 
 /// `sqrt(2 k (1 - k/p))`: the root mean square error of a random subspace.

@@ -6,7 +6,10 @@ use super::super::{
     Table, Value, is, row, texts,
 };
 use super::population::{DOUBLE_CAP, Population, printed_noise};
-use super::{Contender, DELTA, RANDOM, dense_contenders, falls, figure, random_level, series, sparse_contenders, two};
+use super::{
+    Contender, DELTA, HYPOTHESIS, HYPOTHESIS_LESS_PENALTY, RANDOM, dense_contenders, dense_hypothesis, falls, figure,
+    random_level, series, sparse_contenders, sparse_hypotheses, two,
+};
 use crate::baselines::Trust;
 use ldp_pca::privacy::calibration::paper_sigma;
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -136,6 +139,46 @@ pub(in crate::experiments) const FIGURE_4: Synthetic = Synthetic {
     ],
 };
 
+/// The methods of a figure. The hypothesis is about the paper's own settings.
+fn contenders(population: Population, epsilon: f64) -> Result<Vec<Contender>, ExperimentError> {
+    let sparse = population.sparsity.is_some();
+    let mut all = if sparse { sparse_contenders(epsilon)? } else { dense_contenders(epsilon)? };
+    if sparse {
+        all.extend(sparse_hypotheses(epsilon)?);
+    } else if !population.unit_norm {
+        all.push(dense_hypothesis(epsilon)?);
+    }
+    Ok(all)
+}
+
+/// The mean error at both ends of a line, and the standard error of their difference.
+struct Change {
+    from: f64,
+    to: f64,
+    error: f64,
+}
+
+impl Change {
+    /// `None` without two points of two repetitions each.
+    fn along(table: &Table, column: &'static str, line: &[(&'static str, Value)]) -> Option<Self> {
+        let points = table.numbers(column, line);
+        let ends = [points.iter().copied().fold(f64::NAN, f64::min), points.iter().copied().fold(f64::NAN, f64::max)];
+        let at = |x: f64| table.summary("error", &[line, &[is(column, x)]].concat()).filter(|end| end.count > 1);
+        let [first, last] = [at(ends[0])?, at(ends[1])?];
+        let squares = [first, last].map(|end| end.deviation * end.deviation / end.count as f64);
+        (ends[0] < ends[1]).then_some(Self {
+            from: first.mean,
+            to: last.mean,
+            error: squares.iter().sum::<f64>().sqrt(),
+        })
+    }
+
+    fn is_clear(&self, rises: bool) -> bool {
+        let change = if rises { self.to - self.from } else { self.from - self.to };
+        change > 2.0 * self.error
+    }
+}
+
 impl Synthetic {
     /// Whether the groups are values of s, not of k.
     fn sparse(&self) -> bool {
@@ -172,7 +215,60 @@ impl Synthetic {
     }
 
     fn contenders(&self, epsilon: f64) -> Result<Vec<Contender>, ExperimentError> {
-        if self.sparse() { sparse_contenders(epsilon) } else { dense_contenders(epsilon) }
+        contenders(self.stated.population, epsilon)
+    }
+
+    /// The paper's claims about its figure: in this panel, along this column, whether the error rises.
+    fn claims(&self) -> Vec<(&'static str, &'static str, bool)> {
+        let mut claims = vec![("n", "n", false), ("epsilon", "epsilon", false), ("p", "p", true)];
+        if !self.sparse() {
+            claims.push(("n", "k", true));
+        }
+        claims
+    }
+
+    /// Which of the printed algorithm, the hypotheses and a random subspace have what the paper claims: from the first
+    /// to the last point of each line, by more than two standard errors.
+    fn reproduced(&self, table: &Table) -> Vec<String> {
+        let printed = table.rows().next().map_or("", |row| row.text("method"));
+        let names = [printed, HYPOTHESIS, HYPOTHESIS_LESS_PENALTY, RANDOM];
+        let mut sentences = vec![];
+        for (panel, column, rises) in self.claims() {
+            let (mut parts, mut holders) = (vec![], vec![]);
+            for name in names {
+                let here = [is("panel", panel), is("method", name)];
+                let lines = if column == self.group {
+                    vec![[&here[..], &[is("n", self.stated.records)]].concat()]
+                } else {
+                    let groups = table.distinct(self.group, &here).into_iter();
+                    groups.map(|group| [&here[..], &[(self.group, group)]].concat()).collect()
+                };
+                let changes: Vec<Change> = lines.iter().filter_map(|line| Change::along(table, column, line)).collect();
+                let Some(first) = changes.first() else { continue };
+                let met = changes.iter().filter(|change| change.is_clear(rises)).count();
+                let ends = format!("{} to {} in the first", two(first.from), two(first.to));
+                parts.push(format!("{name} in {met} of {} ({ends})", changes.len()));
+                if met == changes.len() {
+                    holders.push(name);
+                }
+            }
+            if parts.is_empty() {
+                continue;
+            }
+            let verdict = match &holders[..] {
+                [] => "None of them reproduces the claim.".to_owned(),
+                holders if holders.contains(&RANDOM) => "A random subspace has this too, so it shows nothing.".into(),
+                holders => format!("The claim is reproduced by: {}.", holders.join("; ")),
+            };
+            let (axis, change) =
+                (if column == "epsilon" { "ε" } else { column }, if rises { "rises" } else { "falls" });
+            sentences.push(format!(
+                "The paper claims that the error {change} as {axis} grows. From the first to the last point it \
+                 {change} by more than two standard errors in these numbers of lines: {}. {verdict}",
+                parts.join("; ")
+            ));
+        }
+        sentences
     }
 
     fn figures(&self, table: &Table) -> Vec<Figure> {
@@ -282,7 +378,9 @@ impl Synthetic {
         Ok(format!(
             "In the central model, noise of the printed scale is added once to the mean (standard deviation σ/n), not \
              to every report (σ/√n). A gap of {needed:.5} would then be needed, and the gap of {gap:.5} {verdict}. The \
-             authors have not published the program that they ran."
+             hypothesis is that method: the paper does not print it, and it is not local. The paper has no numbers for \
+             this figure, so only the directions of its claims can be compared. The authors have not published the \
+             program that they ran."
         ))
     }
 
@@ -322,6 +420,9 @@ impl Synthetic {
             ));
         }
         sentences.extend(self.trends(table)?);
+        if !population.unit_norm {
+            sentences.extend(self.reproduced(table));
+        }
         Ok(sentences)
     }
 }
@@ -357,14 +458,13 @@ impl Experiment for Synthetic {
 
     fn cells(&self, scale: Scale) -> Vec<Cell> {
         let trials = scale.choose(self.trials.0, self.trials.1);
-        let contenders = if self.sparse() { sparse_contenders } else { dense_contenders };
         let cell = |setting: Setting| {
             let Setting { panel, population, records, epsilon } = setting;
             let Population { dimension, rank, sparsity, .. } = population;
             let rows = sparsity.unwrap_or(dimension);
             let key = format!("{panel}-n{records}-p{dimension}-k{rank}-s{rows}-epsilon{epsilon}");
             Cell::new(key, move |run: &mut Run<'_>| {
-                let contenders = contenders(epsilon)?;
+                let contenders = contenders(population, epsilon)?;
                 let mut found = vec![];
                 for trial in 0..trials {
                     let (sample, truth) = population.draw(records, &mut run.rng)?;
