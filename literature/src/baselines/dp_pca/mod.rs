@@ -40,6 +40,12 @@
 //! `1 / |g_t|`, which is already private and about `1 / lambda_1` near the end. It needs no knowledge of the law.
 //! [`StepSizes::Search`] is the search that section 5 describes; its file lists the details that the paper leaves open.
 //!
+//! *As printed* ([`DpPca::wholly_printed`]): the proof of Theorem 5.1 applies Theorem 2.2 to the batches, so
+//! `eta_t = alpha / ((lambda_1 - lambda_2)(xi + t))` with that theorem's xi, and T = n / B = (log n)^2 / c_1 of them. The
+//! appendix with Eq. (67), which has the choice of eta_t, is not in the text that was at hand, and the paper gives no
+//! value for c_1: here it is 1. At zeta = 0.01 xi is above 50,000 for every alpha > 1/2, and Theorem 2.2 asks for T > xi,
+//! which is log n > 223. With as few steps as there are, the iterate hardly leaves its start.
+//!
 //! # Rank r
 //! QR: gradients are d × r matrices, read as vectors of d r entries. Deflation: each component has its own part of the
 //! records, and so the whole budget; its gradients are taken orthogonally to the earlier components.
@@ -56,7 +62,7 @@ use rand::rand_core::CryptoRng;
 use self::calibration::Calibration;
 use self::eigenvalue::private_eigenvalue;
 use self::mean::{PrivateMean, mean_in_ball, mean_in_box};
-use super::oja::{RankExtension, restore};
+use super::oja::{RankExtension, Theorem22, restore};
 use super::orthonormal::uniform_start;
 use super::private_oja::permutation;
 use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
@@ -158,11 +164,40 @@ impl DpPca {
         }
     }
 
-    /// The same with the paper's constants; K = 4 and a = 1 are those for Gaussian records (Remark 3.4).
+    /// The same with the noise of the paper's constants; K = 4 and a = 1 are those for Gaussian records (Remark 3.4).
     #[must_use]
     pub fn printed(epsilon: Epsilon, delta: Delta) -> Self {
         let tail = Tail { constant: 4.0, exponent: 1.0 };
         Self { accounting: Accounting::Printed, tail, ..Self::new(epsilon, delta) }
+    }
+
+    /// The same with the paper's number of batches for this many records and with its step sizes, for a law that is
+    /// known.
+    #[must_use]
+    pub fn wholly_printed(epsilon: Epsilon, delta: Delta, records: u64, law: &Theorem22) -> Self {
+        let (batches, steps) = (Some(Self::printed_batches(records)), Self::printed_steps(law));
+        Self { batches, steps, ..Self::printed(epsilon, delta) }
+    }
+
+    /// `floor((log n)^2)`: T of Theorem 5.1 with c_1 = 1.
+    #[must_use]
+    pub fn printed_batches(records: u64) -> usize {
+        libm::log(records as f64).powi(2) as usize
+    }
+
+    /// `alpha / ((lambda_1 - lambda_2)(xi + t))` of Theorem 2.2 with alpha = 1.
+    #[must_use]
+    pub fn printed_steps(law: &Theorem22) -> StepSizes {
+        StepSizes::Absolute(1.0 / law.gap, law.offset(1.0))
+    }
+
+    /// The fewest records of one of `batches` batches with which its private ranges succeed.
+    ///
+    /// # Errors
+    /// [`BaselineError::Privacy`] for a budget below double precision.
+    pub fn smallest_batch(&self, dimension: usize, rank: Rank, batches: usize) -> Result<usize, BaselineError> {
+        let (columns, _) = self.extension.split(rank);
+        Ok(Calibration::new(self, (self.epsilon, self.delta), (dimension, columns), batches)?.batch)
     }
 
     /// The same with balls as ranges, which need less noise and fewer records.
@@ -464,6 +499,25 @@ mod tests {
         let guarantee = printed(0.8).guarantee(shape(10_000_000, 1)).unwrap().unwrap();
         assert_eq!(guarantee.proved.unwrap().epsilon.value(), 0.4);
         assert_eq!(guarantee.claimed.epsilon.value(), 0.8);
+    }
+
+    #[test]
+    fn the_printed_steps_are_those_of_theorem_2_2_and_their_number_that_of_theorem_5_1() {
+        let (epsilon, delta) = (Epsilon::new(0.8).unwrap(), Delta::new(1e-6).unwrap());
+        let law = Theorem22 { largest: 1.0, gap: 0.5, bound: 0.0, variance: 0.0, failure: 0.01 };
+        let printed = DpPca::wholly_printed(epsilon, delta, 1_000_000, &law);
+        // (ln 10^6)^2 = 190.9.
+        assert_eq!(printed.batches, Some(190));
+        let StepSizes::Absolute(numerator, offset) = printed.steps else { panic!("{:?}", printed.steps) };
+        // kappa^2 = 4, and ln(1 + 10^-4) is 10^-4 up to half of its square.
+        assert!(numerator == 2.0 && (offset / 8e5 - 1.0).abs() < 1e-4, "{offset}");
+        // A batch has 5,263 records, which is too few for its private range.
+        let needed = printed.smallest_batch(10, Rank::new(1).unwrap(), 190).unwrap();
+        assert!(needed > 5_263, "{needed}");
+        let message = printed.guarantee(shape(1_000_000, 1)).unwrap_err().to_string();
+        assert!(message.contains("the number of records is 1000000, outside Theorem 6.1"), "{message}");
+        let enough = 400 * needed as u64;
+        assert!(DpPca::wholly_printed(epsilon, delta, enough, &law).guarantee(shape(enough, 1)).is_ok());
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use rand::RngExt as _;
 
 use super::{BALLS, BOXES, Contender, DELTA, Drawn, EPSILON, OURS, PCA, RANDOM, normal};
-use crate::baselines::{DpPca, PrivateOja, Shape};
+use crate::baselines::oja::Theorem22;
+use crate::baselines::{DpPca, PrivateOja, Shape, SubspaceEstimator as _};
 use crate::experiments::local::side;
 use crate::experiments::norms::gaussian_norm_bound;
 use crate::experiments::{
     Agreement, Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Level, Paper, Run, Scale,
-    Series, Style, Table, Value, is, labelled, row, texts,
+    Series, Style, Table, Value, grouped, is, labelled, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -25,15 +26,20 @@ const PRINTED_THRESHOLD: &str = "Private Oja, beta of Lemma 3.2";
 const LEAST_THRESHOLD: &str = "Private Oja, least beta";
 const SHUFFLED: &str = "Private Oja, shuffled";
 const AMPLIFIED: &str = "Private Oja, shuffled, its largest epsilon";
+/// The noise, the number of batches and the step sizes.
 const PRINTED: &str = "DP-PCA, printed constants";
+const PRINTED_NOISE: &str = "DP-PCA, printed noise only";
+const PRINTED_STEPS: &str = "DP-PCA, printed steps only";
 
-const LINES: [(&str, Style); 9] = [
+const LINES: [(&str, Style); 11] = [
     (PCA, Style::NonPrivate),
     (PRINTED_THRESHOLD, Style::Method),
     (LEAST_THRESHOLD, Style::Method),
     (SHUFFLED, Style::Method),
     (AMPLIFIED, Style::Method),
     (PRINTED, Style::Method),
+    (PRINTED_NOISE, Style::Method),
+    (PRINTED_STEPS, Style::Method),
     (BOXES, Style::Method),
     (BALLS, Style::Method),
     (OURS, Style::Ours),
@@ -60,8 +66,51 @@ fn contenders(variance: f64, bound: f64, records: u64) -> Result<Vec<Contender>,
     if let Some(largest) = PrivateOja::largest_epsilon(records, delta) {
         all.push(Contender::new(AMPLIFIED, oja(PrivateOja::new(largest, delta), bound * bound), false));
     }
-    all.push(Contender::new(PRINTED, DpPca::printed(Epsilon::new(PRINTED_EPSILON)?, delta), false));
+    all.push(Contender::new(PRINTED, wholly_printed(variance, records)?, false));
+    all.push(Contender::new(PRINTED_NOISE, DpPca::printed(Epsilon::new(PRINTED_EPSILON)?, delta), false));
+    let steps = DpPca::printed_steps(&law(variance));
+    all.push(Contender::new(PRINTED_STEPS, DpPca { steps, ..DpPca::new(epsilon, delta) }, false));
     Ok(all)
+}
+
+/// Theorem 2.2's law of the batches, without their spread: M = V = 0 gives the longest steps that the theorem allows.
+fn law(variance: f64) -> Theorem22 {
+    Theorem22 { largest: 1.0 + variance, gap: 1.0, bound: 0.0, variance: 0.0, failure: 0.01 }
+}
+
+fn wholly_printed(variance: f64, records: u64) -> Result<DpPca, ExperimentError> {
+    Ok(DpPca::wholly_printed(Epsilon::new(PRINTED_EPSILON)?, Delta::new(DELTA)?, records, &law(variance)))
+}
+
+/// What the printed number of batches and the printed steps ask for, at this n and at sigma^2 = `variance`.
+fn printed_demands(variance: f64, records: u64) -> Result<[String; 2], ExperimentError> {
+    let (rank, batches) = (Rank::new(1)?, DpPca::printed_batches(records));
+    let needed = wholly_printed(variance, records)?.smallest_batch(DIMENSION, rank, batches)?;
+    let size = records / batches as u64;
+    let enough = |records: &u64| {
+        let shape = Shape { records: *records, dimension: DIMENSION, rank };
+        wholly_printed(variance, *records).is_ok_and(|method| method.guarantee(shape).is_ok())
+    };
+    // To five per cent, up to far beyond every data set.
+    let from = core::iter::successors(Some(records), |n| (*n < 1 << 50).then_some(n + n / 20)).find(enough);
+    let from = from.map_or("No n suffices".to_owned(), |n| format!("It runs from about n = {} on", grouped(n)));
+    let verdict = if size < needed as u64 { "so it refuses" } else { "which suffices" };
+    let law = law(variance);
+    Ok([
+        format!(
+            "DP-PCA with the printed number of batches, T = floor((log n)^2) = {batches} at n = {}, has {} records in \
+             a batch. The printed noise needs {} for its private ranges, {verdict}. {from}.",
+            grouped(records),
+            grouped(size),
+            grouped(needed as u64),
+        ),
+        format!(
+            "The printed steps are 1 / (gap (xi + t)) with xi of at least {} (above 50,000 for every alpha > 1/2), and \
+             Theorem 2.2 asks for T > xi. With T = (log n)^2 that is n > e^{:.0}: no data set has so many records.",
+            grouped(law.offset(1.0) as u64),
+            law.offset(1.0).sqrt(),
+        ),
+    ])
 }
 
 /// n records `s v + N(0, sigma^2 I)`, v the first axis.
@@ -103,6 +152,12 @@ impl Experiment for Example {
                     .into(),
             ),
             ("least beta", "the squared norm that no record exceeds: nothing is clipped".into()),
+            (
+                "T and the steps of the printed DP-PCA",
+                "floor((log n)^2) (c_1 = 1: ours), Theorem 2.2 with alpha = 1 (ours) and without M and V; Eq. (67) is \
+                 not in the text at hand"
+                    .into(),
+            ),
             ("epsilon of the printed DP-PCA", format!("{PRINTED_EPSILON} (Theorem 5.1: below 0.9)")),
             ("trials", trials.to_string()),
         ]
@@ -141,7 +196,7 @@ impl Experiment for Example {
         Agreement::of(&[times(BOXES) > 0.5 * sigma, times(LEAST_THRESHOLD) < 0.1 * sigma])
     }
 
-    fn findings(&self, _: Scale, table: &Table) -> Findings {
+    fn findings(&self, scale: Scale, table: &Table) -> Findings {
         let mean = |method: &str, variance: f64| table.mean("sine", &[is("method", method), is("variance", variance)]);
         let (first, last) = (VARIANCES[0], VARIANCES[VARIANCES.len() - 1]);
         let random = table.mean("sine", &[is("method", RANDOM)]);
@@ -183,6 +238,12 @@ impl Experiment for Example {
                 }
             }
         }
+        measured.extend(printed_demands(last, effort(scale).0).into_iter().flatten());
+        measured.push(format!(
+            "At sigma^2 = {last:e}, the sine is {:.4} with the printed steps and our noise and batches; a random \
+             direction has {random:.4}.",
+            mean(PRINTED_STEPS, last),
+        ));
         if let Some(row) = table.rows().next() {
             let largest = row.number("largest_epsilon");
             measured.push(format!(
