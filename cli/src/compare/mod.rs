@@ -11,7 +11,7 @@ use clap::Args;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
-use ldp_pca_literature::baselines::catalogue::{key, methods};
+use ldp_pca_literature::baselines::catalogue::{key, methods, methods_for_sparse};
 use ldp_pca_literature::baselines::comparison::MethodComparison;
 use ldp_pca_literature::baselines::{Sample, SubspaceEstimator};
 
@@ -67,7 +67,7 @@ pub(super) struct Compare {
     /// Where to draw the errors (.svg)
     #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::Text))]
     plot: Option<Target>,
-    /// Use the three data sets of docs/comparison.md from this folder instead of --records, and print that document
+    /// Use the data sets of docs/comparison.md, with their files in this folder, and print that document
     #[arg(
         long,
         value_name = "FOLDER",
@@ -128,7 +128,7 @@ impl Compare {
         }
         let (sample, counts) = self.sample(path)?;
         rank.check(sample.dimension()).map_err(CliError::usage)?;
-        let mut result = self.setting.compare(&sample, rank, &epsilons)?;
+        let mut result = self.setting.compare(&sample, rank, &epsilons, None)?;
         result.records = RecordsResult {
             bounding: Some(self.bounding),
             records: counts.records,
@@ -179,9 +179,12 @@ impl Setting {
         }
     }
 
-    /// The methods that were asked for.
-    fn methods(&self, epsilon: Epsilon) -> Vec<Box<dyn SubspaceEstimator>> {
-        let mut all = methods(epsilon, self.delta());
+    /// The methods that were asked for, with settings for components of this many nonzero rows where it is known.
+    fn methods(&self, epsilon: Epsilon, nonzero_rows: Option<usize>) -> Vec<Box<dyn SubspaceEstimator>> {
+        let mut all = match nonzero_rows {
+            None => methods(epsilon, self.delta()),
+            Some(rows) => methods_for_sparse(epsilon, self.delta(), rows),
+        };
         if !self.methods.is_empty() {
             let wanted: Vec<String> = self.methods.iter().map(|name| key(name)).collect();
             all.retain(|method| wanted.contains(&key(method.name())));
@@ -190,13 +193,19 @@ impl Setting {
     }
 
     /// Runs all methods at every epsilon, with progress on a terminal.
-    fn compare(&self, sample: &Sample, rank: Rank, epsilons: &[Epsilon]) -> Result<CompareResult> {
+    fn compare(
+        &self,
+        sample: &Sample,
+        rank: Rank,
+        epsilons: &[Epsilon],
+        nonzero_rows: Option<usize>,
+    ) -> Result<CompareResult> {
         let started = Instant::now();
         let spinner = spinner("second moments");
         let comparison = MethodComparison::new(sample, rank, self.seed)?;
         drop(spinner);
         let second_moment_seconds = started.elapsed().as_secs_f64();
-        let all: Vec<_> = epsilons.iter().map(|&epsilon| (epsilon, self.methods(epsilon))).collect();
+        let all: Vec<_> = epsilons.iter().map(|&epsilon| (epsilon, self.methods(epsilon, nonzero_rows))).collect();
         let jobs: Vec<&dyn SubspaceEstimator> =
             all.iter().flat_map(|(_, methods)| methods.iter().map(AsRef::as_ref)).collect();
         let progress = bar("comparing", jobs.len() as u64 * self.trials);

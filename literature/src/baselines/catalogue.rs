@@ -20,6 +20,26 @@ pub const PROVIDERS: usize = 10;
 /// requested.
 #[must_use]
 pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>> {
+    with(epsilon, delta, WangXuSparse::new(epsilon, delta), None)
+}
+
+/// The rows that DPS-PCA keeps, in units of the nonzero ones: its paper keeps 50 for s = 10.
+pub const KEPT_ROWS: usize = 5;
+
+/// The same for components with `nonzero_rows` nonzero rows, where the methods for sparse components have the settings
+/// of their papers: DPS-PCA keeps [`KEPT_ROWS`] times as many, and Algorithm 2 is [`WangXuSparse::own`]. Double-cap's is
+/// that of [`methods`], as `recover` has it.
+#[must_use]
+pub fn methods_for_sparse(epsilon: Epsilon, delta: Delta, nonzero_rows: usize) -> Vec<Box<dyn SubspaceEstimator>> {
+    with(epsilon, delta, WangXuSparse::own(epsilon, delta), Some(KEPT_ROWS * nonzero_rows))
+}
+
+fn with(
+    epsilon: Epsilon,
+    delta: Delta,
+    wang_xu: WangXuSparse,
+    kept_rows: Option<usize>,
+) -> Vec<Box<dyn SubspaceEstimator>> {
     vec![
         Box::new(Pca),
         Box::new(Oja::default()),
@@ -28,8 +48,8 @@ pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>
         Box::new(DoubleCapSparse::new(epsilon)),
         Box::new(AnalyticGaussianPca::new(epsilon, delta)),
         Box::new(WangXuPca::new(epsilon, delta)),
-        Box::new(WangXuSparse::new(epsilon, delta)),
-        Box::new(DpsPca { providers: PROVIDERS, ..DpsPca::new(epsilon, delta) }),
+        Box::new(wang_xu),
+        Box::new(DpsPca { providers: PROVIDERS, kept_rows, ..DpsPca::new(epsilon, delta) }),
         Box::new(Sulq::new(epsilon, delta)),
         Box::new(Sulq { epsilon, noise: SulqNoise::Laplace, reading: Reading::AsPrinted }),
         Box::new(ModSulq::new(epsilon, delta)),
@@ -106,6 +126,28 @@ mod tests {
         let keys: BTreeSet<String> = methods.iter().map(|method| key(method.name())).collect();
         assert_eq!(keys.len(), methods.len());
         assert!(keys.iter().all(|key| key.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')));
+    }
+
+    /// One component on 3 of 30 features, at a budget at which keeping all rows leaves noise in the others.
+    #[test]
+    fn for_sparse_components_the_same_methods_have_settings_of_their_own() {
+        let (epsilon, delta) = (Epsilon::new(0.5).unwrap(), Delta::new(1e-6).unwrap());
+        let sparse = methods_for_sparse(epsilon, delta, 3);
+        let dense = methods(epsilon, delta);
+        let names = |methods: &[Box<dyn SubspaceEstimator>]| -> Vec<&str> {
+            methods.iter().map(|method| method.name()).collect()
+        };
+        assert_eq!(names(&sparse), names(&dense));
+        let spike = DMatrix::from_fn(30, 30, |i, j| if i < 3 && j < 3 { 0.3 } else { 0.0 });
+        let moments = spike + DMatrix::identity(30, 30) * 0.003;
+        let sample = Sample::from_second_moment(moments, 2_000, 1.0).unwrap();
+        let rows = |methods: &[Box<dyn SubspaceEstimator>], name: &str| {
+            let method = methods.iter().find(|method| method.name() == name).unwrap();
+            let mut rng = ChaCha12Rng::seed_from_u64(2);
+            let found = method.estimate(&sample, Rank::new(1).unwrap(), &mut rng).unwrap().subspace;
+            found.basis().row_iter().filter(|row| row.norm() > 0.0).count()
+        };
+        assert_eq!((rows(&dense, "DPS-PCA"), rows(&sparse, "DPS-PCA")), (30, 15));
     }
 
     #[test]
