@@ -706,13 +706,15 @@ def published_cases():
                         if 2 * k <= s - k and s < d and k <= d - 4:
                             order = k + 1 + mp.log(mpf(d - k) / (s - k))
                             values[11] = first * following / gap**2 * s * order / (nn * e**2)
-                    if epsilon < 1:
+                    sparse = k <= s <= d
+                    if epsilon < 1 and sparse:
                         entry = s * s * mp.log(d) * (noise_of_z + first**2)
                         values[12] = entry / (gap**2 * nn)
                         values[13] = entry * (8 * first + gap) ** 2 / gap**4
-                        if delta < 0.5 and k <= s <= d:
+                        if delta < 0.5:
                             values[20:22] = dps_pca(d, k, first, last, following, e, dl, nn, s)
-                    values[22] = first * following / gap**2 * s * (k + mp.log(d) / 4) / nn
+                    if sparse:
+                        values[22] = first * following / gap**2 * s * (k + mp.log(d) / 4) / nn
                 if k == 1 and gap > 0:
                     rho = mp.sqrt(1 - tt)
                     values[0] = (
@@ -732,7 +734,7 @@ def published_cases():
                         if 2 * k <= s - k and s <= d:
                             values[5] = noise * s * (k + mp.log(d)) / (nn * e**2)
                     values[4] = signal * k * d * mp.log(1 / dl) / (nn * e**2)
-                    if epsilon < 1:
+                    if epsilon < 1 and sparse:
                         values[6] = signal * s * s * mp.log(d) / (nn * e**2)
                         values[7] = s * s * signal * mp.log(1 / dl) * mp.log(d) * (8 * first + gap) / e**2
                 values = [-1.0 if value is None or value > 1e308 else float(value) for value in values]
@@ -746,11 +748,10 @@ def liu(d, first, second, trace, e, delta, n):
     oja = kappa**2 * (v / n + (gamma + 1) ** 2 * d**2 * log**2 / (e * n) ** 2)
     oja_records = kappa**2 + kappa * d + kappa**2 * v + d * kappa * (gamma + 1) * log / e
     dp, dp_records = None, None
-    if e < mpf(0.9):
+    if e < mpf(0.9) and delta * n <= 1:
         dp_records = mp.exp(kappa**2) + mp.sqrt(d) * mp.power(log, 1.5) / e + kappa * d + kappa**2 * v
         dp_records += d * kappa * gamma * mp.sqrt(log) / e + d * log / e
-        if delta * n <= 1:
-            dp = (kappa * (mp.sqrt(v / n) + gamma * d * mp.sqrt(log) / (e * n))) ** 2
+        dp = (kappa * (mp.sqrt(v / n) + gamma * d * mp.sqrt(log) / (e * n))) ** 2
     lower = min(kappa * (mp.sqrt(d / n) + d / (e * n)) * mp.sqrt(second / first), 1) ** 2
     ratio = mp.log((1 - mp.exp(-e)) / delta)
     heavy = kappa**2 * min(min(d, ratio) / (e * n), 1) if ratio > 0 and d >= 2 else None

@@ -47,7 +47,7 @@ const MOST_ITERATIONS: u32 = 1000;
 impl Setting {
     /// The least sum of the three terms over T, and the last of them there.
     fn dps_pca(&self, n: f64, s: f64) -> Option<[f64; 2]> {
-        let gap = self.gap().filter(|_| self.epsilon < 1.0 && self.delta < 0.5 && s >= self.k && s <= self.d)?;
+        let gap = self.gap().filter(|_| self.epsilon < 1.0 && self.delta < 0.5 && self.can_be_sparse(s))?;
         let gamma = (3.0 * self.next + self.last) / (3.0 * self.last + self.next);
         let statistical = (self.first * self.next).sqrt() / gap * (s * (self.k + libm::log(self.d)) / n).sqrt();
         let at = |iterations: u32| {
@@ -69,6 +69,6 @@ impl Setting {
     /// `lambda_1 lambda_{k+1} / gap^2 s (k + log(d) / 4) / n`.
     fn sparse_minimax(&self, n: f64, s: f64) -> Option<f64> {
         let terms = s * (self.k + 0.25 * libm::log(self.d)) / n;
-        self.gap().map(|gap| self.first * self.next / (gap * gap) * terms)
+        self.gap().filter(|_| self.can_be_sparse(s)).map(|gap| self.first * self.next / (gap * gap) * terms)
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn statements(setting: &Setting) -> Vec<Published> {
         error("liu-3-3", "Liu et al. 2022, Theorem 3.3", Upper, OJA, setting.private_oja(n)),
         records("liu-3-3-records", "Liu et al. 2022, (4) of Theorem 3.3", OJA, setting.private_oja_records()),
         error("liu-5-1", "Liu et al. 2022, Theorem 5.1", Upper, DP_PCA, setting.dp_pca(n)),
-        records("liu-5-1-records", "Liu et al. 2022, (9) of Theorem 5.1", DP_PCA, setting.dp_pca_records()),
+        records("liu-5-1-records", "Liu et al. 2022, (9) of Theorem 5.1", DP_PCA, setting.dp_pca_records(n)),
         error("liu-5-3", "Liu et al. 2022, Theorem 5.3", Lower, GAUSSIAN, setting.gaussian_lower(n)),
         error("liu-5-4", "Liu et al. 2022, Theorem 5.4", Lower, HEAVY, setting.heavy_lower(n)),
     ]
@@ -75,12 +75,12 @@ impl Setting {
 
     /// (9): `e^(kappa^2) + kappa M + kappa^2 V
     /// + (sqrt(d) log(1/delta)^(3/2) + d kappa gamma sqrt(log(1/delta)) + d log(1/delta)) / eps`.
-    fn dp_pca_records(&self) -> Option<f64> {
+    fn dp_pca_records(&self, n: f64) -> Option<f64> {
         let logarithm = libm::log(1.0 / self.delta);
         let privacy = |kappa: f64| {
             self.d.sqrt() * logarithm * logarithm.sqrt() + self.d * (kappa * GAMMA * logarithm.sqrt() + logarithm)
         };
-        self.kappa().filter(|_| self.epsilon < 0.9).map(|kappa| {
+        self.kappa().filter(|_| self.epsilon < 0.9 && self.delta * n <= 1.0).map(|kappa| {
             let sampling = kappa * (self.d + kappa * self.gaussian_variance());
             libm::exp(kappa * kappa) + sampling + privacy(kappa) / self.epsilon
         })

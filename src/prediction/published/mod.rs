@@ -187,9 +187,23 @@ pub fn published(
     let mut all = chaudhuri::statements(&setting);
     all.extend(wang_xu::statements(&setting));
     #[cfg(not(target_family = "wasm"))]
-    all.extend([liu::statements(&setting), ge::statements(&setting)].concat());
+    {
+        all.extend([liu::statements(&setting), ge::statements(&setting)].concat());
+        let largest = setting.k.min(setting.d - setting.k);
+        for one in &mut all {
+            let lower_error = one.quantity == Quantity::SinThetaSquared && one.direction == Direction::Lower;
+            if lower_error && one.value.is_some_and(|value| value > largest) {
+                one.conditions = IMPOSSIBLE;
+            }
+        }
+    }
     all
 }
+
+/// The conditions of a lower rate that no error can have: with the theorem's constant it would be below the largest
+/// error, at so few records it says nothing.
+#[cfg(not(target_family = "wasm"))]
+const IMPOSSIBLE: &str = "above min(k, d - k), the largest possible error: the rate says nothing at so few records";
 
 /// The quantities in the theorems.
 struct Setting {
@@ -223,6 +237,11 @@ impl Setting {
     /// lambda_k - lambda_{k+1}, where there is one.
     fn gap(&self) -> Option<f64> {
         Some(self.last - self.next).filter(|&gap| gap > 0.0)
+    }
+
+    /// k <= s <= d, without which there are no k components on s of d features. A web page has no room to check it.
+    fn can_be_sparse(&self, s: f64) -> bool {
+        !NATIVE || (self.k <= s && s <= self.d)
     }
 }
 
@@ -308,7 +327,10 @@ mod tests {
         };
         assert_eq!(some(at(2, 0.5, 8)), [true; 5]);
         assert_eq!(some(at(2, 0.5, 5)), [true, true, false, true, true], "2k > s - k");
-        assert_eq!(some(at(2, 0.5, 9)), [true, true, false, true, true], "s > d");
+        assert_eq!(some(at(2, 0.5, 9)), [true, true, false, false, false], "s > d");
+        assert_eq!(some(at(2, 0.5, 1)), [true, true, false, false, false], "k > s");
+        assert_eq!(of("ge-minimax", &at(2, 0.5, 1)).or(of("ge-minimax", &at(2, 0.5, 9))), None);
+        assert!(of("ge-minimax", &at(2, 0.5, 2)).is_some() && of("ge-minimax", &at(2, 0.5, 8)).is_some());
         assert_eq!(some(at(2, 0.5f64.next_up(), 6)), [false, true, false, true, true]);
         assert_eq!(some(at(2, 1.0f64.next_down(), 6)), [false, true, false, true, true]);
         assert_eq!(some(at(2, 1.0, 6)), [false, true, false, false, false]);
@@ -415,6 +437,22 @@ mod tests {
         assert_eq!(words("ge-4-3"), ["rate", "distributed", "sin_theta_squared", "upper"]);
         assert_eq!(words("liu-5-3"), ["rate", "central", "sin_theta_squared", "lower"]);
         assert!(all.iter().all(|one| !one.conditions.is_empty()));
+    }
+
+    #[test]
+    fn a_lower_rate_above_every_error_says_so_and_a_small_delta_is_a_condition() {
+        let spectrum = Spectrum::new(10, vec![0.3], 0.07).unwrap();
+        let at = |records, small| {
+            published(&spectrum, Rank::new(1).unwrap(), epsilon(0.5), delta(small), Some(records), None, Some(4))
+        };
+        let beyond = |records: u64| {
+            let all = at(records, 1e-6);
+            all.iter().filter(|one| one.conditions == IMPOSSIBLE).map(|one| one.name).collect::<Vec<_>>()
+        };
+        assert_eq!(beyond(1), ["wang-xu-1-any-rank", "wang-xu-3-any-rank", "liu-5-4", "ge-minimax"]);
+        assert!(beyond(1_000_000).is_empty());
+        assert!(of("liu-5-1-records", &at(1000, 1e-3)).is_some());
+        assert_eq!(of("liu-5-1-records", &at(1001, 1e-3)), None);
     }
 
     #[test]

@@ -131,7 +131,7 @@ impl Setting {
     /// Theorem 4, `lambda_1^2 s^2 log p / (gap^2 n eps^2)`; as proved
     /// `s^2 log p (ln(1.25/delta) / eps^2 + lambda_1^2) / (gap^2 n)`.
     fn sparse_upper(&self, n: f64, s: f64) -> [Option<f64>; 2] {
-        let fits = |_: &f64| self.epsilon < 1.0;
+        let fits = |_: &f64| self.epsilon < 1.0 && self.can_be_sparse(s);
         let printed = |signal| signal * s * s * libm::log(self.d) / (n * self.epsilon.powi(2));
         let proved = |gap| s * s * self.largest_entry() / (gap * gap * n);
         [self.signal().filter(fits).map(printed), self.gap().filter(fits).map(proved)]
@@ -140,7 +140,7 @@ impl Setting {
     /// Condition (6), `s^2 lambda_1^2 log(1/delta) log p (8 lambda_1 + gap) / (eps^2 gap^2)`; from Lemma 17
     /// `s^2 log p (ln(1.25/delta) / eps^2 + lambda_1^2) (8 lambda_1 + gap)^2 / gap^4`. Both with alpha = 1.
     fn support(&self, s: f64) -> [Option<f64>; 2] {
-        let gap = self.gap().filter(|_| self.epsilon < 1.0);
+        let gap = self.gap().filter(|_| self.epsilon < 1.0 && self.can_be_sparse(s));
         let printed = |gap: f64| {
             let logarithms = libm::log(1.0 / self.delta) * libm::log(self.d);
             (self.first / gap).powi(2) * s * s * logarithms * (8.0 * self.first + gap) / self.epsilon.powi(2)
