@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod convergence;
+mod messages;
 mod model;
 mod time;
 mod tradeoff;
@@ -25,6 +26,7 @@ pub(super) fn experiments() -> Vec<Box<dyn Experiment>> {
         Box::new(convergence::Convergence),
         Box::new(accuracy::Accuracy),
         Box::new(time::CpuTime),
+        Box::new(messages::Traffic),
     ]
 }
 
@@ -114,6 +116,23 @@ mod tests {
         let row = table.rows().next().unwrap();
         assert!(row.number("eigenvalue") < row.number("threshold"));
         assert!(findings.measured.iter().any(|text| text.contains("below the threshold of recovery")), "{findings:?}");
+    }
+
+    #[test]
+    fn every_provider_sends_d_k_numbers_in_every_round() {
+        let (table, findings) = some_cells(&messages::Traffic, &["providers-1", "providers-10"]);
+        let of = |providers: u32, column| table.numbers(column, &[is("providers", providers)]);
+        assert_eq!(of(1, "up").len(), ROUNDS as usize);
+        // A digit and a comma for each number are the least, 16 digits, a sign and a comma the most.
+        let numbers = 200.0 * RANK as f64;
+        for (one, ten) in of(1, "up").into_iter().zip(of(10, "up")) {
+            assert!((2.0 * numbers..18.0 * numbers + 100.0).contains(&one), "{one}");
+            assert!((8.0..12.0).contains(&(ten / one)), "{ten} {one}");
+        }
+        // The server sends zeros for the rows that are not kept.
+        let down = of(1, "down");
+        assert!(down[1] < 0.6 * down[0] && of(1, "printed").iter().all(|bytes| *bytes == 8.0 * numbers));
+        assert!(findings.measured.iter().any(|text| text.contains("10 providers")), "{findings:?}");
     }
 
     #[test]
