@@ -4,8 +4,8 @@ use super::model::Model;
 use super::{KEPT_ROWS, RANK, RECORDS, ROUNDS, SPARSITY};
 use crate::baselines::BaselineError;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series, Style,
-    Table, is, labelled, row, texts,
+    Agreement, Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Run, Scale, Series,
+    Style, Table, is, labelled, row, texts,
 };
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
@@ -109,6 +109,11 @@ impl Experiment for Traffic {
             Cell::new(format!("providers-{providers}"), work)
         };
         PROVIDERS.map(cell).into()
+    }
+
+    /// The paper counts no bytes.
+    fn agreement(&self, _: &Table) -> Agreement {
+        Agreement::NothingToCompare
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {
