@@ -36,12 +36,23 @@
 //! `O(log(n/delta)/epsilon)`, as section 3 of the paper says of a run without shuffling, but
 //! `O(sqrt(log(1/delta))/epsilon)`.
 //!
+//! *Minibatches* ([`Amplification::Minibatches`], equation (7)): a step averages the clipped gradients of
+//! `B = floor(n / T)` records that no other step reads,
+//!
+//! ```text
+//! w' = w_{t-1} + eta_t / B sum clip_beta(A_i w_{t-1}) + 2 eta_t beta alpha / B z_t,   t = 1..T = O(log^2 n)
+//! ```
+//!
+//! so a replaced record changes one Gaussian answer of sensitivity 2 beta / B, as above: the same alpha is enough. The
+//! paper composes T answers, "with the serial composition (Lemma B.3)", as if every step read every record, and gives
+//! no constant. [`Multiplier::Composed`] does so for Gaussian answers, where it costs a factor of sqrt(T).
+//!
 //! # Rank r
 //! QR: the gradient is the d × r matrix `A_t W`, clipped and perturbed in Frobenius norm. Deflation: each component has
 //! its own part of the permuted records. A replaced record is in one of the parts, so each part has the whole budget.
 //! Only the records of the part count for amplification.
 
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DMatrixView};
 use rand::RngExt;
 use rand::rand_core::CryptoRng;
 use rand_distr::{Distribution, StandardNormal};
@@ -70,6 +81,8 @@ pub enum Amplification {
     Shuffling,
     /// Every step is private on its own: any epsilon.
     None,
+    /// The same with T minibatches, equation (7).
+    Minibatches(usize),
 }
 
 /// alpha, the noise in units of twice the clipping threshold.
@@ -80,6 +93,8 @@ pub enum Multiplier {
     Proved,
     /// `C' log(n / delta) / (epsilon sqrt(n))` with this C'; only shuffled.
     Printed(f64),
+    /// T times the privacy loss of one step, as section 4 counts it: sqrt(T) times the proved one; only in minibatches.
+    Composed,
 }
 
 /// Private Oja.
@@ -123,6 +138,12 @@ impl PrivateOja {
         Self { amplification: Amplification::None, ..Self::new(epsilon, delta) }
     }
 
+    /// Equation (7) with T minibatches, for any epsilon.
+    #[must_use]
+    pub fn in_minibatches(epsilon: Epsilon, delta: Delta, batches: usize) -> Self {
+        Self { amplification: Amplification::Minibatches(batches), ..Self::new(epsilon, delta) }
+    }
+
     /// `lambda_1 sqrt(d) (K gamma log^a(n d / zeta) + 1)`: beta of Lemma 3.2 with C = 1.
     #[must_use]
     pub fn printed_threshold(shape: Shape, largest: f64, tail: (f64, f64), gamma: f64, failure: f64) -> f64 {
@@ -155,8 +176,14 @@ impl PrivateOja {
             let remedy = "deflation needs at least one record for each component";
             return Err(Self::outside("the number of records", shape.records as f64, remedy));
         }
-        if self.amplification == Amplification::None {
-            return Ok(());
+        match self.amplification {
+            Amplification::Shuffling => {}
+            Amplification::None => return Ok(()),
+            Amplification::Minibatches(batches) if batches > 0 && batches as u64 <= self.part(shape) => return Ok(()),
+            Amplification::Minibatches(batches) => {
+                let remedy = "there must be at least one, and a record for each";
+                return Err(Self::outside("the number of minibatches", batches as f64, remedy));
+            }
         }
         let Some(largest) = Self::largest_epsilon(self.part(shape), self.delta) else {
             let remedy = "a local epsilon of 1 asks for n >= 16 e log(4/delta): give more records, or take Private \
@@ -177,8 +204,10 @@ impl PrivateOja {
     pub fn noise_multiplier(&self, shape: Shape) -> Result<f64, BaselineError> {
         self.check(shape)?;
         let alone = analytic_gaussian_sigma(self.epsilon, self.delta, 1.0)?;
-        if self.amplification == Amplification::None {
-            return Ok(alone);
+        match (self.amplification, self.multiplier) {
+            (Amplification::Shuffling, _) => {}
+            (Amplification::Minibatches(batches), Multiplier::Composed) => return Ok(alone * (batches as f64).sqrt()),
+            (Amplification::None | Amplification::Minibatches(_), _) => return Ok(alone),
         }
         let part = self.part(shape);
         if let Multiplier::Printed(constant) = self.multiplier {
@@ -206,9 +235,13 @@ impl PrivateOja {
     /// `eta_t = 2 / (gap (xi + t))`: Theorem 2.2 with alpha = 2 for the matrices `A_t + 2 beta alpha G_t` of Theorem
     /// 3.3's proof, whose `V + 1` is about `1 + d (2 beta alpha / gap)^2`. The theorem's factor
     /// `20 / log(1 + zeta / 100)` is left out: only its proof needs it. xi is at most an eighth of the records, because
-    /// a run of few records would otherwise stay at its start.
+    /// a run of few records would otherwise stay at its start. For the same reason the few steps of minibatches are
+    /// `12 / (gap t)`, as long as those of DP-PCA.
     fn step(&self, multiplier: f64, shape: Shape) -> (f64, f64) {
         let gap = self.gap * self.threshold;
+        if let Amplification::Minibatches(_) = self.amplification {
+            return (12.0 / gap, 0.0);
+        }
         let noise = 2.0 * self.threshold * multiplier / gap;
         let offset = 4.0 / self.gap + 4.0 * shape.dimension as f64 * noise * noise;
         (2.0 / gap, offset.min(self.part(shape) as f64 / 8.0))
@@ -224,6 +257,7 @@ impl SubspaceEstimator for PrivateOja {
         match self.amplification {
             Amplification::Shuffling => NAME,
             Amplification::None => "Private Oja, not shuffled",
+            Amplification::Minibatches(_) => "Private Oja, in minibatches",
         }
     }
 
@@ -235,7 +269,12 @@ impl SubspaceEstimator for PrivateOja {
                 Some(claimed),
                 "each record is read in one Gaussian step of clipped sensitivity, and later steps are functions of it",
             ),
-            (Amplification::Shuffling, Multiplier::Proved) => (
+            (Amplification::Minibatches(_), _) => (
+                Some(claimed),
+                "minibatches are disjoint: each record is in one Gaussian answer of clipped sensitivity, and later \
+                 steps are functions of it",
+            ),
+            (Amplification::Shuffling, Multiplier::Proved | Multiplier::Composed) => (
                 Some(claimed),
                 "n clipped Gaussian steps over a random permutation, amplified by shuffling (Feldman, McMillan & \
                  Talwar 2021, Theorem III.1); the noise is the smallest that this proves",
@@ -258,9 +297,14 @@ impl SubspaceEstimator for PrivateOja {
         let shape = Shape { records: sample.records(), dimension, rank };
         let multiplier = self.noise_multiplier(shape)?;
         let order = permutation(records.ncols(), rng);
+        let batch = match self.amplification {
+            Amplification::Minibatches(batches) => self.part(shape) as usize / batches,
+            Amplification::Shuffling | Amplification::None => 1,
+        };
         let run = Run {
             threshold: self.threshold,
-            noise: 2.0 * self.threshold * multiplier,
+            batch,
+            noise: 2.0 * self.threshold * multiplier / batch as f64,
             step: self.step(multiplier, shape),
         };
         let (together, times) = self.extension.split(rank);
@@ -268,7 +312,7 @@ impl SubspaceEstimator for PrivateOja {
         let mut clipped = 0;
         for part in order.chunks_exact(self.part(shape) as usize).take(times) {
             let mut basis = uniform_start(dimension, together, rng);
-            clipped += run.pass(part.iter().map(|&index| records.column(index)), &found, &mut basis, rng)?;
+            clipped += run.pass(records, part, &found, &mut basis, rng)?;
             found.extend(basis.iter().copied());
         }
         let diagnostics = vec![("noise multiplier", multiplier), ("clipped records", f64::from(clipped))];
@@ -288,40 +332,88 @@ pub(super) fn permutation(count: usize, rng: &mut dyn CryptoRng) -> Vec<usize> {
 /// The common parameters of all steps of one run.
 struct Run {
     threshold: f64,
-    /// Standard deviation of the noise on a gradient's entries.
+    /// B, the number of records of a step.
+    batch: usize,
+    /// Standard deviation of the noise on the entries of a step's mean gradient.
     noise: f64,
     /// c_1 and c_2 of `eta_t = c_1 / (c_2 + t)`.
     step: (f64, f64),
 }
 
 impl Run {
-    /// One pass over `records`, orthogonally to `found`; the number of clipped gradients.
-    fn pass<'a>(
+    /// One pass over the records at `order`, orthogonally to `found`; the number of clipped gradients.
+    fn pass(
         &self,
-        records: impl Iterator<Item = nalgebra::DVectorView<'a, f64>>,
+        records: DMatrixView<'_, f64>,
+        order: &[usize],
         found: &DMatrix<f64>,
         basis: &mut DMatrix<f64>,
         rng: &mut dyn CryptoRng,
     ) -> Result<u32, BaselineError> {
         restore(found, basis, NAME)?;
         let mut clipped = 0;
-        for (step, record) in records.enumerate() {
-            let size = self.step.0 / (self.step.1 + (step + 1) as f64);
-            let overlaps = basis.tr_mul(&record);
-            // |x (x^T W)|_F = |x| |x^T W|.
-            let norm = record.norm() * overlaps.norm();
-            let factor = if norm > self.threshold { self.threshold / norm } else { 1.0 };
-            clipped += u32::from(factor < 1.0);
-            for (mut column, overlap) in basis.column_iter_mut().zip(overlaps.iter()) {
+        let mut mean = basis.clone();
+        for (step, batch) in order.chunks_exact(self.batch).enumerate() {
+            mean.fill(0.0);
+            for &index in batch {
+                let record = records.column(index);
+                let overlaps = basis.tr_mul(&record);
+                // |x (x^T W)|_F = |x| |x^T W|.
+                let norm = record.norm() * overlaps.norm();
+                let factor = if norm > self.threshold { self.threshold / norm } else { 1.0 };
+                clipped += u32::from(factor < 1.0);
                 // A gradient whose norm overflows counts as 0, so that a failed answer does not reveal it.
-                let weight = if norm.is_finite() { factor * overlap } else { 0.0 };
-                for (entry, x) in column.iter_mut().zip(record.iter()) {
-                    let noise: f64 = StandardNormal.sample(rng);
-                    *entry += size * (weight * x + self.noise * noise);
+                if norm.is_finite() {
+                    mean.ger(factor / self.batch as f64, &record, &overlaps, 1.0);
                 }
+            }
+            let size = self.step.0 / (self.step.1 + (step + 1) as f64);
+            for (entry, gradient) in basis.iter_mut().zip(mean.iter()) {
+                let noise: f64 = StandardNormal.sample(rng);
+                *entry += size * (gradient + self.noise * noise);
             }
             restore(found, basis, NAME)?;
         }
         Ok(clipped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chacha20::ChaCha12Rng;
+    use rand::SeedableRng;
+
+    use super::*;
+
+    fn at(epsilon: f64, batches: usize) -> PrivateOja {
+        PrivateOja::in_minibatches(Epsilon::new(epsilon).unwrap(), Delta::new(1e-6).unwrap(), batches)
+    }
+
+    #[test]
+    fn minibatches_have_the_noise_of_one_answer_and_composition_that_of_t() {
+        let shape = Shape { records: 1000, dimension: 3, rank: Rank::new(1).unwrap() };
+        let one = analytic_gaussian_sigma(Epsilon::new(3.0).unwrap(), Delta::new(1e-6).unwrap(), 1.0).unwrap();
+        assert_eq!(at(3.0, 16).noise_multiplier(shape).unwrap(), one);
+        let composed = PrivateOja { multiplier: Multiplier::Composed, ..at(3.0, 16) };
+        assert_eq!(composed.noise_multiplier(shape).unwrap(), 4.0 * one);
+        for batches in [0, 1001] {
+            let message = at(3.0, batches).guarantee(shape).unwrap_err().to_string();
+            assert!(message.contains("the number of minibatches"), "{message}");
+        }
+        assert!(at(3.0, 1000).guarantee(shape).unwrap().unwrap().proved.is_some());
+    }
+
+    /// Without noise to speak of, the steps go to the component, and a gradient beyond the threshold is cut to it.
+    #[test]
+    fn a_step_is_the_mean_of_clipped_gradients() {
+        let records = DMatrix::from_column_slice(2, 4, &[2.0, 0.0, 0.5, 0.0, 0.0, 1.0, 0.0, 0.0]);
+        let run = Run { threshold: 1.0, batch: 4, noise: 0.0, step: (1.0, 0.0) };
+        let mut basis = DMatrix::from_column_slice(2, 1, &[0.6, 0.8]);
+        let mut rng = ChaCha12Rng::seed_from_u64(1);
+        let clipped = run.pass(records.as_view(), &[0, 1, 2, 3], &DMatrix::zeros(2, 0), &mut basis, &mut rng).unwrap();
+        // Gradients (2.4, 0), cut to (1, 0), then (0.15, 0), (0, 0.8) and 0.
+        let expected = nalgebra::Vector2::new(0.6 + 1.15 / 4.0, 0.8 + 0.2).normalize();
+        assert_eq!(clipped, 1);
+        assert!((basis - expected).amax() < 1e-15);
     }
 }

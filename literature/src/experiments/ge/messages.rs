@@ -132,9 +132,10 @@ impl Experiment for Traffic {
             let later = later.iter().sum::<f64>() / later.len() as f64;
             grid.rows.push(labelled(&providers, [up, *first, later, printed].map(|bytes| format!("{bytes:.0}"))));
             findings.measured.push(format!(
-                "{providers} providers: a round sends {up:.0} bytes to the server, {:.2} times the {printed:.0} of the \
+                "{providers} provider{}: a round sends {up:.0} bytes to the server, {:.2} times the {printed:.0} of the \
                  paper's d k numbers in double precision. The server sends {first:.0} bytes in round 1 ({:.2} times) \
                  and {later:.0} in later rounds ({:.2} times).",
+                if providers == 1 { "" } else { "s" },
                 up / printed,
                 first / printed,
                 later / printed,

@@ -2,7 +2,9 @@
 
 use rand::RngExt as _;
 
-use super::{BALLS, BOXES, Contender, DELTA, Drawn, EPSILON, OURS, PCA, RANDOM, normal};
+use super::{
+    BALLS, BOXES, Contender, DELTA, Drawn, EPSILON, LEAST_MINIBATCHES, MINIBATCHES, OURS, PCA, RANDOM, Records, normal,
+};
 use crate::baselines::oja::Theorem22;
 use crate::baselines::{DpPca, PrivateOja, Shape, SubspaceEstimator as _};
 use crate::experiments::local::side;
@@ -33,6 +35,8 @@ const PRINTED_STEPS: &str = "DP-PCA, printed steps only";
 
 const LINES: [(&str, Style); 11] = [
     (PCA, Style::NonPrivate),
+    (MINIBATCHES, Style::Method),
+    (LEAST_MINIBATCHES, Style::Method),
     (PRINTED_THRESHOLD, Style::Method),
     (LEAST_THRESHOLD, Style::Method),
     (SHUFFLED, Style::Method),
@@ -58,18 +62,20 @@ fn contenders(variance: f64, bound: f64, records: u64) -> Result<Vec<Contender>,
     let printed = PrivateOja::printed_threshold(shape, 1.0 + variance, (4.0, 1.0), variance.sqrt(), 0.01);
     let oja = |from: PrivateOja, threshold: f64| PrivateOja { threshold, gap: 1.0 / threshold, ..from };
     let unshuffled = PrivateOja::unshuffled(epsilon, delta);
-    let mut all = Contender::everywhere()?;
-    all.push(Contender::new(PRINTED_THRESHOLD, oja(unshuffled, printed), false));
-    all.push(Contender::new(LEAST_THRESHOLD, oja(unshuffled, bound * bound), false));
+    let mut all = Contender::everywhere(epsilon, delta, None);
+    let batches = PrivateOja::in_minibatches(epsilon, delta, DpPca::default_batches(DIMENSION));
+    all.extend(Contender::minibatches(batches, printed, bound * bound, 1.0));
+    all.push(Contender::new(PRINTED_THRESHOLD, oja(unshuffled, printed), Records::Plain));
+    all.push(Contender::new(LEAST_THRESHOLD, oja(unshuffled, bound * bound), Records::Plain));
     // Its range of epsilon ends far below 1, so it refuses.
-    all.push(Contender::new(SHUFFLED, oja(PrivateOja::new(epsilon, delta), bound * bound), false));
+    all.push(Contender::new(SHUFFLED, oja(PrivateOja::new(epsilon, delta), bound * bound), Records::Plain));
     if let Some(largest) = PrivateOja::largest_epsilon(records, delta) {
-        all.push(Contender::new(AMPLIFIED, oja(PrivateOja::new(largest, delta), bound * bound), false));
+        all.push(Contender::new(AMPLIFIED, oja(PrivateOja::new(largest, delta), bound * bound), Records::Plain));
     }
-    all.push(Contender::new(PRINTED, wholly_printed(variance, records)?, false));
-    all.push(Contender::new(PRINTED_NOISE, DpPca::printed(Epsilon::new(PRINTED_EPSILON)?, delta), false));
+    all.push(Contender::new(PRINTED, wholly_printed(variance, records)?, Records::Plain));
+    all.push(Contender::new(PRINTED_NOISE, DpPca::printed(Epsilon::new(PRINTED_EPSILON)?, delta), Records::Plain));
     let steps = DpPca::printed_steps(&law(variance));
-    all.push(Contender::new(PRINTED_STEPS, DpPca { steps, ..DpPca::new(epsilon, delta) }, false));
+    all.push(Contender::new(PRINTED_STEPS, DpPca { steps, ..DpPca::new(epsilon, delta) }, Records::Plain));
     Ok(all)
 }
 
@@ -151,6 +157,12 @@ impl Experiment for Example {
                 "without amplification (for every epsilon); shuffled, as printed, at epsilon and at the largest allowed"
                     .into(),
             ),
+            (
+                "equation (7)",
+                "T as DP-PCA; as printed with beta of Lemma 3.2 and T answers composed, and with the least beta and \
+                 disjoint batches"
+                    .into(),
+            ),
             ("least beta", "the squared norm that no record exceeds: nothing is clipped".into()),
             (
                 "T and the steps of the printed DP-PCA",
@@ -171,7 +183,8 @@ impl Experiment for Example {
                 let work = move |run: &mut Run<'_>| {
                     let values = draw(records, variance, run);
                     let bound = 1.0 + gaussian_norm_bound(core::iter::repeat_n(variance, DIMENSION), records);
-                    let drawn = Drawn::new(values, DIMENSION, (1.0 + variance, variance), bound)?;
+                    let drawn =
+                        Drawn::new(values, DIMENSION, (1.0 + variance, variance), bound, Epsilon::new(EPSILON)?)?;
                     let largest =
                         PrivateOja::largest_epsilon(records, Delta::new(DELTA)?).map_or(f64::NAN, Epsilon::value);
                     let row = |contender: &Contender| {
@@ -213,21 +226,24 @@ impl Experiment for Example {
         let mut measured = vec![
             format!(
                 "As sigma^2 falls from {before:e} to {last:e}, sigma falls by a factor of {:.0}. The sine falls by a \
-                 factor of {:.0} for DP-PCA ({:.0} with balls, {:.0} for PCA without privacy), and by {:.1} for \
-                 Private Oja with the least beta.",
+                 factor of {:.0} for DP-PCA ({:.0} with balls, {:.0} for PCA without privacy), by {:.1} for Private \
+                 Oja with the least beta, and by {:.1} for equation (7) with the least noise.",
                 (before / last).sqrt(),
                 times(BOXES),
                 times(BALLS),
                 times(PCA),
                 times(LEAST_THRESHOLD),
+                times(LEAST_MINIBATCHES),
             ),
             format!(
                 "At sigma^2 = {last:e}: DP-PCA {:.6}, with balls {:.6}; Private Oja {:.4} (least beta), {:.4} (beta of \
-                 Lemma 3.2); double-cap, without a curator, {:.4}; a random direction {random:.3}.",
+                 Lemma 3.2); equation (7) {:.4} (least noise), {:.4} (as printed); double-cap, without a curator, {:.4}; a random direction {random:.3}.",
                 mean(BOXES, last),
                 mean(BALLS, last),
                 mean(LEAST_THRESHOLD, last),
                 mean(PRINTED_THRESHOLD, last),
+                mean(LEAST_MINIBATCHES, last),
+                mean(MINIBATCHES, last),
                 mean(OURS, last),
             ),
         ];

@@ -2,20 +2,24 @@
 //! its example and its rates are run here.
 
 mod example;
+mod gradients;
 mod rates;
 
 use rand_distr::{Distribution, StandardNormal};
 
 use super::local::double_cap_prediction;
 use super::{Experiment, ExperimentError, Run};
-use crate::baselines::{BaselineError, DoubleCapPca, DpPca, Pca, RandomSubspace, Sample, Shape, SubspaceEstimator};
+use crate::baselines::private_oja::Multiplier;
+use crate::baselines::{
+    BaselineError, DoubleCapPca, DpPca, Pca, PrivateOja, RandomSubspace, Sample, Shape, SubspaceEstimator,
+};
 use ldp_pca::prediction::Spectrum;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 
 /// The experiments, in the order of the paper.
 pub(super) fn experiments() -> Vec<Box<dyn Experiment>> {
-    vec![Box::new(example::Example), Box::new(rates::Rates)]
+    vec![Box::new(gradients::Gradients), Box::new(example::Example), Box::new(rates::Rates)]
 }
 
 /// In "the practical regime of interest, epsilon in [1/2, 5]".
@@ -27,34 +31,65 @@ const BOXES: &str = "DP-PCA";
 const BALLS: &str = "DP-PCA, balls";
 const OURS: &str = "double-cap + PCA";
 const RANDOM: &str = "random subspace";
+const MINIBATCHES: &str = "Private Oja (7), as printed";
+const LEAST_MINIBATCHES: &str = "Private Oja (7), least noise";
 
-/// A method, the name of its rows, and whether its records are divided by their bound.
+/// The records as a method takes them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Records {
+    /// As drawn.
+    Plain,
+    /// Divided by the bound on their norm.
+    UnitBall,
+    /// Divided by this norm, for methods that read only second moments.
+    Divided(f64),
+}
+
+/// A method, the name of its rows, and its records.
 struct Contender {
     name: &'static str,
     method: Box<dyn SubspaceEstimator>,
-    unit_ball: bool,
+    records: Records,
 }
 
 impl Contender {
-    fn new(name: &'static str, method: impl SubspaceEstimator + 'static, unit_ball: bool) -> Self {
-        Self { name, method: Box::new(method), unit_ball }
+    fn new(name: &'static str, method: impl SubspaceEstimator + 'static, records: Records) -> Self {
+        Self { name, method: Box::new(method), records }
     }
 
-    /// The methods in every comparison.
-    fn everywhere() -> Result<Vec<Self>, ExperimentError> {
-        let (epsilon, delta) = (Epsilon::new(EPSILON)?, Delta::new(DELTA)?);
-        Ok(vec![
-            Self::new(PCA, Pca, false),
-            Self::new(BOXES, DpPca::new(epsilon, delta), false),
-            Self::new(BALLS, DpPca::in_balls(epsilon, delta), false),
-            Self::new(OURS, DoubleCapPca::new(epsilon), true),
-            Self::new(RANDOM, RandomSubspace, false),
-        ])
+    /// The methods in every comparison, DP-PCA with this number of batches.
+    fn everywhere(epsilon: Epsilon, delta: Delta, batches: Option<usize>) -> Vec<Self> {
+        vec![
+            Self::new(PCA, Pca, Records::Plain),
+            Self::new(BOXES, DpPca { batches, ..DpPca::new(epsilon, delta) }, Records::Plain),
+            Self::new(BALLS, DpPca { batches, ..DpPca::in_balls(epsilon, delta) }, Records::Plain),
+            Self::new(OURS, DoubleCapPca::new(epsilon), Records::UnitBall),
+            Self::new(RANDOM, RandomSubspace, Records::Plain),
+        ]
+    }
+
+    /// Equation (7) as printed, with beta of Lemma 3.2 and composed answers, and with the least noise that is proved.
+    fn minibatches(private_oja: PrivateOja, printed_beta: f64, least_beta: f64, gap: f64) -> [Self; 2] {
+        let of = |threshold: f64, multiplier| PrivateOja { threshold, gap: gap / threshold, multiplier, ..private_oja };
+        [
+            Self::new(MINIBATCHES, of(printed_beta, Multiplier::Composed), Records::Plain),
+            Self::new(LEAST_MINIBATCHES, of(least_beta, Multiplier::Proved), Records::Plain),
+        ]
     }
 
     /// The sine of the angle to the first axis; or NaN and the theorem whose conditions do not hold.
     fn sine(&self, drawn: &Drawn, run: &mut Run<'_>) -> Result<(f64, String), ExperimentError> {
-        let sample = if self.unit_ball { &drawn.scaled } else { &drawn.plain };
+        let divided;
+        let sample = match self.records {
+            Records::Plain => &drawn.plain,
+            Records::UnitBall => &drawn.scaled,
+            Records::Divided(norm) => {
+                let moments = drawn.plain.second_moment() / (norm * norm);
+                divided =
+                    Sample::from_second_moment(moments, drawn.plain.records(), drawn.plain.largest_norm() / norm)?;
+                &divided
+            }
+        };
         let rank = Rank::new(1)?;
         let shape = Shape { records: sample.records(), dimension: sample.dimension(), rank };
         let promised = self.method.guarantee(shape).map(|_| ());
@@ -83,6 +118,7 @@ impl Drawn {
         dimension: usize,
         (first, others): (f64, f64),
         bound: f64,
+        epsilon: Epsilon,
     ) -> Result<Self, ExperimentError> {
         let mut scaled: Vec<f64> = values.iter().map(|value| value / bound).collect();
         for row in scaled.chunks_exact_mut(dimension) {
@@ -94,7 +130,7 @@ impl Drawn {
         let (plain, scaled) = (Sample::new(dimension, values)?, Sample::new(dimension, scaled)?);
         let square = bound * bound;
         let spectrum = Spectrum::new(dimension, vec![first / square], others / square)?;
-        let local = double_cap_prediction(&spectrum, Rank::new(1)?, plain.records(), Epsilon::new(EPSILON)?)?;
+        let local = double_cap_prediction(&spectrum, Rank::new(1)?, plain.records(), epsilon)?;
         Ok(Self { plain, scaled, eigenvalue: local.components[0].eigenvalue, threshold: local.threshold })
     }
 }
@@ -118,12 +154,21 @@ mod tests {
         assert!(findings.measured.iter().any(|text| text.contains("refused: outside Lemma 3.1")), "{findings:?}");
     }
 
+    /// With 400 gradients and a deviation of 0.01 the range is below a tenth of the mean, which is about 0.7.
+    #[test]
+    fn the_range_of_gradients_exceeds_their_mean_only_where_the_paper_says_so() {
+        let keys = ["Gaussian records", "Example 4.1, sigma^2 = 1e-4", "matrices of rank two, variance 1e-4"];
+        let (_, findings) = some_cells(&gradients::Gradients, &keys);
+        let ratios: Vec<f64> = findings.grids[0].rows.iter().map(|row| row[3].parse().unwrap()).collect();
+        assert!(ratios[0] > 1.0 && ratios[1] < 0.15 && ratios[2] < 0.15, "{ratios:?}");
+    }
+
     #[test]
     fn settings_below_the_threshold_of_a_local_method_are_named() {
-        let (table, findings) = some_cells(&rates::Rates, &["n-25000-20-0"]);
+        let (table, findings) = some_cells(&rates::Rates, &["n-25000-0"]);
         let row = table.rows().next().unwrap();
         let below = row.number("eigenvalue") <= row.number("threshold");
-        assert_eq!(findings.measured.iter().any(|text| text.contains("n = 25000, d = 20")), below, "{findings:?}");
+        assert_eq!(findings.measured.iter().any(|text| text.contains("recovery: n = 25000")), below, "{findings:?}");
         assert!(row.text("method") == PCA && row.number("price") == 0.0);
     }
 }
