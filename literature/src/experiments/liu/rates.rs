@@ -411,8 +411,8 @@ impl Experiment for Rates {
                 "DP-PCA starts at random and has few steps, so a start nearly orthogonal to the component costs more \
                  than noise does. The exponents are therefore fitted to medians; where such starts occurred, the mean \
                  is larger.",
-                "Where few steps leave more error than the noise of privacy, the error depends on neither n nor epsilon: \
-                 the exponents of balls at large n are those of their steps.",
+                "Where few steps leave more error than the noise of privacy, the error depends on neither n nor \
+                 epsilon: the exponents of balls at large n are those of their steps.",
                 "Points with a median sine above 1/2 are left out of the fits, because every curve is flat near 1.",
             ]),
         }
