@@ -33,7 +33,7 @@ const PRINTED: &str = "DP-PCA, printed constants";
 const PRINTED_NOISE: &str = "DP-PCA, printed noise only";
 const PRINTED_STEPS: &str = "DP-PCA, printed steps only";
 
-const LINES: [(&str, Style); 11] = [
+const LINES: [(&str, Style); 13] = [
     (PCA, Style::NonPrivate),
     (MINIBATCHES, Style::Method),
     (LEAST_MINIBATCHES, Style::Method),

@@ -4,8 +4,8 @@ use rand::RngExt as _;
 
 use super::normal;
 use crate::experiments::{
-    Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Point, Run, Scale, Series,
-    Style, Table, is, labelled, row, texts,
+    Agreement, Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Grid, Paper, Point, Run, Scale,
+    Series, Style, Table, is, labelled, row, texts,
 };
 
 pub(super) struct Gradients;
@@ -137,6 +137,20 @@ impl Experiment for Gradients {
             Cell::new(law.name(), work)
         };
         LAWS.map(cell).into()
+    }
+
+    fn agreement(&self, table: &Table) -> Agreement {
+        let of = |wanted: fn(&Law) -> bool| {
+            let laws = LAWS.into_iter().filter(wanted).map(|law| points(table, law));
+            laws.filter(|points| !points.is_empty()).map(|points| {
+                let (mean, range) = mean_and_range(&points);
+                mean.0.hypot(mean.1) / range
+            })
+        };
+        // A mean smaller than the range on the left; on the right one that is larger by far, where sigma is small.
+        let left = of(|law| matches!(law, Law::Gaussian)).next().map(|ratio| ratio < 1.0);
+        let right = of(|law| matches!(law, Law::Separated(_))).reduce(f64::max).map(|ratio| ratio > 5.0);
+        Agreement::of(left.iter().chain(&right))
     }
 
     fn findings(&self, _: Scale, table: &Table) -> Findings {
