@@ -325,7 +325,8 @@ function workerTests(name, launch) {
       const count = await page.evaluate(
         async ([entry, document, record]) => {
           let count = 0;
-          for (const name of ["compile", "compileStreaming", "instantiate", "instantiateStreaming", "Module", "Instance"])
+          const names = ["compile", "compileStreaming", "instantiate", "instantiateStreaming", "Module", "Instance"];
+          for (const name of names)
             WebAssembly[name] = new Proxy(WebAssembly[name], {
               apply: (...call) => ((count += 1), Reflect.apply(...call)),
               construct: (...call) => ((count += 1), Reflect.construct(...call)),

@@ -39,8 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let trials: u64 = arguments.next().map_or(Ok(6), |text| text.parse())?;
     let only = arguments.next();
     println!(
-        "| records | n | epsilon | first wave | error after it | one wave, predicted | two, predicted | two, simulated | \
-         predicted / simulated | gain |"
+        "| records | n | epsilon | first wave | error after it | one wave, predicted | two, predicted | \
+         two, simulated | predicted / simulated | gain |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for (name, variances, dimension, records) in [

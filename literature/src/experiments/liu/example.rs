@@ -237,7 +237,8 @@ impl Experiment for Example {
             ),
             format!(
                 "At sigma^2 = {last:e}: DP-PCA {:.6}, with balls {:.6}; Private Oja {:.4} (least beta), {:.4} (beta of \
-                 Lemma 3.2); equation (7) {:.4} (least noise), {:.4} (as printed); double-cap, without a curator, {:.4}; a random direction {random:.3}.",
+                 Lemma 3.2); equation (7) {:.4} (least noise), {:.4} (as printed); double-cap, \
+                 without a curator, {:.4}; a random direction {random:.3}.",
                 mean(BOXES, last),
                 mean(BALLS, last),
                 mean(LEAST_THRESHOLD, last),

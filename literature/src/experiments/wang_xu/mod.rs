@@ -111,7 +111,7 @@ fn sparse_contenders(epsilon: f64) -> Result<Vec<Contender>, ExperimentError> {
     ])
 }
 
-/// Whether the mean error of a method falls by 5 % at least from the first value of an axis to the last: less is chance.
+/// Whether a method's mean error falls by 5 % at least from the first value of an axis to the last: less is chance.
 fn falls(
     table: &Table,
     axis: &'static str,

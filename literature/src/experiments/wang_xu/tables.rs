@@ -144,8 +144,8 @@ impl Tables {
             let mean = differences.iter().sum::<f64>() / count;
             let size = differences.iter().map(|difference| difference.abs()).sum::<f64>() / count;
             sentences.push(format!(
-                "{method}: within {:.0} % of the printed number in {near} of {count} rows; {:+.0} % on average, {:.0} % \
-                 in size; the errors rise down the table, as printed, in {ordered} of {sets} data sets.",
+                "{method}: within {:.0} % of the printed number in {near} of {count} rows; {:+.0} % on average, \
+                 {:.0} % in size; the errors rise down the table, as printed, in {ordered} of {sets} data sets.",
                 100.0 * NEAR,
                 100.0 * mean,
                 100.0 * size,
