@@ -305,8 +305,8 @@ mod tests {
         let sample = synthetic((SPARSE.0, SPARSE.1, 4_000), Some(NONZERO_ROWS)).unwrap();
         assert_eq!((sample.dimension(), sample.records()), (400, 4_000));
         assert!((sample.second_moment().trace() - 1.0).abs() < 1e-12, "records of norm 1");
-        // A row of the components adds 20 × 3/20 of the noise to its variance, on average. Division by the norm, which is
-        // larger where the components are, takes some 8 % of that away.
+        // A row of the components adds 20 × 3/20 of the noise to its variance, on average. Division by the norm, which
+        // is larger where the components are, takes some 8 % of that away.
         let mut variances: Vec<f64> = sample.second_moment().diagonal().iter().copied().collect();
         variances.sort_by(|one, next| next.total_cmp(one));
         let [inside, outside] =

@@ -9,7 +9,8 @@ fn section(section: &Section) -> String {
     let experiment = section.experiment.as_ref();
     let name = experiment.name();
     let mut html = format!(
-        "<section id=\"{name}\">\n<h2>{}</h2>\n<p class=\"source\"><code>{name}</code> · {}</p>\n<div class=\"says\">\n",
+        "<section id=\"{name}\">\n<h2>{}</h2>\n<p class=\"source\"><code>{name}</code> · {}</p>\n\
+         <div class=\"says\">\n",
         escaped(experiment.title()),
         escaped(experiment.paper().citation())
     );

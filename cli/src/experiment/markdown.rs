@@ -7,10 +7,11 @@ use super::section::Section;
 /// The whole page. `command` is the one that wrote it.
 pub(super) fn report(sections: &[Section], command: &str) -> String {
     let mut page = format!(
-        "# Tables and figures of the literature, run again\n\nThis page was written by `{command}`. Every number in it is \
-         computed from the rows in the CSV files beside it. Errors and orderings are of one seed, which each part names. \
-         `ldp-pca` {}, commit {}.\n\n\
-         *Agrees* says whether we measure what the paper says. *Time* is that of all parts of an experiment, added up.\n\n\
+        "# Tables and figures of the literature, run again\n\n\
+         This page was written by `{command}`. Its numbers are computed from the rows in the CSV files beside it. They \
+         are of one seed, which each part names. `ldp-pca` {}, commit {}.\n\n\
+         *Agrees* says whether we measure what the paper says. *Time* is that of all parts of an experiment, added \
+         up.\n\n\
          | experiment | paper | scale | time | agrees |\n|---|---|---|---|---|\n",
         env!("CARGO_PKG_VERSION"),
         commits(sections)

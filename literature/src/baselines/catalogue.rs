@@ -27,8 +27,8 @@ pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>
 pub const KEPT_ROWS: usize = 5;
 
 /// The same for components with `nonzero_rows` nonzero rows, where the methods for sparse components have the settings
-/// of their papers: DPS-PCA keeps [`KEPT_ROWS`] times as many, and Algorithm 2 is [`WangXuSparse::own`]. Double-cap's is
-/// that of [`methods`], as `recover` has it.
+/// of their papers: DPS-PCA keeps [`KEPT_ROWS`] times as many, and Algorithm 2 is [`WangXuSparse::own`]. Double-cap's
+/// is that of [`methods`], as `recover` has it.
 #[must_use]
 pub fn methods_for_sparse(epsilon: Epsilon, delta: Delta, nonzero_rows: usize) -> Vec<Box<dyn SubspaceEstimator>> {
     with(epsilon, delta, WangXuSparse::own(epsilon, delta), Some(KEPT_ROWS * nonzero_rows))

@@ -41,10 +41,10 @@
 //! [`StepSizes::Search`] is the search that section 5 describes; its file lists the details that the paper leaves open.
 //!
 //! *As printed* ([`DpPca::wholly_printed`]): the proof of Theorem 5.1 applies Theorem 2.2 to the batches, so
-//! `eta_t = alpha / ((lambda_1 - lambda_2)(xi + t))` with that theorem's xi, and T = n / B = (log n)^2 / c_1 of them. The
-//! appendix with Eq. (67), which has the choice of eta_t, is not in the text that was at hand, and the paper gives no
-//! value for c_1: here it is 1. At zeta = 0.01 xi is above 50,000 for every alpha > 1/2, and Theorem 2.2 asks for T > xi,
-//! which is log n > 223. With as few steps as there are, the iterate hardly leaves its start.
+//! `eta_t = alpha / ((lambda_1 - lambda_2)(xi + t))` with that theorem's xi, and T = n / B = (log n)^2 / c_1 of them.
+//! The appendix with Eq. (67), which has the choice of eta_t, is not in the text that was at hand, and the paper gives
+//! no value for c_1: here it is 1. At zeta = 0.01 xi is above 50,000 for every alpha > 1/2, and Theorem 2.2 asks for T
+//! > xi, which is log n > 223. With as few steps as there are, the iterate hardly leaves its start.
 //!
 //! # Rank r
 //! QR: gradients are d × r matrices, read as vectors of d r entries. Deflation: each component has its own part of the

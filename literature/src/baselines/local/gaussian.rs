@@ -36,10 +36,10 @@
 //! epsilon = 2 and delta = 1e-4 it is 5.0e-4. Parameters outside the theorems' ranges are therefore not refused: the
 //! papers' own tables use epsilon = 2.
 //!
-//! *A hypothesis.* [`NoisePlacement::Mean`] adds the printed Z once to the mean of the records, with deviation sigma / n in
-//! place of sigma / sqrt(n). The papers do not print this, and it is not local: a curator sees every record. It serves
-//! only to ask whether the papers' figures could have come from it. With one record replaced, n times the mean has the
-//! same sensitivity, so the same delta is proved, under that weaker relation.
+//! *A hypothesis.* [`NoisePlacement::Mean`] adds the printed Z once to the mean of the records, with deviation sigma /
+//! n in place of sigma / sqrt(n). The papers do not print this, and it is not local: a curator sees every record. It
+//! serves only to ask whether the papers' figures could have come from it. With one record replaced, n times the mean
+//! has the same sensitivity, so the same delta is proved, under that weaker relation.
 //!
 //! *With the least noise.* sigma follows from the analytic formula at sensitivity sqrt(2), and entries off the diagonal
 //! have sigma / sqrt(2). So the standard deviation is sigma in each of those coordinates, and the guarantee is

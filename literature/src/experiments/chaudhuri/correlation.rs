@@ -155,8 +155,8 @@ impl Experiment for Correlation {
             let rows: Vec<String> = rows.collect();
             if !rows.is_empty() {
                 findings.measured.push(format!(
-                    "(rho, {ETA})-closeness of MOD-SULQ on this data set (Definition 2, q_A >= rho in {:.0} % of draws) \
-                     at d = {dimension}, epsilon = 1, rho by n: {}.",
+                    "(rho, {ETA})-closeness of MOD-SULQ on this data set (Definition 2, q_A >= rho in {:.0} % of \
+                     draws) at d = {dimension}, epsilon = 1, rho by n: {}.",
                     100.0 * (1.0 - ETA),
                     rows.join(", "),
                 ));

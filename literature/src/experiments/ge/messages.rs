@@ -79,8 +79,8 @@ impl Experiment for Traffic {
             paper: Paper::Ge,
             title: "Bytes on the wire of DPS-PCA with 1, 10 and 100 providers",
             paper_says: "In each iteration the server sends Q(t), a d x k matrix, to every provider, and every \
-                provider sends back H_i, a d x k matrix. The paper counts no bytes: its focus is \"the privacy preservation \
-                feature of distributed PCA instead of its communication efficiency\".",
+                provider sends back H_i, a d x k matrix. The paper counts no bytes: its focus is \"the privacy \
+                preservation feature of distributed PCA instead of its communication efficiency\".",
             columns: &["d", "providers", "round", "up", "down", "printed"],
         }
     }
@@ -133,8 +133,8 @@ impl Experiment for Traffic {
             grid.rows.push(labelled(&providers, [up, *first, later, printed].map(|bytes| format!("{bytes:.0}"))));
             findings.measured.push(format!(
                 "{providers} provider{}: a round sends {up:.0} bytes to the server, {:.2} times the {printed:.0} of \
-                 the paper's d k numbers in double precision. The server sends {first:.0} bytes in round 1 ({:.2} times) \
-                 and {later:.0} in later rounds ({:.2} times).",
+                 the paper's d k numbers in double precision. The server sends {first:.0} bytes in round 1 ({:.2} \
+                 times) and {later:.0} in later rounds ({:.2} times).",
                 if providers == 1 { "" } else { "s" },
                 up / printed,
                 first / printed,
