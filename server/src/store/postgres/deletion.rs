@@ -4,7 +4,7 @@
 use tokio_postgres::{Client, types::Type};
 
 use super::error::PostgresError;
-use super::schema::lock_alone;
+use super::schema::{SNAPSHOT_LOCKS, lock_alone};
 use super::statements::Statements;
 use crate::store::{DeletedTask, Erase};
 use ldp_pca::task::TaskDigest;
@@ -16,6 +16,8 @@ pub(super) async fn delete(client: &Client, digest: TaskDigest, erase: Erase) ->
     statements.begin().await?;
     let number = lock_alone(client, &digest).await?;
     if let Some(number) = number {
+        // Whoever writes a snapshot has its rows and waits for the task's; a deletion has these, and waits for those.
+                statements.run(&format!("SELECT pg_advisory_xact_lock({SNAPSHOT_LOCKS}, {number})")).await?;
         let delete = format!(
             "INSERT INTO ldp_pca.deleted (number, digest, document, settings, records)
                 SELECT number, digest, document, settings, records FROM ldp_pca.tasks WHERE number = {number};

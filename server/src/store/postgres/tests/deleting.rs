@@ -1,6 +1,7 @@
 //! Tasks that are deleted, brought back, and erased.
 
 use super::*;
+use crate::store::postgres::schema::SNAPSHOT_LOCKS;
 
 /// The statements of docs/operations.md, for this task.
 fn bring_back(task: &Task) -> String {
@@ -8,6 +9,32 @@ fn bring_back(task: &Task) -> String {
     let start = text.find("BEGIN;\nWITH gone").expect("it says how to bring a task back");
     let length = text[start..].find("```").unwrap();
     text[start..start + length].replace("DIGEST", &task.digest().to_string())
+}
+
+#[test]
+fn a_deletion_waits_for_a_snapshot_that_is_being_written() {
+    let Some(cluster) = Cluster::start(&[]) else { return };
+    let task = small_task();
+    let aggregator = Aggregator::with_snapshots(&cluster.address(), &task, 10);
+    assert_eq!(aggregator.commit(&task, &reports(&task, 41, 20)), ACCEPTED_ALL(20));
+    let snapshots = || aggregator.query("SELECT count(*) FROM ldp_pca.snapshots");
+    eventually("it has a snapshot", || snapshots() == "1");
+    // A writer that stops in the middle.
+    let writer = Aggregator::open(&cluster.address(), &[]);
+    let begin = format!("BEGIN; SELECT pg_advisory_xact_lock({SNAPSHOT_LOCKS}, 1)");
+    writer.execute(&format!("{begin}; DELETE FROM ldp_pca.snapshots WHERE task = 1"));
+    let deleted = thread::scope(|scope| {
+        let delete = scope.spawn(|| aggregator.store.delete(task.digest(), Erase::AfterGrace));
+        eventually("it waits", || writer.query("SELECT count(*) FROM pg_locks WHERE NOT granted") != "0");
+        writer.execute(
+            "INSERT INTO ldp_pca.snapshots (task, part, horizon, counted, records, bytes, passed_over)
+                SELECT number, 0, 0, '{}', 20, '', 0 FROM ldp_pca.tasks WHERE number = 1;
+            COMMIT",
+        );
+        delete.join().unwrap()
+    });
+    assert!(deleted.unwrap());
+    assert_eq!(snapshots(), "0");
 }
 
 #[test]
