@@ -37,15 +37,19 @@
 //! `O(sqrt(log(1/delta))/epsilon)`.
 //!
 //! *Minibatches* ([`Amplification::Minibatches`], equation (7)): a step averages the clipped gradients of
-//! `B = floor(n / T)` records that no other step reads,
+//! `B = floor(n / T)` records that no other step reads (with deflation, n is that of a component's part), in
+//! `floor(n / B)` steps, which are T or a few more,
 //!
 //! ```text
-//! w' = w_{t-1} + eta_t / B sum clip_beta(A_i w_{t-1}) + 2 eta_t beta alpha / B z_t,   t = 1..T = O(log^2 n)
+//! w' = w_{t-1} + eta_t / B sum clip_beta(A_i w_{t-1}) + 2 eta_t beta alpha / B z_t,   T = O(log^2 n)
 //! ```
 //!
 //! so a replaced record changes one Gaussian answer of sensitivity 2 beta / B, as above: the same alpha is enough. The
 //! paper composes T answers, "with the serial composition (Lemma B.3)", as if every step read every record, and gives
 //! no constant. [`Multiplier::Composed`] does so for Gaussian answers, where it costs a factor of sqrt(T).
+//!
+//! The guarantee is about the subspace, not about the diagnostics, and about real numbers: rounding, of the noise and of
+//! a batch's sum, is left out, as for all methods that are compared here.
 //!
 //! # Rank r
 //! QR: the gradient is the d × r matrix `A_t W`, clipped and perturbed in Frobenius norm. Deflation: each component has
@@ -363,8 +367,10 @@ impl Run {
                 let factor = if norm > self.threshold { self.threshold / norm } else { 1.0 };
                 clipped += u32::from(factor < 1.0);
                 // A gradient whose norm overflows counts as 0, so that a failed answer does not reveal it.
-                if norm.is_finite() {
-                    mean.ger(factor / self.batch as f64, &record, &overlaps, 1.0);
+                // A subnormal weight is rounded so coarsely that the gradient could be longer than the threshold.
+                let weight = factor / self.batch as f64;
+                if norm.is_finite() && weight.is_normal() {
+                    mean.ger(weight, &record, &overlaps, 1.0);
                 }
             }
             let size = self.step.0 / (self.step.1 + (step + 1) as f64);
@@ -401,6 +407,17 @@ mod tests {
             assert!(message.contains("the number of minibatches"), "{message}");
         }
         assert!(at(3.0, 1000).guarantee(shape).unwrap().unwrap().proved.is_some());
+    }
+
+    /// A clip whose weight is subnormal could be longer than the threshold: such gradients count as zero.
+    #[test]
+    fn a_gradient_whose_weight_cannot_be_represented_is_left_out() {
+        let records = DMatrix::from_column_slice(2, 2, &[9.0e151, 4.49e153, 0.0, 0.0]);
+        let run = Run { threshold: 1e-15, batch: 2, noise: 0.0, step: (1e15, 0.0) };
+        let mut basis = DMatrix::from_column_slice(2, 1, &[1.0, 0.0]);
+        let mut rng = ChaCha12Rng::seed_from_u64(1);
+        run.pass(records.as_view(), &[0, 1], &DMatrix::zeros(2, 0), &mut basis, &mut rng).unwrap();
+        assert_eq!(basis, DMatrix::from_column_slice(2, 1, &[1.0, 0.0]));
     }
 
     /// Without noise to speak of, the steps go to the component, and a gradient beyond the threshold is cut to it.

@@ -44,6 +44,11 @@ fn private_oja_keeps_its_claim() {
         let method = PrivateOja { gap: 4.0, ..PrivateOja::unshuffled(epsilon(e), delta(0.01)) };
         small(&method, &pair).keeps_its_claim(20_000, 2);
     }
+    // One batch of both records, and one for each of eight.
+    for (records, batches) in [(2, 1), (8, 8)] {
+        let method = PrivateOja { gap: 12.0, ..PrivateOja::in_minibatches(epsilon(4.0), delta(0.01), batches) };
+        small(&method, &one_among_zeros(records, 1.0)).keeps_its_claim(20_000, 7);
+    }
     let many = one_among_zeros(400, 1.0);
     let shuffled = PrivateOja { gap: 4.0, ..PrivateOja::new(epsilon(0.5), delta(0.01)) };
     // Each estimate would search for the proved noise. It is found once here and given as a constant.

@@ -17,7 +17,7 @@ pub(super) async fn delete(client: &Client, digest: TaskDigest, erase: Erase) ->
     let number = lock_alone(client, &digest).await?;
     if let Some(number) = number {
         // Whoever writes a snapshot has its rows and waits for the task's; a deletion has these, and waits for those.
-                statements.run(&format!("SELECT pg_advisory_xact_lock({SNAPSHOT_LOCKS}, {number})")).await?;
+        statements.run(&format!("SELECT pg_advisory_xact_lock({SNAPSHOT_LOCKS}, {number})")).await?;
         let delete = format!(
             "INSERT INTO ldp_pca.deleted (number, digest, document, settings, records)
                 SELECT number, digest, document, settings, records FROM ldp_pca.tasks WHERE number = {number};
