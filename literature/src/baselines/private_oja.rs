@@ -48,8 +48,8 @@
 //! paper composes T answers, "with the serial composition (Lemma B.3)", as if every step read every record, and gives
 //! no constant. [`Multiplier::Composed`] does so for Gaussian answers, where it costs a factor of sqrt(T).
 //!
-//! The guarantee is about the subspace, not about the diagnostics, and about real numbers: rounding, of the noise and of
-//! a batch's sum, is left out, as for all methods that are compared here.
+//! The guarantee is about the subspace, not about the diagnostics, and about real numbers: rounding, of the noise and
+//! of a batch's sum, is left out, as for all methods that are compared here.
 //!
 //! # Rank r
 //! QR: the gradient is the d × r matrix `A_t W`, clipped and perturbed in Frobenius norm. Deflation: each component has
