@@ -439,6 +439,8 @@ mod tests {
         assert!(all.iter().all(|one| !one.conditions.is_empty()));
     }
 
+    /// Web pages leave these statements out.
+    #[cfg(not(target_family = "wasm"))]
     #[test]
     fn a_lower_rate_above_every_error_says_so_and_a_small_delta_is_a_condition() {
         let spectrum = Spectrum::new(10, vec![0.3], 0.07).unwrap();
