@@ -80,12 +80,15 @@ pub enum NoisePlacement {
     Mean,
 }
 
+/// The name of the methods with [`NoisePlacement::Mean`].
+pub(crate) const HYPOTHESIS: &str = "hypothesis: the printed noise once, on the mean (not local)";
+
 impl NoisePlacement {
     /// The hypothesis never has the name of what is printed.
     fn name(self, printed: &'static str) -> &'static str {
         match self {
             Self::Reports => printed,
-            Self::Mean => "hypothesis: the printed noise once, on the mean (not local)",
+            Self::Mean => HYPOTHESIS,
         }
     }
 

@@ -20,8 +20,8 @@ mod gaussian;
 mod printed;
 
 pub use double_cap::{DoubleCapPca, DoubleCapSparse};
-pub(crate) use gaussian::LEMMA_15_FACTOR;
 pub use gaussian::{AnalyticGaussianPca, NoisePlacement, SparseSolver, WangXuPca, WangXuSparse};
+pub(crate) use gaussian::{HYPOTHESIS, LEMMA_15_FACTOR};
 
 use std::ops::ControlFlow;
 

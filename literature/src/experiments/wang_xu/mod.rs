@@ -13,7 +13,7 @@ mod tables;
 use rand::rand_core::CryptoRng;
 
 use super::{Experiment, ExperimentError, Figure, Level, Series, Style, Table, Value};
-use crate::baselines::local::LEMMA_15_FACTOR;
+use crate::baselines::local::{HYPOTHESIS, LEMMA_15_FACTOR};
 use crate::baselines::{
     AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, NoisePlacement, Pca, RandomSubspace, Sample, SparseSolver,
     SubspaceEstimator, WangXuPca, WangXuSparse,
@@ -45,10 +45,7 @@ const ALGORITHM_2: &str = "Wang & Xu, Algorithm 2";
 /// The name of the method that reads no record: a horizontal line in figures.
 const RANDOM: &str = "random subspace";
 
-/// The name of [`NoisePlacement::Mean`]: what the papers do not print, but may have run.
-const HYPOTHESIS: &str = "hypothesis: the printed noise once, on the mean (not local)";
-
-/// The same with the penalty that is best in simulations.
+/// [`HYPOTHESIS`], which the papers do not print but may have run, with the penalty that is best in simulations.
 const HYPOTHESIS_LESS_PENALTY: &str = "hypothesis: the same with the penalty 0.5 τ √(ln p) (not local)";
 
 /// A method with its name and its style in figures.
