@@ -50,6 +50,16 @@ pub(super) fn take_stdout() -> Stdout {
     stdout()
 }
 
+/// A time, as precise as readers need it.
+pub(super) fn duration(seconds: f64) -> String {
+    match seconds {
+        _ if seconds < 1e-3 => "< 1 ms".to_owned(),
+        _ if seconds < 0.9995 => format!("{:.0} ms", 1e3 * seconds),
+        _ if seconds < 99.5 => format!("{seconds:.1} s"),
+        _ => format!("{seconds:.0} s"),
+    }
+}
+
 /// "1 feature", "2,000 features".
 pub(super) fn plural(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{} {what}s", grouped(count)) }

@@ -17,11 +17,11 @@ use serde::Serialize;
 
 use super::Setting;
 use super::result::{CompareResult, RowResult};
-use super::text::{budget, duration, error_text};
+use super::text::{budget, error_text};
 use crate::error::{CliError, InFile as _, Result};
 use crate::experiment::folder::read_connections;
 use crate::files::{NpyRows, unpacked};
-use crate::output::{grouped, note};
+use crate::output::{duration, grouped, note};
 
 const EPSILONS: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 /// The epsilon of the promises and times in the document.

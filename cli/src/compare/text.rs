@@ -3,7 +3,7 @@
 use ldp_pca_literature::baselines::{Adjacency, EpsilonDelta, MethodGuarantee};
 
 use super::result::{AtEpsilon, CompareResult, RowResult};
-use crate::output::{grouped, plural, wrote};
+use crate::output::{duration, grouped, plural, wrote};
 use crate::table::{Align, Table, wrapped};
 
 /// The indentation of tables and notes.
@@ -176,16 +176,6 @@ pub(super) fn error_text(error: f64) -> String {
         _ if error < 0.1 => format!("{error:.4}"),
         _ if error < 1.0 => format!("{error:.3}"),
         _ => format!("{error:.2}"),
-    }
-}
-
-/// A time, as precise as readers need it.
-pub(super) fn duration(seconds: f64) -> String {
-    match seconds {
-        _ if seconds < 1e-3 => "< 1 ms".to_owned(),
-        _ if seconds < 0.9995 => format!("{:.0} ms", 1e3 * seconds),
-        _ if seconds < 99.5 => format!("{seconds:.1} s"),
-        _ => format!("{seconds:.0} s"),
     }
 }
 

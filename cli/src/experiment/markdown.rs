@@ -3,6 +3,7 @@
 use ldp_pca_literature::experiments::Grid;
 
 use super::section::Section;
+use crate::output::duration;
 
 /// The whole page. `command` is the one that wrote it.
 pub(super) fn report(sections: &[Section], command: &str) -> String {
@@ -21,7 +22,11 @@ pub(super) fn report(sections: &[Section], command: &str) -> String {
             None => ("–".to_owned(), "–".to_owned(), "not run".to_owned()),
             Some(result) => {
                 let absent = if missing.is_empty() { "" } else { "; data sets are missing" };
-                (result.head.scale().to_string(), time(result.seconds), format!("{}{absent}", result.agreement))
+                (
+                    result.head.scale().to_string(),
+                    cell(&duration(result.seconds)),
+                    format!("{}{absent}", result.agreement),
+                )
             }
         };
         let (name, title, paper) = (experiment.name(), experiment.title(), experiment.paper());
@@ -48,7 +53,8 @@ fn section(section: &Section) -> String {
     let mut page = format!("\n<a id=\"{name}\"></a>\n\n## {title}\n\n`{name}` · {}\n\n", experiment.paper().citation());
     page += &row(texts.each_ref().map(|(head, _)| (*head).to_owned()));
     page += "|---|---|---|\n";
-    page += &row(texts.each_ref().map(|(_, paragraphs)| cell(&paragraphs.join("<br><br>"))));
+    let joined = |paragraphs: &[&str]| paragraphs.iter().map(|text| cell(text)).collect::<Vec<_>>().join("<br><br>");
+    page += &row(texts.each_ref().map(|(_, paragraphs)| joined(paragraphs)));
     if !section.missing.is_empty() {
         page += "\nLeft out, because these files are missing:\n\n";
         page.extend(section.missing.iter().map(|line| format!("- {line}\n")));
@@ -76,14 +82,5 @@ fn grid(grid: &Grid) -> String {
 
 /// A text within a cell of a table.
 fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
-}
-
-/// Seconds in the unit that people would use.
-fn time(seconds: f64) -> String {
-    match seconds {
-        ..60.0 => format!("{seconds:.1} s"),
-        ..3600.0 => format!("{:.1} min", seconds / 60.0),
-        _ => format!("{:.1} h", seconds / 3600.0),
-    }
+    text.replace('|', "\\|").replace('<', "&lt;").replace('\n', " ")
 }

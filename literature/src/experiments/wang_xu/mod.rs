@@ -12,7 +12,7 @@ mod tables;
 
 use rand::rand_core::CryptoRng;
 
-use super::{Experiment, ExperimentError, Figure, Level, Series, Style, Table, Value};
+use super::{Experiment, ExperimentError, Figure, Level, Series, Style, Table, Value, is};
 use crate::baselines::local::{HYPOTHESIS, LEMMA_15_FACTOR};
 use crate::baselines::{
     AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, NoisePlacement, Pca, RandomSubspace, Sample, SparseSolver,
@@ -108,17 +108,32 @@ fn sparse_contenders(epsilon: f64) -> Result<Vec<Contender>, ExperimentError> {
     ])
 }
 
-/// Whether a method's mean error falls by 5 % at least from the first value of an axis to the last: less is chance.
-fn falls(
-    table: &Table,
-    axis: &'static str,
-    conditions: &[(&'static str, Value)],
-    method: &'static str,
-) -> Option<bool> {
-    let own = [conditions, &[("method", method.into())]].concat();
-    let values = table.distinct(axis, &own);
-    let mean = |at: &Value| table.mean("error", &[&own[..], &[(axis, at.clone())]].concat());
-    if let [first, .., last] = &values[..] { Some(mean(last) < 0.95 * mean(first)) } else { None }
+/// The mean error at both ends of a line, and the standard error of their difference.
+struct Change {
+    from: f64,
+    to: f64,
+    error: f64,
+}
+
+impl Change {
+    /// `None` without two points of two repetitions each.
+    fn along(table: &Table, column: &'static str, line: &[(&'static str, Value)]) -> Option<Self> {
+        let points = table.numbers(column, line);
+        let ends = [points.iter().copied().fold(f64::NAN, f64::min), points.iter().copied().fold(f64::NAN, f64::max)];
+        let at = |x: f64| table.summary("error", &[line, &[is(column, x)]].concat()).filter(|end| end.count > 1);
+        let [first, last] = [at(ends[0])?, at(ends[1])?];
+        let squares = [first, last].map(|end| end.deviation * end.deviation / end.count as f64);
+        (ends[0] < ends[1]).then_some(Self {
+            from: first.mean,
+            to: last.mean,
+            error: squares.iter().sum::<f64>().sqrt(),
+        })
+    }
+
+    fn is_clear(&self, rises: bool) -> bool {
+        let change = if rises { self.to - self.from } else { self.from - self.to };
+        change > 2.0 * self.error
+    }
 }
 
 /// Algorithm 1 with the noise on the mean.

@@ -10,7 +10,7 @@ use super::super::{
 };
 use super::population::{DOUBLE_CAP, printed_noise};
 use super::tables::of_unit_norm;
-use super::{ALGORITHM_1, Contender, RANDOM, dense_contenders, falls, figure, random_level, series, two};
+use super::{ALGORITHM_1, Change, Contender, RANDOM, dense_contenders, figure, random_level, series, two};
 use crate::baselines::{Pca, Sample, SubspaceEstimator};
 use ldp_pca::prediction::{Planner, Spectrum};
 use ldp_pca::privacy::Epsilon;
@@ -98,8 +98,8 @@ impl Experiment for RealData {
         let mut found = vec![];
         for set in table.distinct("data", &[]) {
             for panel in ["n", "epsilon"] {
-                let here = [("data", set.clone()), is("panel", panel)];
-                found.extend(falls(table, panel, &here, ALGORITHM_1));
+                let here = [("data", set.clone()), is("panel", panel), is("method", ALGORITHM_1)];
+                found.extend(Change::along(table, panel, &here).map(|change| change.is_clear(false)));
             }
         }
         Agreement::of(&found)

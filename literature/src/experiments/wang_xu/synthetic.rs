@@ -7,7 +7,7 @@ use super::super::{
 };
 use super::population::{DOUBLE_CAP, Population, printed_noise};
 use super::{
-    Contender, DELTA, HYPOTHESIS, HYPOTHESIS_LESS_PENALTY, RANDOM, dense_contenders, dense_hypothesis, falls, figure,
+    Change, Contender, DELTA, HYPOTHESIS, HYPOTHESIS_LESS_PENALTY, RANDOM, dense_contenders, dense_hypothesis, figure,
     random_level, series, sparse_contenders, sparse_hypotheses, two,
 };
 use crate::baselines::Trust;
@@ -151,34 +151,6 @@ fn contenders(population: Population, epsilon: f64) -> Result<Vec<Contender>, Ex
     Ok(all)
 }
 
-/// The mean error at both ends of a line, and the standard error of their difference.
-struct Change {
-    from: f64,
-    to: f64,
-    error: f64,
-}
-
-impl Change {
-    /// `None` without two points of two repetitions each.
-    fn along(table: &Table, column: &'static str, line: &[(&'static str, Value)]) -> Option<Self> {
-        let points = table.numbers(column, line);
-        let ends = [points.iter().copied().fold(f64::NAN, f64::min), points.iter().copied().fold(f64::NAN, f64::max)];
-        let at = |x: f64| table.summary("error", &[line, &[is(column, x)]].concat()).filter(|end| end.count > 1);
-        let [first, last] = [at(ends[0])?, at(ends[1])?];
-        let squares = [first, last].map(|end| end.deviation * end.deviation / end.count as f64);
-        (ends[0] < ends[1]).then_some(Self {
-            from: first.mean,
-            to: last.mean,
-            error: squares.iter().sum::<f64>().sqrt(),
-        })
-    }
-
-    fn is_clear(&self, rises: bool) -> bool {
-        let change = if rises { self.to - self.from } else { self.from - self.to };
-        change > 2.0 * self.error
-    }
-}
-
 impl Synthetic {
     /// Whether the groups are values of s, not of k.
     fn sparse(&self) -> bool {
@@ -227,23 +199,32 @@ impl Synthetic {
         claims
     }
 
+    /// The changes of a method's error along a column, in each line of a panel.
+    fn changes(&self, table: &Table, (panel, column): (&'static str, &'static str), method: &str) -> Vec<Change> {
+        let here = [is("panel", panel), is("method", method)];
+        let lines = if column == self.group {
+            vec![[&here[..], &[is("n", self.stated.records)]].concat()]
+        } else {
+            let groups = table.distinct(self.group, &here).into_iter();
+            groups.map(|group| [&here[..], &[(self.group, group)]].concat()).collect()
+        };
+        lines.iter().filter_map(|line| Change::along(table, column, line)).collect()
+    }
+
+    /// The method as it is printed, whose rows are the first.
+    fn printed(table: &Table) -> &str {
+        table.rows().next().map_or("", |row| row.text("method"))
+    }
+
     /// Which of the printed algorithm, the hypotheses and a random subspace have what the paper claims: from the first
     /// to the last point of each line, by more than two standard errors.
     fn reproduced(&self, table: &Table) -> Vec<String> {
-        let printed = table.rows().next().map_or("", |row| row.text("method"));
-        let names = [printed, HYPOTHESIS, HYPOTHESIS_LESS_PENALTY, RANDOM];
+        let names = [Self::printed(table), HYPOTHESIS, HYPOTHESIS_LESS_PENALTY, RANDOM];
         let mut sentences = vec![];
         for (panel, column, rises) in self.claims() {
             let (mut parts, mut holders) = (vec![], vec![]);
             for name in names {
-                let here = [is("panel", panel), is("method", name)];
-                let lines = if column == self.group {
-                    vec![[&here[..], &[is("n", self.stated.records)]].concat()]
-                } else {
-                    let groups = table.distinct(self.group, &here).into_iter();
-                    groups.map(|group| [&here[..], &[(self.group, group)]].concat()).collect()
-                };
-                let changes: Vec<Change> = lines.iter().filter_map(|line| Change::along(table, column, line)).collect();
+                let changes = self.changes(table, (panel, column), name);
                 let Some(first) = changes.first() else { continue };
                 let met = changes.iter().filter(|change| change.is_clear(rises)).count();
                 let ends = format!("{} to {} in the first", two(first.from), two(first.to));
@@ -479,22 +460,11 @@ impl Experiment for Synthetic {
     }
 
     fn agreement(&self, table: &Table) -> Agreement {
-        let Ok(contenders) = self.contenders(self.stated.epsilon) else { return Agreement::NothingToCompare };
-        let (method, first) = (contenders[0].name, (self.group, self.groups[0].into()));
-        let here = |panel: &'static str| [is("panel", panel), first.clone()];
-        let mut found: Vec<Option<bool>> = ["n", "epsilon"].map(|axis| falls(table, axis, &here(axis), method)).into();
-        // In p and k the error of a random subspace grows, too.
-        let grows = |axis, conditions: &[(&'static str, Value)]| {
-            let own = [conditions, &[is("method", method)]].concat();
-            let values = table.distinct(axis, &own);
-            let mean = |at: &Value| table.mean("error", &[&own[..], &[(axis, at.clone())]].concat());
-            if let [first, .., last] = &values[..] { Some(mean(last) > mean(first)) } else { None }
-        };
-        found.push(grows("p", &here("p")));
-        if !self.sparse() {
-            found.push(grows("k", &[is("panel", "n"), is("n", self.stated.records)]));
-        }
-        Agreement::of(found.iter().flatten())
+        let found = self.claims().into_iter().flat_map(|(panel, column, rises)| {
+            let changes = self.changes(table, (panel, column), Self::printed(table));
+            changes.into_iter().map(move |change| change.is_clear(rises))
+        });
+        Agreement::of(&found.collect::<Vec<_>>())
     }
 
     fn findings(&self, scale: Scale, table: &Table) -> Findings {
