@@ -207,7 +207,7 @@ impl Job<'_> {
     fn write(&self, experiment: &dyn Experiment, scale: Scale, table: &Table) -> Result<()> {
         let target = |ending: &str| Target::new(self.out.join(format!("{}.{ending}", experiment.name())), Kind::Text);
         let head = table.columns().iter().map(ToString::to_string).collect::<Vec<_>>();
-        let rows = table.rows().map(|row| row.values().iter().map(Value::to_string).collect());
+        let rows = table.rows().map(|row| row.values().iter().map(rounded).collect());
         writing::write_csv(&target("csv"), iter::once(head).chain(rows))?;
         let Findings { figures, .. } = experiment.findings(scale, table);
         if !figures.is_empty() {
@@ -233,9 +233,34 @@ impl Job<'_> {
     }
 }
 
+/// A value as its CSV file has it: seven digits, which keeps the files of a full run small. The cells keep all of them.
+fn rounded(value: &Value) -> String {
+    match value {
+        Value::Number(number) if number.fract() != 0.0 && number.is_finite() => {
+            Value::Number(format!("{number:.6e}").parse().unwrap_or(*number)).to_string()
+        }
+        value => value.to_string(),
+    }
+}
+
 impl Work<'_> {
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         // A panic elsewhere leaves whole cells behind.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_files_have_seven_digits_and_whole_numbers_as_they_are() {
+        let of = |number: f64| rounded(&Value::Number(number));
+        assert_eq!(
+            [of(0.30000000000000004), of(1.0 / 3.0), of(-2e-12 / 3.0)],
+            ["0.3", "0.3333333", "-0.0000000000006666667"]
+        );
+        assert_eq!([of(123_456_789.0), of(f64::NAN), rounded(&"a".into())], ["123456789", "", "a"]);
     }
 }
