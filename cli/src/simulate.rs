@@ -10,11 +10,12 @@ use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismFamily, MechanismN
 use ldp_pca::prediction::{Planner, PredictionError, Spectrum, TwoWaves, Waves};
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::Bounding;
-use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
+use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, PublicSample, Rank};
 use ldp_pca::report::framed_bytes;
 use ldp_pca::schema::MAX_DIMENSION;
 use ldp_pca::simulation::{
-    RecoveryMethod, Reports, SimulationError, SpikedModel, SpikedSpectrum, Trial, TrialResult, WavesResult, WavesTrial,
+    RecoveryMethod, Reports, SimulationError, SpikedModel, SpikedSpectrum, Trial, TrialResult, TurnedSample,
+    WavesResult, WavesTrial,
 };
 use rand::SeedableRng;
 use serde::Serialize;
@@ -24,7 +25,7 @@ use super::error::{CliError, Result};
 use super::output::{Format, bar, grouped};
 use super::parallel::on_all_cores;
 use super::parameters::{self, MechanismParameters, PopulationMean};
-use super::task::waves_text;
+use super::task::{sample_text, waves_text};
 
 /// Measure the error to expect, on synthetic records
 ///
@@ -78,6 +79,13 @@ pub(super) struct Simulate {
     /// The first wave's share of the records [default: the best one predicted]
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     share: Option<f64>,
+    /// The second wave is asked about the directions of a public sample, which are off by this ||sin Theta||_F^2, and
+    /// there is no first wave [with --waves 2]
+    #[arg(long, value_name = "ERROR", allow_hyphen_values = true, conflicts_with = "share")]
+    sample_error: Option<f64>,
+    /// The number of records of that sample
+    #[arg(long, value_name = "RECORDS", default_value_t = 1_000_000, requires = "sample_error")]
+    sample_records: u64,
     /// Penalty of soft-threshold and fantope, as the factor c of c × noise × sqrt(ln d)
     #[arg(long, value_name = "C", default_value_t = DEFAULT_PENALTY_FACTOR, allow_hyphen_values = true)]
     penalty_factor: f64,
@@ -120,11 +128,14 @@ struct SimulateResult {
     /// The factor of the penalties, where there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     penalty_factor: Option<f64>,
-    /// With two waves, the prediction, and the errors after the first one.
+    /// With two waves, the prediction, and the errors after the first one or of the sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     waves: Option<TwoWaves>,
     #[serde(skip_serializing_if = "Option::is_none")]
     first_wave: Option<Figures>,
+    /// The sample in the first wave's place; its own error is `first_wave`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sample: Option<SampleFigures>,
     non_private: Figures,
     /// Expected value for a random subspace: k (1 - k/d).
     random_subspace: f64,
@@ -145,6 +156,13 @@ struct SimulateResult {
 struct Figures {
     mean: f64,
     values: Vec<f64>,
+}
+
+/// A public sample that the second wave is asked about.
+#[derive(Serialize)]
+struct SampleFigures {
+    records: u64,
+    error: f64,
 }
 
 /// The figures of one method.
@@ -188,6 +206,9 @@ impl Simulate {
         let two_waves = match self.waves {
             2 => Some(self.two_waves(mechanism.as_ref(), &progress)?),
             _ if self.share.is_some() => return Err(CliError::Usage("--share goes with --waves 2".into())),
+            _ if self.sample_error.is_some() => {
+                return Err(CliError::Usage("--sample-error goes with --waves 2".into()));
+            }
             _ => None,
         };
         let (waves, first_wave, results) = match two_waves {
@@ -216,6 +237,7 @@ impl Simulate {
             penalty_factor: self.method.iter().any(|method| *method != MethodName::Pca).then_some(self.penalty_factor),
             waves,
             first_wave,
+            sample: self.sample_error.map(|error| SampleFigures { records: self.sample_records, error }),
             non_private: Figures::of(results.iter().map(|result| result.non_private).collect()),
             random_subspace: k * (1.0 - k / d),
             report_bytes: mechanism.as_ref().map(|mechanism| framed_bytes(mechanism.payload_bytes())),
@@ -262,16 +284,37 @@ impl Simulate {
             MechanismFamily::DoubleCap { candidates: Some(mechanism.candidates()), cap: Some(mechanism.cap()) };
         let planner = Planner::new(spectrum, self.rank, family, Bounding::UnitNorm)?;
         let first = self.share.map(|share| ((self.records as f64 * share).round() as u64).clamp(1, self.records - 1));
-        let waves = planner.two_waves(epsilon, self.records, first)?;
+        let sample = self.sample()?;
+        let waves = match &sample {
+            None => planner.two_waves(epsilon, self.records, first)?,
+            Some(sample) => planner.wave_about_sample(epsilon, self.records, sample.records, sample.error)?,
+        };
         let signed = Waves::signed_cap(self.dimension, self.rank, epsilon)?;
         let trial = WavesTrial { mechanism, signed: &signed, records: waves.records, rank: self.rank };
         let results = on_all_cores(self.trials as usize, |number| {
             let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
             rng.set_stream(number as u64);
             let population = SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng)?;
-            trial.run(&population, &mut rng, |count| progress.inc(count))
+            let progress = |count| progress.inc(count);
+            match &sample {
+                None => trial.run(&population, &mut rng, progress),
+                Some(sample) => trial.run_about_sample(&population, sample, &mut rng, progress),
+            }
         });
         Ok((waves, results.map_err(CliError::from)?))
+    }
+
+    /// The public sample in the first wave's place.
+    fn sample(&self) -> Result<Option<TurnedSample>> {
+        let Some(error) = self.sample_error else { return Ok(None) };
+        if self.dimension < 2 * self.rank.value() || self.sample_records == 0 {
+            let problem =
+                "--sample-error needs at least twice as many features as components, and records in the sample";
+            return Err(CliError::Usage(problem.into()));
+        }
+        PublicSample::check_error(error, self.dimension, self.rank)
+            .map_err(|error| CliError::usage(format!("--sample-error: {error}")))?;
+        Ok(Some(TurnedSample { records: self.sample_records, error }))
     }
 
     /// All trials. Each has its own random stream, so the result does not depend on the number of cores.
@@ -323,11 +366,13 @@ impl SimulateResult {
             text += &format!("  {name:<15}{:.4}   ({})\n", figures.mean, listed(&figures.values));
         }
         if let Some(first) = &self.first_wave {
-            text += &format!("  {:<15}{:.4}   ({})\n", "first wave", first.mean, listed(&first.values));
+            let name = if self.sample.is_some() { "the sample" } else { "first wave" };
+            text += &format!("  {name:<15}{:.4}   ({})\n", first.mean, listed(&first.values));
         }
         text += &format!("  {:<15}{:.4}\n", "non-private", self.non_private.mean);
         text += &format!("  {:<15}{:.4}\n", "a random one", self.random_subspace);
-        text += &self.waves.as_ref().map(waves_text).unwrap_or_default();
+        let predicted = if self.sample.is_some() { sample_text } else { waves_text };
+        text += &self.waves.as_ref().map(predicted).unwrap_or_default();
         if let Some(guarantee) = &self.guarantee {
             text += &format!("guarantee       {guarantee}\n");
         }

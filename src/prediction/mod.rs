@@ -170,7 +170,8 @@ impl Spectrum {
     }
 
     /// The same of an estimate (d × d) of second moments, whose law is given.
-    pub(crate) fn of_matrix(matrix: &DMatrix<f64>, law: &NoiseLaw) -> Result<Self, PredictionError> {
+    #[doc(hidden)]
+    pub fn of_matrix(matrix: &DMatrix<f64>, law: &NoiseLaw) -> Result<Self, PredictionError> {
         let observed = symmetric_eigenvalues(matrix).map_err(RecoveryError::from)?;
         let split = split_spectrum(&observed, law);
         let (signals, bulk) = (split.eigenvalues, split.bulk.level());

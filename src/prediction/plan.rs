@@ -148,6 +148,25 @@ impl Planner {
         }
     }
 
+    /// One wave of `people` about the directions of a public sample of so many `records`, which are off by `error` in
+    /// all, the same for each component. The wave is designed for that error.
+    ///
+    /// # Errors
+    /// As [`Planner::two_waves`].
+    #[doc(hidden)]
+    pub fn wave_about_sample(
+        &self,
+        epsilon: Epsilon,
+        people: u64,
+        records: u64,
+        error: f64,
+    ) -> Result<TwoWaves, PredictionError> {
+        let sample = NoiseLaw::of_records(self.spectrum.dimension(), self.bounding, records)?;
+        let k = self.rank.value();
+        let each = error / k as f64;
+        self.waves(epsilon, people)?.about_sample(&sample, &vec![each; k], each)
+    }
+
     /// A collection of `records` people in waves.
     ///
     /// # Errors

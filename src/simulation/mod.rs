@@ -22,4 +22,4 @@ pub use population::{PopulationError, SpikedModel, SpikedSpectrum};
 pub use survey::LeisureSurvey;
 pub use trial::{RecoveryMethod, Reports, SimulationError, Trial, TrialResult};
 #[doc(hidden)]
-pub use waves::{Asked, WavesResult, WavesTrial};
+pub use waves::{Asked, TurnedSample, WavesResult, WavesTrial};

@@ -5,11 +5,12 @@
 
 use nalgebra::DMatrix;
 use rand::rngs::Xoshiro256PlusPlus;
-use rand::{Rng, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_distr::StandardNormal;
 
 use super::drawn::Reported;
 use super::moments::{Block, OuterProducts};
-use super::population::SpikedModel;
+use super::population::{SpikedModel, SpikedSpectrum};
 use super::trial::SimulationError;
 use crate::mechanism::double_cap::Weights;
 use crate::mechanism::{DoubleCap, Estimator, LocalRandomizer, Mechanism, SignedCap};
@@ -34,15 +35,40 @@ pub struct WavesTrial<'a> {
     pub rank: Rank,
 }
 
+/// A public sample that takes the first wave's place. Its second moments have the population's eigenvalues, and its
+/// leading directions are turned from the population's, to every side alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TurnedSample {
+    /// Its number of records.
+    pub records: u64,
+    /// `||sin Theta||_F^2` of its directions, the same for each.
+    pub error: f64,
+}
+
 /// Squared distances `||sin Theta||_F^2` from the population's subspace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WavesResult {
     /// From all records themselves.
     pub non_private: f64,
-    /// After the first wave.
+    /// After the first wave, or of the sample's directions.
     pub first_wave: f64,
     /// After both.
     pub refined: f64,
+}
+
+impl TurnedSample {
+    /// Its second moments (d × d). The population has at least twice as many features as components.
+    fn moments<R: Rng + ?Sized>(&self, population: &SpikedModel, rng: &mut R) -> DMatrix<f64> {
+        let (truth, SpikedSpectrum { signal, bulk, .. }) = (population.subspace().basis(), population.spectrum());
+        let (dimension, k) = truth.shape();
+        let sine = self.error / k as f64;
+        let drawn = DMatrix::from_fn(dimension, k, |_, _| rng.sample::<f64, _>(StandardNormal));
+        let across = (&drawn - truth * truth.tr_mul(&drawn)).qr().q();
+        let turned = truth * (1.0 - sine).sqrt() + across * sine.sqrt();
+        let mut moments = DMatrix::from_diagonal_element(dimension, dimension, bulk);
+        moments.gemm(signal - bulk, &turned, &turned.transpose(), 1.0);
+        0.5 * (&moments + moments.transpose())
+    }
 }
 
 impl WavesTrial<'_> {
@@ -89,15 +115,56 @@ impl WavesTrial<'_> {
             progress(block.len());
         });
         let refined = first.refine(&asked.second(&first))?.matrix;
-        let error = |matrix: &DMatrix<f64>| -> Result<f64, SimulationError> {
-            let components = principal_components(matrix, self.rank)?.vectors;
-            Ok(sin_theta_squared(&Subspace::new(&components)?, truth)?)
-        };
         Ok(WavesResult {
-            non_private: error(&all.mean(self.records[0] + self.records[1]))?,
-            first_wave: error(&estimate)?,
-            refined: error(&refined)?,
+            non_private: self.error(&all.mean(self.records[0] + self.records[1]), truth)?,
+            first_wave: self.error(&estimate, truth)?,
+            refined: self.error(&refined, truth)?,
         })
+    }
+
+    /// Draws the records and the reports of the second wave alone, about the directions of a public sample.
+    ///
+    /// # Errors
+    /// As [`WavesTrial::run`].
+    ///
+    /// # Panics
+    /// If the sample's error is not between 0 and the number of components, or the population has fewer than twice as
+    /// many features as components.
+    pub fn run_about_sample<R: Rng + ?Sized>(
+        &self,
+        population: &SpikedModel,
+        sample: &TurnedSample,
+        rng: &mut R,
+        mut progress: impl FnMut(u64),
+    ) -> Result<WavesResult, SimulationError> {
+        let (truth, k) = (population.subspace(), self.rank.value());
+        let dimension = truth.dimension();
+        assert!(sample.error >= 0.0 && sample.error <= k as f64 && 2 * k <= dimension, "{sample:?}");
+        if self.records[1] == 0 {
+            return Err(SimulationError::NoRecords);
+        }
+        let moments = sample.moments(population, rng);
+        let each = sample.error / k as f64;
+        let first = FirstWave::of_sample(&moments, Bounding::UnitNorm, sample.records, self.rank, each)?;
+        let mut all = OuterProducts::new(dimension);
+        let [mut records, mut reports] = [(); 2].map(|()| Xoshiro256PlusPlus::from_rng(rng));
+        let mut fill = |record: &mut [f64], rng: &mut Xoshiro256PlusPlus| population.fill(record, rng);
+        let asked = self.ask(&first, &mut fill, [&mut records, &mut reports], |block| {
+            all.add(block);
+            progress(block.len());
+        });
+        let judged = first.clone().judged_by(&asked.second(&first))?;
+        Ok(WavesResult {
+            non_private: self.error(&all.mean(self.records[1]), truth)?,
+            first_wave: self.error(&moments, truth)?,
+            refined: self.error(&judged.refine(&asked.second(&judged))?.matrix, truth)?,
+        })
+    }
+
+    /// Of the components of a matrix.
+    fn error(&self, matrix: &DMatrix<f64>, truth: &Subspace) -> Result<f64, SimulationError> {
+        let components = principal_components(matrix, self.rank)?.vectors;
+        Ok(sin_theta_squared(&Subspace::new(&components)?, truth)?)
     }
 
     /// What a first wave finds.
@@ -261,10 +328,7 @@ mod tests {
     use super::*;
     use crate::prediction::Waves;
     use crate::privacy::tests::epsilon;
-    use crate::simulation::SpikedSpectrum;
     use chacha20::ChaCha12Rng;
-    use rand::RngExt;
-    use rand_distr::StandardNormal;
 
     /// Eight collections of 20,000 people; the mean of their errors scatters by some 5 %, and 20 % is four times that.
     /// The reports' own law: the coordinates of many signed ones have the mean that the gain says, to 4.9 deviations.
@@ -293,18 +357,6 @@ mod tests {
         assert!(refined < predicted.one_wave / 1.2, "{predicted:?} {refined}");
     }
 
-    /// Second moments with the population's spectrum, whose two leading directions have the squared sine `sine` each.
-    fn moments(population: &SpikedModel, sine: f64, rng: &mut ChaCha12Rng) -> DMatrix<f64> {
-        let (truth, SpikedSpectrum { signal, bulk, .. }) = (population.subspace().basis(), population.spectrum());
-        let dimension = truth.nrows();
-        let drawn = DMatrix::from_fn(dimension, 2, |_, _| rng.sample::<f64, _>(StandardNormal));
-        let across = (&drawn - truth * truth.tr_mul(&drawn)).qr().q();
-        let turned = truth * (1.0 - sine).sqrt() + across * sine.sqrt();
-        let mut moments = DMatrix::from_diagonal_element(dimension, dimension, bulk);
-        moments.gemm(signal - bulk, &turned, &turned.transpose(), 1.0);
-        0.5 * (&moments + moments.transpose())
-    }
-
     /// A sample of the population, which is better alone, one that is turned by more than a wave should start from, and
     /// one at an epsilon at which one wave of everybody is better. The mean error of eight collections of 20,000 people
     /// scatters by some 5 %. Predictions leave out what is of second order: up to 25 % where they do not advise one
@@ -328,7 +380,8 @@ mod tests {
             let (mut refined, mut found) = (0.0, 0.0);
             for seed in 0..8 {
                 let mut rng = ChaCha12Rng::seed_from_u64(seed);
-                let moments = moments(&population, sine, &mut rng);
+                let turned = TurnedSample { records: 1_000_000, error: 2.0 * sine };
+                let moments = turned.moments(&population, &mut rng);
                 let sample = FirstWave::of_sample(&moments, Bounding::UnitNorm, 1_000_000, rank, 0.1).unwrap();
                 let asked = trial.ask_with_rng(&sample, &mut |record, rng| population.fill(record, rng), &mut rng);
                 let judged = sample.clone().judged_by(&asked.second(&sample)).unwrap();
@@ -364,6 +417,34 @@ mod tests {
             let error = sum / f64::from(draws) - signed.gain() * f64::from(value);
             assert!(error.abs() < 4.9 * 1.1 / f64::from(draws).sqrt(), "{error}");
         }
+    }
+
+    /// Designed for the error that the sample has, as `task refine --sample-error` is.
+    #[test]
+    fn a_sample_that_is_off_by_a_known_error_is_turned_as_predicted() {
+        let (dimension, rank, records) = (30, Rank::new(2).unwrap(), 20_000);
+        let population = SpikedModel::draw(dimension, rank, 30.0, None, &mut ChaCha12Rng::seed_from_u64(1)).unwrap();
+        let SpikedSpectrum { signal, bulk, .. } = population.spectrum();
+        let spectrum = crate::Spectrum::new(dimension, vec![signal; 2], bulk).unwrap();
+        let mechanism = DoubleCap::new(dimension, Bounding::UnitNorm, epsilon(2.0), 128, 16).unwrap();
+        let signed = Waves::signed_cap(dimension, rank, epsilon(2.0)).unwrap();
+        let law = NoiseLaw::new(&mechanism.clone().into(), Bounding::UnitNorm, 1).unwrap();
+        let waves = Waves { spectrum: &spectrum, rank, law, scale: 1.0, signed_gain: signed.gain(), records };
+        let public = NoiseLaw::of_records(dimension, Bounding::UnitNorm, 1_000_000).unwrap();
+        let predicted = waves.about_sample(&public, &[0.1; 2], 0.1).unwrap();
+        let trial = WavesTrial { mechanism: &mechanism, signed: &signed, records: [0, records], rank };
+        let sample = TurnedSample { records: 1_000_000, error: 0.2 };
+        let mut refined = 0.0;
+        for seed in 0..8 {
+            let mut seen = 0;
+            let mut rng = ChaCha12Rng::seed_from_u64(seed);
+            let result = trial.run_about_sample(&population, &sample, &mut rng, |count| seen += count).unwrap();
+            assert_eq!(seen, records);
+            assert!((result.first_wave - 0.2).abs() < 1e-9, "{result:?}");
+            assert!(result.non_private < result.refined, "{result:?}");
+            refined += result.refined / 8.0;
+        }
+        assert!((0.75..1.25).contains(&(predicted.sin_theta_squared / refined)), "{predicted:?} {refined}");
     }
 
     #[test]

@@ -2,21 +2,26 @@
 //!
 //! usage: waves [TRIALS] [POPULATION]
 //!        waves sample [TRIALS] [PEOPLE]     one wave about the directions of a public sample which are off
+//!        waves records FILE.npy [TRIALS]    the same about samples of real records, some of them of other people
 //!        waves three [TRIALS] [D] [PEOPLE]  three waves against two, at the best shares of a small grid
 
-use std::error::Error;
 use std::f64::consts::PI;
+use std::path::Path;
 
 use chacha20::ChaCha12Rng;
 use ldp_pca::mechanism::{DoubleCap, MechanismError, SignedCap};
 use ldp_pca::noise_law::NoiseLaw;
 use ldp_pca::prediction::{Spectrum, Waves};
+use ldp_pca::record::BoundedRecord;
 use ldp_pca::recovery::{FirstWave, SecondWave, principal_components};
+use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::simulation::WavesTrial;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::{Bounding, Epsilon, Rank};
+use ldp_pca_studies::{Failure, bounded, read};
 use nalgebra::DMatrix;
 use rand::rngs::Xoshiro256PlusPlus;
+use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 
@@ -26,11 +31,15 @@ const FLAT: [f64; 3] = [0.18; 3];
 /// The records of a public sample.
 const PUBLIC: u64 = 1_000_000;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1).peekable();
     if arguments.next_if(|word| word == "sample").is_some() {
         let trials = arguments.next().map_or(Ok(8), |text| text.parse())?;
         return about_samples(trials, arguments.next().map_or(Ok(100_000), |text| text.parse())?);
+    }
+    if arguments.next_if(|word| word == "records").is_some() {
+        let file = arguments.next().ok_or("usage: waves records FILE.npy [TRIALS]")?;
+        return about_real_samples(Path::new(&file), arguments.next().map_or(Ok(10), |text| text.parse())?);
     }
     if arguments.next_if(|word| word == "three").is_some() {
         let mut number = |usual: u64| arguments.next().map_or(Ok(usual), |text| text.parse());
@@ -82,7 +91,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// One wave of so many people about three directions that are off by known errors, in 40 dimensions.
-fn about_samples(trials: u64, records: u64) -> Result<(), Box<dyn Error>> {
+fn about_samples(trials: u64, records: u64) -> Result<(), Failure> {
     let (dimension, rank, variances) = (40, Rank::new(3)?, &DECLINING[..]);
     let spectrum = spectrum(variances, dimension)?;
     let truth = Subspace::new(&components(dimension, 3))?;
@@ -131,9 +140,91 @@ fn about_samples(trials: u64, records: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// One wave of the people of a file about the three leading directions of a public sample from it. Where its records
+/// are of the same people, they are drawn from all; where they are of others, they are the first of the file, which has
+/// an order. The people are the rest.
+fn about_real_samples(path: &Path, trials: u64) -> Result<(), Failure> {
+    let rank = Rank::new(3)?;
+    let records = bounded(read(path, usize::MAX, false)?)?;
+    let dimension = records[0].coordinates().len();
+    println!(
+        "| epsilon | sample | records | off by | found | people | one wave | predicted | wave | predicted / measured | \
+         gain | |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
+    );
+    for value in [1.0, 2.0, 4.0] {
+        let epsilon = Epsilon::new(value)?;
+        for (kind, count) in [("same people", 500), ("same people", 5_000), ("others", 2_000), ("others", 20_000)] {
+            let [mut one_wave, mut predicted, mut refined, mut off, mut found, mut refused] = [0.0; 6];
+            for seed in 0..trials {
+                let mut rng = ChaCha12Rng::seed_from_u64(seed);
+                let mut records: Vec<&BoundedRecord> = records.iter().collect();
+                if kind == "same people" {
+                    records.shuffle(&mut rng);
+                }
+                let (public, people) = records.split_at(count);
+                let moments = moment(public);
+                let all = moment(people);
+                let truth = Subspace::new(&principal_components(&all, rank)?.vectors)?;
+                let sines = {
+                    let own = principal_components(&moments, rank)?.vectors;
+                    sin_theta_squared(&Subspace::new(&own)?, &truth)?
+                };
+                let law = NoiseLaw::of_records(dimension, Bounding::UnitNorm, count as u64)?;
+                let spectrum = Spectrum::of_matrix(&moments, &law)?;
+                let (mechanism, signed, waves) = planned(&spectrum, rank, epsilon, people.len() as u64)?;
+                let fill = &mut each_of(people);
+                let trial = |counts| WavesTrial { mechanism: &mechanism, signed: &signed, records: counts, rank };
+                one_wave += trial([people.len() as u64, 1]).run_on(fill, &truth, &mut rng, |_| {})?.first_wave;
+                let trial = trial([0, people.len() as u64]);
+                let sample = FirstWave::of_sample(&moments, Bounding::UnitNorm, count as u64, rank, 0.1)?;
+                let asked = trial.ask_with_rng(&sample, &mut each_of(people), &mut rng);
+                let judged = sample.clone().judged_by(&asked.second(&sample))?;
+                refined += error_of(&judged.refine(&asked.second(&judged))?.matrix, rank, &truth)?;
+                found += judged.sines.iter().sum::<f64>();
+                off += sines;
+                // As if the error of the sample were known, the same for each component.
+                let prediction = waves.about_sample(&law, &[sines / 3.0; 3], 0.1)?;
+                predicted += prediction.sin_theta_squared;
+                refused += f64::from(u8::from(prediction.refused.is_some()));
+            }
+            let mean = |sum: f64| sum / trials as f64;
+            println!(
+                "| {value} | {kind} | {count} | {:.3} | {:.3} | {} | {:.4} | {:.4} | {:.4} | {:.2} | {:.2} | {} |",
+                mean(off),
+                mean(found),
+                records.len() - count,
+                mean(one_wave),
+                mean(predicted),
+                mean(refined),
+                predicted / refined,
+                one_wave / refined,
+                if refused > 0.0 { format!("refused in {refused}") } else { String::new() },
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The second moments of records.
+fn moment(records: &[&BoundedRecord]) -> DMatrix<f64> {
+    let mut moment = SecondMoment::new(records[0].coordinates().len(), 1.0);
+    records.iter().for_each(|record| moment.add(record));
+    moment.matrix()
+}
+
+/// One record after the other, so that everybody answers once.
+fn each_of<'a>(records: &'a [&BoundedRecord]) -> impl FnMut(&mut [f64], &mut Xoshiro256PlusPlus) + use<'a> {
+    let mut next = records.iter().cycle();
+    move |vector, _| {
+        if let Some(record) = next.next() {
+            vector.copy_from_slice(record.coordinates());
+        }
+    }
+}
+
 /// Three waves of so many people in all: the third is asked about the directions that two waves found, and all that was
 /// reported is weighted by the inverse of its variance, that of the two waves being the predicted one.
-fn three_waves(trials: u64, dimension: usize, records: u64) -> Result<(), Box<dyn Error>> {
+fn three_waves(trials: u64, dimension: usize, records: u64) -> Result<(), Failure> {
     let (rank, variances) = (Rank::new(3)?, &DECLINING[..]);
     let spectrum = spectrum(variances, dimension)?;
     let truth = Subspace::new(&components(dimension, 3))?;
@@ -221,7 +312,7 @@ fn planned(
     rank: Rank,
     epsilon: Epsilon,
     records: u64,
-) -> Result<(DoubleCap, SignedCap, Waves<'_>), Box<dyn Error>> {
+) -> Result<(DoubleCap, SignedCap, Waves<'_>), Failure> {
     let mechanism = double_cap(spectrum.dimension(), epsilon)?;
     let law = NoiseLaw::new(&mechanism.clone().into(), Bounding::UnitNorm, records)?;
     let signed = Waves::signed_cap(spectrum.dimension(), rank, epsilon)?;
@@ -230,7 +321,7 @@ fn planned(
 }
 
 /// `||sin Theta||_F^2` of the components of an estimate.
-fn error_of(estimate: &DMatrix<f64>, rank: Rank, truth: &Subspace) -> Result<f64, Box<dyn Error>> {
+fn error_of(estimate: &DMatrix<f64>, rank: Rank, truth: &Subspace) -> Result<f64, Failure> {
     let components = principal_components(estimate, rank)?.vectors;
     Ok(sin_theta_squared(&Subspace::new(&components)?, truth)?)
 }
@@ -268,7 +359,7 @@ fn elliptical(variances: &[f64], dimension: usize) -> impl FnMut(&mut [f64], &mu
 }
 
 /// The eigenvalues of the records' second moments, from 100,000 of them.
-fn spectrum(variances: &[f64], dimension: usize) -> Result<Spectrum, Box<dyn Error>> {
+fn spectrum(variances: &[f64], dimension: usize) -> Result<Spectrum, Failure> {
     const DRAWS: u32 = 100_000;
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
     let (directions, mut fill) = (components(dimension, variances.len()), elliptical(variances, dimension));
