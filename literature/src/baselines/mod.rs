@@ -34,6 +34,7 @@ pub mod dps_pca;
 mod error;
 mod guarantee;
 pub mod local;
+mod matrices;
 pub mod mod_sulq;
 pub mod noisy_power;
 pub mod oja;

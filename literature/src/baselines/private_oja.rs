@@ -56,11 +56,12 @@
 //! its own part of the permuted records. A replaced record is in one of the parts, so each part has the whole budget.
 //! Only the records of the part count for amplification.
 
-use nalgebra::{DMatrix, DMatrixView};
+use nalgebra::DMatrix;
 use rand::RngExt;
 use rand::rand_core::CryptoRng;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::matrices::Matrices;
 use super::oja::{RankExtension, restore};
 use super::orthonormal::uniform_start;
 use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
@@ -236,6 +237,53 @@ impl PrivateOja {
         Ok(high)
     }
 
+    /// Estimates the leading components of the mean of any d × d matrices `A_t` (Assumption 1), which are the records:
+    /// the guarantee is about one matrix replaced.
+    ///
+    /// # Errors
+    /// As [`SubspaceEstimator::estimate`], and [`BaselineError::Sample`] without matrices or with one of another shape.
+    pub fn estimate_of_matrices(
+        &self,
+        matrices: &[DMatrix<f64>],
+        rank: Rank,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Outcome, BaselineError> {
+        self.estimate_matrices(Matrices::any(matrices)?, rank, rng)
+    }
+
+    fn estimate_matrices(
+        &self,
+        matrices: Matrices<'_>,
+        rank: Rank,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Outcome, BaselineError> {
+        let dimension = matrices.dimension();
+        rank.check(dimension)?;
+        let shape = Shape { records: matrices.count() as u64, dimension, rank };
+        let multiplier = self.noise_multiplier(shape)?;
+        let order = permutation(matrices.count(), rng);
+        let batch = match self.amplification {
+            Amplification::Minibatches(batches) => self.part(shape) as usize / batches,
+            Amplification::Shuffling | Amplification::None => 1,
+        };
+        let run = Run {
+            threshold: self.threshold,
+            batch,
+            noise: 2.0 * self.threshold * multiplier / batch as f64,
+            step: self.step(multiplier, shape),
+        };
+        let (together, times) = self.extension.split(rank);
+        let mut found = DMatrix::zeros(dimension, 0);
+        let mut clipped = 0;
+        for part in order.chunks_exact(self.part(shape) as usize).take(times) {
+            let mut basis = uniform_start(dimension, together, rng);
+            clipped += run.pass(matrices, part, &found, &mut basis, rng)?;
+            found.extend(basis.iter().copied());
+        }
+        let diagnostics = vec![("noise multiplier", multiplier), ("clipped records", f64::from(clipped))];
+        Ok(Outcome { subspace: Subspace::new(&found)?, diagnostics })
+    }
+
     /// `eta_t = 2 / (gap (xi + t))`: Theorem 2.2 with alpha = 2 for the matrices `A_t + 2 beta alpha G_t` of Theorem
     /// 3.3's proof, whose `V + 1` is about `1 + d (2 beta alpha / gap)^2`. The theorem's factor
     /// `20 / log(1 + zeta / 100)` is left out: only its proof needs it. xi is at most an eighth of the records, because
@@ -295,32 +343,7 @@ impl SubspaceEstimator for PrivateOja {
     }
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        let dimension = sample.dimension();
-        rank.check(dimension)?;
-        let records = sample.columns(self.name())?;
-        let shape = Shape { records: sample.records(), dimension, rank };
-        let multiplier = self.noise_multiplier(shape)?;
-        let order = permutation(records.ncols(), rng);
-        let batch = match self.amplification {
-            Amplification::Minibatches(batches) => self.part(shape) as usize / batches,
-            Amplification::Shuffling | Amplification::None => 1,
-        };
-        let run = Run {
-            threshold: self.threshold,
-            batch,
-            noise: 2.0 * self.threshold * multiplier / batch as f64,
-            step: self.step(multiplier, shape),
-        };
-        let (together, times) = self.extension.split(rank);
-        let mut found = DMatrix::zeros(dimension, 0);
-        let mut clipped = 0;
-        for part in order.chunks_exact(self.part(shape) as usize).take(times) {
-            let mut basis = uniform_start(dimension, together, rng);
-            clipped += run.pass(records, part, &found, &mut basis, rng)?;
-            found.extend(basis.iter().copied());
-        }
-        let diagnostics = vec![("noise multiplier", multiplier), ("clipped records", f64::from(clipped))];
-        Ok(Outcome { subspace: Subspace::new(&found)?, diagnostics })
+        self.estimate_matrices(Matrices::OfRecords(sample.columns(self.name())?), rank, rng)
     }
 }
 
@@ -345,10 +368,10 @@ struct Run {
 }
 
 impl Run {
-    /// One pass over the records at `order`, orthogonally to `found`; the number of clipped gradients.
+    /// One pass over the matrices at `order`, orthogonally to `found`; the number of clipped gradients.
     fn pass(
         &self,
-        records: DMatrixView<'_, f64>,
+        matrices: Matrices<'_>,
         order: &[usize],
         found: &DMatrix<f64>,
         basis: &mut DMatrix<f64>,
@@ -360,17 +383,15 @@ impl Run {
         for (step, batch) in order.chunks_exact(self.batch).enumerate() {
             mean.fill(0.0);
             for &index in batch {
-                let record = records.column(index);
-                let overlaps = basis.tr_mul(&record);
-                // |x (x^T W)|_F = |x| |x^T W|.
-                let norm = record.norm() * overlaps.norm();
+                let gradient = matrices.gradient(index, basis);
+                let norm = gradient.norm();
                 let factor = if norm > self.threshold { self.threshold / norm } else { 1.0 };
                 clipped += u32::from(factor < 1.0);
                 // A gradient whose norm overflows counts as 0, so that a failed answer does not reveal it.
                 // A subnormal weight is rounded so coarsely that the gradient could be longer than the threshold.
                 let weight = factor / self.batch as f64;
                 if norm.is_finite() && weight.is_normal() {
-                    mean.ger(weight, &record, &overlaps, 1.0);
+                    gradient.add_to(mean.as_view_mut(), weight);
                 }
             }
             let size = self.step.0 / (self.step.1 + (step + 1) as f64);
@@ -416,7 +437,7 @@ mod tests {
         let run = Run { threshold: 1e-15, batch: 2, noise: 0.0, step: (1e15, 0.0) };
         let mut basis = DMatrix::from_column_slice(2, 1, &[1.0, 0.0]);
         let mut rng = ChaCha12Rng::seed_from_u64(1);
-        run.pass(records.as_view(), &[0, 1], &DMatrix::zeros(2, 0), &mut basis, &mut rng).unwrap();
+        run.pass(Matrices::OfRecords(records.as_view()), &[0, 1], &DMatrix::zeros(2, 0), &mut basis, &mut rng).unwrap();
         assert_eq!(basis, DMatrix::from_column_slice(2, 1, &[1.0, 0.0]));
     }
 
@@ -427,7 +448,9 @@ mod tests {
         let run = Run { threshold: 1.0, batch: 4, noise: 0.0, step: (1.0, 0.0) };
         let mut basis = DMatrix::from_column_slice(2, 1, &[0.6, 0.8]);
         let mut rng = ChaCha12Rng::seed_from_u64(1);
-        let clipped = run.pass(records.as_view(), &[0, 1, 2, 3], &DMatrix::zeros(2, 0), &mut basis, &mut rng).unwrap();
+        let clipped = run
+            .pass(Matrices::OfRecords(records.as_view()), &[0, 1, 2, 3], &DMatrix::zeros(2, 0), &mut basis, &mut rng)
+            .unwrap();
         // Gradients (2.4, 0), cut to (1, 0), then (0.15, 0), (0, 0.8) and 0.
         let expected = nalgebra::Vector2::new(0.6 + 1.15 / 4.0, 0.8 + 0.2).normalize();
         assert_eq!(clipped, 1);

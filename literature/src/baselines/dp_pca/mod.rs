@@ -10,7 +10,8 @@
 //! return w_T
 //! ```
 //!
-//! Records of any length are taken: nothing here needs the unit ball.
+//! `A_i` is `x x^T` of a record ([`SubspaceEstimator::estimate`]), or any matrix
+//! ([`DpPca::estimate_of_matrices`]). Records of any length are taken: nothing here needs the unit ball.
 //!
 //! # Guarantee
 //! *Relation*: one record replaced among n, and n, T and B are public. The paper's Definition 2.3 is about one record
@@ -56,12 +57,13 @@ mod histogram;
 mod mean;
 mod search;
 
-use nalgebra::{DMatrix, DMatrixView};
+use nalgebra::{DMatrix, DMatrixViewMut};
 use rand::rand_core::CryptoRng;
 
 use self::calibration::Calibration;
 use self::eigenvalue::private_eigenvalue;
 use self::mean::{PrivateMean, mean_in_ball, mean_in_box};
+use super::matrices::Matrices;
 use super::oja::{RankExtension, Theorem22, restore};
 use super::orthonormal::uniform_start;
 use super::private_oja::permutation;
@@ -285,24 +287,67 @@ impl DpPca {
         Ok(Plan { columns, part, batches, size: part / batches, calibration })
     }
 
+    /// Estimates the leading components of the mean of any d × d matrices `A_i` (Assumption 1), which are the records:
+    /// the guarantee is about one matrix replaced.
+    ///
+    /// # Errors
+    /// As [`SubspaceEstimator::estimate`], and [`BaselineError::Sample`] without matrices or with one of another shape.
+    pub fn estimate_of_matrices(
+        &self,
+        matrices: &[DMatrix<f64>],
+        rank: Rank,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Outcome, BaselineError> {
+        self.estimate_matrices(Matrices::any(matrices)?, rank, rng)
+    }
+
+    fn estimate_matrices(
+        &self,
+        matrices: Matrices<'_>,
+        rank: Rank,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Outcome, BaselineError> {
+        rank.check(matrices.dimension())?;
+        self.check()?;
+        let shape = Shape { records: matrices.count() as u64, dimension: matrices.dimension(), rank };
+        let (run, batches) = match self.steps {
+            StepSizes::Search { rounds, improvement } => {
+                search::search(self, matrices, shape, rounds, improvement, rng)?
+            }
+            StepSizes::Relative(numerator, offset) | StepSizes::Absolute(numerator, offset) => {
+                let step = Step { numerator, offset, relative: matches!(self.steps, StepSizes::Relative(..)) };
+                let plan = self.plan(shape, (self.epsilon, self.delta))?;
+                (self.run(matrices, rank, &plan, step, rng)?, plan.batches)
+            }
+        };
+        let diagnostics = vec![
+            ("batches", batches as f64),
+            ("skipped batches", run.skipped as f64),
+            ("private scale", run.scale),
+            ("noise of the private mean", run.noise),
+            ("locations not seen", run.unseen as f64),
+        ];
+        Ok(Outcome { subspace: Subspace::new(&run.basis)?, diagnostics })
+    }
+
     /// One estimate with the step sizes `step` from all records: Algorithm 3 on each part, orthogonally to the
     /// components found from earlier parts.
     fn run(
         &self,
-        records: DMatrixView<'_, f64>,
+        matrices: Matrices<'_>,
         rank: Rank,
         plan: &Plan,
         step: Step,
         rng: &mut dyn CryptoRng,
     ) -> Result<Run, BaselineError> {
-        let order = permutation(records.ncols(), rng);
-        let mut run = Run { basis: DMatrix::zeros(records.nrows(), 0), ..Run::default() };
+        let order = permutation(matrices.count(), rng);
+        let mut run = Run { basis: DMatrix::zeros(matrices.dimension(), 0), ..Run::default() };
         for part in order.chunks_exact(plan.part).take(rank.value() / plan.columns) {
-            let mut basis = uniform_start(records.nrows(), plan.columns, rng);
+            let mut basis = uniform_start(matrices.dimension(), plan.columns, rng);
             restore(&run.basis, &mut basis, self.name())?;
             let mut skipped = 0;
             for (index, batch) in part.chunks_exact(plan.size).take(plan.batches).enumerate() {
-                let gradients = |indices: &[usize]| gradients(records, indices, &run.basis, &basis);
+                let gradients = |indices: &[usize]| gradients(matrices, indices, &run.basis, &basis);
                 let Some(mean) = self.private_gradient(batch, gradients, &basis, &plan.calibration, rng)? else {
                     skipped += 1;
                     continue;
@@ -380,22 +425,13 @@ impl Step {
     }
 }
 
-/// `(I - F F^T) x x^T W` of the records at `indices`, one per column, the columns of each one under the other.
-fn gradients(
-    records: DMatrixView<'_, f64>,
-    indices: &[usize],
-    found: &DMatrix<f64>,
-    basis: &DMatrix<f64>,
-) -> DMatrix<f64> {
+/// `(I - F F^T) A_i W` of the matrices at `indices`, one per column, the columns of each one under the other.
+fn gradients(matrices: Matrices<'_>, indices: &[usize], found: &DMatrix<f64>, basis: &DMatrix<f64>) -> DMatrix<f64> {
     let (rows, columns) = basis.shape();
     let mut all = DMatrix::zeros(rows * columns, indices.len());
     for (mut gradient, &index) in all.column_iter_mut().zip(indices) {
-        let record = records.column(index);
-        let outside = record - found * found.tr_mul(&record);
-        let overlaps = basis.tr_mul(&record);
-        for (place, overlap) in overlaps.iter().enumerate() {
-            gradient.rows_mut(place * rows, rows).axpy(*overlap, &outside, 0.0);
-        }
+        let entries = DMatrixViewMut::from_slice(gradient.as_mut_slice(), rows, columns);
+        matrices.gradient(index, basis).outside(found).add_to(entries, 1.0);
         // A record may be so long that its gradient is not a number. A failure of the whole answer would reveal it.
         if !gradient.iter().all(|value| value.is_finite()) {
             gradient.fill(0.0);
@@ -444,28 +480,7 @@ impl SubspaceEstimator for DpPca {
     }
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        rank.check(sample.dimension())?;
-        self.check()?;
-        let records = sample.columns(self.name())?;
-        let shape = Shape { records: sample.records(), dimension: sample.dimension(), rank };
-        let (run, batches) = match self.steps {
-            StepSizes::Search { rounds, improvement } => {
-                search::search(self, records, shape, rounds, improvement, rng)?
-            }
-            StepSizes::Relative(numerator, offset) | StepSizes::Absolute(numerator, offset) => {
-                let step = Step { numerator, offset, relative: matches!(self.steps, StepSizes::Relative(..)) };
-                let plan = self.plan(shape, (self.epsilon, self.delta))?;
-                (self.run(records, rank, &plan, step, rng)?, plan.batches)
-            }
-        };
-        let diagnostics = vec![
-            ("batches", batches as f64),
-            ("skipped batches", run.skipped as f64),
-            ("private scale", run.scale),
-            ("noise of the private mean", run.noise),
-            ("locations not seen", run.unseen as f64),
-        ];
-        Ok(Outcome { subspace: Subspace::new(&run.basis)?, diagnostics })
+        self.estimate_matrices(Matrices::OfRecords(sample.columns(self.name())?), rank, rng)
     }
 }
 
@@ -525,7 +540,7 @@ mod tests {
         let records = DMatrix::from_column_slice(3, 2, &[1.0, 2.0, 3.0, -1.0, 0.5, 2.0]);
         let basis = DMatrix::from_column_slice(3, 2, &[0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
         let found = DMatrix::from_column_slice(3, 1, &[1.0, 0.0, 0.0]);
-        let all = gradients(records.as_view(), &[1], &found, &basis);
+        let all = gradients(Matrices::OfRecords(records.as_view()), &[1], &found, &basis);
         // x = (-1, 1/2, 2) without its first entry, times 1/2 and times 2.
         assert_eq!(all.as_slice(), [0.0, 0.25, 1.0, 0.0, 1.0, 4.0]);
     }

@@ -18,13 +18,14 @@
 //!   Rounds are limited here, and the shares divided by their sum over those rounds: all candidates together are
 //!   (epsilon, delta)-private by basic composition, whenever the search ends.
 
-use nalgebra::{DMatrix, DMatrixView};
+use nalgebra::DMatrix;
 use rand::rand_core::CryptoRng;
 
 use super::calibration::Calibration;
 use super::eigenvalue::private_eigenvalue;
 use super::mean::mean_in_box;
 use super::{DpPca, Range, Run, Step};
+use crate::baselines::matrices::Matrices;
 use crate::baselines::private_oja::permutation;
 use crate::baselines::{BaselineError, Shape};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -102,7 +103,7 @@ fn evaluation(method: &DpPca, records: u64, share: (Epsilon, Delta)) -> Result<(
 /// As [`check`], and [`BaselineError::Failed`] where no candidate could be evaluated.
 pub(super) fn search(
     method: &DpPca,
-    records: DMatrixView<'_, f64>,
+    matrices: Matrices<'_>,
     shape: Shape,
     rounds: u32,
     improvement: f64,
@@ -117,9 +118,9 @@ pub(super) fn search(
         for (numerator, offset) in candidates(round) {
             let step = Step { numerator, offset, relative: false };
             // A run that shows nothing has spent its share and is not a candidate.
-            let Ok(run) = method.run(records, shape.rank, &plan, step, rng) else { continue };
+            let Ok(run) = method.run(matrices, shape.rank, &plan, step, rng) else { continue };
             let (scalar, calibration) = evaluation(method, shape.records, share)?;
-            let Some(captured) = captured(&scalar, &calibration, records, &run.basis, rng)? else { continue };
+            let Some(captured) = captured(&scalar, &calibration, matrices, &run.basis, rng)? else { continue };
             if best.as_ref().is_none_or(|(most, ..)| captured > *most) {
                 best = Some((captured, run, plan.batches));
             }
@@ -136,22 +137,19 @@ pub(super) fn search(
     })
 }
 
-/// The private mean of `|W^T x|^2`.
+/// The private mean of `tr(W^T A_i W)`, which is `|W^T x|^2` of records.
 fn captured(
     scalar: &DpPca,
     calibration: &Calibration,
-    records: DMatrixView<'_, f64>,
+    matrices: Matrices<'_>,
     basis: &DMatrix<f64>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<f64>, BaselineError> {
-    let order = permutation(records.ncols(), rng);
+    let order = permutation(matrices.count(), rng);
     let (first, second) = order.split_at(order.len() / 2);
     let squares = |indices: &[usize]| {
-        DMatrix::from_iterator(
-            1,
-            indices.len(),
-            indices.iter().map(|&index| basis.tr_mul(&records.column(index)).norm_squared()),
-        )
+        let captured = |&index: &usize| matrices.gradient(index, basis).captured(basis);
+        DMatrix::from_iterator(1, indices.len(), indices.iter().map(captured))
     };
     let Some(scale) = private_eigenvalue(&squares(first), scalar.accounting, calibration, rng)? else {
         return Ok(None);

@@ -5,7 +5,12 @@ use ldp_pca::recovery::Rank;
 use ldp_pca_literature::baselines::dp_pca::StepSizes;
 use ldp_pca_literature::baselines::oja::RankExtension;
 use ldp_pca_literature::baselines::private_oja::Multiplier;
-use ldp_pca_literature::baselines::{DpPca, NoisyPower, PrivateOja, Sample, Shape, SpectralProjector};
+use ldp_pca_literature::baselines::{
+    BaselineError, DpPca, MethodGuarantee, NoisyPower, Outcome, PrivateOja, Sample, Shape, SpectralProjector,
+    SubspaceEstimator,
+};
+use nalgebra::{DMatrix, DVector};
+use rand::rand_core::CryptoRng;
 
 use super::audit::{replaced, small};
 
@@ -24,6 +29,42 @@ fn one_among_zeros(records: usize, length: f64) -> [Sample; 2] {
         values[axis] = length;
         Sample::new(2, values).unwrap()
     })
+}
+
+/// A method for matrices, on the records' outer products.
+struct OfMatrices<M, F>(M, F);
+
+impl<M, F> SubspaceEstimator for OfMatrices<M, F>
+where
+    M: SubspaceEstimator,
+    F: Fn(&M, &[DMatrix<f64>], Rank, &mut dyn CryptoRng) -> Result<Outcome, BaselineError> + Sync,
+{
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn guarantee(&self, shape: Shape) -> Result<Option<MethodGuarantee>, BaselineError> {
+        self.0.guarantee(shape)
+    }
+
+    fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
+        let records = sample.rows(self.name())?.map(DVector::from_column_slice);
+        let matrices: Vec<DMatrix<f64>> = records.map(|record| &record * record.transpose()).collect();
+        (self.1)(&self.0, &matrices, rank, rng)
+    }
+}
+
+#[test]
+fn methods_for_matrices_keep_their_claims() {
+    let oja = PrivateOja { gap: 12.0, ..PrivateOja::in_minibatches(epsilon(4.0), delta(0.01), 1) };
+    // Longer than the threshold, so that only the clipped gradient keeps the claim.
+    let oja = OfMatrices(oja, PrivateOja::estimate_of_matrices);
+    small(&oja, &one_among_zeros(2, 3.0)).keeps_its_claim(20_000, 8);
+    let dp_pca =
+        DpPca { batches: Some(1), steps: StepSizes::Relative(1e9, 0.0), ..DpPca::new(epsilon(8.0), delta(0.01)) };
+    let dp_pca = OfMatrices(dp_pca, DpPca::estimate_of_matrices);
+    let found = small(&dp_pca, &one_among_zeros(200, 1e3)).keeps_its_claim(20_000, 4);
+    assert!(found > 0.0, "the audit sees {found}");
 }
 
 #[test]

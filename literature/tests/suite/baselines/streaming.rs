@@ -105,6 +105,36 @@ fn dp_pca_beats_private_oja_on_example_4_1_as_the_noise_vanishes() {
     assert!(last.1[1] < 0.5 * first.1[1], "{errors:?}");
 }
 
+/// `diag(1, 0.2, 0.2, 0.2)` and Gaussian noise in every entry: neither symmetric nor of rank one. Where the noise is
+/// small, gradients vary little, and the noise of DP-PCA follows them. The error of Private Oja stays: equation (8).
+#[test]
+fn matrices_that_are_no_outer_products_are_analysed_too() {
+    let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
+    let dp_pca = DpPca { batches: Some(16), ..DpPca::in_balls(epsilon, delta) };
+    let rank = Rank::new(1).unwrap();
+    let private_oja = PrivateOja { threshold: 1.5, gap: 0.5, ..PrivateOja::in_minibatches(epsilon, delta, 16) };
+    let errors = [0.1, 0.001].map(|noise| {
+        let mut rng = ChaCha12Rng::seed_from_u64(5);
+        let mean = |row: usize, column: usize| [0.0, if row == 0 { 1.0 } else { 0.2 }][usize::from(row == column)];
+        let mut matrix = || DMatrix::from_fn(4, 4, |row, column| mean(row, column) + noise * normal(&mut rng));
+        let matrices: Vec<DMatrix<f64>> = (0..40_000).map(|_| matrix()).collect();
+        let truth = axes(4, 1);
+        let error = |found: Subspace| sin_theta_squared(&found, &truth).unwrap();
+        let mut rng = ChaCha12Rng::seed_from_u64(6);
+        let dp_pca = error(dp_pca.estimate_of_matrices(&matrices, rank, &mut rng).unwrap().subspace);
+        (dp_pca, error(private_oja.estimate_of_matrices(&matrices, rank, &mut rng).unwrap().subspace))
+    });
+    println!("{errors:?}");
+    assert!(errors.iter().all(|(dp_pca, private_oja)| *dp_pca < 0.01 && *private_oja < 0.01), "{errors:?}");
+    assert!(errors[1].0 < 0.1 * errors[0].0 && errors[1].1 > 0.1 * errors[0].1, "{errors:?}");
+    let ragged = [DMatrix::zeros(4, 4), DMatrix::zeros(3, 4)];
+    let mut rng = ChaCha12Rng::seed_from_u64(6);
+    for matrices in [&[][..], &ragged] {
+        assert!(dp_pca.estimate_of_matrices(matrices, rank, &mut rng).is_err());
+        assert!(private_oja.estimate_of_matrices(matrices, rank, &mut rng).is_err());
+    }
+}
+
 /// With the paper's constants a private range needs some 30,000 records in half a batch, even here.
 #[test]
 fn dp_pca_with_the_printed_constants_finds_a_component_of_many_records() {
