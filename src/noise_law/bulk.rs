@@ -57,13 +57,16 @@ impl NoiseLaw {
         Self { perturbation: Perturbation::Directions { gain: 1.0 / inverse, forms, weights }, ..self }
     }
 
-    /// The same with no less noise than makes the eigenvalues of few reports, which all have one length, possible for
-    /// normal candidates.
+    /// The same with, where there are fewer than twice as many reports as features, no less noise than makes the
+    /// eigenvalues of candidates of one length possible for normal ones.
     pub(super) fn at_level_of_few(self, level: f64) -> Self {
         let law = self.at_level(level);
         let (Perturbation::Directions { gain, forms, weights }, None) = (law.perturbation, law.about) else {
             return law;
         };
+        if self.records >= 2 * self.dimension as u64 {
+            return law;
+        }
         let gain = gain.min(1.0 / forms.length.max(f64::MIN_POSITIVE));
         Self { perturbation: Perturbation::Directions { gain, forms, weights }, ..law }
     }

@@ -188,10 +188,18 @@ mod tests {
     use nalgebra::DVector;
 
     use super::*;
+    use crate::aggregate::Accumulator;
     use crate::centring::Centring;
+    use crate::mechanism::MechanismSpec;
     use crate::noise_law::tests::{double_cap_law, gaussian_law, unit_trace};
+    use crate::privacy::tests::epsilon;
+    use crate::record::Bounding;
     use crate::recovery::answer::tests::Collected;
     use crate::recovery::{HeldOutUse, Question, Source, Stop, answer};
+    use crate::schema::Schema;
+    use crate::task::{Folds, Task};
+    use rand::RngExt;
+    use rand_distr::StandardNormal;
 
     /// With strong components the first noise is tested in every draw. 400 draws a law: 20 ranks too large are
     /// expected, and 38 or more have a probability of 2e-4; too small ones have none that counts.
@@ -213,6 +221,34 @@ mod tests {
                 larger += u32::from(rank > signals.len());
             }
             assert!(larger < 38, "{law:?}: {larger}");
+        }
+    }
+
+    /// Real reports about an isotropic population, whose candidates have one length: 400 collections of each size. The
+    /// same upper bound; of many reports 2 to 3 % are expected, and fewer than 3 have a probability of 2e-3 at 2 %. Of
+    /// few reports the test expects more noise than there is.
+    #[test]
+    fn the_rank_of_real_reports_is_too_large_in_5_percent_of_collections_at_most() {
+        let epsilon = epsilon(2.0);
+        let mechanism = MechanismSpec::double_cap(epsilon);
+        let task = Task::new(Schema::numeric(6).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap());
+        let task = task.unwrap();
+        let mut rng = ChaCha12Rng::seed_from_u64(8);
+        for (reports, least) in [(5, 0), (12, 1), (60, 3)] {
+            let found = |_| {
+                let mut accumulator = Accumulator::new(&task);
+                for _ in 0..reports {
+                    let record = (0..6).map(|_| rng.sample(StandardNormal)).collect();
+                    let report = task.randomize_with_rng(&task.bound(record).unwrap(), &mut rng).unwrap();
+                    accumulator.push(report).unwrap();
+                }
+                let covariance = Covariance::estimate(accumulator.aggregate().unwrap(), &task).unwrap();
+                let (estimate, law) = (covariance.matrix(), covariance.noise_law());
+                let tested = RankTest::with_draws(estimate, &law, 999, &mut |_| ControlFlow::Continue(()));
+                tested.unwrap().0.rank().is_ok()
+            };
+            let found = (0..400).map(found).filter(|found| *found).count();
+            assert!((least..38).contains(&found), "{reports}: {found}");
         }
     }
 

@@ -1,24 +1,27 @@
 //! The measured level and power behind docs/inference.md: `cargo run --release -p ldp-pca-studies --bin rank`.
 //!
-//! Estimates are drawn from the law of the noise, for populations with and without components, and `RankTest` says how
-//! many stand out. The first table counts ranks above, at and below the true one, and beside them how often the largest
-//! eigenvalue of noise alone is above the 95 % quantile of Tracy & Widom's law. With a file (.npy, records one a row)
-//! the population is that of its records: columns of largest variance, standardised, divided by the norm. Prints rows
-//! of a Markdown table; seeds are fixed.
+//! Directions of normal vectors, with and without components, go through the real mechanisms, and `RankTest` says how
+//! many components stand out. The table counts ranks above, at and below the true one. With a file (.npy, records one a
+//! row) estimates are drawn from the law of the noise instead, for the population of its records: columns of largest
+//! variance, standardised, divided by the norm. Prints rows of a Markdown table; seeds are fixed.
 
 use std::path::{Path, PathBuf};
 
 use chacha20::ChaCha12Rng;
 use clap::Parser;
+use ldp_pca::aggregate::Accumulator;
+use ldp_pca::covariance::Covariance;
 use ldp_pca::linalg::symmetric_eigenvalues;
 use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, Mechanism};
 use ldp_pca::noise_law::{NoiseLaw, SpikedCovariance};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{Rank, RankTest};
-use ldp_pca_studies::{Failure, bounded, read, second_moment};
-use nalgebra::{DMatrix, DVector};
-use rand::SeedableRng;
+use ldp_pca::schema::Schema;
+use ldp_pca::task::{Folds, Task};
+use ldp_pca_studies::{Failure, bounded, mechanism, read, second_moment};
+use rand::{RngExt, SeedableRng};
+use rand_distr::StandardNormal;
 
 /// The shares of the total variance that components have, where there are some.
 const SIGNALS: [f64; 3] = [0.3, 0.2, 0.15];
@@ -40,6 +43,9 @@ struct Arguments {
     dimensions: Vec<usize>,
     #[arg(long, value_delimiter = ',', default_value = "1,4")]
     epsilons: Vec<f64>,
+    /// double-cap, gaussian
+    #[arg(long, value_delimiter = ',', default_value = "double-cap,gaussian")]
+    mechanisms: Vec<String>,
 }
 
 fn main() -> Result<(), Failure> {
@@ -61,47 +67,54 @@ fn law(name: &str, dimension: usize, epsilon: f64, records: u64) -> Result<Noise
 
 impl Arguments {
     fn of_models(&self) -> Result<(), Failure> {
-        println!("| mechanism | d | epsilon | reports | true rank | too large | right | too small | Tracy-Widom |");
+        println!("| mechanism | d | epsilon | reports | true rank | too large | right | too small |");
+        println!("|---|---|---|---|---|---|---|---|");
         for &dimension in &self.dimensions {
-            for name in ["double-cap", "gaussian"] {
+            for name in &self.mechanisms {
                 for &epsilon in &self.epsilons {
                     let rest = dimension - SIGNALS.len();
                     let share = (1.0 - SIGNALS.iter().sum::<f64>()) / rest as f64;
                     let threshold =
                         law(name, dimension, epsilon, 1)?.bulk(share, rest).records_at_threshold(SIGNALS[2]);
-                    let truth = spiked(dimension, &SIGNALS, share)?;
+                    let reports = |multiple: f64| (multiple * threshold).ceil() as u64;
                     for multiple in MULTIPLES {
-                        let law = law(name, dimension, epsilon, (multiple * threshold).ceil() as u64)?;
-                        self.row(name, epsilon, &law, &truth)?;
+                        self.row(name, epsilon, reports(multiple), &variances(dimension, &SIGNALS))?;
                     }
-                    let law = law(name, dimension, epsilon, (MULTIPLES[1] * threshold).ceil() as u64)?;
-                    self.row(name, epsilon, &law, &spiked(dimension, &[], 1.0 / dimension as f64)?)?;
+                    // As many, and so few that their eigenvalues are far from normal.
+                    for count in [reports(MULTIPLES[1]), dimension as u64, 2 * dimension as u64] {
+                        self.row(name, epsilon, count, &variances(dimension, &[]))?;
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    fn row(&self, name: &str, epsilon: f64, law: &NoiseLaw, truth: &SpikedCovariance) -> Result<(), Failure> {
-        let (dimension, rank) = (truth.dimension(), truth.variances().len());
-        let edge = law.bulk(truth.bulk(), dimension).edge_95();
-        let mut rng = ChaCha12Rng::seed_from_u64(1);
-        let (mut larger, mut right, mut above) = (0, 0, 0);
-        for _ in 0..self.draws {
-            let estimate = law.draw_with_rng(truth, &mut rng)?;
-            let found = RankTest::new(&estimate, law)?.rank().map_or(0, Rank::value);
+    /// Collections of real reports from directions of normal vectors with these variances.
+    fn row(&self, name: &str, epsilon: f64, reports: u64, variances: &[f64]) -> Result<(), Failure> {
+        let dimension = variances.len();
+        let rank = variances.iter().filter(|variance| **variance > variances[dimension - 1]).count();
+        let mechanism = mechanism(if name == "double-cap" { epsilon } else { -epsilon })?;
+        let task = Task::new(Schema::numeric(dimension)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+        let (mut larger, mut right) = (0, 0);
+        for draw in 0..self.draws {
+            let mut rng = ChaCha12Rng::seed_from_u64(u64::from(draw));
+            let mut accumulator = Accumulator::new(&task);
+            for _ in 0..reports {
+                let record = variances.iter().map(|variance| variance.sqrt() * rng.sample::<f64, _>(StandardNormal));
+                accumulator.push(task.randomize_with_rng(&task.bound(record.collect())?, &mut rng)?)?;
+            }
+            let covariance = Covariance::estimate(accumulator.aggregate()?, &task)?;
+            let found = RankTest::new(covariance.matrix(), &covariance.noise_law())?.rank().map_or(0, Rank::value);
             larger += u32::from(found > rank);
             right += u32::from(found == rank);
-            above += u32::from(symmetric_eigenvalues(&estimate)?[0] > edge);
         }
         let percent = |count: u32| format!("{:.1} %", 100.0 * f64::from(count) / f64::from(self.draws));
         println!(
-            "| {name} | {dimension} | {epsilon} | {} | {rank} | {} | {} | {} | {} |",
-            law.records(),
+            "| {name} | {dimension} | {epsilon} | {reports} | {rank} | {} | {} | {} |",
             percent(larger),
             percent(right),
             percent(self.draws - larger - right),
-            if rank == 0 { percent(above) } else { "-".into() }
         );
         Ok(())
     }
@@ -112,7 +125,7 @@ impl Arguments {
         let values = symmetric_eigenvalues(&moment)?;
         println!("eigenvalues {:.4}", values.rows(0, values.len().min(12)).transpose());
         println!("| mechanism | epsilon | reports | ranks (how often) | above the threshold |");
-        for name in ["double-cap", "gaussian"] {
+        for name in &self.mechanisms {
             for &epsilon in &self.epsilons {
                 for records in [10_000, 100_000, 1_000_000] {
                     let law = law(name, values.len(), epsilon, records)?;
@@ -137,8 +150,10 @@ impl Arguments {
     }
 }
 
-/// Components along the first axes: the law of the eigenvalues does not depend on the directions.
-fn spiked(dimension: usize, signals: &[f64], rest: f64) -> Result<SpikedCovariance, Failure> {
-    let components = DMatrix::identity(dimension, signals.len());
-    Ok(SpikedCovariance::new(components, DVector::from_row_slice(signals), rest)?)
+/// Along the axes: the law of the eigenvalues does not depend on the directions.
+fn variances(dimension: usize, signals: &[f64]) -> Vec<f64> {
+    let rest = (1.0 - signals.iter().sum::<f64>()) / (dimension - signals.len()) as f64;
+    let mut variances = signals.to_vec();
+    variances.resize(dimension, rest);
+    variances
 }
