@@ -51,7 +51,7 @@ fn after(experiment: &dyn Experiment, result: &Measured) -> String {
     if !findings.figures.is_empty() {
         html += &format!(", <a href=\"{name}.svg\">{name}.svg</a>");
     }
-    html + &format!(". Again: <code>{}</code></p>\n</details>\n", result.command(name))
+    html + &format!(". Again: <code>{}</code></p>\n</details>\n", result.command(experiment))
 }
 
 fn grid_html(grid: &Grid) -> String {

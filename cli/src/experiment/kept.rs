@@ -45,7 +45,7 @@ pub(crate) struct Head {
 #[serde(deny_unknown_fields)]
 struct Line<'a> {
     cell: Cow<'a, str>,
-    /// The time that it took.
+    /// The processor time that it took.
     #[serde(default)]
     seconds: f64,
     rows: Cow<'a, [Vec<Value>]>,
@@ -58,7 +58,7 @@ pub(crate) type Part = (Vec<Vec<Value>>, f64);
 pub(super) struct Complete {
     pub(super) head: Head,
     pub(super) table: Table,
-    /// The time of its cells, added up.
+    /// The processor time of its cells, added up.
     pub(super) seconds: f64,
 }
 
@@ -160,8 +160,15 @@ fn path_of(folder: &Path, experiment: &dyn Experiment) -> PathBuf {
 
 impl Kept {
     /// Opens the file for writing, with the cells it has under the same head. With `reuse` it also takes what another
-    /// build kept, under a head that says so. A file with anything else is set aside.
-    pub(super) fn open(folder: &Path, experiment: &dyn Experiment, head: &Head, reuse: bool) -> Result<Self> {
+    /// build kept: as it is where that has all cells with these keys, or else under a head that says so. A file with
+    /// anything else is set aside.
+    pub(super) fn open(
+        folder: &Path,
+        experiment: &dyn Experiment,
+        head: &Head,
+        reuse: bool,
+        keys: &[String],
+    ) -> Result<Self> {
         let path = path_of(folder, experiment);
         let mut file = files::locked(&path, BUSY)?;
         let (found, cells, length) = read(BufReader::new(&file), experiment.columns().len()).in_file(&path)?;
@@ -171,6 +178,9 @@ impl Kept {
             return Ok(Self { path, file, cells });
         }
         if same_work.is_some() && reuse {
+            if !cells.is_empty() && keys.iter().all(|key| cells.contains_key(key)) {
+                return Ok(Self { path, file, cells });
+            }
             let reused = !cells.is_empty();
             let file = under_another_head(&path, &file, length, &Head { reused, ..head.clone() })?;
             return Ok(Self { path, file, cells });
@@ -329,7 +339,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let experiment = experiment();
         let head = |scale, seed| Head::new(experiment.as_ref(), scale, seed);
-        let open = |head: &Head| Kept::open(folder.path(), experiment.as_ref(), head, false).unwrap();
+        let open = |head: &Head| Kept::open(folder.path(), experiment.as_ref(), head, false, &[]).unwrap();
         let quick = head(Scale::Quick, 1);
         let mut row = vec![Value::Number(f64::NAN), "a \"b\"".into(), 0.1f64.into()];
         row.resize(experiment.columns().len(), 0u32.into());
@@ -348,7 +358,7 @@ mod tests {
         assert!(matches!(rows[0][0], Value::Number(number) if number.is_nan()));
         assert!(whole.starts_with(&std::fs::read(&path).unwrap()));
         // Nobody else may write meanwhile.
-        assert!(Kept::open(folder.path(), experiment.as_ref(), &quick, true).is_err());
+        assert!(Kept::open(folder.path(), experiment.as_ref(), &quick, true, &[]).is_err());
         drop(kept);
         // Cells of another build are set aside, unless `reuse` requests them.
         let other = Head { build: "00".into(), ..quick.clone() };
@@ -369,7 +379,8 @@ mod tests {
         let experiment = experiment();
         let own = Head::new(experiment.as_ref(), Scale::Quick, 1);
         let other = Head { build: "00".into(), ..own.clone() };
-        let open = |head: &Head, reuse| Kept::open(folder.path(), experiment.as_ref(), head, reuse).unwrap();
+        let open =
+            |head: &Head, reuse| Kept::open(folder.path(), experiment.as_ref(), head, reuse, &["all".into()]).unwrap();
         let path = path_of(folder.path(), experiment.as_ref());
         let found = || read(std::fs::read(&path).unwrap().as_slice(), experiment.columns().len()).unwrap();
         // Where there are no cells, none is taken.
@@ -381,7 +392,7 @@ mod tests {
         let mut kept = open(&other, true);
         assert!(kept.has("one"));
         // Nobody else may write meanwhile, not under the new head either.
-        assert!(Kept::open(folder.path(), experiment.as_ref(), &other, true).is_err());
+        assert!(Kept::open(folder.path(), experiment.as_ref(), &other, true, &[]).is_err());
         kept.keep("two", vec![], 0.0).unwrap();
         drop(kept);
         let (head, cells, length) = found();
@@ -393,6 +404,10 @@ mod tests {
         assert!(open(&own, true).has("two"));
         assert_eq!(found().0.unwrap().build, own.build);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        // Where nothing is missing, nothing is added, and the head stays that of the build that ran it.
+        open(&own, true).keep("all", vec![], 0.0).unwrap();
+        drop(open(&other, true));
+        assert_eq!(found().0.unwrap().build, own.build);
         // The page's text about the reuse.
         let taken = |head: &Head| head.builds().is_some_and(|said| said.contains("--reuse"));
         let another = |head: &Head| head.builds().is_some_and(|said| said.contains("another build than the one"));
@@ -410,7 +425,7 @@ mod tests {
         let path = path_of(folder.path(), experiment.as_ref());
         let keep = |seed, cell: &str| {
             let head = Head::new(experiment.as_ref(), Scale::Quick, seed);
-            let mut kept = Kept::open(folder.path(), experiment.as_ref(), &head, false).unwrap();
+            let mut kept = Kept::open(folder.path(), experiment.as_ref(), &head, false, &[]).unwrap();
             assert!(kept.cells.is_empty());
             kept.keep(cell, vec![], 0.0).unwrap();
             drop(kept);
@@ -429,7 +444,7 @@ mod tests {
         // A head alone is nothing to keep, and neither is an empty file.
         let head = Head::new(experiment.as_ref(), Scale::Quick, 4);
         std::fs::write(&path, "").unwrap();
-        drop(Kept::open(folder.path(), experiment.as_ref(), &head, false).unwrap());
+        drop(Kept::open(folder.path(), experiment.as_ref(), &head, false, &[]).unwrap());
         keep(5, "five");
         assert!(!path.with_extension("cells.old4").exists());
     }

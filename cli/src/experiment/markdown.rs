@@ -11,8 +11,8 @@ pub(super) fn report(sections: &[Section], command: &str) -> String {
         "# Tables and figures of the literature, run again\n\n\
          This page was written by `{command}`. Its numbers are computed from the rows in the CSV files beside it, which \
          have seven digits of each. They are of one seed, which each part names. `ldp-pca` {}, commit {}.\n\n\
-         *Agrees* says whether we measure what the paper says. *Time* is that of all parts of an experiment, added \
-         up.\n\n\
+         *Agrees* says whether we measure what the paper says. *Time* is the processor time of all parts of an \
+         experiment.\n\n\
          | experiment | paper | scale | time | agrees |\n|---|---|---|---|---|\n",
         env!("CARGO_PKG_VERSION"),
         commits(sections)
@@ -64,7 +64,7 @@ fn section(section: &Section) -> String {
         page += &format!("\n![{title}]({name}.svg)\n");
     }
     page.extend(result.findings.grids.iter().map(grid));
-    page += &format!("\n[{name}.csv]({name}.csv) ({} rows); again: `{}`\n", result.rows(), result.command(name));
+    page += &format!("\n[{name}.csv]({name}.csv) ({} rows); again: `{}`\n", result.rows(), result.command(experiment));
     page += "\n<details><summary>Parameters</summary>\n\n| | |\n|---|---|\n";
     for (name, value) in result.parameters(experiment) {
         page += &format!("| {} | {} |\n", cell(name), cell(&value));

@@ -37,7 +37,7 @@ pub(super) struct Outcome {
     /// Cells of this run, and those that an earlier run had finished.
     cells: usize,
     kept: usize,
-    /// The time that its cells took, added up, whether they ran side by side or not.
+    /// The processor time that its cells took, added up; the time that passed where the system does not tell.
     seconds: f64,
     rows: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,7 +145,8 @@ impl Job<'_> {
         let mut cells = experiment.cells(self.scale);
         cells.retain(|cell| cell.data().is_none_or(|set| self.data.has(set)));
         let head = Head::new(experiment, self.scale, self.seed);
-        let kept = Kept::open(self.out, experiment, &head, self.reuse)?;
+        let keys: Vec<String> = cells.iter().map(|cell| key_of(cell, self.data)).collect();
+        let kept = Kept::open(self.out, experiment, &head, self.reuse, &keys)?;
         let outcome = Outcome {
             name: experiment.name(),
             status: if cells.is_empty() { Status::Skipped } else { Status::Done },
@@ -168,11 +169,11 @@ impl Job<'_> {
     fn run_cell(&self, work: &Work<'_>, cell: &Cell, clock: &dyn Clock, progress: &ProgressBar) {
         // The others would fail as the first one did.
         if work.state().outcome.problem.is_none() {
-            let start = clock.now();
+            let start = processor_time(clock);
             let rows = cell.run(work.experiment, self.seed, self.data, clock);
             let mut state = work.state();
             let State { kept, outcome } = &mut *state;
-            let seconds = (clock.now() - start).as_secs_f64();
+            let seconds = processor_time(clock).saturating_sub(start).as_secs_f64();
             outcome.seconds += seconds;
             let key = key_of(cell, self.data);
             match rows.map_err(CliError::failed).and_then(|rows| kept.keep(&key, rows, seconds)) {
@@ -231,6 +232,18 @@ impl Job<'_> {
         }
         Ok(sections)
     }
+}
+
+/// The time that this thread has run so far. A cell has one thread.
+#[cfg(unix)]
+fn processor_time(_: &dyn Clock) -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+#[cfg(not(unix))]
+fn processor_time(clock: &dyn Clock) -> Duration {
+    clock.now()
 }
 
 /// A value as its CSV file has it: seven digits, which keeps the files of a full run small. The cells keep all of them.

@@ -2,6 +2,7 @@
 
 use ldp_pca_literature::experiments::{Agreement, Experiment, Findings, Scale};
 
+use super::data_of;
 use super::kept::{Complete, Head};
 use crate::output::grouped;
 
@@ -19,7 +20,7 @@ pub(super) struct Measured {
     pub(super) findings: Findings,
     pub(super) agreement: Agreement,
     pub(super) head: Head,
-    /// The time of its cells, added up.
+    /// The processor time of its cells, added up.
     pub(super) seconds: f64,
     rows: usize,
 }
@@ -60,9 +61,11 @@ impl Measured {
     }
 
     /// The command that runs it again.
-    pub(super) fn command(&self, name: &str) -> String {
-        let quick = if self.head.scale() == Scale::Quick { " --quick" } else { "" };
-        format!("ldp-pca experiment run {name}{quick} --seed {}", self.head.seed)
+    pub(super) fn command(&self, experiment: &dyn Experiment) -> String {
+        let (name, scale) = (experiment.name(), self.head.scale());
+        let quick = if scale == Scale::Quick { " --quick" } else { "" };
+        let data = if data_of(experiment, scale).is_empty() { "" } else { " --data DIR" };
+        format!("ldp-pca experiment run {name}{quick} --seed {}{data}", self.head.seed)
     }
 
     /// The number of rows.

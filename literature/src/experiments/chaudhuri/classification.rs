@@ -230,7 +230,7 @@ impl Experiment for Classification {
                 "The paper uses an SVM of libSVM and does not say how it was tuned. Ours regularizes the intercept and \
                  chooses C among four values.",
                 "The text gives neither epsilon nor delta for this table.",
-                "The row of localization is not run: the file of its features does not have the activities.",
+                "The row of localization is not run: the classes are read of kddcup99 alone.",
             ]),
         }
     }
