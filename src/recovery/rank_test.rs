@@ -32,10 +32,10 @@ const SEED: u64 = 1;
 /// eigenvalue with the mean of itself and those that follow, so that this variance need not be known. The law of the
 /// noise is drawn, which takes no limit of many features.
 ///
-/// *Assumption*: the population is isotropic except for the components. *Effect*: the rank is too large in about 5 %
-/// of collections at most. In a population whose eigenvalues decline without a step, all components count whose eigenvalue is
-/// larger than noise and equal variances explain. With centring the estimated mean counts as a direction of the rest,
-/// with its greater noise.
+/// *Assumption*: the population is isotropic except for the components. *Effect*: the rank is too large in about 5 % of
+/// collections at most. In a population whose eigenvalues decline without a step, all components count whose eigenvalue
+/// is larger than noise and equal variances explain. With centring the estimated mean counts as a direction of the
+/// rest, with its greater noise.
 ///
 /// ```
 /// use chacha20::ChaCha12Rng;
