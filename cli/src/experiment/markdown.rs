@@ -10,7 +10,7 @@ pub(super) fn report(sections: &[Section], command: &str) -> String {
     let mut page = format!(
         "# Tables and figures of the literature, run again\n\n\
          This page was written by `{command}`. Its numbers are computed from the rows in the CSV files beside it, \
-         which have seven digits of each. They are of one seed, which each part names. `ldp-pca` {}, commit {}.\n\n\
+         which have five digits of each. They are of one seed, which each part names. `ldp-pca` {}, commit {}.\n\n\
          *Agrees* says whether we measure what the paper says. *Time* is the processor time of all parts of an \
          experiment.\n\n\
          | experiment | paper | scale | time | agrees |\n|---|---|---|---|---|\n",

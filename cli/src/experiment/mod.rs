@@ -136,7 +136,9 @@ impl Run {
         let sections = job.sections(&experiments)?;
         let quick = if self.quick { " --quick" } else { "" };
         let data = if named_data { " --data DIR" } else { "" };
-        let command = format!("ldp-pca experiment run {}{quick} --seed {}{data}", self.names.join(" "), self.seed);
+        let reuse = if self.reuse { " --reuse" } else { "" };
+        let names = self.names.join(" ");
+        let command = format!("ldp-pca experiment run {names}{quick} --seed {}{data}{reuse}", self.seed);
         for (path, page) in [
             (report.clone(), html::report(&sections)),
             (self.out.join("README.md"), markdown::report(&sections, &command)),

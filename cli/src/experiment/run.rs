@@ -246,11 +246,11 @@ fn processor_time(clock: &dyn Clock) -> Duration {
     clock.now()
 }
 
-/// A value as its CSV file has it: seven digits, which keeps the files of a full run small. The cells keep all of them.
+/// A value as its CSV file has it: five digits, which keeps the files of a full run small. The cells keep all of them.
 fn rounded(value: &Value) -> String {
     match value {
         Value::Number(number) if number.fract() != 0.0 && number.is_finite() => {
-            Value::Number(format!("{number:.6e}").parse().unwrap_or(*number)).to_string()
+            Value::Number(format!("{number:.4e}").parse().unwrap_or(*number)).to_string()
         }
         value => value.to_string(),
     }
@@ -268,11 +268,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn csv_files_have_seven_digits_and_whole_numbers_as_they_are() {
+    fn csv_files_have_five_digits_and_whole_numbers_as_they_are() {
         let of = |number: f64| rounded(&Value::Number(number));
         assert_eq!(
             [of(0.30000000000000004), of(1.0 / 3.0), of(-2e-12 / 3.0)],
-            ["0.3", "0.3333333", "-0.0000000000006666667"]
+            ["0.3", "0.33333", "-0.00000000000066667"]
         );
         assert_eq!([of(123_456_789.0), of(f64::NAN), rounded(&"a".into())], ["123456789", "", "a"]);
     }
