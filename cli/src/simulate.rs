@@ -135,7 +135,7 @@ struct SimulateResult {
     first_wave: Option<Figures>,
     /// The sample in the first wave's place; its own error is `first_wave`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    sample: Option<SampleFigures>,
+    sample: Option<TurnedSample>,
     non_private: Figures,
     /// Expected value for a random subspace: k (1 - k/d).
     random_subspace: f64,
@@ -156,13 +156,6 @@ struct SimulateResult {
 struct Figures {
     mean: f64,
     values: Vec<f64>,
-}
-
-/// A public sample that the second wave is asked about.
-#[derive(Serialize)]
-struct SampleFigures {
-    records: u64,
-    error: f64,
 }
 
 /// The figures of one method.
@@ -237,7 +230,7 @@ impl Simulate {
             penalty_factor: self.method.iter().any(|method| *method != MethodName::Pca).then_some(self.penalty_factor),
             waves,
             first_wave,
-            sample: self.sample_error.map(|error| SampleFigures { records: self.sample_records, error }),
+            sample: self.sample_error.map(|error| TurnedSample { records: self.sample_records, error }),
             non_private: Figures::of(results.iter().map(|result| result.non_private).collect()),
             random_subspace: k * (1.0 - k / d),
             report_bytes: mechanism.as_ref().map(|mechanism| framed_bytes(mechanism.payload_bytes())),

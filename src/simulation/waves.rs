@@ -7,6 +7,7 @@ use nalgebra::DMatrix;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::StandardNormal;
+use serde::Serialize;
 
 use super::drawn::Reported;
 use super::moments::{Block, OuterProducts};
@@ -16,7 +17,7 @@ use crate::mechanism::double_cap::Weights;
 use crate::mechanism::{DoubleCap, Estimator, LocalRandomizer, Mechanism, SignedCap};
 use crate::noise_law::NoiseLaw;
 use crate::record::Bounding;
-use crate::recovery::{FirstWave, Rank, SecondWave, WaveDesign, principal_components};
+use crate::recovery::{FirstWave, Rank, RefineError, SecondWave, WaveDesign, principal_components};
 use crate::subspace::{Subspace, sin_theta_squared};
 
 /// Fills a record of unit length.
@@ -37,7 +38,7 @@ pub struct WavesTrial<'a> {
 
 /// A public sample that takes the first wave's place. Its second moments have the population's eigenvalues, and its
 /// leading directions are turned from the population's, to every side alike.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TurnedSample {
     /// Its number of records.
     pub records: u64,
@@ -153,11 +154,11 @@ impl WavesTrial<'_> {
             all.add(block);
             progress(block.len());
         });
-        let judged = first.clone().judged_by(&asked.second(&first))?;
+        let (_, refined) = asked.judge(&first)?;
         Ok(WavesResult {
             non_private: self.error(&all.mean(self.records[1]), truth)?,
             first_wave: self.error(&moments, truth)?,
-            refined: self.error(&judged.refine(&asked.second(&judged))?.matrix, truth)?,
+            refined: self.error(&refined, truth)?,
         })
     }
 
@@ -264,6 +265,16 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// A public sample, which is off by what this wave shows, and the matrix with both.
+    ///
+    /// # Errors
+    /// As [`FirstWave::judged_by`].
+    pub fn judge(&self, sample: &FirstWave) -> Result<(FirstWave, DMatrix<f64>), RefineError> {
+        let judged = sample.clone().judged_by(&self.second(sample))?;
+        let matrix = judged.refine(&self.second(&judged))?.matrix;
+        Ok((judged, matrix))
+    }
+
     /// The second wave about the directions of `first`.
     #[must_use]
     pub fn second<'a>(&'a self, first: &'a FirstWave) -> SecondWave<'a> {
@@ -326,28 +337,64 @@ impl CrossSums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prediction::Waves;
+    use crate::prediction::{TwoWaves, Waves};
     use crate::privacy::tests::epsilon;
     use chacha20::ChaCha12Rng;
+
+    const PEOPLE: u64 = 20_000;
+
+    /// People with two components in 30 features, and the mechanisms of both waves.
+    struct Setting {
+        population: SpikedModel,
+        spectrum: crate::Spectrum,
+        mechanism: DoubleCap,
+        signed: SignedCap,
+        rank: Rank,
+    }
+
+    impl Setting {
+        fn new(value: f64) -> Self {
+            let (dimension, rank) = (30, Rank::new(2).unwrap());
+            let mut rng = ChaCha12Rng::seed_from_u64(1);
+            let population = SpikedModel::draw(dimension, rank, 30.0, None, &mut rng).unwrap();
+            let SpikedSpectrum { signal, bulk, .. } = population.spectrum();
+            Self {
+                population,
+                spectrum: crate::Spectrum::new(dimension, vec![signal; 2], bulk).unwrap(),
+                mechanism: DoubleCap::new(dimension, Bounding::UnitNorm, epsilon(value), 128, 16).unwrap(),
+                signed: Waves::signed_cap(dimension, rank, epsilon(value)).unwrap(),
+                rank,
+            }
+        }
+
+        fn waves(&self) -> Waves<'_> {
+            let law = NoiseLaw::new(&self.mechanism.clone().into(), Bounding::UnitNorm, 1).unwrap();
+            let (spectrum, rank, signed_gain) = (&self.spectrum, self.rank, self.signed.gain());
+            Waves { spectrum, rank, law, scale: 1.0, signed_gain, records: PEOPLE }
+        }
+
+        /// The prediction for a sample of a million records, whose directions have the squared sine `sine` each.
+        fn about_sample(&self, sine: f64) -> TwoWaves {
+            let public = NoiseLaw::of_records(30, Bounding::UnitNorm, 1_000_000).unwrap();
+            self.waves().about_sample(&public, &[sine; 2], 0.1).unwrap()
+        }
+
+        fn trial(&self, records: [u64; 2]) -> WavesTrial<'_> {
+            WavesTrial { mechanism: &self.mechanism, signed: &self.signed, records, rank: self.rank }
+        }
+    }
 
     /// Eight collections of 20,000 people; the mean of their errors scatters by some 5 %, and 20 % is four times that.
     /// The reports' own law: the coordinates of many signed ones have the mean that the gain says, to 4.9 deviations.
     #[test]
     fn two_waves_have_the_predicted_error_and_a_smaller_one_than_one_wave() {
-        let (dimension, rank, records) = (30, Rank::new(2).unwrap(), 20_000);
-        let population = SpikedModel::draw(dimension, rank, 30.0, None, &mut ChaCha12Rng::seed_from_u64(1)).unwrap();
-        let spectrum = population.spectrum();
-        let spectrum = crate::Spectrum::new(dimension, vec![spectrum.signal; 2], spectrum.bulk).unwrap();
-        let mechanism = DoubleCap::new(dimension, Bounding::UnitNorm, epsilon(2.0), 128, 16).unwrap();
-        let signed = Waves::signed_cap(dimension, rank, epsilon(2.0)).unwrap();
-        let law = NoiseLaw::new(&mechanism.clone().into(), Bounding::UnitNorm, 1).unwrap();
-        let waves = Waves { spectrum: &spectrum, rank, law, scale: 1.0, signed_gain: signed.gain(), records };
-        let predicted = waves.best().unwrap();
+        let setting = Setting::new(2.0);
+        let predicted = setting.waves().best().unwrap();
         assert_eq!(predicted.refused, None);
-        let trial = WavesTrial { mechanism: &mechanism, signed: &signed, records: predicted.records, rank };
+        let trial = setting.trial(predicted.records);
         let (mut first, mut refined) = (0.0, 0.0);
         for seed in 0..8 {
-            let result = trial.run(&population, &mut ChaCha12Rng::seed_from_u64(seed), |_| {}).unwrap();
+            let result = trial.run(&setting.population, &mut ChaCha12Rng::seed_from_u64(seed), |_| {}).unwrap();
             assert!(result.non_private < result.refined);
             first += result.first_wave / 8.0;
             refined += result.refined / 8.0;
@@ -363,32 +410,21 @@ mod tests {
     /// wave, and more there.
     #[test]
     fn a_wave_about_a_sample_has_the_predicted_error_whether_the_sample_is_right_or_wrong() {
-        let (dimension, rank, records) = (30, Rank::new(2).unwrap(), 20_000);
-        let population = SpikedModel::draw(dimension, rank, 30.0, None, &mut ChaCha12Rng::seed_from_u64(1)).unwrap();
-        let SpikedSpectrum { signal, bulk, .. } = population.spectrum();
-        let spectrum = crate::Spectrum::new(dimension, vec![signal; 2], bulk).unwrap();
-        let public = NoiseLaw::of_records(dimension, Bounding::UnitNorm, 1_000_000).unwrap();
         for (value, sine, advice) in [(2.0, 0.0005, Some("no wave")), (2.0, 0.1, None), (4.0, 0.3, Some("one wave"))] {
             let refused = advice == Some("one wave");
-            let mechanism = DoubleCap::new(dimension, Bounding::UnitNorm, epsilon(value), 128, 16).unwrap();
-            let signed = Waves::signed_cap(dimension, rank, epsilon(value)).unwrap();
-            let law = NoiseLaw::new(&mechanism.clone().into(), Bounding::UnitNorm, 1).unwrap();
-            let waves = Waves { spectrum: &spectrum, rank, law, scale: 1.0, signed_gain: signed.gain(), records };
-            let predicted = waves.about_sample(&public, &[sine; 2], 0.1).unwrap();
+            let setting = Setting::new(value);
+            let predicted = setting.about_sample(sine);
             assert_eq!(predicted.refused.map(|reason| reason.advice()), advice, "{predicted:?}");
-            let trial = WavesTrial { mechanism: &mechanism, signed: &signed, records: [0, records], rank };
+            let (trial, population) = (setting.trial([0, PEOPLE]), &setting.population);
             let (mut refined, mut found) = (0.0, 0.0);
             for seed in 0..8 {
                 let mut rng = ChaCha12Rng::seed_from_u64(seed);
                 let turned = TurnedSample { records: 1_000_000, error: 2.0 * sine };
-                let moments = turned.moments(&population, &mut rng);
-                let sample = FirstWave::of_sample(&moments, Bounding::UnitNorm, 1_000_000, rank, 0.1).unwrap();
+                let moments = turned.moments(population, &mut rng);
+                let sample = FirstWave::of_sample(&moments, Bounding::UnitNorm, 1_000_000, setting.rank, 0.1).unwrap();
                 let asked = trial.ask_with_rng(&sample, &mut |record, rng| population.fill(record, rng), &mut rng);
-                let judged = sample.clone().judged_by(&asked.second(&sample)).unwrap();
-                let components =
-                    principal_components(&judged.refine(&asked.second(&judged)).unwrap().matrix, rank).unwrap();
-                let components = Subspace::new(&components.vectors).unwrap();
-                refined += sin_theta_squared(&components, population.subspace()).unwrap() / 8.0;
+                let (judged, matrix) = asked.judge(&sample).unwrap();
+                refined += trial.error(&matrix, population.subspace()).unwrap() / 8.0;
                 found += judged.sines.iter().sum::<f64>() / 8.0;
             }
             let ratio = predicted.sin_theta_squared / refined;
@@ -422,24 +458,15 @@ mod tests {
     /// Designed for the error that the sample has, as `task refine --sample-error` is.
     #[test]
     fn a_sample_that_is_off_by_a_known_error_is_turned_as_predicted() {
-        let (dimension, rank, records) = (30, Rank::new(2).unwrap(), 20_000);
-        let population = SpikedModel::draw(dimension, rank, 30.0, None, &mut ChaCha12Rng::seed_from_u64(1)).unwrap();
-        let SpikedSpectrum { signal, bulk, .. } = population.spectrum();
-        let spectrum = crate::Spectrum::new(dimension, vec![signal; 2], bulk).unwrap();
-        let mechanism = DoubleCap::new(dimension, Bounding::UnitNorm, epsilon(2.0), 128, 16).unwrap();
-        let signed = Waves::signed_cap(dimension, rank, epsilon(2.0)).unwrap();
-        let law = NoiseLaw::new(&mechanism.clone().into(), Bounding::UnitNorm, 1).unwrap();
-        let waves = Waves { spectrum: &spectrum, rank, law, scale: 1.0, signed_gain: signed.gain(), records };
-        let public = NoiseLaw::of_records(dimension, Bounding::UnitNorm, 1_000_000).unwrap();
-        let predicted = waves.about_sample(&public, &[0.1; 2], 0.1).unwrap();
-        let trial = WavesTrial { mechanism: &mechanism, signed: &signed, records: [0, records], rank };
+        let setting = Setting::new(2.0);
+        let (predicted, trial) = (setting.about_sample(0.1), setting.trial([0, PEOPLE]));
         let sample = TurnedSample { records: 1_000_000, error: 0.2 };
         let mut refined = 0.0;
         for seed in 0..8 {
             let mut seen = 0;
             let mut rng = ChaCha12Rng::seed_from_u64(seed);
-            let result = trial.run_about_sample(&population, &sample, &mut rng, |count| seen += count).unwrap();
-            assert_eq!(seen, records);
+            let result = trial.run_about_sample(&setting.population, &sample, &mut rng, |count| seen += count).unwrap();
+            assert_eq!(seen, PEOPLE);
             assert!((result.first_wave - 0.2).abs() < 1e-9, "{result:?}");
             assert!(result.non_private < result.refined, "{result:?}");
             refined += result.refined / 8.0;

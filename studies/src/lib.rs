@@ -1,5 +1,6 @@
 //! What several studies share.
 
+use std::borrow::Borrow;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -55,9 +56,9 @@ pub fn bounded(rows: Vec<Vec<f64>>) -> Result<Vec<BoundedRecord>, Failure> {
 
 /// The second moments of records, of which there are some.
 #[must_use]
-pub fn second_moment(records: &[BoundedRecord]) -> DMatrix<f64> {
-    let mut moment = SecondMoment::new(records[0].coordinates().len(), 1.0);
-    records.iter().for_each(|record| moment.add(record));
+pub fn second_moment<T: Borrow<BoundedRecord>>(records: &[T]) -> DMatrix<f64> {
+    let mut moment = SecondMoment::new(records[0].borrow().coordinates().len(), 1.0);
+    records.iter().for_each(|record| moment.add(record.borrow()));
     moment.matrix()
 }
 

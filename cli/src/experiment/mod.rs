@@ -73,6 +73,13 @@ impl ExperimentCommand {
     }
 }
 
+/// The command that runs experiments.
+fn command(names: &str, scale: Scale, seed: u64, with_data: bool) -> String {
+    let quick = if scale == Scale::Quick { " --quick" } else { "" };
+    let data = if with_data { " --data DIR" } else { "" };
+    format!("ldp-pca experiment run {names}{quick} --seed {seed}{data}")
+}
+
 /// One line of the list.
 #[derive(Serialize)]
 struct Listed {
@@ -134,11 +141,10 @@ impl Run {
         let outcomes = job.run(&experiments)?;
         let report = self.out.join("index.html");
         let sections = job.sections(&experiments)?;
-        let quick = if self.quick { " --quick" } else { "" };
-        let data = if named_data { " --data DIR" } else { "" };
-        let reuse = if self.reuse { " --reuse" } else { "" };
-        let names = self.names.join(" ");
-        let command = format!("ldp-pca experiment run {names}{quick} --seed {}{data}{reuse}", self.seed);
+        let mut command = command(&self.names.join(" "), scale, self.seed, named_data);
+        if self.reuse {
+            command += " --reuse";
+        }
         for (path, page) in [
             (report.clone(), html::report(&sections)),
             (self.out.join("README.md"), markdown::report(&sections, &command)),

@@ -1,9 +1,9 @@
 //! What a report says of one experiment.
 
-use ldp_pca_literature::experiments::{Agreement, Experiment, Findings, Scale};
+use ldp_pca_literature::experiments::{Agreement, Experiment, Findings};
 
-use super::data_of;
 use super::kept::{Complete, Head};
+use super::{command, data_of};
 use crate::output::grouped;
 
 /// One experiment's part of a report.
@@ -62,10 +62,8 @@ impl Measured {
 
     /// The command that runs it again.
     pub(super) fn command(&self, experiment: &dyn Experiment) -> String {
-        let (name, scale) = (experiment.name(), self.head.scale());
-        let quick = if scale == Scale::Quick { " --quick" } else { "" };
-        let data = if data_of(experiment, scale).is_empty() { "" } else { " --data DIR" };
-        format!("ldp-pca experiment run {name}{quick} --seed {}{data}", self.head.seed)
+        let scale = self.head.scale();
+        command(experiment.name(), scale, self.head.seed, !data_of(experiment, scale).is_empty())
     }
 
     /// The number of rows.

@@ -56,6 +56,7 @@ pub use guarantee::{Adjacency, EpsilonDelta, MethodGuarantee, Trust};
 pub use local::{
     AnalyticGaussianPca, DoubleCapPca, DoubleCapSparse, NoisePlacement, SparseSolver, WangXuPca, WangXuSparse,
 };
+pub use matrices::Matrices;
 pub use mod_sulq::{ModSulq, ModSulqLaplace};
 pub use noisy_power::NoisyPower;
 pub use oja::Oja;

@@ -241,17 +241,8 @@ impl PrivateOja {
     /// the guarantee is about one matrix replaced.
     ///
     /// # Errors
-    /// As [`SubspaceEstimator::estimate`], and [`BaselineError::Sample`] without matrices or with one of another shape.
+    /// As [`SubspaceEstimator::estimate`].
     pub fn estimate_of_matrices(
-        &self,
-        matrices: &[DMatrix<f64>],
-        rank: Rank,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Outcome, BaselineError> {
-        self.estimate_matrices(Matrices::any(matrices)?, rank, rng)
-    }
-
-    fn estimate_matrices(
         &self,
         matrices: Matrices<'_>,
         rank: Rank,
@@ -343,7 +334,7 @@ impl SubspaceEstimator for PrivateOja {
     }
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        self.estimate_matrices(Matrices::OfRecords(sample.columns(self.name())?), rank, rng)
+        self.estimate_of_matrices(Matrices::of_records(sample.columns(self.name())?), rank, rng)
     }
 }
 
@@ -437,7 +428,8 @@ mod tests {
         let run = Run { threshold: 1e-15, batch: 2, noise: 0.0, step: (1e15, 0.0) };
         let mut basis = DMatrix::from_column_slice(2, 1, &[1.0, 0.0]);
         let mut rng = ChaCha12Rng::seed_from_u64(1);
-        run.pass(Matrices::OfRecords(records.as_view()), &[0, 1], &DMatrix::zeros(2, 0), &mut basis, &mut rng).unwrap();
+        run.pass(Matrices::of_records(records.as_view()), &[0, 1], &DMatrix::zeros(2, 0), &mut basis, &mut rng)
+            .unwrap();
         assert_eq!(basis, DMatrix::from_column_slice(2, 1, &[1.0, 0.0]));
     }
 
@@ -449,7 +441,7 @@ mod tests {
         let mut basis = DMatrix::from_column_slice(2, 1, &[0.6, 0.8]);
         let mut rng = ChaCha12Rng::seed_from_u64(1);
         let clipped = run
-            .pass(Matrices::OfRecords(records.as_view()), &[0, 1, 2, 3], &DMatrix::zeros(2, 0), &mut basis, &mut rng)
+            .pass(Matrices::of_records(records.as_view()), &[0, 1, 2, 3], &DMatrix::zeros(2, 0), &mut basis, &mut rng)
             .unwrap();
         // Gradients (2.4, 0), cut to (1, 0), then (0.15, 0), (0, 0.8) and 0.
         let expected = nalgebra::Vector2::new(0.6 + 1.15 / 4.0, 0.8 + 0.2).normalize();

@@ -14,11 +14,10 @@ use ldp_pca::noise_law::NoiseLaw;
 use ldp_pca::prediction::{Spectrum, Waves};
 use ldp_pca::record::BoundedRecord;
 use ldp_pca::recovery::{FirstWave, SecondWave, principal_components};
-use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::simulation::WavesTrial;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::{Bounding, Epsilon, Rank};
-use ldp_pca_studies::{Failure, bounded, read};
+use ldp_pca_studies::{Failure, bounded, read, second_moment};
 use nalgebra::DMatrix;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
@@ -119,9 +118,9 @@ fn about_samples(trials: u64, records: u64) -> Result<(), Failure> {
                 let moments = turned(&spectrum, error, &mut rng);
                 let sample = FirstWave::of_sample(&moments, Bounding::UnitNorm, PUBLIC, rank, 0.1)?;
                 let asked = trial.ask_with_rng(&sample, fill, &mut rng);
-                let judged = sample.clone().judged_by(&asked.second(&sample))?;
+                let (judged, matrix) = asked.judge(&sample)?;
+                refined += error_of(&matrix, rank, &truth)? / trials as f64;
                 let second = asked.second(&judged);
-                refined += error_of(&judged.refine(&second)?.matrix, rank, &truth)? / trials as f64;
                 let certain = SecondWave { variances: &[1e-30; 3], records: u64::MAX, ..second };
                 unweighted += error_of(&judged.refine(&certain)?.matrix, rank, &truth)? / trials as f64;
                 found += judged.sines.iter().sum::<f64>() / trials as f64;
@@ -162,13 +161,9 @@ fn about_real_samples(path: &Path, trials: u64) -> Result<(), Failure> {
                     records.shuffle(&mut rng);
                 }
                 let (public, people) = records.split_at(count);
-                let moments = moment(public);
-                let all = moment(people);
-                let truth = Subspace::new(&principal_components(&all, rank)?.vectors)?;
-                let sines = {
-                    let own = principal_components(&moments, rank)?.vectors;
-                    sin_theta_squared(&Subspace::new(&own)?, &truth)?
-                };
+                let moments = second_moment(public);
+                let truth = Subspace::new(&principal_components(&second_moment(people), rank)?.vectors)?;
+                let sines = error_of(&moments, rank, &truth)?;
                 let law = NoiseLaw::of_records(dimension, Bounding::UnitNorm, count as u64)?;
                 let spectrum = Spectrum::of_matrix(&moments, &law)?;
                 let (mechanism, signed, waves) = planned(&spectrum, rank, epsilon, people.len() as u64)?;
@@ -178,8 +173,8 @@ fn about_real_samples(path: &Path, trials: u64) -> Result<(), Failure> {
                 let trial = trial([0, people.len() as u64]);
                 let sample = FirstWave::of_sample(&moments, Bounding::UnitNorm, count as u64, rank, 0.1)?;
                 let asked = trial.ask_with_rng(&sample, &mut each_of(people), &mut rng);
-                let judged = sample.clone().judged_by(&asked.second(&sample))?;
-                refined += error_of(&judged.refine(&asked.second(&judged))?.matrix, rank, &truth)?;
+                let (judged, matrix) = asked.judge(&sample)?;
+                refined += error_of(&matrix, rank, &truth)?;
                 found += judged.sines.iter().sum::<f64>();
                 off += sines;
                 // As if the error of the sample were known, the same for each component.
@@ -203,13 +198,6 @@ fn about_real_samples(path: &Path, trials: u64) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// The second moments of records.
-fn moment(records: &[&BoundedRecord]) -> DMatrix<f64> {
-    let mut moment = SecondMoment::new(records[0].coordinates().len(), 1.0);
-    records.iter().for_each(|record| moment.add(record));
-    moment.matrix()
 }
 
 /// One record after the other, so that everybody answers once.

@@ -291,17 +291,8 @@ impl DpPca {
     /// the guarantee is about one matrix replaced.
     ///
     /// # Errors
-    /// As [`SubspaceEstimator::estimate`], and [`BaselineError::Sample`] without matrices or with one of another shape.
+    /// As [`SubspaceEstimator::estimate`].
     pub fn estimate_of_matrices(
-        &self,
-        matrices: &[DMatrix<f64>],
-        rank: Rank,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Outcome, BaselineError> {
-        self.estimate_matrices(Matrices::any(matrices)?, rank, rng)
-    }
-
-    fn estimate_matrices(
         &self,
         matrices: Matrices<'_>,
         rank: Rank,
@@ -430,8 +421,10 @@ fn gradients(matrices: Matrices<'_>, indices: &[usize], found: &DMatrix<f64>, ba
     let (rows, columns) = basis.shape();
     let mut all = DMatrix::zeros(rows * columns, indices.len());
     for (mut gradient, &index) in all.column_iter_mut().zip(indices) {
-        let entries = DMatrixViewMut::from_slice(gradient.as_mut_slice(), rows, columns);
-        matrices.gradient(index, basis).outside(found).add_to(entries, 1.0);
+        let mut entries = DMatrixViewMut::from_slice(gradient.as_mut_slice(), rows, columns);
+        matrices.gradient(index, basis).add_to(entries.as_view_mut(), 1.0);
+        let inside = found.tr_mul(&entries);
+        entries.gemm(-1.0, found, &inside, 1.0);
         // A record may be so long that its gradient is not a number. A failure of the whole answer would reveal it.
         if !gradient.iter().all(|value| value.is_finite()) {
             gradient.fill(0.0);
@@ -480,7 +473,7 @@ impl SubspaceEstimator for DpPca {
     }
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
-        self.estimate_matrices(Matrices::OfRecords(sample.columns(self.name())?), rank, rng)
+        self.estimate_of_matrices(Matrices::of_records(sample.columns(self.name())?), rank, rng)
     }
 }
 
@@ -540,7 +533,7 @@ mod tests {
         let records = DMatrix::from_column_slice(3, 2, &[1.0, 2.0, 3.0, -1.0, 0.5, 2.0]);
         let basis = DMatrix::from_column_slice(3, 2, &[0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
         let found = DMatrix::from_column_slice(3, 1, &[1.0, 0.0, 0.0]);
-        let all = gradients(Matrices::OfRecords(records.as_view()), &[1], &found, &basis);
+        let all = gradients(Matrices::of_records(records.as_view()), &[1], &found, &basis);
         // x = (-1, 1/2, 2) without its first entry, times 1/2 and times 2.
         assert_eq!(all.as_slice(), [0.0, 0.25, 1.0, 0.0, 1.0, 4.0]);
     }

@@ -6,7 +6,7 @@ use ldp_pca_literature::baselines::dp_pca::StepSizes;
 use ldp_pca_literature::baselines::oja::RankExtension;
 use ldp_pca_literature::baselines::private_oja::Multiplier;
 use ldp_pca_literature::baselines::{
-    BaselineError, DpPca, MethodGuarantee, NoisyPower, Outcome, PrivateOja, Sample, Shape, SpectralProjector,
+    BaselineError, DpPca, Matrices, MethodGuarantee, NoisyPower, Outcome, PrivateOja, Sample, Shape, SpectralProjector,
     SubspaceEstimator,
 };
 use nalgebra::{DMatrix, DVector};
@@ -37,7 +37,7 @@ struct OfMatrices<M, F>(M, F);
 impl<M, F> SubspaceEstimator for OfMatrices<M, F>
 where
     M: SubspaceEstimator,
-    F: Fn(&M, &[DMatrix<f64>], Rank, &mut dyn CryptoRng) -> Result<Outcome, BaselineError> + Sync,
+    F: Fn(&M, Matrices<'_>, Rank, &mut dyn CryptoRng) -> Result<Outcome, BaselineError> + Sync,
 {
     fn name(&self) -> &'static str {
         self.0.name()
@@ -50,7 +50,7 @@ where
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
         let records = sample.rows(self.name())?.map(DVector::from_column_slice);
         let matrices: Vec<DMatrix<f64>> = records.map(|record| &record * record.transpose()).collect();
-        (self.1)(&self.0, &matrices, rank, rng)
+        (self.1)(&self.0, Matrices::new(&matrices)?, rank, rng)
     }
 }
 

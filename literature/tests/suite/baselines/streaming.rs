@@ -5,7 +5,7 @@ use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca_literature::baselines::oja::{Oja, RankExtension, StepSizes};
-use ldp_pca_literature::baselines::{DpPca, PrivateOja, Sample, SubspaceEstimator};
+use ldp_pca_literature::baselines::{DpPca, Matrices, PrivateOja, Sample, SubspaceEstimator};
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
@@ -118,21 +118,18 @@ fn matrices_that_are_no_outer_products_are_analysed_too() {
         let mean = |row: usize, column: usize| [0.0, if row == 0 { 1.0 } else { 0.2 }][usize::from(row == column)];
         let mut matrix = || DMatrix::from_fn(4, 4, |row, column| mean(row, column) + noise * normal(&mut rng));
         let matrices: Vec<DMatrix<f64>> = (0..40_000).map(|_| matrix()).collect();
+        let all = Matrices::new(&matrices).unwrap();
         let truth = axes(4, 1);
         let error = |found: Subspace| sin_theta_squared(&found, &truth).unwrap();
         let mut rng = ChaCha12Rng::seed_from_u64(6);
-        let dp_pca = error(dp_pca.estimate_of_matrices(&matrices, rank, &mut rng).unwrap().subspace);
-        (dp_pca, error(private_oja.estimate_of_matrices(&matrices, rank, &mut rng).unwrap().subspace))
+        let dp_pca = error(dp_pca.estimate_of_matrices(all, rank, &mut rng).unwrap().subspace);
+        (dp_pca, error(private_oja.estimate_of_matrices(all, rank, &mut rng).unwrap().subspace))
     });
     println!("{errors:?}");
     assert!(errors.iter().all(|(dp_pca, private_oja)| *dp_pca < 0.01 && *private_oja < 0.01), "{errors:?}");
     assert!(errors[1].0 < 0.1 * errors[0].0 && errors[1].1 > 0.1 * errors[0].1, "{errors:?}");
-    let ragged = [DMatrix::zeros(4, 4), DMatrix::zeros(3, 4)];
-    let mut rng = ChaCha12Rng::seed_from_u64(6);
-    for matrices in [&[][..], &ragged] {
-        assert!(dp_pca.estimate_of_matrices(matrices, rank, &mut rng).is_err());
-        assert!(private_oja.estimate_of_matrices(matrices, rank, &mut rng).is_err());
-    }
+    assert!(Matrices::new(&[]).is_err());
+    assert!(Matrices::new(&[DMatrix::zeros(4, 4), DMatrix::zeros(3, 4)]).is_err());
 }
 
 /// With the paper's constants a private range needs some 30,000 records in half a batch, even here.
