@@ -1,13 +1,11 @@
 // The classes over a generated module, the same in every entry. They wrap the generated class so that errors have a
 // class and freed objects a clear message.
 
-import { columnsOf, idBytes, readRecord, recordParts, taskText, utf8 } from "./boundary.js";
+import { columnsOf, readRecord, recordBytes, taskText, utf8 } from "./boundary.js";
 import { affordable, allowed, campaigns, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
 import { loading } from "./instantiate.js";
-import { reportOf } from "./report.js";
-
-const PARSE = Symbol("Task.parse");
+import { KEY, reportOf } from "./report.js";
 
 /** The classes of `wasm`, what starts it, and what looks inside. */
 export function bind(wasm) {
@@ -33,14 +31,14 @@ export function bind(wasm) {
     }
 
     constructor(key, task) {
-      if (key !== PARSE) throw failure("argument", "give a Task, made by Task.parse or Task.fetch");
+      if (key !== KEY) throw failure("argument", "give a Task, made by Task.parse or Task.fetch");
       this.#task = task;
       Object.assign(this, JSON.parse(task.facts()));
       campaigns[this.digest] = this.campaign;
     }
 
     static parse(json) {
-      return new Task(PARSE, parsed(json));
+      return new Task(KEY, parsed(json));
     }
 
     static fetch(url, options) {
@@ -81,10 +79,7 @@ export function bind(wasm) {
     }
 
     randomize(record, { id } = {}) {
-      const issued = id === undefined ? id : idBytes(id);
-      const bytes = call(() =>
-        alive(this.#task, "randomizer").randomize(...recordParts(this.#columns, record), issued),
-      );
+      const bytes = call(() => alive(this.#task, "randomizer").randomize(recordBytes(this.#columns, record, id)));
       return reportOf(bytes, this.taskDigest, this.guarantee);
     }
 

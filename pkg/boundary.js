@@ -118,22 +118,23 @@ export function checkedRecord(columns, record) {
 }
 
 /**
- * A record as the module takes it, `[texts, numbers]`, both in the order of the columns; without texts it came by
- * position.
+ * A record as the module takes it, with the id that its report is to have: the columns' numbers, then the JSON of the
+ * id and, if the record came by name, of the columns' texts.
  */
-export function recordParts(columns, record) {
-  const copy = checkedRecord(columns, record);
-  if (copy instanceof Float64Array) return [undefined, copy];
-  // Half of a surrogate pair is a character that no column lists.
-  const texts = columns.map(({ name, values }) =>
-    values && !missing(copy[name]) ? `${copy[name]}`.replace(/\p{Cs}/gu, "\ufffd") : null,
-  );
-  // Of a text, of which the module takes no number, it does not matter what number this is.
-  return [utf8(JSON.stringify(texts)), Float64Array.from(columns, ({ name }) => Number(copy[name] ?? NaN))];
-}
-
-/** The 16 bytes that 32 hexadecimal digits spell. */
-export function idBytes(id) {
-  if (/^[\da-f]{32}$/.test(id)) return Uint8Array.from(id.match(/../g), (pair) => parseInt(pair, 16));
-  throw failure("argument", `the id is ${id}: give the aggregator's 32 hexadecimal digits`);
+export function recordBytes(columns, record, id) {
+  if (id !== undefined && !/^[\da-f]{32}$/.test(id)) {
+    throw failure("argument", `the id is ${id}: give the aggregator's 32 hexadecimal digits`);
+  }
+  let numbers = checkedRecord(columns, record);
+  let texts = [];
+  if (!(numbers instanceof Float64Array)) {
+    const named = numbers;
+    // Half of a surrogate pair is a character that no column lists.
+    texts = columns.map(({ name, values }) =>
+      values && !missing(named[name]) ? `${named[name]}`.replace(/\p{Cs}/gu, "\ufffd") : null,
+    );
+    // Of a text, of which the module takes no number, it does not matter what number this is.
+    numbers = Float64Array.from(columns, ({ name }) => Number(named[name] ?? NaN));
+  }
+  return Uint8Array.from([...new Uint8Array(numbers.buffer), ...utf8(JSON.stringify([id, ...texts]))]);
 }

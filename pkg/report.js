@@ -4,7 +4,8 @@ import { failure } from "./errors.js";
 
 /** `LDPR` and the version. */
 const MAGIC = "4c44505201";
-const KEY = Symbol("Report");
+/** What the constructors of classes want whose objects only this package makes. */
+export const KEY = Symbol("ldp-pca");
 
 export class Report {
   #bytes;

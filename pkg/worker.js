@@ -4,7 +4,7 @@
 import { checkedRecord, columnsOf, readRecord } from "./boundary.js";
 import { affordable, allowed, campaigns, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
-import { reportOf } from "./report.js";
+import { KEY, reportOf } from "./report.js";
 
 export * from "./common.js";
 
@@ -95,7 +95,6 @@ export function version() {
   return call("version");
 }
 
-const PARSE = Symbol("Task.parse");
 let handleOf;
 
 export class Task {
@@ -110,7 +109,7 @@ export class Task {
   }
 
   constructor(key, handle, { text, ...facts }) {
-    if (key !== PARSE) throw failure("argument", "give a Task, made by Task.parse or Task.fetch here");
+    if (key !== KEY) throw failure("argument", "give a Task, made by Task.parse or Task.fetch here");
     this.#handle = handle;
     this.#text = text;
     Object.assign(this, facts);
@@ -121,7 +120,7 @@ export class Task {
 
   static async parse(json) {
     const handle = ++last;
-    return new Task(PARSE, handle, await call("parse", handle, json));
+    return new Task(KEY, handle, await call("parse", handle, json));
   }
 
   static fetch(url, options) {

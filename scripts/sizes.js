@@ -77,10 +77,11 @@ async function bundled(entry, without = []) {
         input: join(PACKAGE, entry),
         external: (file) => without.some((name) => file.endsWith(`/${name}`)),
         preserveEntrySignatures: "strict",
-        // Without the hash of the module's content: it compresses a few bytes better or worse by chance.
+        // Without hashes of contents: they compress a few bytes better or worse by chance.
         output: { assetFileNames: "[name][extname]" },
       },
     },
+    worker: { rollupOptions: { output: { entryFileNames: "[name].js" } } },
   });
   const [chunk, ...others] = output.filter(({ type }) => type === "chunk");
   if (others.length > 0) throw new Error(`${entry} was bundled into several files`);

@@ -53,24 +53,22 @@ fn stringified(object: &JsValue) -> String {
     JSON::stringify(object).unwrap().into()
 }
 
-/// A record as JSON in the two parts in which it crosses the boundary.
-fn parts(task: &ldp_pca::task::Task, record: &JsValue) -> (Option<Vec<u8>>, Vec<f64>) {
-    if Array::is_array(record) {
-        return (None, record.unchecked_ref::<Array>().iter().map(|value| value.as_f64().unwrap()).collect());
-    }
-    let (texts, mut numbers) = (Array::new(), vec![]);
-    for column in task.schema().columns() {
-        let value = get(record, &column.name);
-        numbers.push(value.as_f64().unwrap_or(f64::NAN));
-        texts.push(&if value.is_string() { value } else { JsValue::NULL });
-    }
-    (Some(stringified(&texts).into_bytes()), numbers)
+/// The bytes in which a record crosses the boundary: numbers, then the JSON of an id and of texts, if it has any.
+fn bytes(numbers: &[f64], id_and_texts: &str) -> Vec<u8> {
+    let mut bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    bytes.extend_from_slice(id_and_texts.as_bytes());
+    bytes
+}
+
+/// The numbers of a record by position.
+fn numbers(record: &JsValue) -> Vec<f64> {
+    record.unchecked_ref::<Array>().iter().map(|value| value.as_f64().unwrap()).collect()
 }
 
 /// The features of a record of a vector.
 fn features(task: &ldp_pca::task::Task, record: &JsValue) -> Vec<f64> {
     if Array::is_array(record) {
-        return task.schema().encode_numbers(&parts(task, record).1).unwrap();
+        return task.schema().encode_numbers(&numbers(record)).unwrap();
     }
     let entries = js_sys::Object::entries(record.unchecked_ref());
     let fields = entries.iter().map(|entry| {
@@ -92,8 +90,15 @@ fn features(task: &ldp_pca::task::Task, record: &JsValue) -> Vec<f64> {
 
 fn randomize(task: &Task, record: &str) -> Result<Vec<u8>, JsValue> {
     let parameters = ldp_pca::task::Task::from_json(&task.canonical_json()).unwrap();
-    let (texts, numbers) = parts(&parameters, &json(record));
-    task.randomize(texts, &numbers, None)
+    let record = json(record);
+    let columns = parameters.schema().columns().iter();
+    let values: Vec<JsValue> = columns.map(|column| get(&record, &column.name)).collect();
+    let numbers: Vec<f64> = values.iter().map(|value| value.as_f64().unwrap_or(f64::NAN)).collect();
+    let texts = Array::of1(&JsValue::NULL);
+    for value in values {
+        texts.push(&if value.is_string() { value } else { JsValue::NULL });
+    }
+    task.randomize(&bytes(&numbers, &stringified(&texts)))
 }
 
 /// The code of what was thrown, after looking at the rest of it.
@@ -157,7 +162,7 @@ fn a_report_larger_than_one_quota_of_entropy_is_made() {
              "mechanism": {{"type": "gaussian", "epsilon": 2, "delta": 1e-6, "calibration": "analytic"}}, "folds": 1}}"#,
         columns.join(",")
     );
-    let report = Task::new(text.as_bytes()).unwrap().randomize(None, &[0.0; 200], None).unwrap();
+    let report = Task::new(text.as_bytes()).unwrap().randomize(&bytes(&[0.0; 200], "[null]")).unwrap();
     assert_eq!(report.len(), 33 + 200 * 201 / 2);
     Report::from_bytes(&report, &ldp_pca::task::Task::from_json(&text).unwrap()).unwrap();
 }
@@ -202,11 +207,11 @@ fn every_record_of_the_tasks_shape_has_a_report() {
     let task = task();
     for value in [0.0, -0.0, 5e-324, f64::MAX, -f64::MAX, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         for plan in ["\"free\"", "\"gratis\"", "\"\"", "null"] {
-            let texts = format!("[null, null, {plan}]");
-            let report = task.randomize(Some(texts.into_bytes()), &[value, f64::NAN, f64::NAN], None).unwrap();
+            let texts = format!("[null, null, null, {plan}]");
+            let report = task.randomize(&bytes(&[value, f64::NAN, f64::NAN], &texts)).unwrap();
             assert_eq!(report.len(), 35, "{value} {plan}");
         }
-        assert_eq!(task.randomize(None, &[value; 3], None).unwrap().len(), 35, "{value}");
+        assert_eq!(task.randomize(&bytes(&[value; 3], "[null]")).unwrap().len(), 35, "{value}");
     }
 }
 
@@ -214,18 +219,35 @@ fn every_record_of_the_tasks_shape_has_a_report() {
 #[wasm_bindgen_test]
 fn bad_records_are_refused() {
     let task = task();
-    let refused = |texts: Option<&str>, numbers: &[f64], part: &str| {
-        let texts = texts.map(|texts| texts.as_bytes().to_vec());
-        assert_eq!(code(task.randomize(texts, numbers, None), part), "schema", "{part}");
+    let refused = |numbers: &[f64], rest: &str, part: &str| {
+        assert_eq!(code(task.randomize(&bytes(numbers, rest)), part), "schema", "{part}");
     };
-    refused(Some(r#"["181", null, "free"]"#), &[f64::NAN; 3], "'height' is numeric but holds a text");
-    refused(Some("[null, null, null]"), &[1.0, f64::NAN, 1.0], "'plan' is categorical");
-    refused(Some(r#"[null, "free"]"#), &[1.0, f64::NAN], "2 fields");
-    refused(Some(r#"[null, null, "free"]"#), &[1.0], "1 fields");
-    for none in [r#"[null, "s3cret"#, r#"["\ud800", null, null]"#, r#"{"height": "s3cret"}"#, ""] {
-        refused(Some(none), &[1.0, 2.0, 3.0], "the record's texts are not valid");
+    let none = f64::NAN;
+    refused(&[none; 3], r#"[null, "181", null, "free"]"#, "'height' is numeric but holds a text");
+    refused(&[1.0, none, 1.0], "[null, null, null, null]", "'plan' is categorical");
+    refused(&[1.0, none, none], r#"[null, null, "free"]"#, "2 fields");
+    for (numbers, rest) in [
+        (&[1.0; 3][..], r#"[null, null, "s3cret"#),
+        (&[1.0; 3], r#"[null, "\ud800", null, null]"#),
+        (&[1.0; 3], r#"{"height": "s3cret"}"#),
+        (&[1.0; 3], r#"["0123456789abcdef"]"#),
+        (&[1.0; 3], "[]"),
+        (&[1.0; 3], ""),
+        (&[1.0; 2], "[null]"),
+    ] {
+        refused(numbers, rest, "the record's bytes are not valid");
     }
-    refused(None, &[1.0, 2.0], "2 fields");
+    let mut not_utf8 = bytes(&[1.0; 3], "[null]");
+    not_utf8.push(0xff);
+    assert_eq!(code(task.randomize(&not_utf8), "the record's bytes are not valid"), "schema");
+}
+
+/// A report has the id that is asked for.
+#[wasm_bindgen_test]
+fn a_given_id_is_the_reports() {
+    let id = "000102030405060708090a0b0c0d0e0f";
+    let report = task().randomize(&bytes(&[1.0; 3], &format!("[\"{id}\"]"))).unwrap();
+    assert_eq!(hex(&report[13..29]), id);
 }
 
 #[wasm_bindgen_test]

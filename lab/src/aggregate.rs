@@ -37,8 +37,8 @@ impl Coded for PenaltyError {
 /// The encoding of a record (see the client's `randomize`): d features, d bounded coordinates and the d × d
 /// contribution, one after the other. All of it is as private as the record.
 #[wasm_bindgen]
-pub fn encode(task: &Task, texts: Option<Vec<u8>>, numbers: &[f64]) -> Result<Vec<f64>, JsValue> {
-    let mut parts = task.features(texts.as_deref(), numbers)?;
+pub fn encode(task: &Task, record: &[u8]) -> Result<Vec<f64>, JsValue> {
+    let (_, mut parts) = task.read(record)?;
     let bounded = task.inner().bound(parts.clone()).map_err(thrown)?;
     parts.extend_from_slice(bounded.coordinates());
     parts.extend_from_slice(bounded.contribution().as_slice());

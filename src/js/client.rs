@@ -86,17 +86,16 @@ impl Task {
 
     /// Randomizes a record into the bytes of a report.
     ///
-    /// The record is `numbers`, one for each column in order, NaN for a missing value. A host with types also gives
-    /// `texts`: the JSON of an array with a text for each column that holds one, and null for the others. (The package
-    /// matches names to columns, because it reports all problems at once.)
+    /// The record is one run of bytes, whose glue is the smallest: for each column in order the 8 bytes of its number,
+    /// little-endian, NaN for a missing value; then the JSON array `[id, …]`. A host with types also gives, for each
+    /// column, a text if it holds one, or null. (The package matches names to columns, because it reports all problems
+    /// at once.)
     ///
     /// All randomness comes from `crypto.getRandomValues`, in blocks: no seed is kept in the module's memory. With an
-    /// `id` (16 bytes) the report uses that one instead of its own.
-    pub fn randomize(&self, texts: Option<Vec<u8>>, numbers: &[f64], id: Option<Vec<u8>>) -> Result<Vec<u8>, JsValue> {
-        let features = self.features(texts.as_deref(), numbers)?;
+    /// `id` (32 hexadecimal digits) and not null, the report uses that one instead of its own.
+    pub fn randomize(&self, record: &[u8]) -> Result<Vec<u8>, JsValue> {
+        let (id, features) = self.read(record)?;
         let record = self.task.bound(features).map_err(thrown)?;
-        // The caller gives 16 bytes or none.
-        let id = id.and_then(|id| id.try_into().ok()).map(ReportId::new);
         Ok(self.task.randomize_as(&record, id, &mut SysRng).map_err(thrown)?.to_bytes())
     }
 }
@@ -110,23 +109,32 @@ impl Task {
         &self.task
     }
 
-    /// The d features of a record, given as for [`randomize`](Self::randomize).
+    /// The id that a report of the record is to have, and the record's d features.
     #[doc(hidden)]
-    pub fn features(&self, texts: Option<&[u8]>, numbers: &[f64]) -> Result<Vec<f64>, JsValue> {
+    pub fn read(&self, record: &[u8]) -> Result<(Option<ReportId>, Vec<f64>), JsValue> {
+        // No detail: it would contain part of the record.
+        let refused = || failure("schema", &"the record's bytes are not valid");
         let schema = self.task.schema();
-        let Some(texts) = texts else { return schema.encode_numbers(numbers).map_err(thrown) };
-        // No detail: it would contain part of the text.
-        let refused = || failure("schema", &"the record's texts are not valid");
+        let (numbers, texts) = record.split_at_checked(8 * schema.columns().len()).ok_or_else(refused)?;
+        let numbers: Vec<f64> = numbers.as_chunks().0.iter().map(|number| f64::from_le_bytes(*number)).collect();
         let texts = str::from_utf8(texts).map_err(|_| refused())?;
-        let texts = json::read(texts, read_texts).map_err(|_| refused())?;
+        let texts = json::read(texts, |reader| reader.list(read_text)).map_err(|_| refused())?;
+        let (id, texts) = texts.split_first().ok_or_else(refused)?;
+        let id = match id {
+            Some(id) => Some(ReportId::from_hex(id).ok_or_else(refused)?),
+            None => None,
+        };
+        if texts.is_empty() {
+            return Ok((id, schema.encode_numbers(&numbers).map_err(thrown)?));
+        }
         let values = texts.iter().zip(numbers);
         let values: Vec<_> =
-            values.map(|(text, number)| text.as_deref().map_or(Value::Number(*number), Value::Text)).collect();
-        schema.encode_values(&values).map_err(thrown)
+            values.map(|(text, number)| text.as_deref().map_or(Value::Number(number), Value::Text)).collect();
+        Ok((id, schema.encode_values(&values).map_err(thrown)?))
     }
 }
 
-/// `["text", null, …]`.
-fn read_texts(reader: &mut Reader<'_>) -> Read<Vec<Option<String>>> {
-    reader.list(|reader| if reader.at_text() { reader.text().map(Some) } else { reader.skip().map(|()| None) })
+/// A text, or null.
+fn read_text(reader: &mut Reader<'_>) -> Read<Option<String>> {
+    if reader.at_text() { reader.text().map(Some) } else { reader.skip().map(|()| None) }
 }
