@@ -107,7 +107,7 @@ pub(crate) fn read_matrix(path: &Path, file: impl Read) -> Result<Matrix> {
         }
         values.extend_from_slice(&row);
     }
-    Ok(Matrix { columns: rows.columns(), values })
+    Ok(Matrix { columns: rows.columns(), values, classes: None })
 }
 
 /// What was read of a data set, or that it cannot be read.

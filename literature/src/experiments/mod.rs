@@ -356,6 +356,8 @@ pub struct Matrix {
     pub columns: usize,
     /// Row after row.
     pub values: Vec<f64>,
+    /// Whether each record is of the class that an experiment tells from the others, if the file is as published.
+    pub classes: Option<Vec<bool>>,
 }
 
 /// A source without data sets.

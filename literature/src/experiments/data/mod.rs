@@ -43,7 +43,7 @@ const MOST_VALUES: usize = 1000;
 
 /// Files with commas between the cells and no header.
 const fn commas(files: &'static [PublishedFile], columns: &'static [Columns]) -> Option<Published> {
-    Some(Published { files, separator: ',', header: false, columns })
+    Some(Published { files, separator: ',', header: false, columns, class: None })
 }
 
 const fn file(name: &'static str) -> PublishedFile {
@@ -102,18 +102,21 @@ pub const DATA_SETS: [DataSet; 13] = [
         features: 44,
         publisher: "https://archive.ics.uci.edu/dataset/196/localization+data+for+person+activity",
         preparation: ONE_HOT,
-        published: commas(
-            &[file("ConfLongDemo_JSI.txt")],
+        published: Some(Published {
+            files: &[file("ConfLongDemo_JSI.txt")],
+            separator: ',',
+            header: false,
             // Sequence and tag; the time as a number and, left out, as a date; three coordinates; the activity. With
             // 25 sequences, 4 tags and 11 activities these are the paper's 44 features.
-            &[
+            columns: &[
                 Columns::Categories(2),
                 Columns::Numbers(1),
                 Columns::Skip(1),
                 Columns::Numbers(3),
                 Columns::Categories(1),
             ],
-        ),
+            class: Some("falling"),
+        }),
     },
     DataSet {
         name: "insurance",
@@ -129,6 +132,7 @@ pub const DATA_SETS: [DataSet; 13] = [
             // The customer's type and main type are names. All others are ordered codes and counts; the paper, which
             // has 150 features, must have coded some of them too.
             columns: &[Columns::Categories(1), Columns::Numbers(3), Columns::Categories(1), Columns::Numbers(80)],
+            class: None,
         }),
     },
     DataSet {
@@ -197,6 +201,7 @@ pub const DATA_SETS: [DataSet; 13] = [
             separator: ',',
             header: true,
             columns: &[Columns::Skip(1), Columns::Numbers(20_531)],
+            class: None,
         }),
     },
     DataSet {
@@ -220,6 +225,7 @@ pub const DATA_SETS: [DataSet; 13] = [
             separator: ',',
             header: true,
             columns: &[Columns::Skip(1), Columns::Numbers(5811)],
+            class: None,
         }),
     },
 ];

@@ -34,6 +34,8 @@ pub struct Published {
     pub header: bool,
     /// The columns.
     pub columns: &'static [Columns],
+    /// The value of the last categorical column that makes a class of its records, if an experiment has classes.
+    pub class: Option<&'static str>,
 }
 
 /// One file.
@@ -171,6 +173,12 @@ impl PublishedReader {
             features
         };
         let features: Vec<Vec<usize>> = self.values.iter().map(feature).collect();
+        let last = self.values.last();
+        let class = self.published.class.and_then(|class| last?.get(class));
+        let classes = class.map(|class| {
+            let of_last = self.categories.iter().skip(coded - 1).step_by(coded);
+            of_last.map(|value| value == class).collect()
+        });
         let mut values = vec![0.0; records * columns];
         for (record, row) in values.chunks_exact_mut(columns).enumerate() {
             row[..width].copy_from_slice(&self.numbers[record * width..][..width]);
@@ -178,7 +186,7 @@ impl PublishedReader {
                 row[features[*value as usize]] = 1.0;
             }
         }
-        Ok(Matrix { columns, values })
+        Ok(Matrix { columns, values, classes })
     }
 }
 
@@ -212,9 +220,11 @@ mod tests {
         assert_eq!((matrix.columns, matrix.values.len()), (8 + 36, 2 * 44));
         assert_eq!(matrix.values[..6], [73.0, 0.0, 0.0, 0.0, 0.0, 1700.09]);
         let line = "A01,010-000-024-033,633790226051280329,27.05.2009 14:03:25:127,4.06,1.89,0.51,walking\r\n";
-        let other = line.replace("A01", "A02").replace("walking", "lying");
+        let other = line.replace("A01", "A02").replace("walking", "falling");
         let matrix = read("localization", &[&(line.to_owned() + &other)]).unwrap();
         assert_eq!(matrix.columns, 4 + 2 + 1 + 2);
+        assert_eq!(matrix.classes, Some(vec![false, true]));
+        assert_eq!(read("localization", &[line]).unwrap().classes, None);
         assert_eq!(matrix.values[..9], [633_790_226_051_280_329.0, 4.06, 1.89, 0.51, 1.0, 0.0, 1.0, 0.0, 1.0]);
         let customer =
             |kind: &str, more: &str| format!("{kind}\t{}\t8\t{}{more}\n", numbers(3, "\t"), numbers(80, "\t"));

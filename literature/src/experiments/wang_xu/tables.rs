@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn records_are_divided_by_their_norms_and_empty_ones_left_out() {
-        let matrix = Matrix { columns: 2, values: vec![3.0, 4.0, 0.0, 0.0, 0.0, -2.0] };
+        let matrix = Matrix { columns: 2, values: vec![3.0, 4.0, 0.0, 0.0, 0.0, -2.0], classes: None };
         let sample = of_unit_norm(&matrix).unwrap();
         let rows: Vec<&[f64]> = sample.rows("a test").unwrap().collect();
         assert_eq!(rows, [[0.6, 0.8], [0.0, -1.0]]);
