@@ -278,8 +278,9 @@ impl DpPca {
             return Err(self.outside(
                 "the number of records",
                 shape.records as f64,
-                "Theorem 6.1 and Lemma 6.2 of Liu, Kong, Jain & Oh (2022), which ask for batches of \
-                 O(sqrt(d log(1/delta)) / epsilon) records",
+                "Theorem 6.1 and Lemma 6.2 of Liu, Kong, Jain & Oh (2022), which ask for batches of the order of d \
+                 log(1/delta) / epsilon and sqrt(d log(1/delta)) / epsilon records, up to logarithms and with \
+                 constants of ours",
                 "a batch is too small for its private range: give more records, a larger epsilon or fewer batches \
                  (at least 1), or DP-PCA, in balls, which needs fewest",
             ));

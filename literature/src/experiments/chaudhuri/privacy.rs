@@ -159,9 +159,9 @@ impl Experiment for PrivacyRequirement {
                 ),
                 match recoverable {
                     Some(epsilon) => format!(
-                        "Local: the second component (eigenvalue {}) is above the threshold of recovery from epsilon = \
-                         {epsilon} on (threshold {} there, predicted for these eigenvalues), and below it at every \
-                         smaller epsilon.",
+                        "Local: on average over the draws the second component (eigenvalue {}) is above the threshold \
+                         of recovery from epsilon = {epsilon} on (threshold {} there, predicted for these \
+                         eigenvalues), and below it at every smaller epsilon.",
                         decimals(eigenvalue, 4),
                         decimals(thresholds(*epsilon), 4),
                     ),

@@ -46,12 +46,20 @@ impl Experiment for CpuTime {
         let repetitions = repetitions(scale);
         vec![
             ("d", format!("{DIMENSIONS:?}")),
-            ("n, k, s", format!("{RECORDS}, {RANK}, {SPARSITY} (the table does not say; those of section 5.1)")),
-            ("epsilon, delta", format!("{EPSILON}, {DELTA} (ours; only the time of PPCA depends on them)")),
+            ("n, k, s", format!("{RECORDS}, {RANK}, {SPARSITY} (those of section 5.1)")),
+            (
+                "epsilon, delta",
+                format!("{EPSILON}, {DELTA} (ours; the time of PPCA depends on epsilon, and none on delta)"),
+            ),
             ("kept rows, T of DPS-PCA", format!("{KEPT_ROWS}, {ROUNDS}")),
             ("sweeps of PPCA", SWEEPS.to_string()),
             ("repetitions", repetitions.to_string()),
-            ("clock", "wall clock of one thread with nothing beside it, from second moments to subspace".into()),
+            (
+                "clock",
+                "wall clock of one thread with nothing beside it, from second moments (double-cap: records) to \
+                 subspace"
+                    .into(),
+            ),
         ]
     }
 
@@ -122,7 +130,8 @@ impl Experiment for CpuTime {
         };
         let growth = |at: &dyn Fn(usize) -> f64| (at(800) / at(200)).log2() / 2.0;
         let mut grid = Grid {
-            title: "Seconds, ours and printed, and the exponent of their growth from d = 200 to 800".into(),
+            title: "Seconds, ours (the fastest repetition) and printed, and the exponent of growth from d = 200 to 800"
+                .into(),
             heads: texts(["method", "200", "printed", "400", "printed", "800", "printed", "exponent", "printed"]),
             rows: vec![],
         };
@@ -153,7 +162,7 @@ impl Experiment for CpuTime {
         ));
         Findings {
             figures: vec![Figure {
-                title: "Time from second moments to subspace".into(),
+                title: "Time to the subspace, means of the repetitions".into(),
                 x: Axis::logarithmic("d"),
                 y: Axis::logarithmic("seconds"),
                 series: Series::of_methods(&methods, table, ("d", "seconds"), &[]),
@@ -167,8 +176,8 @@ impl Experiment for CpuTime {
                     .into(),
                 "Here MOD-SULQ ends with a full decomposition, of order d^3; the paper uses an iterative one. PPCA \
                  starts with a full decomposition. Each of its sweeps draws each column from its exact law given the \
-                 others. That takes longer the more concentrated the law is, and in the unit ball eigenvalues fall as \
-                 d grows. The paper counts O(d^3) for each of Hoff's sweeps."
+                 others. How many tries that takes depends on the law. The paper counts O(d^3) for each of Hoff's \
+                 sweeps."
                     .into(),
                 format!(
                     "The time of double-cap covers {LOCAL_RECORDS} simulated reports and the decomposition. In a \

@@ -120,7 +120,7 @@ impl Experiment for Gradients {
         vec![
             ("gradients", BATCH.to_string()),
             ("w", "(1, 1) / sqrt(2) (ours)".into()),
-            ("laws", LAWS.map(Law::name).join("; ") + " (the last three, and all numbers, are ours)"),
+            ("laws", LAWS.map(Law::name).join("; ") + " (the last three are ours, and so are the numbers of all)"),
             ("range", "the largest distance between two gradients".into()),
         ]
     }

@@ -140,10 +140,11 @@ fn exponent(points: &[(f64, f64)]) -> f64 {
 struct Fit {
     exponent: f64,
     error: f64,
+    points: usize,
 }
 
 /// The number of resamples behind a standard error.
-const RESAMPLES: usize = 200;
+const RESAMPLES: usize = 5000;
 
 impl Fit {
     /// The exponent of the medians. Medians: the few runs whose start was nearly orthogonal to the component would
@@ -159,7 +160,7 @@ impl Fit {
         });
         let error = Summary::of(resampled.collect()).map_or(f64::NAN, |summary| summary.deviation);
         let medians: Vec<_> = points.iter().map(|(x, values)| (*x, median(values.clone()))).collect();
-        Self { exponent: exponent(&medians), error }
+        Self { exponent: exponent(&medians), error, points: points.len() }
     }
 
     /// Whether the paper's exponent is within two standard errors; none without a fit.
@@ -170,9 +171,18 @@ impl Fit {
     fn against(self, printed: f64) -> String {
         match self.agrees(printed) {
             None => "no fit".into(),
-            Some(true) => format!("{self}, agrees with {printed}"),
-            Some(false) => format!("{self}, does not agree with {printed}"),
+            Some(agrees) => format!(
+                "{self}, {} with {printed} ({:.1} standard errors, {} points)",
+                if agrees { "agrees" } else { "does not agree" },
+                (self.exponent - printed).abs() / self.error,
+                self.points
+            ),
         }
+    }
+
+    /// With the number of points.
+    fn with_points(self) -> String {
+        if self.exponent.is_nan() { self.to_string() } else { format!("{self} ({})", self.points) }
     }
 }
 
@@ -338,7 +348,9 @@ impl Experiment for Rates {
             rows: methods
                 .into_iter()
                 .filter(|method| (column, *method) != ("price", PCA))
-                .map(|method| labelled(method, SWEEPS.map(|(sweep, _)| fit(table, sweep, method, column))))
+                .map(|method| {
+                    labelled(method, SWEEPS.map(|(sweep, _)| fit(table, sweep, method, column).with_points()))
+                })
                 .collect(),
         };
         let figure = |(sweep, _): (&'static str, _)| Figure {
@@ -395,24 +407,27 @@ impl Experiment for Rates {
         Findings {
             figures: SWEEPS.map(figure).into(),
             grids: vec![
-                grid("price", "Exponents of the price of privacy, with standard errors"),
-                grid("sine", "Exponents of the sine, with standard errors"),
+                grid("price", "Exponents of the price of privacy, with standard errors and (numbers of points)"),
+                grid("sine", "Exponents of the sine, with standard errors and (numbers of points)"),
             ],
             measured,
             differences: texts([
                 "\"Agrees\" means that the paper's exponent is within two standard errors. The corollary hides \
                  logarithms of n and d, which are a difference here. The number of batches, each with its own noise, \
                  is ours: ceil(log d) + 3 at the middle kappa, not O(log^2 n).",
-                "The paper compares with records of norm sqrt(lambda_1 d log n), from which the factor sqrt(d) of (3) \
-                 comes. A curator who knows the law divides by less: with a leading eigenvalue above all others, the \
+                "The paper compares with records of norm sqrt(lambda_1 d log n). Noise is in proportion to the square \
+                 of that, from which a factor d of the d^(3/2) in (3) comes; the other is the norm of the noise \
+                 matrix. A curator who knows the law divides by less: with a leading eigenvalue above all others, the \
                  norm hardly grows with d until tr Sigma is above log(n) lambda_1.",
                 "kappa also moves lambda_2, and with it the error of PCA, which has a factor sqrt(lambda_2 / lambda_1) \
-                 as in (12) that Corollary 5.2 does not have.",
+                 as in (12) that Corollary 5.2 does not have. The batches of DP-PCA grow as kappa^2 here; for more \
+                 batches than n > exp(kappa^2) asks for, the paper adds a term of the order of kappa^4 (after Theorem \
+                 5.1), so that 1 is not all that it predicts in kappa.",
                 "DP-PCA starts at random and has few steps, so a start nearly orthogonal to the component costs more \
                  than noise does. The exponents are therefore fitted to medians; where such starts occurred, the mean \
                  is larger.",
-                "Where few steps leave more error than the noise of privacy, the error depends on neither n nor \
-                 epsilon: the exponents of balls at large n are those of their steps.",
+                "Where few steps and clipping leave more error than the noise of privacy, the error hardly depends on \
+                 n or epsilon: so it is for balls at large n, and for both ranges at epsilon 2 and 4.",
                 "Points with a median sine above 1/2 are left out of the fits, because every curve is flat near 1.",
             ]),
         }
@@ -450,7 +465,9 @@ mod tests {
         let scatter = (fits.iter().map(|fit| (fit.exponent - 1.5).powi(2)).sum::<f64>() / 60.0).sqrt();
         let error = fits.iter().map(|fit| fit.error).sum::<f64>() / 60.0;
         assert!((0.7..1.4).contains(&(error / scatter)), "{error} {scatter}");
-        let fit = Fit { exponent: 1.4, error: 0.06 };
+        let fit = Fit { exponent: 1.4, error: 0.06, points: 4 };
+        assert_eq!(fit.with_points(), "1.40 ± 0.06 (4)");
+        assert!(fit.against(1.5).ends_with("(1.7 standard errors, 4 points)"));
         assert!(fit.against(1.5).contains("agrees with 1.5") && fit.against(1.0).contains("does not agree with 1"));
         assert_eq!(Fit::of(&[]).against(1.0), "no fit");
     }

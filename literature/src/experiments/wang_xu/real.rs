@@ -60,9 +60,9 @@ impl Experiment for RealData {
             paper: Paper::WangXu,
             title: "Low dimension, real records: error against n and epsilon",
             paper_says: "Algorithm 1 on Covertype, Buzz and Year with every record divided by its norm; Figure 1 has \
-                the sample size on its axis, Figure 2 ε; the mean of 20 repetitions of ||VVᵀ − WWᵀ||_F. No numbers are \
-                printed, nor k.\n\n\
-                “The error decreases as the sample size increases or ε increases.”",
+                the sample size on its axis, Figure 2 ε; the mean of 20 repetitions of ||VVᵀ − WWᵀ||_F. The text \
+                prints neither numbers nor k.\n\n\
+                “the error decreases as the sample size increases or ϵ increases (i.e., becomes less private)”",
             columns: &["data", "panel", "n", "p", "k", "epsilon", "first", "last", "next", "trial", "method", "error"],
         }
     }
@@ -119,9 +119,8 @@ impl Experiment for RealData {
             findings.measured.extend(Self::sentence(table, &set, p));
         }
         findings.differences = texts([
-            "A component is found when its variance is above the threshold. The variances of real records differ by \
-             orders of magnitude. As n or ε grows, one component after the other rises above the threshold, and the \
-             error falls in steps.",
+            "A component is found when the second moment along it is above the threshold. Those of real records differ \
+             much from each other, and so the error falls gradually as n or ε grows.",
         ]);
         findings
     }
@@ -140,9 +139,9 @@ impl RealData {
         let [first, last, next] = ["first", "last", "next"].map(|column| row.number(column));
         let [printed, ours] = thresholds(dimension, [first, last, next], largest as u64).ok()?;
         Some(format!(
-            "{set}, all {} records, ε = {EPSILON}, error: {}; a random subspace {}. Components 1, {RANK} and {} have \
-             variances {first:.4}, {last:.4} and {next:.4}. The threshold of recovery is {printed:.4} with the printed \
-             noise and {ours:.4} with double-cap.",
+            "{set}, all {} records, ε = {EPSILON}, error: {}; a random subspace {}. The second moments along \
+             components 1, {RANK} and {} are {first:.4}, {last:.4} and {next:.4}. The threshold of recovery is \
+             {printed:.4} with the printed noise and {ours:.4} with double-cap.",
             grouped(largest as u64),
             parts.join(", "),
             two(random_level(RANK, dimension)),
@@ -151,7 +150,7 @@ impl RealData {
     }
 }
 
-/// The variance above which a component is recoverable, with the printed noise and with double-cap.
+/// The second moment above which a component is recoverable, with the printed noise and with double-cap.
 fn thresholds(dimension: usize, variances: [f64; 3], records: u64) -> Result<[f64; 2], ExperimentError> {
     let [first, last, next] = variances;
     // An upper bound on the bulk: all variance outside the first component, spread over the others.

@@ -48,8 +48,9 @@ pub(in crate::experiments) const FIGURE_3: Synthetic = Synthetic {
     says: "Records from N(0, Σ), Σ = λ/(5p(λ+1)) VVᵀ + 1/(5p(λ+1)) I with λ = 1; n = 10⁵, p = 40, k = 5, 10, 15, 20, ε \
         = 0.5, δ = 10⁻⁴; the mean of 20 repetitions of ||VVᵀ − WWᵀ||_F. The left panel has n on its axis (ε = 0.5, p = \
         40), the middle one p (n = 10⁵, ε = 0.5), the right one ε (n = 10⁵, p = 40).\n\n\
-        “The error decreases as the sample size increases or ε increases; the error increases as the dimensionality p \
-        increases or the dimensionality k of the target subspace increases.” No numbers are printed.",
+        “1) the error decreases as the sample size increases or ϵ increases (i.e., becomes less private); 2) the error \
+        increases as the dimensionality p increases or the dimensionality k of the target subspace increases.” The \
+        text prints no numbers.",
     group: "k",
     groups: &[5, 10, 15, 20],
     stated: Setting {
@@ -68,10 +69,11 @@ pub(in crate::experiments) const FIGURE_3: Synthetic = Synthetic {
         ("records longer than 1", "divided by their norm (none was)"),
     ],
     differences: &[
-        "The paper's records are short: with eigenvalues of 1/(5p), a record's squared norm is about a tenth of that \
-         of the unit ball, which the noise has to cover. The result then does not depend on the data, so the trends \
-         that the paper reports cannot come from the printed mechanism at the printed parameters. The error still \
-         grows with k and p, because the error of a random subspace does.",
+        "The paper's records are short: their mean squared norm is (p + k) / (10p), 0.11 to 0.15, where the noise has \
+         to cover the unit ball. But with λ = 1 the gap would be too small for records of unit norm, too. At ε = 0.5 \
+         the result is that of a random subspace at every n, so a fall with n cannot come from the printed mechanism \
+         at the printed parameters; as ε grows to 4, the error falls a little for the larger k. It grows with k and p \
+         because the error of a random subspace does.",
     ],
 };
 
@@ -97,9 +99,10 @@ pub(in crate::experiments) const FIGURE_3_ABOVE: Synthetic = Synthetic {
         ("k of the middle panel", "5"),
     ],
     differences: &[
-        "Theorem 2 bounds the error by a multiple of √(kp/n)/ε. Close to the threshold the error falls faster, because \
-                    one component after the other rises above the noise; far above the threshold it falls at that \
-                    rate.",
+        "Theorem 2 bounds the error by a multiple of √(kp/n)/ε. Below the threshold and near it the error falls more \
+         slowly, since it cannot be larger than that of a random subspace; far above the threshold that of Algorithm 1 \
+         falls at the rate. That of double-cap falls faster as ε grows, since its noise falls faster than 1/ε.",
+        "Not every point is above the threshold: the table has the gap that each needs.",
     ],
 };
 
@@ -110,9 +113,10 @@ pub(in crate::experiments) const FIGURE_4: Synthetic = Synthetic {
     says: "The distributions of Figure 3 with V orthonormal on s random rows; k = 10, n = 2000, p = 400, s = 15, 20, \
         40, 80, ε = 1. The left panel has n on its axis (ε = 1, p = 400), the middle one p (n = 2000, ε = 1), the \
         right one ε (n = 2000, p = 400).\n\n\
-        “As the term k/n increases, the error increases; the error slightly increases when p increases, since the \
-        bound of Theorem 4 depends only logarithmically on p; the error decreases when ε increases.” No numbers are \
-        printed.",
+        “1) as the term of k/n increases (n decreases), the error increases accordingly; 2) the error slightly \
+        increases when the dimensionality p increases, which is due to the fact that the upper bound in Theorem 4 \
+        depends only logarithmically on p (i.e., log p); 3) the error decreases when ϵ increases.” The text prints no \
+        numbers.",
     group: "s",
     groups: &[15, 20, 40, 80],
     stated: Setting {
@@ -238,7 +242,9 @@ impl Synthetic {
             }
             let verdict = match &holders[..] {
                 [] => "None of them reproduces the claim.".to_owned(),
-                holders if holders.contains(&RANDOM) => "A random subspace has this too, so it shows nothing.".into(),
+                holders if holders.contains(&RANDOM) => {
+                    "A random subspace has this too, so it says nothing about what was run.".into()
+                }
                 holders => format!("The claim is reproduced by: {}.", holders.join("; ")),
             };
             let (axis, change) =
@@ -359,9 +365,8 @@ impl Synthetic {
         Ok(format!(
             "In the central model, noise of the printed scale is added once to the mean (standard deviation σ/n), not \
              to every report (σ/√n). A gap of {needed:.5} would then be needed, and the gap of {gap:.5} {verdict}. The \
-             hypothesis is that method: the paper does not print it, and it is not local. The paper has no numbers for \
-             this figure, so only the directions of its claims can be compared. The authors have not published the \
-             program that they ran."
+             hypothesis is that method: the paper does not print it, and it is not local. The paper's text has no \
+             numbers for this figure, so only the directions of its claims can be compared."
         ))
     }
 
