@@ -47,7 +47,7 @@ fn after(experiment: &dyn Experiment, result: &Measured) -> String {
     for (name, value) in result.parameters(experiment) {
         html += &format!("<dt>{}</dt><dd>{}</dd>\n", escaped(name), escaped(&value));
     }
-    html += &format!("</dl>\n<p><a href=\"{name}.csv\">{name}.csv</a> ({} rows)", result.rows());
+    html += &format!("</dl>\n<p><a href=\"{0}\">{0}</a> ({1} rows)", result.file, result.rows());
     if !findings.figures.is_empty() {
         html += &format!(", <a href=\"{name}.svg\">{name}.svg</a>");
     }

@@ -64,7 +64,8 @@ fn section(section: &Section) -> String {
         page += &format!("\n![{title}]({name}.svg)\n");
     }
     page.extend(result.findings.grids.iter().map(grid));
-    page += &format!("\n[{name}.csv]({name}.csv) ({} rows); again: `{}`\n", result.rows(), result.command(experiment));
+    let (file, rows) = (&result.file, result.rows());
+    page += &format!("\n[{file}]({file}) ({rows} rows); again: `{}`\n", result.command(experiment));
     page += "\n<details><summary>Parameters</summary>\n\n| | |\n|---|---|\n";
     for (name, value) in result.parameters(experiment) {
         page += &format!("| {} | {} |\n", cell(name), cell(&value));

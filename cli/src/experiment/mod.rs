@@ -60,6 +60,9 @@ pub(super) struct Run {
     /// Continue with finished parts that another build of the same version kept
     #[arg(long)]
     reuse: bool,
+    /// Compress rows of over 100 kB: NAME.csv.gz in place of NAME.csv
+    #[arg(long)]
+    gzip: bool,
     #[command(flatten)]
     format: Format,
 }
@@ -137,13 +140,13 @@ impl Run {
         let named_data = self.data.is_some();
         let data = folder::DataFolder::new(self.data);
         let scale = if self.quick { Scale::Quick } else { Scale::Full };
-        let job = run::Job { out: &self.out, data: &data, scale, seed: self.seed, reuse: self.reuse };
+        let job = run::Job { out: &self.out, data: &data, scale, seed: self.seed, reuse: self.reuse, gzip: self.gzip };
         let outcomes = job.run(&experiments)?;
         let report = self.out.join("index.html");
         let sections = job.sections(&experiments)?;
         let mut command = command(&self.names.join(" "), scale, self.seed, named_data);
-        if self.reuse {
-            command += " --reuse";
+        for (given, option) in [(self.reuse, " --reuse"), (self.gzip, " --gzip")] {
+            command += if given { option } else { "" };
         }
         for (path, page) in [
             (report.clone(), html::report(&sections)),

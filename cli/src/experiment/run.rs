@@ -1,10 +1,13 @@
 //! Runs cells on all cores, and writes an experiment's files once its last cell is finished.
 
+use std::io::Write as _;
 use std::iter;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use indicatif::ProgressBar;
 use ldp_pca_literature::experiments::{Cell, Clock, Experiment, Findings, Scale, Table, Value};
 use serde::Serialize;
@@ -13,7 +16,7 @@ use super::data_of;
 use super::folder::DataFolder;
 use super::kept::{Complete, Head, Kept, key_of};
 use super::section::Section;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, InFile as _, Result};
 use crate::output::{bar, note};
 use crate::parallel::on_all_cores;
 use crate::plot;
@@ -27,7 +30,13 @@ pub(super) struct Job<'a> {
     pub(super) seed: u64,
     /// Whether cells that another build kept count.
     pub(super) reuse: bool,
+    /// Whether large files of rows are compressed.
+    pub(super) gzip: bool,
 }
+
+/// The most bytes of rows that are never compressed.
+const SMALL: usize = 100_000;
+const PACKED: &str = "csv.gz";
 
 /// The outcome of an experiment.
 #[derive(Debug, Serialize)]
@@ -206,10 +215,28 @@ impl Job<'_> {
     }
 
     fn write(&self, experiment: &dyn Experiment, scale: Scale, table: &Table) -> Result<()> {
-        let target = |ending: &str| Target::new(self.out.join(format!("{}.{ending}", experiment.name())), Kind::Text);
+        let path = |ending: &str| self.out.join(format!("{}.{ending}", experiment.name()));
+        let target = |ending: &str| Target::new(path(ending), Kind::Text);
         let head = table.columns().iter().map(ToString::to_string).collect::<Vec<_>>();
         let rows = table.rows().map(|row| row.values().iter().map(rounded).collect());
-        writing::write_csv(&target("csv"), iter::once(head).chain(rows))?;
+        let plain = target("csv");
+        let rows = writing::csv(&plain, iter::once(head).chain(rows))?;
+        let other = if self.gzip && rows.len() > SMALL {
+            let mut encoder = GzEncoder::new(vec![], Compression::best());
+            let packed = encoder.write_all(&rows).and_then(|()| encoder.finish()).in_file(&plain)?;
+            writing::write(&Target::new(path(PACKED), Kind::Gzip), &packed)?;
+            "csv"
+        } else {
+            writing::write(&plain, &rows)?;
+            PACKED
+        };
+        // Of an earlier run.
+        match std::fs::remove_file(path(other)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(CliError::file(&path(other), error));
+            }
+            _ => {}
+        }
         let Findings { figures, .. } = experiment.findings(scale, table);
         if !figures.is_empty() {
             writing::write(&target("svg"), plot::figures(experiment.title(), experiment.name(), &figures).as_bytes())?;
@@ -228,7 +255,9 @@ impl Job<'_> {
                 continue;
             }
             let missing = self.missing(experiment.as_ref());
-            sections.push(Section::new(experiment, complete, missing));
+            let is_packed = self.out.join(format!("{}.{PACKED}", experiment.name())).exists();
+            let ending = if is_packed { PACKED } else { "csv" };
+            sections.push(Section::new(experiment, complete, missing, ending));
         }
         Ok(sections)
     }

@@ -23,16 +23,25 @@ pub(super) struct Measured {
     /// The processor time of its cells, added up.
     pub(super) seconds: f64,
     rows: usize,
+    /// The name of the file with the rows.
+    pub(super) file: String,
 }
 
 impl Section {
-    pub(super) fn new(experiment: Box<dyn Experiment>, complete: Option<Complete>, missing: Vec<String>) -> Self {
+    /// `ending` is that of the file with the rows.
+    pub(super) fn new(
+        experiment: Box<dyn Experiment>,
+        complete: Option<Complete>,
+        missing: Vec<String>,
+        ending: &str,
+    ) -> Self {
         let result = complete.map(|Complete { head, table, seconds }| Measured {
             findings: experiment.findings(head.scale(), &table),
             agreement: experiment.agreement(&table),
             head,
             seconds,
             rows: table.len(),
+            file: format!("{}.{ending}", experiment.name()),
         });
         Self { experiment, result, missing }
     }

@@ -375,14 +375,22 @@ fn write_all(mut output: Output, bytes: &[u8]) -> Result<()> {
     output.finish()
 }
 
+/// Rows of fields as CSV. The target is for messages.
+pub(super) fn csv<R: IntoIterator<Item: AsRef<[u8]>>>(
+    target: &Target,
+    rows: impl IntoIterator<Item = R>,
+) -> Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(vec![]);
+    rows.into_iter().try_for_each(|row| writer.write_record(row)).in_file(target)?;
+    writer.into_inner().in_file(target)
+}
+
 /// Writes rows of fields as CSV.
 pub(super) fn write_csv<R: IntoIterator<Item: AsRef<[u8]>>>(
     target: &Target,
     rows: impl IntoIterator<Item = R>,
 ) -> Result<()> {
-    let mut writer = csv::Writer::from_writer(vec![]);
-    rows.into_iter().try_for_each(|row| writer.write_record(row)).in_file(target)?;
-    write(target, &writer.into_inner().in_file(target)?)
+    write(target, &csv(target, rows)?)
 }
 
 /// Writes a matrix as NPY, row by row.

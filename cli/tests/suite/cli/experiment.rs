@@ -1,6 +1,9 @@
 //! `experiment`: what it lists, writes and keeps, and what it refuses.
 
+use std::io::Read as _;
 use std::time::{Duration, Instant};
+
+use flate2::read::GzDecoder;
 
 use crate::support::{Folder, npy};
 
@@ -76,6 +79,27 @@ fn a_run_leaves_rows_a_picture_and_one_page_and_says_what_it_left_out() {
     }
     // Progress and notes are for terminals.
     assert_eq!(folder.run(&run(1)).ok().stderr, "");
+}
+
+#[test]
+fn large_rows_are_compressed_on_request_and_the_pages_name_the_file() {
+    let folder = Folder::new();
+    let run = |more: &str| folder.run(&format!("experiment run liu-figure-1 ge-figure-2 --out out{more}")).ok();
+    let exists = |name: &str| folder.path("out").join(name).exists();
+    run("");
+    let rows = folder.read_text("out/liu-figure-1.csv");
+    run(" --gzip");
+    assert!(!exists("liu-figure-1.csv") && exists("ge-figure-2.csv") && !exists("ge-figure-2.csv.gz"));
+    let mut unpacked = String::new();
+    GzDecoder::new(&folder.read("out/liu-figure-1.csv.gz")[..]).read_to_string(&mut unpacked).unwrap();
+    assert_eq!(unpacked, rows);
+    for page in ["out/README.md", "out/index.html"] {
+        let page = folder.read_text(page);
+        assert!(page.contains("liu-figure-1.csv.gz") && !page.contains("ge-figure-2.csv.gz"), "{page}");
+    }
+    run("");
+    assert!(exists("liu-figure-1.csv") && !exists("liu-figure-1.csv.gz"));
+    assert!(!folder.read_text("out/README.md").contains(".gz"));
 }
 
 /// Every element that begins ends, in the right order, and nothing stands outside of one.
