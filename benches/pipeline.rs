@@ -18,6 +18,7 @@ use ldp_pca::mechanism::double_cap::kernel::Path;
 use ldp_pca::mechanism::{Calibration, DoubleCap, MechanismSpec, triangle};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
+use ldp_pca::refinement::Refinement;
 use ldp_pca::report::ReportId;
 use ldp_pca::sampling::bits::Bits;
 use ldp_pca::sampling::gaussian::{Deviate, fill};
@@ -54,6 +55,7 @@ fn accumulate(criterion: &mut Criterion) {
         ("double-cap", double_cap, 40, 1, 1 << 18),
         ("double-cap, 5 folds", double_cap, 40, 5, 1 << 18),
         ("double-cap", double_cap, 400, 1, 1 << 14),
+        ("signed-cap of 3 directions", MechanismSpec::SignedCap { epsilon, candidates: 4, cap: 1 }, 400, 1, 1 << 16),
         ("gaussian", gaussian(2.0, 1e-6), 40, 1, 1 << 14),
         ("gaussian", gaussian(2.0, 1e-6), 400, 1, 1 << 10),
         ("gaussian of two bytes", gaussian(16.0, 1e-4), 400, 1, 1 << 9),
@@ -214,8 +216,18 @@ fn gaussian(epsilon: f64, delta: f64) -> MechanismSpec {
     }
 }
 
+/// A task; for signed-cap the refinement of one about the first three axes.
 fn task(dimension: usize, mechanism: MechanismSpec, folds: u32) -> Task {
-    Task::new(Schema::numeric(dimension).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(folds).unwrap()).unwrap()
+    let new = |mechanism| {
+        let (schema, folds) = (Schema::numeric(dimension).unwrap(), Folds::new(folds).unwrap());
+        Task::new(schema, Bounding::UnitNorm, mechanism, folds).unwrap()
+    };
+    let MechanismSpec::SignedCap { epsilon, candidates, cap } = mechanism else { return new(mechanism) };
+    let first = new(MechanismSpec::DoubleCap { epsilon, candidates: 4, cap: 1 });
+    // Directions are in units of 2^-20, weights of 2^-16, the clip of 2^-40.
+    let axis = |axis: usize| (0..dimension).map(|feature| i64::from(feature == axis) << 20).collect();
+    let refinement = Refinement::new(first.digest(), (0..3).map(axis).collect(), vec![1 << 16; 3], 1 << 38).unwrap();
+    first.refined_by(refinement, epsilon, Some(candidates), Some(cap)).unwrap()
 }
 
 fn record(task: &Task) -> BoundedRecord {
