@@ -125,16 +125,16 @@ export function recordBytes(columns, record, id) {
   if (id !== undefined && !/^[\da-f]{32}$/.test(id)) {
     throw failure("argument", `the id is ${id}: give the aggregator's 32 hexadecimal digits`);
   }
-  let numbers = checkedRecord(columns, record);
-  let texts = [];
-  if (!(numbers instanceof Float64Array)) {
-    const named = numbers;
-    // Half of a surrogate pair is a character that no column lists.
-    texts = columns.map(({ name, values }) =>
-      values && !missing(named[name]) ? `${named[name]}`.replace(/\p{Cs}/gu, "\ufffd") : null,
-    );
-    // Of a text, of which the module takes no number, it does not matter what number this is.
-    numbers = Float64Array.from(columns, ({ name }) => Number(named[name] ?? NaN));
-  }
-  return Uint8Array.from([...new Uint8Array(numbers.buffer), ...utf8(JSON.stringify([id, ...texts]))]);
+  const copy = checkedRecord(columns, record);
+  const byName = !(copy instanceof Float64Array);
+  // Of a text, of which the module takes no number, it does not matter what number this is.
+  const numbers = byName ? Float64Array.from(columns, ({ name }) => Number(copy[name] ?? NaN)) : copy;
+  // Half of a surrogate pair is a character that no column lists.
+  const textOf = ({ name, values }) =>
+    values && !missing(copy[name]) ? `${copy[name]}`.replace(/\p{Cs}/gu, "\ufffd") : null;
+  const rest = utf8(JSON.stringify([id, ...(byName ? columns.map(textOf) : [])]));
+  const bytes = new Uint8Array(numbers.byteLength + rest.length);
+  bytes.set(new Uint8Array(numbers.buffer));
+  bytes.set(rest, numbers.byteLength);
+  return bytes;
 }
