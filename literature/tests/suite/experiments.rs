@@ -136,5 +136,9 @@ fn supports_are_found_with_fewer_records_than_theorem_5_asks_for() {
         assert!(table.numbers("false", &[("lemma", 1.0.into())]).iter().all(|&count| count == 0.0), "{table:?}");
     }
     let findings = experiment.findings(Scale::Quick, &many);
-    assert!(findings.measured[0].ends_with("was found in 0 of these, and one was missed in 0."), "{:?}", findings.measured);
+    assert!(
+        findings.measured[0].ends_with("was found in 0 of these, and one was missed in 0."),
+        "{:?}",
+        findings.measured
+    );
 }
