@@ -198,7 +198,7 @@ fn no_file_and_no_log_has_the_address_of_a_sender_and_the_relays_none_of_its_rep
 #[test]
 fn what_stands_out_is_refused_and_what_is_too_much_waits_outside() {
     let (data, aggregator) = aggregator(&[]);
-    let relay = relay(data.path(), aggregator.address, 2, &["--max-waiting", "4"]);
+    let mut relay = relay(data.path(), aggregator.address, 2, &["--max-waiting", "4"]);
     let keys = get(relay.address, "/keys");
     assert_eq!(
         (keys.header("content-type"), keys.header("access-control-allow-origin")),
@@ -234,8 +234,8 @@ fn what_stands_out_is_refused_and_what_is_too_much_waits_outside() {
     let aggregator = Serving::start_at(&at.to_string(), &["--data", &own[0]]);
     counted(at, 4);
     assert_eq!(send(relay.address, &good[4]).status, 202);
-    let log = relay.log();
-    assert!(log.contains("does not answer") && log.contains("released batch=2 requests=2"), "{log}");
+    relay.next_line("does not answer");
+    relay.log_until("released batch=2 requests=2");
     drop(aggregator.log());
 }
 
@@ -265,7 +265,7 @@ fn restarted(aggregator: Serving, own: &Path, keys: &str) -> Serving {
 #[test]
 fn a_relay_keeps_its_key_when_the_gateway_has_another_one() {
     let (data, aggregator) = aggregator(&[]);
-    let relay = relay(data.path(), aggregator.address, 2, &[]);
+    let mut relay = relay(data.path(), aggregator.address, 2, &[]);
     let (at, key, own) = (aggregator.address, get(relay.address, "/keys").body, data.path().join("aggregator"));
     let file = own.join("gateway.keys");
     let [old, new] = [fs::read_to_string(&file).unwrap(), format!("{}\n", "5a".repeat(32))];
@@ -283,13 +283,11 @@ fn a_relay_keeps_its_key_when_the_gateway_has_another_one() {
     for request in &requests[2..] {
         assert_eq!(send(relay.address, request).status, 202);
     }
-    sleep(Duration::from_millis(300));
+    relay.next_line("does not have the key that reports are sealed to");
     assert_eq!(records(at), 2);
     let aggregator = restarted(aggregator, &format!("{new}{old}"));
     counted(at, 4);
-    let log = relay.log();
-    assert!(log.contains("does not have the key that reports are sealed to"), "{log}");
-    assert!(log.contains("released batch=2 requests=2"), "{log}");
+    relay.log_until("released batch=2 requests=2");
     let again = self::relay(data.path(), at, 2, &[]);
     assert_eq!(get(again.address, "/keys").body, key);
     again.log_until("the gateway advertises another key");
