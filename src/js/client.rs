@@ -92,7 +92,7 @@ impl Task {
     /// at once.)
     ///
     /// All randomness comes from `crypto.getRandomValues`, in blocks: no seed is kept in the module's memory. With an
-    /// `id` (32 hexadecimal digits) and not null, the report uses that one instead of its own.
+    /// `id` of 32 hexadecimal digits in place of null, the report has that one instead of its own.
     pub fn randomize(&self, record: &[u8]) -> Result<Vec<u8>, JsValue> {
         let (id, features) = self.read(record)?;
         let record = self.task.bound(features).map_err(thrown)?;
