@@ -10,9 +10,11 @@ mod data_sets;
 mod privacy;
 mod size;
 
-use super::data::{DataSet, Scaling, scaled_as_chaudhuri};
+use std::sync::Arc;
+
+use super::data::{Connections, DataSet, Scaling, scaled_as_chaudhuri};
 use super::local::double_cap_prediction;
-use super::{Experiment, ExperimentError, Run, Table, Value};
+use super::{Data, Experiment, ExperimentError, Run, Table, Value};
 use crate::baselines::{DoubleCapPca, ModSulq, Pca, Ppca, RandomSubspace, Sample, SubspaceEstimator};
 use ldp_pca::linalg::symmetric_eigen;
 use ldp_pca::prediction::{Prediction, Spectrum};
@@ -116,24 +118,45 @@ fn eigenvalues(sample: &Sample) -> Result<Vec<f64>, ExperimentError> {
     Ok(values)
 }
 
+/// The records of a data set, scaled as in section 6.1.
+enum Records {
+    Connections(Arc<Connections>),
+    Matrix(Sample),
+}
+
+impl Records {
+    fn of(set: &'static DataSet, data: &dyn Data) -> Result<Self, ExperimentError> {
+        if set.name == "kddcup99" {
+            return Ok(Self::Connections(data.connections()?));
+        }
+        let matrix = data.matrix(set)?;
+        Ok(Self::Matrix(scaled_as_chaudhuri(matrix.columns, matrix.values.clone())?))
+    }
+
+    /// The second moments of all, or of the records with the given indices, and the records.
+    fn part(&self, indices: Option<&[usize]>) -> Result<(Sample, Sample), ExperimentError> {
+        match (self, indices) {
+            (Self::Connections(connections), _) => {
+                let all: Vec<usize> = (0..connections.records()).collect();
+                let (indices, scaling) = (indices.unwrap_or(&all), Scaling::LargestNorm);
+                Ok((connections.moments(indices, scaling)?, connections.sample(indices, scaling)?))
+            }
+            (Self::Matrix(sample), None) => Ok((sample.clone(), sample.clone())),
+            (Self::Matrix(sample), Some(indices)) => {
+                let part = sample.part(indices, "a part of the records")?;
+                Ok((part.clone(), part))
+            }
+        }
+    }
+}
+
 /// Moments and records of a data set, or of the records with the given indices.
 fn real_sample(
     set: &'static DataSet,
     indices: Option<&[usize]>,
     run: &Run<'_>,
 ) -> Result<(Sample, Sample), ExperimentError> {
-    if set.name == "kddcup99" {
-        let connections = run.data.connections()?;
-        let all: Vec<usize> = (0..connections.records()).collect();
-        let indices = indices.unwrap_or(&all);
-        let scaling = Scaling::LargestNorm;
-        return Ok((connections.moments(indices, scaling)?, connections.sample(indices, scaling)?));
-    }
-    let matrix = run.data.matrix(set)?;
-    let scaled = scaled_as_chaudhuri(matrix.columns, matrix.values.clone())?;
-    let Some(indices) = indices else { return Ok((scaled.clone(), scaled)) };
-    let sample = scaled.part(indices, set.name)?;
-    Ok((sample.clone(), sample))
+    Records::of(set, run.data)?.part(indices)
 }
 
 /// Mean and standard deviation of a column in the rows that meet these conditions: `0.6655 ± 0.0012`.

@@ -128,7 +128,7 @@ pub(in crate::experiments) const FIGURE_4: Synthetic = Synthetic {
     records: (&[500, 1000, 2000, 4000, 8000], &[2000]),
     dimensions: (&[100, 200, 400, 800], &[100]),
     epsilons: (&[0.25, 0.5, 1.0, 2.0], &[2.0]),
-    // An hour of two cores. Errors scatter by a hundredth of their size.
+    // An hour of processor time. Errors scatter by a hundredth of their size.
     trials: (5, 1),
     chosen: &[
         ("number of repetitions", "not printed for high dimension (the 20 are those of low dimension)"),
