@@ -273,7 +273,7 @@ impl Experiment for Example {
         if let Some(row) = table.rows().next() {
             let largest = row.number("largest_epsilon");
             measured.push(format!(
-                "Private Oja, shuffled, with reports of epsilon at most 1 (ours) allows epsilon up to {largest:.4} at \
+                "Private Oja, shuffled, with a local epsilon of at most 1 (ours), allows epsilon up to {largest:.4} at \
                  this n. At that epsilon and \
                  sigma^2 = {last:e} its sine is {:.4}.",
                 mean(AMPLIFIED, last),
