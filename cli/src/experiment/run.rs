@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::iter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -215,33 +215,40 @@ impl Job<'_> {
     }
 
     fn write(&self, experiment: &dyn Experiment, scale: Scale, table: &Table) -> Result<()> {
-        let path = |ending: &str| self.out.join(format!("{}.{ending}", experiment.name()));
-        let target = |ending: &str| Target::new(path(ending), Kind::Text);
-        let head = table.columns().iter().map(ToString::to_string).collect::<Vec<_>>();
-        let rows = table.rows().map(|row| row.values().iter().map(rounded).collect());
-        let plain = target("csv");
-        let rows = writing::csv(&plain, iter::once(head).chain(rows))?;
-        let other = if self.gzip && rows.len() > SMALL {
-            let mut encoder = GzEncoder::new(vec![], Compression::best());
-            let packed = encoder.write_all(&rows).and_then(|()| encoder.finish()).in_file(&plain)?;
-            writing::write(&Target::new(path(PACKED), Kind::Gzip), &packed)?;
-            "csv"
-        } else {
-            writing::write(&plain, &rows)?;
-            PACKED
-        };
-        // Of an earlier run.
-        match std::fs::remove_file(path(other)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(CliError::file(&path(other), error));
-            }
-            _ => {}
-        }
+        self.write_rows(experiment, table)?;
         let Findings { figures, .. } = experiment.findings(scale, table);
         if !figures.is_empty() {
-            writing::write(&target("svg"), plot::figures(experiment.title(), experiment.name(), &figures).as_bytes())?;
+            let picture = Target::new(self.path(experiment, "svg"), Kind::Text);
+            writing::write(&picture, plot::figures(experiment.title(), experiment.name(), &figures).as_bytes())?;
         }
         Ok(())
+    }
+
+    /// Writes an experiment's rows, and removes the file of an earlier run that has them in the other form.
+    fn write_rows(&self, experiment: &dyn Experiment, table: &Table) -> Result<()> {
+        let [plain, packed] = ["csv", PACKED].map(|ending| self.path(experiment, ending));
+        let target = Target::new(plain.clone(), Kind::Text);
+        let head = table.columns().iter().map(ToString::to_string).collect::<Vec<_>>();
+        let rows = table.rows().map(|row| row.values().iter().map(rounded).collect());
+        let rows = writing::csv(&target, iter::once(head).chain(rows))?;
+        let other = if self.gzip && rows.len() > SMALL {
+            let mut encoder = GzEncoder::new(vec![], Compression::best());
+            let bytes = encoder.write_all(&rows).and_then(|()| encoder.finish()).in_file(&packed)?;
+            writing::write(&Target::new(packed, Kind::Gzip), &bytes)?;
+            plain
+        } else {
+            writing::write(&target, &rows)?;
+            packed
+        };
+        match std::fs::remove_file(&other) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(CliError::file(&other, error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// A file of an experiment.
+    fn path(&self, experiment: &dyn Experiment, ending: &str) -> PathBuf {
+        self.out.join(format!("{}.{ending}", experiment.name()))
     }
 
     /// The report's sections: every experiment whose rows in the folder are complete, whenever it was run, and the
@@ -255,7 +262,7 @@ impl Job<'_> {
                 continue;
             }
             let missing = self.missing(experiment.as_ref());
-            let is_packed = self.out.join(format!("{}.{PACKED}", experiment.name())).exists();
+            let is_packed = self.path(experiment.as_ref(), PACKED).exists();
             let ending = if is_packed { PACKED } else { "csv" };
             sections.push(Section::new(experiment, complete, missing, ending));
         }
