@@ -24,7 +24,7 @@ use ldp_pca::sampling::bits::Bits;
 use ldp_pca::sampling::gaussian::{Deviate, fill};
 use ldp_pca::schema::Schema;
 use ldp_pca::task::{Folds, Task};
-use rand::{Rng, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
 
 fn randomize(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("randomize");
@@ -177,6 +177,17 @@ fn paths(criterion: &mut Criterion) {
                 });
             });
         }
+    }
+    group.finish();
+    let mut group = criterion.benchmark_group("sums of signs");
+    group.sample_size(10).measurement_time(Duration::from_secs(2));
+    let reports: Vec<_> = (0..1 << 17).map(|_| (ReportId::new(rng.random()), rng.next_u32() % 256)).collect();
+    let mut sums = vec![0; 2048];
+    group.throughput(Throughput::Elements(reports.len() as u64));
+    for path in Path::available() {
+        group.bench_function(path.name(), |bencher| {
+            bencher.iter(|| path.add_signs(&[0; 16], black_box(&reports), &mut sums, NonZeroUsize::MIN));
+        });
     }
     group.finish();
 }

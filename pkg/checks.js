@@ -31,7 +31,7 @@ export async function fetchTask(parse, url, options = {}) {
 
 /** What a refinement takes over from its task. */
 function rest(task) {
-  return JSON.stringify({ ...task.toJSON(), mechanism: undefined, refinement: undefined });
+  return JSON.stringify({ ...task.toJSON(), version: undefined, mechanism: undefined, refinement: undefined });
 }
 
 /** The text at `url`, if that is JSON of a reasonable length, and the response that it came with. */

@@ -50,7 +50,8 @@ export interface Schema {
 
 /** The task's JSON. */
 export interface TaskDocument<S extends Schema = Schema> {
-  readonly version: 3;
+  /** 4 for the task of a second wave, 3 for others. */
+  readonly version: 3 | 4;
   readonly schema: S;
   readonly bounding: { readonly type: "unit-norm" } | { readonly type: "clip"; readonly radius: number };
   /**

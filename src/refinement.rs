@@ -58,7 +58,7 @@ use crate::schema::MAX_DIMENSION;
 pub const MAX_DIRECTIONS: usize = 64;
 
 /// Binary places of directions, and of records.
-const DIRECTION_PLACES: u32 = 20;
+pub(crate) const DIRECTION_PLACES: u32 = 20;
 /// Binary places of weights.
 const WEIGHT_PLACES: u32 = 16;
 /// Binary places of the clip: those of a record's product with a record.
@@ -236,7 +236,8 @@ fn dot(a: &[i64], b: &[i64]) -> i64 {
 }
 
 /// `floor(2^20 x + 1/2)`. The number that is cut off is positive, so that no rounding mode is needed.
-fn rounded(coordinate: f64) -> i64 {
+#[inline(never)]
+pub(crate) fn rounded(coordinate: f64) -> i64 {
     const UNIT: f64 = (1u32 << DIRECTION_PLACES) as f64;
     (without_dust(coordinate).clamp(-1.0, 1.0) * UNIT + (2.0 * UNIT + 0.5)) as i64 - (2 << DIRECTION_PLACES)
 }
@@ -293,7 +294,7 @@ pub struct CrossBlock {
     /// d × k.
     pub matrix: DMatrix<f64>,
     /// The variance that the mechanism gives to an entry, per column, for records whose vector is across it: hardly
-    /// ever less for others at the best L.
+    /// ever less for others at the best L up to epsilon 8.
     pub variances: Vec<f64>,
     /// The number of reports.
     pub records: u64,

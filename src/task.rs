@@ -17,8 +17,11 @@ use crate::schema::{MAX_DIMENSION, Schema};
 
 pub use crate::identity::{NameError, TaskDigest};
 
-/// The version of the task format that this crate reads and writes.
+/// The version of the task format that this crate reads and writes, except for refinements.
 pub const TASK_VERSION: u32 = 3;
+
+/// The version of tasks of refinements, whose candidates became signs.
+const REFINED_VERSION: u32 = 4;
 
 /// The largest task document that is read, in bytes.
 pub const MAX_TASK_BYTES: usize = 16 << 20;
@@ -129,8 +132,8 @@ impl Task {
             return Err(TaskError::TooLong(text.len()));
         }
         // The version first, so that a task of another version is refused for that, not for unknown fields.
-        let version = json::read(text, read_version).map_err(TaskError::Json)?;
-        if version != TASK_VERSION {
+        let (version, refined) = json::read(text, read_version).map_err(TaskError::Json)?;
+        if version != if refined { REFINED_VERSION } else { TASK_VERSION } {
             return Err(TaskError::Version(version));
         }
         Self::from_document(json::read(text, TaskDocument::read).map_err(TaskError::Json)?)
@@ -322,14 +325,17 @@ impl TryFrom<u32> for Folds {
     }
 }
 
-/// The one field that is read before all others.
-fn read_version(reader: &mut Reader<'_>) -> Read<u32> {
-    let mut version = None;
+/// What is read before all else: the version, and whether it is that of a refinement.
+fn read_version(reader: &mut Reader<'_>) -> Read<(u32, bool)> {
+    let (mut version, mut refined) = (None, false);
     reader.object(&mut |reader, field| match field {
         "version" => reader.once(field, &mut version, Reader::integer),
-        _ => reader.skip(),
+        _ => {
+            refined |= field == "refinement";
+            reader.skip()
+        }
     })?;
-    reader.required("version", version)
+    Ok((reader.required("version", version)?, refined))
 }
 
 impl TaskDocument {
@@ -365,7 +371,8 @@ impl TaskDocument {
 
     /// The canonical JSON: fields in this order, no spaces, shortest decimals.
     fn to_json(&self) -> String {
-        let mut text = format!("{{\"version\":{TASK_VERSION},\"schema\":");
+        let version = if self.refinement.is_some() { REFINED_VERSION } else { TASK_VERSION };
+        let mut text = format!("{{\"version\":{version},\"schema\":");
         self.schema.write(&mut text);
         text.push_str(",\"bounding\":");
         self.bounding.write(&mut text);
@@ -394,8 +401,8 @@ pub enum TaskError {
     /// Another version. Version 1 had a randomizer that refused some records, and version 2 candidates of random
     /// lengths.
     #[error(
-        "the task has version {0}, and this software reads version {TASK_VERSION}: make it again (1 leaked values, 2 \
-         is noisier), or use a release that knows it"
+        "the task has version {0}, and this software reads version {TASK_VERSION} ({REFINED_VERSION} of refinements): \
+         make it again (1 leaked values, 2 is noisier), or use a release that knows it"
     )]
     Version(u32),
     /// More than a device can compute.
@@ -494,6 +501,11 @@ mod tests {
         let double_cap = json.replace("signed-cap", "double-cap");
         refused(Task::from_json(&double_cap), RefinementError::Mechanism);
         refused(Task::from_json(&first.to_json().replace("double-cap", "signed-cap")), RefinementError::Missing);
+        assert!(json.starts_with(r#"{"version":4,"#));
+        for version in [2, 3, 5] {
+            let other = json.replace("version\":4", &format!("version\":{version}"));
+            assert_eq!(Task::from_json(&other), Err(TaskError::Version(version)));
+        }
         let both = json.replace(r#""refinement""#, r#""centring":{"weight":0.5},"refinement""#);
         refused(Task::from_json(&both), RefinementError::Centring);
     }

@@ -312,13 +312,12 @@ impl Aggregate {
         let (refinement, gain) = (mechanism.refinement(), mechanism.gain());
         let (rows, clip) = (refinement.dimension(), refinement.clip());
         // One of u's coordinates is w_j a_j b_i / c.
-        let units: Vec<f64> = refinement.weights().iter().map(|weight| clip / (weight * gain)).collect();
-        let of_one = 1.0 / (records as f64 * mechanism.scale());
-        let matrix = DMatrix::from_fn(rows, units.len(), |row, column| {
-            let sum: i64 = self.folds.iter().map(|fold| fold.sums[column * rows + row]).sum();
-            sum as f64 * of_one * units[column]
-        });
-        let variances = units.iter().map(|unit| unit * unit / records as f64).collect();
+        let units: Vec<f64> = refinement.weights().iter().map(|weight| clip / weight).collect();
+        let sum = |place: usize| self.folds.iter().map(|fold| fold.sums[place]).sum();
+        let sums: Vec<i64> = (0..mechanism.sums_len()).map(sum).collect();
+        let mean = mechanism.mean(&task.digest().key(), &sums, records);
+        let matrix = DMatrix::from_fn(rows, units.len(), |row, column| mean[column * rows + row] * units[column]);
+        let variances = units.iter().map(|unit| (unit / gain).powi(2) / records as f64).collect();
         Ok(CrossBlock { matrix, variances, records })
     }
 
@@ -405,7 +404,7 @@ mod tests {
         assert_eq!(aggregate.cross_block(&second), Err(AggregateError::NoReports));
         aggregate.accumulate(&second, &reports(&second, 30_000)).unwrap();
         let aggregate = Aggregate::from_bytes(&aggregate.to_bytes(), &second).unwrap();
-        assert_eq!(aggregate.folds()[0].sums().len(), 9);
+        assert_eq!(aggregate.folds()[0].sums().len(), 2048);
         let block = aggregate.cross_block(&second).unwrap();
         assert_eq!((block.records, block.matrix.shape()), (30_000, (4, 2)));
         let x = [0.15, -0.1, 0.0, 0.45];

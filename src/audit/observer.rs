@@ -3,9 +3,8 @@
 use nalgebra::DMatrix;
 
 use crate::mechanism::double_cap::candidates::Candidates;
-use crate::mechanism::double_cap::kernel::Sides;
 use crate::mechanism::double_cap::{Weights, direction, usual_threshold};
-use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, Perturbation, triangle};
+use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, Perturbation, SignedCap, triangle};
 use crate::record::BoundedRecord;
 use crate::report::ReportId;
 
@@ -27,7 +26,10 @@ impl Observer {
             Mechanism::NormCap(_) => return vec![Self::Bytes],
             Mechanism::SignedCap(signed) => {
                 let directions = pair.each_ref().map(|record| signed.direction(record));
-                return vec![Self::Ranks(Ranks::new(signed.weights(), directions, Sides::Towards)), Self::Bytes];
+                let large = signed.usual_threshold();
+                let mut ranks = Ranks::new(signed.weights(), directions, large);
+                ranks.signed = Some(signed.clone());
+                return vec![Self::Ranks(ranks), Self::Bytes];
             }
             Mechanism::DoubleCap(_) | Mechanism::Gaussian(_) => {}
         }
@@ -37,7 +39,8 @@ impl Observer {
             }
             Perturbation::Directions { weights, .. } => {
                 let lifted = mechanism.state_dimension() > mechanism.dimension();
-                Self::Ranks(Ranks::new(weights, pair.each_ref().map(|record| direction(record, lifted)), Sides::Either))
+                let large = usual_threshold(&weights, mechanism.state_dimension());
+                Self::Ranks(Ranks::new(weights, pair.each_ref().map(|record| direction(record, lifted)), large))
             }
         };
         if mechanism.payload_bytes() == 2 { vec![own, Self::Bytes] } else { vec![own] }
@@ -73,7 +76,8 @@ impl Observer {
 #[derive(Debug)]
 pub(super) struct Ranks {
     directions: [Vec<f64>; 2],
-    sides: Sides,
+    /// The mechanism, if it is the signed cap.
+    signed: Option<SignedCap>,
     candidates: u32,
     cap: u32,
     /// The score that L of J candidates exceed on average.
@@ -87,17 +91,10 @@ const RANK_KINDS: usize = 4;
 const BALANCE_KINDS: usize = 5;
 
 impl Ranks {
-    fn new(weights: Weights, directions: [Vec<f64>; 2], sides: Sides) -> Self {
+    fn new(weights: Weights, directions: [Vec<f64>; 2], large: f64) -> Self {
         let (candidates, cap) = (weights.candidates(), weights.cap());
         let share = f64::from(cap) / f64::from(candidates);
-        Self {
-            large: usual_threshold(&weights, directions[0].len(), sides),
-            directions,
-            sides,
-            candidates,
-            cap,
-            spread: (2.0 * f64::from(cap) * (1.0 - share)).sqrt(),
-        }
+        Self { large, directions, signed: None, candidates, cap, spread: (2.0 * f64::from(cap) * (1.0 - share)).sqrt() }
     }
 
     fn kind(&self, task_key: &[u8; 16], id: ReportId, payload: &[u8]) -> usize {
@@ -106,7 +103,10 @@ impl Ranks {
         let mut large = [0.0; 2];
         for record in 0..2 {
             let direction = &self.directions[record];
-            let scores = Candidates::new(task_key, id, direction.len()).scores(direction, self.candidates, self.sides);
+            let scores = match &self.signed {
+                Some(signed) => signed.scores(task_key, id, direction),
+                None => Candidates::new(task_key, id, direction.len()).scores(direction, self.candidates),
+            };
             let own = scores[index];
             for (other, &score) in scores.iter().enumerate() {
                 ranks[record] += usize::from(score > own || score == own && other < index);

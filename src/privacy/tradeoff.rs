@@ -371,10 +371,7 @@ mod tests {
         let (accused, other) = (unit(&[1.0, 0.0, 0.0, 0.0]), unit(&[0.0, 1.0, 0.0, 0.0]));
         let cap_of = |record: &BoundedRecord| {
             let scores = candidates::Candidates::new(&[7; 16], id, 4);
-            cap::largest(
-                &scores.scores(record.coordinates(), 16, crate::mechanism::double_cap::kernel::Sides::Either),
-                3,
-            )
+            cap::largest(&scores.scores(record.coordinates(), 16), 3)
         };
         let (own, others) = (cap_of(&accused), cap_of(&other));
         let accuses = |payload: &[u8]| own[usize::from(payload[0])] && !others[usize::from(payload[0])];

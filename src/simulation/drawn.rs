@@ -9,6 +9,10 @@
 //! coordinates come from the mechanism's own table, and the length that s leaves. Two things are approximate: real
 //! candidates are integers, and the offsets of long vectors' scores count as if scores were normal.
 //!
+//! *Signed-cap.* The same with the sign. Candidates count as uniform on their sphere, so the bias of signs is left out,
+//! and so is the rounding of the vector and its turn. Only the coordinates of the vector are drawn; the squared length
+//! of the others counts as its mean.
+//!
 //! *Gaussian.* The mean of n reports is the mean of `x x^T` with one symmetric matrix of independent normal entries, of
 //! 1/n times the variance of one report's. The variance includes that of rounding to sixteenths of a deviation, whose
 //! sum over n reports counts as normal too.
@@ -30,7 +34,7 @@ use crate::mechanism::double_cap::Weights;
 use crate::mechanism::double_cap::candidates;
 use crate::mechanism::double_cap::coordinate::Coordinate;
 use crate::mechanism::double_cap::kept;
-use crate::mechanism::{DoubleCap, Estimator, LocalRandomizer, Mechanism, Perturbation};
+use crate::mechanism::{DoubleCap, Estimator, LocalRandomizer, Mechanism, Perturbation, SignedCap};
 
 /// Draws `count` records and, block by block, the reports of each mechanism for them; extended ones with centring.
 pub(super) fn collect<R: Rng + ?Sized>(
@@ -162,6 +166,8 @@ pub(super) struct Reported {
     coordinate: Coordinate,
     /// The share of the gain that the offsets of scores leave.
     kept: f64,
+    /// The coordinates of a candidate. The squared length of those that are not drawn is nearly their number.
+    dimension: usize,
     /// The record or its lift.
     unit: Vec<f32>,
 }
@@ -174,13 +180,22 @@ impl Reported {
             signed: false,
             coordinate: Coordinate::new(Some(coordinates)),
             kept,
+            dimension: coordinates,
             unit: vec![0.0; coordinates],
         }
     }
 
-    /// Those of the signed cap: the first ranks have the largest coordinates.
-    pub(super) fn signed(weights: Weights, coordinates: usize) -> Self {
-        Self { signed: true, ..Self::new(weights, coordinates) }
+    /// Those of the signed cap: the first ranks have the largest coordinates. Of a candidate's M coordinates only so
+    /// many are drawn.
+    pub(super) fn signed(mechanism: &SignedCap, coordinates: usize) -> Self {
+        let dimension = mechanism.turned();
+        Self {
+            signed: true,
+            coordinate: Coordinate::new(Some(dimension)),
+            kept: 1.0,
+            dimension,
+            ..Self::new(mechanism.weights(), coordinates)
+        }
     }
 
     /// The one for a unit vector, or for the lift of a shorter record, in deviations of its coordinates.
@@ -189,12 +204,13 @@ impl Reported {
         if let Some(lift) = self.unit.get_mut(record.len()) {
             *lift = (1.0 - dot(record, record)).max(0.0).sqrt();
         }
-        let length = direction.len() as f64;
+        let length = self.dimension as f64;
         let along = self.along(rng).clamp(-length.sqrt(), length.sqrt());
         candidates::fill(direction, rng);
         let own = dot(direction, &self.unit);
         direction.iter_mut().zip(&self.unit).for_each(|(g, u)| *g -= own * u);
-        let across = f64::from(dot(direction, direction)).max(f64::MIN_POSITIVE);
+        let others = (self.dimension - direction.len()) as f64;
+        let across = (f64::from(dot(direction, direction)) + others).max(f64::MIN_POSITIVE);
         let factor = ((length - along * along).max(0.0) / across).sqrt() as f32;
         direction.iter_mut().zip(&self.unit).for_each(|(g, u)| *g = factor * *g + along as f32 * u);
     }

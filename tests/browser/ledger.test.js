@@ -81,7 +81,7 @@ async function refining(task) {
   const { tasks } = await aggregator.get("/tasks");
   const mechanism = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
   const refinement = { parent: tasks[0], directions: [[2 ** 20, 0, 0]], weights: [2 ** 16], clip: 2 ** 40 };
-  return { ...task, mechanism, refinement };
+  return { ...task, version: 4, mechanism, refinement };
 }
 
 async function records() {

@@ -16,7 +16,7 @@ export const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>empty
 export const BROWSERS = { Chromium: launchChromium, Firefox: launchFirefox };
 
 const VECTORS = join(ROOT, "tests/vectors/v3");
-const REFINEMENTS = "../refinements-v3/refined.json";
+const REFINEMENTS = "../refinements-v4/refined.json";
 
 /** A page, and the errors that it reports. */
 export async function openPage(browser, url) {

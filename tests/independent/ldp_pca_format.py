@@ -218,7 +218,8 @@ class Task:
     def __init__(self, value):
         names = ("version", "schema", "bounding", "mechanism", "folds")
         take(value, "the task", names, optional=("centring", "refinement"))
-        demand(integer(value["version"], "the version") == 3, "not version 3")
+        version = 4 if "refinement" in value else 3
+        demand(integer(value["version"], "the version") == version, f"not version {version}")
         schema = take(value["schema"], "the schema", ("columns",))
         demand(isinstance(schema["columns"], list), "the columns are not an array")
         self.columns = [read_column(column) for column in schema["columns"]]
@@ -258,7 +259,8 @@ class Task:
 
     def canonical_json(self):
         """The canonical JSON in UTF-8: what the digest is of."""
-        members = {"version": 3, "schema": {"columns": self.columns}, "bounding": self.bounding}
+        version = 3 if self.refinement is None else 4
+        members = {"version": version, "schema": {"columns": self.columns}, "bounding": self.bounding}
         if self.centring is not None:
             members["centring"] = self.centring
         if self.refinement is not None:
@@ -627,12 +629,8 @@ class DoubleCap:
         sizes = []
         for j in range(self.J):
             _, v, f, h = self.candidate(data[j * length : (j + 1) * length])
-            sizes.append(self.score(f * (sum(map(int.__mul__, v, direction)) + h)))
+            sizes.append(abs(f * (sum(map(int.__mul__, v, direction)) + h)))
         return sorted(sorted(range(self.J), key=lambda j: (-sizes[j], j))[: self.L])
-
-    def score(self, product):
-        """The score: how far the candidate is along u, to either side."""
-        return abs(product)
 
     def randomize(self, x, has_direction, report_id, stream):
         """The payload: the index of a candidate."""
@@ -863,10 +861,10 @@ class SignedCap(DoubleCap):
         super().__init__(task, parameters)
         self.refinement = task.refinement
         self.m = len(self.refinement["directions"]) * task.features + 1
-        self.short = self.m <= 20
-        self.blocks = -(-self.m // 40)
-        self.random_numbers = self.J * self.m
-        self.entries = self.m
+        self.M = max(2048, 1 << (self.m - 1).bit_length())
+        self.blocks = self.M // 512
+        self.random_numbers = self.J * self.M
+        self.entries = self.M
 
     def direction(self, x):
         """The vector u of products of the parts along the directions with those across them."""
@@ -884,9 +882,44 @@ class SignedCap(DoubleCap):
         T = max(C, M)
         return [c * e / T for c in p for e in b] + [math.sqrt(float(T - M) * float(T + M)) / T]
 
-    def score(self, product):
-        """The score, with its sign."""
-        return 2**46 + product
+    @functools.cached_property
+    def flips(self):
+        """The signs of the turn's three rounds."""
+        signs = self.signs(chacha(self.key + bytes(16), 8, 2**63, 3 * self.blocks))
+        return [signs[r * self.M : (r + 1) * self.M] for r in range(3)]
+
+    @staticmethod
+    def signs(data):
+        """-1 for each bit that is set, the lowest of a byte first, and 1 for the others."""
+        return [1 - 2 * (byte >> bit & 1) for byte in data for bit in range(8)]
+
+    def turned(self, u):
+        """The M integers V."""
+        v = [int((0.0 if abs(a) < 2.0**-900 else a) * 2**20 + (2**21 + 0.5)) - 2**21 for a in u]
+        v += [0] * (self.M - self.m)
+        for r, flips in enumerate(self.flips):
+            v = [a * sign for a, sign in zip(v, flips)]
+            half = 1
+            while half < self.M:
+                for start in range(0, self.M, 2 * half):
+                    for i in range(start, start + half):
+                        v[i], v[i + half] = v[i] + v[i + half], v[i] - v[i + half]
+                half *= 2
+            places = (self.M.bit_length() - 1 + r % 2) // 2
+            v = [(a + 2 ** (places - 1)) >> places for a in v]
+        return v
+
+    def candidate(self, data):
+        """The M coordinates of a candidate."""
+        return self.signs(data)
+
+    def cap(self, u, report_id):
+        """The indices in the cap, ascending."""
+        v, length = self.turned(u), 64 * self.blocks
+        data = chacha(self.key + report_id, 8, 0, self.J * self.blocks)
+        candidates = [self.candidate(data[j * length : (j + 1) * length]) for j in range(self.J)]
+        sizes = [sum(map(int.__mul__, z, v)) for z in candidates]
+        return sorted(sorted(range(self.J), key=lambda j: (-sizes[j], j))[: self.L])
 
     def randomize(self, x, has_direction, report_id, stream):
         """The payload: a record without a direction is the zero vector, and nothing else."""
@@ -896,7 +929,7 @@ class SignedCap(DoubleCap):
         """What a report adds: z of the candidate that it names."""
         (j,) = struct.unpack("<H", payload)
         demand(j < self.J, "no such candidate")
-        return self.candidate(chacha(self.key + report_id, 8, j * self.blocks, self.blocks))[0]
+        return self.candidate(chacha(self.key + report_id, 8, j * self.blocks, self.blocks))
 
 
 class NormCap(DoubleCap):

@@ -373,7 +373,7 @@ def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else here.parent / "vectors"
     kinds = {"tasks.json": check_tasks, "aggregates.json": check_aggregates, "ids.json": check_ids}
     kinds["refined.json"] = kinds["norms.json"] = check_sums
-    folders = ("v3", "aggregates-v2", "refinements-v3")
+    folders = ("v3", "aggregates-v2", "refinements-v4")
     files = sorted(path for name in folders for path in folder.glob(f"{name}/*.json"))
     if not kinds.keys() <= {path.name for path in files}:
         sys.exit(f"not all files of vectors are in {folder}")

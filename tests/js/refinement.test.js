@@ -18,7 +18,7 @@ const MECHANISM = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
 function refining(first, { mechanism, ...changes } = {}) {
   const { digest } = Task.parse(first);
   const refinement = { parent: digest, directions: [[2 ** 20, 0, 0]], weights: [2 ** 16], clip: 2 ** 40 };
-  return { ...first, mechanism: { ...MECHANISM, ...mechanism }, refinement, ...changes };
+  return { ...first, version: 4, mechanism: { ...MECHANISM, ...mechanism }, refinement, ...changes };
 }
 
 before(() => init());

@@ -5,7 +5,7 @@ import { before, test } from "node:test";
 import * as api from "../../pkg/inline.js";
 import { differences } from "./vectors.js";
 
-const FOLDERS = ["../vectors/v3/", "../vectors/refinements-v3/"].map((folder) => new URL(folder, import.meta.url));
+const FOLDERS = ["../vectors/v3/", "../vectors/refinements-v4/"].map((folder) => new URL(folder, import.meta.url));
 
 before(() => api.init());
 

@@ -6,7 +6,6 @@
 use ldp_pca::audit::{Audit, AuditError, Confidence, Finding, Job, Malformed, Randomizer, Tally};
 use ldp_pca::mechanism::double_cap::candidates::Candidates;
 use ldp_pca::mechanism::double_cap::cap;
-use ldp_pca::mechanism::double_cap::kernel::Sides;
 use ldp_pca::mechanism::{
     Calibration, DoubleCap, Estimator, Gaussian, LocalRandomizer, Mechanism, MechanismSpec, RandomizeError,
 };
@@ -158,7 +157,7 @@ fn sensitivity_one_in_place_of_the_square_root_of_two_is_flagged() {
 /// Double-cap with `weight` (of 2^20) inside a cap that `members` finds among the scores.
 fn faulty_double_cap(candidates: u32, weight: u64, members: impl Fn(&[u64]) -> Vec<bool>) -> impl Randomizer {
     move |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| -> Result<_, RandomizeError> {
-        let scores = Candidates::new(key, id, DIMENSION).scores(record.coordinates(), candidates, Sides::Either);
+        let scores = Candidates::new(key, id, DIMENSION).scores(record.coordinates(), candidates);
         let in_cap = members(&scores);
         let inside = in_cap.iter().filter(|&&member| member).count() as u64;
         let total = inside * weight + (u64::from(candidates) - inside) * (1 << 20);
@@ -199,13 +198,7 @@ fn a_cap_of_data_dependent_size_is_flagged() {
     // An eighth of the candidates exceed it: four of 32 on average, as in the right cap.
     let record = BoundedRecord::new(vec![1.0; DIMENSION], Bounding::UnitNorm).unwrap();
     let mut scores: Vec<u64> = (0..100)
-        .flat_map(|id| {
-            Candidates::new(&[1; 16], ReportId::new([id; 16]), DIMENSION).scores(
-                record.coordinates(),
-                320,
-                Sides::Either,
-            )
-        })
+        .flat_map(|id| Candidates::new(&[1; 16], ReportId::new([id; 16]), DIMENSION).scores(record.coordinates(), 320))
         .collect();
     scores.sort_unstable();
     let threshold = scores[scores.len() / 8 * 7];
@@ -242,7 +235,7 @@ fn the_law_of_a_record_without_direction_is_looked_at() {
             return Ok(Some(payload));
         }
         // The candidate with the largest score for e_1, a record that somebody might have had.
-        let scores = Candidates::new(key, id, DIMENSION).scores(&[1.0, 0.0, 0.0, 0.0], 64, Sides::Either);
+        let scores = Candidates::new(key, id, DIMENSION).scores(&[1.0, 0.0, 0.0, 0.0], 64);
         let best = cap::nth_member(&cap::largest(&scores, 1), true, 0);
         Ok(Some((best as u16).to_le_bytes().to_vec()))
     };

@@ -141,7 +141,7 @@ fn the_document_names_the_versions_that_are_written() {
     let report = task.randomize(&task.bound(vec![1.0; task.dimension()]).unwrap()).unwrap();
     let release = env!("CARGO_PKG_VERSION").rsplit_once('.').unwrap().0;
     let row = format!(
-        "\n| {release} | {TASK_VERSION} | {} | {} (reads 1) | {LEDGER_VERSION} (",
+        "\n| {release} | {TASK_VERSION} (4 of a [refinement](#refinement)) | {} | {} (reads 1) | {LEDGER_VERSION} (",
         report.to_bytes()[4],
         Aggregate::empty(&task).to_bytes()[4],
     );
@@ -608,7 +608,16 @@ fn randomize(task: &Task, record: &Json, seed: &str) -> Report {
 const REPORTS: &str = "v3";
 const AGGREGATES: &str = "aggregates-v2";
 /// That of refinements.
-const REFINEMENTS: &str = "refinements-v3";
+const REFINEMENTS: &str = "refinements-v4";
+
+/// The version of what is in a folder.
+fn version(folder: &str) -> u32 {
+    match folder {
+        AGGREGATES => 2,
+        REFINEMENTS => 4,
+        _ => 3,
+    }
+}
 
 fn path(folder: &str, file: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests/vectors", folder, file].iter().collect()
@@ -620,7 +629,7 @@ fn read<Case: for<'de> Deserialize<'de>>(file: &str) -> Vectors<Case> {
 
 fn read_from<Case: for<'de> Deserialize<'de>>(folder: &str, file: &str) -> Vectors<Case> {
     let vectors: Vectors<Case> = serde_json::from_str(&fs::read_to_string(path(folder, file)).unwrap()).unwrap();
-    assert_eq!(vectors.version, if folder == AGGREGATES { 2 } else { 3 });
+    assert_eq!(vectors.version, version(folder));
     assert!(!vectors.cases.is_empty());
     vectors
 }
@@ -641,7 +650,7 @@ fn write_to<Case: Serialize>(
         release: format!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
         meaning: meaning.to_owned(),
     };
-    let vectors = Vectors { version: 3, provenance, cases: cases.into_iter().collect() };
+    let vectors = Vectors { version: version(folder), provenance, cases: cases.into_iter().collect() };
     fs::create_dir_all(path(folder, "")).unwrap();
     fs::write(path(folder, file), serde_json::to_string_pretty(&vectors).unwrap() + "\n").unwrap();
 }

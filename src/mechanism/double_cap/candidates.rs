@@ -24,7 +24,7 @@ use std::sync::LazyLock;
 
 use chacha20::rand_core::Rng;
 
-use super::kernel::{Path, Sides};
+use super::kernel::Path;
 use super::sphere::Sphere;
 use super::table::{
     OFFSET_STEP, PER_BLOCK, TABLE, TABLE_SECOND_MOMENT, at_end, blocks, keystream, look_up, place_ends, words,
@@ -95,7 +95,7 @@ impl Candidates {
 
     /// Candidate `index` and its score for a vector in integers, by the definition of the wire format, digit by digit.
     #[cfg(test)]
-    pub(super) fn by_definition(&self, u: &[i16], index: u32, sides: Sides) -> (Vec<i8>, u64) {
+    pub(super) fn by_definition(&self, u: &[i16], index: u32) -> (Vec<i8>, u64) {
         let entries: Vec<i64> = self.entries(index).into_iter().map(i64::from).collect();
         let short = self.rows <= 20;
         let z: Vec<i64> = if short {
@@ -118,11 +118,7 @@ impl Candidates {
         });
         let offset = if short { 0 } else { i64::from(self.offset(index)) };
         let along = z.iter().zip(u).map(|(z, &u)| z * i64::from(u)).sum::<i64>() + offset;
-        let score = match sides {
-            Sides::Either => factor * along.unsigned_abs(),
-            Sides::Towards => ((1 << 46) + factor as i64 * along) as u64,
-        };
-        (candidate.collect(), score)
+        (candidate.collect(), factor * along.unsigned_abs())
     }
 
     /// The offset added to the product of candidate `index` with a record.
@@ -133,9 +129,9 @@ impl Candidates {
 
     /// The scores of the first `count` candidates for a vector of length at most 1: how far each is along it.
     #[must_use]
-    pub fn scores(self, u: &[f64], count: u32, sides: Sides) -> Vec<u64> {
+    pub fn scores(self, u: &[f64], count: u32) -> Vec<u64> {
         let u = self.dithered(u, count);
-        Path::fastest().scores(&self.key, &u, count, sides)
+        Path::fastest().scores(&self.key, &u, count)
     }
 
     /// A vector in integers of 1/32767, rounded down or up by the bytes of the keystream after the `count` candidates:
@@ -210,18 +206,10 @@ mod tests {
             let candidates = || Candidates::new(&[5; 16], id(3), rows);
             let entries = candidates().entries(index);
             tails += entries[..rows].iter().filter(|value| value.unsigned_abs() > 90).count();
-            assert_eq!(
-                candidates().candidate(index),
-                candidates().by_definition(&[], index, Sides::Either).0,
-                "{index}"
-            );
+            assert_eq!(candidates().candidate(index), candidates().by_definition(&[], index).0, "{index}");
             for rows in [1, 2, 7, 20, 21] {
                 let candidates = || Candidates::new(&[5; 16], id(3), rows);
-                assert_eq!(
-                    candidates().candidate(index),
-                    candidates().by_definition(&[], index, Sides::Either).0,
-                    "{rows} {index}"
-                );
+                assert_eq!(candidates().candidate(index), candidates().by_definition(&[], index).0, "{rows} {index}");
             }
         }
         // 232,000 coordinates of which 58 in 32,768 are that large.
@@ -233,10 +221,9 @@ mod tests {
         for rows in [1, 20, 21, 39, 40, 41, 116, 400] {
             let u = vec![1.0 / (rows as f64).sqrt(); rows];
             let integers = Candidates::new(&[1; 16], id(2), rows).dithered(&u, 33);
-            let scores = Candidates::new(&[1; 16], id(2), rows).scores(&u, 33, Sides::Either);
+            let scores = Candidates::new(&[1; 16], id(2), rows).scores(&u, 33);
             for (index, &score) in scores.iter().enumerate() {
-                let (alone, expected) =
-                    Candidates::new(&[1; 16], id(2), rows).by_definition(&integers, index as u32, Sides::Either);
+                let (alone, expected) = Candidates::new(&[1; 16], id(2), rows).by_definition(&integers, index as u32);
                 assert_eq!(score, expected, "rows {rows} candidate {index}");
                 assert_eq!(Candidates::new(&[1; 16], id(2), rows).candidate(index as u32), alone);
             }

@@ -20,9 +20,7 @@
 //! *Offsets.* Those of long vectors' scores are small and independent of directions. To first order in their variance v
 //! (over that of a coordinate; the length that the score is divided by makes it `v m / (m - 2)`), a rank by `|s +
 //! offset|` instead of `|s|` leaves `1 - v / (1 - t^2 / m)` of a mean's distance from 1, where t is the least score in
-//! the cap: with the density f of |s|, `E[s^2 - 1; |s| > t] = t f(t) (1 - t^2 / m)`, of which `v t f(t)` is lost. With
-//! a sign, and g the density of s, `E[s; s > t] = g(t) (1 - t^2 / m) m / (m - 1)` loses `v g(t) / 2` where the size of
-//! the cap is kept.
+//! the cap: with the density f of |s|, `E[s^2 - 1; |s| > t] = t f(t) (1 - t^2 / m)`, of which `v t f(t)` is lost.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -64,22 +62,10 @@ pub(crate) fn kept(candidates: u32, cap: u32, rows: usize) -> f64 {
     1.0 - OFFSET_VARIANCE * m / (m - 2.0) / (1.0 - least * least / m)
 }
 
-/// `E s` of the reported candidate along the vector, where the cap has the largest s.
+/// `E s` of the reported candidate along the vector, where the cap has the largest s, in so many coordinates or in
+/// many.
 #[must_use]
-pub(in crate::mechanism) fn mean_along(candidates: u32, cap: u32, cap_probability: f64, rows: usize) -> f64 {
-    let mean = signed_gain(candidates, cap, cap_probability, Some(rows));
-    if Sphere::new(rows).is_short() {
-        return mean;
-    }
-    let m = rows as f64;
-    // A cap of at most half: its least score is that which as many exceed to either side.
-    let least = Coordinate::new(Some(rows)).exceeded_with(2.0 * f64::from(cap) / f64::from(candidates));
-    let variance = OFFSET_VARIANCE * m / (m - 2.0);
-    mean * (1.0 - 0.5 * variance * (m - 1.0) / m / (1.0 - least * least / m))
-}
-
-/// The same without offsets.
-fn signed_gain(candidates: u32, cap: u32, cap_probability: f64, rows: Option<usize>) -> f64 {
+pub(in crate::mechanism) fn signed_gain(candidates: u32, cap: u32, cap_probability: f64, rows: Option<usize>) -> f64 {
     reported_mean(candidates, cap, cap_probability, known_top_means(candidates, cap, rows, true)[0], 0.0)
 }
 

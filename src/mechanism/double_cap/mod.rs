@@ -63,8 +63,9 @@ use rand::rand_core::TryCryptoRng;
 use self::candidates::Candidates;
 use self::cap::permitted_caps;
 use self::coordinate::Coordinate;
-use self::kernel::{Path, Sides};
+use self::kernel::Path;
 use self::sphere::Sphere;
+use self::table::LARGEST_MAGNITUDE;
 use super::estimator::{Estimator, Forms, Perturbation, triangle};
 use super::pull::{Check, Pull};
 use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
@@ -78,10 +79,10 @@ use crate::schema::MAX_DIMENSION;
 
 pub use self::cap::MAX_CANDIDATES;
 pub(crate) use self::gain::kept;
-pub(super) use self::gain::{best_signed_cap, mean_along};
+pub(super) use self::gain::{best_signed_cap, signed_gain};
 pub(crate) use self::likelihood::{Likelihood, Slopes};
 pub(crate) use self::sphere::root;
-pub(super) use self::table::LARGEST_MAGNITUDE;
+pub(super) use self::table::keystream;
 #[doc(hidden)]
 pub use self::weight::Weights;
 
@@ -257,17 +258,10 @@ pub(super) fn parameters(epsilon: Epsilon, candidates: u32, cap: u32) -> Result<
     Ok((weights, Cap::new(epsilon, candidates, cap)?))
 }
 
-/// The radius of the sphere that candidates of `rows` coordinates are on, before they are rounded.
-pub(super) fn radius(rows: usize) -> f64 {
-    Sphere::new(rows).radius()
-}
-
 /// The score of candidates of `rows` coordinates that the cap's share of them exceeds.
-pub(crate) fn usual_threshold(weights: &Weights, rows: usize, sides: Sides) -> f64 {
+pub(crate) fn usual_threshold(weights: &Weights, rows: usize) -> f64 {
     let share = f64::from(weights.cap()) / f64::from(weights.candidates());
-    // As many exceed it to the one side as to the other.
-    let share = if sides == Sides::Towards { 2.0 * share } else { share };
-    Sphere::new(rows).with(sides).score_of(Coordinate::new(Some(rows)).exceeded_with(share))
+    Sphere::new(rows).score_of(Coordinate::new(Some(rows)).exceeded_with(share))
 }
 
 /// The unit vector u whose line is hidden: the record, or its lift.
@@ -280,18 +274,15 @@ pub(crate) fn direction(record: &BoundedRecord, lifted: bool) -> Vec<f64> {
     direction
 }
 
-/// The payload: the index of a candidate, drawn with these weights. The cap has the candidates with the highest scores
-/// for `u`, unless the record has no direction.
+/// The payload: the index of a candidate, drawn with these weights. The cap has the candidates with the highest scores,
+/// unless the record has no direction.
 pub(super) fn draw<R: TryCryptoRng + ?Sized>(
-    candidates: Candidates,
-    u: &[f64],
-    sides: Sides,
+    scores: &[u64],
     weights: Weights,
     has_direction: bool,
     rng: &mut R,
 ) -> Result<Vec<u8>, RandomizeError> {
-    let scores = candidates.scores(u, weights.candidates(), sides);
-    drawn(&cap::largest(&scores, weights.cap()), weights, has_direction, rng)
+    drawn(&cap::largest(scores, weights.cap()), weights, has_direction, rng)
 }
 
 /// The payload: an index, drawn with these weights from those in the cap and the others.
@@ -335,7 +326,8 @@ impl LocalRandomizer for DoubleCap {
     ) -> Result<Vec<u8>, RandomizeError> {
         record.check_dimension(self.dimension)?;
         let candidates = Candidates::new(task_key, id, self.state_dimension());
-        draw(candidates, &direction(record, self.lifted), Sides::Either, self.weights, record.has_direction(), rng)
+        let scores = candidates.scores(&direction(record, self.lifted), self.candidates);
+        draw(&scores, self.weights, record.has_direction(), rng)
     }
 }
 

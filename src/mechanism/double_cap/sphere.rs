@@ -6,7 +6,7 @@
 //! ```text
 //! f = floor(sqrt(floor(R^2 4^s / max(1, |z|^2))))            about 2^s R / |z|
 //! candidate_i = floor((f z_i + r_i) / 2^s), at least -127, at most 127
-//! score = f |z . u + offset|, or 2^46 + f (z . u + offset) where its sign counts
+//! score = f |z . u + offset|
 //! ```
 //!
 //! *Long vectors*, of more than [`SHORT`] coordinates, have R^2 = 625 rows, s = 16 and r_i = 2^15. *Short ones* have
@@ -33,33 +33,13 @@ pub(super) struct Sphere {
     radius_squared: u64,
     /// s: the binary places of factors.
     places: u32,
-    sides: Sides,
-}
-
-/// What makes a candidate's score large.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sides {
-    /// To be far along the record's line, to either side.
-    Either,
-    /// To be far along the record's own direction.
-    Towards,
 }
 
 impl Sphere {
     pub(super) fn new(rows: usize) -> Self {
         let longest = u64::from(LARGEST_MAGNITUDE).pow(2);
         let (radius_squared, places) = if rows <= SHORT { (longest, 24) } else { (625 * rows as u64, 16) };
-        Self { rows, radius_squared, places, sides: Sides::Either }
-    }
-
-    /// With scores of the other kind.
-    pub(super) fn with(self, sides: Sides) -> Self {
-        Self { sides, ..self }
-    }
-
-    /// R.
-    pub(super) fn radius(self) -> f64 {
-        (self.radius_squared as f64).sqrt()
+        Self { rows, radius_squared, places }
     }
 
     pub(super) fn is_short(self) -> bool {
@@ -72,18 +52,13 @@ impl Sphere {
     #[inline]
     pub(super) fn score(self, along: i32, squares: u64) -> u64 {
         // Only the product depends on the record, and multiplication takes the same time for all.
-        // So do both kinds of scores, from one loop: the sign is taken off, or 2^46 added.
-        let product = i64::from(along) * i64::from(self.factor(squares));
-        let either = i64::from(self.sides == Sides::Either).wrapping_neg();
-        let sign = either & product >> 63;
-        (((product ^ sign) - sign) + (!either & 1 << 46)) as u64
+        u64::from(along.unsigned_abs()) * u64::from(self.factor(squares))
     }
 
     /// The score of a candidate that has the length `deviations` along the record, in deviations of a coordinate.
     pub(super) fn score_of(self, deviations: f64) -> f64 {
         let deviation = (self.radius_squared as f64 / self.rows as f64).sqrt();
-        let along = deviations * deviation * f64::from(i16::MAX) * f64::from(1 << self.places);
-        if self.sides == Sides::Towards { along + (1u64 << 46) as f64 } else { along }
+        deviations * deviation * f64::from(i16::MAX) * f64::from(1 << self.places)
     }
 
     /// f, for a vector with this sum of squares.

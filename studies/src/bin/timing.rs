@@ -8,7 +8,6 @@ use std::time::Instant;
 use chacha20::ChaCha12Rng;
 use ldp_pca::mechanism::double_cap::candidates::Candidates;
 use ldp_pca::mechanism::double_cap::cap;
-use ldp_pca::mechanism::double_cap::kernel::Sides;
 use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
@@ -108,7 +107,7 @@ fn double_cap_reports(records: &[(&'static str, BoundedRecord)]) -> Result<(), B
             let payload = black_box(mechanism.randomize_with_rng(record, &[0; 16], id, &mut rng)?);
             let time = start.elapsed().as_nanos() as f64;
             times.push(time);
-            let scores = Candidates::new(&[0; 16], id, DIMENSION).scores(record.coordinates(), 128, Sides::Either);
+            let scores = Candidates::new(&[0; 16], id, DIMENSION).scores(record.coordinates(), 128);
             let index = usize::from(u16::from_le_bytes([payload[0], payload[1]]));
             by_side[usize::from(cap::largest(&scores, mechanism.cap())[index])].push(time);
         }

@@ -1,9 +1,9 @@
 //! The error of two waves: predicted, and simulated by drawing every report from its law.
 //!
-//! usage: waves [TRIALS] [POPULATION]
-//!        waves sample [TRIALS] [PEOPLE]     one wave about the directions of a public sample which are off
-//!        waves records FILE.npy [TRIALS]    the same about samples of real records, some of them of other people
-//!        waves three [TRIALS] [D] [PEOPLE]  three waves against two, at the best shares of a small grid
+//! usage: waves [TRIALS] [POPULATION] waves sample [TRIALS] [PEOPLE]     one wave about the directions of a public
+//! sample which are off waves records FILE.npy [TRIALS]    the same about samples of real records, some of them of
+//! other people waves three [TRIALS] [POPULATION]  three waves against two, at the best shares of a small grid; of the
+//! records of a file if it is named in place of a population
 
 use std::f64::consts::PI;
 use std::path::Path;
@@ -27,6 +27,13 @@ use rand_distr::StandardNormal;
 /// Variances of normal vectors, whose directions are the records.
 const DECLINING: [f64; 4] = [0.646, 0.176, 0.088, 0.039];
 const FLAT: [f64; 3] = [0.18; 3];
+/// Their names, variances, features and people.
+const POPULATIONS: [(&str, &[f64], usize, u64); 4] = [
+    ("declining, d = 40", &DECLINING, 40, 100_000),
+    ("flat, d = 40", &FLAT, 40, 40_000),
+    ("declining, d = 116", &DECLINING, 116, 300_000),
+    ("declining, d = 400", &DECLINING, 400, 1_000_000),
+];
 /// The records of a public sample.
 const PUBLIC: u64 = 1_000_000;
 
@@ -41,8 +48,8 @@ fn main() -> Result<(), Failure> {
         return about_real_samples(Path::new(&file), arguments.next().map_or(Ok(10), |text| text.parse())?);
     }
     if arguments.next_if(|word| word == "three").is_some() {
-        let mut number = |usual: u64| arguments.next().map_or(Ok(usual), |text| text.parse());
-        return three_waves(number(8)?, number(40)? as usize, number(100_000)?);
+        let trials = arguments.next().map_or(Ok(10), |text| text.parse())?;
+        return of_populations(&arguments.next(), trials);
     }
     let trials: u64 = arguments.next().map_or(Ok(6), |text| text.parse())?;
     let only = arguments.next();
@@ -51,12 +58,7 @@ fn main() -> Result<(), Failure> {
          two, simulated | predicted / simulated | gain |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
-    for (name, variances, dimension, records) in [
-        ("declining, d = 40", &DECLINING[..], 40, 100_000),
-        ("flat, d = 40", &FLAT[..], 40, 40_000),
-        ("declining, d = 116", &DECLINING[..], 116, 300_000),
-        ("declining, d = 400", &DECLINING[..], 400, 1_000_000),
-    ] {
+    for (name, variances, dimension, records) in POPULATIONS {
         if only.as_ref().is_some_and(|only| only != name) {
             continue;
         }
@@ -210,60 +212,99 @@ fn each_of<'a>(records: &'a [&BoundedRecord]) -> impl FnMut(&mut [f64], &mut Xos
     }
 }
 
+/// Three waves of the people of all populations, of one, or of the records of a file.
+fn of_populations(only: &Option<String>, trials: u64) -> Result<(), Failure> {
+    println!(
+        "| records | n | epsilon | shares | after the first | after two | after three |\n|---|---|---|---|---|---|---|"
+    );
+    let rank = Rank::new(3)?;
+    let mut found = false;
+    for (name, variances, dimension, records) in POPULATIONS {
+        if only.as_ref().is_none_or(|only| only == name) {
+            found = true;
+            let spectrum = spectrum(variances, dimension)?;
+            let truth = Subspace::new(&components(dimension, 3))?;
+            let people = |_: u64, _: usize| -> Filler<'_> { Box::new(elliptical(variances, dimension)) };
+            three_waves(name, &spectrum, &truth, records, trials, people)?;
+        }
+    }
+    let Some(file) = only.as_ref().filter(|_| !found) else { return Ok(()) };
+    let records = bounded(read(Path::new(file), usize::MAX, false)?)?;
+    let people: Vec<&BoundedRecord> = records.iter().collect();
+    let moments = second_moment(&people);
+    let count = people.len() as u64;
+    let law = NoiseLaw::of_records(moments.nrows(), Bounding::UnitNorm, count)?;
+    let truth = Subspace::new(&principal_components(&moments, rank)?.vectors)?;
+    // Every trial has an order of its own.
+    let orders: Vec<Vec<&BoundedRecord>> = (0..trials)
+        .map(|seed| {
+            let mut people = people.clone();
+            people.shuffle(&mut ChaCha12Rng::seed_from_u64(seed));
+            people
+        })
+        .collect();
+    let from = |seed: u64, first: usize| -> Filler<'_> { Box::new(each_of(&orders[seed as usize][first..])) };
+    three_waves("of the file", &Spectrum::of_matrix(&moments, &law)?, &truth, count, trials, from)
+}
+
+/// Draws one record after the other.
+type Filler<'a> = Box<dyn FnMut(&mut [f64], &mut Xoshiro256PlusPlus) + 'a>;
+
 /// Three waves of so many people in all: the third is asked about the directions that two waves found, and all that was
-/// reported is weighted by the inverse of its variance, that of the two waves being the predicted one.
-fn three_waves(trials: u64, dimension: usize, records: u64) -> Result<(), Failure> {
-    let (rank, variances) = (Rank::new(3)?, &DECLINING[..]);
-    let spectrum = spectrum(variances, dimension)?;
-    let truth = Subspace::new(&components(dimension, 3))?;
-    let fill = &mut elliptical(variances, dimension);
-    let off = |matrix: &DMatrix<f64>| error_of(matrix, rank, &truth);
-    println!("| d | epsilon | n | shares | after the first | after two | after three |\n|---|---|---|---|---|---|---|");
+/// reported is weighted by the inverse of its variance, that of the two waves being the predicted one. `people` are
+/// those of a trial from one of them on.
+fn three_waves<'a>(
+    name: &str,
+    spectrum: &Spectrum,
+    truth: &Subspace,
+    records: u64,
+    trials: u64,
+    people: impl Fn(u64, usize) -> Filler<'a>,
+) -> Result<(), Failure> {
+    let rank = Rank::new(3)?;
+    let off = |matrix: &DMatrix<f64>| error_of(matrix, rank, truth);
     for value in [1.0, 2.0, 4.0] {
-        let epsilon = Epsilon::new(value)?;
-        let (mechanism, signed, waves) = planned(&spectrum, rank, epsilon, records)?;
+        let (mechanism, signed, waves) = planned(spectrum, rank, Epsilon::new(value)?, records)?;
+        let trial = |people| WavesTrial { mechanism: &mechanism, signed: &signed, records: people, rank };
         let (mut best_of_two, mut best_of_three) = (f64::INFINITY, f64::INFINITY);
-        for first in [0.2, 0.3, 0.4, 0.5, 0.6] {
-            for of_rest in [1.0, 0.3, 0.5] {
-                let count = |share: f64| (records as f64 * share).round() as u64;
-                let begun = count(first);
-                let second = count((1.0 - first) * of_rest);
-                let third = records - begun - second;
-                let trial = |people| WavesTrial { mechanism: &mechanism, signed: &signed, records: people, rank };
-                let mut errors = [0.0; 3];
-                for seed in 0..trials {
-                    let mut rng = ChaCha12Rng::seed_from_u64(seed);
-                    let start = trial([begun, second]).begin_with_rng(fill, &mut rng)?;
-                    errors[0] += off(&(&start.directions * start.directions.transpose()))? / trials as f64;
-                    let asked = trial([begun, second]).ask_with_rng(&start, fill, &mut rng);
-                    let both = start.refine(&asked.second(&start))?.matrix;
-                    errors[1] += off(&both)? / trials as f64;
-                    if third > 0 {
-                        let mut middle = start.clone();
-                        let further = start.further.1.len();
-                        let found = principal_components(&both, Rank::new(3 + further)?)?.vectors;
-                        middle.directions = found.columns(0, 3).into_owned();
-                        middle.further.0 = found.columns(3, further).into_owned();
-                        middle.sines = waves.after(begun, second)?.per_component;
-                        let asked = trial([0, third]).ask_with_rng(&middle, fill, &mut rng);
-                        errors[2] += off(&middle.refine(&asked.second(&middle))?.matrix)? / trials as f64;
-                    }
-                }
-                let [after_first, two, three] = errors;
-                let part = |people: u64| 100.0 * people as f64 / records as f64;
-                let shares = format!("{:.0}, {:.0}, {:.0} %", part(begun), part(second), part(third));
-                print!("| {dimension} | {value} | {records} | {shares} | {after_first:.4} | {two:.4} | ");
-                if third > 0 {
-                    println!("{three:.4} |");
-                    best_of_three = best_of_three.min(three);
-                } else {
-                    println!("|");
-                    best_of_two = best_of_two.min(two);
+        for share in [0.2, 0.3, 0.4, 0.5] {
+            let begun = (records as f64 * share).round() as u64;
+            let rest = records - begun;
+            let second = (rest as f64 * 0.3).round() as u64;
+            let mut errors = [0.0; 4];
+            for seed in 0..trials {
+                let mut rng = ChaCha12Rng::seed_from_u64(seed);
+                let start = trial([begun, rest]).begin_with_rng(&mut people(seed, 0), &mut rng)?;
+                let mut ask = |about: &FirstWave, count: u64, from: u64| {
+                    trial([0, count]).ask_with_rng(about, &mut people(seed, from as usize), &mut rng)
+                };
+                let all = start.refine(&ask(&start, rest, begun).second(&start))?.matrix;
+                let both = start.refine(&ask(&start, second, begun).second(&start))?.matrix;
+                let mut middle = start.clone();
+                let further = start.further.1.len();
+                let found = principal_components(&both, Rank::new(3 + further)?)?.vectors;
+                middle.directions = found.columns(0, 3).into_owned();
+                middle.further.0 = found.columns(3, further).into_owned();
+                middle.sines = waves.after(begun, second)?.per_component;
+                let third = middle.refine(&ask(&middle, rest - second, begun + second).second(&middle))?.matrix;
+                let first = &start.directions * start.directions.transpose();
+                for (error, matrix) in errors.iter_mut().zip([&first, &all, &both, &third]) {
+                    *error += off(matrix)? / trials as f64;
                 }
             }
+            let [after_first, two, between, three] = errors;
+            let part = |people: u64| 100.0 * people as f64 / records as f64;
+            let row = |shares: String, two: f64, three: String| {
+                println!("| {name} | {records} | {value} | {shares} | {after_first:.4} | {two:.4} | {three} |");
+            };
+            row(format!("{:.0}, {:.0} %", part(begun), part(rest)), two, String::new());
+            let shares = format!("{:.0}, {:.0}, {:.0} %", part(begun), part(second), part(rest - second));
+            row(shares, between, format!("{three:.4}"));
+            best_of_two = best_of_two.min(two);
+            best_of_three = best_of_three.min(three);
         }
         println!(
-            "| {dimension} | {value} | {records} | best | | {best_of_two:.4} | {best_of_three:.4}: gain {:.2} |",
+            "| {name} | {records} | {value} | best | | {best_of_two:.4} | {best_of_three:.4}: gain {:.2} |",
             best_of_two / best_of_three
         );
     }

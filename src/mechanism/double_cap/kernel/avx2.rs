@@ -5,6 +5,7 @@ use core::arch::x86_64::*;
 
 use super::super::sphere::Sphere;
 use super::portable::{self, Pairs};
+use super::signs::{self, Counters, Stream};
 use super::wide::{self, Part, Wide};
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 
@@ -34,6 +35,16 @@ impl Kernel for Avx2 {
         unsafe { expand(key, lanes, blocks, offsets) }
     }
 
+    fn keystream(self, key: &[u32; 4], lanes: &Lanes, stream: &mut Stream) {
+        // SAFETY: `self` exists, so the processor has AVX2.
+        unsafe { keystream(key, lanes, stream) }
+    }
+
+    fn count(self, streams: &[Stream; 2], counters: &mut Counters) {
+        // SAFETY: `self` exists, so the processor has AVX2.
+        unsafe { count(streams, counters) }
+    }
+
     fn normalize(self, sphere: Sphere, entries: &mut [i8]) {
         // SAFETY: `self` exists, so the processor has AVX2.
         unsafe { normalize(sphere, entries) }
@@ -59,6 +70,16 @@ impl Wide for Avx2 {
 #[target_feature(enable = "avx2")]
 fn expand(key: &[u32; 4], lanes: &Lanes, blocks: &mut [[i8; PER_BLOCK]; LANES], offsets: Option<&mut [i32; LANES]>) {
     portable::expand::<8>(key, lanes, blocks, offsets);
+}
+
+#[target_feature(enable = "avx2")]
+fn keystream(key: &[u32; 4], lanes: &Lanes, stream: &mut Stream) {
+    portable::keystream::<8>(key, lanes, stream);
+}
+
+#[target_feature(enable = "avx2")]
+fn count(streams: &[Stream; 2], counters: &mut Counters) {
+    signs::count(streams, counters);
 }
 
 #[target_feature(enable = "avx2")]

@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 use super::super::sphere::Sphere;
 use super::super::table::{END, OFFSET_STEP, TABLE};
 use super::avx2;
-use super::chacha::{CONSTANTS, DOUBLE_ROUND, WORDS};
+use super::chacha::{CONSTANTS, WORDS, double_round};
+use super::signs::{self, Counters, Stream};
 use super::wide::{Part, Wide};
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 
@@ -40,6 +41,16 @@ impl Kernel for Avx512 {
     ) {
         // SAFETY: `self` exists, so the processor has these instructions.
         unsafe { expand(key, lanes, self.0, blocks, offsets) }
+    }
+
+    fn keystream(self, key: &[u32; 4], lanes: &Lanes, stream: &mut Stream) {
+        // SAFETY: `self` exists, so the processor has these instructions.
+        unsafe { store_keystream(key, lanes, stream) }
+    }
+
+    fn count(self, streams: &[Stream; 2], counters: &mut Counters) {
+        // SAFETY: `self` exists, so the processor has these instructions.
+        unsafe { count(streams, counters) }
     }
 
     fn normalize(self, sphere: Sphere, entries: &mut [i8]) {
@@ -197,6 +208,19 @@ const FIVE_OF_EIGHT: [i8; 64] = {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
+fn quarter_round<const A: usize, const B: usize, const C: usize, const D: usize>(state: &mut [__m512i; WORDS]) {
+    state[A] = _mm512_add_epi32(state[A], state[B]);
+    state[D] = _mm512_rol_epi32::<16>(_mm512_xor_si512(state[D], state[A]));
+    state[C] = _mm512_add_epi32(state[C], state[D]);
+    state[B] = _mm512_rol_epi32::<12>(_mm512_xor_si512(state[B], state[C]));
+    state[A] = _mm512_add_epi32(state[A], state[B]);
+    state[D] = _mm512_rol_epi32::<8>(_mm512_xor_si512(state[D], state[A]));
+    state[C] = _mm512_add_epi32(state[C], state[D]);
+    state[B] = _mm512_rol_epi32::<7>(_mm512_xor_si512(state[B], state[C]));
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
 fn keystream(key: &[u32; 4], lanes: &Lanes) -> [__m512i; WORDS] {
     let mut start = [_mm512_setzero_si512(); WORDS];
     for word in 0..4 {
@@ -208,18 +232,22 @@ fn keystream(key: &[u32; 4], lanes: &Lanes) -> [__m512i; WORDS] {
     start[13] = load_unsigned(&lanes.position[1]);
     let mut state = start;
     for _ in 0..4 {
-        for [a, b, c, d] in DOUBLE_ROUND {
-            state[a] = _mm512_add_epi32(state[a], state[b]);
-            state[d] = _mm512_rol_epi32::<16>(_mm512_xor_si512(state[d], state[a]));
-            state[c] = _mm512_add_epi32(state[c], state[d]);
-            state[b] = _mm512_rol_epi32::<12>(_mm512_xor_si512(state[b], state[c]));
-            state[a] = _mm512_add_epi32(state[a], state[b]);
-            state[d] = _mm512_rol_epi32::<8>(_mm512_xor_si512(state[d], state[a]));
-            state[c] = _mm512_add_epi32(state[c], state[d]);
-            state[b] = _mm512_rol_epi32::<7>(_mm512_xor_si512(state[b], state[c]));
-        }
+        double_round!(quarter_round, &mut state);
     }
     core::array::from_fn(|word| _mm512_add_epi32(state[word], start[word]))
+}
+
+#[target_feature(enable = "avx512f")]
+fn store_keystream(key: &[u32; 4], lanes: &Lanes, stream: &mut Stream) {
+    for (out, words) in stream.iter_mut().zip(keystream(key, lanes)) {
+        // SAFETY: 64 bytes can be written there, and the instruction asks for no alignment.
+        unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), words) };
+    }
+}
+
+#[target_feature(enable = "avx512f")]
+fn count(streams: &[Stream; 2], counters: &mut Counters) {
+    signs::count(streams, counters);
 }
 
 /// From words by lane to lanes by word: 16 × 16 words of 32 bits.

@@ -10,6 +10,9 @@
 //! 3. *Products.* The upper triangle of the sum of `z z^T` is computed in tiles of 16 × 16: the `i32` sums of a tile
 //!    stay in registers over a thousand reports and more before they are added to the state.
 //!
+//! Of summing vectors of signs, which are the candidates of [`signed_cap`](crate::mechanism::signed_cap): the bits of
+//! the keystream blocks are counted where they are.
+//!
 //! Of randomizing: the keystream blocks of one id are expanded in the same way, one candidate behind the other, and
 //! multiplied with the record. Without wide vectors, and in WebAssembly, this goes block by block.
 //!
@@ -24,16 +27,16 @@ mod chacha;
 mod portable;
 mod products;
 mod scores;
-mod vectors;
+mod signs;
 #[cfg(target_arch = "x86_64")]
 mod wide;
 
 use core::num::NonZeroUsize;
 
-pub use super::sphere::Sides;
 use super::sphere::Sphere;
 use super::table::PER_BLOCK;
 use crate::identity::ReportId;
+use crate::mechanism::signed_cap::signs::Signs;
 
 /// A variant of the hot loops that this machine can run.
 ///
@@ -89,8 +92,8 @@ impl Path {
 
     /// The scores of the first `count` candidates of a key for a vector in integers, as
     /// [`Candidates::scores`](super::candidates::Candidates::scores) states them.
-    pub(super) fn scores(self, key: &[u8; 32], u: &[i16], count: u32, sides: Sides) -> Vec<u64> {
-        let sphere = Sphere::new(u.len()).with(sides);
+    pub(super) fn scores(self, key: &[u8; 32], u: &[i16], count: u32) -> Vec<u64> {
+        let sphere = Sphere::new(u.len());
         match self.0 {
             Variant::Portable(_) => scores::scores(key, sphere, u, count),
             #[cfg(target_arch = "x86_64")]
@@ -122,21 +125,22 @@ impl Path {
         }
     }
 
-    /// Adds each report's candidate z, named by id and index, to `sums`, one for each coordinate. The reports are
-    /// shared by up to `threads` threads.
-    pub fn add_vectors(
-        self,
-        task_key: &[u8; 16],
-        reports: &[(ReportId, u32)],
-        sums: &mut [i64],
-        threads: NonZeroUsize,
-    ) {
+    /// Adds each report's vector of signs, named by id and index, to `sums`, one for each coordinate, a multiple of
+    /// 512. The reports are shared by up to `threads` threads.
+    ///
+    /// # Panics
+    /// For sums of another number.
+    pub fn add_signs(self, task_key: &[u8; 16], reports: &[(ReportId, u32)], sums: &mut [i64], threads: NonZeroUsize) {
+        if cfg!(target_family = "wasm") {
+            // Slower, but less to download.
+            return reports.iter().for_each(|(id, index)| Signs::new(task_key, *id, sums.len()).add(*index, sums));
+        }
         match self.0 {
-            Variant::Portable(kernel) => vectors::add(kernel, task_key, reports, sums, threads),
+            Variant::Portable(kernel) => signs::add(kernel, task_key, reports, sums, threads),
             #[cfg(target_arch = "x86_64")]
-            Variant::Avx2(kernel) => vectors::add(kernel, task_key, reports, sums, threads),
+            Variant::Avx2(kernel) => signs::add(kernel, task_key, reports, sums, threads),
             #[cfg(target_arch = "x86_64")]
-            Variant::Avx512(kernel) => vectors::add(kernel, task_key, reports, sums, threads),
+            Variant::Avx512(kernel) => signs::add(kernel, task_key, reports, sums, threads),
         }
     }
 }
@@ -187,6 +191,12 @@ trait Kernel: Copy + Sync {
         offsets: Option<&mut [i32; LANES]>,
     );
 
+    /// The words of sixteen keystream blocks.
+    fn keystream(self, key: &[u32; 4], lanes: &Lanes, stream: &mut signs::Stream);
+
+    /// See [`signs::count`].
+    fn count(self, streams: &[signs::Stream; 2], counters: &mut signs::Counters);
+
     /// See [`Sphere::normalize`].
     fn normalize(self, sphere: Sphere, entries: &mut [i8]);
 
@@ -220,21 +230,20 @@ mod tests {
             .collect()
     }
 
+    /// One report after the other: all lanes, some of them, and more reports than the counters hold.
     #[test]
-    fn every_path_adds_the_vectors_of_the_definition() {
+    fn every_path_adds_the_signs_of_the_definition() {
         let mut rng = ChaCha8Rng::seed_from_u64(8);
-        for rows in [1, 3, 20, 21, 40, 41, 116, 401] {
-            for count in [0, 1, 15, 16, 17, 255, 256, 257, 700] {
+        for (rows, counts) in [(2048, &[0usize, 1, 15, 16, 17, 31, 32, 33, 255, 4064, 4065, 9000][..]), (65_536, &[33])]
+        {
+            for &count in counts {
                 let reports = reports(count, &mut rng);
                 let mut expected = vec![5i64; rows];
-                for &(id, index) in &reports {
-                    let candidate = Candidates::new(&KEY, id, rows).candidate(index);
-                    expected.iter_mut().zip(candidate).for_each(|(sum, z)| *sum += i64::from(z));
-                }
+                reports.iter().for_each(|(id, index)| Signs::new(&KEY, *id, rows).add(*index, &mut expected));
                 for path in Path::available() {
                     for threads in [1, 3] {
                         let mut sums = vec![5; rows];
-                        path.add_vectors(&KEY, &reports, &mut sums, NonZeroUsize::new(threads).unwrap());
+                        path.add_signs(&KEY, &reports, &mut sums, NonZeroUsize::new(threads).unwrap());
                         assert!(sums == expected, "{} rows {rows} reports {count} threads {threads}", path.name());
                     }
                 }
@@ -245,7 +254,7 @@ mod tests {
     fn by_definition(rows: usize, reports: &[(ReportId, u32)]) -> Vec<i64> {
         let mut sums = vec![0i64; triangle(rows)];
         for &(id, index) in reports {
-            let candidate = Candidates::new(&KEY, id, rows).by_definition(&[], index, Sides::Either).0;
+            let candidate = Candidates::new(&KEY, id, rows).by_definition(&[], index).0;
             let mut sums = sums.iter_mut();
             for (row, &left) in candidate.iter().enumerate() {
                 for (&right, sum) in candidate[row..].iter().zip(&mut sums) {
@@ -284,14 +293,12 @@ mod tests {
             let id = ReportId::new(*key.last_chunk().unwrap());
             for count in [1, 2, 15, 16, 17, 64, 259] {
                 let candidates = || Candidates::new(key.first_chunk().unwrap(), id, rows);
-                for sides in [Sides::Either, Sides::Towards] {
-                    let of = |index| candidates().by_definition(&u, index, sides).1;
-                    let expected: Vec<u64> = (0..count).map(of).collect();
-                    assert!(expected.iter().all(|&score| score < 1 << 47));
-                    for path in Path::available() {
-                        let found = path.scores(&key, &u, count, sides);
-                        assert!(found == expected, "{} rows {rows} count {count} {sides:?}", path.name());
-                    }
+                let of = |index| candidates().by_definition(&u, index).1;
+                let expected: Vec<u64> = (0..count).map(of).collect();
+                assert!(expected.iter().all(|&score| score < 1 << 47));
+                for path in Path::available() {
+                    let found = path.scores(&key, &u, count);
+                    assert!(found == expected, "{} rows {rows} count {count}", path.name());
                 }
             }
         }

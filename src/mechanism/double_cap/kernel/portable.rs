@@ -3,6 +3,7 @@
 use super::super::sphere::Sphere;
 use super::super::table::{self, TABLE};
 use super::chacha::{self, WORDS};
+use super::signs::{self, Counters, Stream};
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 
 /// It makes no demands on the machine.
@@ -22,6 +23,14 @@ impl Kernel for Portable {
         offsets: Option<&mut [i32; LANES]>,
     ) {
         expand::<4>(key, lanes, blocks, offsets);
+    }
+
+    fn keystream(self, key: &[u32; 4], lanes: &Lanes, stream: &mut Stream) {
+        keystream::<4>(key, lanes, stream);
+    }
+
+    fn count(self, streams: &[Stream; 2], counters: &mut Counters) {
+        signs::count(streams, counters);
     }
 
     fn normalize(self, sphere: Sphere, entries: &mut [i8]) {
@@ -62,6 +71,16 @@ pub(super) fn expand<const WIDTH: usize>(
             if table::any_end(block) {
                 table::place_ends(&numbers(lane), block);
             }
+        }
+    }
+}
+
+#[inline(always)]
+pub(super) fn keystream<const WIDTH: usize>(key: &[u32; 4], lanes: &Lanes, stream: &mut Stream) {
+    for first in (0..LANES).step_by(WIDTH) {
+        let words: [[u32; WIDTH]; WORDS] = chacha::blocks(key, lanes, first);
+        for (all, part) in stream.iter_mut().zip(&words) {
+            all[first..first + WIDTH].copy_from_slice(part);
         }
     }
 }

@@ -291,10 +291,7 @@ mod tests {
                     let mut id = [0; 16];
                     rng.fill_bytes(&mut id);
                     let candidates = || Candidates::new(b"a task's digest.", ReportId::new(id), u.len());
-                    let in_cap = cap::largest(
-                        &candidates().scores(&u, j, crate::mechanism::double_cap::kernel::Sides::Either),
-                        l,
-                    );
+                    let in_cap = cap::largest(&candidates().scores(&u, j), l);
                     let mut mean = DMatrix::identity(u.len(), u.len()) * -f64::from(l);
                     for (index, _) in (0..).zip(in_cap).filter(|(_, member)| *member) {
                         let z = nalgebra::DVector::from_iterator(

@@ -144,7 +144,7 @@ fn the_ends_of_every_weight_belong_to_its_index() {
         let records = [(vec![0.3, 0.0, -0.9], Bounding::UnitNorm), (vec![0.3, 0.0, -0.9], clip), (vec![0.0; 3], clip)];
         for record in records.map(|(values, bounding)| BoundedRecord::new(values, bounding).unwrap()) {
             let direction = direction(&record, mechanism.lifted);
-            let scores = Candidates::new(&key, id, direction.len()).scores(&direction, candidates, Sides::Either);
+            let scores = Candidates::new(&key, id, direction.len()).scores(&direction, candidates);
             let mut order: Vec<usize> = (0..scores.len()).collect();
             order.sort_by_key(|&index| (core::cmp::Reverse(scores[index]), index));
             let (members, others) = order.split_at_mut(cap as usize);
@@ -203,7 +203,7 @@ fn selection_frequencies_are_the_weights() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let id = random_id(&mut rng);
     let record = BoundedRecord::new(vec![0.1, -0.4, 0.2, 0.9, 0.0], Bounding::UnitNorm).unwrap();
-    let scores = Candidates::new(&[7; 16], id, 5).scores(record.coordinates(), 16, Sides::Either);
+    let scores = Candidates::new(&[7; 16], id, 5).scores(record.coordinates(), 16);
     let in_cap = cap::largest(&scores, 3);
     assert_eq!(in_cap.iter().filter(|&&member| member).count(), 3);
     let draws = 200_000;
