@@ -909,15 +909,11 @@ class SignedCap(DoubleCap):
             v = [(a + 2 ** (places - 1)) >> places for a in v]
         return v
 
-    def candidate(self, data):
-        """The M coordinates of a candidate."""
-        return self.signs(data)
-
     def cap(self, u, report_id):
         """The indices in the cap, ascending."""
         v, length = self.turned(u), 64 * self.blocks
         data = chacha(self.key + report_id, 8, 0, self.J * self.blocks)
-        candidates = [self.candidate(data[j * length : (j + 1) * length]) for j in range(self.J)]
+        candidates = [self.signs(data[j * length : (j + 1) * length]) for j in range(self.J)]
         sizes = [sum(map(int.__mul__, z, v)) for z in candidates]
         return sorted(sorted(range(self.J), key=lambda j: (-sizes[j], j))[: self.L])
 
@@ -929,7 +925,7 @@ class SignedCap(DoubleCap):
         """What a report adds: z of the candidate that it names."""
         (j,) = struct.unpack("<H", payload)
         demand(j < self.J, "no such candidate")
-        return self.candidate(chacha(self.key + report_id, 8, j * self.blocks, self.blocks))
+        return self.signs(chacha(self.key + report_id, 8, j * self.blocks, self.blocks))
 
 
 class NormCap(DoubleCap):

@@ -1,9 +1,10 @@
 //! The error of two waves: predicted, and simulated by drawing every report from its law.
 //!
-//! usage: waves [TRIALS] [POPULATION] waves sample [TRIALS] [PEOPLE]     one wave about the directions of a public
-//! sample which are off waves records FILE.npy [TRIALS]    the same about samples of real records, some of them of
-//! other people waves three [TRIALS] [POPULATION]  three waves against two, at the best shares of a small grid; of the
-//! records of a file if it is named in place of a population
+//! usage: waves [TRIALS] [POPULATION]
+//!        waves sample [TRIALS] [PEOPLE]     one wave about the directions of a public sample which are off
+//!        waves records FILE.npy [TRIALS]    the same about samples of real records, some of them of other people
+//!        waves three [TRIALS] [POPULATION]  three waves against two, at the best shares of a small grid
+//!        waves three [TRIALS] [FILE.npy]    the same of real records
 
 use std::f64::consts::PI;
 use std::path::Path;
