@@ -26,10 +26,7 @@ impl Observer {
             Mechanism::NormCap(_) => return vec![Self::Bytes],
             Mechanism::SignedCap(signed) => {
                 let directions = pair.each_ref().map(|record| signed.direction(record));
-                let large = signed.usual_threshold();
-                let mut ranks = Ranks::new(signed.weights(), directions, large);
-                ranks.signed = Some(signed.clone());
-                return vec![Self::Ranks(ranks), Self::Bytes];
+                return vec![Self::Ranks(Ranks::new(signed.weights(), directions, Some(signed))), Self::Bytes];
             }
             Mechanism::DoubleCap(_) | Mechanism::Gaussian(_) => {}
         }
@@ -39,8 +36,7 @@ impl Observer {
             }
             Perturbation::Directions { weights, .. } => {
                 let lifted = mechanism.state_dimension() > mechanism.dimension();
-                let large = usual_threshold(&weights, mechanism.state_dimension());
-                Self::Ranks(Ranks::new(weights, pair.each_ref().map(|record| direction(record, lifted)), large))
+                Self::Ranks(Ranks::new(weights, pair.each_ref().map(|record| direction(record, lifted)), None))
             }
         };
         if mechanism.payload_bytes() == 2 { vec![own, Self::Bytes] } else { vec![own] }
@@ -91,10 +87,17 @@ const RANK_KINDS: usize = 4;
 const BALANCE_KINDS: usize = 5;
 
 impl Ranks {
-    fn new(weights: Weights, directions: [Vec<f64>; 2], large: f64) -> Self {
+    fn new(weights: Weights, directions: [Vec<f64>; 2], signed: Option<&SignedCap>) -> Self {
         let (candidates, cap) = (weights.candidates(), weights.cap());
         let share = f64::from(cap) / f64::from(candidates);
-        Self { large, directions, signed: None, candidates, cap, spread: (2.0 * f64::from(cap) * (1.0 - share)).sqrt() }
+        Self {
+            large: signed.map_or_else(|| usual_threshold(&weights, directions[0].len()), SignedCap::usual_threshold),
+            directions,
+            signed: signed.cloned(),
+            candidates,
+            cap,
+            spread: (2.0 * f64::from(cap) * (1.0 - share)).sqrt(),
+        }
     }
 
     fn kind(&self, task_key: &[u8; 16], id: ReportId, payload: &[u8]) -> usize {
