@@ -34,6 +34,7 @@ main() {
     trap ended EXIT
     rm -rf "$STATE"
     mkdir -p "$STATE"
+    if [ ! -t 1 ]; then exec > >(tee "$STATE/rust.log") 2>&1; fi
     step "native quick" "tools" scripts/setup.sh native
     # Types of the Python package are checked by a package of npm.
     step "wasm browser consumers python" "tools for WebAssembly" scripts/setup.sh page
@@ -243,9 +244,13 @@ processor_time() {
 ended() {
     local all name
     for name in "${!lanes[@]}"; do
-        kill -- "-${lanes[$name]}" 2>/dev/null || true
-        lane_ended "$name" || true
-        rm -f "$STATE/$name.current"
+        if kill -- "-${lanes[$name]}" 2>/dev/null; then
+            wait "${lanes[$name]}" || true
+            rm -f "$STATE/$name.current"
+            echo "=== stopped: $STATE/$name.log"
+        else
+            lane_ended "$name" || true
+        fi
     done
     processor_time
     all=$(printf '%6d s %6d s  in all:' $SECONDS "$used")
@@ -255,6 +260,11 @@ ended() {
         printf '%s everything passed\n' "$all"
     else
         printf '%s FAILED at "%s"\n' "$all" "$(cat "$STATE"/*.current | paste -sd,)"
+        # Again, below the summary: some readers see the last lines alone.
+        for name in "$STATE"/*.current; do
+            name=${name%.current}.log
+            if [ -e "$name" ]; then awk '/^=== (stopped|summary)/ { exit } { print }' "$name" | tail -n 12; fi
+        done
     fi
 }
 
