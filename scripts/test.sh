@@ -34,7 +34,6 @@ main() {
     trap ended EXIT
     rm -rf "$STATE"
     mkdir -p "$STATE"
-    if [ ! -t 1 ]; then exec > >(tee "$STATE/rust.log") 2>&1; fi
     step "native quick" "tools" scripts/setup.sh native
     # Types of the Python package are checked by a package of npm.
     step "wasm browser consumers python" "tools for WebAssembly" scripts/setup.sh page
@@ -241,30 +240,24 @@ processor_time() {
     used=$(awk -F '[ms ]+' 'END { printf "%d", 60 * ($1 + $3) + $2 + $4 }' "$STATE/$lane.used")
 }
 
+# What failed stands above one line. The logs of other lanes and the times would push it out of sight.
 ended() {
-    local all name
+    local name
     for name in "${!lanes[@]}"; do
+        # One that still runs has not failed.
         if kill -- "-${lanes[$name]}" 2>/dev/null; then
             wait "${lanes[$name]}" || true
             rm -f "$STATE/$name.current"
-            echo "=== stopped: $STATE/$name.log"
-        else
-            lane_ended "$name" || true
         fi
     done
-    processor_time
-    all=$(printf '%6d s %6d s  in all:' $SECONDS "$used")
-    printf '\n=== summary: time passed, processor time\n'
-    cat "$STATE"/*.times
     if $passed; then
-        printf '%s everything passed\n' "$all"
+        processor_time
+        printf '\n=== summary: time passed, processor time\n'
+        cat "$STATE"/*.times
+        printf '%6d s %6d s  in all: everything passed\n' $SECONDS "$used"
     else
-        printf '%s FAILED at "%s"\n' "$all" "$(cat "$STATE"/*.current | paste -sd,)"
-        # Again, below the summary: some readers see the last lines alone.
-        for name in "$STATE"/*.current; do
-            name=${name%.current}.log
-            if [ -e "$name" ]; then awk '/^=== (stopped|summary)/ { exit } { print }' "$name" | tail -n 12; fi
-        done
+        printf '\n=== FAILED at "%s" after %d s (times, and logs of what ran beside it, are in %s)\n' \
+            "$(cat "$STATE"/*.current | paste -sd,)" $SECONDS "$STATE"
     fi
 }
 
