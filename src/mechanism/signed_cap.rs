@@ -37,7 +37,7 @@
 //! - Signs are not quite normal. The bias has a length of at most about `|t^2 - 1| / M`, with t the score that the
 //!   cap's share of normal candidates exceeds, and it is across u. At the recommended J and the best L it is below 1e-3
 //!   of u up to epsilon 4.5, 2e-3 at 6.5, 3.3e-3 at 8, and at the smallest permitted L 4.2e-3. (Characteristic
-//!   functions, for axes, flat vectors, rows of the transform and random ones.) Vectors u share much of it.
+//!   functions, for axes, flat vectors, rows of the transform and random ones.) Records share much of it.
 //! - A record that was chosen with the task's digest in view can have a v of few coordinates, and then less gain. Who
 //!   does so could as well report something else.
 //! - u is shorter than 1 where lengths are rounded up, which matters for the smallest weights and clips alone.
