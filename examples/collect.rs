@@ -24,7 +24,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     for _ in 0..20_000 {
         // On a device: answers (made up, from a seed) become a bounded record, and the record becomes a private report.
         let answers = LeisureSurvey::answers(&mut people);
-        let record = task.bound(task.schema().encode_numbers(&answers)?)?;
+        let record = task.bound(task.schema().encode_numbers(&answers))?;
         let upload = task.randomize(&record)?.to_bytes();
 
         // At the aggregator: bytes are strictly decoded and summed as integers.

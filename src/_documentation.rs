@@ -16,6 +16,7 @@ macro_rules! documents {
 [distributed]: https://docs.rs/crate/ldp-pca/latest/source/docs/distributed.md
 [double-cap]: crate::_documentation::double_cap
 [double-cap module]: crate::mechanism::double_cap
+[every record]: crate::_documentation::records#every-record-gives-a-report
 [erasing a report]: https://docs.rs/crate/ldp-pca/latest/source/docs/operations.md
 [http-api]: https://docs.rs/crate/ldp-pca/latest/source/docs/http-api.md
 [inference]: crate::_documentation::inference

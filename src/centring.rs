@@ -283,7 +283,7 @@ mod tests {
     fn a_row_is_shifted_scaled_bounded_and_then_centred() {
         let numeric = |name: &str, offset, scale| Column::new(name, ColumnKind::Numeric { offset, scale });
         let schema = Schema::new(vec![numeric("a", 10.0, 2.0), numeric("b", -1.0, 0.5)]).unwrap();
-        let features = |row: &[f64]| schema.encode_numbers(row).unwrap();
+        let features = |row: &[f64]| schema.encode_numbers(row);
         let augmented = |row: &[f64], bounding| {
             let record = BoundedRecord::new(features(row), bounding).unwrap();
             Centring::new(0.36).unwrap().augment(&record).coordinates().to_vec()

@@ -24,7 +24,7 @@
 //!
 //! // On each device: a record with names becomes numbers, a bounded record, and a private report.
 //! let report = |height: &str, weight: &str, sport: &str| -> Result<_, Box<dyn std::error::Error>> {
-//!     let record = task.bound(task.schema().encode_fields(&[height, weight, sport])?)?;
+//!     let record = task.bound(task.schema().encode_fields(&[height, weight, sport]))?;
 //!     Ok(task.randomize(&record)?)
 //! };
 //! let reports = [report("182", "91", "much")?, report("158", "54", "none")?, report("171", "70", "some")?];

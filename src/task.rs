@@ -53,7 +53,7 @@ pub const MAX_DRAWS: u64 = 1 << 28;
 ///     "mechanism": {"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8},
 ///     "folds": 1
 /// }"#)?;
-/// let record = task.bound(task.schema().encode_fields(&["180", "75"])?)?;
+/// let record = task.bound(task.schema().encode_fields(&["180", "75"]))?;
 /// let report = task.randomize(&record)?;
 /// assert_eq!(report.to_bytes().len(), 35);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

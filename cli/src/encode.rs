@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, is_standard};
 use super::output::{Format, grouped, note, plural};
-use super::randomize::no_records;
+use super::randomize::NO_RECORDS;
 use super::records::{self, Counts, Reading};
 use super::writing::{Kind, NpyRows, Output, Target};
 
@@ -77,7 +77,7 @@ impl Encode {
                 plural(result.dimension as u64, "feature"),
                 result.seconds
             );
-            text += &counts.left_out();
+            text += &counts.unread_text();
             if counts.missing > 0 {
                 text += &format!("{} missing values, which are 0\n", grouped(counts.missing));
             }
@@ -117,10 +117,8 @@ impl Encode {
 
     /// Calls `visit` with the features of every record.
     fn read(&self, task: &Task, visit: impl FnMut(&[f64]) -> Result<()>) -> Result<Counts> {
-        let mut reading = self.reading;
-        // As `randomize` does.
-        reading.opening.by_header = true;
+        let reading = self.reading.of_device(task.schema());
         let counts = records::features(&self.records, task, self.bounded, reading, visit)?;
-        if counts.records == 0 { Err(CliError::file(&self.records, no_records(&counts))) } else { Ok(counts) }
+        if counts.records == 0 { Err(CliError::file(&self.records, NO_RECORDS)) } else { Ok(counts) }
     }
 }

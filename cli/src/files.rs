@@ -22,10 +22,10 @@ pub(super) fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Refuses standard input where records are read once for their schema, and once more for what they hold.
-pub(super) fn can_be_read_twice(path: &Path) -> Result<()> {
+/// Refuses standard input where records are read twice, for this reason.
+pub(super) fn can_be_read_twice(path: &Path, why: &str) -> Result<()> {
     if is_standard(path) {
-        let problem = "standard input (-) can be read once, and the schema is inferred first: give records as a file";
+        let problem = format!("standard input (-) can be read once, and {why}: give records as a file");
         return Err(CliError::usage(problem));
     }
     Ok(())

@@ -55,6 +55,7 @@ pub fn records(bytes: &[u8], choice: u8, schema: Option<&Schema>) -> Result<Reco
         },
         show_values: false,
         by_header: choice >= 144,
+        one_column: false,
     };
     let is_header = |fields: &[&str]| match schema {
         Some(schema) => is_header_of(schema, fields),
@@ -70,8 +71,8 @@ pub fn records(bytes: &[u8], choice: u8, schema: Option<&Schema>) -> Result<Reco
     };
     let read = file.for_each(|line, row| {
         match row {
-            Row::Text(fields) => found.rows.push((line, Ok(fields.iter().map(ToOwned::to_owned).collect()))),
-            Row::Unreadable(problem) => found.rows.push((line, Err(problem.to_owned()))),
+            Row::Text(_, Some(problem)) => found.rows.push((line, Err(problem.to_owned()))),
+            Row::Text(fields, None) => found.rows.push((line, Ok(fields.iter().map(ToOwned::to_owned).collect()))),
             Row::Numbers(numbers) => found.numbers.push(numbers.to_vec()),
         }
         if found.rows.len() > MOST_ROWS { Err(CliError::failed("enough rows")) } else { Ok(()) }

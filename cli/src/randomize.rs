@@ -25,7 +25,7 @@ use super::writing::{Kind, Output, Target};
 #[derive(Args)]
 pub(super) struct Randomize {
     /// Records: CSV, NPY, Parquet or Arrow, gzip or not. The first line of a CSV file is the header, or --header no and
-    /// --separator say how it is read: no record decides whether there is a report
+    /// --separator say how it is read. Each record has a report: what cannot be read is missing
     records: PathBuf,
     /// The task file
     #[arg(short, long)]
@@ -151,11 +151,11 @@ fn randomize_part(
 pub(super) fn randomize_file(
     path: &Path,
     task: &Task,
-    mut reading: Reading,
+    reading: Reading,
     mut randomizer: BatchRandomizer<'_>,
     mut visit: impl FnMut(Vec<Report>) -> Result<()>,
 ) -> Result<Counts> {
-    reading.opening.by_header = true;
+    let reading = reading.of_device(task.schema());
     let size = batch_size(task);
     let mut batch: Vec<BoundedRecord> = Vec::with_capacity(size);
     let counts = records::bounded(path, task, reading, |record| {
@@ -181,12 +181,7 @@ fn given_ids(path: &Path) -> Result<Vec<ReportId>> {
 }
 
 /// Why there is nothing to write.
-pub(super) fn no_records(counts: &Counts) -> String {
-    match &counts.first_skipped {
-        Some(first) => format!("none of its {} rows is a valid record; {first}", grouped(counts.skipped)),
-        None => "there are no records in it".to_owned(),
-    }
-}
+pub(super) const NO_RECORDS: &str = "there are no records in it";
 
 impl Randomize {
     pub(super) fn run(self) -> Result<()> {
@@ -211,7 +206,7 @@ impl Randomize {
             written.map_err(|error| output.failed(error))
         })?;
         if counts.records == 0 {
-            return Err(CliError::file(&self.records, no_records(&counts)));
+            return Err(CliError::file(&self.records, NO_RECORDS));
         }
         output.finish()?;
         let result = RandomizeResult {
@@ -234,7 +229,7 @@ impl Randomize {
                     |guarantee| format!("each gives {guarantee}")
                 )
             );
-            text += &counts.left_out();
+            text += &counts.unread_text();
             if counts.missing > 0 {
                 text += &format!(
                     "{} missing values, which contribute nothing (no report contains this count)\n",

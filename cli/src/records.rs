@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
 use ldp_pca::schema::infer::NumberForms;
-use ldp_pca::schema::{Column, ColumnKind, Schema, Value, positional_name};
+use ldp_pca::schema::{Column, ColumnKind, Fit, Schema, positional_name};
 use ldp_pca::task::Task;
 pub(super) use ldp_pca_records::{Header, is_header_of, looks_like_names};
 use ldp_pca_records::{
-    Kind, Layout, Notation, OptionNames, Problem, StringRecord, TextOptions, TextRows, parse_separator, start_of,
+    Kind, Layout, Notation, OptionNames, Problem, Row as TextRow, StringRecord, TextOptions, TextRows, parse_separator,
+    start_of,
 };
 use serde::Serialize;
 
@@ -24,7 +25,7 @@ use super::columnar::{self, Cells, ColumnarRows};
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, Input, NpyRows, unpacked};
 use super::kind::{self, Needed};
-use super::output::{grouped, reading};
+use super::output::{note, reading};
 
 const HEADERS: [Choice<Header>; 3] = [
     ("auto", "Look at the first line (`randomize`: it does)", Header::Auto),
@@ -62,16 +63,28 @@ pub(super) struct Opening {
     /// Whether the records are those of a device, and only a header may decide how they are read.
     #[arg(skip)]
     pub(super) by_header: bool,
+    /// Whether a record is one cell.
+    #[arg(skip)]
+    pub(super) one_column: bool,
 }
 
-/// The same for commands that may leave out bad rows.
+/// The same for records of a schema. What cannot be read is missing, and counted for each column.
 #[derive(Args, Clone, Copy, Default)]
 pub(super) struct Reading {
     #[command(flatten)]
     pub(super) opening: Opening,
-    /// Leave out rows that are not valid records, and count them, instead of stopping at the first
+    /// Stop where something cannot be read, before anything is written, instead of counting it as missing
     #[arg(long)]
-    pub(super) skip_invalid: bool,
+    pub(super) strict: bool,
+}
+
+impl Reading {
+    /// As a device reads its own record: there is one, whatever it holds.
+    pub(super) fn of_device(mut self, schema: &Schema) -> Self {
+        self.opening.by_header = true;
+        self.opening.one_column = schema.columns().len() == 1;
+        self
+    }
 }
 
 impl Opening {
@@ -81,9 +94,9 @@ impl Opening {
     }
 
     fn text(self) -> TextOptions {
-        let Self { header, separator, decimal_comma, number_format, by_header, .. } = self;
+        let Self { header, separator, decimal_comma, number_format, by_header, one_column, .. } = self;
         let forms = number_format.unwrap_or_default();
-        TextOptions { header, separator, by_header, decimal_comma, forms, names: &OPTIONS }
+        TextOptions { header, separator, by_header, one_column, decimal_comma, forms, names: &OPTIONS }
     }
 }
 
@@ -104,18 +117,16 @@ enum Rows {
 /// One row.
 #[derive(Clone, Copy)]
 pub(super) enum Row<'a> {
-    Text(&'a StringRecord),
+    /// Its cells, and why it cannot be read as it stands.
+    Text(&'a StringRecord, Option<&'a str>),
     Numbers(&'a [f64]),
-    /// A row that cannot be read as text, and why.
-    Unreadable(&'a str),
 }
 
 impl Debug for Row<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text(fields) => f.debug_list().entries(fields.iter()).finish(),
+            Self::Text(fields, _) => f.debug_list().entries(fields.iter()).finish(),
             Self::Numbers(numbers) => numbers.fmt(f),
-            Self::Unreadable(_) => f.write_str("no text"),
         }
     }
 }
@@ -203,16 +214,18 @@ impl RecordFile {
         }
     }
 
+    /// The columns whose values are neither numbers nor texts, and why: their cells are empty from now on.
+    pub(super) fn unreadable(&mut self) -> Vec<(String, String)> {
+        if let Rows::Columnar(rows) = &mut self.rows { rows.unreadable() } else { vec![] }
+    }
+
     /// Calls `visit` with every row and the number (from 1) of its [`part`](Self::part) until it fails.
     pub(super) fn for_each(self, mut visit: impl FnMut(u64, Row<'_>) -> Result<()>) -> Result<()> {
         let path = self.path;
         match self.rows {
             Rows::Text(mut rows) => {
                 while let Some(row) = rows.next_row().map_err(|problem| problem_of(&path, problem))? {
-                    match row.cells {
-                        Ok(cells) => visit(row.line, Row::Text(cells))?,
-                        Err(problem) => visit(row.line, Row::Unreadable(&problem))?,
-                    }
+                    visit(row.line, Row::Text(row.cells, row.problem.as_deref()))?;
                 }
             }
             Rows::Npy(mut rows) => {
@@ -222,7 +235,7 @@ impl RecordFile {
                 }
             }
             Rows::Columnar(rows) => rows.for_each(&path, |number, cells| match cells {
-                Cells::Text(cells) => visit(number, Row::Text(cells)),
+                Cells::Text(cells) => visit(number, Row::Text(cells, None)),
                 Cells::Numbers(numbers) => visit(number, Row::Numbers(numbers)),
             })?,
         }
@@ -239,31 +252,30 @@ fn problem_of(path: &Path, Problem { line, of_options, what }: Problem) -> CliEr
 }
 
 /// Counts of the rows of a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Counts {
-    /// Records passed on.
     pub(super) records: u64,
-    /// Rows left out because they are not valid records.
-    pub(super) skipped: u64,
-    /// The reason for the first of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) first_skipped: Option<String>,
-    /// Missing values of the records passed on.
+    /// Those that cannot be read among them.
     #[serde(rename = "missing_values")]
     pub(super) missing: u64,
+    /// What cannot be read, and is missing.
+    pub(super) unread: Fit,
 }
 
 impl Counts {
-    /// The line of text about the rows that were left out, if there are any.
-    pub(super) fn left_out(&self) -> String {
-        self.first_skipped.as_ref().map_or_else(String::new, |first| {
-            format!("left out {} invalid rows, the first at {first}\n", grouped(self.skipped))
-        })
+    /// The lines of text about what cannot be read, if there is anything.
+    pub(super) fn unread_text(&self) -> String {
+        self.unread.told().into_iter().map(|sentence| sentence + "\n").collect()
+    }
+
+    /// The same on standard error.
+    pub(super) fn note_unread(&self) {
+        self.unread.told().into_iter().for_each(note);
     }
 }
 
-/// Reads the records of a file as `task` says. A row that is not a valid record is an error with its line, or counted
-/// with `skip_invalid`.
+/// Reads the records of a file as `task` says. Every row is a record: what cannot be read is missing and counted, or an
+/// error with its line under `strict`. Nothing is visited of a file of several rows that is not one of the schema.
 pub(super) fn bounded(
     path: &Path,
     task: &Task,
@@ -307,10 +319,28 @@ pub(super) fn features(
 fn read_as<T>(
     path: &Path,
     schema: &Schema,
-    Reading { opening, skip_invalid }: Reading,
-    mut make: impl FnMut(Vec<f64>) -> core::result::Result<T, RecordError>,
-    mut visit: impl FnMut(T) -> Result<()>,
+    Reading { opening, strict }: Reading,
+    make: impl Fn(Vec<f64>) -> core::result::Result<T, RecordError>,
+    visit: impl FnMut(T) -> Result<()>,
 ) -> Result<Counts> {
+    if strict {
+        files::can_be_read_twice(path, "--strict looks at all of it before anything is written")?;
+        let (part, counts) = read_once(path, schema, opening, |_| Ok(()), |()| Ok(()))?;
+        if let Some((row, problem)) = counts.unread.first_unread() {
+            return Err(CliError::at(path, part, row, format!("{problem} (without --strict it counts as missing)")));
+        }
+    }
+    read_once(path, schema, opening, make, visit).map(|(_, counts)| counts)
+}
+
+/// The same once, and the name of what a record stands in.
+fn read_once<T>(
+    path: &Path,
+    schema: &Schema,
+    opening: Opening,
+    make: impl Fn(Vec<f64>) -> core::result::Result<T, RecordError>,
+    mut visit: impl FnMut(T) -> Result<()>,
+) -> Result<(&'static str, Counts)> {
     let is_header = |fields: &[&str]| match opening.by_header {
         true => schema.match_header(fields).is_ok(),
         false => is_header_of(schema, fields),
@@ -334,42 +364,31 @@ fn read_as<T>(
     // The text of a category is that of the column's own type.
     let numeric = read.iter().all(|column| matches!(column.kind, ColumnKind::Numeric { .. }));
     file.only(|name| read.iter().any(|column| column.name == name), numeric);
-    let mut counts = Counts::default();
-    file.for_each(|line, row| {
-        let features = match row {
-            Row::Text(fields) => layout.encode(schema, fields),
-            Row::Numbers(numbers) => encode_numbers(schema, &layout.in_order(numbers)),
-            Row::Unreadable(problem) => Err(problem.to_owned()),
-        };
-        let record = features.and_then(|(features, missing)| {
-            make(features).map(|record| (record, missing)).map_err(|error| error.to_string())
-        });
-        let record = record.map_err(|problem| opening.told(problem, row));
-        match record {
-            Ok((record, missing)) => {
-                counts.records += 1;
-                counts.missing += missing as u64;
-                visit(record)
-            }
-            Err(problem) if skip_invalid => {
-                counts.skipped += 1;
-                counts.first_skipped.get_or_insert_with(|| format!("{part} {line}: {problem}"));
-                Ok(())
-            }
-            Err(problem) => {
-                Err(CliError::at(path, part, line, format!("{problem} (--skip-invalid leaves such rows out)")))
-            }
-        }
-    })?;
-    Ok(counts)
-}
-
-fn encode_numbers(schema: &Schema, numbers: &[f64]) -> core::result::Result<(Vec<f64>, usize), String> {
-    let features = schema.encode_numbers(numbers).map_err(|error| error.to_string())?;
-    let missing = if numbers.iter().all(|number| number.is_finite()) {
-        0
-    } else {
-        schema.missing_among(&numbers.iter().map(|&number| Value::Number(number)).collect::<Vec<_>>())
+    let layout = layout.without(schema, &file.unreadable());
+    let mut fit = Fit::new(schema, part);
+    // Until it is known that the file is one of the schema.
+    let mut held = vec![];
+    let settled = |fit: &Fit| match fit.refusal() {
+        Some((row, problem)) => Err(CliError::at(path, part, row, problem)),
+        None => Ok(()),
     };
-    Ok((features, missing))
+    file.for_each(|line, row| {
+        let told = |problem| opening.told(problem, row);
+        let features = match row {
+            Row::Text(cells, problem) => {
+                let row = TextRow { line, cells, problem: problem.map(ToOwned::to_owned) };
+                layout.encode(schema, &row, &mut fit, told)
+            }
+            Row::Numbers(numbers) => layout.encode_numbers(schema, (line, numbers), &mut fit, told),
+        };
+        held.push(make(features)?);
+        if fit.is_settled() {
+            settled(&fit)?;
+            held.drain(..).try_for_each(&mut visit)?;
+        }
+        Ok(())
+    })?;
+    settled(&fit)?;
+    held.into_iter().try_for_each(visit)?;
+    Ok((part, Counts { records: fit.rows(), missing: fit.missing(), unread: fit }))
 }

@@ -299,7 +299,7 @@ fn options_of(forms: NumberForms) -> String {
 
 /// The schema of records that a command was given without one, with a remark where columns are left out.
 pub(super) fn inferred(path: &Path, opening: Opening, ignore: &[String]) -> Result<Schema> {
-    files::can_be_read_twice(path)?;
+    files::can_be_read_twice(path, "the schema is inferred first")?;
     let options = InferenceOptions { ignore: ignore.to_vec(), ..InferenceOptions::default() };
     let inferred = infer(path, opening, &options)?;
     let left_out = inferred.warnings.iter().filter(|warning| warning.left_out).count();
@@ -329,8 +329,8 @@ fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -> Result<In
     file.for_each(|line, row| {
         let texts: Vec<String>;
         let fields: Vec<&str> = match row {
-            Row::Text(fields) => fields.iter().collect(),
-            Row::Unreadable(problem) => return Err(CliError::line(path, line, problem)),
+            Row::Text(_, Some(problem)) => return Err(CliError::line(path, line, problem)),
+            Row::Text(fields, None) => fields.iter().collect(),
             Row::Numbers(numbers) => {
                 texts = numbers.iter().map(ToString::to_string).collect();
                 texts.iter().map(String::as_str).collect()

@@ -18,8 +18,8 @@ use ldp_pca::mechanism::{MechanismError, MechanismOptions};
 use ldp_pca::noise_law::{NoiseError, SpikedCovariance};
 use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
 use ldp_pca::recovery::{Rank, RecoveryError};
-use ldp_pca::schema::SchemaError;
 use ldp_pca::schema::infer::{InferenceOptions, Inferred, NumberForms, Scaling};
+use ldp_pca::schema::{Fit, SchemaError};
 use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::simulation::{Estimate, RecoveryMethod, SimulationError, TrialLike};
 use ldp_pca_records::{
@@ -186,8 +186,15 @@ impl RecordsReader {
         let separator = separator.map(|separator| parse_separator(&separator)).transpose();
         let separator = separator.map_err(|problem| failure("argument", &problem))?;
         let forms = NumberForms::NONE;
-        let options =
-            TextOptions { header: Header::Auto, by_header: false, separator, decimal_comma, forms, names: &OPTIONS };
+        let options = TextOptions {
+            header: Header::Auto,
+            by_header: false,
+            one_column: false,
+            separator,
+            decimal_comma,
+            forms,
+            names: &OPTIONS,
+        };
         let file = File { name, options, content: Content { read, length: length as u64, position: 0 } };
         let rows = file.open()?;
         let columns = rows.columns();
@@ -204,16 +211,20 @@ impl RecordsReader {
         for _ in 0..rows {
             let row = self.rows.next_row().map_err(|problem| failure("records", &problem))?;
             let Some(row) = row else { return self.turn() };
-            let known = row.cells.and_then(|cells| match &mut self.pass {
-                Pass::Schema(sample) => sample.observe(&cells.iter().collect::<Vec<_>>()),
+            let known = match &mut self.pass {
+                Pass::Schema(sample) => match &row.problem {
+                    Some(problem) => Err(problem.clone()),
+                    None => sample.observe(&row.cells.iter().collect::<Vec<_>>()),
+                },
                 Pass::Moments(inferred, layout, moments) => {
-                    let (features, _) = layout.encode(&inferred.schema, cells)?;
+                    let mut fit = Fit::new(&inferred.schema, "line");
+                    let features = layout.encode(&inferred.schema, &row, &mut fit, |problem| problem);
                     // A schema has features.
                     BoundedRecord::new(features, Bounding::UnitNorm).iter().for_each(|record| moments.add(record));
-                    Ok(())
+                    fit.first_unread().map_or(Ok(()), |(_, problem)| Err(problem.to_owned()))
                 }
                 Pass::Over => Ok(()),
-            });
+            };
             known.map_err(|what| failure("records", &format!("line {}: {what}", row.line)))?;
             self.count += 1;
             if self.count > MOST_ROWS {

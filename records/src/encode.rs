@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use csv::StringRecord;
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred};
-use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError};
+use ldp_pca::schema::{Cell, Column, ColumnKind, Fit, Schema, SchemaError, Value};
 
+use crate::rows::Row;
 use crate::separator::Notation;
 
 /// Whether a first line names columns, when nothing is known about the file: no field is a number.
@@ -18,7 +18,7 @@ pub fn looks_like_names(fields: &[&str]) -> bool {
 /// record.
 #[must_use]
 pub fn is_header_of(schema: &Schema, fields: &[&str]) -> bool {
-    schema.match_header(fields).is_ok() || (looks_like_names(fields) && schema.encode_fields(fields).is_err())
+    schema.match_header(fields).is_ok() || (looks_like_names(fields) && !schema.check_fields(fields).is_empty())
 }
 
 /// How the rows of a file become features of a schema.
@@ -26,6 +26,8 @@ pub fn is_header_of(schema: &Schema, fields: &[&str]) -> bool {
 pub struct Layout {
     header: Option<MatchedHeader>,
     notation: Notation,
+    /// Of each column of the schema why nothing of it can be read, where the file's own types say so.
+    unreadable: Vec<Option<String>>,
 }
 
 /// A file's header under a schema.
@@ -47,12 +49,25 @@ impl Layout {
             let fields: Vec<&str> = names.iter().map(String::as_str).collect();
             schema.match_header(&fields).map(|positions| MatchedHeader { fields: fields.len(), positions })
         };
-        Ok(Self { header: names.map(matched).transpose()?, notation })
+        Ok(Self { header: names.map(matched).transpose()?, notation, unreadable: vec![] })
+    }
+
+    /// The same for a file of which these columns cannot be read, for these reasons.
+    #[must_use]
+    pub fn without(mut self, schema: &Schema, columns: &[(String, String)]) -> Self {
+        let problem = |column: &Column| columns.iter().find(|(name, _)| *name == column.name);
+        let all = schema.columns().iter().map(|column| problem(column).map(|(_, problem)| problem.clone()));
+        self.unreadable = if columns.is_empty() { vec![] } else { all.collect() };
+        self
+    }
+
+    /// Why nothing of this column can be read.
+    fn unreadable(&self, place: usize) -> Option<&String> {
+        self.unreadable.get(place)?.as_ref()
     }
 
     /// The numbers of a row in the order of the schema's columns. What the file does not have is not a number.
-    #[must_use]
-    pub fn in_order<'a>(&self, numbers: &'a [f64]) -> Cow<'a, [f64]> {
+    fn in_order<'a>(&self, numbers: &'a [f64]) -> Cow<'a, [f64]> {
         match &self.header {
             None => numbers.into(),
             Some(header) => {
@@ -62,36 +77,75 @@ impl Layout {
         }
     }
 
-    /// The features of a row under the same schema, and how many of its values are missing.
-    ///
-    /// # Errors
-    /// The problem, with its column.
-    pub fn encode(&self, schema: &Schema, fields: &StringRecord) -> Result<(Vec<f64>, usize), String> {
-        let row: Vec<&str> = match &self.header {
-            None => fields.iter().collect(),
+    /// The features of a row under the same schema. `fit` counts what of it cannot be read, and counts as missing;
+    /// `told` adds to a problem what the owner of the file may see.
+    pub fn encode(&self, schema: &Schema, row: &Row<'_>, fit: &mut Fit, told: impl Fn(String) -> String) -> Vec<f64> {
+        let Row { line, cells: fields, problem } = row;
+        let uneven = match &self.header {
             Some(header) if fields.len() != header.fields => {
-                return Err(format!("found {} fields, but the header has {}", fields.len(), header.fields));
+                Some(format!("found {} fields, but the header has {}", fields.len(), header.fields))
             }
+            None if fields.len() != schema.columns().len() => {
+                let (expected, found) = (schema.columns().len(), fields.len());
+                Some(SchemaError::FieldCount { expected, found }.to_string())
+            }
+            _ => None,
+        };
+        let row: Vec<&str> = match &self.header {
+            None => (0..schema.columns().len()).map(|place| fields.get(place).unwrap_or_default()).collect(),
             Some(header) => {
-                header.positions.iter().map(|position| position.map_or("", |index| &fields[index])).collect()
+                let at = |position: &Option<usize>| position.and_then(|place| fields.get(place)).unwrap_or_default();
+                header.positions.iter().map(at).collect()
             }
         };
-        let numeric = |column: &Column| matches!(column.kind, ColumnKind::Numeric { .. });
-        for (column, field) in schema.columns().iter().zip(&row) {
-            if let Some(problem) = self.notation.problem(field).filter(|_| numeric(column)) {
-                return Err(format!("column '{}' has {problem}", column.name));
-            }
-        }
-        let unread = |(column, field): (&Column, &&str)| {
-            let problem = numeric(column).then(|| self.notation.unread(field))??;
-            Some(format!("column '{}' has {problem}", column.name))
-        };
-        let fields: Vec<_> = row.iter().map(|field| self.notation.pointed(field)).collect();
-        let values = schema
-            .read_fields(&fields)
-            .map_err(|error| schema.columns().iter().zip(&row).find_map(unread).unwrap_or_else(|| error.to_string()))?;
-        let features = schema.encode_values(&values).map_err(|error| error.to_string())?;
-        Ok((features, schema.missing_among(&values)))
+        let pointed: Vec<_> = row.iter().map(|field| self.notation.pointed(field)).collect();
+        let read =
+            schema.columns().iter().zip(&row).zip(schema.read_fields(&pointed)).map(|((column, field), value)| {
+                let problem = if field.contains('\u{fffd}') {
+                    Some("text that is not UTF-8: save the file as UTF-8".to_owned())
+                } else if let ColumnKind::Numeric { .. } = column.kind {
+                    self.notation.problem(field).or_else(|| value.is_err().then(|| self.notation.unread(field))?)
+                } else {
+                    None
+                };
+                match problem {
+                    Some(problem) => Err(format!("column '{}' has {problem}", column.name)),
+                    None => value.map_err(|error| error.to_string()),
+                }
+            });
+        let read: Vec<Result<Value<'_>, String>> = read.collect();
+        let cells = read.iter().enumerate().map(|(place, value)| match value {
+            _ if let Some(problem) = self.unreadable(place) => Cell::Unread(problem.clone()),
+            Ok(Value::Missing) => Cell::Missing,
+            Ok(Value::Number(number)) if !number.is_finite() => Cell::Missing,
+            Ok(_) => Cell::Read,
+            Err(problem) => Cell::Unread(told(problem.clone())),
+        });
+        // What is not text is told of its column.
+        let cut = problem.clone().filter(|_| !fields.iter().any(|field| field.contains('\u{fffd}')));
+        fit.add(*line, cells, uneven.or(cut).map(&told).as_deref());
+        schema.encode_values(&read.iter().map(|value| *value.as_ref().unwrap_or(&Value::Missing)).collect::<Vec<_>>())
+    }
+
+    /// The same of a row of numbers: one that is not there is missing.
+    pub fn encode_numbers(
+        &self,
+        schema: &Schema,
+        (line, numbers): (u64, &[f64]),
+        fit: &mut Fit,
+        told: impl Fn(String) -> String,
+    ) -> Vec<f64> {
+        let expected = self.header.as_ref().map_or(schema.columns().len(), |header| header.fields);
+        let found = numbers.len();
+        let uneven = (found != expected).then(|| told(SchemaError::FieldCount { expected, found }.to_string()));
+        let numbers = self.in_order(numbers);
+        let cells = (0..schema.columns().len()).map(|place| match numbers.get(place) {
+            _ if self.unreadable(place).is_some() => Cell::Unread(self.unreadable[place].clone().unwrap_or_default()),
+            Some(number) if number.is_finite() => Cell::Read,
+            _ => Cell::Missing,
+        });
+        fit.add(line, cells, uneven.as_deref());
+        schema.encode_numbers(&numbers)
     }
 }
 
@@ -144,5 +198,55 @@ impl Sample {
     /// As [`Inference::finish`].
     pub fn finish(self) -> Result<Inferred, SchemaError> {
         self.inference.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ldp_pca::schema::infer::NumberForms;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rows::{Header, TextOptions, TextRows};
+    use crate::separator::OptionNames;
+
+    const NAMES: OptionNames = OptionNames { separator: "s", decimal_comma: "d", number_format: "n", categorical: "c" };
+    const SCHEMA: &str = r#"{"columns":[{"name":"x","type":"numeric","offset":0,"scale":1},
+        {"name":"y","type":"categorical","values":["a","other"],"unseen":"other"},{"name":"z","type":"ignored"},
+        {"name":"w","type":"numeric","offset":1,"scale":1e-100}]}"#;
+
+    proptest! {
+        /// Whatever follows the header, in any notation: a record for each row, and one row is never refused.
+        #[test]
+        fn rows_of_any_cells_have_features(
+            cells in prop::collection::vec(prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..6),
+                prop::sample::select(vec!["", "1", "1,5", "1.5", "a", "\"", "\"a\nb\"", "NA", "1e999", "$1,234", "5 %"])
+                    .prop_map(|cell| cell.as_bytes().to_vec()),
+            ], 1..12),
+            ends in prop::collection::vec(prop::sample::select(vec![b',', b';', b'\t', b'\n', b'\r']), 12),
+            decimal_comma in any::<bool>(),
+        ) {
+            let schema = Schema::from_json(SCHEMA).unwrap();
+            let body: Vec<u8> = cells.into_iter().zip(ends).flat_map(|(cell, end)| [cell, vec![end]].concat()).collect();
+            let content = [b"x;y;z;w\n", &body[..]].concat();
+            let options = TextOptions {
+                header: Header::Yes, separator: None, by_header: true, one_column: false, decimal_comma,
+                forms: NumberForms::parse("percent").unwrap(), names: &NAMES,
+            };
+            let is_header = |fields: &[&str]| schema.match_header(fields).is_ok();
+            let mut rows = TextRows::open("", content, std::io::empty(), options, is_header).unwrap();
+            let layout = Layout::new(&schema, rows.names(), rows.notation()).unwrap();
+            let mut fit = Fit::new(&schema, "line");
+            // A later row that never ends is the problem of a file.
+            while let Ok(Some(row)) = rows.next_row() {
+                let features = layout.encode(&schema, &row, &mut fit, |problem| problem);
+                prop_assert_eq!(features.len(), schema.dimension());
+                prop_assert!(features.iter().all(|feature| feature.is_finite()));
+                prop_assert!(fit.rows() > 1 || fit.refusal().is_none());
+            }
+            let blank = body.iter().all(|byte| b"\r\n \x0b\x0c\"\t".contains(byte));
+            prop_assert!(fit.rows() > 0 || blank, "{:?}", body);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Display};
 use core::mem;
+use core::ops::Range;
 use std::io::{self, Chain, Cursor, Read};
 
 use csv::{ByteRecord, StringRecord, Terminator};
@@ -84,6 +85,8 @@ pub struct TextOptions {
     /// Whether only the first line, as the header that it then is, and the options decide how the file is read: what
     /// the records of a device decide would show something of them.
     pub by_header: bool,
+    /// Whether a record is one cell. Then an empty line is a record, too: one without a value.
+    pub one_column: bool,
     /// Whether numbers have a decimal comma.
     pub decimal_comma: bool,
     /// What numbers may have beside digits, sign and point.
@@ -125,8 +128,10 @@ impl core::error::Error for Problem {}
 pub struct Row<'a> {
     /// The line on which it starts, from 1.
     pub line: u64,
-    /// Its cells, or why it cannot be read as text.
-    pub cells: Result<&'a StringRecord, String>,
+    /// Its cells, with U+FFFD in place of what is no text.
+    pub cells: &'a StringRecord,
+    /// Why it cannot be read as it stands.
+    pub problem: Option<String>,
 }
 
 /// The rows of a text file, one after the other.
@@ -135,8 +140,13 @@ pub struct TextRows<R> {
     lines: Lines<R>,
     notation: Notation,
     names: Option<Vec<String>>,
-    /// The first row, where it is no header, until it is read.
+    /// A row that was read ahead.
     pending: Option<(u64, ByteRecord)>,
+    /// The empty lines before it, where they are records.
+    empty: Range<u64>,
+    one_column: bool,
+    /// Whether there is a record, whatever it holds: the first row after a header alone decides that, or what there is.
+    lenient: bool,
     row: StringRecord,
 }
 
@@ -154,7 +164,7 @@ impl<R: Read> TextRows<R> {
         options: TextOptions,
         is_header: impl Fn(&[&str]) -> bool,
     ) -> Result<Self, Problem> {
-        let TextOptions { mut header, by_header, decimal_comma, forms, names, .. } = options;
+        let TextOptions { mut header, by_header, one_column, decimal_comma, forms, names, .. } = options;
         if by_header && header == Header::Auto {
             header = Header::Yes;
         }
@@ -171,7 +181,8 @@ impl<R: Read> TextRows<R> {
         let notation = Notation { decimal_comma, separator, forms, names };
         let mut lines = Lines::new(start, rest, separator);
         let mut first = ByteRecord::new();
-        let line = lines.read(&mut first)?;
+        // A first record is read as the others.
+        let line = if of_options { None } else { lines.read(&mut first, false)?.map(Line::whole).transpose()? };
         let names = match (line, header) {
             (None, _) | (_, Header::No) => None,
             (Some(line), Header::Yes) => Some(column_names(&first).map_err(|what| Problem::at(line, &what))?),
@@ -181,8 +192,10 @@ impl<R: Read> TextRows<R> {
                 !names.iter().any(a_number) && is_header(&pointed.iter().map(AsRef::as_ref).collect::<Vec<_>>())
             }),
         };
+        let lenient = by_header && (of_options || names.is_some());
         let pending = if names.is_some() { None } else { line.map(|line| (line, first)) };
-        Ok(Self { lines, notation, names, pending, row: StringRecord::new() })
+        let (one_column, empty) = (one_column && lenient, 0..0);
+        Ok(Self { lines, notation, names, pending, empty, one_column, lenient, row: StringRecord::new() })
     }
 
     /// How the file writes its numbers.
@@ -210,28 +223,60 @@ impl<R: Read> TextRows<R> {
         self.lines.reader.position().byte()
     }
 
-    /// The next row, if there is one. Empty lines are passed over.
+    /// The next row, if there is one. Empty lines are passed over, unless a record is one cell. If the options say that
+    /// only the header decides how the file is read, there is a first row whatever it holds: of one that never ends,
+    /// what there is.
     ///
     /// # Errors
     /// Where the file cannot be read on.
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, Problem> {
         let mut record = mem::take(&mut self.row).into_byte_record();
-        let line = match self.pending.take() {
-            Some((line, first)) => {
-                record = first;
-                Some(line)
+        if self.pending.is_none() && self.empty.is_empty() {
+            let before = self.lines.end;
+            let read = self.lines.read(&mut record, self.one_column)?;
+            let next = read.as_ref().map_or(self.lines.end, |line| line.starts);
+            if self.one_column {
+                self.empty = before..next;
+                if read.is_none() && self.lenient && self.empty.is_empty() {
+                    self.empty.end += 1;
+                }
             }
-            None => self.lines.read(&mut record)?,
-        };
-        let Some(line) = line else { return Ok(None) };
-        let cells = match StringRecord::from_byte_record(record) {
-            Ok(text) => {
-                self.row = text;
-                Ok(&self.row)
+            let first = mem::take(&mut self.lenient);
+            let Some(line) = read.map(|line| if first { Ok(line) } else { line.whole().map(Line::at) }).transpose()?
+            else {
+                return Ok(self.empty_row());
+            };
+            if self.empty.is_empty() {
+                return Ok(Some(self.row_of(line, record)));
             }
-            Err(error) => Err(not_text(error.utf8_error().field())),
+            self.pending = Some((line.starts, mem::take(&mut record)));
+        }
+        if self.empty.is_empty()
+            && let Some((line, record)) = self.pending.take()
+        {
+            return Ok(Some(self.row_of(Line::at(line), record)));
+        }
+        Ok(self.empty_row())
+    }
+
+    /// The next of the empty lines that are records.
+    fn empty_row(&mut self) -> Option<Row<'_>> {
+        let line = self.empty.next()?;
+        self.row.clear();
+        self.row.push_field("");
+        Some(Row { line, cells: &self.row, problem: None })
+    }
+
+    fn row_of(&mut self, line: Line, record: ByteRecord) -> Row<'_> {
+        let (row, problem) = match StringRecord::from_byte_record(record) {
+            Ok(text) => (text, None),
+            Err(error) => {
+                let problem = not_text(error.utf8_error().field());
+                (StringRecord::from_byte_record_lossy(error.into_byte_record()), Some(problem))
+            }
         };
-        Ok(Some(Row { line, cells }))
+        self.row = row;
+        Row { line: line.starts, cells: &self.row, problem: line.problem.or(problem) }
     }
 }
 
@@ -270,10 +315,37 @@ impl<R: Read> Read for Content<R> {
     }
 }
 
+/// The line of a record.
+#[derive(Debug)]
+struct Line {
+    starts: u64,
+    /// Why it has no end, and the line on which what never ends starts.
+    problem: Option<String>,
+    opens: u64,
+}
+
+impl Line {
+    fn at(line: u64) -> Self {
+        Self { starts: line, problem: None, opens: line }
+    }
+
+    /// Where it starts, if it has an end.
+    fn whole(self) -> Result<u64, Problem> {
+        match self.problem {
+            None => Ok(self.starts),
+            Some(what) => Err(Problem::at(self.opens, &what)),
+        }
+    }
+}
+
 /// CSV records with the lines they start on.
 #[derive(Debug)]
 struct Lines<R> {
     reader: csv::Reader<Content<R>>,
+    /// The line after the last record.
+    end: u64,
+    /// Whether that one has no end, so nothing follows.
+    is_cut: bool,
     /// Lines that end in a carriage return alone, which the reader does not count.
     carriage_returns: bool,
 }
@@ -291,11 +363,14 @@ impl<R: Read> Lines<R> {
             .delimiter(separator)
             .terminator(Terminator::Any(end[0]))
             .from_reader(Content { bytes, given: 0, limit: MOST_BYTES, over: false });
-        Self { reader, carriage_returns }
+        Self { reader, end: 1, is_cut: false, carriage_returns }
     }
 
-    /// The next record that is not an empty line, in place of `record`.
-    fn read(&mut self, record: &mut ByteRecord) -> Result<Option<u64>, Problem> {
+    /// The next record, in place of `record`. Empty lines are none; blank ones are, where they are records.
+    fn read(&mut self, record: &mut ByteRecord, blank_lines: bool) -> Result<Option<Line>, Problem> {
+        if self.is_cut {
+            return Ok(None);
+        }
         loop {
             let any = self.reader.read_byte_record(record);
             let any = any.map_err(|error| Problem::at(self.reader.position().line(), &error))?;
@@ -304,18 +379,23 @@ impl<R: Read> Lines<R> {
             // Every line has an end: a record that takes the end of all for its own has an open quote, or is too long.
             let whole = content.given < content.limit;
             if content.over && !whole {
-                return Err(Problem::at(self.cut_line(record), &"longer than 8 MiB: is a quote never closed?"));
+                return Ok(Some(self.cut(record, "longer than 8 MiB: is a quote never closed?")));
             }
             if !any {
+                // One more end of a line than the file has.
+                let lines = if self.carriage_returns { 0 } else { self.reader.position().line() - 1 };
+                self.end = self.end.max(lines);
                 return Ok(None);
             }
             if content.over {
                 let what = "a quote opens on this line and is never closed: close it, or remove it";
-                return Err(Problem::at(self.cut_line(record), &what));
+                return Ok(Some(self.cut(record, what)));
             }
             content.limit = position + MOST_BYTES;
-            if record.len() > 1 || !record[0].trim_ascii().is_empty() {
-                return Ok(Some(self.line_of(record)));
+            if blank_lines || record.len() > 1 || !record[0].trim_ascii().is_empty() {
+                let line = self.line_of(record);
+                self.end = if self.carriage_returns { line + 1 } else { self.reader.position().line() };
+                return Ok(Some(Line::at(line)));
             }
         }
     }
@@ -327,6 +407,15 @@ impl<R: Read> Lines<R> {
             return record.position().map_or(0, csv::Position::record) + 1;
         }
         self.reader.position().line().saturating_sub(1 + line_ends(record.as_slice(), b'\n'))
+    }
+
+    /// A record without an end.
+    fn cut(&mut self, record: &ByteRecord, problem: &str) -> Line {
+        self.is_cut = true;
+        let opens = self.cut_line(record);
+        let before = &record.as_slice()[..record.as_slice().len() - record.iter().next_back().map_or(0, <[u8]>::len)];
+        let end = if self.carriage_returns { b'\r' } else { b'\n' };
+        Line { starts: opens.saturating_sub(line_ends(before, end)), problem: Some(problem.to_owned()), opens }
     }
 
     /// The line on which the last cell of a record without an end starts.
@@ -372,6 +461,7 @@ mod tests {
         header: Header::No,
         separator: Some(b','),
         by_header: false,
+        one_column: false,
         decimal_comma: false,
         forms: NumberForms::NONE,
         names: &NAMES,
@@ -387,8 +477,9 @@ mod tests {
         let mut found = vec![];
         loop {
             match rows.next_row() {
-                Ok(Some(Row { line, cells })) => {
-                    found.push((line, cells.unwrap().iter().map(ToOwned::to_owned).collect()));
+                Ok(Some(Row { line, cells, problem })) => {
+                    assert_eq!(problem, None);
+                    found.push((line, cells.iter().map(ToOwned::to_owned).collect()));
                 }
                 Ok(None) => return (found, None),
                 Err(problem) => return (found, Some(problem)),
@@ -432,6 +523,46 @@ mod tests {
         assert_eq!(lines("5\",b\n\"c\"d\",e\"\n"), (vec![1, 2], None));
         let header = TextOptions { header: Header::Yes, ..OPTIONS };
         assert_eq!(read(&b"x,\"y\n1,2\n"[..], header).1.unwrap().line, Some(1));
+    }
+
+    /// What a device writes of its own record, whatever that is.
+    #[test]
+    fn there_is_a_first_record_whatever_it_holds() {
+        let rows = |content: &[u8], one_column| {
+            let options = TextOptions { header: Header::Yes, by_header: true, one_column, ..OPTIONS };
+            let start = start_of(&mut &content[..]).unwrap();
+            let mut rows = TextRows::open("", start, io::empty(), options, |_| true).unwrap();
+            let mut found = vec![];
+            while let Some(row) = rows.next_row().unwrap() {
+                let cells: Vec<String> = row.cells.iter().map(ToOwned::to_owned).collect();
+                found.push((row.line, cells.join("|"), row.problem.is_some()));
+            }
+            found
+        };
+        let row = |line, cells: &str, problem| (line, cells.to_owned(), problem);
+        assert_eq!(rows(b"x,y\n1,\"2\n", false), [row(2, "1|2\n\n", true)]);
+        assert_eq!(rows(b"x,y\n\"1\n\",\"2", false), [row(2, "1\n|2\n", true)]);
+        assert_eq!(rows(b"x,y\n1,\xff\n", false), [row(2, "1|\u{fffd}", true)]);
+        for content in ["x,y\n", "x,y\n\n \n"] {
+            assert_eq!(rows(content.as_bytes(), false), [], "a record has two cells");
+        }
+        for content in ["x\n", "x", "x\r\n", "x\n\n", "x\n\"\"\n", "x\n\"\"", "x\r\n\"\"\r\n"] {
+            let found: Vec<_> = rows(content.as_bytes(), true)
+                .into_iter()
+                .map(|(line, cell, _)| (line, cell.trim().to_owned()))
+                .collect();
+            assert_eq!(found, [(2, String::new())], "{content:?}");
+        }
+        let found = rows(b"x\n\n1\n \n\n2\n\n", true);
+        let expected = [(2, ""), (3, "1"), (4, " "), (5, ""), (6, "2"), (7, "")];
+        assert_eq!(found, expected.map(|(line, cell)| row(line, cell, false)));
+        let long = [&b"x,y\n1,"[..], &vec![b'x'; MOST_BYTES as usize + 9]].concat();
+        assert_eq!(rows(&long, false).len(), 1);
+        // A later row that never ends is the problem of a file.
+        let options = TextOptions { header: Header::Yes, by_header: true, ..OPTIONS };
+        let mut file = TextRows::open("", b"x,y\n1,2\n3,\"4\n".to_vec(), io::empty(), options, |_| true).unwrap();
+        assert!(file.next_row().unwrap().is_some());
+        assert_eq!(file.next_row().unwrap_err().line, Some(3));
     }
 
     /// A row of as many bytes as there may be, and what follows it, with one byte more and with a quote.

@@ -28,9 +28,9 @@
 //!
 //! # What is tried
 //! Pairs whose contributions are as far apart as any two can be: `e_1` and `e_2`; two dense records that are
-//! orthogonal; and `e_1` against a record in which nothing is present. An event uses the report and public things
-//! alone, among them whether there is a report at all: a randomizer that refuses one record of a pair and not the other
-//! has no epsilon, whatever its reports are.
+//! orthogonal; and `e_1` against a record in which nothing is present, or nothing fits its column. An event uses the
+//! report and public things alone, among them whether there is a report at all: a randomizer that refuses one record of
+//! a pair and not the other has no epsilon, whatever its reports are.
 //!
 //! - double-cap: the rank of the reported candidate by its score for x and for y, and which of the two has more large
 //!   scores under this id. With caps A and B, "in A and not in B" has `p / q = W / 2^32` exactly, so the whole claim

@@ -10,12 +10,11 @@ use crate::mechanism::{LocalRandomizer, RandomizeError};
 use crate::privacy::tradeoff::Detection;
 use crate::record::RecordError;
 use crate::report::{ReportId, report_bytes};
-use crate::schema::{SchemaError, Value};
+use crate::schema::Value;
 use crate::task::{self, TaskError};
 
 coded! {
     RecordError => "record",
-    SchemaError => "schema",
     TaskError => "task",
 }
 
@@ -89,7 +88,7 @@ impl Task {
     /// The record is one run of bytes, whose glue is the smallest: for each column in order the 8 bytes of its number,
     /// little-endian, NaN for a missing value; then the JSON array `[id, …]`. A host with types also gives, for each
     /// column, a text if it holds one, or null. (The package matches names to columns, because it reports all problems
-    /// at once.)
+    /// at once.) What does not fit its column is missing, so every record has a report.
     ///
     /// All randomness comes from `crypto.getRandomValues`, in blocks: no seed is kept in the module's memory. With an
     /// `id` of 32 hexadecimal digits in place of null, the report has that one instead of its own.
@@ -125,12 +124,12 @@ impl Task {
             None => None,
         };
         if texts.is_empty() {
-            return Ok((id, schema.encode_numbers(&numbers).map_err(thrown)?));
+            return Ok((id, schema.encode_numbers(&numbers)));
         }
         let values = texts.iter().zip(numbers);
         let values: Vec<_> =
             values.map(|(text, number)| text.as_deref().map_or(Value::Number(number), Value::Text)).collect();
-        Ok((id, schema.encode_values(&values).map_err(thrown)?))
+        Ok((id, schema.encode_values(&values)))
     }
 }
 

@@ -10,8 +10,7 @@
 //! | code | what was wrong |
 //! |---|---|
 //! | `task` | the task document: not JSON, unknown fields, another version, parameters that make no sense |
-//! | `schema` | a record that does not fit the columns: of another length, or a value of the wrong type |
-//! | `record` | no record at all |
+//! | `schema` | bytes that are not a record as the package writes it |
 //! | `report` | bytes that are not a report of the task |
 //! | `entropy` | `crypto.getRandomValues` is missing or failed; there is no fallback |
 //! | `argument` | an argument of the wrong type or length |

@@ -18,9 +18,9 @@
 //! The filter and the budget are fixed before the first report. Every report has the loss that is booked for it, for
 //! any two records and whatever was sent before (its randomness is fresh). Whether a report fits depends on losses
 //! only, never on a value, and so does whether one that fits is made: given the earlier reports, a report that is
-//! booked and never made is so whatever the record is. The statement is about the budget, and about the whole sequence:
-//! it does not say that reports with a `spent` of 1 are (1, delta)-private (that would be an odometer, which costs
-//! more).
+//! booked and never made is so whatever the record is. (No device of this crate refuses a record: each [has
+//! features](crate::schema).) The statement is about the budget, and about the whole sequence: it does not say that
+//! reports with a `spent` of 1 are (1, delta)-private (that would be an odometer, which costs more).
 //!
 //! # Proof for sums
 //! Basic composition is a filter (Rogers et al. 2016). An (eps_i, delta_i)-private report has laws

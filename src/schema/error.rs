@@ -2,9 +2,10 @@ use super::{MAX_DIMENSION, OTHER};
 use crate::decimal::Decimal;
 use crate::json::JsonError;
 
-/// Errors of a schema, or of a record's shape under a schema: its names and types. No error depends on a value of a
-/// record, contains one, or contains a name that the schema does not have, which can be an answer, too. Errors of
-/// inference have positions in place of names: the first line of a file need not be a header.
+/// Errors of a schema or of a file's header, and what of a record does not fit its columns. (That is missing; the
+/// record has features all the same.) No error contains a value of a record, or a name that the schema does not have,
+/// which can be an answer, too. Errors of inference have positions in place of names: the first line of a file need not
+/// be a header.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
@@ -64,9 +65,6 @@ pub enum SchemaError {
     /// A numeric column with a text in it.
     #[error("column '{0}' is numeric but holds a text: give a number, or nothing where there is none")]
     NotANumber(String),
-    /// A categorical column with a number in it, from a host with types.
-    #[error("column '{0}' is categorical but holds a number: give a text, or nothing where there is none")]
-    NotAText(String),
     /// A column that counts unseen values as `other` without listing it.
     #[error(
         "column '{0}' counts unseen values as '{OTHER}' but does not list '{OTHER}': add it to the column's values"

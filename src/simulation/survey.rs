@@ -81,7 +81,7 @@ mod tests {
         let schema = LeisureSurvey::schema().unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         for _ in 0..1000 {
-            let features = schema.encode_numbers(&LeisureSurvey::answers(&mut rng)).unwrap();
+            let features = schema.encode_numbers(&LeisureSurvey::answers(&mut rng));
             assert!(features.iter().all(|feature| (-1.0..=1.0).contains(feature)));
             assert!(features.iter().any(|&feature| feature != 0.0));
         }

@@ -14,6 +14,7 @@ use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding, Radius};
 use ldp_pca::report::ReportId;
 use ldp_pca::sampling::{bits::Bits, gaussian, uniform::uniform_below};
+use ldp_pca::schema::{Schema, Value};
 use rand::CryptoRng;
 
 const CONFIDENCE: f64 = 0.999;
@@ -221,6 +222,35 @@ fn a_refusal_is_flagged() {
         assert!(!found.passed && found.epsilon_lower_bound > 5.0, "{found:?}");
         assert_eq!(found.malformed.iter().map(|malformed| malformed.refused).collect::<Vec<_>>(), [4_000]);
     }
+}
+
+/// A whole device: what its form holds goes through the schema first. One that refuses a text in a numeric column, as
+/// releases once did, tells who skipped the question; ours stays below its claim.
+#[test]
+fn a_device_that_refuses_a_value_of_the_wrong_type_is_flagged() {
+    let claimed = double_cap(2.0, Bounding::UnitNorm);
+    let schema = Schema::numeric(DIMENSION).unwrap();
+    let device = |strict: bool| {
+        let (claimed, schema) = (claimed.clone(), schema.clone());
+        move |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| {
+            let numbers = record.coordinates();
+            let nothing = numbers.iter().all(|&coordinate| coordinate == 0.0);
+            let answers: Vec<Value<'_>> = numbers
+                .iter()
+                .map(|number| if nothing { Value::Text("spring 2019") } else { Value::Number(*number) })
+                .collect();
+            if strict && !schema.check_values(&answers).is_empty() {
+                return Ok(None);
+            }
+            let record = BoundedRecord::new(schema.encode_values(&answers), Bounding::UnitNorm)?;
+            claimed.randomize_with_rng(&record, key, id, rng).map(Some)
+        }
+    };
+    let found = finding(&claimed, Bounding::UnitNorm, 4_000, &device(true));
+    assert!(!found.passed && found.epsilon_lower_bound > 5.0, "{found:?}");
+    assert_eq!(found.malformed.iter().map(|malformed| malformed.refused).collect::<Vec<_>>(), [4_000]);
+    let found = finding(&claimed, Bounding::UnitNorm, 4_000, &device(false));
+    assert!(found.passed && found.malformed.is_empty(), "{found:?}");
 }
 
 /// A record without direction gets the first candidates for its cap, as ties go, instead of a uniform index: private,

@@ -601,7 +601,7 @@ fn randomize(task: &Task, record: &Json, seed: &str) -> Report {
         }
     };
     let seed: [u8; 32] = unhex(seed).try_into().unwrap();
-    task.randomize_with_rng(&task.bound(features.unwrap()).unwrap(), &mut ChaCha20Rng::from_seed(seed)).unwrap()
+    task.randomize_with_rng(&task.bound(features).unwrap(), &mut ChaCha20Rng::from_seed(seed)).unwrap()
 }
 
 /// The folders of tasks and reports (with aggregates of version 1), and of aggregates of version 2.

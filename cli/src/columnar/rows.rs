@@ -76,20 +76,34 @@ impl ColumnarRows {
         self.wanted = self.names.iter().map(|name| wanted(name)).collect();
     }
 
+    /// The wanted columns whose values have no texts, and why: their cells are empty from now on.
+    pub(crate) fn unreadable(&mut self) -> Vec<(String, String)> {
+        let places: Vec<usize> = self.unread().collect();
+        let found = places.iter().map(|&place| (self.names[place].clone(), self.problem(place))).collect();
+        places.into_iter().for_each(|place| self.wanted[place] = false);
+        found
+    }
+
+    /// Where they are.
+    fn unread(&self) -> impl Iterator<Item = usize> {
+        (0..self.names.len()).filter(|&place| self.wanted[place] && !have_texts(&self.types[place]))
+    }
+
+    fn problem(&self, place: usize) -> String {
+        let (name, kind) = (&self.names[place], type_name(&self.types[place]));
+        format!(
+            "column '{name}' is of type {kind}, which is neither a number nor a text: convert it to one, or leave it \
+             out (--ignore of schema infer)"
+        )
+    }
+
     /// Calls `visit` with every row and its number (from 1) until it fails.
     pub(crate) fn for_each(self, path: &Path, mut visit: impl FnMut(u64, Cells<'_>) -> Result<()>) -> Result<()> {
-        let Self { names, types, wanted, mut numbers, source } = self;
-        for ((name, kind), _) in names.iter().zip(&types).zip(&wanted).filter(|(_, wanted)| **wanted) {
-            numbers &= are_numbers(kind);
-            if !have_texts(kind) {
-                let kind = type_name(kind);
-                let problem = format!(
-                    "column '{name}' is of type {kind}, which is neither a number nor a text: convert it to one, or \
-                     leave it out (--ignore of schema infer)"
-                );
-                return Err(CliError::file(path, problem));
-            }
+        if let Some(place) = self.unread().next() {
+            return Err(CliError::file(path, self.problem(place)));
         }
+        let Self { types, wanted, mut numbers, source, .. } = self;
+        numbers &= types.iter().zip(&wanted).all(|(kind, wanted)| !wanted || are_numbers(kind));
         let places: Vec<usize> = (0..wanted.len()).filter(|place| wanted[*place]).collect();
         let mut rows = Rows { wanted: &wanted, numbers, read: 0 };
         match source {

@@ -22,7 +22,7 @@ use super::output::{Format, bar, note, plural, spinner};
 use super::parallel::on_all_cores;
 use super::parameters::{self, Epsilons};
 use super::plot::{self, MethodsFigure};
-use super::randomize::no_records;
+use super::randomize::NO_RECORDS;
 use super::records::{self, Counts, Reading};
 use super::schema::inferred;
 use super::table;
@@ -72,7 +72,7 @@ pub(super) struct Compare {
         long,
         value_name = "FOLDER",
         conflicts_with_all = [
-            "records", "rank", "epsilon", "bounding", "schema", "ignore", "header", "skip_invalid", "show_values",
+            "records", "rank", "epsilon", "bounding", "schema", "ignore", "header", "strict", "show_values",
             "plot",
         ]
     )]
@@ -129,12 +129,8 @@ impl Compare {
         let (sample, counts) = self.sample(path)?;
         rank.check(sample.dimension()).map_err(CliError::usage)?;
         let mut result = self.setting.compare(&sample, rank, &epsilons, None)?;
-        result.records = RecordsResult {
-            bounding: Some(self.bounding),
-            records: counts.records,
-            skipped: counts.skipped,
-            first_skipped: counts.first_skipped,
-        };
+        result.records =
+            RecordsResult { bounding: Some(self.bounding), records: counts.records, unread: Some(counts.unread) };
         if let Some(path) = &self.plot {
             writing::write(path, plot::methods(&figure(&result)).as_bytes())?;
             result.plot = Some(path.clone());
@@ -155,7 +151,7 @@ impl Compare {
             Ok(())
         })?;
         if counts.records == 0 {
-            return Err(CliError::file(path, no_records(&counts)));
+            return Err(CliError::file(path, NO_RECORDS));
         }
         let sample = Sample::new(schema.dimension(), values).in_file(path)?;
         Ok((sample, counts))

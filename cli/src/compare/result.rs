@@ -2,6 +2,7 @@
 
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
+use ldp_pca::schema::Fit;
 use ldp_pca_literature::baselines::catalogue::key;
 use ldp_pca_literature::baselines::comparison::{Figures, Quartiles, Row, Trial};
 use ldp_pca_literature::baselines::{MethodGuarantee, Trust};
@@ -39,9 +40,9 @@ pub(super) struct RecordsResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) bounding: Option<Bounding>,
     pub(super) records: u64,
-    pub(super) skipped: u64,
+    /// What of them cannot be read, and is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) first_skipped: Option<String>,
+    pub(super) unread: Option<Fit>,
 }
 
 /// All methods at one epsilon.

@@ -1,9 +1,10 @@
 //! The result of `compare` as text.
 
+use ldp_pca::schema::Fit;
 use ldp_pca_literature::baselines::{Adjacency, EpsilonDelta, MethodGuarantee};
 
 use super::result::{AtEpsilon, CompareResult, RowResult};
-use crate::output::{duration, grouped, plural, wrote};
+use crate::output::{duration, plural, wrote};
 use crate::table::{Align, Table, wrapped};
 
 /// The indentation of tables and notes.
@@ -34,8 +35,8 @@ impl CompareResult {
             records.bounding.map(|bounding| format!(" ({bounding})")).unwrap_or_default(),
             self.delta.value()
         );
-        if let Some(first) = &records.first_skipped {
-            text += &format!("left out {} invalid rows, the first at {first}\n", grouped(records.skipped));
+        for sentence in records.unread.iter().flat_map(Fit::told) {
+            text += &format!("{sentence}\n");
         }
         let facts = format!(
             "Without privacy they capture {:.4} of a total variance of {:.4}, which took {}. The error is ||sin \

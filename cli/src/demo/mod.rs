@@ -174,15 +174,15 @@ impl Demo {
     fn collect(&self, collection: &mut Collection<'_>) -> Result<()> {
         if let Some(path) = &self.records {
             let task = collection.task;
-            let reading = Reading { opening: self.opening, skip_invalid: true };
-            records::bounded(path, task, reading, |record| collection.add(record))?;
+            let reading = Reading { opening: self.opening, strict: false };
+            records::bounded(path, task, reading, |record| collection.add(record))?.note_unread();
             return Ok(());
         }
         let progress = bar("collecting", self.population);
         // The population is synthetic and always the same; its reports are random as always.
         let mut rng = ChaCha12Rng::seed_from_u64(1);
         for _ in 0..self.population {
-            let features = collection.task.schema().encode_numbers(&LeisureSurvey::answers(&mut rng))?;
+            let features = collection.task.schema().encode_numbers(&LeisureSurvey::answers(&mut rng));
             collection.add(collection.task.bound(features)?)?;
             progress.inc(1);
         }
@@ -250,7 +250,7 @@ impl<'a> Collection<'a> {
         };
         let mut answer = facts.with_components(recovery.components, recovery.eigenvalues);
         let records = self.reference.records();
-        let reference = Reference { matrix: self.reference.reference(self.task), records, skipped: 0 };
+        let reference = Reference { matrix: self.reference.reference(self.task), records };
         let compared = Some(answer.compare(&reference)?);
         Ok(RecoverResult { answer, compared, ..RecoverResult::default() })
     }

@@ -93,7 +93,7 @@ fn send_users(url: &str, task: &Task, ended: &Receiver<()>) -> Result<()> {
     // Others than those before, and the same ones each time; their reports are random as always.
     let mut rng = ChaCha12Rng::seed_from_u64(2);
     while ended.recv_timeout(BETWEEN) == Err(RecvTimeoutError::Timeout) {
-        let features = task.schema().encode_numbers(&LeisureSurvey::answers(&mut rng))?;
+        let features = task.schema().encode_numbers(&LeisureSurvey::answers(&mut rng));
         for report in randomizer.randomize(&[task.bound(features)?])? {
             let sealed = key.seal(task.digest(), &report.to_bytes()).map_err(CliError::failed)?;
             relay.good(RELAY_REPORTS, relay.send_sealed(&sealed)?)?;

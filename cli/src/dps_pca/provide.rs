@@ -217,7 +217,8 @@ fn read_records(path: &Path, opening: Opening, session: &Session) -> Result<Own>
         numbers.clear();
         match row {
             Row::Numbers(row) => numbers.extend_from_slice(row),
-            Row::Text(fields) => {
+            Row::Text(_, Some(problem)) => return Err(CliError::line(path, line, problem)),
+            Row::Text(fields, None) => {
                 for (place, field) in (1..).zip(fields) {
                     if let Some(problem) = notation.problem(field) {
                         return refused(format!("field {place} has {problem}"));
@@ -228,7 +229,6 @@ fn read_records(path: &Path, opening: Opening, session: &Session) -> Result<Own>
                     numbers.push(number);
                 }
             }
-            Row::Unreadable(problem) => return Err(CliError::line(path, line, problem)),
         }
         if numbers.len() != dimension {
             return refused(format!(

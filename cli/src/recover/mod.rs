@@ -242,7 +242,8 @@ impl Recover {
         if counts.records == 0 {
             return Err(CliError::file(path, "the reference has no records to compare with"));
         }
-        let reference = Reference { matrix: moment.reference(task), records: counts.records, skipped: counts.skipped };
+        counts.note_unread();
+        let reference = Reference { matrix: moment.reference(task), records: counts.records };
         Ok(Read::Whole(reference))
     }
 }

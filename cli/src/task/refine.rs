@@ -15,7 +15,7 @@ use crate::error::{CliError, Result};
 use crate::files;
 use crate::output::{Format, grouped, plural, wrote};
 use crate::parameters;
-use crate::randomize::no_records;
+use crate::randomize::NO_RECORDS;
 use crate::records::{self, Counts, Reading};
 use crate::writing::{self, Kind, Target};
 
@@ -139,16 +139,15 @@ impl Refine {
 }
 
 /// Reads public records as a device has its own.
-pub(crate) fn public_sample(path: &Path, task: &Task, mut reading: Reading) -> Result<(PublicSample, Counts)> {
-    // As `randomize` does.
-    reading.opening.by_header = true;
+pub(crate) fn public_sample(path: &Path, task: &Task, reading: Reading) -> Result<(PublicSample, Counts)> {
+    let reading = reading.of_device(task.schema());
     let mut moment = SecondMoment::of_task(task);
     let counts = records::bounded(path, task, reading, |record| {
         moment.add(&record);
         Ok(())
     })?;
     if counts.records == 0 {
-        return Err(CliError::file(path, no_records(&counts)));
+        return Err(CliError::file(path, NO_RECORDS));
     }
     Ok((PublicSample::new(moment, task)?, counts))
 }
@@ -172,7 +171,7 @@ impl SampleSummary {
         let mut text = format!(
             "sample     {}, which are public\n{}{}assumed    {assumed}\n",
             plural(self.counts.records, "record"),
-            self.counts.left_out(),
+            self.counts.unread_text(),
             sample_text(waves),
         );
         for SamplePlan { error, waves } in &self.otherwise {

@@ -15,8 +15,6 @@ pub struct Reference {
     pub matrix: DMatrix<f64>,
     /// The number of its records.
     pub records: u64,
-    /// The records that could not be used.
-    pub skipped: u64,
 }
 
 /// The distance of the components from those of a reference.
@@ -33,8 +31,6 @@ pub struct ReferenceComparison {
 pub struct ReferenceAnswer {
     /// As [`Reference::records`].
     pub records: u64,
-    /// As [`Reference::skipped`].
-    pub skipped: u64,
     /// The variances along its own components.
     pub eigenvalues: Vec<f64>,
     /// The share of the reference's total variance that the recovered components capture.
@@ -63,7 +59,6 @@ impl Answer {
             sin_theta_squared: self.compare_components(&best.vectors)?,
             reference: ReferenceAnswer {
                 records: reference.records,
-                skipped: reference.skipped,
                 eigenvalues: best.values.as_slice().to_vec(),
                 captured_variance: share(&ours)?,
                 largest_captured_variance: share(&theirs)?,

@@ -108,7 +108,7 @@ fn sparse_components_come_with_scores_path_and_simpler_methods() {
     let mut found = collected.answer(&question).unwrap();
     assert_eq!((found.method, found.status()), (Method::Fantope, SolverStatus::Optimal));
     assert_eq!(found.spectrum.as_ref().map(Vec::len), Some(DIMENSION));
-    let reference = Reference { matrix: covariance.matrix().clone(), records: 1, skipped: 0 };
+    let reference = Reference { matrix: covariance.matrix().clone(), records: 1 };
     let compared = found.compare(&reference).unwrap();
     assert!(matches!(found.compare_components(&DMatrix::identity(DIMENSION, 2)), Err(AnswerError::Subspace(_))));
     let solved = found.sparse.unwrap();
@@ -237,7 +237,7 @@ fn components_about_a_mean_come_with_their_error_and_its_interval() {
 #[test]
 fn what_cannot_be_answered_is_refused() {
     let mut plain = Collected::new(None).answer(&Question::new(rank(1))).unwrap();
-    let empty = Reference { matrix: DMatrix::identity(DIMENSION, DIMENSION), records: 0, skipped: 3 };
+    let empty = Reference { matrix: DMatrix::identity(DIMENSION, DIMENSION), records: 0 };
     assert_eq!(plain.compare(&empty), Err(AnswerError::EmptyReference));
 
     let matrix = DMatrix::identity(3, 3);

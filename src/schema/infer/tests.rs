@@ -25,13 +25,13 @@ fn columns_are_told_apart_and_scaled() {
     let inferred = infer(&rows, InferenceOptions::default()).unwrap();
     assert_eq!(inferred.always_zero, ["c3"]);
     assert_eq!(inferred.schema.feature_names(), ["c1", "c2=a", "c2=b", "c4"]);
-    assert_eq!(inferred.schema.encode_fields(&["-4", "b", "0", "1"]).unwrap(), [-1.0, 0.0, 1.0, 1.0]);
+    assert_eq!(inferred.schema.encode_fields(&["-4", "b", "0", "1"]), [-1.0, 0.0, 1.0, 1.0]);
     let standard = InferenceOptions { scaling: Scaling::Standard, ..Default::default() };
-    let features = infer(&rows, standard).unwrap().schema.encode_fields(&["2", "a", "0", "1"]).unwrap();
+    let features = infer(&rows, standard).unwrap().schema.encode_fields(&["2", "a", "0", "1"]);
     assert!((features[0] - (2.0 + 1.0 / 3.0) / (62f64 / 9.0).sqrt()).abs() < 1e-12, "{features:?}");
     assert_eq!(features[3], 0.0);
     let range = InferenceOptions { scaling: Scaling::Range, ..Default::default() };
-    assert_eq!(infer(&rows, range).unwrap().schema.encode_fields(&["2", "a", "0", "1"]).unwrap()[0], 1.0);
+    assert_eq!(infer(&rows, range).unwrap().schema.encode_fields(&["2", "a", "0", "1"])[0], 1.0);
 }
 
 /// The offset and the scale of the first column.
@@ -149,7 +149,7 @@ fn missing_values_are_counted_and_left_out() {
     let standard = InferenceOptions { scaling: Scaling::Standard, unseen: Unseen::Other, ..Default::default() };
     let inferred = infer(&rows, standard).unwrap();
     assert_eq!(inferred.schema.feature_names(), ["c1", "c2=a", "c2=b", "c2=other"]);
-    assert_eq!(inferred.schema.encode_fields(&["3", "z", ""]).unwrap(), [1.0, 0.0, 0.0, 1.0]);
+    assert_eq!(inferred.schema.encode_fields(&["3", "z", ""]), [1.0, 0.0, 0.0, 1.0]);
     assert_eq!(inferred.missing, [("c1".into(), 2), ("c2".into(), 2), ("c3".into(), 4)]);
     assert_eq!(inferred.always_zero, ["c3"]);
 }
@@ -353,7 +353,8 @@ proptest! {
         if let Ok(inferred) = inference.finish() {
             for row in seen {
                 let features = inferred.schema.encode_fields(&row);
-                prop_assert_eq!(features.map(|features| features.len()), Ok(inferred.schema.dimension()));
+                prop_assert_eq!(features.len(), inferred.schema.dimension());
+                prop_assert_eq!(inferred.schema.check_fields(&row), []);
             }
             for warning in &inferred.warnings {
                 let named = |column: &Column| Some(&column.name) == warning.column.as_ref();

@@ -254,8 +254,8 @@ fn other_types_are_refused_unless_the_schema_ignores_them() {
         let records = batch(vec![("x", Arc::new(Int64Array::from(vec![1, -2]))), ("other", column)]);
         for content in [parquet(&records, |properties| properties), feather(&records, None), stream(&records)] {
             folder.write("records", content);
-            let problem = format!("records: column 'other' is of type {kind}, which is neither a number nor a text");
-            folder.run("schema infer records -o schema.json --force").refused(1, &[&problem, "--ignore"]);
+            let problem = format!("column 'other' is of type {kind}, which is neither a number nor a text");
+            folder.run("schema infer records -o schema.json --force").refused(1, &["records: ", &problem, "--ignore"]);
             folder.run("schema infer records --ignore other -o schema.json --force").ok();
             folder.run("task new --schema schema.json --epsilon 2 -o task.json --force").ok();
             folder.run("randomize records -t task.json -o out.ldpr --force").ok();
@@ -263,7 +263,14 @@ fn other_types_are_refused_unless_the_schema_ignores_them() {
                 folder.read_text("schema.json").replace("\"ignored\"", "\"numeric\", \"offset\": 0, \"scale\": 1");
             folder.write("other.json", schema);
             folder.run("task new --schema other.json --epsilon 2 -o task.json --force").ok();
-            folder.run("randomize records -t task.json -o out.ldpr --force").refused(1, &[&problem]);
+            let refused = ["records, row 1: ", &problem, "no value of the column can be read"];
+            folder.run("randomize records -t task.json -o out.ldpr --force").refused(1, &refused);
+            let one = records.slice(0, 1);
+            for content in [parquet(&one, |properties| properties), feather(&one, None), stream(&one)] {
+                folder.write("one", content);
+                let counts = folder.run("randomize one -t task.json -o out.ldpr --force --json").json();
+                assert_eq!((&counts["records"], &counts["unread"][0]["column"]), (&1.into(), &"other".into()));
+            }
         }
     }
 }
@@ -277,13 +284,13 @@ fn messages_name_the_row_and_the_column_and_no_value() {
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
     let records = batch(vec![("x", numbers.clone()), ("y", Arc::new(StringArray::from(vec!["1", "2", "seven"])))]);
     folder.write("text.parquet", parquet(&records, |properties| properties));
-    let parts = ["text.parquet, row 3:", "'y' is numeric but holds a text", "--skip-invalid"];
-    let run = folder.run("randomize text.parquet -t task.json -o out.ldpr --force");
+    let parts = ["text.parquet, row 3:", "'y' is numeric but holds a text", "--strict"];
+    let run = folder.run("randomize text.parquet -t task.json -o out.ldpr --force --strict");
     assert!(!run.stderr.contains("seven"), "{run:?}");
     run.refused(1, &parts);
-    folder.run("randomize text.parquet -t task.json -o out.ldpr --force --show-values").refused(1, &["seven"]);
-    let counts = folder.run("randomize text.parquet -t task.json -o out.ldpr --force --skip-invalid --json").json();
-    assert!(counts["first_skipped"].as_str().unwrap().starts_with("row 3: "), "{counts}");
+    folder.run("randomize text.parquet -t task.json -o out.ldpr --force --strict --show-values").refused(1, &["seven"]);
+    let counts = folder.run("randomize text.parquet -t task.json -o out.ldpr --force --json").json();
+    assert!(counts["unread"][0]["first"].as_str().unwrap().starts_with("row 3: "), "{counts}");
 
     let records = batch(vec![("x", numbers.clone()), ("y", numbers.clone()), ("answer", numbers)]);
     folder.write("more.feather", feather(&records, None));

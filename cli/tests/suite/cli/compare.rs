@@ -112,8 +112,8 @@ fn records_are_read_as_everywhere_and_what_cannot_be_compared_is_explained() {
     assert!(fewer["dimension"].as_u64() < inferred["dimension"].as_u64());
     folder.write("bad.csv", format!("{PEOPLE}forty,1.7,free,1\n"));
     let bad = format!("{line} --records bad.csv --schema schema.json");
-    folder.run(&bad).refused(1, &["bad.csv, line 12:", "'age'", "--skip-invalid leaves such rows out"]);
-    assert_eq!(folder.run(&format!("{bad} --skip-invalid --json")).json()["skipped"], 1);
+    folder.run(&format!("{bad} --strict")).refused(1, &["bad.csv, line 12:", "'age'", "without --strict"]);
+    assert_eq!(folder.run(&format!("{bad} --json")).json()["unread"][0]["column"], "age");
 
     folder.run(&format!("{line},nothing --records people.csv")).refused(2, &["no method 'nothing'", "analyze-gauss"]);
     folder.run("compare --records people.csv --rank 99 --epsilon 1").refused(2, &["99"]);

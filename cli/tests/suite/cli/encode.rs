@@ -23,7 +23,7 @@ fn expected(task: &Task, folder: &Folder, bounded: bool) -> Vec<Vec<f64>> {
     let mut rows = csv::Reader::from_reader(&folder.read("records.csv")[..]).into_records().collect::<Vec<_>>();
     rows.drain(..)
         .map(|row| {
-            let features = task.schema().encode_fields(&row.unwrap().iter().collect::<Vec<_>>()).unwrap();
+            let features = task.schema().encode_fields(&row.unwrap().iter().collect::<Vec<_>>());
             if bounded {
                 let scale = task.bounding().length_scale();
                 return task.bound(features).unwrap().coordinates().iter().map(|value| value * scale).collect();
@@ -70,7 +70,7 @@ fn records_are_read_as_randomize_reads_them() {
     folder.write("bad.csv", format!("{PEOPLE}s3cret,1.7,free,1\n"));
     folder.write("no-header.csv", PEOPLE.split_once('\n').unwrap().1);
     folder.write("semicolons.csv", PEOPLE.replace(',', ";").replace('.', ","));
-    for line in ["bad.csv", "no-header.csv", "no-header.csv --header no", "semicolons.csv", "task.json"] {
+    for line in ["bad.csv --strict", "no-header.csv", "no-header.csv --header no", "semicolons.csv", "task.json"] {
         let (randomized, encoded) = (
             folder.run(&format!("randomize {line} -t clipped.json -o out.ldpr")),
             folder.run(&format!("encode {line} -t clipped.json -o out.csv")),
@@ -83,11 +83,12 @@ fn records_are_read_as_randomize_reads_them() {
         let (_, rows) = read_csv(&folder.read("out.csv"));
         assert_eq!(rows, expected(&task, &folder, false)[..10], "{line}");
     }
-    let counts = folder.run("encode bad.csv -t clipped.json -o out.npy --skip-invalid --json").json();
-    assert_eq!((&counts["records"], &counts["skipped"]), (&json!(10), &json!(1)));
-    assert_eq!(read_npy(&folder.read("out.npy")).0, [10, task.dimension() as u64]);
-    folder.run("encode bad.csv -t clipped.json -o out.npy --show-values").refused(1, &["bad.csv, line 12:", "s3cret"]);
-    assert_eq!(read_npy(&folder.read("out.npy")).0[0], 10, "the old file stays");
+    let counts = folder.run("encode bad.csv -t clipped.json -o out.npy --json").json();
+    assert_eq!((&counts["records"], &counts["unread"][0]["column"]), (&json!(11), &json!("age")));
+    assert_eq!(read_npy(&folder.read("out.npy")).0, [11, task.dimension() as u64]);
+    let strict = "encode bad.csv -t clipped.json -o out.npy --strict --show-values";
+    folder.run(strict).refused(1, &["bad.csv, line 12:", "s3cret"]);
+    assert_eq!(read_npy(&folder.read("out.npy")).0[0], 11, "the old file stays");
 }
 
 #[test]

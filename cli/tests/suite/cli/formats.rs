@@ -94,7 +94,9 @@ fn quoted_fields_may_hold_commas_quotes_and_line_ends() {
     folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
     folder.run("randomize sample.csv -t task.json -o out.ldpr --force").ok();
     folder.write("bad.csv", "city,size\n\"two\nlines\",1\n\n\"Paris, Texas\",x\n");
-    folder.run("randomize bad.csv -t task.json -o out.ldpr --force").refused(1, &["bad.csv, line 5:", "'size'"]);
+    folder
+        .run("randomize bad.csv -t task.json -o out.ldpr --force --strict")
+        .refused(1, &["bad.csv, line 5:", "'size'"]);
 }
 
 #[test]
@@ -115,12 +117,13 @@ fn line_numbers_are_those_of_an_editor() {
         let options = if content.contains("x,y") { "" } else { NO_HEADER };
         folder.write("bad.csv", content);
         folder
-            .run(&format!("randomize bad.csv -t task.json -o out.ldpr --force {options}"))
-            .refused(1, &[&format!("bad.csv, line {line}:"), "is numeric but holds a text", "--skip-invalid"]);
-        let line_of = format!("randomize bad.csv -t task.json -o out.ldpr --force --skip-invalid --json {options}");
+            .run(&format!("randomize bad.csv -t task.json -o out.ldpr --force --strict {options}"))
+            .refused(1, &[&format!("bad.csv, line {line}:"), "is numeric but holds a text", "--strict"]);
+        let line_of = format!("randomize bad.csv -t task.json -o out.ldpr --force --json {options}");
         let counts = folder.run(&line_of).json();
-        assert_eq!(counts["skipped"], 1, "{name}");
-        assert!(counts["first_skipped"].as_str().unwrap().starts_with(&format!("line {line}:")), "{name} {counts}");
+        assert_eq!(counts["unread"][0]["count"], 1, "{name}");
+        let first = counts["unread"][0]["first"].as_str().unwrap();
+        assert!(first.starts_with(&format!("line {line}:")), "{name} {counts}");
     }
 }
 
@@ -137,31 +140,38 @@ fn a_first_column_without_name_is_called_by_its_position() {
 }
 
 #[test]
-fn a_row_of_another_length_than_the_header_is_refused() {
+fn a_row_of_another_length_than_the_header_is_told_and_strict_refuses_it() {
     let folder = numeric_task();
     for (row, found) in [("1,2,3", 3), ("1", 1)] {
         folder.write("ragged.csv", format!("x,y\n1,2\n{row}\n3,4\n"));
         folder
-            .run("randomize ragged.csv -t task.json -o out.ldpr --force")
+            .run("randomize ragged.csv -t task.json -o out.ldpr --force --strict")
             .refused(1, &["ragged.csv, line 3:", &format!("found {found} fields"), "header has 2"]);
         folder.write("ragged.csv", format!("1,2\n{row}\n3,4\n"));
         folder
-            .run(&format!("randomize ragged.csv -t task.json -o out.ldpr --force {NO_HEADER}"))
+            .run(&format!("randomize ragged.csv -t task.json -o out.ldpr --force --strict {NO_HEADER}"))
             .refused(1, &["ragged.csv, line 2:", &format!("found {found} fields"), "schema has 2"]);
+        let told =
+            folder.run(&format!("randomize ragged.csv -t task.json -o out.ldpr --force --json {NO_HEADER}")).json();
+        assert_eq!((&told["records"], &told["unread"][0]["count"]), (&3.into(), &1.into()), "{told}");
+        folder.write("all.csv", format!("{row}\n{row}\n"));
+        folder
+            .run(&format!("randomize all.csv -t task.json -o all.ldpr {NO_HEADER}"))
+            .refused(1, &["all.csv, line 1:", &format!("found {found} fields"), "every row"]);
         folder.run("schema infer ragged.csv").refused(1, &["ragged.csv, line 2:", &format!("found {found} fields")]);
     }
 }
 
 #[test]
-fn text_that_is_not_utf8_is_an_invalid_row_with_its_line() {
+fn text_that_is_not_utf8_is_told_of_its_column_with_its_line() {
     let folder = Folder::with_task();
     let latin = [PEOPLE.as_bytes(), b"33,1.7,fr\xe9e,1\n"].concat();
     folder.write("latin.csv", &latin);
-    let parts = ["latin.csv, line 12:", "field 3", "UTF-8"];
-    folder.run("randomize latin.csv -t task.json -o out.ldpr --force").refused(1, &parts);
-    folder.run("schema infer latin.csv").refused(1, &parts);
-    let counts = folder.run("randomize latin.csv -t task.json -o out.ldpr --force --skip-invalid --json").json();
-    assert_eq!((counts["records"].as_u64(), counts["skipped"].as_u64()), (Some(10), Some(1)));
+    let parts = ["latin.csv, line 12:", "'plan'", "UTF-8"];
+    folder.run("randomize latin.csv -t task.json -o out.ldpr --force --strict").refused(1, &parts);
+    folder.run("schema infer latin.csv").refused(1, &["latin.csv, line 12:", "field 3", "UTF-8"]);
+    let counts = folder.run("randomize latin.csv -t task.json -o out.ldpr --force --json").json();
+    assert_eq!((&counts["records"], &counts["unread"][0]["column"]), (&11.into(), &"plan".into()));
 }
 
 #[test]
@@ -169,7 +179,7 @@ fn a_quote_that_is_never_closed_is_refused_with_its_line() {
     let folder = numeric_task();
     folder.write("open.csv", "x,y\n1,2\n3,\"7315524\n5,6\n");
     folder.write("long.csv.gz", gzip(&[b"x,y\n\n1,2\n3,\"".as_slice(), &vec![b'7'; 9 << 20]].concat()));
-    for command in ["randomize FILE -t task.json -o out.ldpr --skip-invalid", "schema infer FILE"] {
+    for command in ["randomize FILE -t task.json -o out.ldpr", "schema infer FILE"] {
         for (name, parts) in [
             ("open.csv", ["open.csv, line 3: a quote opens on this line", "never closed"]),
             ("long.csv.gz", ["long.csv.gz, line 4: longer than 8 MiB", "is a quote never closed?"]),
@@ -219,7 +229,7 @@ fn a_decimal_comma_is_refused_with_its_place_or_read() {
     folder.write("comma.csv", "x;y\n1;2\n7315524,5;2\n");
     let parts = ["comma.csv, line 3: column", "--decimal-comma"];
     for command in [
-        "randomize comma.csv -t task.json -o out.ldpr --force",
+        "randomize comma.csv -t task.json -o out.ldpr --force --strict",
         "schema infer comma.csv",
         "demo --once --records comma.csv",
     ] {
@@ -229,7 +239,7 @@ fn a_decimal_comma_is_refused_with_its_place_or_read() {
     }
     // A point may group digits there: 1.234 would be another number.
     folder.write("points.csv", "x;y\n1,5;2\n1.234;2\n");
-    for command in ["randomize points.csv -t task.json -o out.ldpr --force", "schema infer points.csv"] {
+    for command in ["randomize points.csv -t task.json -o out.ldpr --force --strict", "schema infer points.csv"] {
         folder.run(&format!("{command} --decimal-comma")).refused(1, &["points.csv, line 3: column", "without points"]);
     }
     // A decimal comma in the first line is not a name either, but a column of texts may contain commas.

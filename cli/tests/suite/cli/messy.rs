@@ -97,7 +97,7 @@ fn in_a_form(cells: &[&str], forms: &str, words: &str, scale: f64) {
     folder.run(&format!("schema infer sample.csv {option} -o schema.json")).ok();
     folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
     let refused = ["sample.csv, line 2: column 'x' has a number with", &option, "reads it"];
-    folder.run("randomize sample.csv -t task.json -o out.ldpr").refused(1, &refused);
+    folder.run("randomize sample.csv -t task.json -o out.ldpr --strict").refused(1, &refused);
     for command in [
         "randomize sample.csv -t task.json -o out.ldpr",
         "compare --records sample.csv --schema schema.json --rank 1 --epsilon 2 --trials 1 --methods double-cap-pca",

@@ -135,7 +135,8 @@ fn a_public_sample_takes_the_place_of_the_first_wave() {
     assert_eq!((&made["parent"], &made["rank"]), (&task["digest"], &1.into()), "{made}");
     let (waves, sample) = (&made["waves"], &made["sample"]);
     assert_eq!(waves["records"], serde_json::json!([2500, 2500]));
-    assert_eq!((&sample["records"], &sample["skipped"], &sample["stated"]), (&2500.into(), &0.into(), &false.into()));
+    assert_eq!((&sample["records"], &sample["stated"]), (&2500.into(), &false.into()));
+    assert_eq!(sample["unread"], serde_json::json!([]));
     assert!(waves["first_wave"].as_f64().unwrap() < 0.01 && waves["gain"].as_f64().unwrap() > 1.2, "{made}");
     let otherwise = sample["otherwise"].as_array().unwrap();
     assert_eq!(otherwise[1]["error"], 0.3, "{made}");
@@ -199,16 +200,20 @@ fn a_sample_that_is_not_of_the_tasks_records_is_refused() {
     table("narrow.csv", "a,b,c,d,e\n1,2,3,4,5\n");
     refine("--sample narrow.csv --records 9").refused(1, &["narrow.csv", "'f'"]);
     table("text.csv", "a,b,c,d,e,f\n1,2,3,4,5,6\n1,2,secret,4,5,6\n");
-    let run = refine("--sample text.csv --records 9");
+    let run = refine("--sample text.csv --records 9 --strict");
     assert!(!run.stderr.contains("secret"), "{run:?}");
-    run.refused(1, &["text.csv, line 3", "'c'", "--skip-invalid"]);
+    run.refused(1, &["text.csv, line 3", "'c'", "--strict"]);
     table("empty.csv", "a,b,c,d,e,f\n");
     refine("--sample empty.csv --records 9").refused(1, &["empty.csv: there are no records in it"]);
     refine("--sample task.json --records 9").refused(1, &["task.json"]);
     refine("--sample none.csv --records 9").refused(1, &["none.csv"]);
     assert!(!folder.path("out.json").exists());
-    let made = refine("--sample text.csv --records 9 --skip-invalid --anyway --json").json();
-    assert_eq!((&made["sample"]["records"], &made["sample"]["skipped"]), (&1.into(), &1.into()), "{made}");
+    let made = refine("--sample text.csv --records 9 --anyway --json").json();
+    assert_eq!(
+        (&made["sample"]["records"], &made["sample"]["unread"][0]["column"]),
+        (&2.into(), &"c".into()),
+        "{made}"
+    );
     // What `recover` asks for.
     let recover = |rest: &str| folder.run(&format!("recover --task task.json --rank 1 {rest}"));
     recover("--sample public.csv").refused(2, &["--refined"]);

@@ -11,7 +11,7 @@ fn collected() -> Folder {
 }
 
 #[test]
-fn rows_that_are_not_records_are_refused_with_their_line() {
+fn what_does_not_fit_is_missing_and_told_with_its_line_and_strict_refuses_it() {
     let folder = Folder::with_task();
     let cases = [
         ("forty,1.7,free,1", "'age' is numeric but holds a text"),
@@ -23,18 +23,85 @@ fn rows_that_are_not_records_are_refused_with_their_line() {
         lines.insert(4, row);
         folder.write("bad.csv", lines.join("\n"));
         lines.remove(4);
-        let run = folder.run("randomize bad.csv -t task.json -o out.ldpr");
+        let run = folder.run("randomize bad.csv -t task.json -o out.ldpr --strict");
         assert!(!run.stderr.contains("forty"), "{run:?}");
-        run.refused(1, &["bad.csv, line 5:", part, "--skip-invalid leaves such rows out"]);
-        let counts = folder.run("randomize bad.csv -t task.json -o out.ldpr --skip-invalid --json").json();
-        assert_eq!((counts["records"].as_u64(), counts["skipped"].as_u64()), (Some(10), Some(1)), "{row}");
-        assert!(counts["first_skipped"].as_str().unwrap().contains(part), "{counts}");
+        run.refused(1, &["bad.csv, line 5:", part, "without --strict it counts as missing"]);
+        assert!(!folder.path("out.ldpr").exists());
+        let counts = folder.run("randomize bad.csv -t task.json -o out.ldpr --json").json();
+        assert_eq!(counts["records"], 11, "{row}");
+        let told = counts["unread"].as_array().unwrap();
+        assert!(told[0]["first"].as_str().unwrap().starts_with("line 5: ") && told[0]["count"] == 1, "{counts}");
+        assert!(told.len() == 1 && told[0]["first"].as_str().unwrap().contains(part), "{counts}");
         std::fs::remove_file(folder.path("out.ldpr")).unwrap();
     }
     lines.extend(cases.iter().map(|(row, _)| *row));
     folder.write("bad.csv", lines.join("\n"));
-    let text = folder.run("randomize bad.csv -t task.json -o out.ldpr --skip-invalid").ok().stdout;
-    assert!(text.contains("left out 3 invalid rows, the first at line 12"), "{text}");
+    let text = folder.run("randomize bad.csv -t task.json -o out.ldpr").ok().stdout;
+    for part in [
+        "1 value of column 'age' cannot be read and counts as missing; line 12: column 'age' is",
+        "2 rows have too few values or too many; line 13: found 3 fields",
+    ] {
+        assert!(text.contains(part), "{text} lacks {part}");
+    }
+    folder.run("randomize - -t task.json -o out.ldpr --strict").refused(2, &["standard input", "--strict"]);
+}
+
+/// The attack: a task declares a free-text question as numeric, and reads who skipped it from who has a report. In a
+/// file of one record nothing that it holds decides; in one of several, nothing of a column is another file.
+#[test]
+fn a_report_leaves_for_every_record_whatever_it_holds() {
+    let folder = Folder::new();
+    let listed = r#"{"name": "plan", "type": "categorical", "values": ["free", "other"], "unseen": "other"}"#;
+    let numeric = r#"{"name": "hiv_since", "type": "numeric", "offset": 0, "scale": 1}"#;
+    let long = format!("\"{}\"", "spring ".repeat(1 << 20));
+    let answers: [&[u8]; 14] = [
+        b"",
+        b"2019",
+        b"spring 2019",
+        b"NA",
+        b"\"\"",
+        b"\"a\nb\"",
+        b"\"never closed",
+        b"1,5",
+        b"\xff\xfe",
+        b" ",
+        b"5 %",
+        b"1e999",
+        b"\0",
+        long.as_bytes(),
+    ];
+    for (columns, header, before) in [
+        ([numeric, listed].join(","), "hiv_since,plan", &b""[..]),
+        ([listed, numeric].join(","), "plan,hiv_since", b"free,"),
+        (numeric.to_owned(), "hiv_since", b""),
+        (listed.to_owned(), "plan", b""),
+    ] {
+        folder.write("schema.json", format!(r#"{{"columns": [{columns}]}}"#));
+        folder.run("task new --schema schema.json --epsilon 1e-6 -o task.json --force").ok();
+        for answer in answers {
+            for end in [&b""[..], b"\n", b",\n", b",free\n", b",free,5\n"] {
+                let file = [header.as_bytes(), b"\n", before, answer, end].concat();
+                // A record of several columns without any cell is none.
+                if header.contains(',') && file[header.len()..].iter().all(|byte| b"\n\" ".contains(byte)) {
+                    continue;
+                }
+                folder.write("one.csv", file);
+                let counts = folder.run("randomize one.csv -t task.json -o one.ldpr --force --json").json();
+                let shown = String::from_utf8_lossy(&answer[..answer.len().min(20)]).into_owned();
+                assert_eq!(counts["records"], 1, "{header} {shown:?} {end:?}");
+                assert_eq!(folder.read("one.ldpr").len() as u64, counts["report_bytes"], "{header} {shown:?} {end:?}");
+            }
+        }
+    }
+    folder.write("schema.json", format!(r#"{{"columns": [{numeric}, {listed}]}}"#));
+    folder.run("task new --schema schema.json --epsilon 1e-6 -o task.json --force").ok();
+    folder.write("several.csv", "hiv_since,plan\nspring 2019,free\n,free\n");
+    folder
+        .run("randomize several.csv -t task.json -o several.ldpr")
+        .refused(1, &["several.csv, line 2: column 'hiv_since'", "no value of the column can be read"]);
+    assert!(!folder.path("several.ldpr").exists());
+    folder.write("several.csv", "hiv_since,plan\nspring 2019,free\n2019,free\n");
+    assert_eq!(folder.run("randomize several.csv -t task.json -o several.ldpr --json").json()["records"], 2);
 }
 
 /// No record decides how its file is read: with it the presence of a report, which is an output too, would depend on a
@@ -100,14 +167,14 @@ fn every_row_of_the_right_shape_has_a_report() {
     ];
     folder.write("all.csv", format!("{PEOPLE}{}\n", rows.join("\n")));
     let counts = folder.run("randomize all.csv -t task.json -o out.ldpr --json").json();
-    assert_eq!((counts["records"].as_u64(), counts["skipped"].as_u64()), (Some(21), Some(0)));
+    assert_eq!((&counts["records"], &counts["unread"]), (&21.into(), &serde_json::json!([])));
     assert_eq!(counts["missing_values"], 15, "for the eyes of the file's owner");
     let text = folder.run("randomize all.csv -t task.json -o out.ldpr --force").ok().stdout;
     assert!(text.contains("15 missing values, which contribute nothing"), "{text}");
 }
 
 #[test]
-fn a_matrix_may_have_missing_values_but_no_other_width() {
+fn a_matrix_may_have_missing_values_and_only_one_record_another_width() {
     let folder = Folder::new();
     folder.write("sample.csv", "1,2\n3,4\n");
     folder.run("schema infer sample.csv -o schema.json").ok();
@@ -116,7 +183,11 @@ fn a_matrix_may_have_missing_values_but_no_other_width() {
     let counts = folder.run("randomize holes.npy -t task.json -o out.ldpr --json").json();
     assert_eq!((counts["records"].as_u64(), counts["missing_values"].as_u64()), (Some(4), Some(2)));
     folder.write("wide.npy", npy_matrix(&[&[1.0, 2.0, 3.0]]));
-    folder.run("randomize wide.npy -t task.json -o out.ldpr --force").refused(1, &["line 1", "3 fields", "2 columns"]);
+    let wide = "randomize wide.npy -t task.json -o out.ldpr --force";
+    folder.run(&format!("{wide} --strict")).refused(1, &["line 1", "3 fields", "2 columns"]);
+    folder.run(wide).ok();
+    folder.write("wide.npy", npy_matrix(&[&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]]));
+    folder.run(wide).refused(1, &["line 1", "3 fields", "2 columns", "every row"]);
 }
 
 /// A task can no longer ask for what version 1 revealed about a record by refusing it.
@@ -443,8 +514,8 @@ fn missing_empty_and_wrong_files_are_refused_by_name() {
     folder.run("randomize header.csv -t task.json -o out").refused(1, &["header.csv", "no records"]);
     folder.write("hopeless.csv", "age,height,plan,score\n1,2,free,many\n1,2,free,more\n");
     folder
-        .run("randomize hopeless.csv -t task.json -o out --skip-invalid")
-        .refused(1, &["none of its 2 rows", "line 2", "'score'"]);
+        .run("randomize hopeless.csv -t task.json -o out")
+        .refused(1, &["hopeless.csv, line 2: column 'score'", "no value of the column can be read"]);
     let cut = gzip(PEOPLE.repeat(50).as_bytes());
     folder.write("cut.csv.gz", &cut[..cut.len() / 2]);
     folder.run("randomize cut.csv.gz -t task.json -o out").refused(1, &["cut.csv.gz"]);

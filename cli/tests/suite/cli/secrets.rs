@@ -16,7 +16,7 @@ const MARKS: [&str; 3] = ["s3cret", "7f3a", "7315524"];
 /// A command that reads records, which it may refuse. Most of them end before there is anything to compute.
 const COMMANDS: [&str; 7] = [
     "randomize FILE -t task.json -o out.ldpr --force",
-    "randomize FILE -t task.json -o out.ldpr --force --skip-invalid --json",
+    "randomize FILE -t task.json -o out.ldpr --force --strict --json",
     "encode FILE -t task.json -o out.npy --force --json",
     "recover a.ldpa -t task.json --rank 1 --reference FILE",
     "compare --records FILE --schema schema.json --rank 90 --epsilon 2",
@@ -131,9 +131,9 @@ fn values_are_shown_where_that_is_asked_for() {
     let shown = "it holds [\"s3cret\", \"1.7\", \"free\", \"1\"]";
     folder.write("bad.csv", format!("{PEOPLE}s3cret,1.7,free,1\n"));
     for (command, parts) in [
-        ("randomize bad.csv -t task.json -o out.ldpr", ["bad.csv, line 12: column 'age'", shown]),
+        ("randomize bad.csv -t task.json -o out.ldpr --strict", ["bad.csv, line 12: column 'age'", shown]),
         ("schema infer bad.csv --max-values 9", ["bad.csv, line 12: column 1 of the sample", shown]),
-        ("compare --records bad.csv --schema schema.json --rank 1 --epsilon 2", ["bad.csv, line 12:", shown]),
+        ("compare --records bad.csv --schema schema.json --rank 1 --epsilon 2 --strict", ["bad.csv, line 12:", shown]),
     ] {
         let silent = folder.run(command);
         assert!(!silent.stderr.contains("s3cret"), "{silent:?}");
@@ -145,6 +145,6 @@ fn values_are_shown_where_that_is_asked_for() {
     folder.run("randomize names.csv -t task.json -o out.ldpr").refused(1, &parts);
     let parts = [parts[0], "\"plan\", \"s3cret\"]"];
     folder.run("randomize names.csv -t task.json -o out.ldpr --show-values").refused(1, &parts);
-    let counts = folder.run("randomize bad.csv -t task.json -o out.ldpr --skip-invalid --show-values --json").json();
-    assert!(counts["first_skipped"].as_str().unwrap().contains(shown), "{counts}");
+    let counts = folder.run("randomize bad.csv -t task.json -o out.ldpr --show-values --json").json();
+    assert!(counts["unread"][0]["first"].as_str().unwrap().contains(shown), "{counts}");
 }

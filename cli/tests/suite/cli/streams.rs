@@ -51,7 +51,7 @@ fn a_failure_leaves_the_old_result_and_nothing_else() {
     folder.write("out.ldpr", "what was there before");
     folder.write("bad.csv", "age,height,plan,score\n31,1.80,free,-2\n31,tall,free,-2\n");
     let before = folder.names();
-    folder.run("randomize bad.csv -t task.json -o out.ldpr --force").refused(1, &["'height'"]);
+    folder.run("randomize bad.csv -t task.json -o out.ldpr --force --strict").refused(1, &["'height'"]);
     assert_eq!(folder.read_text("out.ldpr"), "what was there before");
     assert_eq!(folder.names(), before);
     folder.run("randomize people.csv -t task.json -o out.ldpr --force").ok();
@@ -66,11 +66,10 @@ fn a_reference_that_cannot_be_read_leaves_no_components() {
     folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
     folder.write("bad.csv", "age,height,plan,score\n31,tall,free,-2\n");
     folder
-        .run("recover a.ldpa -t task.json --rank 1 --reference bad.csv -o c.csv")
+        .run("recover a.ldpa -t task.json --rank 1 --reference bad.csv --strict -o c.csv")
         .refused(1, &["bad.csv, line 2", "'height'"]);
-    folder
-        .run("recover a.ldpa -t task.json --rank 1 --reference bad.csv --skip-invalid -o c.csv")
-        .refused(1, &["no records"]);
+    folder.write("none.csv", "age,height,plan,score\n");
+    folder.run("recover a.ldpa -t task.json --rank 1 --reference none.csv -o c.csv").refused(1, &["no records"]);
     assert!(!folder.path("c.csv").exists());
 }
 

@@ -32,7 +32,7 @@ unsafe extern "Rust" fn __getrandom_v03_custom(bytes: *mut u8, length: usize) ->
 pub extern "C" fn report() -> *const u8 {
     let made = || -> Result<Vec<u8>, ldp_pca::Error> {
         let task = Task::from_json(TASK)?;
-        let record = task.bound(task.schema().encode_fields(&["182", "91"])?)?;
+        let record = task.bound(task.schema().encode_fields(&["182", "91"]))?;
         Ok(task.randomize(&record)?.to_bytes())
     };
     let Ok(report) = made() else { return core::ptr::null() };
