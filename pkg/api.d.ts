@@ -103,8 +103,8 @@ export class Task<const S extends Schema = Schema> {
   static fetch<const S extends Schema = Schema>(url: string | URL, options?: TaskFetchOptions): Promise<Task<S>>;
 
   /**
-   * All problems that keep a record from getting a report, for marking inputs: first the columns in their order, last
-   * the problems of no column. Empty if the record can have a report.
+   * All that does not fit the task's columns, and so counts as missing in a report, for marking inputs: first the
+   * columns in their order, last the problems of no column. Empty if all of the record fits.
    *
    * The result depends only on names and JavaScript's types (NaN and infinite numbers are missing values, in every
    * column), and the errors contain no value. A value that no column lists, or that is missing, is not a problem:
@@ -127,6 +127,12 @@ export interface RandomizerOptions {
   readonly maxReportBytes?: number;
   /** The most {@link Task.draws}; 2^26 by default, some tenths of a second. */
   readonly maxDraws?: number;
+  /**
+   * Whether a record that does not fit the columns is an error: for your own data, and for tests (in `ldp-pca/testing`
+   * it is `true` by default). A visitor's record must have a report, whatever it holds, so elsewhere it is `false` by
+   * default: what does not fit counts as missing, and the console has a warning.
+   */
+  readonly strict?: boolean;
 }
 
 /** Options of one report. */
@@ -164,12 +170,15 @@ export class Randomizer<const S extends Schema = Schema> {
    * Randomness comes directly from `crypto.getRandomValues`. Every call makes a new report and spends the guarantee
    * once more, so keep the report when a delivery has to be repeated; {@link PrivacyLedger.report} does that.
    *
-   * Every record of the task's names and types has a report: a missing value (`null`, `undefined`, NaN) contributes
-   * nothing, and so does a text that its column does not list.
+   * Every record has a report, whatever it holds. A missing value (`null`, `undefined`, NaN) contributes nothing, and
+   * so does what does not fit its column: a value of another type, an absent name, a property that throws. Columns that
+   * the task does not have are not read. The device's own console has a warning once for each column, with its name and
+   * what it takes, and never the value. Do not send the console elsewhere: whether there is a warning depends on the
+   * record.
    *
-   * @throws {@link RecordError} with code `schema` or `record` for a record of other names or types: the first problem
-   *   of {@link Task.check}; {@link EntropyError} with code `entropy` without randomness; {@link ArgumentError} for an
-   *   invalid `id`.
+   * @throws {@link RecordError} with code `record` for what is no record at all: `null`, a text, a `Map`, a promise;
+   *   with {@link RandomizerOptions.strict} also with code `schema`, for the first problem of {@link Task.check};
+   *   {@link EntropyError} with code `entropy` without randomness; {@link ArgumentError} for an invalid `id`.
    */
   randomize(record: RecordOf<S>, options?: RandomizeOptions): Report;
 }

@@ -1,7 +1,7 @@
 // The classes over a generated module, the same in every entry. They wrap the generated class so that errors have a
 // class and freed objects a clear message.
 
-import { columnsOf, readRecord, recordBytes, taskText, utf8 } from "./boundary.js";
+import { columnsOf, readRecord, recordBytes, taskText, utf8, valuesOf } from "./boundary.js";
 import { affordable, allowed, campaigns, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
 import { loading } from "./instantiate.js";
@@ -65,6 +65,7 @@ export function bind(wasm) {
 
   class Randomizer {
     #columns;
+    #strict;
     #task;
 
     constructor(task, limits) {
@@ -73,13 +74,16 @@ export function bind(wasm) {
       affordable(task, limits);
       this.taskDigest = task.digest;
       this.#columns = columnsOf(text);
+      this.#strict = limits.strict;
       // Its own, since the app may free the task: to read the text again is fewer bytes to download than to copy what
       // was read.
       this.#task = parsed(text);
     }
 
     randomize(record, { id } = {}) {
-      const bytes = call(() => alive(this.#task, "randomizer").randomize(recordBytes(this.#columns, record, id)));
+      const task = alive(this.#task, "randomizer");
+      const values = valuesOf(this.#columns, record, this.#strict);
+      const bytes = call(() => task.randomize(recordBytes(values, id)));
       return reportOf(bytes, this.taskDigest, this.guarantee);
     }
 

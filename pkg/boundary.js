@@ -38,101 +38,92 @@ export function columnsOf(task) {
   return JSON.parse(task).schema.columns;
 }
 
-/** Whether a question was skipped. */
-function missing(value) {
-  return value == null || [NaN, Infinity, -Infinity].includes(value);
+/** The types that a column's values may have. The first is the one to give. */
+const TYPES = { numeric: ["number"], categorical: ["string", "boolean", "bigint", "number"] };
+
+/** What `read` gives. A record's own getters may throw, which is no reason to have no report. */
+function tried(read, otherwise) {
+  try {
+    return read();
+  } catch {
+    return otherwise;
+  }
 }
 
-/** The type of a column's values in a record by name. */
-const TYPES = { numeric: "number", categorical: "string" };
-
 /**
- * A copy of the record that is plain data, `[copy, problems]`, and all that keeps it from having a report. Both depend
- * on names and types alone. No problem has a value, or a name that the task does not have: that can be an answer, too.
+ * A record as plain data, `[values, problems]`: for each column a number, a text or null, and all that does not fit the
+ * columns, which is missing. A problem has no value, and no name that the task does not have: that can be an answer,
+ * too. Its words are the task's alone.
  */
 export function readRecord(columns, record) {
   const problems = [];
-  const refuse = (reason, message, column) =>
-    void problems.push(failure(reason === "shape" ? "record" : "schema", message, { column, reason }));
-  let copy;
-  try {
-    copy = read(columns, record, refuse);
-  } catch {
-    // The words are those of the app's own getters.
-    refuse("shape", "the record cannot be read: a part of it throws");
-  }
-  return [copy, problems];
-}
-
-function read(columns, record, refuse) {
-  if (Array.isArray(record) || record instanceof Float64Array) {
-    const found = record.length;
-    const wanted = columns.length;
-    if (found !== wanted) {
-      const message = `the record has ${found} values where the task has ${wanted} columns, ignored ones included`;
-      return refuse("length", message);
-    }
-    return Float64Array.from(record, (value, index) => {
-      if (typeof value === "number") return value;
-      const { name, type } = columns[index];
-      if (!missing(value) && type in TYPES) {
-        refuse("type", `position ${index + 1} holds ${kind(value)}: give a number`, name);
-      }
-      return NaN;
-    });
-  }
-  if (typeof record !== "object" || record === null || ArrayBuffer.isView(record)) {
-    return refuse("shape", `the record is ${kind(record)}: give an object by column name, or a Float64Array`);
+  const note = (reason, message, column) =>
+    problems.push(failure(reason === "shape" ? "record" : "schema", message, { column, reason }));
+  const isRow = tried(() => Array.isArray(record) || record instanceof Float64Array);
+  // By what it is, not by what it holds: a class's tag is on its prototype.
+  const tag = tried(() => ({}).toString.call(Object.getPrototypeOf(record)));
+  const isPlain = typeof record === "object" && record && !/t (?!Object|Null)/.test(tag) && !ArrayBuffer.isView(record);
+  if (!isRow && !isPlain) {
+    const remedy = "give a plain object by column name (no Map, FormData or promise), or a Float64Array";
+    note("shape", `the record is ${kind(record)}: ${remedy}`);
+    return [[], problems];
   }
   // Own enumerable properties only: what an object inherits is not part of the record.
-  const given = new Map(Object.entries(record));
-  if (given.size === 0 && {}.toString.call(record) !== "[object Object]") {
-    const message = "the record has no properties (a Map, FormData or Promise?): give an object by column name";
-    return refuse("shape", message);
-  }
-  const copy = columns.map(({ name, type }) => {
-    const value = given.get(name);
-    const found = given.delete(name);
-    const wanted = TYPES[type];
-    if (!wanted) return [name];
-    if (!found) refuse("missing", `column '${name}' is missing: give it a value`, name);
-    // A category may also be a boolean, a bigint or a number, but no object, function or symbol. (Of the types wanted,
-    // only "number" comes before "o".)
-    else if (!missing(value) && typeof value !== wanted && (wanted < "o" || /[cfy]/.test(typeof value))) {
-      refuse("type", `column '${name}' is ${type} but holds ${kind(value)}: give a ${wanted}`, name);
+  const given = new Set(isRow ? [] : tried(() => Object.keys(record), []));
+  const values = columns.map(({ name, type, values: listed }, index) => {
+    const found = given.delete(name) || isRow;
+    const types = TYPES[type];
+    if (!types) return null;
+    // An object, such as `given`, fits no column.
+    const value = found ? tried(() => record[isRow ? index : name], given) : given;
+    if (value == null || [NaN, Infinity, -Infinity].includes(value)) return null;
+    if (!types.includes(typeof value)) {
+      note(found ? "type" : "missing", `column '${name}' is ${type}: give a ${types[0]} or null`, name);
+      return null;
     }
-    return [name, value];
+    // No column lists half of a surrogate pair. Of a text that is longer than all that the column lists, and spaces
+    // around that, the beginning is enough: the whole may be too long for the module, or even to be written.
+    const written = () => `${value}`.slice(0, `${listed}`.length + 99).toWellFormed();
+    return listed ? tried(written, null) : value;
   });
+  const { length } = columns;
+  if (isRow && tried(() => record.length) !== length) {
+    note("length", `the task has ${length} columns, ignored ones included: give a value for each`);
+  }
   if (given.size > 0) {
     const known = columns.slice(0, 13).map(({ name }, index) => (index < 12 ? name : "…"));
-    refuse("unknown", `unknown columns: ${given.size}; the task has ${known.join(", ")}`);
+    note("unknown", `unknown columns: the task has ${known.join(", ")}`);
   }
-  return Object.fromEntries(copy);
+  return [values, problems];
 }
 
-/** The copy, if nothing is wrong with the record. */
-export function checkedRecord(columns, record) {
-  const [copy, [problem]] = readRecord(columns, record);
-  if (problem) throw problem;
-  return copy;
+/** The problems that the console has: each once. */
+const told = new Set();
+
+/** The values of a record that the module takes. With `strict` its first problem is thrown; else the console has it. */
+export function valuesOf(columns, record, strict) {
+  const [values, problems] = readRecord(columns, record);
+  for (const problem of problems) {
+    const { code, message } = problem;
+    if (strict || code === "record") throw problem;
+    if (!told.has(message)) console.warn(`ldp-pca counts what does not fit as missing: ${message}`);
+    told.add(message);
+  }
+  return values;
 }
 
 /**
- * A record as the module takes it, with the id that its report is to have: the columns' numbers, then the JSON of the
- * id and, if the record came by name, of the columns' texts.
+ * A record's values as the module takes them, with the id that its report is to have: the columns' numbers, then the
+ * JSON of the id and of the columns' texts.
  */
-export function recordBytes(columns, record, id) {
+export function recordBytes(values, id) {
   if (id !== undefined && !/^[\da-f]{32}$/.test(id)) {
     throw failure("argument", `the id is ${id}: give the aggregator's 32 hexadecimal digits`);
   }
-  const copy = checkedRecord(columns, record);
-  const byName = !(copy instanceof Float64Array);
   // Of a text, of which the module takes no number, it does not matter what number this is.
-  const numbers = byName ? Float64Array.from(columns, ({ name }) => Number(copy[name] ?? NaN)) : copy;
-  // Half of a surrogate pair is a character that no column lists.
-  const textOf = ({ name, values }) =>
-    values && !missing(copy[name]) ? `${copy[name]}`.replace(/\p{Cs}/gu, "\ufffd") : null;
-  const rest = utf8(JSON.stringify([id, ...(byName ? columns.map(textOf) : [])]));
+  const numbers = Float64Array.from(values, (value) => value ?? NaN);
+  const texts = values.map((value) => (typeof value === "string" ? value : null));
+  const rest = utf8(JSON.stringify([id, ...texts]));
   const bytes = new Uint8Array(numbers.byteLength + rest.length);
   bytes.set(new Uint8Array(numbers.buffer));
   bytes.set(rest, numbers.byteLength);

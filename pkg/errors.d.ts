@@ -12,7 +12,7 @@
  * | `max-delta` | {@link TaskError} | the task asks for a larger delta than the page allows |
  * | `max-report-bytes` | {@link TaskError} | the task asks for longer reports than the page allows |
  * | `max-draws` | {@link TaskError} | the task asks for more work per report than the page allows |
- * | `schema` | {@link RecordError} | unknown or missing column, a value of the wrong type, or too few or too many values |
+ * | `schema` | {@link RecordError} | `check` and `strict`: a column or a value does not fit the task |
  * | `record` | {@link RecordError} | there is no record |
  * | `entropy` | {@link EntropyError} | `crypto.getRandomValues` is missing or failed; there is no fallback |
  * | `report` | {@link ReportError} | the bytes are not a report of this task |
@@ -107,10 +107,10 @@ export class TaskError extends LdpPcaError {
  * | reason | code | what was wrong |
  * |---|---|---|
  * | `missing` | `schema` | the record does not have `column` (a question that was skipped is `null`) |
- * | `type` | `schema` | the value in `column` is of another type than the column's |
- * | `unknown` | `schema` | the record has columns that the task does not have; how many is in the message |
+ * | `type` | `schema` | the value in `column` is of another type than the column's, or reading it throws |
+ * | `unknown` | `schema` | the record has columns that the task does not have |
  * | `length` | `schema` | the record came by position, and its number of values is not the task's number of columns |
- * | `shape` | `record` | it is not a record: `null`, a `Map`, a promise, or an object whose properties throw |
+ * | `shape` | `record` | it is not a record: `null`, a text, a `Map`, a promise |
  */
 export type RecordReason = "missing" | "type" | "unknown" | "length" | "shape";
 

@@ -1,7 +1,7 @@
 // The lab's additions to the client's classes, the same in every entry: sums of reports, recovery, prediction and
 // simulation.
 
-import { columnsOf, recordBytes } from "./boundary.js";
+import { columnsOf, recordBytes, valuesOf } from "./boundary.js";
 import { bind } from "./bind.js";
 import { failure } from "./errors.js";
 import { loading } from "./instantiate.js";
@@ -24,7 +24,7 @@ export const { Randomizer, start, Task, version } = bound;
 export const startMethods = methods.load;
 
 export function encode(task, record) {
-  const numbers = call(() => wasm.encode(generated(task), recordBytes(columnsOf(task), record)));
+  const numbers = call(() => wasm.encode(generated(task), recordBytes(valuesOf(columnsOf(task), record))));
   const { dimension } = task;
   return {
     features: numbers.slice(0, dimension),

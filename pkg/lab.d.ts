@@ -21,7 +21,8 @@ export interface EncodedRecord {
 /**
  * Encodes and bounds a record, without randomizing it: for showing its owner what will be hidden.
  *
- * @throws {@link RecordError} with code `schema` or `record` for a record that does not fit.
+ * @throws {@link RecordError} with code `record` for what is no record at all. What does not fit counts as missing, as
+ *   in a report.
  */
 export function encode<const S extends Schema>(task: Task<S>, record: RecordOf<S>): EncodedRecord;
 

@@ -2,7 +2,7 @@ import type { Outcome } from "./ledger.js";
 import type { RecordByName, TaskDocument } from "./task.js";
 
 // Like the client of `ldp-pca`, with promises that resolve at once where `ldp-pca/worker` has some. Its reports
-// guarantee nothing: their `guarantee` is `null`.
+// guarantee nothing: their `guarantee` is `null`. Its randomizers are strict, unless they have `strict: false`.
 export * from "./index.js";
 
 /** A report that would have left the device. */

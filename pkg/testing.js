@@ -71,9 +71,13 @@ export class Task extends FetchedTask {
 }
 
 export class Randomizer extends PrivateRandomizer {
+  constructor(task, options) {
+    super(task, { strict: true, ...options });
+  }
+
   randomize(record, options) {
     const { bytes, taskDigest, id } = run(() => super.randomize(record, options));
-    records.set(id, ArrayBuffer.isView(record) || Array.isArray(record) ? [...record] : { ...record });
+    records.set(id, copyOf(record));
     return promisingNothing(bytes, taskDigest);
   }
 }
@@ -111,6 +115,15 @@ async function deliver(report, options) {
   const again = answer === "duplicate" || sent.some((other) => other.id === id);
   if (!again) sent.push({ taskDigest, id, url: url.href, record: records.get(id), bytes });
   return /** @type {const} */ ({ status: again ? "duplicate" : "accepted", attempts: 1 });
+}
+
+/** A copy of a record; of one that cannot be read, itself. */
+function copyOf(record) {
+  try {
+    return ArrayBuffer.isView(record) || Array.isArray(record) ? [...record] : { ...record };
+  } catch {
+    return record;
+  }
 }
 
 function promising(report) {

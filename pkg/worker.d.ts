@@ -66,7 +66,7 @@ export interface Task<S extends Schema = Schema> extends TaskFacts<S> {}
 /**
  * Like the `Randomizer` of `ldp-pca`, with promises: the part of a record that the task asks for is copied into the
  * worker (so the record may be a framework's proxy), and reports move out of it. These promises reject with what the
- * other one throws.
+ * other one throws. The page's console has the warnings.
  */
 export class Randomizer<const S extends Schema = Schema> {
   #worker: true;

@@ -1,7 +1,7 @@
 // The client with its work in a worker: the same API, with promises where there is something to compute, and the
 // page's own thread stays free.
 
-import { checkedRecord, columnsOf, readRecord } from "./boundary.js";
+import { columnsOf, readRecord, valuesOf } from "./boundary.js";
 import { affordable, allowed, campaigns, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
 import { KEY, reportOf } from "./report.js";
@@ -148,6 +148,7 @@ export class Task {
 export class Randomizer {
   #handle = ++last;
   #columns;
+  #strict;
 
   constructor(task, limits) {
     const from = handleOf(task);
@@ -156,6 +157,7 @@ export class Randomizer {
     this.taskDigest = task.digest;
     recipes.set(this.#handle, ["revive", this.#handle, String(task)]);
     this.#columns = columnsOf(task);
+    this.#strict = limits.strict;
     // If this fails, so does what is asked of the randomizer.
     call("randomizer", this.#handle, from).catch(() => {});
     dropped.register(this, this.#handle, this);
@@ -164,7 +166,7 @@ export class Randomizer {
   async randomize(record, { id } = {}) {
     const handle = alive(this.#handle, "randomizer");
     // Plain data in place of what is given: a framework's proxy cannot be sent to the worker, and stays the page's.
-    const bytes = await call("randomize", handle, checkedRecord(this.#columns, record), { id });
+    const bytes = await call("randomize", handle, valuesOf(this.#columns, record, this.#strict), { id });
     return reportOf(bytes, this.taskDigest, this.guarantee);
   }
 

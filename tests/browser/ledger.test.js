@@ -292,7 +292,7 @@ function ledgerTests({ launch, newProfile, kill, launchWithoutStorage }) {
         await codeOf(ledger.report(randomizer, record, { url: "https://" })),
         await codeOf(ledger.report(undefined, record, { url })),
         JSON.stringify(await ledger.status()),
-        await codeOf(ledger.report(randomizer, { plan: "free" }, { url })),
+        await codeOf(ledger.report(randomizer, null, { url })),
         JSON.stringify(await ledger.status().then(({ epsilon, reports: [{ state }] }) => [epsilon, state])),
       ];
     });
@@ -304,7 +304,7 @@ function ledgerTests({ launch, newProfile, kill, launchWithoutStorage }) {
       "ArgumentError argument",
       "ArgumentError argument",
       '{"epsilon":0,"delta":0,"reports":[]}',
-      "RecordError schema",
+      "RecordError record",
       '[2,"booked"]',
     ]);
     await tab.evaluate(async () => {

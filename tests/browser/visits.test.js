@@ -14,7 +14,7 @@ import { launchChromium } from "./chromium.js";
 import { launchFirefox } from "./firefox.js";
 import { milliseconds, ROOT, until } from "./pages.js";
 import { serve } from "./serve.js";
-import { findWebKit, launchWebKit } from "./webkit.js";
+import { launchWebKit, withoutWebKit } from "./webkit.js";
 
 const LATENCY = 1500;
 const FORM = '<!doctype html><link rel="icon" href="data:,"><title>survey</title><button disabled>I agree</button>';
@@ -33,19 +33,9 @@ const BROWSERS = {
     launch: launchWebKit,
     newProfile: (browser) => browser.newContext(),
     concurrency: 2,
-    skip: missing(findWebKit),
+    skip: withoutWebKit(),
   },
 };
-
-/** Why something is not found, if it is not. */
-function missing(find) {
-  try {
-    find();
-    return false;
-  } catch (error) {
-    return error.message;
-  }
-}
 
 let aggregator;
 let relay;

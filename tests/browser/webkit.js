@@ -21,6 +21,16 @@ export function findWebKit() {
   };
 }
 
+/** Why there is no WebKit here, if there is none. */
+export function withoutWebKit() {
+  try {
+    findWebKit();
+    return false;
+  } catch (error) {
+    return error.message;
+  }
+}
+
 /** Starts the display; the caller closes what is returned. */
 export async function launchWebKit() {
   const { driver, display } = findWebKit();

@@ -154,11 +154,12 @@ function workerTests(name, launch) {
         await init();
         const task = await Task.parse(document);
         const randomizer = new Randomizer(task, limits);
+        const strict = new Randomizer(task, { ...limits, strict: true });
         await note("task", () => Task.parse({ ...document, note: 1 }));
         await note("fetch", () => Task.fetch("/nowhere.json"));
-        await note("schema", () => randomizer.randomize({ ...record, wieght: 70 }));
+        await note("schema", () => strict.randomize({ ...record, wieght: 70 }));
         await note("record", () => randomizer.randomize(null));
-        await note("function", () => randomizer.randomize({ ...record, height: () => 181 }));
+        await note("function", () => strict.randomize({ ...record, height: () => 181 }));
         await note("limit", () => new Randomizer(task, { maxEpsilon: 1 }));
         await note("not a task", () => new Randomizer(document, limits));
         await note("no limit", () => new Randomizer(task));
@@ -182,9 +183,9 @@ function workerTests(name, launch) {
       "before init": /^InitError init: .*await init\(\)/,
       task: /^TaskError task: .*note/,
       fetch: /^TaskError fetch: .*404/,
-      schema: /^RecordError schema: unknown columns: 1; the task has height, note, plan$/,
+      schema: /^RecordError schema: unknown columns: the task has height, note, plan$/,
       record: /^RecordError record: .*null/,
-      function: /^RecordError schema: column 'height' is numeric but holds a function: give a number$/,
+      function: /^RecordError schema: column 'height' is numeric: give a number or null$/,
       limit: /^TaskError max-epsilon: .*epsilon 2.*allows 1/,
       "not a task": /^ArgumentError argument: .*Task/,
       "no limit": /^ArgumentError argument: .*maxEpsilon/,
@@ -294,9 +295,9 @@ function workerTests(name, launch) {
       length: 35,
       none: [],
       problems: [
-        [true, "type", "height", "column 'height' is numeric but holds a string: give a number"],
-        [true, "missing", "plan", "column 'plan' is missing: give it a value"],
-        [true, "unknown", undefined, "unknown columns: 1; the task has height, note, plan"],
+        [true, "type", "height", "column 'height' is numeric: give a number or null"],
+        [true, "missing", "plan", "column 'plan' is categorical: give a string or null"],
+        [true, "unknown", undefined, "unknown columns: the task has height, note, plan"],
       ],
     });
     assert.deepEqual(errors, []);
@@ -355,7 +356,8 @@ test("Chromium: a trap ends the worker, and reveals no word of the record", asyn
     // As a lack of memory would, of one record.
     const trap = `const { randomize } = methods;
       methods.randomize = (handle, record, options) => {
-        if (record.height === 1) throw new WebAssembly.RuntimeError("unreachable at " + record.plan);
+        const [height, , plan] = record;
+        if (height === 1) throw new WebAssembly.RuntimeError("unreachable at " + plan);
         return randomize(handle, record, options);
       };`;
     await route.fulfill({ response, body: `${await response.text()}\n${trap}` });

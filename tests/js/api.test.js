@@ -174,42 +174,61 @@ describe("the package", () => {
     }
   });
 
-  test("refuses records that do not fit", () => {
+  test("says of records that do not fit why, and with strict refuses them", () => {
     const task = Task.parse(TASK);
-    const randomizer = new Randomizer(task, LIMITS);
+    const strict = new Randomizer(task, { ...LIMITS, strict: true });
+    const number = /^column 'height' is numeric: give a number or null$/;
+    const length = /^the task has 3 columns, ignored ones included: give a value for each$/;
     const cases = [
-      [{ ...RECORD, wieght: 70 }, "schema", /^unknown columns: 1; the task has height, note, plan$/],
-      [{ plan: "free" }, "schema", /'height' is missing/],
-      [{ height: "181", plan: "free" }, "schema", /'height' is numeric but holds a string/],
-      [{ height: 181, plan: [] }, "schema", /'plan' is categorical but holds an array: give a string/],
-      [{ height: true, plan: "free" }, "schema", /'height' is numeric but holds a boolean: give a number/],
-      [{ height: 181n, plan: "free" }, "schema", /bigint/],
-      [{ height: [181], plan: "free" }, "schema", /an array/],
-      [Object.create(RECORD), "schema", /missing/],
-      [{}, "schema", /'height' is missing/],
-      [JSON.parse('{"__proto__": {"height": 181}, "plan": "free"}'), "schema", /'height' is missing/],
-      [JSON.parse('{"__proto__": 1, "height": 181, "plan": "free"}'), "schema", /unknown columns: 1/],
-      [[181, 0], "schema", /2 values where the task has 3 columns/],
-      [[181, 0, "free"], "schema", /position 3 holds a string/],
-      [new Float64Array(4), "schema", /4 values/],
-      ...[new Map(Object.entries(RECORD)), new FormData(), Promise.resolve(RECORD), new Date()].map((record) => [
-        record,
-        "record",
-        /no properties/,
-      ]),
-      [new Float32Array(3), "record", /Float64Array/],
-      [undefined, "record", /undefined/],
-      [null, "record", /null/],
-      [181, "record", /a number/],
-      ["record", "record", /a string/],
+      [{ ...RECORD, wieght: 70 }, "unknown", /^unknown columns: the task has height, note, plan$/],
+      [{ plan: "free" }, "missing", number],
+      [{ height: "181", plan: "free" }, "type", number],
+      [{ height: 181, plan: [] }, "type", /^column 'plan' is categorical: give a string or null$/],
+      [{ height: true, plan: "free" }, "type", number],
+      [{ height: 181n, plan: "free" }, "type", number],
+      [{ height: [181], plan: "free" }, "type", number],
+      [Object.create(RECORD), "missing", number],
+      [{}, "missing", number],
+      [JSON.parse('{"__proto__": {"height": 181}, "plan": "free"}'), "missing", number],
+      [JSON.parse('{"__proto__": 1, "height": 181, "plan": "free"}'), "unknown", /^unknown columns/],
+      [[181, 0], "length", length],
+      [["181", 0, "free"], "type", number],
+      [new Float64Array(4), "length", length],
+      [new Date(), "missing", number],
     ];
-    for (const [record, code, part] of cases) {
-      throws(() => randomizer.randomize(record), code, part);
+    for (const [record, reason, part] of cases) {
+      assert.equal(task.check(record)[0].reason, reason);
+      throws(() => strict.randomize(record), "schema", part);
     }
-    throws(() => randomizer.randomize(), "record", /undefined/);
   });
 
-  test("makes a report of every record of the task's names and types", () => {
+  test("refuses what is no record at all", () => {
+    const task = Task.parse(TASK);
+    const cases = [
+      ...[new Map(Object.entries(RECORD)), new FormData(), Promise.resolve(RECORD), new Set()].map((given) => [
+        given,
+        /^the record is an object: give a plain object by column name \(no Map, FormData or promise\)/,
+      ]),
+      // Whatever it holds besides.
+      [Object.assign(new Map(), RECORD), /an object/],
+      [new String("record"), /an object/],
+      [new Float32Array(3), /an object: .*Float64Array/],
+      [new DataView(new ArrayBuffer(8)), /an object/],
+      [undefined, /undefined/],
+      [null, /null/],
+      [181, /a number/],
+      ["record", /a string/],
+      [() => RECORD, /a function/],
+    ];
+    for (const how of [{}, { strict: true }]) {
+      const randomizer = new Randomizer(task, { ...LIMITS, ...how });
+      for (const [given, part] of cases) throws(() => randomizer.randomize(given), "record", part);
+      throws(() => randomizer.randomize(), "record", /undefined/);
+    }
+    for (const [given] of cases) assert.deepEqual(task.check(given).map(({ reason }) => reason), ["shape"]);
+  });
+
+  test("makes a report of extreme values and of missing ones", () => {
     const columns = [{ name: "x", type: "numeric", offset: 0, scale: 1e-100 }, ...TASK.schema.columns];
     for (const bounding of [TASK.bounding, { type: "clip", radius: 1 }]) {
       const randomizer = new Randomizer(Task.parse({ ...TASK, schema: { columns }, bounding }), LIMITS);
@@ -236,6 +255,9 @@ describe("the package", () => {
       const randomizer = new Randomizer(Task.parse({ ...TASK, schema: { columns } }), LIMITS);
       const made = (smoker, grade) =>
         seeds.map((seed) => String(seededBy(seed)(() => randomizer.randomize({ smoker, grade })).bytes)).join();
+      const row = (smoker, grade) =>
+        seeds.map((seed) => String(seededBy(seed)(() => randomizer.randomize([smoker, grade])).bytes)).join();
+      assert.equal(row(true, 3), made(true, 3));
       const forms = [
         [true, 3],
         [true, 3n],

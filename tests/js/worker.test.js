@@ -430,13 +430,11 @@ test("a randomizer keeps within the page's limits, and its reports are of its ta
   assert.deepEqual([report.bytes, report.taskDigest, report.guarantee], [bytesOf(1), FACTS.digest, GUARANTEE]);
   const id = "0".repeat(32);
   await randomizer.randomize({ ...RECORD, note: () => {} }, { id });
-  const copy = { height: 181, note: undefined, plan: "paid" };
+  const copy = [181, null, "paid"];
   assert.deepEqual(worker.asked.slice(3), [
     ["randomize", handle, copy, { id: undefined }],
     ["randomize", handle, copy, { id }],
   ]);
-  await refused(randomizer.randomize({ height: 1 }), "schema", /plan/);
-  assert.equal(worker.asked.length, 5);
   assert.deepEqual(registry.registered.map(({ handle, token }) => [handle, token]), [
     [taskHandle, task],
     [handle, randomizer],
@@ -451,6 +449,29 @@ test("a randomizer keeps within the page's limits, and its reports are of its ta
   randomizer.free();
   assert.deepEqual(worker.asked.at(-1), ["free", handle]);
   assert.equal(worker.asked.filter(([method]) => method === "free").length, 2);
+});
+
+test("what does not fit a column goes to the worker as missing, or nowhere if the randomizer is strict", async (t) => {
+  const { mock: warned } = t.mock.method(console, "warn", () => {});
+  const { init, Randomizer, Task } = await load();
+  await init();
+  const [worker] = workers;
+  const task = await Task.parse(TEXT);
+  const randomizer = new Randomizer(task, LIMITS);
+  const strict = new Randomizer(task, { ...LIMITS, strict: true });
+  const before = worker.asked.length;
+  for (const wrong of [{ height: 1n, plan: () => {} }, { plan: Symbol("free"), other: 1 }, [{}]]) {
+    assert.equal((await randomizer.randomize(wrong)).bytes.length, 35);
+    await refused(strict.randomize(wrong), "schema", /'height' is numeric/);
+    await refused(strict.randomize({ height: 1 }), "schema", /'plan' is categorical/);
+  }
+  await refused(randomizer.randomize(new Map()), "record", /an object/);
+  const nothing = [null, null, null];
+  assert.deepEqual(
+    worker.asked.slice(before).map(([, , values]) => values),
+    [nothing, nothing, nothing],
+  );
+  assert.equal(warned.callCount(), 4);
 });
 
 test("what the worker cannot do of itself fails where its result is wanted, and nowhere else", async () => {
@@ -642,6 +663,6 @@ test("the worker's script passes the package's errors as they are, and of others
   });
   await ask("parse", 1, TEXT);
   await ask("randomizer", 2, 1);
-  assert.equal((await ask("randomize", 2, { height: 1 }, {})).error.code, "schema");
+  assert.equal((await ask("randomize", 2, null, {})).error.code, "record");
 });
 

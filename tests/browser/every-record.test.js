@@ -1,0 +1,60 @@
+// Every record has a report in every browser, whatever it holds, from the page and from its worker.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+
+import { BROWSERS, EMPTY, ROOT } from "./pages.js";
+import { serve } from "./serve.js";
+import { launchWebKit, withoutWebKit } from "./webkit.js";
+
+const ENTRIES = ["/pkg/index.js", "/pkg/worker.js"];
+
+let server;
+
+before(async () => {
+  const policy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:";
+  server = await serve(ROOT, { "/": EMPTY }, policy);
+});
+
+after(() => server?.close());
+
+for (const [name, launch] of Object.entries({ ...BROWSERS, WebKit: launchWebKit })) {
+  describe(name, { skip: name === "WebKit" && withoutWebKit() }, () => {
+    let browser;
+    let page;
+
+    before(async () => {
+      browser = await launch();
+      page = await (name === "WebKit" ? await browser.newContext() : browser).newPage();
+      await page.goto(`${server.url}/`);
+    });
+
+    after(() => browser?.close());
+
+    for (const entry of ENTRIES) {
+      test(`through ${entry} a task reads from nobody who answered`, async () => {
+        const found = await page.evaluate(async (entry) => {
+          const api = await import(entry);
+          const { attack } = await import("/tests/js/any-record.js");
+          await api.init();
+          return attack(api, { name: entry });
+        }, entry);
+        assert.deepEqual(found, { lengths: Array(6).fill(35), booked: 6 });
+      });
+
+      test(`through ${entry} a record of any content has a report, and the console no value of it`, async () => {
+        const { wrong, warned } = await page.evaluate(async (entry) => {
+          const api = await import(entry);
+          const { refusals } = await import("/tests/js/any-record.js");
+          await api.init();
+          const warned = [];
+          console.warn = (...words) => warned.push(words.join(" "));
+          const seeded = entry === "/pkg/index.js";
+          return { wrong: await refusals(api, { seed: 20_261_129, tasks: 60, seeded }), warned };
+        }, entry);
+        assert.deepEqual(wrong, []);
+        for (const text of warned) assert.doesNotMatch(text, /s3cret|spring|xxx/);
+      });
+    }
+  });
+}

@@ -1,0 +1,164 @@
+// Records of any content, in whatever host runs this: each must have a report, like that of the record with what does
+// not fit its column left out.
+
+import { seededBy } from "../../pkg/seeded.js";
+
+/** Numbers below 1 in an order that is the same in every run. */
+export function numbersFrom(seed) {
+  let state = seed;
+  return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
+}
+
+const throwing = () => {
+  throw new Error("s3cret");
+};
+
+const NUMBERS = [0, -0, 40, -0.5, 52_001, 1e21, 1e100, 5e-324, Number.MAX_VALUE, -Number.MAX_VALUE];
+const TEXTS = ["", " ", "40", "a", "b", "other", "NaN", "spring 2019", "\u0000", "\u2028", "x".repeat(70_000)];
+
+/** Values, and what a numeric and a categorical column read of each: nothing, where that is not said. */
+const VALUES = [
+  () => [null],
+  () => [undefined],
+  () => [NaN],
+  () => [Infinity],
+  () => [-Infinity],
+  () => [Number("1e999")],
+  ...NUMBERS.map((value) => () => [value, value, `${value}`]),
+  ...TEXTS.map((value) => () => [value, null, value]),
+  () => ["a\ud800", null, "a\ufffd"],
+  () => [true, null, "true"],
+  () => [40n, null, "40"],
+  () => [10n ** 400n, null, "x"],
+  () => [Symbol("s3cret")],
+  () => [() => "a"],
+  () => [["a"]],
+  () => [[40]],
+  () => [{}],
+  () => [{ a: { b: [40] } }],
+  () => [new String("a")],
+  () => [new Number(40)],
+  () => [new Date(40)],
+  () => [{ toString: throwing, valueOf: throwing, toJSON: throwing, [Symbol.toPrimitive]: throwing }],
+  () => [{ toString: () => "a", valueOf: () => 40, toJSON: () => 40 }],
+  () => [Object.assign(["a"], { toString: throwing })],
+  () => [Object.create(null)],
+  () => [revoked()],
+];
+
+/** Names of columns; some are those of every object's own machinery. */
+const NAMES = ["height", "__proto__", "constructor", "toString", "length", "0", "hiv_since"];
+
+function revoked() {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+/** Columns of every type. */
+export function anyColumns(number) {
+  const shift = Math.floor(number() * NAMES.length);
+  return Array.from({ length: 1 + Math.floor(4 * number()) }, (_, index) => {
+    const name = NAMES[(shift + index) % NAMES.length];
+    if (index > 0 && number() < 0.2) return { name, type: "ignored" };
+    if (number() < 0.5) return { name, type: "numeric", offset: 1, scale: 2 };
+    const values = number() < 0.5 ? ["a", "40", "True"] : ["a", "other", ""];
+    return { name, type: "categorical", values, unseen: values.includes("other") ? "other" : "zero" };
+  });
+}
+
+/** A record of any content for these columns, and what they read of it, by name. */
+export function anyRecord(columns, number) {
+  const one = (all) => all[Math.floor(number() * all.length)];
+  const held = columns.map(({ name, type }) => {
+    const [value, numeric = null, categorical = null] = one(VALUES)();
+    return { name, value, read: type === "ignored" ? null : type === "numeric" ? numeric : categorical };
+  });
+  if (number() < 0.3) {
+    const length = number() < 0.5 ? columns.length : Math.floor(number() * 2 * columns.length);
+    const isTyped = number() < 0.3;
+    let row = Array.from({ length }, (_, index) => (index in held ? held[index].value : one(VALUES)()[0]));
+    if (isTyped) row = Float64Array.from(row, (value) => (typeof value === "number" ? value : NaN));
+    else if (number() < 0.3) row = new Proxy(row, {});
+    const read = held.map(({ name, value, read }, index) => {
+      const kept = index < length && (!isTyped || typeof value === "number");
+      return [name, kept ? read : null];
+    });
+    return { record: row, read: Object.fromEntries(read) };
+  }
+  const record = Object.create(one([Object.prototype, null, { height: 40, hiv_since: 40 }, class {}.prototype]));
+  const read = held.map(({ name, value, read }) => {
+    if (number() < 0.15) return [name, null];
+    if (number() < 0.1) {
+      Object.defineProperty(record, name, { get: throwing, enumerable: true });
+      return [name, null];
+    }
+    const enumerable = number() < 0.9;
+    Object.defineProperty(record, name, { value, enumerable });
+    return [name, enumerable ? read : null];
+  });
+  if (number() < 0.3) record["s3cret name"] = one(VALUES)()[0];
+  if (number() < 0.2) record[Symbol.toStringTag] = "s3cret";
+  const nothing = Object.fromEntries(columns.map(({ name }) => [name, null]));
+  const trap = one(["ownKeys", "getOwnPropertyDescriptor", "get"]);
+  if (number() < 0.1) return { record: new Proxy(record, { [trap]: throwing }), read: nothing };
+  if (number() < 0.05) return { record: revoked(), read: nothing };
+  return { record: number() < 0.3 ? new Proxy(record, {}) : record, read: Object.fromEntries(read) };
+}
+
+function taskOf(columns, epsilon, folds = 1) {
+  return {
+    version: 3,
+    schema: { columns },
+    bounding: { type: "unit-norm" },
+    mechanism: { type: "double-cap", epsilon, candidates: 64, cap: 8 },
+    folds,
+  };
+}
+
+/**
+ * What went wrong with records of any content through an entry of the package (`api`, initialised): one line each. With
+ * `seeded`, where the source of randomness is in reach, reports are compared with those of what the columns read.
+ */
+export async function refusals(api, { seed, tasks, seeded = false }) {
+  const number = numbersFrom(seed);
+  const wrong = [];
+  for (let one = 0; one < tasks; one += 1) {
+    const columns = anyColumns(number);
+    const task = await api.Task.parse(taskOf(columns, 8));
+    const [lenient, strict] = [false, true].map((strict) => new api.Randomizer(task, { maxEpsilon: 8, strict }));
+    for (let other = 0; other < 10; other += 1) {
+      const { record, read } = anyRecord(columns, number);
+      const key = Uint8Array.from({ length: 32 }, () => 256 * number());
+      const made = (by, of) => (seeded ? seededBy(key)(() => by.randomize(of)) : by.randomize(of));
+      try {
+        const report = await made(lenient, record);
+        api.Report.fromBytes(report.bytes, task);
+        const expected = await made(strict, read);
+        if (seeded && String(expected.bytes) !== String(report.bytes)) throw new Error("its report is another's");
+      } catch (error) {
+        wrong.push(`task ${one}, record ${other}: ${error.stack}`);
+      }
+    }
+  }
+  return wrong;
+}
+
+/**
+ * The attack: a collector who declares a free-text question as a number, in tasks of epsilon 1e-6, to read without
+ * noise who skipped it. Gives the length of each answer's report, and how many the device's ledger has booked.
+ */
+export async function attack(api, ledgerOptions) {
+  const answers = [{ hiv_since: null }, { hiv_since: "spring 2019" }, { hiv_since: 40 }, {}, ["spring 2019"], []];
+  const ledger = await api.PrivacyLedger.open({ maxEpsilon: 1, ...ledgerOptions });
+  const lengths = [];
+  for (const [index, answer] of answers.entries()) {
+    const columns = [{ name: "hiv_since", type: "numeric", offset: 0, scale: 100 }];
+    // Another task each time, so that the ledger books another report.
+    const task = await api.Task.parse(taskOf(columns, 1e-6, 1 + index));
+    const randomizer = new api.Randomizer(task, { maxEpsilon: 1e-6 });
+    const made = ledger.report(randomizer, answer, { url: "http://127.0.0.1:9/" });
+    lengths.push(await made.then(({ bytes }) => bytes.length, (error) => `${error}`));
+  }
+  return { lengths, booked: (await ledger.status()).reports.length };
+}

@@ -1,0 +1,97 @@
+// Every record has a report, whatever it holds: the law is in docs/records.md.
+
+import assert from "node:assert/strict";
+import { before, beforeEach, test } from "node:test";
+
+import * as api from "../../pkg/inline.js";
+import * as testing from "../../pkg/testing.js";
+import { attack, refusals } from "./any-record.js";
+import { LIMITS, RECORD, TASK } from "./task.js";
+import { throws } from "./throws.js";
+
+const { init, Randomizer, Task } = api;
+
+let warned;
+
+before(() => init());
+
+beforeEach(({ mock }) => {
+  warned = [];
+  mock.method(console, "warn", (...words) => warned.push(words.join(" ")));
+});
+
+/** A task with columns that no other test has: the console has each problem once. */
+function taskWith(name) {
+  const [height, note, plan] = TASK.schema.columns;
+  const columns = [{ ...height, name }, plan, ...["a", "b", "c"].map((name) => ({ ...note, name }))];
+  return Task.parse({ ...TASK, schema: { columns } });
+}
+
+test("a record of any content has the report of what its columns read", async () => {
+  assert.deepEqual(await refusals(api, { seed: 20_261_128, tasks: 600, seeded: true }), []);
+  assert.ok(warned.length > 10);
+  for (const text of warned) assert.doesNotMatch(text, /s3cret|spring|xxx/);
+  assert.equal(new Set(warned).size, warned.length);
+});
+
+test("a task reads from nobody who answered: its ledger books a report for every answer", async () => {
+  const found = await attack(api, { onStorageDenied: () => true });
+  assert.deepEqual(found, { lengths: Array(6).fill(35), booked: 6 });
+});
+
+test("the console has a warning once for each column, with its rule and without a value", () => {
+  const randomizer = new Randomizer(taskWith("weight"), LIMITS);
+  const records = [
+    { weight: "s3cret", plan: {} },
+    { weight: true, plan: () => "s3cret" },
+    { plan: "paid" },
+    [() => {}, Symbol("s3cret"), 0, 0, 0],
+    { weight: 70, plan: "paid", "s3cret name": 1 },
+    { weight: 70, plan: "paid", one: 1, two: 2 },
+    [70, 0],
+    [70, 0, 0, 0, 0, 0],
+  ];
+  for (const record of records) assert.equal(randomizer.randomize(record).bytes.length, 35);
+  const why = "ldp-pca counts what does not fit as missing:";
+  assert.deepEqual(warned, [
+    `${why} column 'weight' is numeric: give a number or null`,
+    `${why} column 'plan' is categorical: give a string or null`,
+    `${why} unknown columns: the task has weight, plan, a, b, c`,
+    `${why} the task has 5 columns, ignored ones included: give a value for each`,
+  ]);
+  for (const missing of [null, undefined, NaN, Infinity]) {
+    randomizer.randomize({ weight: missing, plan: missing });
+    new Randomizer(taskWith("silent"), LIMITS).randomize([missing, missing, 0, 0, 0]);
+    new Randomizer(taskWith("silent"), LIMITS).randomize({ silent: 70, a: {}, plan: "gratis" });
+  }
+  assert.equal(warned.length, 4);
+});
+
+test("strict randomizers throw the first problem, and those for tests are strict by default", async () => {
+  const wrong = { height: "181", plan: [] };
+  const rule = /^column 'height' is numeric: give a number or null$/;
+  await testing.init();
+  const task = Task.parse(TASK);
+  for (const strict of [
+    new Randomizer(task, { ...LIMITS, strict: true }),
+    new testing.Randomizer(task, LIMITS),
+    new testing.Randomizer(task, { ...LIMITS, strict: true }),
+  ]) {
+    throws(() => strict.randomize(wrong), "schema", rule);
+    assert.equal(strict.randomize(RECORD).bytes.length, 35);
+  }
+  assert.deepEqual(warned, []);
+  for (const lenient of [
+    new Randomizer(task, LIMITS),
+    new Randomizer(task, { ...LIMITS, strict: false }),
+    new testing.Randomizer(task, { ...LIMITS, strict: false }),
+  ]) {
+    assert.equal(lenient.randomize(wrong).bytes.length, 35);
+    for (const trap of ["get", "ownKeys"]) {
+      const hostile = new Proxy(RECORD, { [trap]: () => assert.fail() });
+      assert.equal(lenient.randomize(hostile).bytes.length, 35);
+    }
+    // What is no record at all is the host's mistake, whatever anybody answered.
+    throws(() => lenient.randomize(new Map()), "record", /the record is an object: give a plain object by column name/);
+  }
+});
