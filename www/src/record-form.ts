@@ -7,22 +7,10 @@ type AskedColumn = Exclude<Column, { type: "ignored" }>;
 
 const FIRST_SHOWN = 8;
 
-/** A field that holds something other than a number. */
-export class NotANumber extends Error {
-  constructor(
-    readonly column: string,
-    readonly input: Input,
-  ) {
-    super(`“${column}” needs a number`);
-  }
-}
-
 export class RecordForm {
   readonly #inputs = new Map<AskedColumn, Input>();
-  readonly #more: HTMLDetailsElement;
 
   constructor(columns: readonly Column[], fields: HTMLElement, more: HTMLDetailsElement, moreFields: HTMLElement) {
-    this.#more = more;
     const asked = columns.filter((column) => column.type !== "ignored");
     const rows = asked.map((column, index) => this.#row(column, index));
     fields.replaceChildren(...rows.slice(0, FIRST_SHOWN));
@@ -33,11 +21,10 @@ export class RecordForm {
     this.fillWithExample();
   }
 
-  /** The record as it is filled in, null for what was skipped. Throws {@link NotANumber}. */
+  /** The record as it is filled in, null for what was skipped or is no number. */
   read(): RecordInput {
     const record: [string, number | string | null][] = [];
     for (const [column, input] of this.#inputs) {
-      if (input.validity.badInput) throw new NotANumber(column.name, input);
       const value = column.type === "numeric" ? (input as HTMLInputElement).valueAsNumber : input.value;
       record.push([column.name, value || value === 0 ? value : null]);
     }
@@ -45,10 +32,10 @@ export class RecordForm {
     return Object.fromEntries(record);
   }
 
-  /** Moves to a field, wherever it is. */
-  focus(input: Input): void {
-    if (this.#more.contains(input)) this.#more.open = true;
-    input.focus();
+  /** What to tell the visitor of fields that hold something other than a number, if there are any. */
+  note(): string {
+    const skipped = [...this.#inputs].filter(([, input]) => input.validity.badInput).map(([{ name }]) => `“${name}”`);
+    return skipped.length > 0 ? `No number, and so as if skipped: ${skipped.join(", ")}` : "";
   }
 
   fillWithExample(): void {

@@ -17,7 +17,7 @@ import { type Context, element } from "../context.js";
 import { counted, number } from "../format.js";
 import { describeGuarantee } from "../guarantee.js";
 import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
-import { NotANumber, RecordForm } from "../record-form.js";
+import { RecordForm } from "../record-form.js";
 import { showBytes } from "../report-bytes.js";
 
 type Lab = Awaited<ReturnType<Context["lab"]>>;
@@ -160,16 +160,10 @@ class TakePart implements Listener {
     if (!this.#shown) return;
     const { form, names, task } = this.#shown;
     this.#setReport(undefined);
-    try {
-      const { contribution } = this.#lab.encode(task, form.read());
-      this.#own.show(contribution, names, "Everything about the record that the patterns depend on.");
-      this.#ownScale.show({ largest: largestSize(contribution) });
-      this.#showProblem(undefined);
-    } catch (error) {
-      this.#own.show(undefined, names, "Appears when the record is complete.");
-      this.#ownScale.show(undefined);
-      this.#showProblem(error);
-    }
+    const { contribution } = this.#lab.encode(task, form.read());
+    this.#own.show(contribution, names, "Everything about the record that the patterns depend on.");
+    this.#ownScale.show({ largest: largestSize(contribution) });
+    this.#showProblem(form.note());
   }
 
   /** Requests the next report's id before anybody waits for it. */
@@ -195,16 +189,13 @@ class TakePart implements Listener {
     if (!shown) return false;
     const { form, randomizer } = shown;
     try {
-      // Problems of the record are shown at once.
-      form.read();
       const id = await this.#id(shown);
       if (this.#shown !== shown) return false;
       this.#setReport(randomizer.randomize(form.read(), { id }));
-      this.#showProblem(undefined);
+      this.#showProblem(form.note());
       return true;
     } catch (error) {
-      this.#showProblem(error);
-      if (error instanceof NotANumber) form.focus(error.input);
+      this.#showProblem((error as Error).message);
       return false;
     }
   }
@@ -260,9 +251,9 @@ class TakePart implements Listener {
     this.#say("status", `No valid answer from the aggregator: ${reason}.${kept} Trying again.`, "connection away");
   }
 
-  #showProblem(error: unknown): void {
-    part("problem").hidden = error === undefined;
-    part("problem").textContent = error === undefined ? "" : `${(error as Error).message}.`;
+  #showProblem(problem: string): void {
+    part("problem").hidden = problem === "";
+    part("problem").textContent = problem && `${problem}.`;
   }
 
   /** Changes a text only when it differs, so that it is not announced again and again. */
