@@ -10,6 +10,9 @@ const LARGEST = 16 << 20;
 /** The digests of first waves by those of their refinements, of all tasks that were read here. */
 export const campaigns = {};
 
+/** The digests of tasks that this page has asked another server for, or an aggregator for an id. */
+export const asked = new Set();
+
 /**
  * The task at `url` as `parse` reads it or, if it is the expected one and its server names a refinement, that one. A
  * refinement asks the same of its visitor, for no larger epsilon.
@@ -18,6 +21,8 @@ export async function fetchTask(parse, url, options = {}) {
   const [text, { headers, url: base }] = await fetchText(url, options);
   const { digest, ...others } = options;
   const first = expectDigest(await parse(text), digest);
+  // From another server than the page's own: a host without a page has none.
+  if (!base.startsWith(`${globalThis.location?.origin}/`)) asked.add(first.digest);
   const wave = headers.get("refined-by");
   if (!digest || !wave) return first;
   // Whatever the header is, it names no other server. A redirect may.

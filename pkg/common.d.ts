@@ -13,7 +13,15 @@ export {
 } from "./errors.js";
 export type { LdpPcaErrorCode, RecordReason } from "./errors.js";
 export { PrivacyLedger } from "./ledger.js";
-export type { LedgerOptions, LedgerStatus, Outcome, SendOptions, Withdrawal } from "./ledger.js";
+export type {
+  AggregatorOptions,
+  LedgerOptions,
+  LedgerStatus,
+  Outcome,
+  RelayOptions,
+  SendOptions,
+  Withdrawal,
+} from "./ledger.js";
 export { Report } from "./report.js";
 export type { ReportDocument } from "./report.js";
 export { issuedId, submit } from "./submit.js";

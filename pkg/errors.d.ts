@@ -28,6 +28,7 @@
  * | `storage` | {@link LedgerError} | the browser gives no durable storage, or it failed |
  * | `budget` | {@link LedgerError} | the report does not fit the budget |
  * | `spent` | {@link LedgerError} | this device has sent its report of the task, or it was withdrawn |
+ * | `destination` | {@link LedgerError} | this device's report of the task was promised to another place |
  * | `aggregate` | {@link LdpPcaError} | lab: bytes that are not an aggregate of the task, or one that is empty or of another |
  * | `recovery` | {@link LdpPcaError} | lab: a rank, a penalty, a matrix or a spectrum that makes no sense |
  * | `simulation` | {@link LdpPcaError} | lab: a population that does not exist |
@@ -60,6 +61,7 @@ export type LdpPcaErrorCode =
   | "storage"
   | "budget"
   | "spent"
+  | "destination"
   | "aggregate"
   | "recovery"
   | "simulation"
@@ -162,5 +164,5 @@ export class SubmitError extends LdpPcaError {
 
 /** The ledger. */
 export class LedgerError extends LdpPcaError {
-  readonly code: "storage" | "budget" | "spent";
+  readonly code: "storage" | "budget" | "spent" | "destination";
 }

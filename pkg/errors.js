@@ -21,7 +21,7 @@ export const SubmitError = family(
   "Submit",
   "network rate-limit unavailable answer not-found too-large media-type rejected refused",
 );
-export const LedgerError = family("Ledger", "storage budget spent");
+export const LedgerError = family("Ledger", "storage budget spent destination");
 
 /** The error of this code, of its class. Details are `cause` and the class's own properties. */
 export function failure(code, message, details) {

@@ -33,6 +33,8 @@ export interface LedgerOptions {
  *
  * - `accepted`: it counts.
  * - `duplicate`: it counts, from an earlier attempt or visit.
+ * - `relayed`: a relay has it on its disk, from now or from an earlier visit, and sends it on with its batch. Nobody
+ *   says whether it counts.
  * - `pending`: it is on disk, and the next {@link PrivacyLedger.flush} or {@link PrivacyLedger.send} sends the same
  *   bytes (or this page does, when the device comes back online). It may have arrived; it counts once.
  * - `refused`: it does not count, and is not sent again by itself.
@@ -46,7 +48,7 @@ export type Outcome = {
    */
   readonly id: string;
 } & (
-  | { readonly status: "accepted" | "duplicate"; readonly error?: undefined }
+  | { readonly status: "accepted" | "duplicate" | "relayed"; readonly error?: undefined }
   | {
       readonly status: "pending";
       /** The error of the last attempt. */
@@ -76,9 +78,8 @@ export interface Withdrawal {
   readonly id?: string;
   /**
    * Whether the report had left the device. `true`: it counts, and nothing here removes it from the sum; the
-   * aggregator's operator can, by the report's id ({@link Outcome}), which the ledger forgot when the report was sent.
-   * `false`: it never will. `"unknown"`: an attempt had started and no answer came; by `id` the operator can erase the
-   * report if it arrived.
+   * aggregator's operator can, by its `id`. `false`: it never will. `"unknown"`: it may count, because an attempt had
+   * started and no answer came, or because a relay has it; by `id` the operator can erase it if it arrived.
    */
   readonly sent: boolean | "unknown";
 }
@@ -92,20 +93,31 @@ export interface LedgerStatus {
   readonly reports: readonly {
     /** Of the first wave, where there are two: whichever was answered, a page finds it by the digest that it pins. */
     readonly taskDigest: string;
+    /**
+     * The origin that the report is promised to, of its `url` or `relay`. Any author of a task can name another's first
+     * wave as its parent: a page knows its own report by both. Undefined for reports that earlier releases sent.
+     */
+    readonly origin: string | undefined;
     readonly guarantee: Guarantee;
     /**
      * `booked`: its budget is spent and no report was made yet (randomizing failed, or the page was left meanwhile),
-     * the one report can still be made; `pending`: it waits to be sent; `sent`: it counts; `refused`: the aggregator
-     * does not accept it, `send` tries once more; `withdrawn`: there will be none.
+     * the one report can still be made; `pending`: it waits to be sent; `sent`: it counts; `relayed`: a relay has it;
+     * `refused`: the aggregator (or the relay) does not accept it, `send` tries once more; `withdrawn`: there will be
+     * none.
      */
-    readonly state: "booked" | "pending" | "sent" | "refused" | "withdrawn";
+    readonly state: "booked" | "pending" | "sent" | "relayed" | "refused" | "withdrawn";
     /** For `refused`: the reason. */
     readonly error?: SubmitError;
   }[];
 }
 
-/** Options of {@link PrivacyLedger.send}: the destination, the id, and how long it tries. */
-export interface SendOptions extends SubmitOptions {
+/** Options of {@link PrivacyLedger.send}: the destination, with what belongs to it, and how long it tries. */
+export type SendOptions = AggregatorOptions | RelayOptions;
+
+/** To the aggregator. */
+export interface AggregatorOptions extends SubmitOptions {
+  readonly relay?: undefined;
+  readonly keys?: undefined;
   /**
    * The report's id, as for {@link Randomizer.randomize}, or a promise of it: `issuedId(task, { url })`, requested when
    * the page starts, lets the report leave at once. Without this member the id is requested when the report is made.
@@ -116,10 +128,37 @@ export interface SendOptions extends SubmitOptions {
 }
 
 /**
+ * Through a relay, which shuffles: sealed to the aggregator, so that the relay cannot read the report, and the
+ * aggregator does not learn who sent it. The task is one whose reports make their own ids, and its JSON is in the page
+ * ({@link Task.parse}): an aggregator that is asked for a task or an id sees who takes part, and when. A task for which
+ * this page has asked it, by {@link Task.fetch} from another origin than the page's or by {@link issuedId}, is refused.
+ *
+ * The part of the package that seals is loaded when it is needed.
+ */
+export interface RelayOptions extends Omit<SubmitOptions, "url"> {
+  /** The relay: the URL under which `keys` and `reports` are. In a page it may be relative. */
+  readonly relay: string | URL;
+  /**
+   * The aggregator's keys, as its `/.well-known/ohttp-gateway` gives them (`application/ohttp-keys`). A page that has
+   * them need not trust the relay with them: nothing is sent to a relay that gives out another key, and the report
+   * waits. (Nor is anything sealed to a key that others do not have: its owner could tell the report from theirs.)
+   */
+  readonly keys?: Uint8Array;
+  readonly url?: undefined;
+  readonly id?: undefined;
+  /** The longest that everything may take, in milliseconds; 60,000 by default. After that the outcome is `pending`. */
+  readonly deadline?: number;
+}
+
+/**
  * What this device has promised: one report per task, a budget over all tasks, and the reports that wait to be sent.
  * A task and its refinements have one report together: who answered the first wave gets that report's outcome in the
  * second. What is only booked can still be made for either, and counts as the larger of both. The ledger knows the
  * refinements of the tasks that this copy of the package has read, on this page; of others it books each task alone.
+ *
+ * A report is promised to one origin, that of its `url` or `relay`, and keeps it: it goes to another path of it, but to
+ * no other server, and what is promised to a relay never to an aggregator. A refinement that asks for its report at
+ * another origin than its first wave is a promise of its own, and the budget counts both: anybody can name a parent.
  *
  * It is kept in IndexedDB, per browser profile and origin: a private window has its own, which ends with it, and
  * deleting the site's data starts a new ledger. Like everything that runs on the device, it is only as trustworthy as
@@ -145,23 +184,26 @@ export class PrivacyLedger {
    *
    * The budget is spent, on disk, before the record is looked at, and stays spent whatever happens afterwards. The
    * report is on disk before it is sent, and the record never is. An existing report is sent as it is, whatever the
-   * record is now, to the new `url`.
+   * record is now, to the new `url` or `relay`. One that goes to a relay is sealed once, and the sealed bytes replace
+   * the report's own on the disk before the first attempt: every attempt sends them.
    *
    * Reports below 60 kB arrive even if the visitor leaves the page while they are on their way. A larger one that is
-   * cut off waits, like one without a connection.
+   * cut off waits, like one without a connection, and so does one for which the relay's key had not come.
    *
    * @param randomizer - One of this package or of `ldp-pca/worker`.
-   * @param options - `url` is the aggregator's; a relative one is made absolute now.
-   * @throws {@link LedgerError} (by rejecting) with code `budget` when the report does not fit, `storage` when the
-   *   storage fails; {@link SubmitError} when no id came for a report that is still to be made; what
-   *   {@link Randomizer.randomize} throws (the budget stays spent, and the report can be made by another call); the
-   *   signal's reason.
+   * @param options - Either the `url` of the aggregator or a `relay`; a relative one is made absolute now.
+   * @throws {@link LedgerError} (by rejecting) with code `budget` when the report does not fit, `destination` when it
+   *   was promised to another origin, or to a relay or not to one, `storage` when the storage fails;
+   *   {@link ArgumentError} for options that make no sense, and for a task for which a relay would hide nothing;
+   *   {@link EntropyError} for a relay on a page without https:// or localhost; {@link SubmitError} when no id came for
+   *   a report that is still to be made; what {@link Randomizer.randomize} throws (the budget stays spent, and the
+   *   report can be made by another call); the signal's reason.
    */
   send<R>(randomizer: LedgerRandomizer<R>, record: R, options: SendOptions): Promise<Outcome>;
 
   /**
-   * The same without sending: the one report of this device for the randomizer's task. It is on disk when the promise
-   * resolves; {@link PrivacyLedger.flush} sends it.
+   * The same without sending, for an aggregator: the one report of this device for the randomizer's task. It is on disk
+   * when the promise resolves; {@link PrivacyLedger.flush} sends it.
    *
    * @throws {@link LedgerError} (by rejecting) with code `spent` when the task's report was sent or withdrawn; what
    *   {@link PrivacyLedger.send} throws.
@@ -169,14 +211,14 @@ export class PrivacyLedger {
   report<R>(
     randomizer: LedgerRandomizer<R>,
     record: R,
-    options: Pick<SendOptions, "url" | "id">,
+    options: Pick<AggregatorOptions, "url" | "id">,
   ): Promise<Report>;
 
   /**
-   * Sends the waiting reports, all at once, with their stored bytes. Each stays until an aggregator says that it
-   * counts, or refuses it for good. Call it in the background, once the page has started: it takes as long as the
-   * aggregators do, at most its `deadline` (60,000 milliseconds by default, for everything). One tab at a time sends a
-   * report, and others wait up to that long for its outcome.
+   * Sends the waiting reports, all at once, with their stored bytes, each to where it was promised. Each stays until an
+   * aggregator says that it counts, a relay has it, or one of them refuses it for good. Call it in the background, once
+   * the page has started: it takes as long as the servers do, at most its `deadline` (60,000 milliseconds by default,
+   * for everything). One tab at a time sends a report, and others wait up to that long for its outcome.
    *
    * @param options - As for {@link submit}, for each report.
    * @returns One outcome per waiting report, the same for all callers meanwhile.
@@ -189,7 +231,8 @@ export class PrivacyLedger {
    * tab is cut off; one that another tab has started continues). The budget stays spent. A `send` under way gets the
    * outcome `refused`.
    *
-   * @param taskDigest - That of the task; where there are two waves, of either.
+   * @param taskDigest - That of the task; where there are two waves, of either. Everything is withdrawn that claims to
+   *   be of the same first wave, and where there are several reports, the result is that of one that left.
    */
   withdraw(taskDigest: string): Promise<Withdrawal>;
 

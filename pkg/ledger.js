@@ -1,10 +1,12 @@
 // The ledger of this device's promises and reports: one report per task, a budget over all tasks, and the reports that
-// wait to be sent. A task and its refinements have one entry: its key is the digest of the first wave, and `wave` is
-// that of the task that is answered. It is booked (its budget is spent), then waits with its bytes, then is what was
-// sent, or was withdrawn; one that an aggregator refuses for good keeps its bytes until it is sent once more. It is in
-// IndexedDB, which all tabs of an origin share. The raw record never gets here.
+// wait to be sent. A task and its refinements have one entry, where they go to one origin: its key is the digest of the
+// task that came first, `campaign` that of the first wave, and `wave` that of the task that is answered. It is booked
+// (its budget is spent), then waits with its bytes, then is what was sent, or was withdrawn; one that an aggregator
+// refuses for good keeps its bytes until it is sent once more. One with a `relay` in place of a `url` is sealed before
+// its first attempt: from then on its bytes are the sealed ones. It is in IndexedDB, which all tabs of an origin share.
+// The raw record never gets here.
 
-import { allowed, campaigns } from "./checks.js";
+import { allowed, asked, campaigns } from "./checks.js";
 import { failure, LdpPcaError, SubmitError } from "./errors.js";
 import { promising, reportOf } from "./report.js";
 import { absolute, checked, deliver, isFinal, issuedId } from "./submit.js";
@@ -30,7 +32,7 @@ export class PrivacyLedger {
   /** `parts` are what `ldp-pca/testing` has its own of. */
   static async open(
     { name = "ldp-pca", onStorageDenied, flushOnline = false, onFlush, ...limits } = {},
-    parts = { deliver, issuedId, openDatabase, promising },
+    parts = { deliver, issuedId, openDatabase, promising, loadRelay },
   ) {
     const ledger = new this();
     ledger.#parts = parts;
@@ -60,18 +62,19 @@ export class PrivacyLedger {
   }
 
   async report(randomizer, record, { url, id } = {}) {
-    const booked = await this.#book(randomizer, absolute(url).href);
+    const booked = await this.#book(randomizer, { url: absolute(url).href });
     return reportIn(await this.#make(booked, async () => randomizer.randomize(record, { id: await id })));
   }
 
   async send(randomizer, record, options = {}) {
-    const { signal, url } = checked(options);
-    signal?.throwIfAborted();
-    const entry = await this.#book(randomizer, url.href);
+    const to = destination(options, randomizer?.taskDigest);
+    options.signal?.throwIfAborted();
+    const entry = await this.#book(randomizer, to);
     // It counted before this call.
     if (stateOf(entry) === "sent") return about(entry, { status: "duplicate" });
     return this.#deliver(entry, options, async (limits) => {
-      const id = "id" in options ? options.id : this.#parts.issuedId({ digest: taskOf(entry) }, limits);
+      const isGiven = "id" in options || entry.relay;
+      const id = isGiven ? options.id : this.#parts.issuedId({ digest: taskOf(entry) }, limits);
       return randomizer.randomize(record, { id: await id });
     });
   }
@@ -82,23 +85,29 @@ export class PrivacyLedger {
   }
 
   async withdraw(taskDigest) {
-    const isMeant = ({ taskDigest: key, wave }) => key === campaignOf(taskDigest) || wave === taskDigest;
+    const campaign = campaignOf(taskDigest);
+    const isMeant = (entry) => isOf(taskDigest)(entry) || campaignIn(entry) === campaign;
     for (const [stop, entry] of this.#stops) if (isMeant(entry)) stop.abort(spent({ taskDigest, withdrawn: true }));
-    const withdraw = (found) => {
-      if (!found?.booked && !found?.bytes) return found;
-      const { taskDigest, wave, guarantee, attempted } = found;
-      return { taskDigest, wave, guarantee, id: about(found).id, withdrawn: true, left: attempted && "unknown" };
-    };
-    const entry = await this.#edit(taskDigest, withdraw, isMeant);
-    const { withdrawn, left = false } = entry ?? { withdrawn: true };
-    return about(entry ?? { taskDigest }, { sent: withdrawn ? left : true });
+    const found = await this.#change((entries, write) =>
+      entries.filter(isMeant).map((entry) => {
+        if (!entry.booked && !entry.bytes) return entry;
+        const withdrawn = over(entry, { withdrawn: true, left: entry.attempted && "unknown" });
+        write.put(withdrawn);
+        return withdrawn;
+      }),
+    );
+    const answers = [...found, { taskDigest, withdrawn: true }].map((entry) =>
+      about(entry, { sent: entry.left ?? !entry.withdrawn }),
+    );
+    return answers.find(({ sent }) => sent) ?? answers[0];
   }
 
   status() {
     return this.#change((entries) => ({
       ...total(entries),
       reports: entries.map((entry) => ({
-        taskDigest: entry.taskDigest,
+        taskDigest: campaignIn(entry),
+        origin: originOf(entry),
         guarantee: entry.guarantee,
         state: stateOf(entry),
         error: refusal(entry),
@@ -112,59 +121,69 @@ export class PrivacyLedger {
 
   /**
    * The task's entry, whose budget is spent: on the disk, before a value of the record is looked at, and nothing gives
-   * it back. What waits, or was refused, goes to the new address. What has no report yet gets one of the wave that is
-   * asked, and counts as the larger of both.
+   * it back. What waits, or was refused, goes to the new address, of the same origin. What has no report yet gets one
+   * of the wave that is asked, and counts as the larger of both. Anybody can name a parent: a refinement has the entry
+   * of its campaign only if it asks for the report where that was promised.
    */
-  #book(randomizer, url) {
+  #book(randomizer, to) {
     if (typeof randomizer?.randomize !== "function") throw failure("argument", "give a Randomizer");
     const { taskDigest: wave, guarantee } = randomizer;
-    const key = campaignOf(wave);
-    return this.#edit(key, (found, entries) => {
+    const campaign = campaignOf(wave);
+    const isWave = (entry) => campaignIn(entry) === campaign && isPromisedTo(entry, to);
+    const book = (found, entries) => {
+      if (found && !isPromisedTo(found, to)) {
+        const place = `${found.relay ? "relay" : "url"} ${placeOf(found)}`;
+        const why = `this device's one report of task ${wave} was promised to ${place}: send it there`;
+        throw failure("destination", why);
+      }
       if (found && !found.booked) {
         const { refused, ...kept } = found;
-        return found.bytes ? { ...kept, url } : found;
+        return found.bytes ? { ...kept, ...to } : found;
       }
       const most = { ...guarantee, ...both(Math.max, guarantee, found?.guarantee ?? guarantee) };
-      const booked = { taskDigest: key, wave, guarantee: most, url, booked: true };
+      const booked = { taskDigest: wave, campaign, ...found, wave, guarantee: most, ...to, booked: true };
       if (found?.wave !== wave) {
         const all = [...entries.filter((entry) => entry !== found), booked];
         allowed(total(all), this.#limits, "all reports together would spend", "budget");
       }
       return booked;
-    });
+    };
+    return this.#edit(wave, book, isWave);
   }
 
   /** The entry with the task's one report, which is that of the first caller, unless it is gone. */
   async #make(entry, make, signal) {
     if (!entry.booked) return entry;
-    const { taskDigest, wave, url } = entry;
     const { bytes } = this.#parts.promising(await make());
     // Nobody waits for it any more, or it was withdrawn.
     signal?.throwIfAborted();
-    const attempted = signal !== undefined;
-    return this.#edit(taskDigest, (found = entry) =>
-      found.booked ? { taskDigest, wave, guarantee: found.guarantee, url, bytes, attempted } : found,
+    const { booked, ...kept } = entry;
+    // Nothing goes to a relay before it is sealed.
+    const attempted = signal !== undefined && !entry.relay;
+    return this.#edit(entry.taskDigest, (found = entry) =>
+      found.booked ? { ...kept, guarantee: found.guarantee, bytes, attempted } : found,
     );
   }
 
   /** Sends the report of an entry, which `make` makes where there is none, and returns its outcome. */
   async #deliver(entry, options = {}, make) {
-    const { taskDigest } = entry;
-    const { deadline } = checked({ deadline: DELIVERY, ...options, url: entry.url ?? options.url });
+    const { deadline } = checked({ deadline: DELIVERY, ...options, url: placeOf(entry) ?? options.url });
     const end = performance.now() + deadline;
     const stop = new AbortController();
     const late = AbortSignal.timeout(deadline);
     const signal = AbortSignal.any([stop.signal, late, options.signal ?? late]);
-    const limits = () => ({ ...options, url: entry.url, signal, deadline: Math.max(0, end - performance.now()) });
+    const limits = () => ({ ...options, url: placeOf(entry), signal, deadline: Math.max(0, end - performance.now()) });
     // A report that cannot be recorded as sent is sent once more, and counted once.
-    const note = (change) => this.#edit(taskDigest, change).catch(() => {});
+    const edit = (change) => this.#edit(entry.taskDigest, change);
+    const note = (change) => edit(change).catch(() => {});
     /**
-     * The status of a report that counts by now. Of another, that an attempt begins is on the disk before it begins.
+     * The status of a report that counts by now. Of another, that an attempt begins is on the disk before it begins:
+     * `attempt` is how.
      */
-    const claim = async () => {
-      entry = await this.#edit(taskDigest, (found = entry) => {
+    const claim = async (attempt = !entry.relay && { attempted: true }) => {
+      entry = await edit((found = entry) => {
         if (found.refused) throw refusal(found);
-        return found.bytes && !found.attempted ? { ...found, attempted: true } : found;
+        return attempt && found.bytes && !found.attempted ? { ...found, ...attempt } : found;
       });
       if (entry.withdrawn) throw spent(entry);
       if (!entry.bytes) return entry.status ?? "duplicate";
@@ -173,10 +192,11 @@ export class PrivacyLedger {
       const known = await claim();
       if (known) return about(entry, { status: known });
       try {
-        const { status } = await this.#parts.deliver(reportIn(entry), limits(), claim);
-        const counted = about(entry, { status });
-        await note(() => ({ ...counted, taskDigest, wave: entry.wave, guarantee: entry.guarantee }));
-        return counted;
+        const relay = entry.relay && this.#parts.loadRelay();
+        const { deliver } = relay ? await Promise.race([relay, aborted(signal)]) : this.#parts;
+        const { attempts, ...told } = await deliver(reportIn(entry), limits(), claim, () => entry);
+        await note(() => over(entry, told));
+        return about(entry, { status: told.status });
       } catch (error) {
         if (isFinal(error)) {
           await note((found) => (found?.bytes ? { ...found, refused: { ...error, message: error.message } } : found));
@@ -190,9 +210,9 @@ export class PrivacyLedger {
       const locks = this.persistent && globalThis.navigator?.locks;
       // One tab at a time sends it. Without its turn, which a page that was left may keep, it is at worst sent in vain.
       const turn = AbortSignal.timeout(TURN);
+      const waiting = { signal: AbortSignal.any([signal, turn]) };
       try {
-        if (locks)
-          return await locks.request(`${this.#name}/${taskDigest}`, { signal: AbortSignal.any([signal, turn]) }, send);
+        if (locks) return await locks.request(`${this.#name}/${entry.taskDigest}`, waiting, send);
       } catch (cause) {
         if (cause !== turn.reason) throw cause;
       }
@@ -208,12 +228,12 @@ export class PrivacyLedger {
   }
 
   /**
-   * Changes the entry with a key, or another one that is meant, to what `change(entry, entries)` gives, which is on the
-   * disk when the promise resolves to it.
+   * Changes the entry of a task, or else one for which `isOther` holds, to what `change(entry, entries)` gives, which
+   * is on the disk when the promise resolves to it.
    */
-  #edit(key, change, isMeant = ({ taskDigest }) => taskDigest === key) {
+  #edit(digest, change, isOther = () => false) {
     return this.#change((entries, write) => {
-      const found = entries.find(isMeant);
+      const found = entries.find(isOf(digest)) ?? entries.find(isOther);
       const entry = change(found, entries);
       if (entry !== found) write.put(entry);
       return entry;
@@ -222,11 +242,51 @@ export class PrivacyLedger {
 }
 
 /**
- * The key of a task's entry: the digest of the task that it refines, or its own. It depends on the task alone, so that
- * an entry is found again whatever else was read meanwhile.
+ * Where a report goes, as its entry has it. A relay hides who sends it: nothing may have shown that to the aggregator
+ * before.
  */
+function destination({ url, relay, keys, id, ...limits }, digest) {
+  const { href } = checked({ ...limits, url: relay ?? url }).url;
+  if (!relay) return { url: href };
+  if (url || id || asked.has(digest)) {
+    throw failure("argument", "a relay hides who asks: give no url, no id, and a task from the page (Task.parse)");
+  }
+  return { relay: href, keys };
+}
+
+function loadRelay() {
+  return import("./relay.js").catch((cause) => {
+    throw failure("network", cause.message, { cause });
+  });
+}
+
+/** The digest of the task that a task refines, or its own. It depends on the task alone. */
 function campaignOf(digest) {
   return campaigns[digest] ?? digest;
+}
+
+/** That of an entry. Those of earlier releases have it as their key. */
+function campaignIn({ campaign, taskDigest }) {
+  return campaign ?? taskDigest;
+}
+
+/** Whether an entry was booked for a task, or answers it. */
+function isOf(digest) {
+  return ({ taskDigest, wave }) => taskDigest === digest || wave === digest;
+}
+
+/** Where an entry's report goes; undefined for what earlier releases have sent. */
+function placeOf({ relay, url }) {
+  return relay ?? url;
+}
+
+function originOf(entry) {
+  return placeOf(entry) && new URL(placeOf(entry)).origin;
+}
+
+/** Whether the report of an entry may go there. */
+function isPromisedTo(entry, to) {
+  return !originOf(entry) || (originOf(entry) === originOf(to) && !entry.relay === !to.relay);
 }
 
 /** The task of an entry's report. Those that were written before there were refinements have no `wave`. */
@@ -235,12 +295,19 @@ function taskOf({ taskDigest, wave }) {
 }
 
 function stateOf(entry) {
-  return ["withdrawn", "refused", "booked"].find((state) => entry[state]) ?? (entry.bytes ? "pending" : "sent");
+  const state = ["withdrawn", "refused", "booked"].find((state) => entry[state]);
+  return state ?? (entry.bytes ? "pending" : entry.left ? "relayed" : "sent");
+}
+
+/** An entry of which nothing is to be sent any more. `left` says what is not certain: whether it counts. */
+function over(entry, more) {
+  const { booked, bytes, keys, refused, attempted, ...kept } = entry;
+  return { ...kept, id: about(entry).id, ...more };
 }
 
 /** What callers are told of an entry. */
 function about(entry, more) {
-  return { taskDigest: taskOf(entry), id: entry.bytes ? reportIn(entry).id : entry.id, ...more };
+  return { taskDigest: taskOf(entry), id: entry.id ?? (entry.bytes && reportIn(entry).id), ...more };
 }
 
 function reportIn(entry) {

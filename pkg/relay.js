@@ -4,8 +4,7 @@
 import { utf8 } from "./boundary.js";
 import { failure } from "./errors.js";
 import { reach } from "./reach.js";
-import { promising } from "./report.js";
-import { checked, CODES, PASSING, pause, seconds } from "./submit.js";
+import { CODES, insist, PRIVATELY, seconds } from "./submit.js";
 
 /** DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-128-GCM, by their numbers. */
 const SUITE = [0, 16, 0, 1, 0, 1];
@@ -16,39 +15,31 @@ const VERSION = "HPKE-v1";
 /** Reports are padded to this length, or to the next power of two. */
 const SHORTEST = 256;
 
-export async function submitThroughRelay(report, { relay, keys, ...rest } = {}) {
-  promising(report);
-  if (!relay) throw failure("argument", `relay is ${relay}: give the relay's URL`);
-  const { url, signal, retries, timeout, delay, maxDelay, deadline } = checked({ ...rest, url: relay });
-  const end = performance.now() + deadline;
-  const base = url.pathname.replace(/\/+$/, "");
-  const ask = async (path, status, request) => {
-    url.pathname = base + path;
-    const left = Math.max(0, Math.ceil(end - performance.now()));
-    const options = { ...request, cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer", signal };
+/**
+ * Leaves a report, that of a ledger's entry. `claim(attempt)` keeps what was sealed in the entry before the first
+ * attempt, so that every attempt, in every tab and visit, sends the same bytes: the relay keeps them once. Like
+ * `claim()` before the others it gives the status of a report that is not to be sent any more.
+ */
+export async function deliver({ id }, options, claim, entry) {
+  if (!entry().attempted) {
+    const [list] = await insist("/keys", answering(200), options);
+    const status = await claim({ id, bytes: await seal(entry(), list), attempted: true });
+    if (status) return { ...entry(), status };
+  }
+  const [status] = await insist("/reports", answering(202), options, entry().bytes, claim);
+  // Nobody says whether it counts.
+  return typeof status === "string" ? { ...entry(), status } : { status: "relayed", left: "unknown" };
+}
+
+/** An attempt: the body of an answer of this status, or an error. */
+function answering(status) {
+  return async (url, request, timeout) => {
+    const options = { method: request.body ? "POST" : "GET", ...PRIVATELY, ...request };
     const read = async (response) => [response, await bytesOf(response.arrayBuffer())];
-    const [response, body] = await reach("network", url, options, Math.min(timeout, left), read);
+    const [response, body] = await reach("network", url, options, timeout, read);
     if (response.status !== status) throw refused(url, response, body);
     return body;
   };
-  let sealed;
-  let keepalive = true;
-  for (let attempts = 1; ; attempts += 1) {
-    try {
-      // The same bytes each time, so that the relay keeps them once.
-      sealed ??= await seal(report, await ask("/keys", 200), keys);
-      await ask("/reports", 202, { method: "POST", body: sealed, keepalive: keepalive && sealed.length < 60_000 });
-      return { status: /** @type {const} */ ("relayed"), attempts };
-    } catch (error) {
-      keepalive &&= error.code !== "network";
-      const ordered = (error.retryAfter ?? 0) * 1000;
-      const wait = ordered + Math.random() * Math.min(maxDelay, delay * 2 ** attempts);
-      const late = performance.now() + wait >= end;
-      if (!PASSING.includes(error.code) || attempts > retries || ordered > maxDelay || late) throw error;
-      await pause(wait, signal);
-      signal?.throwIfAborted();
-    }
-  }
 }
 
 /** The error of an answer of another status. */
@@ -68,11 +59,13 @@ function refused(url, { ok, status, headers }, body) {
 }
 
 /** The report as a sealed request, for the first key of the list that has the suite; `keys` must have the same one. */
-async function seal(report, list, keys = list) {
+async function seal({ bytes, wave, keys }, list) {
   const { subtle } = globalThis.crypto ?? {};
   if (!subtle) throw failure("entropy", "sealing needs WebCrypto, which only pages with https:// have");
   const [id, theirs] = keyOf(list);
-  if (`${keyOf(keys)}` !== `${[id, theirs]}`) throw failure("answer", "the relay's key is not that of `keys`");
+  if (`${keyOf(Uint8Array.from(keys ?? list))}` !== `${[id, theirs]}`) {
+    throw failure("answer", "the relay's key is not that of `keys`");
+  }
   const header = [id, ...SUITE];
   const kem = join("KEM", SUITE.slice(0, 2));
   const hpke = join("HPKE", SUITE);
@@ -96,7 +89,7 @@ async function seal(report, list, keys = list) {
   const raw = await derive(hpke, shared, "secret", [], "key", context, 16);
   const key = await subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt"]);
   const iv = await derive(hpke, shared, "secret", [], "base_nonce", context, 12);
-  return join(header, ours, await bytesOf(subtle.encrypt({ name: "AES-GCM", iv }, key, request(report))));
+  return join(header, ours, await bytesOf(subtle.encrypt({ name: "AES-GCM", iv }, key, request(wave, bytes))));
 }
 
 async function bytesOf(buffer) {
@@ -120,8 +113,8 @@ function keyOf(list) {
 }
 
 /** The binary HTTP (RFC 9292) of the report: no field and no host, which would only tell senders apart. */
-function request({ taskDigest, bytes }) {
-  const fields = ["POST", "https", "", `/tasks/${taskDigest}/reports`].map((text) => join(length(text.length), text));
+function request(task, bytes) {
+  const fields = ["POST", "https", "", `/tasks/${task}/reports`].map((text) => join(length(text.length), text));
   const message = join([0], ...fields, [0], length(bytes.length), bytes);
   let padded = SHORTEST;
   while (padded < message.length) padded *= 2;

@@ -47,7 +47,7 @@ export function submit(report: Report, options: SubmitOptions): Promise<Submissi
  * a report makes its own.
  *
  * It says nothing about a record, and can be requested when the page starts. The aggregator can recognize the report by
- * it.
+ * it: reports that go through a relay need none, and {@link PrivacyLedger.send} refuses both together.
  *
  * @param task - The task, or its `digest`.
  * @param options - As for {@link submit}.

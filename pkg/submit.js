@@ -1,9 +1,13 @@
 // Sends a report: the same bytes however often it takes, so that it counts once. Before it is made, asks for its id.
 
 import { utf8 } from "./boundary.js";
+import { asked } from "./checks.js";
 import { failure, SubmitError } from "./errors.js";
 import { reach } from "./reach.js";
 import { promising } from "./report.js";
+
+/** Nothing beside the report says who sent it. */
+export const PRIVATELY = { cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer" };
 
 export const CODES = {
   404: "not-found",
@@ -13,7 +17,7 @@ export const CODES = {
   422: "rejected",
   429: "rate-limit",
 };
-export const PASSING = ["network", "rate-limit", "unavailable"];
+const PASSING = ["network", "rate-limit", "unavailable"];
 
 export { deliver as submit };
 
@@ -21,13 +25,15 @@ export { deliver as submit };
 export async function deliver(report, options, between) {
   promising(report);
   const status = ({ accepted, duplicate }) => accepted + duplicate === 1 && (accepted ? "accepted" : "duplicate");
-  const [found, attempts] = await send(report.taskDigest, "reports", report.bytes, options, status, between);
+  const path = `/tasks/${report.taskDigest}/reports`;
+  const [found, attempts] = await insist(path, posting(status), options, report.bytes, between);
   return { status: found, attempts };
 }
 
 export function issuedId(task, options) {
+  asked.add(task.digest);
   const first = ({ ids }) => ids?.[0];
-  const id = send(task.digest, "seeds", utf8('{"count":1}'), options, first).then(
+  const id = insist(`/tasks/${task.digest}/seeds`, posting(first), options, utf8('{"count":1}')).then(
     ([found]) => found,
     (error) => {
       // Reports of this task make their own.
@@ -64,18 +70,21 @@ export function checked({
   return { url: absolute(url), signal, retries, timeout, delay, maxDelay, deadline };
 }
 
-/** The result of `read` for the answer, and the number of attempts. */
-async function send(task, what, body, options = {}, read, between) {
+/**
+ * The result of `attempt(url, request, timeout)`, which is repeated after errors that may pass, and the number of
+ * attempts.
+ */
+export async function insist(path, attempt, options = {}, body, between) {
   const { url: target, signal, retries, timeout, delay, maxDelay, deadline } = checked(options);
   const end = performance.now() + deadline;
-  target.pathname = target.pathname.replace(/\/*$/, `/tasks/${task}/${what}`);
+  target.pathname = target.pathname.replace(/\/*$/, path);
   // Without a type, browsers send it without asking beforehand, and with keepalive even when the page is left
   // meanwhile. They limit that to 64 KiB of all requests together, and refuse others as if there were no network.
-  let keepalive = body.length < 60_000;
+  let keepalive = body?.length < 60_000;
   for (let attempts = 1; ; attempts += 1) {
     try {
       const left = Math.max(0, Math.ceil(end - performance.now()));
-      return [await post(target, { body, keepalive, signal }, Math.min(timeout, left), read), attempts];
+      return [await attempt(target, { body, keepalive, signal }, Math.min(timeout, left)), attempts];
     } catch (error) {
       keepalive &&= error.code !== "network";
       // An order to wait longer than we would is one to give up for now.
@@ -104,10 +113,9 @@ export function absolute(url) {
   throw failure("argument", `url is ${url}: give http:// or https:// before it`);
 }
 
-/** One attempt: what `read` makes of the answer, or an error. */
-async function post(target, request, timeout, read) {
-  // Nothing beside the report says who sent it.
-  const options = { method: "POST", cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer", ...request };
+/** An attempt: what `read` makes of the answer, or an error. */
+const posting = (read) => async (target, request, timeout) => {
+  const options = { method: "POST", ...PRIVATELY, ...request };
   const received = async (response) => [response, await response.text()];
   const [{ headers, ok, status, statusText }, text] = await reach("network", target, options, timeout, received);
   let answer;
@@ -131,7 +139,7 @@ async function post(target, request, timeout, read) {
   const found = json && read(answer ?? {});
   if (found) return found;
   throw failure("answer", `${target} answers ${status}, but not as an aggregator`, { status });
-}
+};
 
 /** The seconds that a Retry-After header asks for, as a number or as a date; or those until the task starts. */
 export function seconds(header, starts) {
@@ -142,7 +150,7 @@ export function seconds(header, starts) {
 }
 
 /** Waits so long, or until the signal aborts. */
-export function pause(milliseconds, signal) {
+function pause(milliseconds, signal) {
   return new Promise((resolve) => {
     const over = new AbortController();
     const done = () => {

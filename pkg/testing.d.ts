@@ -10,7 +10,7 @@ export interface SentReport {
   readonly taskDigest: string;
   /** The report's id, 32 hexadecimal digits. */
   readonly id: string;
-  /** The aggregator that it would have gone to. */
+  /** The aggregator, or the relay, that it would have gone to. */
   readonly url: string;
   /** A copy of the record that it was made from, which no real report reveals. */
   readonly record: RecordByName | readonly (number | null | undefined)[];
@@ -40,9 +40,10 @@ export function reset(options?: ResetOptions): void;
 
 /**
  * How the aggregator answers reports until the next {@link reset}, by the status of `ledger.send`: `submit` rejects
- * where that is `pending` (no answer) or `refused` (the task has expired).
+ * where that is `pending` (no answer) or `refused` (the task has expired). A relay takes the report (`relayed`) where
+ * the aggregator counts it.
  */
-export function answers(status: Outcome["status"]): void;
+export function answers(status: Exclude<Outcome["status"], "relayed">): void;
 
 /** Does nothing; `ldp-pca/worker` has this name. */
 export function terminate(): void;

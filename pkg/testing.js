@@ -2,7 +2,7 @@
 // they are not private: they promise nothing, and the client's own `submit` and ledger refuse them.
 
 import { Randomizer as PrivateRandomizer, Task as FetchedTask } from "./api.js";
-import { expectDigest } from "./checks.js";
+import { asked, expectDigest } from "./checks.js";
 import { failure } from "./errors.js";
 import { init as load } from "./inline.js";
 import { memory, PrivacyLedger as StoredLedger } from "./ledger.js";
@@ -12,7 +12,7 @@ import { checked } from "./submit.js";
 
 export * from "./inline.js";
 
-/** The answers of the simulated aggregator, by the status of the ledger's outcome. */
+/** The answers of the simulated aggregator, and of a relay before it, by the status of the ledger's outcome. */
 const ANSWERS = {
   accepted: () => undefined,
   duplicate: () => undefined,
@@ -38,6 +38,7 @@ export function reset(options = {}) {
   key.setBigUint64(0, BigInt(seed), true);
   run = seededBy(new Uint8Array(key.buffer));
   tasks = options.tasks ?? [];
+  asked.clear();
   sent.length = 0;
   issued = 0;
   device = new Map();
@@ -62,6 +63,8 @@ export class Task extends FetchedTask {
     const known = tasks.map((json) => FetchedTask.parse(json));
     const found = known.find((task) => task.digest === digest) ?? known[0];
     if (!found) throw failure("fetch", `no task at ${url}: tests give it beforehand, reset({ tasks: [document] })`);
+    const { href, origin } = globalThis.location ?? {};
+    if (!href || new URL(url.url ?? url, href).origin !== origin) asked.add(found.digest);
     return expectDigest(found, digest);
   }
 
@@ -84,7 +87,7 @@ export class Randomizer extends PrivateRandomizer {
 
 export class PrivacyLedger extends StoredLedger {
   static open(options) {
-    return super.open(options, { deliver, issuedId, openDatabase, promising });
+    return super.open(options, { deliver, issuedId, openDatabase, promising, loadRelay });
   }
 
   async report(...parameters) {
@@ -99,6 +102,7 @@ export function submit(report, options) {
 
 export async function issuedId(task, options) {
   checked(options);
+  asked.add(task.digest);
   issued += 1;
   return issued.toString(16).padStart(32, "0");
 }
@@ -124,6 +128,17 @@ function copyOf(record) {
   } catch {
     return record;
   }
+}
+
+/** As a relay takes it, and with nothing sealed. */
+async function loadRelay() {
+  const leave = async (report, options, claim, entry) => {
+    const status = await claim({ attempted: true });
+    if (status) return { ...entry(), status };
+    await deliver(report, options);
+    return { status: /** @type {const} */ ("relayed"), left: /** @type {const} */ ("unknown") };
+  };
+  return { deliver: leave };
 }
 
 function promising(report) {

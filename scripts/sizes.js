@@ -24,7 +24,7 @@ const PARTS = {
   inline: ["`ldp-pca/inline`: JavaScript with the module within", () => bundled("inline.js")],
   worker: ["`ldp-pca/worker`: JavaScript of the page; the worker loads `ldp-pca`", () => bundled("worker.js")],
   "consent-dialog": ["`ldp-pca/consent-dialog`", () => bundled("consent-dialog.js")],
-  relay: ["`ldp-pca/relay`: what it adds to `ldp-pca`", () => bundled("relay.js", SHARED)],
+  relay: ["what the ledger loads to seal a report for a relay", () => bundled("relay.js", SHARED)],
   lab: ["`ldp-pca/lab`: JavaScript", () => bundled("lab.js")],
   "lab-module": ["the lab's module", () => readFileSync(join(PACKAGE, "wasm/lab/ldp_pca_bg.wasm"))],
   methods: [
@@ -61,13 +61,14 @@ function table(sizes) {
   return ["| after brotli | size | budget |\n", "|---|---|---|\n", ...rows].join("");
 }
 
-/** The JavaScript of an entry and of what it imports, but for `without`, in one minified file. */
+/** The JavaScript of an entry and of what it imports at once, but for `without`, in one minified file. */
 async function bundled(entry, without = []) {
   const { build } = await import("vite");
   const { output } = await build({
     configFile: false,
     logLevel: "error",
     root: PACKAGE,
+    plugins: [withoutPreloads],
     build: {
       write: false,
       minify: true,
@@ -76,17 +77,25 @@ async function bundled(entry, without = []) {
       rollupOptions: {
         input: join(PACKAGE, entry),
         external: (file) => without.some((name) => file.endsWith(`/${name}`)),
-        preserveEntrySignatures: "strict",
+        // What is loaded later may have more of it.
+        preserveEntrySignatures: "allow-extension",
         // Without hashes of contents: they compress a few bytes better or worse by chance.
         output: { assetFileNames: "[name][extname]" },
       },
     },
     worker: { rollupOptions: { output: { entryFileNames: "[name].js" } } },
   });
-  const [chunk, ...others] = output.filter(({ type }) => type === "chunk");
+  const [chunk, ...others] = output.filter(({ type, isDynamicEntry }) => type === "chunk" && !isDynamicEntry);
   if (others.length > 0) throw new Error(`${entry} was bundled into several files`);
   return chunk.code;
 }
+
+/** What Vite adds, once, to each page that loads anything later is not of the package. */
+const withoutPreloads = {
+  name: "without-preloads",
+  enforce: "pre",
+  load: (id) => (id.endsWith("vite/preload-helper.js") ? "export const __vitePreload = (load) => load();" : undefined),
+};
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const sizes = await measure();

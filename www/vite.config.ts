@@ -84,6 +84,7 @@ const ON_DEMAND_MODULES = [
   "engine/waves.ts",
   "error/two-waves.ts",
   "own/records.ts",
+  "src/relay.ts",
   "pkg/relay.js",
 ];
 
@@ -114,7 +115,6 @@ export default defineConfig({
     // The page uses the package as any other page would.
     alias: [
       { find: "ldp-pca/lab", replacement: file("../pkg/lab.js") },
-      { find: "ldp-pca/relay", replacement: file("../pkg/relay.js") },
       { find: "ldp-pca/instantiate", replacement: file("../pkg/instantiate.js") },
       { find: "ldp-pca/records-module", replacement: file("../pkg/wasm/records/ldp_pca.js") },
       { find: "ldp-pca/waves-module", replacement: file("../pkg/wasm/waves/ldp_pca.js") },
@@ -135,7 +135,7 @@ export default defineConfig({
     rollupOptions: {
       output: {
         // Small files of their own would be larger.
-        codeSplitting: { groups: [{ name: "lab", test: /pkg\/(?!relay)[a-z-]+\.js$/ }] },
+        codeSplitting: { groups: [{ name: "lab", test: /pkg\/(?!ledger|relay)[a-z-]+\.js$/ }] },
         assetFileNames: ({ originalFileNames }) =>
           originalFileNames.some((name) => /wasm\/(methods|records|waves)/.test(name))
             ? `assets/${ON_DEMAND}-[name]-[hash][extname]`

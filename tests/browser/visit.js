@@ -1,7 +1,9 @@
 // The page of a survey, as the package's README has it, for visits.test.js: what it is to do stands behind the # of its
 // address.
 
-const { entry, url, task: json, record, options, open, init } = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+const { entry, url, relay, task: json, record, options, open, init } = JSON.parse(
+  decodeURIComponent(location.hash.slice(1)),
+);
 
 const workers = [];
 window.Worker = class extends Worker {
@@ -21,8 +23,8 @@ const onFlush = (outcomes) => events.push(["online", tellAll(outcomes)]);
 const opening = performance.now();
 const ledger = await api.PrivacyLedger.open({ maxEpsilon: 4, onFlush, ...open });
 const opened = performance.now() - opening;
-// Not awaited: it comes while the visitor reads.
-const id = api.issuedId(task, { url });
+// Not awaited: it comes while the visitor reads. Behind a relay nobody is asked for one.
+const to = relay ? { relay } : { url, id: api.issuedId(task, { url }) };
 
 /** The messages of a page to its visitor. */
 function told({ status, id, error, retryOn, retryAfter }) {
@@ -30,7 +32,7 @@ function told({ status, id, error, retryOn, retryAfter }) {
 }
 
 function agree(more) {
-  const sent = ledger.send(randomizer, record, { url, id, ...options, ...more });
+  const sent = ledger.send(randomizer, record, { ...to, ...options, ...more });
   return sent.then(told, (error) => ({
     status: error?.code ? `error ${error.code}` : `${error}`,
     message: error?.message,
@@ -38,7 +40,7 @@ function agree(more) {
 }
 
 Object.assign(window, {
-  ...{ agree, api, digest: task.digest, events, id, ledger, randomizer, record, told, url, workers },
+  ...{ agree, api, digest: task.digest, events, id: to.id, ledger, randomizer, record, task, told, url, workers },
   flush: () => ledger.flush(options).then(tellAll),
   states: async () => (await ledger.status()).reports.map(({ state }) => state),
 });

@@ -6,10 +6,10 @@ import assert from "node:assert/strict";
 import { request as send } from "node:http";
 import { after, before, describe, test } from "node:test";
 
-import { init, issuedId, Randomizer, submit, Task } from "../../pkg/inline.js";
+import { init, issuedId, PrivacyLedger, Randomizer, submit, Task } from "../../pkg/inline.js";
 import { serveAnswers } from "../js/answers.js";
 import { RECORD, TASK } from "../js/task.js";
-import { Aggregator } from "./aggregator.js";
+import { Aggregator, Relay } from "./aggregator.js";
 import { launchChromium } from "./chromium.js";
 import { launchFirefox } from "./firefox.js";
 import { milliseconds, ROOT, until } from "./pages.js";
@@ -38,7 +38,9 @@ const BROWSERS = {
 };
 
 let aggregator;
+/** What stands before the aggregator, and before a real relay, whose batches are of two. */
 let relay;
+let shuffler;
 let site;
 let elsewhere;
 /** The network's treatment of a task's requests, by its digest: gets the request, and `forward`, which answers it. */
@@ -52,6 +54,8 @@ before(async () => {
   aggregator = new Aggregator(TASK);
   await aggregator.start();
   relay = await serveAnswers([pass]);
+  shuffler = new Relay();
+  await shuffler.start(aggregator.url, 2);
   const policy =
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; " +
     `connect-src 'self' ${relay.url} http://127.0.0.1:9`;
@@ -60,16 +64,19 @@ before(async () => {
 
 after(async () => {
   await Promise.all([site, elsewhere, relay].map((server) => server?.close()));
+  await shuffler?.remove();
   await aggregator?.remove();
 });
 
 function pass(request, response) {
   const { body } = relay.requests.at(-1);
-  const [, digest, what] = request.url.match(/^\/tasks\/([0-9a-f]{64})\/(\w+)$/);
-  came.set(digest, [...(came.get(digest) ?? []), `${request.method} ${what}`]);
+  const [, way, digest, what] = request.url.match(/^\/(tasks|relay)\/([0-9a-f]{64})\/?(\w*)$/);
+  const sealed = way === "relay" && request.method === "POST";
+  came.set(digest, [...(came.get(digest) ?? []), `${request.method} ${sealed ? body.toString("hex") : what}`]);
   const forward = (answer = (from) => from.pipe(response.writeHead(from.statusCode, from.headers))) => {
     const { method, url, headers } = request;
-    send(aggregator.url + url, { method, headers }, answer).end(body);
+    const target = way === "relay" ? `${shuffler.url}/${what}` : aggregator.url + url;
+    send(target, { method, headers }, answer).end(body);
   };
   (networks.get(digest) ?? good)({ what, request, response, forward });
 }
@@ -99,7 +106,7 @@ class Visitor {
   usable = [];
   #context;
 
-  static async of(browser, newProfile, { settings = {}, schema = TASK.schema, ...about }) {
+  static async of(browser, newProfile, { settings = {}, schema = TASK.schema, throughRelay = false, ...about }) {
     const visitor = new Visitor();
     visitor.#context = await newProfile(browser);
     numbers += 1;
@@ -107,10 +114,11 @@ class Visitor {
     const mechanism = { ...(schema === LARGE ? gaussian : TASK.mechanism), epsilon: 2 - numbers / 1e6 };
     visitor.task = { ...TASK, schema, mechanism };
     visitor.digest = Task.parse(visitor.task).digest;
-    await aggregator.put(visitor.digest, visitor.task, settings);
+    await aggregator.put(visitor.digest, visitor.task, throughRelay ? { ...settings, issued_ids: false } : settings);
     visitor.about = {
       entry: "/pkg/index.js",
       url: relay.url,
+      relay: throughRelay && `${relay.url}/relay/${visitor.digest}`,
       record: schema === LARGE ? Array(400).fill(1) : RECORD,
       options: {},
       ...about,
@@ -128,6 +136,11 @@ class Visitor {
 
   get came() {
     return came.get(this.digest) ?? [];
+  }
+
+  /** The sealed reports that came to the relay. */
+  get sealed() {
+    return this.came.filter((request) => /^POST [0-9a-f]{100}/.test(request));
   }
 
   /** A tab in which the form can be used. */
@@ -297,8 +310,9 @@ const VISITS = [
     const id = await tab.evaluate(() => id);
     const outcome = await visitor.agree(tab, { url: "http://127.0.0.1:9", id });
     const again = await visitor.agree(await visitor.open());
-    assert.deepEqual([again.status, again.id, await visitor.records()], ["accepted", id, 1]);
-    return [outcome, 0, "counted at the next visit, which knows the server: accepted"];
+    assert.match(again.message, /was promised to url http:\/\/127\.0\.0\.1:9\/: /);
+    assert.equal(again.status, "error destination");
+    return [outcome, 0, "another server is refused: error destination"];
   }],
   ["busy server (503), then not", { options: { delay: 1 } }, async (visitor) => {
     visitor.network = firstReport(busy, busy, good);
@@ -560,6 +574,108 @@ const VISITS = [
   }],
 ];
 
+/** Visits to a page whose reports go through a relay. The aggregator must get nothing from their devices. */
+const RELAYED = [
+  ["through a relay", {}, async (visitor) => {
+    const tab = await visitor.open();
+    const outcome = await visitor.agree(tab);
+    assert.deepEqual([await visitor.states(tab), await visitor.withdraw(tab)], [["relayed"], "unknown"]);
+    await countsInBatch(visitor);
+    const again = await visitor.agree(tab);
+    assert.deepEqual([again.status, again.id, visitor.sealed.length], ["relayed", outcome.id, 1]);
+    return [outcome, 1];
+  }],
+  ["through a relay, with the worker", { entry: "/pkg/worker.js" }, async (visitor) => {
+    const outcome = await visitor.agree(await visitor.open());
+    await countsInBatch(visitor);
+    return [outcome, 1];
+  }],
+  ["relay down at \"agree\", withdraws", { options: QUICK }, async (visitor) => {
+    visitor.network = broken;
+    const tab = await visitor.open();
+    const outcome = await visitor.agree(tab);
+    assert.equal(await visitor.withdraw(tab), false);
+    visitor.network = good;
+    return [outcome, 0, await never(visitor)];
+  }],
+  ["relay down at \"agree\", then not", { options: QUICK }, async (visitor) => {
+    visitor.network = broken;
+    const outcome = await visitor.agree(await visitor.open());
+    visitor.network = good;
+    return [outcome, 0, await relayedLater(visitor)];
+  }],
+  ["relay's answer lost, on every attempt, then reloaded", { options: QUICK }, async (visitor) => {
+    visitor.network = only(lost);
+    const tab = await visitor.open();
+    const outcome = await visitor.agree(tab);
+    assert.deepEqual([outcome.status, await visitor.states(tab)], ["pending", ["pending"]]);
+    await tab.reload();
+    await visitor.form(tab);
+    await tab.evaluate(() => window.flushed);
+    assert.equal(await visitor.withdraw(await visitor.open()), "unknown");
+    await countsInBatch(visitor);
+    assert.ok(visitor.sealed.length >= 4 && new Set(visitor.sealed).size === 1, "the same sealed bytes, each time");
+    return [outcome, 1];
+  }],
+  ["left 100 ms after \"agree\", through a relay, latency 1.5 s", {}, async (visitor) => {
+    visitor.network = slow;
+    const tab = await visitor.open();
+    await visitor.begin(tab);
+    await milliseconds(100);
+    await leave(tab);
+    await milliseconds(LATENCY);
+    visitor.network = good;
+    return [{ status: "nothing" }, 0, await relayedLater(visitor)];
+  }],
+  ["promised to a relay, asked for plainly", { options: QUICK }, async (visitor) => {
+    visitor.network = only(broken);
+    const tab = await visitor.open();
+    await visitor.agree(tab);
+    for (const url of [relay.url, `${relay.url}/relay/${visitor.digest}`]) {
+      const plain = await tab.evaluate(
+        (url) => ledger.send(randomizer, record, { url, id: undefined }).then(told, ({ code }) => code),
+        url,
+      );
+      assert.equal(plain, "destination");
+    }
+    visitor.network = good;
+    const outcome = await tab.evaluate(async () => (await flush())[0]);
+    await countsInBatch(visitor);
+    return [outcome, 1];
+  }],
+  ["page that asks the aggregator for an id, or for the task", {}, async (visitor) => {
+    const tab = await visitor.open();
+    const outcomes = await tab.evaluate(async ([url, digest]) => {
+      const given = await agree({ id: Promise.resolve(undefined) });
+      await api.Task.fetch(`${url}/tasks/${digest}`, { digest });
+      return [given, await agree()];
+    }, [relay.url, visitor.digest]);
+    assert.deepEqual(outcomes.map(({ status }) => status), ["error argument", "error argument"]);
+    assert.deepEqual(await visitor.states(tab), []);
+    return [outcomes[1], 0, await never(visitor)];
+  }],
+].map(([name, about, go, browsers]) => [name, { ...about, throughRelay: true }, async (visitor) => {
+  const found = await go(visitor);
+  assert.ok(!visitor.came.some((request) => ["POST reports", "POST seeds"].includes(request)), `${visitor.came}`);
+  return found;
+}, browsers]);
+
+/** That the report counts, once another one, of a device elsewhere, completes its batch. */
+async function countsInBatch(visitor) {
+  const ledger = await PrivacyLedger.open({ maxEpsilon: 4, onStorageDenied: () => true });
+  const other = new Randomizer(Task.parse(TASK), { maxEpsilon: 4 });
+  assert.equal((await ledger.send(other, RECORD, { relay: shuffler.url })).status, "relayed");
+  await until(async () => (await visitor.records()) === 1);
+}
+
+/** That a later visit leaves the report with the relay, so that it counts. */
+async function relayedLater(visitor) {
+  const { statuses, states } = await visitor.later();
+  assert.deepEqual([statuses, states], [["relayed"], ["relayed"]]);
+  await countsInBatch(visitor);
+  return `counted after the next visit: ${statuses}`;
+}
+
 /** That neither this page nor a later visit sends anything more. */
 async function never(visitor) {
   const sent = visitor.came.filter((request) => request === "POST reports").length;
@@ -569,6 +685,7 @@ async function never(visitor) {
   return "nothing is sent by itself";
 }
 
+VISITS.push(...RELAYED);
 const table = new Map(VISITS.map(([name]) => [name, {}]));
 
 for (const [name, { launch, newProfile, concurrency, skip }] of Object.entries(BROWSERS)) {

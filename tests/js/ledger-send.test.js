@@ -73,9 +73,9 @@ test("a report is booked, made, kept, and sent, in this order, and nothing of th
   assert.equal(ledger.persistent, true);
   const outcome = await ledger.send(watching, RECORD, OWN);
   assert.deepEqual(outcome, { taskDigest, id: idOf(1), status: "accepted" });
-  const entry = { taskDigest, wave: taskDigest, guarantee, url };
+  const entry = { taskDigest, campaign: taskDigest, wave: taskDigest, guarantee, url };
   assert.deepEqual(steps, [[{ ...entry, booked: true }], [{ ...entry, bytes: bytesOf(1), attempted: true }]]);
-  assert.deepEqual(await device.all(), [{ ...outcome, wave: taskDigest, guarantee }]);
+  assert.deepEqual(await device.all(), [{ ...outcome, ...entry }]);
   assert.deepEqual([calls.length, calls[0].report.bytes, calls[0].options.url], [1, bytesOf(1), url]);
   assert.deepEqual(one.made, [{ record: RECORD, options: { id: undefined } }]);
   // From now on nothing is made, booked or sent.
@@ -88,7 +88,7 @@ test("a report is booked, made, kept, and sent, in this order, and nothing of th
     message: `this device's one report of task ${taskDigest} was sent`,
   });
   assert.deepEqual(await ledger.withdraw(taskDigest), { taskDigest, id: idOf(1), sent: true });
-  assert.deepEqual(await device.all(), [{ ...outcome, wave: taskDigest, guarantee }]);
+  assert.deepEqual(await device.all(), [{ ...outcome, ...entry }]);
 });
 
 test("the id is what the page gives, also late or none, or else asked for with what is left of the time", async (t) => {
@@ -210,8 +210,8 @@ test("what an aggregator refuses for good is refused, with its error, until it i
   // Sent once more, and the network is down.
   error = down();
   assert.equal((await ledger.send(randomizerOf(1), RECORD, OWN)).status, "pending");
-  const waiting = { taskDigest, wave: taskDigest, guarantee, url, bytes: bytesOf(1), attempted: true };
-  assert.deepEqual(await device.all(), [waiting]);
+  const entry = { taskDigest, campaign: taskDigest, wave: taskDigest, guarantee, url };
+  assert.deepEqual(await device.all(), [{ ...entry, bytes: bytesOf(1), attempted: true }]);
   error = undefined;
   assert.deepEqual(await ledger.flush(), [{ taskDigest, id: idOf(1), status: "accepted" }]);
   assert.equal(calls.length, 3);
@@ -241,7 +241,7 @@ test("other failures leave the report pending, with the error and the retry time
   assert.equal((await ledger.status()).reports[1].state, "booked");
 });
 
-test("the report goes where the page says last, as it is, and an address is absolute", async () => {
+test("the report goes where the page says last at its origin, as it is, and an address is absolute", async () => {
   const device = newDevice();
   const { calls, deliver } = aggregator((count) => {
     if (count < 3) throw down();
@@ -252,13 +252,13 @@ test("the report goes where the page says last, as it is, and an address is abso
   assert.equal((await device.all())[0].url, "https://one.example/");
   assert.equal((await device.all())[0].attempted, false);
   await ledger.flush({ url: "https://elsewhere.example/" });
-  const second = await ledger.report(randomizerOf(1), { height: 1 }, { url: "https://two.example/" });
+  const second = await ledger.report(randomizerOf(1), { height: 1 }, { url: "https://one.example/two" });
   assert.equal((await device.all())[0].attempted, true, "an attempt stays one");
   await ledger.flush();
-  await ledger.send(randomizerOf(1), RECORD, { url: new URL("https://three.example") });
+  await ledger.send(randomizerOf(1), RECORD, { url: new URL("https://one.example/three") });
   assert.deepEqual(
     calls.map(({ options }) => options.url),
-    ["one", "two", "three"].map((name) => `https://${name}.example/`),
+    ["", "two", "three"].map((path) => `https://one.example/${path}`),
   );
   assert.deepEqual([second.bytes, ...calls.map(({ report }) => report.bytes)], Array(4).fill(first.bytes));
 });
@@ -271,10 +271,12 @@ test("a report that is withdrawn before it went anywhere was not sent, and is go
   await ledger.report(randomizerOf(1), RECORD, { url });
   const outcome = { taskDigest, id: idOf(1), sent: false };
   assert.deepEqual(await ledger.withdraw(taskDigest), outcome);
-  const withdrawn = { taskDigest, wave: taskDigest, guarantee, id: idOf(1), withdrawn: true, left: false };
-  assert.deepEqual(await device.all(), [withdrawn]);
+  const entry = { taskDigest, campaign: taskDigest, wave: taskDigest, guarantee, url };
+  assert.deepEqual(await device.all(), [{ ...entry, id: idOf(1), withdrawn: true, left: false }]);
   assert.deepEqual(await ledger.withdraw(taskDigest), outcome);
-  assert.deepEqual((await ledger.status()).reports, [{ taskDigest, guarantee, state: "withdrawn", error: undefined }]);
+  const { origin } = new URL(url);
+  const state = { taskDigest, origin, guarantee, state: "withdrawn", error: undefined };
+  assert.deepEqual((await ledger.status()).reports, [state]);
   const again = await ledger.send(randomizerOf(1), RECORD, OWN);
   assert.deepEqual([again.status, again.error.code, again.id], ["refused", "spent", idOf(1)]);
   assert.ok(again.error instanceof LedgerError);
@@ -407,7 +409,7 @@ test("of two tabs at once both send the report of the first", async () => {
   };
   assert.equal((await ledger.send(deleting, RECORD, OWN)).status, "pending");
   assert.deepEqual(await lost.change((entries) => entries), [
-    { taskDigest, wave: taskDigest, guarantee, url, bytes: bytesOf(2), attempted: true },
+    { taskDigest, campaign: taskDigest, wave: taskDigest, guarantee, url, bytes: bytesOf(2), attempted: true },
   ]);
 });
 

@@ -57,6 +57,6 @@ export function openOn(device, options = {}, parts = {}) {
   const { openDatabase } = device;
   return PrivacyLedger.open(
     { maxEpsilon: Infinity, ...options },
-    { deliver, issuedId, openDatabase, promising, ...parts },
+    { deliver, issuedId, openDatabase, promising, loadRelay: () => import("../../pkg/relay.js"), ...parts },
   );
 }

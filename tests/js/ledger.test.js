@@ -42,7 +42,8 @@ test("without storage there is no ledger, unless the page agrees to one that for
   assert.equal(ledger.persistent, false);
   const outcomes = [await ledger.flush(), await ledger.flush()];
   assert.deepEqual(outcomes, [[{ taskDigest: one.taskDigest, id: reports[0].id, status: "accepted" }], []]);
-  await refuses(ledger.report(one, RECORD, { url }), "spent", new RegExp(one.taskDigest));
+  await refuses(ledger.report(one, RECORD, { url: aggregator.url }), "spent", new RegExp(one.taskDigest));
+  await refuses(ledger.report(one, RECORD, { url }), "destination", new RegExp(`${one.taskDigest}.*${aggregator.url}`));
   ledger.close();
 });
 
@@ -161,7 +162,7 @@ test("the budget is spent before the record is looked at, and stays spent", asyn
     },
   };
   await assert.rejects(ledger.report(watching, null, { url }), { code: "record" });
-  const entry = { taskDigest, guarantee, state: "booked", error: undefined };
+  const entry = { taskDigest, origin: url, guarantee, state: "booked", error: undefined };
   assert.deepEqual(booked, { epsilon: 2, delta: 0, reports: [entry] });
   assert.deepEqual(await ledger.status(), booked, "what failed gives nothing back");
   await refuses(ledger.report(randomizer(2, 1), RECORD, { url }), "budget", /epsilon 3/);

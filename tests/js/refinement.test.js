@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import { afterEach, before, test } from "node:test";
 
-import { campaigns } from "../../pkg/checks.js";
+import { asked, campaigns } from "../../pkg/checks.js";
 import { failure } from "../../pkg/errors.js";
 import { init, PrivacyLedger, Randomizer, Task } from "../../pkg/inline.js";
-import { submitThroughRelay } from "../../pkg/relay.js";
 import { Aggregator, OWN_IDS, Relay } from "../browser/aggregator.js";
 import { serveAnswers } from "./answers.js";
 import { bytesOf, digestOf, idOf, newDevice, openOn, randomizerOf, url } from "./ledger-tools.js";
@@ -379,6 +378,116 @@ test("a wave's report is withdrawn by the digest of any wave, also where only th
   }
 });
 
+/** Two servers, and task 4, whose author names the first wave of another server's collection as its parent. */
+const HONEST = { url: "https://honest.example/of/it", id: undefined };
+const HOSTILE = { url: "https://hostile.example/", id: undefined };
+const CLAIMING = 4;
+const originOf = ({ url }) => new URL(url).origin;
+
+/** A device on which `came` notes what was sent, and where to; `verdicts` are how servers answer, by their URL. */
+async function betweenTwo(t) {
+  campaigns[digestOf(CLAIMING)] = CAMPAIGN;
+  t.after(() => delete campaigns[digestOf(CLAIMING)]);
+  const came = [];
+  const verdicts = {};
+  const deliver = async (report, { url }) => {
+    if (verdicts[url]) throw verdicts[url]();
+    came.push([url, report.taskDigest]);
+    return { status: "accepted", attempts: 1 };
+  };
+  const storage = newDevice();
+  const ledger = await openOn(storage, {}, { deliver });
+  return { came, ledger, storage, verdicts };
+}
+
+/** Puts a task's report into a state at one of the servers. */
+async function reach(state, { came, ledger, verdicts }, wave, to) {
+  const one = randomizerOf(wave);
+  const failing = { ...one, randomize: () => Promise.reject(down()) };
+  if (state === "booked") return ledger.send(failing, {}, to).catch(() => {});
+  verdicts[to.url] = { pending: down, refused: expired, withdrawn: down }[state];
+  await ledger.send(one, {}, to);
+  if (state === "withdrawn") await ledger.withdraw(one.taskDigest);
+  delete verdicts[to.url];
+  came.length = 0;
+}
+
+test("whoever names another's campaign gets neither its report nor its place, and the budget counts both", async (t) => {
+  for (const state of ["booked", "pending", "refused", "sent", "withdrawn"]) {
+    for (const answered of [1, 2]) {
+      const device = await betweenTwo(t);
+      const { came, ledger, storage } = device;
+      await reach(state, device, answered, HONEST);
+      const [before] = await storage.all();
+      const outcome = await ledger.send(randomizerOf(CLAIMING), {}, HOSTILE);
+      const name = `${state}, ${answered}`;
+      assert.deepEqual([outcome.status, outcome.taskDigest], ["accepted", digestOf(CLAIMING)], name);
+      assert.deepEqual(came, [[HOSTILE.url, digestOf(CLAIMING)]], name);
+      const [kept, own, ...others] = await storage.all();
+      assert.deepEqual([kept, others], [before, []], name);
+      assert.equal(own.url, HOSTILE.url);
+      const { epsilon, reports } = await ledger.status();
+      assert.deepEqual([epsilon, reports.map(({ origin }) => origin)], [2, [HONEST, HOSTILE].map(originOf)], name);
+      // What waits goes where it was promised.
+      const flushed = await ledger.flush();
+      assert.deepEqual(flushed.map(({ status }) => status), state === "pending" ? ["accepted"] : [], name);
+      assert.deepEqual(came.slice(1), state === "pending" ? [[HONEST.url, digestOf(answered)]] : [], name);
+    }
+  }
+});
+
+test("whoever names another's campaign first does not keep its waves from their one report", async (t) => {
+  for (const state of ["booked", "pending", "refused", "sent", "withdrawn"]) {
+    for (const [first, second] of [[1, 2], [2, 1]]) {
+      const device = await betweenTwo(t);
+      const { came, ledger } = device;
+      await reach(state, device, CLAIMING, HOSTILE);
+      const name = `${state}, ${first}`;
+      const outcome = await ledger.send(randomizerOf(first), {}, HONEST);
+      assert.deepEqual([outcome.status, outcome.taskDigest], ["accepted", digestOf(first)], name);
+      const again = await ledger.send(randomizerOf(second), {}, HONEST);
+      assert.deepEqual([again.status, again.taskDigest], ["duplicate", digestOf(first)], name);
+      assert.deepEqual(came, [[HONEST.url, digestOf(first)]], name);
+      const { epsilon, reports } = await ledger.status();
+      // A page knows its own by the origin.
+      assert.deepEqual(reports.map(({ taskDigest }) => taskDigest), [CAMPAIGN, CAMPAIGN], name);
+      const own = reports.filter(({ origin }) => origin === originOf(HONEST));
+      assert.deepEqual([epsilon, own.map(({ state }) => state)], [2, ["sent"]], name);
+    }
+  }
+});
+
+test("a task at another origin than its report was promised to is refused, and told which", async (t) => {
+  for (const state of ["booked", "pending", "refused", "sent", "withdrawn"]) {
+    const device = await betweenTwo(t);
+    const { came, ledger, storage } = device;
+    await reach(state, device, 1, HONEST);
+    const before = await storage.all();
+    const elsewhere = { code: "destination", message: /promised to url https:\/\/honest\.example\/of\/it: / };
+    for (const url of [HOSTILE.url, "https://honest.example:444/", "http://honest.example/"]) {
+      await assert.rejects(ledger.send(randomizerOf(1), {}, { ...OWN, url }), elsewhere);
+      await assert.rejects(ledger.report(randomizerOf(1), {}, { url }), elsewhere);
+    }
+    assert.deepEqual([await storage.all(), came], [before, []]);
+    // Another path is another address of the same server.
+    const moved = { ...HONEST, url: "https://honest.example/moved" };
+    const { status } = await ledger.send(randomizerOf(1), {}, moved);
+    assert.equal(status, { sent: "duplicate", withdrawn: "refused" }[state] ?? "accepted");
+    assert.deepEqual(came, status === "accepted" ? [[moved.url, digestOf(1)]] : []);
+  }
+});
+
+test("a withdrawal is of all that claims to be of the campaign, and says of none that left that it did not", async (t) => {
+  const device = await betweenTwo(t);
+  const { came, ledger } = device;
+  await reach("booked", device, 2, HONEST);
+  await reach("sent", device, CLAIMING, HOSTILE);
+  const { taskDigest, sent } = await ledger.withdraw(CAMPAIGN);
+  assert.deepEqual([taskDigest, sent], [digestOf(CLAIMING), true]);
+  assert.deepEqual((await ledger.status()).reports.map(({ state }) => state), ["withdrawn", "sent"]);
+  assert.deepEqual([await ledger.flush(), came], [[], []]);
+});
+
 test("a report that waits since the first wave is sent in the second, to its own task, by the real client", async (t) => {
   const aggregator = new Aggregator(TASK, undefined, OWN_IDS);
   t.after(() => aggregator.remove());
@@ -406,12 +515,13 @@ test("a report that waits since the first wave is sent in the second, to its own
   assert.deepEqual([sent.taskDigest, sent.status], [second.digest, "accepted"]);
   assert.equal((await other.send(wrapped(first), RECORD, to)).status, "duplicate");
   assert.deepEqual([await count(first), await count(second)], [1, 1]);
-  // And through a relay, in a batch with the next one's.
+  // And through a relay, in a batch with the next one's, on a page that has fetched neither.
+  asked.clear();
   const relay = new Relay();
   t.after(() => relay.remove());
   await relay.start(aggregator.url, 2);
   for (const next of [await open(), await open()]) {
-    await submitThroughRelay(await next.report(wrapped(second), RECORD, to), { relay: relay.url });
+    assert.equal((await next.send(wrapped(second), RECORD, { relay: relay.url })).status, "relayed");
   }
   for (let tries = 0; (await count(second)) < 3 && tries < 500; tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 20));

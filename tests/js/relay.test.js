@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { ArgumentError, init, Randomizer, SubmitError, Task } from "../../pkg/inline.js";
-import { submitThroughRelay } from "../../pkg/relay.js";
+import { ArgumentError, init, issuedId, LedgerError, Randomizer, SubmitError, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS, Relay } from "../browser/aggregator.js";
 import { serveAnswers } from "./answers.js";
+import { newDevice, openOn } from "./ledger-tools.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
 
 const BATCH = 3;
@@ -29,7 +29,11 @@ before(async () => {
 
 after(() => Promise.all([relay.remove(), aggregator.remove()]));
 
-const randomized = () => new Randomizer(task, LIMITS).randomize(RECORD);
+/** A device that takes part: the outcome of its report, which a randomizer of the task makes. */
+async function takesPart(options, randomizer = new Randomizer(task, LIMITS), record = RECORD) {
+  const ledger = await openOn(newDevice());
+  return ledger.send(randomizer, record, options);
+}
 
 async function records() {
   return (await aggregator.get(`/tasks/${task.digest}/status`)).records;
@@ -59,14 +63,14 @@ async function answering(t, ...answers) {
   return { posts, ...server };
 }
 
-async function refuses(sent, code, details = {}) {
-  const error = await sent.then(
-    () => assert.fail("it was accepted"),
-    (error) => error,
-  );
+/** What the device is told of a report that is not left: that it waits, or that it is refused. */
+function assertRefused(outcome, code, details = {}) {
+  const { error, status: state } = outcome;
   assert.ok(error instanceof SubmitError, String(error));
   const { status, type } = error;
   assert.deepEqual({ code: error.code, status, type }, { code, status: undefined, type: undefined, ...details });
+  const passing = ["network", "rate-limit", "unavailable", "answer"].includes(code);
+  assert.equal(state, passing ? "pending" : "refused");
   return error;
 }
 
@@ -74,11 +78,12 @@ test("reports count when their batch is complete, with the relay's keys or the a
   const gateway = await fetch(`${aggregator.url}/.well-known/ohttp-gateway`);
   const own = new Uint8Array(await gateway.arrayBuffer());
   assert.deepEqual(own, keys);
-  const all = Array.from({ length: BATCH }, randomized);
   const options = [{ relay: relay.url }, { relay: new URL(`${relay.url}/`) }, { relay: relay.url, keys: own }];
-  for (const [index, report] of all.entries()) {
+  for (const each of options) {
     assert.equal(await records(), 0);
-    assert.deepEqual(await submitThroughRelay(report, options[index]), { status: "relayed", attempts: 1 });
+    const { status, id, taskDigest } = await takesPart(each);
+    assert.deepEqual([status, taskDigest], ["relayed", task.digest]);
+    assert.match(id, /^[0-9a-f]{32}$/);
   }
   await counted(BATCH);
 });
@@ -103,8 +108,8 @@ test("reports of any length are opened by the aggregator, and have few lengths w
     const json = { version: 3, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
     const long = Task.parse(json);
     await aggregator.put(long.digest, json, {});
-    const report = new Randomizer(long, LIMITS_OF_LONG).randomize(Array(dimension).fill(0.1));
-    await submitThroughRelay(report, { relay: server.url, keys });
+    const randomizer = new Randomizer(long, LIMITS_OF_LONG);
+    await takesPart({ relay: server.url, keys }, randomizer, Array(dimension).fill(0.1));
     assert.equal(server.posts.at(-1).body.length, padded + SEALED - 256);
     assert.equal((await aggregator.get(`/tasks/${long.digest}/status`)).records, 1);
   }
@@ -117,8 +122,7 @@ test("when the answer is lost, what is sent again is the same bytes", async (t) 
     { status: 503, headers: { "retry-after": "0" } },
     { status: 202 },
   );
-  const sent = await submitThroughRelay(randomized(), { relay: server.url, ...QUICK });
-  assert.deepEqual(sent, { status: "relayed", attempts: 3 });
+  assert.equal((await takesPart({ relay: server.url, ...QUICK })).status, "relayed");
   const [{ method, url }, ...others] = server.requests;
   assert.deepEqual([method, url, others.length], ["GET", "/keys", 3], "the keys are asked for once");
   for (const { url, headers, body } of server.posts) {
@@ -128,10 +132,11 @@ test("when the answer is lost, what is sent again is the same bytes", async (t) 
   }
 });
 
-test("the same report is sealed differently each time, and nothing in it is legible", async (t) => {
+test("the same report of two devices is sealed differently, and nothing in it is legible", async (t) => {
   const server = await answering(t, { status: 202 });
-  const report = randomized();
-  for (let count = 0; count < 2; count += 1) await submitThroughRelay(report, { relay: server.url, keys });
+  const report = new Randomizer(task, LIMITS).randomize(RECORD);
+  const same = { taskDigest: task.digest, guarantee: task.guarantee, randomize: () => report };
+  for (let count = 0; count < 2; count += 1) await takesPart({ relay: server.url, keys }, same);
   const [first, second] = server.posts.map(({ body }) => body);
   assert.notDeepEqual(first.subarray(7), second.subarray(7));
   assert.deepEqual(first.subarray(0, 7), second.subarray(0, 7));
@@ -149,8 +154,10 @@ for (const [status, code, attempts] of [
 ]) {
   test(`${status} is '${code}' after ${attempts} ${attempts === 1 ? "attempt" : "attempts"}`, async (t) => {
     const server = await answering(t, { status, body: '{"detail": "not today", "type": "urn:ldp-pca:problem:x"}' });
-    const sent = submitThroughRelay(randomized(), { relay: server.url, keys, retries: 2, ...QUICK });
-    const error = await refuses(sent, code, { status, type: "x" });
+    const outcome = await takesPart({ relay: server.url, keys, retries: 2, ...QUICK });
+    assert.equal(outcome.status, attempts === 1 ? "refused" : "pending");
+    const { error } = outcome;
+    assert.deepEqual([error.code, error.status, error.type], [code, status, "x"]);
     assert.match(error.message, /not today/);
     assert.equal(server.posts.length, attempts);
   });
@@ -162,48 +169,101 @@ test("a key of one's own is refused before anything is sent", async (t) => {
   const { publicKey } = await crypto.subtle.generateKey({ name: "ECDH", namedCurve: "P-256" }, false, ["deriveBits"]);
   const other = Uint8Array.from(keys);
   other.set(new Uint8Array(await crypto.subtle.exportKey("raw", publicKey)), 5);
-  const error = await refuses(submitThroughRelay(randomized(), { relay: server.url, keys: other }), "answer");
+  const error = assertRefused(await takesPart({ relay: server.url, keys: other }), "answer");
   assert.match(error.message, /not that of `keys`/);
   // In a list whose first entry has no suites, as others read it, it is not found either.
   const hidden = Uint8Array.from(other);
   hidden.set([0, 0], 70);
-  const sent = submitThroughRelay(randomized(), { relay: server.url, keys: new Uint8Array([...hidden, ...keys]) });
-  assert.equal((await sent).status, "relayed");
+  const sent = await takesPart({ relay: server.url, keys: new Uint8Array([...hidden, ...keys]) });
+  assert.equal(sent.status, "relayed");
   assert.equal(server.posts.length, 1);
 });
 
 test("the real relay's refusals keep their meaning", async () => {
-  const nowhere = submitThroughRelay(randomized(), { relay: `${relay.url}/nowhere` });
-  await refuses(nowhere, "not-found", { status: 404, type: "unknown-path" });
+  const nowhere = await takesPart({ relay: `${relay.url}/nowhere` });
+  assertRefused(nowhere, "not-found", { status: 404, type: "unknown-path" });
 });
 
 test("keys that are none are refused before anything is sent", async (t) => {
   const server = await answering(t, { status: 202 });
   const x25519 = new Uint8Array([0, 41, 1, 0, 0x20, ...Array(32).fill(9), 0, 4, 0, 1, 0, 1]);
   for (const bad of [new Uint8Array(), new Uint8Array([1]), new TextEncoder().encode("<html>"), x25519]) {
-    await refuses(submitThroughRelay(randomized(), { relay: server.url, keys: bad }), "answer");
+    assertRefused(await takesPart({ relay: server.url, keys: bad }), "answer");
   }
   assert.equal(server.posts.length, 0);
   // Among others it finds its own.
   const both = new Uint8Array([...x25519, ...keys]);
-  assert.equal((await submitThroughRelay(randomized(), { relay: server.url, keys: both })).status, "relayed");
+  assert.equal((await takesPart({ relay: server.url, keys: both })).status, "relayed");
 });
 
-test("options that make no sense, and what is no report", async () => {
-  const report = randomized();
-  for (const options of [undefined, {}, { relay: "example.org" }, { relay: relay.url, retries: -1 }]) {
-    await assert.rejects(submitThroughRelay(report, options), ArgumentError);
+test("options that make no sense book nothing", async () => {
+  const ledger = await openOn(newDevice());
+  const both = { relay: relay.url, url: aggregator.url };
+  const id = Promise.resolve(undefined);
+  for (const options of [{}, { relay: "example.org" }, { relay: relay.url, retries: -1 }, both]) {
+    await assert.rejects(ledger.send(new Randomizer(task, LIMITS), RECORD, options), ArgumentError);
   }
-  await assert.rejects(submitThroughRelay(report.bytes, { relay: relay.url }), ArgumentError);
+  const issued = ledger.send(new Randomizer(task, LIMITS), RECORD, { relay: relay.url, id });
+  await assert.rejects(issued, { name: "ArgumentError", message: /no id/ });
+  assert.deepEqual((await ledger.status()).reports, []);
 });
 
-test("a signal ends it with its reason, and a deadline with the last error", async (t) => {
+test("a signal ends it with its reason, and a deadline leaves it pending", async (t) => {
   const server = await answering(t, { status: 503 });
   const signal = AbortSignal.timeout(50);
-  const sent = submitThroughRelay(randomized(), { relay: server.url, keys, signal, retries: 1000 });
+  const sent = takesPart({ relay: server.url, keys, signal, retries: 1000 });
   await assert.rejects(sent, { name: "TimeoutError" });
   // It would wait for days, and gives up at once.
   const waits = { delay: 2 ** 30, maxDelay: 2 ** 30 };
-  const late = submitThroughRelay(randomized(), { relay: server.url, keys, deadline: 10_000, retries: 1000, ...waits });
-  await refuses(late, "unavailable", { status: 503, type: undefined });
+  const late = await takesPart({ relay: server.url, keys, deadline: 10_000, retries: 1000, ...waits });
+  assertRefused(late, "unavailable", { status: 503 });
+});
+
+/** The task with so many folds: each is another task. */
+const folded = (folds) => ({ ...TASK, folds });
+
+test("no task goes through a relay that the page fetched elsewhere, or asked for an id for", async (t) => {
+  const server = await answering(t, { status: 202 });
+  const refused = (one) => {
+    const sent = takesPart({ relay: server.url, keys }, new Randomizer(one, LIMITS));
+    return assert.rejects(sent, { name: "ArgumentError", message: /Task\.parse/ });
+  };
+  const ids = Task.parse(folded(2));
+  await aggregator.put(ids.digest, folded(2), {});
+  await issuedId(ids, { url: aggregator.url });
+  await refused(ids);
+  const { digest } = Task.parse(folded(3));
+  await aggregator.put(digest, folded(3), {});
+  await refused(await Task.fetch(`${aggregator.url}/tasks/${digest}`, { digest }));
+  await refused(Task.parse(folded(3)));
+  assert.deepEqual(server.requests, [], "nothing was asked of the relay");
+  // A page may fetch it from its own server.
+  globalThis.location = new URL(`${aggregator.url}/page`);
+  t.after(() => delete globalThis.location);
+  const own = Task.parse(folded(4));
+  await aggregator.put(own.digest, folded(4), {});
+  const fetched = await Task.fetch(`${aggregator.url}/tasks/${own.digest}`, { digest: own.digest });
+  assert.equal((await takesPart({ relay: server.url, keys }, new Randomizer(fetched, LIMITS))).status, "relayed");
+});
+
+test("a report that is promised to a relay is not sent to an aggregator, nor the other way", async (t) => {
+  const server = await answering(t, { status: 503 });
+  const ledger = await openOn(newDevice());
+  const randomizer = new Randomizer(task, LIMITS);
+  await ledger.send(randomizer, RECORD, { relay: server.url, retries: 0 });
+  // Not even at the relay's own origin.
+  for (const { url } of [aggregator, server]) {
+    const sent = ledger.send(randomizer, RECORD, { url, id: undefined });
+    for (const plain of [sent, ledger.report(randomizer, RECORD, { url })]) {
+      await assert.rejects(plain, (error) => {
+        assert.ok(error instanceof LedgerError && error.code === "destination", String(error));
+        return error.message.includes(`relay ${server.url}/: send it there`);
+      });
+    }
+  }
+  assert.ok(server.requests.every(({ url }) => ["/keys", "/reports"].includes(url)));
+  const other = await openOn(newDevice());
+  await other.report(randomizer, RECORD, { url: server.url });
+  const late = other.send(randomizer, RECORD, { relay: server.url });
+  await assert.rejects(late, { code: "destination", message: new RegExp(`url ${server.url}`) });
 });

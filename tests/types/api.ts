@@ -15,7 +15,6 @@ import {
   TaskError,
   type LdpPcaErrorCode,
 } from "ldp-pca";
-import { submitThroughRelay } from "ldp-pca/relay";
 import * as inWorker from "ldp-pca/worker";
 
 await init();
@@ -62,10 +61,6 @@ await issuedId(task, {});
 // @ts-expect-error a report, not its bytes
 await submit(report.bytes, { url: "/" });
 
-(await submitThroughRelay(report, { relay: "/", keys: new Uint8Array(), retries: 2 })).status satisfies "relayed";
-// @ts-expect-error through which?
-await submitThroughRelay(report, { url: "/" });
-
 // @ts-expect-error a budget is not to be guessed
 await PrivacyLedger.open();
 // @ts-expect-error a budget is not to be guessed
@@ -86,6 +81,7 @@ outcome.id satisfies string;
 switch (outcome.status) {
   case "accepted":
   case "duplicate":
+  case "relayed":
     outcome.error satisfies undefined;
     break;
   case "pending":
@@ -102,9 +98,20 @@ switch (outcome.status) {
 }
 // @ts-expect-error where to?
 await ledger.send(randomizer, { x: 1 }, {});
+await ledger.send(randomizer, { x: 1 }, { relay: "/relay", keys: new Uint8Array(), retries: 2, deadline: 1000 });
+// @ts-expect-error one place
+await ledger.send(randomizer, { x: 1 }, { relay: "/relay", url: "/" });
+// @ts-expect-error who issued it knows whose the report is
+await ledger.send(randomizer, { x: 1 }, { relay: "/relay", id: issuedId(task, { url: "/" }) });
+// @ts-expect-error whoever has the report could send it plainly
+await ledger.report(randomizer, { x: 1 }, { relay: "/relay" });
+// @ts-expect-error keys of which relay?
+await ledger.send(randomizer, { x: 1 }, { url: "/", keys: new Uint8Array() });
 (await ledger.flush({ retries: 0, deadline: 1000 })) satisfies (typeof outcome)[];
 (await ledger.withdraw(task.digest)).sent satisfies boolean | "unknown";
-(await ledger.status()).reports[0]?.state satisfies "booked" | "pending" | "sent" | "refused" | "withdrawn" | undefined;
+const [kept] = (await ledger.status()).reports;
+kept?.state satisfies "booked" | "pending" | "sent" | "relayed" | "refused" | "withdrawn" | undefined;
+kept?.origin satisfies string | undefined;
 await inWorker.init(undefined, { worker: () => new Worker("/worker-thread.js", { type: "module" }), timeout: 1000 });
 // @ts-expect-error every report has its own
 await ledger.flush({ url: "/" });

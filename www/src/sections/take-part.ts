@@ -231,12 +231,10 @@ class TakePart implements Listener {
     this.#say("sent", "Sending…");
     try {
       const relay = part<HTMLInputElement>("relay").checked && this.#relay;
-      if (relay) await (await import("ldp-pca/relay")).submitThroughRelay(report, { relay, retries: 2 });
-      else await this.#lab.submit(report, { url: ".", retries: 2 });
+      const done = relay ? await (await import("../relay.js")).leave(report, relay) : await this.#submit(report);
       // An id is for one report only.
       if (this.#shown?.task.digest === report.taskDigest) this.#askForId(this.#shown);
       if (this.#shown?.report !== report) return;
-      const done = relay ? "Left with the relay: it counts when its batch is full" : "Counted";
       this.#say("sent", `${done}. Another report from you would spend the privacy promise once more.`);
     } catch (error) {
       if (this.#shown?.report !== report) return;
@@ -244,6 +242,11 @@ class TakePart implements Listener {
       button.disabled = false;
       this.#say("sent", `Not sent: ${(error as Error).message}. Your report is kept; try again.`, "message");
     }
+  }
+
+  async #submit(report: Report): Promise<string> {
+    await this.#lab.submit(report, { url: ".", retries: 2 });
+    return "Counted";
   }
 
   #showUnreachable(reason: string): void {
