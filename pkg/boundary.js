@@ -17,7 +17,6 @@ export function utf8(text) {
 /** The kind of a value, in the words of an error message. */
 function kind(value) {
   if (value === null || value === undefined) return String(value);
-  if (Array.isArray(value)) return "an array";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
@@ -83,7 +82,7 @@ export function readRecord(columns, record) {
     }
     // No column lists half of a surrogate pair. Of a text that is longer than all that the column lists, and spaces
     // around that, the beginning is enough: the whole may be too long for the module, or even to be written.
-    const written = () => `${value}`.slice(0, `${listed}`.length + 99).toWellFormed();
+    const written = () => `${value}`.slice(0, `${listed}`.length + 99).replace(/\p{Cs}/gu, "\ufffd");
     return listed ? tried(written, null) : value;
   });
   const { length } = columns;

@@ -273,6 +273,18 @@ describe("the package", () => {
     }
   });
 
+  test("finds a listed text of any length, and takes a longer one as another", () => {
+    const long = "x".repeat(300);
+    const columns = [{ name: "plan", type: "categorical", values: ["free", long], unseen: "zero" }];
+    const randomizer = new Randomizer(Task.parse({ ...TASK, schema: { columns } }), LIMITS);
+    const seeds = Array.from({ length: 32 }, (_, seed) => new Uint8Array(32).fill(seed));
+    const report = (seed, plan) => String(seededBy(seed)(() => randomizer.randomize({ plan })).bytes);
+    const made = (plan) => seeds.map((seed) => report(seed, plan)).join();
+    assert.equal(made(`${long}${" ".repeat(90)}`), made(long));
+    for (const other of [`${long}x`, "x".repeat(2 ** 22), `${long}\ud800`]) assert.equal(made(other), made("gratis"));
+    assert.notEqual(made(long), made("gratis"));
+  });
+
   test("treats a missing value in every form as absent", () => {
     const randomizer = new Randomizer(Task.parse(TASK), LIMITS);
     const seed = new Uint8Array(32).fill(3);
