@@ -24,6 +24,6 @@ await build({
     lib: { entry: join(PACKAGE, "testing.js"), formats: ["cjs"], fileName: () => "testing.cjs" },
     minify: false,
     outDir: join(PACKAGE, "wasm"),
-    rollupOptions: { output: { banner: BANNER } },
+    rollupOptions: { output: { banner: BANNER, codeSplitting: false } },
   },
 });

@@ -40,7 +40,7 @@ function agree(more) {
 }
 
 Object.assign(window, {
-  ...{ agree, api, digest: task.digest, events, id: to.id, ledger, randomizer, record, task, told, url, workers },
+  ...{ agree, api, digest: task.digest, events, id: to.id, ledger, options, randomizer, record, told, url, workers },
   flush: () => ledger.flush(options).then(tellAll),
   states: async () => (await ledger.status()).reports.map(({ state }) => state),
 });

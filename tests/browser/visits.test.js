@@ -574,6 +574,29 @@ const VISITS = [
   }],
 ];
 
+VISITS.push([
+  "waits, and another server's task names it as its parent",
+  { options: QUICK },
+  async (visitor) => {
+    const tab = await visitor.open();
+    await tab.evaluate(() => id);
+    visitor.network = only(broken);
+    const outcome = await visitor.agree(tab);
+    const refinement = { parent: visitor.digest, directions: [[2 ** 20, 0, 0]], weights: [2 ** 16], clip: 2 ** 40 };
+    const mechanism = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
+    const [id, states] = await tab.evaluate(async (json) => {
+      const one = new api.Randomizer(await api.Task.parse(json), { maxEpsilon: 2 });
+      const { id } = await ledger.send(one, record, { ...options, url: "http://127.0.0.1:9", id: undefined });
+      return [id, await states()];
+    }, { ...visitor.task, version: 4, mechanism, refinement });
+    assert.notEqual(id, outcome.id);
+    assert.deepEqual(states, ["pending", "pending"]);
+    visitor.network = good;
+    assert.equal((await visitor.agree(tab)).id, outcome.id);
+    return [outcome, 1, "it gets a report of its own; this one is counted at \"agree\": accepted"];
+  },
+]);
+
 /** Visits to a page whose reports go through a relay. The aggregator must get nothing from their devices. */
 const RELAYED = [
   ["through a relay", {}, async (visitor) => {

@@ -134,7 +134,8 @@ test("every attempt, in later visits too, sends the bytes that were sealed first
 
 test("of two tabs without turns that seal at once, both send what is kept", async (t) => {
   const waiting = [];
-  const { posts } = relayed(t, undefined, () => new Promise((resolve) => waiting.push(() => resolve(new Response(keys)))));
+  const held = () => new Promise((resolve) => waiting.push(() => resolve(new Response(keys))));
+  const { posts } = relayed(t, undefined, held);
   const device = newDevice();
   const tabs = await Promise.all([1, 2].map(() => openOn(device, {}, PLAIN)));
   const sending = tabs.map((ledger) => ledger.send(randomizerOf(1), RECORD, TO));
@@ -173,7 +174,8 @@ test("with another key than the page's own the report waits as it was", async (t
 
 test("what a relay refuses for good is refused, with the sealed bytes, until it is sent once more", async (t) => {
   const problem = JSON.stringify({ type: "urn:ldp-pca:problem:body-length", detail: "too long" });
-  const { posts, gets } = relayed(t, (count) => new Response(count > 1 ? null : problem, { status: count > 1 ? 202 : 400 }));
+  const refused = (count) => (count > 1 ? new Response(null, { status: 202 }) : new Response(problem, { status: 400 }));
+  const { posts, gets } = relayed(t, refused);
   const ledger = await openOn(newDevice(), {}, PLAIN);
   const { status, error } = await ledger.send(randomizerOf(1), RECORD, TO);
   assert.deepEqual([status, error.code, error.type], ["refused", "refused", "body-length"]);

@@ -78,7 +78,7 @@ function randomsFrom(seed) {
   };
 }
 
-/** A page with the device's ledger, which is left once `moments` more writes were asked for, before or after the last. */
+/** A page with the device's ledger, which is left at the write with the number `moments`, before or after it. */
 async function openPage(device, moments = Infinity, before = false) {
   const leaving = new AbortController();
   const never = new Promise(() => {});

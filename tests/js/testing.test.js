@@ -48,6 +48,24 @@ test("a visit runs from the task to its outcome, and shows what would have been 
   assert.equal((await visit()).outcome.status, "accepted");
 });
 
+test("a relay takes reports as the real one would, but none of a task that was fetched elsewhere", async () => {
+  const relay = "https://relay.example/";
+  const leave = async () => {
+    const ledger = await PrivacyLedger.open({ maxEpsilon: 2 });
+    return { ledger, outcome: await ledger.send(new Randomizer(Task.parse(TASK), LIMITS), RECORD, { relay }) };
+  };
+  answers("pending");
+  assert.equal((await leave()).outcome.status, "pending");
+  answers("accepted");
+  const { ledger, outcome } = await leave();
+  assert.deepEqual([outcome.status, sent.map(({ id, url }) => [id, url])], ["relayed", [[outcome.id, relay]]]);
+  assert.equal((await ledger.withdraw(outcome.taskDigest)).sent, "unknown");
+  assert.equal((await leave()).outcome.id, outcome.id);
+  reset({ tasks: [TASK] });
+  await Task.fetch(`${url}tasks/3f0c`);
+  await assert.rejects(leave(), { code: "argument", message: /Task\.parse/ });
+});
+
 test("the README's example sends one report", async () => {
   const read = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
   const task = read("examples/task.json");
