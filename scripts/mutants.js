@@ -1,6 +1,7 @@
 // Finds the faults in the client's JavaScript that the tests in Node would not notice.
 //
 //     node scripts/mutants.js [--json] [--list] [FILE...]        (files of pkg/, by name; those of FILES by default)
+//     node scripts/mutants.js --faults FILE.json                 (for mutants/: those of faults.toml that are in pkg/)
 //
 // Every fault ("mutant") is written into one copy of pkg/, in target/mutants/javascript, each behind a switch that an
 // environment variable turns: nothing is built per mutant. A first run of every file of tests shows which switches it
@@ -12,7 +13,7 @@
 import { spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { parseAst } from "vite";
@@ -40,10 +41,13 @@ const TESTS = [
   "fetch",
   "ledger",
   "ledger-budget",
+  "ledger-relay",
   "ledger-send",
   "ledger-storage",
   "reach",
   "refinement",
+  "relay",
+  "relay-schedules",
   "secrets",
   "submit",
   "submit-steps",
@@ -271,11 +275,40 @@ async function inParallel(all, work) {
   await Promise.all(lanes);
 }
 
+/** Applies each fault to a copy of its own, and gives the test that notices it, if there is one, by its name. */
+async function judgeFaults(faults, environment) {
+  const found = {};
+  prepare([]);
+  for (const { name, file, before = "", old, new: other } of faults) {
+    const text = readFileSync(join(ROOT, file), "utf8");
+    const parts = text.split(before + old);
+    if (parts.length !== 2) throw new Error(`${name}: ${parts.length - 1} places in ${file} have its text`);
+    writeFileSync(join(COPY, file), parts.join(before + other));
+    found[name] = null;
+    // The file's own first.
+    const isOther = (test) => !test.startsWith(basename(file, ".js"));
+    for (const test of TESTS.toSorted((one, other) => isOther(one) - isOther(other))) {
+      const failure = await run(test, environment, 120_000);
+      if (!failure) continue;
+      found[name] = `${test}.test.js: ${failure}`;
+      break;
+    }
+    writeFileSync(join(COPY, file), text);
+  }
+  return found;
+}
+
 function listed() {
   return existsSync(LISTED) ? JSON.parse(readFileSync(LISTED, "utf8")) : [];
 }
 
 async function main(words) {
+  if (words[0] === "--faults") {
+    const faults = JSON.parse(readFileSync(words[1], "utf8"));
+    const found = await judgeFaults(faults, { LDP_PCA_BIN: process.env.LDP_PCA_BIN ?? binary() });
+    console.log(JSON.stringify(found));
+    return 0;
+  }
   const json = words.includes("--json");
   const names = words.filter((word) => !word.startsWith("--")).map((word) => word.replace(/^.*\//, ""));
   const files = names.length > 0 ? names : FILES;

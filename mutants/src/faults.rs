@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::run::Runner;
 use crate::tree::{self, Built};
@@ -17,7 +18,7 @@ struct Faults {
     fault: Vec<Fault>,
 }
 
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Deserialize, Serialize)]
 pub struct Fault {
     name: String,
     file: String,
@@ -31,14 +32,14 @@ pub struct Fault {
     promise: String,
 }
 
-#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 enum Kind {
     /// `old` and `new` are expressions of one type.
     Expression,
     /// They are statements that bind nothing.
     Statements,
-    /// Anything else: it takes a build of its own.
+    /// Anything else: it takes a build of its own. Faults in JavaScript, which takes no build, have this kind.
     Text,
 }
 
@@ -65,9 +66,11 @@ pub fn judge(root: &Path, options: &Options) -> Result<bool, Error> {
     let faults: Faults = toml::from_str(&fs::read_to_string(root.join("mutants/faults.toml"))?)?;
     let mut faults = faults.fault;
     faults.retain(|fault| options.names.is_empty() || options.names.contains(&fault.name));
-    let found = Mutex::new(BTreeMap::new());
+    let (client, native): (Vec<Fault>, Vec<Fault>) =
+        faults.iter().cloned().partition(|fault| fault.file.starts_with("pkg/"));
+    let found = Mutex::new(judge_client(root, &places, &client)?);
     for (index, group) in GROUPS.iter().enumerate() {
-        let of_group: Vec<Fault> = faults.iter().filter(|fault| Group::of(&fault.file) == index).cloned().collect();
+        let of_group: Vec<Fault> = native.iter().filter(|fault| Group::of(&fault.file) == index).cloned().collect();
         if of_group.is_empty() {
             continue;
         }
@@ -120,4 +123,20 @@ pub fn judge(root: &Path, options: &Options) -> Result<bool, Error> {
         println!("{caught} of {} faults are noticed", found.len());
     }
     Ok(found.values().all(Option::is_some))
+}
+
+/// By which test of the client each of its faults is noticed.
+fn judge_client(root: &Path, places: &Places, faults: &[Fault]) -> Result<BTreeMap<String, Option<String>>, Error> {
+    if faults.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let list = places.scratch.join("faults.json");
+    fs::write(&list, serde_json::to_vec(faults)?)?;
+    let mut command = Command::new("node");
+    command.args(["scripts/mutants.js", "--faults"]).arg(&list).current_dir(root).stderr(Stdio::inherit());
+    let output = command.output()?;
+    if !output.status.success() {
+        return Err("scripts/mutants.js --faults failed".into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
 }
