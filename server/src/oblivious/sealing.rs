@@ -1,8 +1,15 @@
 //! The sender's half: a report is sealed to the gateway's key.
 
 use bhttp::{Message, Mode};
+use chacha20::ChaCha20Rng;
+use hpke::aead::AesGcm128;
+use hpke::kdf::HkdfSha256;
+use hpke::kem::DhP256HkdfSha256;
+use hpke::{Deserializable as _, Kem, OpModeS, Serializable as _, single_shot_seal_with_rng};
 use ldp_pca::task::TaskDigest;
-use ohttp::{ClientRequest, KeyConfig};
+use ohttp::KeyConfig;
+use rand::SeedableRng as _;
+use sha2::{Digest as _, Sha256};
 
 use super::pad;
 
@@ -13,6 +20,12 @@ const PUBLIC_KEY_BYTES: usize = 65;
 
 /// What sealing adds: the header with the key's id and the suite, the ephemeral key, and the tag.
 const ADDED: usize = 1 + KEM.len() + SUITE.len() + PUBLIC_KEY_BYTES + 16;
+
+/// What the key schedule has before the header (RFC 9458, 4.3).
+const INFO: &[u8] = b"message/bhttp request\0";
+
+/// What the ephemeral key's hash has first: nothing else is hashed so.
+const EPHEMERAL: &[u8] = b"ldp-pca: the ephemeral key of a sealed report, 1";
 
 /// The shortest padded request: all tasks with compact reports have it.
 const SHORTEST: usize = 256;
@@ -76,14 +89,32 @@ impl SealingKey {
         header
     }
 
-    /// A request with one report of a task, sealed. Twice the same differs.
+    /// A request with one report of a task, sealed: each time the same bytes, which a relay keeps once.
+    ///
+    /// The ephemeral key is not drawn, as HPKE has it, but derived (`DeriveKeyPair` of RFC 9180) from a hash of the
+    /// recipient's key and of all that is encrypted. Nobody else can find it: a report has an id of 128 random bits,
+    /// which nobody knows but its sender and the aggregator, who opens it anyway. And no key encrypts two texts, since
+    /// another text has another hash. This assumes that the sender drew the id and told nobody: whoever knows it could
+    /// try all payloads. (Behind a relay an id that somebody issued names the sender, and a report from a seed hides
+    /// nothing.)
     ///
     /// # Errors
-    /// [`SealError::Failed`], when the system has no randomness.
+    /// [`SealError::Failed`], when the cryptography refuses.
     pub fn seal(&self, task: TaskDigest, report: &[u8]) -> Result<Vec<u8>, SealError> {
-        let client = ClientRequest::from_encoded_config(&self.config).map_err(|error| failed(&error))?;
-        let (sealed, _) = client.encapsulate(&request(task, report)?).map_err(|error| failed(&error))?;
-        Ok(sealed)
+        let (header, request) = (self.header(), request(task, report)?);
+        let hash = Sha256::new().chain_update(EPHEMERAL).chain_update(&self.config).chain_update(&request).finalize();
+        let key = &self.config[1 + KEM.len()..][..PUBLIC_KEY_BYTES];
+        let key = <DhP256HkdfSha256 as Kem>::PublicKey::from_bytes(key).map_err(|error| failed(&error))?;
+        let (ephemeral, sealed) = single_shot_seal_with_rng::<AesGcm128, HkdfSha256, DhP256HkdfSha256>(
+            &OpModeS::Base,
+            &key,
+            &[INFO, &header].concat(),
+            &request,
+            &[],
+            &mut ChaCha20Rng::from_seed(hash.into()),
+        )
+        .map_err(|error| failed(&error))?;
+        Ok([&header[..], &ephemeral.to_bytes(), &sealed].concat())
     }
 }
 
@@ -153,6 +184,29 @@ mod tests {
         assert_eq!(found, SealingKey::read(&other).unwrap());
         assert_eq!(found.list(), other);
         assert_ne!(SealingKey::read(&one).unwrap().list(), other);
+    }
+
+    /// What is sent again after an interruption is the same bytes, and nothing else shares its ephemeral key.
+    #[test]
+    fn a_report_is_sealed_to_the_same_bytes_each_time_and_other_reports_tasks_and_keys_give_others() {
+        let [one, other] = [1, 2].map(|secret| {
+            let key = KeyConfig::derive(7, super::super::KEM, vec![super::super::SUITE], &[secret; 32]).unwrap();
+            SealingKey::read(&KeyConfig::encode_list(&[key]).unwrap()).unwrap()
+        });
+        let [task, second] = [1, 2].map(|byte| TaskDigest::new([byte; 32]));
+        let sealed = one.seal(task, b"report").unwrap();
+        assert_eq!(one.clone().seal(task, b"report").unwrap(), sealed);
+        let all = [
+            sealed,
+            one.seal(task, b"repors").unwrap(),
+            one.seal(second, b"report").unwrap(),
+            other.seal(task, b"report").unwrap(),
+        ];
+        for (index, sealed) in all.iter().enumerate() {
+            assert_eq!(sealed.len(), sealed_length(padded_length(6)));
+            let ephemeral = |sealed: &[u8]| sealed[7..7 + PUBLIC_KEY_BYTES].to_vec();
+            assert!(all[..index].iter().all(|before| ephemeral(before) != ephemeral(sealed)));
+        }
     }
 
     #[test]

@@ -348,7 +348,7 @@ fn a_folder_is_for_one_relay_with_one_size_of_batches() {
 #[test]
 fn the_command_line_leaves_reports_with_a_relay() {
     let (data, aggregator) = aggregator(&[]);
-    let relay = relay(data.path(), aggregator.address, 40, &[]);
+    let mut relay = relay(data.path(), aggregator.address, 40, &[]);
     let folder = Folder::new();
     folder.write("task.json", task().to_json());
     folder.write("r.ldpr", bytes_of(&reports(&task(), 1, 40)));
@@ -360,6 +360,17 @@ fn the_command_line_leaves_reports_with_a_relay() {
     folder.write("keys", get(aggregator.address, GATEWAY).body);
     let told = folder.run(&format!("{submit} --relay-keys keys")).ok().stdout;
     assert!(told.contains("40 reports left with the relay"), "{told}");
+    relay.next_line("released batch=2 requests=40");
+    // A command that is interrupted and repeated: of 39 reports that come twice no batch is complete.
+    folder.write("r.ldpr", bytes_of(&reports(&task(), 2, 39)));
+    for _ in 0..2 {
+        folder.run(&submit).ok();
+    }
+    sleep(Duration::from_millis(500));
+    assert_eq!(records(aggregator.address), 40);
+    folder.write("r.ldpr", bytes_of(&reports(&task(), 3, 1)));
+    folder.run(&submit).ok();
+    counted(aggregator.address, 80);
     let mut other = SealingKey::read(&get(aggregator.address, GATEWAY).body).unwrap().list();
     let (_, fresh) = self::aggregator(&[]);
     other[2 + 3..2 + 68].copy_from_slice(&get(fresh.address, GATEWAY).body[2 + 3..2 + 68]);
