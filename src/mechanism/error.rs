@@ -1,5 +1,7 @@
 //! Errors of mechanisms: parameters, records and payloads that are refused.
 
+use core::fmt;
+
 use crate::decimal::{Decimal, Scientific};
 use crate::privacy::PrivacyError;
 use crate::record::RecordError;
@@ -38,15 +40,16 @@ pub enum MechanismError {
     },
     /// Delta is too small for the error of the sampler, summed over all entries.
     #[error(
-        "delta {} is below twice the sampler's own error {} at this dimension: raise delta to at least {}, or lower \
-            epsilon",
-        Decimal(*delta), Scientific(*error, 1), Decimal(2.0 * error)
+        "delta {} is below twice the sampler's own error {} at this dimension: {}",
+        Decimal(*delta), Scientific(*error, 1), SamplerRemedy { least_delta: 2.0 * error, most_epsilon: *most_epsilon }
     )]
     DeltaBelowSampler {
         /// The delta asked for.
         delta: f64,
         /// The sampler's total variation, weighted as it enters delta.
         error: f64,
+        /// The largest epsilon that has this delta, rounded down to a hundredth; 0 where none has.
+        most_epsilon: f64,
     },
     /// The numbers of candidates and of likelier candidates do not fit.
     #[error(
@@ -101,6 +104,29 @@ pub enum MechanismError {
     /// A dimension out of range.
     #[error("the dimension is {0}: it must be between 1 and {max}", max = crate::schema::MAX_DIMENSION)]
     Dimension(usize),
+}
+
+/// What makes a delta exceed the sampler's error, which grows with epsilon.
+struct SamplerRemedy {
+    least_delta: f64,
+    most_epsilon: f64,
+}
+
+impl fmt::Display for SamplerRemedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { least_delta, most_epsilon } = *self;
+        let (raise, lower) = (least_delta < 1.0, most_epsilon > 0.0);
+        if raise {
+            write!(f, "raise delta to at least {}", Decimal(least_delta))?;
+        }
+        match (raise, lower) {
+            (true, false) => Ok(()),
+            (false, false) => f.write_str("lower epsilon and raise delta"),
+            (_, true) => {
+                write!(f, "{}lower epsilon to at most {}", if raise { ", or " } else { "" }, Decimal(most_epsilon))
+            }
+        }
+    }
 }
 
 /// Reasons why a record was not randomized.

@@ -109,7 +109,10 @@ impl Gaussian {
     fn analytic(dimension: usize, epsilon: Epsilon, delta: Delta) -> Result<Self, MechanismError> {
         let slack = sampler_slack(dimension, epsilon)?;
         if slack > 0.5 * delta.value() {
-            return Err(MechanismError::DeltaBelowSampler { delta: delta.value(), error: slack });
+            // The slack is 1 + e^epsilon times that of an entry's sampler, for all entries.
+            let factor = 0.5 * delta.value() / (triangle(dimension) as f64 * TOTAL_VARIATION);
+            let most_epsilon = (100.0 * libm::log((factor - 1.0).max(1.0))).floor() / 100.0;
+            return Err(MechanismError::DeltaBelowSampler { delta: delta.value(), error: slack, most_epsilon });
         }
         let sigma = analytic_gaussian_sigma(epsilon, Delta::new(delta.value() - slack)?, COVARIANCE_SENSITIVITY)?;
         Self::with_deviations(dimension, Guarantee::local(epsilon, Some(delta)), sigma, off_diagonal_deviation(sigma))
@@ -655,7 +658,7 @@ mod tests {
             for (factor, enough) in [(1.9999, false), (2.0001, true), (10.0, true)] {
                 let found = build(factor * slack, Calibration::Analytic);
                 if !enough {
-                    let Err(MechanismError::DeltaBelowSampler { delta: stated, error }) = found else {
+                    let Err(MechanismError::DeltaBelowSampler { delta: stated, error, .. }) = found else {
                         panic!("{found:?}")
                     };
                     assert!(stated == factor * slack && (error / slack - 1.0).abs() < 1e-12, "{error} {slack}");
@@ -742,6 +745,33 @@ mod tests {
         assert!(Gaussian::new(4, epsilon(1e6), delta(1e-6), Calibration::Analytic).is_err());
         let small = Gaussian::new(1000, epsilon(1.0), delta(1e-13), Calibration::Analytic).unwrap_err();
         assert!(matches!(small, MechanismError::DeltaBelowSampler { .. }), "{small}");
+    }
+
+    #[test]
+    fn the_remedies_for_a_delta_below_the_samplers_error_exist_and_help() {
+        let refused = |dimension, e, d| {
+            let error = Gaussian::new(dimension, epsilon(e), delta(d), Calibration::Analytic).unwrap_err();
+            error.to_string().split_once("at this dimension: ").unwrap().1.to_owned()
+        };
+        let number = |text: &str, before: &str| -> f64 {
+            text.split_once(before).unwrap().1.split(',').next().unwrap().parse().unwrap()
+        };
+        let (raise, lower) = ("raise delta to at least ", "lower epsilon to at most ");
+        for (dimension, e, d) in [(40, 100.0, 1e-6), (40, 30.0, 1e-6), (1000, 1.0, 1e-12), (4, 1e3, 1e-6)] {
+            let said = refused(dimension, e, d);
+            assert_eq!(said.contains(raise), e < 100.0, "{said}");
+            if e < 100.0 {
+                assert!(Gaussian::analytic(dimension, epsilon(e), delta(number(&said, raise))).is_ok(), "{said}");
+            }
+            assert_eq!(said.contains(lower), d > 1e-12, "{said}");
+            if d > 1e-12 {
+                let most = number(&said, lower);
+                assert!(Gaussian::analytic(dimension, epsilon(most), delta(d)).is_ok(), "{said}");
+                assert!(Gaussian::analytic(dimension, epsilon(most + 0.01), delta(d)).is_err(), "{said}");
+            }
+        }
+        assert_eq!(refused(40, 100.0, 1e-19), "lower epsilon and raise delta");
+        assert!(refused(4, 1.0, 1e-19).starts_with(raise));
     }
 
     /// Mean and variance of every entry over 40,000 reports, at 4.9 standard errors: one false alarm in 1e5 for 20

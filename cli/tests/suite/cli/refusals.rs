@@ -297,6 +297,7 @@ fn parameters_outside_their_range_are_wrong_usage() {
         ("--epsilon 1.5 --mechanism gaussian-paper --delta 1e-4", "use calibration 'analytic'"),
         ("--epsilon 1e-9 --mechanism gaussian --delta 1e-9", "raise epsilon or delta"),
         ("--epsilon 1 --mechanism gaussian --delta 1e-19", "raise delta"),
+        ("--epsilon 100 --mechanism gaussian --delta 1e-6", "at this dimension: lower epsilon to at most"),
     ];
     for (options, part) in cases {
         folder.run(&format!("{task} {options}")).refused(2, &[part]);
