@@ -12,7 +12,10 @@ export interface ConsentSentences {
   readonly locale: string;
   /** The question; `ldp-pca/consent-dialog` has it above the sentences. */
   readonly title: string;
-  /** What leaves the device, with `{bytes}` and `{columns}`. */
+  /**
+   * What leaves the device, with `{bytes}` and `{columns}`; also that the page may have asked for the report's id
+   * (`issuedId`) before.
+   */
   readonly leaves: string;
   /** What stays. */
   readonly stays: string;

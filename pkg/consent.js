@@ -6,7 +6,9 @@ import { failure } from "./errors.js";
 export const en = {
   locale: "en",
   title: "May this device take part?",
-  leaves: "One report of {bytes} bytes leaves this device. It is randomized here from: {columns}.",
+  leaves:
+    "One report of {bytes} bytes leaves this device. It is randomized here from: {columns}. The page may have asked " +
+    "for the report's number already, without any values.",
   stays: "The values themselves stay on this device.",
   promise:
     "Anyone who sees the report, its receiver included, can test it for certain values. A test that falsely accuses " +

@@ -7,7 +7,8 @@ export const de = {
   title: "Möchten Sie teilnehmen?",
   leaves:
     "Dieses Gerät sendet einen einzigen Bericht von {bytes} Byte. Er wird hier aus den folgenden Angaben erzeugt und " +
-    "dabei zufällig verändert: {columns}.",
+    "dabei zufällig verändert: {columns}. Die Nummer des Berichts hat die Seite vielleicht schon angefordert, ohne " +
+    "irgendwelche Angaben.",
   stays: "Die Angaben selbst bleiben auf diesem Gerät.",
   promise:
     "Wer den Bericht sieht, auch sein Empfänger, kann prüfen, ob er zu bestimmten Angaben passt. Eine solche " +

@@ -12,7 +12,9 @@ test("the statement says what leaves, what stays, and what is promised, in words
   const statement = consent(task);
   assert.deepEqual(statement, {
     text: [statement.leaves, statement.stays, statement.promise, statement.scope].join(" "),
-    leaves: "One report of 35 bytes leaves this device. It is randomized here from: height, plan.",
+    leaves:
+      "One report of 35 bytes leaves this device. It is randomized here from: height, plan. The page may have asked " +
+      "for the report's number already, without any values.",
     stays: "The values themselves stay on this device.",
     promise:
       "Anyone who sees the report, its receiver included, can test it for certain values. A test that falsely " +
@@ -74,7 +76,7 @@ test("it speaks German, with its numbers, and knows columns by the labels that v
   assert.match(consent(large, { sentences: de, locale: "de-CH" }).leaves, /von 1['’]8\d\d Byte/);
 
   const german = consent(Task.parse(TASK), { sentences: de, labels: { height: "Größe", plan: "{found}" } });
-  assert.match(german.leaves, /zufällig verändert: Größe, \{found\}\.$/);
+  assert.match(german.leaves, /zufällig verändert: Größe, \{found\}\. .* schon angefordert, ohne .* Angaben\.$/);
   assert.match(german.promise, /die 1\u00a0% der Menschen .* höchstens 7,39\u00a0% derer/);
   assert.deepEqual([german.locale, german.agree, german.decline], ["de", "Zustimmen", "Ablehnen"]);
   assert.deepEqual(german.columns, ["height", "plan"]);
@@ -82,7 +84,7 @@ test("it speaks German, with its numbers, and knows columns by the labels that v
   // Those of the task itself, where the page has no others.
   const known = TASK.schema.columns.map((column) => ({ ...column, label: `your ${column.name}` }));
   const labelled = Task.parse({ ...TASK, schema: { columns: known } });
-  assert.match(consent(labelled, { labels: { plan: "plan" } }).leaves, /randomized here from: your height, plan\.$/);
+  assert.match(consent(labelled, { labels: { plan: "plan" } }).leaves, /randomized here from: your height, plan\. /);
   assert.notEqual(labelled.digest, Task.parse(TASK).digest);
 });
 
