@@ -43,7 +43,7 @@ Exit codes: 0 all are caught or listed in mutants/equivalent.toml, 1 some are no
 
 /// How the tests that judge a file are built. The first whose prefix fits.
 const GROUPS: [Group; 2] = [
-    Group { sources: "server/src/", arguments: &["--package", "ldp-pca-server", "--lib"], tests: &["store"] },
+    Group { sources: "server/src/", arguments: &["--package", "ldp-pca-server", "--lib"], tests: &["config", "store", "tokens"] },
     Group { sources: "src/", arguments: &["--package", "ldp-pca", "--lib"], tests: &[] },
 ];
 

@@ -15,6 +15,9 @@ use super::secrets::{random_line, read_or_make};
 /// The fewest characters of a token: a secret must not be guessable.
 const FEWEST_CHARACTERS: usize = 32;
 
+/// What the tokens in examples have in them, which everybody knows.
+const EXAMPLE: &str = "replace-me";
+
 /// The role of a token. Neither includes the other: adding tasks does not require seeing components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -171,6 +174,10 @@ fn check(token: &str, place: impl Fn() -> String) -> Result<[u8; 32], ServerErro
         "a space or another character than ASCII: use letters and digits".to_owned()
     } else if found < FEWEST_CHARACTERS {
         format!("{found} characters: use {FEWEST_CHARACTERS} or more random ones, as 'openssl rand -hex 32' makes them")
+    } else if token.to_ascii_lowercase().contains(EXAMPLE) {
+        "the token of an example, which everybody knows: make one with 'openssl rand -hex 32', or leave it out and the \
+         first start makes one"
+            .to_owned()
     } else {
         return Ok(Sha256::digest(token).into());
     };
@@ -185,5 +192,32 @@ pub(super) fn presented(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
         Ok(Some(token.trim_ascii()))
     } else {
         Err(Kind::TokenUnknown.because("the Authorization header is not 'Bearer <token>'"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_token_of_an_example_is_refused_wherever_it_stands_and_is_not_quoted() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tokens");
+        for example in ["replace-me-0123456789abcdef0123456789", "0123456789abcdef-please-REPLACE-ME-0123456789"] {
+            std::fs::write(&file, format!("alice {}\nbob {example}\n", "a1".repeat(32))).unwrap();
+            let (admin, admin_file) = (vec![Secret::new(example)], Some(file.clone()));
+            for (config, place) in [
+                (TokenConfig { admin: admin.clone(), ..TokenConfig::default() }, "tokens.admin"),
+                (TokenConfig { collector: admin, ..TokenConfig::default() }, "tokens.collector"),
+                (TokenConfig { admin_file, ..TokenConfig::default() }, "line 2 of "),
+            ] {
+                let refused = Tokens::check_files(&config).unwrap_err().to_string();
+                let named = refused.contains(place) && refused.contains("openssl rand -hex 32");
+                assert!(named && !refused.contains("0123"), "{refused}");
+                assert!(Tokens::load(&config, folder.path()).is_err(), "a server starts with it");
+            }
+        }
+        let own = vec![Secret::new("0123456789abcdef0123456789abcdef")];
+        assert!(Tokens::check_files(&TokenConfig { admin: own, ..TokenConfig::default() }).is_ok());
     }
 }

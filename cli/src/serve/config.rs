@@ -32,29 +32,60 @@ mod tests {
 
     use super::*;
 
-    /// Every name that there is, with another value than its default.
-    const FULL: &str = include_str!("../../../docs/aggregator.toml");
+    /// Every name that there is, with its default, or an example behind a "# ".
+    const EVERY: &str = include_str!("../../../docs/settings.toml");
+
+    /// The lines of the settings' fields, of which those within others are left out.
+    fn fields(config: &ServerConfig) -> Vec<String> {
+        let text = format!("{config:#?}");
+        let own = |line: &&str| line.starts_with("    ") && !line.starts_with("     ") && line.contains(": ");
+        text.lines().filter(own).map(str::to_owned).collect()
+    }
 
     #[test]
-    fn the_documented_file_sets_every_setting() {
-        let config = parse(FULL).unwrap();
-        assert_eq!(config.listen.to_string(), "0.0.0.0:8443");
-        assert_eq!(config.request_timeout, Duration::from_millis(20_500));
-        assert_eq!(config.log.format, LogFormat::Json);
-        assert_eq!((config.tokens.admin.len(), config.tokens.collector.len()), (2, 0));
-        assert_ne!(config.seeds_rate_limit, ServerConfig::new("").seeds_rate_limit);
-        // Each field differs: one text shows all of them.
-        let (default, found) = (format!("{:#?}", ServerConfig::new("")), format!("{config:#?}"));
-        let fields = |text: &str| -> Vec<String> {
-            let starts = text
-                .lines()
-                .filter(|line| line.starts_with("    ") && !line.starts_with("     ") && line.contains(": "));
-            starts.map(str::to_owned).collect()
-        };
-        for (default, found) in fields(&default).iter().zip(fields(&found)) {
-            // Nested ones begin alike.
-            assert!(*default != found || found.ends_with(['{', '(']), "{found} is not set in docs/aggregator.toml");
+    fn the_documented_settings_are_all_that_there_are_and_have_their_defaults() {
+        let (default, found) = (ServerConfig::new(""), parse(EVERY).unwrap());
+        assert_eq!(format!("{found:?}"), format!("{default:?}"));
+        for field in fields(&default) {
+            let name = field.split(':').next().unwrap().trim();
+            let table = format!("[{name}]");
+            let documented = EVERY.lines().any(|line| {
+                let setting = line.trim_start_matches("# ").strip_prefix(name);
+                line == table || setting.is_some_and(|rest| rest.starts_with(" = "))
+            });
+            assert!(documented, "{name} is not in docs/settings.toml");
         }
+    }
+
+    #[test]
+    fn the_examples_of_documented_settings_are_settings() {
+        let is_example = |line: &str| {
+            line.strip_prefix("# ")
+                .and_then(|text| text.split_once(" = "))
+                .is_some_and(|(name, _)| name.bytes().all(|byte| byte == b'_' || byte.is_ascii_lowercase()))
+        };
+        let uncommented = |line| if is_example(line) { &line[2..] } else { line };
+        let text = EVERY.lines().map(uncommented).collect::<Vec<_>>().join("\n");
+        let config = parse(&text).unwrap();
+        assert_eq!((config.tokens.admin.len(), config.tokens.collector.len()), (2, 1));
+        assert!(config.tokens.admin_file.is_some() && config.tokens.collector_file.is_some());
+        assert!(config.log.audit.is_some());
+        let changed = fields(&config).iter().zip(fields(&ServerConfig::new(""))).filter(|(a, b)| *a != b).count();
+        // The folder, and 15 without a default; those in tables are above.
+        assert_eq!(changed, 16);
+    }
+
+    #[test]
+    fn the_example_has_no_setting_that_is_less_safe_and_no_token() {
+        let config = parse(include_str!("../../../docs/aggregator.toml")).unwrap();
+        assert_eq!(config.less_safe(), [""; 0]);
+        assert!(config.tokens.admin.is_empty() && config.tokens.collector.is_empty());
+        assert_eq!(config.log.format, LogFormat::Json);
+    }
+
+    #[test]
+    fn durations_are_in_seconds() {
+        assert_eq!(parse("request_timeout = 20.5").unwrap().request_timeout, Duration::from_millis(20_500));
     }
 
     #[test]

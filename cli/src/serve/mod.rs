@@ -88,7 +88,11 @@ impl Serve {
                 1 => ", and so is the task".to_owned(),
                 count => format!(", and so are the {count} tasks"),
             };
-            println!("the settings are good{tasks}");
+            let less_safe = config.less_safe();
+            let (good, end) =
+                if less_safe.is_empty() { ("good", "") } else { ("valid", "; less safe than their defaults are:") };
+            println!("the settings are {good}{tasks}{end}");
+            less_safe.iter().for_each(|setting| println!("  {setting}"));
             return Ok(());
         }
         start_log(&config.log, Times::Shown)?;
@@ -109,7 +113,7 @@ impl Serve {
         keep_files_private();
         runtime()?.block_on(async {
             let _hangups = on_hangup(config.tls.is_some());
-            let (admin, log) = (config.admin_token_file(), config.log.format);
+            let (admin, log, less_safe) = (config.admin_token_file(), config.log.format, config.less_safe());
             let say = |warning: bool, text: String| match (log, warning) {
                 (LogFormat::Pretty, _) => note(text),
                 (LogFormat::Json, false) => tracing::info!("{text}"),
@@ -118,6 +122,9 @@ impl Serve {
             let server = Server::bind(config, tasks).await.map_err(failed)?;
             // Programs read this line to learn the port.
             println!("listening on http://{}", server.local_addr());
+            for setting in less_safe {
+                say(true, format!("less safe than the default: {setting}"));
+            }
             for path in server.made_tokens() {
                 say(false, format!("made {}: its token grants the role that the file is named after", path.display()));
             }

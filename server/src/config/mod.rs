@@ -1,6 +1,7 @@
 //! The operator's settings.
 
 mod address;
+mod less_safe;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -8,6 +8,9 @@ use tempfile::tempdir;
 
 use super::harness::{ADMIN, REPORTS, Serving, bytes_of, get, path, reports, task, try_post};
 
+/// Such as documents print.
+const EXAMPLE: &str = "replace-me-0123456789abcdef0123456789";
+
 fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_ldp-pca")).args(arguments).output().unwrap()
 }
@@ -180,9 +183,42 @@ fn settings_are_checked_without_a_server() {
         ("www = \"/nowhere/at/all\"\n".into(), 1, "/nowhere/at/all"),
         (format!("[tokens]\nadmin_file = {tokens:?}\n"), 1, "5 characters"),
         ("[tokens]\nadmin_file = \"/nowhere/at/all\"\n".into(), 1, "/nowhere/at/all"),
+        (format!("[tokens]\nadmin = {EXAMPLE:?}\n"), 1, "the token of an example, which everybody knows"),
     ] {
         let (found, told) = check(&settings);
         assert!(found == Some(code) && told.contains(said), "{settings}: {found:?} {told}");
+    }
+    let (found, told) = check("issued_ids = false\nminimum_batch = 5\n");
+    let told: Vec<&str> = told.lines().collect();
+    assert_eq!(
+        (found, told.len(), told[0]),
+        (Some(0), 3, "the settings are valid; less safe than their defaults are:")
+    );
+    assert!(told[1].starts_with("  minimum_batch = 5: ") && told[2].starts_with("  issued_ids = false: "), "{told:?}");
+    let example =
+        run(&["serve", "--check", "--config", concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/aggregator.toml")]);
+    assert_eq!(String::from_utf8(example.stdout).unwrap(), "the settings are good\n");
+}
+
+#[test]
+fn a_server_names_less_safe_settings_and_does_not_start_with_the_token_of_an_example() {
+    let data = tempdir().unwrap();
+    let (file, folder) = (data.path().join("server.toml"), data.path().join("data"));
+    let server = Serving::start(&["--data", text(&folder), "--open-recovery", "--no-issued-ids"]);
+    let log = server.log();
+    for named in
+        ["less safe than the default: open_recovery = true: ", "less safe than the default: issued_ids = false: "]
+    {
+        assert!(log.contains(named), "{log}");
+    }
+    let log = Serving::start(&["--data", text(&folder)]).log();
+    assert!(!log.contains("less safe"), "{log}");
+    for role in ["admin", "collector"] {
+        fs::write(&file, format!("[tokens]\n{role} = [{ADMIN:?}, {EXAMPLE:?}]\n")).unwrap();
+        let refused = run(&["serve", "--data", text(&folder), "--config", text(&file)]);
+        let told = String::from_utf8(refused.stderr).unwrap();
+        assert!(refused.status.code() == Some(1) && told.contains("the token of an example"), "{told}");
+        assert!(told.contains("openssl rand -hex 32") && !told.contains(EXAMPLE), "{told}");
     }
 }
 
