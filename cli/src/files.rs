@@ -22,11 +22,12 @@ pub(super) fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Refuses standard input where records are read twice, for this reason.
+/// Refuses standard input and pipes where records are read twice, for this reason.
 pub(super) fn can_be_read_twice(path: &Path, why: &str) -> Result<()> {
-    if is_standard(path) {
-        let problem = format!("standard input (-) can be read once, and {why}: give records as a file");
-        return Err(CliError::usage(problem));
+    let is_pipe = path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+    if is_standard(path) || is_pipe {
+        let name = if is_pipe { "a pipe" } else { "standard input (-)" };
+        return Err(CliError::usage(format!("{name} can be read once, and {why}: give records as a file")));
     }
     Ok(())
 }
@@ -221,6 +222,11 @@ impl<'a> NpyRows<'a> {
                 ErrorKind::UnexpectedEof => CliError::file(
                     &self.path,
                     format!("the file ends in row {} of {}: it was cut", self.read + 1, self.rows),
+                ),
+                // Its own words quote the value.
+                ErrorKind::InvalidData | ErrorKind::InvalidInput => CliError::file(
+                    &self.path,
+                    format!("a value of row {} is none of the array's type: the file is damaged", self.read + 1),
                 ),
                 _ => CliError::file(&self.path, error),
             })?);

@@ -5,7 +5,7 @@
 //! `--show-values` also shows the row.
 
 use core::fmt::{self, Debug, Display};
-use std::io::{BufRead, Cursor, Read};
+use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -15,8 +15,8 @@ use ldp_pca::schema::{Column, ColumnKind, Fit, Schema, positional_name};
 use ldp_pca::task::Task;
 pub(super) use ldp_pca_records::{Header, is_header_of, looks_like_names};
 use ldp_pca_records::{
-    Kind, Layout, Notation, OptionNames, Problem, Row as TextRow, StringRecord, TextOptions, TextRows, parse_separator,
-    start_of,
+    Kind, Layout, Notation, OptionNames, Problem, Row as TextRow, StringRecord, TextOptions, TextRows, named_tab,
+    parse_separator, start_of,
 };
 use serde::Serialize;
 
@@ -93,6 +93,13 @@ impl Opening {
         if self.show_values { format!("{problem}; it holds {held:?}") } else { problem.to_string() }
     }
 
+    /// Whether the options say that the file is text, whatever it begins with: without a header it begins with a record,
+    /// which may begin as a file of another kind does.
+    fn is_text(self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        self.by_header && self.header == Header::No && (self.separator.is_some() || named_tab(&name))
+    }
+
     fn text(self) -> TextOptions {
         let Self { header, separator, decimal_comma, number_format, by_header, one_column, .. } = self;
         let forms = number_format.unwrap_or_default();
@@ -135,7 +142,8 @@ impl RecordFile {
     /// Opens a file. `is_header` decides with `Header::Auto`, from the first line.
     pub(super) fn open(path: &Path, opening: Opening, is_header: impl Fn(&[&str]) -> bool) -> Result<Self> {
         let (mut input, length) = files::open(path)?;
-        if let Input::File(file) = &mut input
+        if !opening.is_text(path)
+            && let Input::File(file) = &mut input
             && let Some(kind) = columnar::in_no_order(path, file)?
         {
             let rows = Rows::Columnar(ColumnarRows::in_file(path, kind, file.try_clone().in_file(path)?)?);
@@ -151,13 +159,15 @@ impl RecordFile {
         opening: Opening,
         is_header: impl Fn(&[&str]) -> bool,
     ) -> Result<Self> {
-        let mut content = unpacked(path, raw)?;
+        let is_text = opening.is_text(path);
+        let is_packed = !is_text || path.extension().is_some_and(|extension| extension == "gz");
+        let mut content = if is_packed { unpacked(path, raw)? } else { Box::new(BufReader::new(raw)) };
         let start = start_of(&mut content).in_file(path)?;
         let other = Needed::Records.problem(kind::Kind::of(&start));
         if let Some(problem) = other.as_ref().filter(|_| !opening.by_header) {
             return Err(CliError::file(path, problem));
         }
-        let rows = match Kind::of(&start) {
+        let rows = match if is_text { Kind::Text } else { Kind::of(&start) } {
             Kind::NumPy => Rows::Npy(NpyRows::new(path, Cursor::new(start).chain(content))?),
             kind @ (Kind::Parquet | Kind::ArrowFile | Kind::ArrowStream) => {
                 Rows::Columnar(ColumnarRows::new(path, kind, Box::new(Cursor::new(start).chain(content)))?)

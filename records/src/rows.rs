@@ -85,7 +85,8 @@ pub struct TextOptions {
     /// Whether only the first line, as the header that it then is, and the options decide how the file is read: what
     /// the records of a device decide would show something of them.
     pub by_header: bool,
-    /// Whether a record is one cell. Then an empty line is a record, too: one without a value.
+    /// Whether a record of a file without a header is one cell. (With one, the header shows it.) Then an empty line
+    /// before another record is a record, too: one without a value.
     pub one_column: bool,
     /// Whether numbers have a decimal comma.
     pub decimal_comma: bool,
@@ -194,7 +195,8 @@ impl<R: Read> TextRows<R> {
         };
         let lenient = by_header && (of_options || names.is_some());
         let pending = if names.is_some() { None } else { line.map(|line| (line, first)) };
-        let (one_column, empty) = (one_column && lenient, 0..0);
+        let one_column = lenient && names.as_ref().map_or(one_column, |names| names.len() == 1);
+        let empty = 0..0;
         Ok(Self { lines, notation, names, pending, empty, one_column, lenient, row: StringRecord::new() })
     }
 
@@ -225,7 +227,7 @@ impl<R: Read> TextRows<R> {
 
     /// The next row, if there is one. Empty lines are passed over, unless a record is one cell. If the options say that
     /// only the header decides how the file is read, there is a first row whatever it holds: of one that never ends,
-    /// what there is.
+    /// what there is, and of empty lines alone, one.
     ///
     /// # Errors
     /// Where the file cannot be read on.
@@ -234,14 +236,12 @@ impl<R: Read> TextRows<R> {
         if self.pending.is_none() && self.empty.is_empty() {
             let before = self.lines.end;
             let read = self.lines.read(&mut record, self.one_column)?;
-            let next = read.as_ref().map_or(self.lines.end, |line| line.starts);
-            if self.one_column {
-                self.empty = before..next;
-                if read.is_none() && self.lenient && self.empty.is_empty() {
-                    self.empty.end += 1;
-                }
-            }
             let first = mem::take(&mut self.lenient);
+            self.empty = match &read {
+                Some(line) if self.one_column => before..line.starts,
+                None if first && self.lines.has_empty => before..before + 1,
+                _ => 0..0,
+            };
             let Some(line) = read.map(|line| if first { Ok(line) } else { line.whole().map(Line::at) }).transpose()?
             else {
                 return Ok(self.empty_row());
@@ -346,6 +346,8 @@ struct Lines<R> {
     end: u64,
     /// Whether that one has no end, so nothing follows.
     is_cut: bool,
+    /// Whether there are empty lines after it.
+    has_empty: bool,
     /// Lines that end in a carriage return alone, which the reader does not count.
     carriage_returns: bool,
 }
@@ -363,14 +365,16 @@ impl<R: Read> Lines<R> {
             .delimiter(separator)
             .terminator(Terminator::Any(end[0]))
             .from_reader(Content { bytes, given: 0, limit: MOST_BYTES, over: false });
-        Self { reader, end: 1, is_cut: false, carriage_returns }
+        Self { reader, end: 1, is_cut: false, has_empty: false, carriage_returns }
     }
 
-    /// The next record, in place of `record`. Empty lines are none; blank ones are, where they are records.
-    fn read(&mut self, record: &mut ByteRecord, blank_lines: bool) -> Result<Option<Line>, Problem> {
+    /// The next record, in place of `record`. Lines without a cell are none, and with `quoted` a pair of quotes is one.
+    fn read(&mut self, record: &mut ByteRecord, quoted: bool) -> Result<Option<Line>, Problem> {
+        self.has_empty = false;
         if self.is_cut {
             return Ok(None);
         }
+        let mut before = self.reader.position().byte();
         loop {
             let any = self.reader.read_byte_record(record);
             let any = any.map_err(|error| Problem::at(self.reader.position().line(), &error))?;
@@ -382,9 +386,8 @@ impl<R: Read> Lines<R> {
                 return Ok(Some(self.cut(record, "longer than 8 MiB: is a quote never closed?")));
             }
             if !any {
-                // One more end of a line than the file has.
-                let lines = if self.carriage_returns { 0 } else { self.reader.position().line() - 1 };
-                self.end = self.end.max(lines);
+                // There is one more end of a line than the file has.
+                self.has_empty |= !self.carriage_returns && self.reader.position().line() > self.end + 1;
                 return Ok(None);
             }
             if content.over {
@@ -392,11 +395,17 @@ impl<R: Read> Lines<R> {
                 return Ok(Some(self.cut(record, what)));
             }
             content.limit = position + MOST_BYTES;
-            if blank_lines || record.len() > 1 || !record[0].trim_ascii().is_empty() {
+            let is_blank = record.len() == 1 && record[0].trim_ascii().is_empty();
+            // The line ends between belong to lines that the reader passes over.
+            let taken = position - before - if self.carriage_returns { 0 } else { self.line_of(record) - self.end };
+            let has_quotes = taken > record.as_slice().len() as u64 + 1;
+            if !is_blank || (quoted && has_quotes) {
                 let line = self.line_of(record);
                 self.end = if self.carriage_returns { line + 1 } else { self.reader.position().line() };
                 return Ok(Some(Line::at(line)));
             }
+            self.has_empty = true;
+            before = position;
         }
     }
 
@@ -528,8 +537,8 @@ mod tests {
     /// What a device writes of its own record, whatever that is.
     #[test]
     fn there_is_a_first_record_whatever_it_holds() {
-        let rows = |content: &[u8], one_column| {
-            let options = TextOptions { header: Header::Yes, by_header: true, one_column, ..OPTIONS };
+        let rows = |content: &[u8]| {
+            let options = TextOptions { header: Header::Yes, by_header: true, ..OPTIONS };
             let start = start_of(&mut &content[..]).unwrap();
             let mut rows = TextRows::open("", start, io::empty(), options, |_| true).unwrap();
             let mut found = vec![];
@@ -540,24 +549,29 @@ mod tests {
             found
         };
         let row = |line, cells: &str, problem| (line, cells.to_owned(), problem);
-        assert_eq!(rows(b"x,y\n1,\"2\n", false), [row(2, "1|2\n\n", true)]);
-        assert_eq!(rows(b"x,y\n\"1\n\",\"2", false), [row(2, "1\n|2\n", true)]);
-        assert_eq!(rows(b"x,y\n1,\xff\n", false), [row(2, "1|\u{fffd}", true)]);
-        for content in ["x,y\n", "x,y\n\n \n"] {
-            assert_eq!(rows(content.as_bytes(), false), [], "a record has two cells");
+        assert_eq!(rows(b"x,y\n1,\"2\n"), [row(2, "1|2\n\n", true)]);
+        assert_eq!(rows(b"x,y\n\"1\n\",\"2"), [row(2, "1\n|2\n", true)]);
+        assert_eq!(rows(b"x,y\n1,\xff\n"), [row(2, "1|\u{fffd}", true)]);
+        for content in ["x", "x\n", "x\r\n", "x,y", "x,y\n"] {
+            assert_eq!(rows(content.as_bytes()), [], "a header alone has no record");
         }
-        for content in ["x\n", "x", "x\r\n", "x\n\n", "x\n\"\"\n", "x\n\"\"", "x\r\n\"\"\r\n"] {
-            let found: Vec<_> = rows(content.as_bytes(), true)
-                .into_iter()
-                .map(|(line, cell, _)| (line, cell.trim().to_owned()))
-                .collect();
-            assert_eq!(found, [(2, String::new())], "{content:?}");
+        for content in ["x,y\n\n", "x,y\n \n", "x,y\n ", "x,y\n\"\"\n", "x,y\r\n\r\n", "x,y\n\n\n \n\n"] {
+            assert_eq!(rows(content.as_bytes()), [row(2, "", false)], "{content:?}");
         }
-        let found = rows(b"x\n\n1\n \n\n2\n\n", true);
-        let expected = [(2, ""), (3, "1"), (4, " "), (5, ""), (6, "2"), (7, "")];
-        assert_eq!(found, expected.map(|(line, cell)| row(line, cell, false)));
+        for content in ["x\n\n", "x\n\n\n", "x\n \n", "x\n\"\"\n", "x\n\"\"", "x\r\n\"\"\r\n", "x\r\n\r\n"] {
+            let found: Vec<_> = rows(content.as_bytes()).into_iter().map(|(line, cell, _)| (line, cell)).collect();
+            assert_eq!(found.len(), 1, "{content:?}");
+            assert_eq!((found[0].0, found[0].1.trim()), (2, ""), "{content:?}");
+        }
+        for end in ["\n", "\r\n"] {
+            let content = ["x", "", "1", " ", "", "2", "\"\"", "3", "", " ", ""].join(end);
+            let found: Vec<_> =
+                rows(content.as_bytes()).into_iter().map(|(line, cell, _)| (line, cell.trim().to_owned())).collect();
+            let expected = [(2, ""), (3, "1"), (4, ""), (5, ""), (6, "2"), (7, ""), (8, "3")];
+            assert_eq!(found, expected.map(|(line, cell)| (line, cell.to_owned())), "those at the end are none");
+        }
         let long = [&b"x,y\n1,"[..], &vec![b'x'; MOST_BYTES as usize + 9]].concat();
-        assert_eq!(rows(&long, false).len(), 1);
+        assert_eq!(rows(&long).len(), 1);
         // A later row that never ends is the problem of a file.
         let options = TextOptions { header: Header::Yes, by_header: true, ..OPTIONS };
         let mut file = TextRows::open("", b"x,y\n1,2\n3,\"4\n".to_vec(), io::empty(), options, |_| true).unwrap();

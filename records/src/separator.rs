@@ -115,8 +115,9 @@ fn first_cells(start: &[u8], place: usize) -> Option<StringRecord> {
     StringRecord::from_byte_record(record).ok()
 }
 
-/// Whether a name says that tabs separate the cells.
-fn named_tab(name: &str) -> bool {
+/// Whether a file's name says that tabs separate the cells.
+#[must_use]
+pub fn named_tab(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     name.ends_with(".tsv") || name.ends_with(".tab")

@@ -43,7 +43,7 @@ fn what_does_not_fit_is_missing_and_told_with_its_line_and_strict_refuses_it() {
     ] {
         assert!(text.contains(part), "{text} lacks {part}");
     }
-    folder.run("randomize - -t task.json -o out.ldpr --strict").refused(2, &["standard input", "--strict"]);
+    folder.run("randomize - -t task.json -o other.ldpr --strict").refused(2, &["standard input", "--strict"]);
 }
 
 /// The attack: a task declares a free-text question as numeric, and reads who skipped it from who has a report. In a
@@ -81,8 +81,8 @@ fn a_report_leaves_for_every_record_whatever_it_holds() {
         for answer in answers {
             for end in [&b""[..], b"\n", b",\n", b",free\n", b",free,5\n"] {
                 let file = [header.as_bytes(), b"\n", before, answer, end].concat();
-                // A record of several columns without any cell is none.
-                if header.contains(',') && file[header.len()..].iter().all(|byte| b"\n\" ".contains(byte)) {
+                // A header alone has no record.
+                if file.len() <= header.len() + 1 {
                     continue;
                 }
                 folder.write("one.csv", file);
@@ -92,6 +92,27 @@ fn a_report_leaves_for_every_record_whatever_it_holds() {
                 assert_eq!(folder.read("one.ldpr").len() as u64, counts["report_bytes"], "{header} {shown:?} {end:?}");
             }
         }
+    }
+    folder.write("schema.json", format!(r#"{{"columns": [{numeric}, {listed}]}}"#));
+    folder.run("task new --schema schema.json --epsilon 1e-6 -o task.json --force").ok();
+    // Without a header it is the options that say what the file is, and not its first record.
+    for record in ["PAR1,free", "ARROW1,free", "\u{1f}x,free", "{\"columns\":,free", "PK\u{3}\u{4},free", " \n"] {
+        folder.write("bare", record);
+        let line = "randomize bare -t task.json -o bare.ldpr --force --json --header no --separator comma";
+        assert_eq!(folder.run(line).json()["records"], 1, "{record:?}");
+    }
+    for record in [&b"\x1f\x8b,free"[..], b"\x93NUMPY,free", b"\xff\xff\xff\xff,free", b"\xff\xfe\0,free"] {
+        folder.write("bare", record);
+        let line = "randomize bare -t task.json -o bare.ldpr --force --json --header no --separator comma";
+        assert_eq!(folder.run(line).json()["records"], 1, "{record:?}");
+    }
+    // A column that the file need not have does not make its one column several.
+    folder.write("schema.json", format!(r#"{{"columns": [{numeric}, {{"name": "note", "type": "ignored"}}]}}"#));
+    folder.run("task new --schema schema.json --epsilon 1e-6 -o task.json --force").ok();
+    for (answer, records) in [("\n", 1), ("\"\"\n", 1), ("5\n", 1), ("5\n\n", 1), ("often\n\n", 1), ("\n5\n", 2)] {
+        folder.write("one.csv", format!("hiv_since\n{answer}"));
+        let counts = folder.run("randomize one.csv -t task.json -o one.ldpr --force --json").json();
+        assert_eq!(counts["records"], records, "{answer:?}");
     }
     folder.write("schema.json", format!(r#"{{"columns": [{numeric}, {listed}]}}"#));
     folder.run("task new --schema schema.json --epsilon 1e-6 -o task.json --force").ok();
