@@ -1,24 +1,34 @@
 """Callers' records, converted to one of the forms that the native part reads.
 
-Whether a record is taken depends on its shape and on the types of its values, never on a value, and no message has one.
-So nothing is raised from another library's error, whose words quote what it could not read.
+What decides whether there are records, and how many, is the type and the shape of what holds them. What one of them
+holds is never raised about: the native part counts what it cannot read as missing. No message has a value, so nothing
+is raised from another library's error, whose words quote what it could not read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from .errors import LdpPcaError, RecordError, SchemaError
+from .errors import LdpPcaError, RecordError
 
 _FORMS = "a two-dimensional array of numbers, a table (pandas, polars, Arrow), a sequence of mappings, or one record"
 
 
+class NamedRows(list[Any]):
+    """The rows of a table as mappings, with the names that the table declares."""
+
+    def __init__(self, names: list[str], rows: Iterable[Any]) -> None:
+        super().__init__(rows)
+        self.names = names
+
+
 def records_of(records: Any, ignored: Iterable[str] = ()) -> Any:
-    """Float64 array (NaN for what is missing), Arrow table, or iterable of mappings. One record is a row of one.
+    """Float64 array (NaN for what is missing), Arrow table, or list of mappings and rows. One record is a list of one.
 
     Exceptions of the caller's own objects are not passed on: they may quote what the objects hold.
 
@@ -27,10 +37,25 @@ def records_of(records: Any, ignored: Iterable[str] = ()) -> Any:
     Raises
     ------
     RecordError
-        For anything else, with the ``row`` where there is one.
+        For anything else.
     """
+    return _guarded(_records_of, records, ignored)
+
+
+def numbers_of(records: Any) -> Any:
+    """The same for a caller who takes numbers by position or a table: rows are an array, too.
+
+    Raises
+    ------
+    RecordError
+        For rows of other values or of several lengths as well, with their ``row``.
+    """
+    return _guarded(_numbers_of, records)
+
+
+def _guarded(read: Callable[..., Any], *arguments: Any) -> Any:
     try:
-        return _records_of(records, ignored)
+        return read(*arguments)
     except (LdpPcaError, ImportError):
         raise
     except Exception as error:  # noqa: BLE001
@@ -46,7 +71,7 @@ def _records_of(records: Any, ignored: Iterable[str]) -> Any:
         return [records]
     if is_from("pandas", "Series", records):
         # One record by the names of its index, as a row of a frame is.
-        return [dict(zip(map(str, records.index), records.tolist()))]
+        return [dict(zip(map(_name, records.index), records.tolist()))]
     if is_from("polars", "LazyFrame", records):
         return _checked(records.collect())
     if is_from("pyarrow", None, records) and hasattr(records, "to_table"):
@@ -59,14 +84,35 @@ def _records_of(records: Any, ignored: Iterable[str]) -> Any:
         return _mappings(frame) if table is None else table
     if hasattr(records, "__arrow_c_stream__") or hasattr(records, "__arrow_c_array__"):
         return _checked(records)
-    if isinstance(records, Sequence) and not isinstance(records, (str, bytes)):
-        if len(records) == 0 or isinstance(records[0], Mapping):
-            return records
-        one = all(value is None or _is_number(type(value)) for value in records)
-        return _stacked([records] if one else records)
+    if isinstance(records, Sequence) and not isinstance(records, (str, bytes, bytearray)):
+        rows = list(records)
+        first = next((record for record in rows if record is not None), None)
+        one = len(rows) > 0 and not is_mapping(first) and not _is_row(first)
+        return _stacked([rows] if one else rows)
     if hasattr(records, "__array__") and not hasattr(records, "tocsr"):
         return _numbers(np.asarray(records))
     raise RecordError(f"records come as {_FORMS}, not as {type(records).__name__}")
+
+
+def _numbers_of(records: Any) -> Any:
+    taken = records_of(records)
+    if not isinstance(taken, list) or any(map(is_mapping, taken)):
+        return taken
+    rows: list[list[float]] = []
+    for row, record in enumerate(taken):
+        if not _is_row(record):
+            raise _in_row(row, f"{type(record).__name__} is not a record: records come as {_FORMS}")
+        values = []
+        for place, given in enumerate(record):
+            value = plain(given)
+            if not isinstance(value, float):
+                kind = type(given).__name__
+                raise _in_row(row, f"position {place + 1} holds {kind}: give a number, or None where there is none")
+            values.append(value)
+        if rows and len(values) != len(rows[0]):
+            raise _in_row(row, f"the record has {len(values)} values where the first has {len(rows[0])}")
+        rows.append(values)
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(rows[0]) if rows else 0)
 
 
 def is_from(library: str, name: str | None, value: Any) -> bool:
@@ -94,23 +140,29 @@ def arrow_of_pandas(frame: Any) -> Any | None:
         raise ImportError("a pandas DataFrame is read by pyarrow: pip install 'ldp-pca[arrow]'") from error
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowException, ArithmeticError, TypeError, ValueError):
+    except Exception:  # noqa: BLE001
+        # Arrow's own, or one of an object in the frame.
         return None
 
 
 def _checked(table: Any) -> Any:
     """What is a table to Arrow, with what does not survive the way to the native part taken care of."""
-    if not hasattr(table, "schema") and not hasattr(table, "__arrow_c_array__"):
-        # A stream of structs, a chunked array or a series of them: that one is null is lost on the way, what lies under
-        # it not.
+    if not hasattr(table, "schema"):
+        # That a struct of an array, a chunked one or a series is null is lost on the way, what lies under it not.
         nulls = getattr(table, "null_count", 0)
         if nulls() if callable(nulls) else nulls:
-            raise RecordError("a row is null instead of a record: drop nulls before")
-    # Columns of nulls alone, of no type, leave polars with a buffer that Arrow does not allow: as numbers they do not.
+            rows = table.to_pylist() if hasattr(table, "to_pylist") else table.to_list()
+            if all(row is None or is_mapping(row) for row in rows):
+                return NamedRows(list(next(filter(None, rows), ())), rows)
+    if is_from("polars", "Series", table) and str(table.dtype).startswith("Struct"):
+        table = table.struct.unnest()
     if is_from("polars", "DataFrame", table):
-        for name, kind in table.schema.items():
-            if str(kind) == "Null":
-                table = table.with_columns(table[name].cast(float))
+        # Values of no type leave polars with a buffer that Arrow does not allow: as numbers they do not.
+        empty = [name for name, kind in table.schema.items() if str(kind) == "Null"]
+        table = table.with_columns(table[name].cast(float) for name in empty)
+        # Other types that do not reach Arrow, or have such values within.
+        if any(word in str(kind) for kind in table.schema.values() for word in ("Null", "Object", "Int128")):
+            return NamedRows(table.columns, table.to_dicts())
     return table
 
 
@@ -172,7 +224,7 @@ def floats_of(array: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
         return np.require(array, dtype=np.float64, requirements=["A", "E"])
 
 
-def _numbers(array: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _numbers(array: np.ndarray[Any, Any]) -> Any:
     if array.dtype.kind not in "fiuO":
         kind = array.dtype.type.__name__
         raise RecordError(f"an array of {kind} holds no numbers: give floats or integers, or a table with names")
@@ -180,50 +232,51 @@ def _numbers(array: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float64
         array = array[np.newaxis]
     if array.ndim != 2:
         raise RecordError(f"the array has the shape {array.shape}: records are rows of a two-dimensional one")
-    return _one_by_one(array) if array.dtype.kind == "O" else floats_of(array)
+    return _stacked(list(array)) if array.dtype.kind == "O" else floats_of(array)
 
 
-def _stacked(records: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Rows of numbers as an array; a refusal names the reason."""
-    width: int | None = None
-    kinds: set[type] = set()
-    for row, record in enumerate(records):
-        if not hasattr(record, "__len__") or isinstance(record, (str, bytes, Mapping, AbstractSet)):
-            raise _in_row(row, f"{type(record).__name__} is not a record: records come as {_FORMS}")
-        length = len(record)
-        width = length if width is None else width
-        if length != width:
-            raise _in_row(row, f"the record has {length} values where the first has {width}")
-        kinds.update(map(type, record))
-    if all(_is_number(kind) for kind in kinds):
-        try:
+def is_mapping(record: Any) -> bool:
+    """Whether this is a record by name: its type decides."""
+    return issubclass(type(record), Mapping)
+
+
+def values_of(record: Any) -> list[Any] | None:
+    """The values of a record by position; None for what is no row."""
+    return list(record) if _is_row(record) else None
+
+
+def _is_row(record: Any) -> bool:
+    """Whether this is a record by position: its type decides."""
+    kind = type(record)
+    if issubclass(kind, np.ndarray):
+        return bool(record.ndim)
+    single = issubclass(kind, (str, bytes, bytearray, np.generic, Mapping, AbstractSet)) or hasattr(kind, "as_py")
+    return hasattr(kind, "__len__") and hasattr(kind, "__iter__") and not single
+
+
+def _stacked(rows: list[Any]) -> Any:
+    """Rows of numbers, all of one length, as an array, which is read sooner; any others as they are."""
+    # An integer that no float holds raises, or an object of the caller's.
+    with suppress(Exception):
+        even = all(map(_is_row, rows)) and len(set(map(len, rows))) == 1
+        if even and all(map(_is_number, {type(value) for row in rows for value in row})):
             with np.errstate(all="ignore"):
-                return np.asarray(records, dtype=np.float64)
-        except (ArithmeticError, ValueError, TypeError):
-            # An integer that no float holds, for one.
-            pass
-    return _one_by_one(records)
+                return np.asarray(rows, dtype=np.float64)
+    return rows
 
 
-def _one_by_one(records: Iterable[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The same, value by value."""
-    rows = []
-    for row, record in enumerate(records):
-        values = [plain(value) for value in record]
-        for place, (value, given) in enumerate(zip(values, record)):
-            if not isinstance(value, float):
-                kind = type(given).__name__
-                raise _in_row(row, f"position {place + 1} holds {kind}: give a number, or None where there is none")
-        rows.append(values)
-    return np.array(rows, dtype=np.float64).reshape(len(rows), len(rows[0]) if rows else 0)
+def _name(key: Any) -> str:
+    """The text of a key; none, which names no column, where it has none."""
+    try:
+        return str(key)
+    except Exception:  # noqa: BLE001
+        return ""
 
 
-def _mappings(frame: Any) -> list[dict[str, Any]]:
+def _mappings(frame: Any) -> NamedRows:
     """The rows of a frame, for columns of several types."""
     names = [str(name) for name in frame.columns]
-    if len(set(names)) < len(names):
-        raise SchemaError("the frame has a column twice: give every column its own name")
-    return [dict(zip(names, row)) for row in frame.itertuples(index=False, name=None)]
+    return NamedRows(names, (dict(zip(names, row)) for row in frame.itertuples(index=False, name=None)))
 
 
 def _in_row(row: int, problem: str) -> RecordError:

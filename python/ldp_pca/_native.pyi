@@ -230,7 +230,7 @@ class Task:
             sense, and a task with centring or of a second wave.
         """
 
-    def encode(self, records: Any, *, bounded: bool = False) -> npt.NDArray[np.float64]:
+    def encode(self, records: Any, *, bounded: bool = False, strict: bool = False) -> npt.NDArray[np.float64]:
         """The features of records as a report has them before it is randomized. They are as private as the records.
 
         Parameters
@@ -239,6 +239,8 @@ class Task:
             As of `Randomizer.randomize`. What is missing is 0.
         bounded : bool
             Bound every record, as the task says: to norm 1, or to at most ``radius``.
+        strict : bool
+            As of `Randomizer.randomize`.
 
         Returns
         -------
@@ -313,6 +315,7 @@ class Randomizer:
         insecure_seed: int | None = None,
         first: int = 0,
         progress: Progress | None = None,
+        strict: bool = False,
     ) -> Reports:
         """One private report per record, with the system's randomness.
 
@@ -320,10 +323,10 @@ class Randomizer:
         ----------
         records : array of shape (n, columns), table, or sequence of mappings
             Numbers by position, in the order of the task's columns (any integer or floating-point dtype); a pandas,
-            polars or Arrow table, whose columns are found by name; or mappings from names to values. In tables and
-            mappings a numeric column holds numbers, and a categorical one texts. NaN, infinities, None, nulls and
-            masked values are missing: their column contributes nothing to the report, and no report shows that they are
-            missing.
+            polars or Arrow table, whose columns are found by name; or mappings from names to values. One record is a
+            mapping, or a list of one. A numeric column holds numbers, and a categorical one texts. NaN, infinities,
+            None, nulls and masked values are missing, and so is what does not fit its column: it contributes nothing to
+            the report, and no report shows that it is missing.
         ids : sequence of str, optional
             The ids of the reports, each of 32 hexadecimal digits, as the aggregator issues them: ``ldp-pca serve``
             accepts no others unless it is configured to. By default reports draw their own ids.
@@ -337,21 +340,29 @@ class Randomizer:
         progress : bool or callable
             Show progress, with tqdm or with what this makes: it is called with ``total``, ``unit`` and ``desc``, as
             tqdm is, and what it returns has ``update(n)`` and ``close()``.
+        strict : bool
+            Refuse what does not fit its column, before anything is randomized, instead of counting it as missing. For
+            records of your own: whether there is a report then depends on what a record holds.
 
         Returns
         -------
         Reports
-            In the order of the records.
+            In the order of the records: one for each, whatever it holds.
 
         Raises
         ------
         RecordError
-            For a record of another shape than the task's (a wrong number of columns, a text for a number), with its
-            ``row``. It never depends on a value, and does not hold one.
+            For what holds no records, and with ``strict`` for the first record that has something that does not fit,
+            with its ``row``. No message holds a value.
         ValueError
             For invalid or repeated ids, and another number of them than of records.
         SchemaError
-            For a table without the task's columns.
+            For a table without the task's columns, and for several records where nothing of a column fits.
+
+        Warns
+        -----
+        RecordWarning
+            Where something does not fit: of which columns, how often, and in which row first.
         """
 
 @final
@@ -510,6 +521,8 @@ class PublicSample:
         The task whose people the sample stands for: double-cap without centring.
     records : array of shape (n, columns), table, or sequence of mappings
         As of `Randomizer.randomize`. What is missing is 0.
+    strict : bool
+        As of `Randomizer.randomize`.
 
     Raises
     ------
@@ -519,7 +532,7 @@ class PublicSample:
         Without records, and for a task with centring or of a second wave.
     """
 
-    def __new__(cls, task: Task, records: Any) -> PublicSample: ...
+    def __new__(cls, task: Task, records: Any, *, strict: bool = False) -> PublicSample: ...
     @property
     def task(self) -> Task:
         """The task whose people the sample stands for."""

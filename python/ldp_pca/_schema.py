@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._inputs import arrow_of_pandas, is_pandas_frame, records_of
+from ._inputs import arrow_of_pandas, is_pandas_frame, numbers_of
 from ._native import _infer_schema
 from .errors import SchemaError, SchemaWarning, warn
 
@@ -65,7 +65,7 @@ def infer_schema(
         For each column that looks odd: named like an identifier, constant, with texts among its numbers, or with a few
         numbers that set its scale.
     """
-    table = arrow_of_pandas(sample) if is_pandas_frame(sample) else records_of(sample)
+    table = arrow_of_pandas(sample) if is_pandas_frame(sample) else numbers_of(sample)
     if table is None:
         mixed = [str(name) for name in sample.columns if arrow_of_pandas(sample[[name]]) is None]
         raise SchemaError(f"the frame has columns that are neither of numbers nor of texts: {', '.join(mixed)}")

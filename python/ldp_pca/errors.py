@@ -14,6 +14,7 @@ __all__ = [
     "NoiseWarning",
     "PlanError",
     "RecordError",
+    "RecordWarning",
     "RecoveryError",
     "ReportError",
     "ReportTypeError",
@@ -45,7 +46,7 @@ class SchemaError(LdpPcaError, ValueError):
 
 
 class RecordError(LdpPcaError, ValueError):
-    """A record that does not fit its task."""
+    """What holds no records, or with ``strict`` a record that does not fit its task."""
 
 
 class ReportError(LdpPcaError, ValueError):
@@ -81,6 +82,10 @@ class ClusterError(LdpPcaError, RuntimeError):
 
 class SchemaWarning(UserWarning):
     """Something odd about the sample of a schema, such as a column that is left out."""
+
+
+class RecordWarning(UserWarning):
+    """What of the records could not be read and counts as missing: of which columns, how often, and where first."""
 
 
 class NoiseWarning(UserWarning):

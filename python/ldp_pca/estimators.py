@@ -29,7 +29,7 @@ except ImportError as _missing:
     raise ImportError("the estimators need scikit-learn 1.6 or later: pip install 'ldp-pca[sklearn]'") from _missing
 
 from ._budget import book
-from ._inputs import is_from, is_pandas_frame, records_of
+from ._inputs import is_from, is_pandas_frame, numbers_of
 from ._native import Aggregate, Randomizer, Task
 from ._progress import bar
 from ._recovery import recover
@@ -74,9 +74,9 @@ def _missing_as_nan(X: Any) -> Any:  # noqa: N803
         return X.collect()
     try:
         if is_pandas_frame(X) and (X.dtypes == object).any():
-            return type(X)(records_of(X.to_numpy(dtype=object)), index=X.index, columns=X.columns)
+            return type(X)(numbers_of(X.to_numpy(dtype=object)), index=X.index, columns=X.columns)
         if isinstance(X, (list, tuple, np.ma.MaskedArray)) or (isinstance(X, np.ndarray) and X.dtype == object):
-            return records_of(X)
+            return numbers_of(X)
     except RecordError:
         pass
     return X
@@ -500,7 +500,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Rows in the units of the components: encoded, and of norm 1 where the task bounds them so."""
         check_is_fitted(self)
         records = X if self._collected else self._validated(X, reset=False)
-        return self.task_.encode(records, bounded=self.task_.radius is None)
+        return self.task_.encode(records, bounded=self.task_.radius is None, strict=True)
 
     def _deviations(self) -> Floats:
         """The deviation along each component, 0 for noise."""

@@ -53,10 +53,10 @@ impl Randomizer {
     /// ----------
     /// records : array of shape (n, columns), table, or sequence of mappings
     ///     Numbers by position, in the order of the task's columns (any integer or floating-point dtype); a pandas,
-    ///     polars or Arrow table, whose columns are found by name; or mappings from names to values. In tables and
-    ///     mappings a numeric column holds numbers, and a categorical one texts. NaN, infinities, None, nulls and
-    ///     masked values are missing: their column contributes nothing to the report, and no report shows that they are
-    ///     missing.
+    ///     polars or Arrow table, whose columns are found by name; or mappings from names to values. One record is a
+    ///     mapping, or a list of one. A numeric column holds numbers, and a categorical one texts. NaN, infinities,
+    ///     None, nulls and masked values are missing, and so is what does not fit its column: it contributes nothing to
+    ///     the report, and no report shows that it is missing.
     /// ids : sequence of str, optional
     ///     The ids of the reports, each of 32 hexadecimal digits, as the aggregator issues them: ``ldp-pca serve``
     ///     accepts no others unless it is configured to. By default reports draw their own ids.
@@ -70,22 +70,32 @@ impl Randomizer {
     /// progress : bool or callable
     ///     Show progress, with tqdm or with what this makes: it is called with ``total``, ``unit`` and ``desc``, as
     ///     tqdm is, and what it returns has ``update(n)`` and ``close()``.
+    /// strict : bool
+    ///     Refuse what does not fit its column, before anything is randomized, instead of counting it as missing. For
+    ///     records of your own: whether there is a report then depends on what a record holds.
     ///
     /// Returns
     /// -------
     /// Reports
-    ///     In the order of the records.
+    ///     In the order of the records: one for each, whatever it holds.
     ///
     /// Raises
     /// ------
     /// RecordError
-    ///     For a record of another shape than the task's (a wrong number of columns, a text for a number), with its
-    ///     ``row``. It never depends on a value, and does not hold one.
+    ///     For what holds no records, and with ``strict`` for the first record that has something that does not fit,
+    ///     with its ``row``. No message holds a value.
     /// ValueError
     ///     For invalid or repeated ids, and another number of them than of records.
     /// SchemaError
-    ///     For a table without the task's columns.
-    #[pyo3(signature = (records, *, ids=None, threads=None, insecure_seed=None, first=0, progress=None))]
+    ///     For a table without the task's columns, and for several records where nothing of a column fits.
+    ///
+    /// Warns
+    /// -----
+    /// RecordWarning
+    ///     Where something does not fit: of which columns, how often, and in which row first.
+    #[pyo3(signature = (
+        records, *, ids=None, threads=None, insecure_seed=None, first=0, progress=None, strict=false
+    ))]
     #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
     fn randomize(
         &self,
@@ -96,11 +106,12 @@ impl Randomizer {
         insecure_seed: Option<u64>,
         first: u64,
         progress: Option<&Bound<'_, PyAny>>,
+        strict: bool,
     ) -> PyResult<Reports> {
         let threads = threads_of(threads)?;
         let ids = ids.map(|ids| ids_of(&ids)).transpose()?;
         let task = self.task.get().inner();
-        let records = Records::read(records, task.schema())?;
+        let records = Records::read(records, task.schema(), strict)?;
         let (rows, width, view) = (records.len(), report_bytes(task), records.view());
         if let Some(ids) = &ids
             && ids.len() != rows
@@ -210,7 +221,7 @@ impl Work<'_> {
         let mut system = system_rng().map_err(|error| (first_row, error.into()))?;
         for (row, out) in (first_row..).zip(out.chunks_mut(self.width)) {
             let report = (|| -> Result<_, Error> {
-                let record = self.task.bound(self.view.features(row, self.task.schema())?)?;
+                let record = self.task.bound(self.view.features(row, self.task.schema()))?;
                 let id = self.ids.map(|ids| ids[row]);
                 let Some(seed) = self.insecure_seed else {
                     return Ok(self.task.randomize_as(&record, id, &mut system)?);

@@ -1,9 +1,10 @@
 //! Records from Python: numbers by position, tables and mappings by name.
 //!
-//! Whether a record is accepted depends on its names, its length and the types of its values, never on a value. No
-//! message contains a value, or a name that the schema does not have: both would reveal something about the record to
-//! the caller's environment. For the same reason, no exception of a caller's object is passed on.
+//! Every record has features, whatever it holds: what cannot be read is missing, and counted. No message contains a
+//! value, or a name that the schema does not have: both would reveal something about the record to the caller's
+//! environment. For the same reason, no exception of a caller's object is passed on.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -14,18 +15,19 @@ use arrow_array::types::{
     UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use ldp_pca::error::Error;
-use ldp_pca::schema::{ColumnKind, Schema, SchemaError as Refusal, Value};
+use ldp_pca::schema::{Cell, Column, ColumnKind, Fit, Schema, SchemaError as Problem, Value};
 use ldp_pca::task::Task;
 use num_traits::AsPrimitive;
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyException, PyTypeError};
-use pyo3::types::{PyFloat, PyMapping, PyString};
+use pyo3::types::{PyDict, PyFloat, PyString};
 use pyo3::{intern, prelude::*};
 
 use crate::arrow;
-use crate::error::{RecordError, in_row, raised, type_name};
+use crate::error::{RecordError, SchemaError, in_row, raised, type_name};
 use crate::signals::{Signals, pause};
 
 /// Records of a caller, ready to be encoded one by one.
@@ -38,38 +40,67 @@ pub(crate) enum Records<'py> {
     Encoded(Vec<Vec<f64>>),
 }
 
+/// The most columns that a warning names.
+const NAMED: usize = 12;
+
 impl<'py> Records<'py> {
     /// Takes what a caller has, by way of what Python's libraries do better: dtypes, and tables that need pyarrow to be
-    /// shared.
-    pub(crate) fn read(records: &Bound<'py, PyAny>, schema: &Schema) -> PyResult<Self> {
+    /// shared. Warns of what counts as missing because it cannot be read; `strict` refuses it.
+    pub(crate) fn read(records: &Bound<'py, PyAny>, schema: &Schema, strict: bool) -> PyResult<Self> {
         let py = records.py();
         let ignored = schema.columns().iter().filter(|column| column.kind == ColumnKind::Ignored);
         let names: Vec<&str> = ignored.map(|column| column.name.as_str()).collect();
-        let records =
-            py.import(intern!(py, "ldp_pca._inputs"))?.call_method1(intern!(py, "records_of"), (records, names))?;
-        Self::of(&records, schema)
+        let records = inputs(py)?.call_method1(intern!(py, "records_of"), (records, names))?;
+        let mut fit = Fit::new(schema, "row");
+        let records = Self::of(&records, schema, &mut fit)?;
+        if let Some((row, problem)) = fit.first_unread()
+            && strict
+        {
+            return Err(in_row(py, row as usize, RecordError::new_err, problem));
+        }
+        if let Some((row, problem)) = fit.refusal() {
+            return Err(in_row(py, row as usize, SchemaError::new_err, problem));
+        }
+        let mut told = fit.told();
+        let others = told.split_off(told.len().min(NAMED)).len();
+        if others > 0 {
+            told.push(format!("{others} more columns have such values"));
+        }
+        if !told.is_empty() {
+            let errors = py.import(intern!(py, "ldp_pca.errors"))?;
+            let category = errors.getattr(intern!(py, "RecordWarning"))?;
+            let message = format!("{} (strict=True refuses them)", told.join(". "));
+            errors.call_method1(intern!(py, "warn"), (message, category))?;
+        }
+        Ok(records)
     }
 
-    /// Takes a float64 array, a table, or an iterable of mappings.
-    fn of(records: &Bound<'py, PyAny>, schema: &Schema) -> PyResult<Self> {
+    /// Takes a float64 array, a table, or a list of records. `fit` counts what cannot be read.
+    fn of(records: &Bound<'py, PyAny>, schema: &Schema, fit: &mut Fit) -> PyResult<Self> {
         let py = records.py();
         if let Ok(array) = records.extract::<PyReadonlyArray2<'py, f64>>() {
+            let uneven = count_problem(schema, array.shape()[1]);
+            // Numbers are read or missing; two rows show whether there are several.
+            for row in 0..array.shape()[0].min(2) {
+                fit.add(row as u64, [], uneven.as_deref());
+            }
             return Ok(Self::Numbers(array));
         }
         let stream = records.hasattr(intern!(py, "__arrow_c_stream__"))?;
         if stream || records.hasattr(intern!(py, "__arrow_c_array__"))? {
-            return Ok(Self::Tables(Tables::new(&batches(records, stream)?, schema)?));
+            let tables = Tables::new(&batches(records, stream)?, schema)?;
+            tables.count(fit);
+            return Ok(Self::Tables(tables));
+        }
+        if let Some(names) = records.getattr_opt(intern!(py, "names"))? {
+            let names: Vec<String> = names.extract()?;
+            schema.match_header(&names.iter().map(String::as_str).collect::<Vec<_>>()).map_err(raised)?;
         }
         let rows = records.try_iter()?.enumerate().map(|(row, record)| {
             if row % 1024 == 0 {
                 pause(py)?;
             }
-            record.map_err(Unusable::from).and_then(|record| encode_mapping(&record, schema)).map_err(|problem| {
-                match problem {
-                    Unusable::Refused(problem) => in_row(py, row, RecordError::new_err, problem),
-                    Unusable::Python(error) => error,
-                }
-            })
+            encode_record(&record?, schema, row as u64, fit)
         });
         Ok(Self::Encoded(rows.collect::<PyResult<_>>()?))
     }
@@ -97,8 +128,7 @@ impl<'py> Records<'py> {
                 if row % 1024 == 0 && signals.flow().is_break() {
                     break;
                 }
-                let features = view.features(row, task.schema()).map_err(Error::from);
-                features.and_then(&mut take).map_err(|error| (row, error))?;
+                take(view.features(row, task.schema())).map_err(|error| (row, error))?;
             }
             Ok(())
         });
@@ -125,7 +155,7 @@ pub(crate) enum View<'a> {
 
 impl View<'_> {
     /// The d features of a row.
-    pub(crate) fn features(&self, row: usize, schema: &Schema) -> Result<Vec<f64>, Refusal> {
+    pub(crate) fn features(&self, row: usize, schema: &Schema) -> Vec<f64> {
         match self {
             Self::Numbers(array) => {
                 let record = array.row(row);
@@ -135,7 +165,7 @@ impl View<'_> {
                 }
             }
             Self::Tables(tables) => tables.features(row, schema),
-            Self::Encoded(rows) => Ok(rows[row].clone()),
+            Self::Encoded(rows) => rows[row].clone(),
         }
     }
 }
@@ -155,21 +185,41 @@ impl Tables {
             let header: Vec<&str> = batch_schema.fields().iter().map(|field| field.name().as_str()).collect();
             let places = schema.match_header(&header).map_err(raised)?;
             let cells = schema.columns().iter().zip(places).map(|(column, place)| match (&column.kind, place) {
-                (ColumnKind::Ignored, _) | (_, None) => Ok(Cells::Nothing),
+                (ColumnKind::Ignored, _) | (_, None) => Cells::Nothing,
                 (ColumnKind::Categorical { .. }, Some(place)) => Cells::of_texts(batch.column(place), &column.name),
-                (ColumnKind::Numeric { .. }, Some(place)) => Cells::new(batch.column(place), &column.name),
+                (ColumnKind::Numeric { .. }, Some(place)) => Cells::of_numbers(batch.column(place), &column.name),
             });
-            taken.push((rows, cells.collect::<PyResult<_>>()?));
+            taken.push((rows, cells.collect()));
             rows += batch.num_rows();
         }
         Ok(Self { batches: taken, rows })
     }
 
-    fn features(&self, row: usize, schema: &Schema) -> Result<Vec<f64>, Refusal> {
+    /// Counts what cannot be read: a column as a whole, or nothing of it.
+    fn count(&self, fit: &mut Fit) {
+        if !self.batches.iter().any(|(_, columns)| columns.iter().any(|cells| matches!(cells, Cells::Unread(..)))) {
+            return;
+        }
+        for row in 0..self.rows {
+            let (place, columns) = self.at(row);
+            fit.add(row as u64, columns.iter().map(|cells| cells.cell(place)), None);
+            if fit.refusal().is_some() {
+                return;
+            }
+        }
+    }
+
+    fn features(&self, row: usize, schema: &Schema) -> Vec<f64> {
+        let (place, columns) = self.at(row);
+        let values: Vec<Value<'_>> = columns.iter().map(|cells| cells.value(place)).collect();
+        schema.encode_values(&values)
+    }
+
+    /// The place of a row in its batch, and the columns of that.
+    fn at(&self, row: usize) -> (usize, &[Cells]) {
         // The last batch that begins at or before the row; empty ones before it begin there too.
         let (first, columns) = &self.batches[self.batches.partition_point(|(first, _)| *first <= row) - 1];
-        let values: Vec<Value<'_>> = columns.iter().map(|cells| cells.value(row - first)).collect();
-        schema.encode_values(&values)
+        (row - first, columns)
     }
 }
 
@@ -184,36 +234,48 @@ enum Cells {
     Coded(Vec<Option<usize>>, ArrayRef),
     /// The texts of booleans and numbers.
     Written(Vec<Option<String>>),
+    /// Where there is a value it cannot be read, for this reason.
+    Unread(Option<NullBuffer>, String),
 }
 
 impl Cells {
+    /// The values of a numeric column: the texts of a host with types are no numbers.
+    fn of_numbers(array: &ArrayRef, name: &str) -> Self {
+        match Self::new(array, name) {
+            Self::Texts(_) | Self::Coded(..) => {
+                Self::Unread(array.logical_nulls(), Problem::NotANumber(name.to_owned()).to_string())
+            }
+            cells => cells,
+        }
+    }
+
     /// The values of a column whose values are categories: booleans and numbers have texts, too.
-    fn of_texts(array: &ArrayRef, name: &str) -> PyResult<Self> {
+    fn of_texts(array: &ArrayRef, name: &str) -> Self {
         if array.logical_null_count() == array.len() {
-            return Ok(Self::Nothing);
+            return Self::Nothing;
         }
         if let Some(texts) = written(array) {
-            return Ok(Self::Written(texts));
+            return Self::Written(texts);
         }
         if let Some(coded) = array.as_any_dictionary_opt()
             && let Some(texts) = written(coded.values())
         {
             let keys = coded.normalized_keys().into_iter().enumerate();
             let text = |(row, key): (usize, usize)| if coded.keys().is_null(row) { None } else { texts[key].clone() };
-            return Ok(Self::Written(keys.map(text).collect()));
+            return Self::Written(keys.map(text).collect());
         }
         Self::new(array, name)
     }
 
-    fn new(array: &ArrayRef, name: &str) -> PyResult<Self> {
+    fn new(array: &ArrayRef, name: &str) -> Self {
         if let Some(numbers) = numbers(array) {
-            return Ok(Self::Numbers(numbers));
+            return Self::Numbers(numbers);
         }
         if is_text(array.data_type()) {
-            return Ok(Self::Texts(Arc::clone(array)));
+            return Self::Texts(Arc::clone(array));
         }
         if array.logical_null_count() == array.len() {
-            return Ok(Self::Nothing);
+            return Self::Nothing;
         }
         if let Some(coded) = array.as_any_dictionary_opt() {
             let keys = coded
@@ -222,19 +284,30 @@ impl Cells {
                 .enumerate()
                 .map(|(row, key)| (!coded.keys().is_null(row)).then_some(key));
             if is_text(coded.values().data_type()) {
-                return Ok(Self::Coded(keys.collect(), Arc::clone(coded.values())));
+                return Self::Coded(keys.collect(), Arc::clone(coded.values()));
             }
             if let Some(numbers) = numbers(coded.values()) {
-                return Ok(Self::Numbers(keys.map(|key| key.map_or(f64::NAN, |key| numbers[key])).collect()));
+                return Self::Numbers(keys.map(|key| key.map_or(f64::NAN, |key| numbers[key])).collect());
             }
         }
         let kind = arrow::type_name(array.data_type());
-        Err(RecordError::new_err(format!("column '{name}' is {kind}: give numbers, or texts for a categorical column")))
+        let problem = format!("column '{name}' is {kind}: give numbers, or texts for a categorical column");
+        Self::Unread(array.logical_nulls(), problem)
+    }
+
+    /// What becomes of a value.
+    fn cell(&self, row: usize) -> Cell {
+        match self {
+            Self::Unread(nulls, problem) if nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)) => {
+                Cell::Unread(problem.clone())
+            }
+            _ => became(self.value(row)),
+        }
     }
 
     fn value(&self, row: usize) -> Value<'_> {
         match self {
-            Self::Nothing => Value::Missing,
+            Self::Nothing | Self::Unread(..) => Value::Missing,
             Self::Numbers(numbers) => Value::Number(numbers[row]),
             Self::Texts(texts) => text(texts, row),
             Self::Coded(keys, texts) => keys[row].map_or(Value::Missing, |key| text(texts, key)),
@@ -321,7 +394,10 @@ pub(crate) fn column_texts(array: &ArrayRef, name: &str) -> PyResult<Vec<String>
     if let Some(dates) = dates(array) {
         return Ok(dates);
     }
-    let cells = Cells::of_texts(array, name)?;
+    let cells = Cells::of_texts(array, name);
+    if let Cells::Unread(_, problem) = cells {
+        return Err(RecordError::new_err(problem));
+    }
     Ok((0..array.len())
         .map(|row| match cells.value(row) {
             Value::Text(text) => text.to_owned(),
@@ -363,109 +439,178 @@ pub(crate) fn batches(table: &Bound<'_, PyAny>, stream: bool) -> PyResult<Vec<Re
     Ok(vec![batch.into()])
 }
 
-enum Unusable {
-    /// The problem with the record.
-    Refused(String),
-    Python(PyErr),
-}
-
-impl From<PyErr> for Unusable {
-    /// An exception of the caller's objects may quote what they hold; one that ends the program is not replaced.
-    fn from(error: PyErr) -> Self {
-        Python::attach(|py| {
-            if !error.is_instance_of::<PyException>(py) {
-                return Self::Python(error);
-            }
-            let kind = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
-            Self::Refused(format!("the record cannot be read: it raises {kind}"))
-        })
-    }
-}
-
-impl From<Refusal> for Unusable {
-    fn from(error: Refusal) -> Self {
-        Self::Refused(error.to_string())
-    }
-}
-
-/// A value of a record by name.
-enum Cell {
+/// A value of a record in Python.
+enum Given {
     Missing,
     Number(f64),
     Text(String),
+    /// Nothing that a column holds.
+    Other,
 }
 
-impl Cell {
+impl Given {
     /// Reads a value of a column whose values are categories: booleans and numbers have texts, too.
-    fn of_text(value: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+    fn of_text(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         if !value.is_instance_of::<PyString>() && !value.is_none() {
             let py = value.py();
-            let word = py.import(intern!(py, "ldp_pca._inputs"))?.call_method1(intern!(py, "word"), (value,))?;
+            let word = inputs(py)?.call_method1(intern!(py, "word"), (value,))?;
             if let Ok(word) = word.cast::<PyString>() {
-                return Ok(Some(Self::Text(word.to_string_lossy().into_owned())));
+                return Ok(Self::Text(word.to_string_lossy().into_owned()));
             }
         }
-        Ok(Self::of(value)?.map(|cell| match cell {
+        Ok(match Self::of(value)? {
             Self::Number(number) => text_of(number).map_or(Self::Missing, Self::Text),
             other => other,
-        }))
+        })
     }
 
-    /// Reads what Python has: a float, a text and None here, and all else in Python. Nothing for what can be none of
-    /// them.
-    fn of(value: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+    /// Reads what Python has: a float, a text and None here, and all else in Python.
+    fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         if value.is_none() {
-            return Ok(Some(Self::Missing));
+            return Ok(Self::Missing);
         }
         if let Ok(number) = value.cast_exact::<PyFloat>() {
-            return Ok(Some(Self::Number(number.extract()?)));
+            return Ok(Self::Number(number.extract()?));
         }
         if let Ok(text) = value.cast::<PyString>() {
             // A lone surrogate is a character that no schema lists.
-            return Ok(Some(Self::Text(text.to_string_lossy().into_owned())));
+            return Ok(Self::Text(text.to_string_lossy().into_owned()));
         }
         let py = value.py();
-        let plain = py.import(intern!(py, "ldp_pca._inputs"))?.call_method1(intern!(py, "plain"), (value,))?;
-        if plain.is_none() { Ok(None) } else { Self::of(&plain) }
+        let plain = inputs(py)?.call_method1(intern!(py, "plain"), (value,))?;
+        if plain.is_none() { Ok(Self::Other) } else { Self::of(&plain) }
+    }
+
+    /// Reads a value of this column, or says why it cannot be read.
+    fn of_column(value: &Bound<'_, PyAny>, column: &Column) -> PyResult<Result<Self, String>> {
+        let (name, kind) = (&column.name, || type_name(value));
+        let is_text = matches!(column.kind, ColumnKind::Categorical { .. });
+        let given = harmless(value.py(), if is_text { Self::of_text(value) } else { Self::of(value) })?;
+        Ok(match given {
+            Ok(Self::Text(_)) if !is_text => Err(Problem::NotANumber(name.clone()).to_string()),
+            Ok(Self::Other) => Err(format!("column '{name}' holds {}: give a number, a text or None", kind())),
+            Ok(given) => Ok(given),
+            Err(raises) => Err(format!("column '{name}' holds {}, which raises {raises}", kind())),
+        })
+    }
+
+    fn value(&self) -> Value<'_> {
+        match self {
+            Self::Number(number) => Value::Number(*number),
+            Self::Text(text) => Value::Text(text),
+            Self::Missing | Self::Other => Value::Missing,
+        }
     }
 }
 
-/// A record by name: numbers for numeric columns; texts, booleans and numbers for categorical ones. The values of
-/// ignored columns are not looked at.
-fn encode_mapping(record: &Bound<'_, PyAny>, schema: &Schema) -> Result<Vec<f64>, Unusable> {
-    let Ok(mapping) = record.cast::<PyMapping>() else {
-        let name = type_name(record);
-        return Err(Unusable::Python(PyTypeError::new_err(format!(
-            "records come as a two-dimensional array of numbers, a table (pandas, polars, Arrow) or a sequence of \
-             mappings, not of {name}"
-        ))));
-    };
-    let (mut names, mut given) = (Vec::new(), Vec::new());
-    for item in mapping.items()? {
-        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        // Only a text can be the name of a column.
-        names.push(name.cast::<PyString>().map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned()));
-        given.push(value);
+/// What a record holds: of each column the value, if there is one, or why there is none.
+struct Held<'py> {
+    values: Vec<Result<Option<Bound<'py, PyAny>>, String>>,
+    /// Where it has too few values or too many.
+    uneven: Option<String>,
+}
+
+impl<'py> Held<'py> {
+    /// Of what is no record, or cannot be read as one.
+    fn nothing(schema: &Schema, problem: String) -> Self {
+        Self { values: schema.columns().iter().map(|_| Ok(None)).collect(), uneven: Some(problem) }
     }
-    let places = schema.match_header(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
-    let cells = schema.columns().iter().zip(places).map(|(column, place)| match place {
-        Some(place) if column.kind != ColumnKind::Ignored => {
-            let is_text = matches!(column.kind, ColumnKind::Categorical { .. });
-            match if is_text { Cell::of_text(&given[place]) } else { Cell::of(&given[place]) }? {
-                Some(cell) => Ok(cell),
-                None => {
-                    let (name, kind) = (&column.name, type_name(&given[place]));
-                    Err(Unusable::Refused(format!("column '{name}' holds {kind}: give a number, a text or None")))
-                }
-            }
+
+    fn of(record: &Bound<'py, PyAny>, schema: &Schema) -> PyResult<Self> {
+        let py = record.py();
+        let inputs = inputs(py)?;
+        let is_mapping = intern!(py, "is_mapping");
+        if record.is_instance_of::<PyDict>() || inputs.call_method1(is_mapping, (record,))?.extract()? {
+            return Self::by_name(record, schema);
         }
-        _ => Ok(Cell::Missing),
+        let Some(values) = inputs.call_method1(intern!(py, "values_of"), (record,))?.extract()? else {
+            return Ok(Self::nothing(
+                schema,
+                format!("{} is not a record: give a mapping or a row", type_name(record)),
+            ));
+        };
+        Ok(Self::by_position(values, schema))
+    }
+
+    fn by_name(record: &Bound<'py, PyAny>, schema: &Schema) -> PyResult<Self> {
+        let (mut names, mut given) = (Vec::new(), Vec::new());
+        for item in record.call_method0(intern!(record.py(), "items"))?.try_iter()? {
+            let (name, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item?.extract()?;
+            // Only a text can be the name of a column.
+            let text = name.cast::<PyString>().map(|name| name.to_string_lossy().into_owned());
+            names.push(text.unwrap_or_default());
+            given.push(value);
+        }
+        // Of a name that is there twice, the last value counts.
+        let places: HashMap<&str, usize> = names.iter().map(String::as_str).zip(0..).collect();
+        let value = |column: &Column| match places.get(column.name.as_str()) {
+            Some(&place) => Ok(Some(given[place].clone())),
+            None => Err(Problem::MissingColumn(column.name.clone()).to_string()),
+        };
+        let values: Vec<_> = schema.columns().iter().map(value).collect();
+        let found = values.iter().filter(|value| value.is_ok()).count();
+        // Columns that are missing come after names that are not the schema's, or are there twice.
+        let problems = || schema.check_named(names.iter().map(|name| (name.as_str(), Value::Missing)));
+        let uneven = (found < names.len()).then(|| problems().first().map(ToString::to_string)).flatten();
+        Ok(Self { values, uneven })
+    }
+
+    fn by_position(given: Vec<Bound<'py, PyAny>>, schema: &Schema) -> Self {
+        let uneven = count_problem(schema, given.len());
+        let mut given = given.into_iter();
+        Self { values: schema.columns().iter().map(|_| Ok(given.next())).collect(), uneven }
+    }
+}
+
+/// The features of one record: numbers for numeric columns; texts, booleans and numbers for categorical ones. Values of
+/// ignored columns are not looked at. `fit` counts what cannot be read.
+fn encode_record(record: &Bound<'_, PyAny>, schema: &Schema, row: u64, fit: &mut Fit) -> PyResult<Vec<f64>> {
+    let held = harmless(record.py(), Held::of(record, schema))?;
+    let problem = |raises| format!("the record cannot be read: it raises {raises}");
+    let Held { values, uneven } = held.unwrap_or_else(|raises| Held::nothing(schema, problem(raises)));
+    let read = schema.columns().iter().zip(values).map(|(column, value)| match value {
+        Ok(Some(value)) if column.kind != ColumnKind::Ignored => Given::of_column(&value, column),
+        Ok(_) => Ok(Ok(Given::Missing)),
+        Err(problem) => Ok(Err(problem)),
     });
-    let cells = cells.collect::<Result<Vec<_>, Unusable>>()?;
-    let values = cells.iter().map(|cell| match cell {
-        Cell::Missing => Value::Missing,
-        Cell::Number(number) => Value::Number(*number),
-        Cell::Text(text) => Value::Text(text),
+    let read: Vec<Result<Given, String>> = read.collect::<PyResult<_>>()?;
+    let cells = read.iter().map(|given| match given {
+        Ok(given) => became(given.value()),
+        Err(problem) => Cell::Unread(problem.clone()),
     });
-    Ok(schema.encode_values(&values.collect::<Vec<_>>())?)
+    fit.add(row, cells, uneven.as_deref());
+    let values: Vec<_> = read.iter().map(|given| given.as_ref().map_or(Value::Missing, Given::value)).collect();
+    Ok(schema.encode_values(&values))
+}
+
+/// What becomes of a value that its column can read.
+fn became(value: Value<'_>) -> Cell {
+    match value {
+        Value::Missing => Cell::Missing,
+        Value::Number(number) if !number.is_finite() => Cell::Missing,
+        _ => Cell::Read,
+    }
+}
+
+/// The problem of records with another number of values than there are columns.
+fn count_problem(schema: &Schema, found: usize) -> Option<String> {
+    let expected = schema.columns().len();
+    (found != expected).then(|| Problem::FieldCount { expected, found }.to_string())
+}
+
+/// What the caller's objects gave, or the name of the exception that they raised: its words may quote what they hold.
+/// One that ends the program is passed on.
+fn harmless<T>(py: Python<'_>, outcome: PyResult<T>) -> PyResult<Result<T, String>> {
+    match outcome {
+        Ok(value) => Ok(Ok(value)),
+        Err(error) if error.is_instance_of::<PyException>(py) => {
+            Ok(Err(error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string())))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The half of this in Python.
+fn inputs(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import(intern!(py, "ldp_pca._inputs"))
 }

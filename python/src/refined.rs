@@ -32,6 +32,8 @@ use crate::task::Task;
 ///     The task whose people the sample stands for: double-cap without centring.
 /// records : array of shape (n, columns), table, or sequence of mappings
 ///     As of `Randomizer.randomize`. What is missing is 0.
+/// strict : bool
+///     As of `Randomizer.randomize`.
 ///
 /// Raises
 /// ------
@@ -55,9 +57,10 @@ struct Predicted {
 #[pymethods]
 impl PublicSample {
     #[new]
-    fn new(py: Python<'_>, task: Py<Task>, records: &Bound<'_, PyAny>) -> PyResult<Self> {
+    #[pyo3(signature = (task, records, *, strict=false))]
+    fn new(py: Python<'_>, task: Py<Task>, records: &Bound<'_, PyAny>, strict: bool) -> PyResult<Self> {
         let inner = task.get().inner();
-        let records = Records::read(records, inner.schema())?;
+        let records = Records::read(records, inner.schema(), strict)?;
         let mut moment = SecondMoment::of_task(inner);
         records.for_each(py, inner, |features| {
             moment.add(&inner.bound(features)?);

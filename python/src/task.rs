@@ -321,6 +321,8 @@ impl Task {
     ///     As of `Randomizer.randomize`. What is missing is 0.
     /// bounded : bool
     ///     Bound every record, as the task says: to norm 1, or to at most ``radius``.
+    /// strict : bool
+    ///     As of `Randomizer.randomize`.
     ///
     /// Returns
     /// -------
@@ -331,10 +333,15 @@ impl Task {
     /// ------
     /// RecordError, SchemaError
     ///     As of `Randomizer.randomize`.
-    #[pyo3(signature = (records, *, bounded=false))]
-    fn encode<'py>(&self, records: &Bound<'py, PyAny>, bounded: bool) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    #[pyo3(signature = (records, *, bounded=false, strict=false))]
+    fn encode<'py>(
+        &self,
+        records: &Bound<'py, PyAny>,
+        bounded: bool,
+        strict: bool,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (py, task) = (records.py(), &self.0);
-        let records = Records::read(records, task.schema())?;
+        let records = Records::read(records, task.schema(), strict)?;
         let (rows, scale) = (records.len(), task.bounding().length_scale());
         let mut encoded = Vec::with_capacity(rows * task.dimension());
         records.for_each(py, task, |features| {

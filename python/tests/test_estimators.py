@@ -199,7 +199,7 @@ def test_records_of_a_schema_are_encoded_as_their_reports_were(people: pd.DataFr
     assert task.encode([{"age": 90.0, "plan": "paid", "note": None, "spent": 100.0}]).tolist() == [[1, 0, 1, 0, 0.5]]
     assert task.encode(people.head(0)).shape == (0, 5)
     with pytest.raises(RecordError, match=r"row 0: .*age") as refused:
-        task.encode([{"age": "elderly", "plan": "paid", "note": None, "spent": 1.0}])
+        task.encode([{"age": "elderly", "plan": "paid", "note": None, "spent": 1.0}], strict=True)
     assert "elderly" not in str(refused.value)
 
     aggregate = Aggregate(task)

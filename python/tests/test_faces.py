@@ -167,6 +167,6 @@ def test_no_value_decides_whether_there_is_a_report() -> None:
         assert long.encode({"smoker": 1, "grade": number, "plan": "", "age": 40})[0, 2] == (type(number) is not Decimal)
     # Their types decide.
     with pytest.raises(RecordError, match="'age' holds bool"):
-        task.encode({"smoker": True, "grade": 3, "plan": "free", "age": True})
+        task.encode({"smoker": True, "grade": 3, "plan": "free", "age": True}, strict=True)
     with pytest.raises(RecordError, match="'smoker' holds list"):
-        task.encode({"smoker": [True], "grade": 3, "plan": "free", "age": 1})
+        task.encode({"smoker": [True], "grade": 3, "plan": "free", "age": 1}, strict=True)

@@ -1,9 +1,10 @@
-"""Whether a record has a report is decided by its shape: never by a value, and no message has one."""
+"""What is missing contributes nothing to a report, and no message has a value."""
 
 from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -334,7 +335,7 @@ def bad_records() -> Iterator[tuple[str, Any]]:
     yield "polars, structs", pl.DataFrame({"age": [{SECRET: 1}], "plan": [SECRET], "height": [NUMBER]})
     yield "a row that is null", pa.array([{"age": NUMBER, "plan": SECRET, "height": NUMBER}, None])
     for one in (SECRET, b"7315524.5", True, NUMBER + 1j, [NUMBER], None.__class__, np.datetime64("7315-05-24")):
-        yield f"rows with {type(one).__name__}", [[NUMBER] * 4, [NUMBER, one, NUMBER, NUMBER]]
+        yield f"rows with {type(one).__name__}", [[NUMBER] * 4, [one, NUMBER, NUMBER, NUMBER]]
         yield f"objects with {type(one).__name__}", np.array([[NUMBER] * 4, [NUMBER] * 3 + [one]], dtype=object)
     yield "texts as an array", np.full((2, 4), SECRET)
     yield "bytes as an array", np.full((2, 4), SECRET.encode())
@@ -368,9 +369,18 @@ def has_a_value(words: str) -> bool:
 
 @pytest.mark.parametrize("records", BAD.values(), ids=BAD.keys())
 def test_no_message_has_a_value(named: Randomizer, records: Any) -> None:
+    told: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            named.randomize(records, insecure_seed=1)
+        except (RecordError, SchemaError, TypeError) as error:
+            told.extend(said(error))
+    told.extend(str(warning.message) for warning in caught)
+    assert told
     with pytest.raises((RecordError, SchemaError, TypeError)) as raised:
-        named.randomize(records, insecure_seed=1)
-    for words in said(raised.value):
+        named.randomize(records, insecure_seed=1, strict=True)
+    for words in (*told, *said(raised.value)):
         assert not has_a_value(words), words
 
 

@@ -20,9 +20,9 @@ from ldp_pca import (
     PlanError,
     PublicSample,
     Randomizer,
-    RecordError,
     Recovery,
     RecoveryError,
+    SchemaError,
     Task,
     TaskError,
     covariance,
@@ -266,7 +266,7 @@ def test_a_sample_is_read_as_records_of_the_task(first: Aggregate) -> None:
     assert repr(ours) == f"PublicSample(records={RECORDS}, task='{task.digest[:16]}…')"
     records[0, 0] = np.nan
     assert PublicSample(task, records).records == RECORDS
-    with pytest.raises(RecordError, match="row 0: "):
+    with pytest.raises(SchemaError, match="row 0: "):
         PublicSample(task, records[:, :3])
 
 

@@ -1,8 +1,9 @@
-"""Exceptions are logged, so no part of one is an answer: no record's value, and no name that the task does not have."""
+"""Exceptions and warnings are logged: none has a value of a record, or a name that the task does not have."""
 
 from __future__ import annotations
 
 import traceback
+import warnings
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from types import MappingProxyType
@@ -142,18 +143,21 @@ def said(error: BaseException | None, seen: list[BaseException]) -> Iterator[str
     yield from said(error.__context__, seen)
 
 
-def silent(error: BaseException) -> None:
-    for words in said(error, []):
+def silent(*errors: BaseException) -> None:
+    for words in (words for error in errors for words in said(error, [])):
         assert not any(mark in words.replace(",", "").replace("_", "") for mark in MARKS), words
 
 
 @settings(deadline=None, max_examples=600)
-@given(given_records)
-def test_no_exception_about_records_holds_an_answer(records: Any) -> None:
-    try:
-        RANDOMIZER.randomize(records, threads=1)
-    except (LdpPcaError, TypeError, ValueError) as error:
-        silent(error)
+@given(given_records, st.booleans())
+def test_no_exception_and_no_warning_about_records_holds_an_answer(records: Any, strict: bool) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            RANDOMIZER.randomize(records, threads=1, strict=strict)
+        except (LdpPcaError, TypeError, ValueError) as error:
+            silent(error)
+    silent(*(warning.message for warning in caught if isinstance(warning.message, Warning)))
 
 
 @settings(deadline=None, max_examples=200)
