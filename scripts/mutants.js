@@ -25,6 +25,7 @@ const COPY = join(ROOT, "target/mutants/javascript");
 const LISTED = join(ROOT, "tests/mutants/javascript.json");
 
 const FILES = [
+  "boundary.js",
   "ledger.js",
   "submit.js",
   "worker.js",
@@ -38,6 +39,7 @@ const FILES = [
 const TESTS = [
   "api",
   "checks",
+  "every-record",
   "fetch",
   "ledger",
   "ledger-budget",
@@ -52,6 +54,7 @@ const TESTS = [
   "submit",
   "submit-steps",
   "testing",
+  "vectors",
   "worker",
 ];
 
@@ -227,7 +230,9 @@ function prepare(files) {
   rmSync(COPY, { recursive: true, force: true });
   mkdirSync(COPY, { recursive: true });
   for (const folder of ["pkg", "tests", "scripts"]) cpSync(join(ROOT, folder), join(COPY, folder), { recursive: true });
-  for (const name of ["package.json", "Cargo.toml", "README.md"]) cpSync(join(ROOT, name), join(COPY, name));
+  for (const name of ["package.json", "Cargo.toml", "README.md", "examples/task.json"]) {
+    cpSync(join(ROOT, name), join(COPY, name));
+  }
   symlinkSync(join(ROOT, "node_modules"), join(COPY, "node_modules"));
   writeFileSync(join(COPY, "pkg/$switch.js"), SWITCH);
   const mutants = [];
