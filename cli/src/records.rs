@@ -93,8 +93,8 @@ impl Opening {
         if self.show_values { format!("{problem}; it holds {held:?}") } else { problem.to_string() }
     }
 
-    /// Whether the options say that the file is text, whatever it begins with: without a header it begins with a record,
-    /// which may begin as a file of another kind does.
+    /// Whether the options say that the file is text, whatever it begins with: without a header that is a record, which
+    /// may look like a file of another kind.
     fn is_text(self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         self.by_header && self.header == Header::No && (self.separator.is_some() || named_tab(&name))

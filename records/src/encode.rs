@@ -228,7 +228,8 @@ mod tests {
             decimal_comma in any::<bool>(),
         ) {
             let schema = Schema::from_json(SCHEMA).unwrap();
-            let body: Vec<u8> = cells.into_iter().zip(ends).flat_map(|(cell, end)| [cell, vec![end]].concat()).collect();
+            let ended = |(cell, end): (Vec<u8>, u8)| [cell, vec![end]].concat();
+            let body: Vec<u8> = cells.into_iter().zip(ends).flat_map(ended).collect();
             let content = [b"x;y;z;w\n", &body[..]].concat();
             let options = TextOptions {
                 header: Header::Yes, separator: None, by_header: true, one_column: false, decimal_comma,
