@@ -387,7 +387,7 @@ function mechanismOf(mechanism) {
 }
 
 function shuffledOf(shuffled) {
-  noOthers(Object(shuffled), "delta");
+  noOthers(Object(shuffled), "honestReports", "delta");
   return shuffled ?? undefined;
 }
 

@@ -327,10 +327,11 @@ export interface PlanOptions {
   /** The number of features that the components use, for the rates on sparse components among the bounds. */
   readonly sparsity?: number;
   /**
-   * Also plan for reports that somebody trusted shuffles before anybody sees them. The mechanism's epsilon is then that
-   * of the anonymised batch, with this delta, and every report may have a larger one.
+   * Also plan for reports that somebody trusted shuffles before anybody sees them, in batches with so many honest
+   * reports. The mechanism's epsilon is then that of each batch, with this delta, and every report may have a larger
+   * one.
    */
-  readonly shuffled?: { readonly delta: number };
+  readonly shuffled?: { readonly honestReports: number; readonly delta: number };
 }
 
 /** The error to expect of a collection, and what a target takes. A number is `null` where no finite one is enough. */
@@ -343,7 +344,7 @@ export interface Plan {
   readonly signals: readonly number[];
   /** Every other eigenvalue. */
   readonly bulk: number;
-  /** The guarantee that is planned for: of one report, or of a shuffled batch. */
+  /** The guarantee that is planned for: of one report, or of each shuffled batch. */
   readonly epsilon: number;
   /** The guarantee of one report at that epsilon. */
   readonly guarantee: Guarantee;
@@ -364,24 +365,26 @@ export interface Plan {
   readonly epsilonForTarget?: number | null;
   /** The same for shuffled reports, where that is asked for. */
   readonly shuffled?: {
-    /** Of the batch. */
+    /** Of each batch of `honestReports` honest reports. */
     readonly epsilon: number;
     readonly delta: number;
-    /** The largest epsilon that each of `records` reports may have, and the prediction for them. */
-    readonly localEpsilon?: number | null;
+    readonly honestReports: number;
+    /** The largest epsilon that each report may have. */
+    readonly localEpsilon: number | null;
+    /** Of `records` reports at that epsilon. */
     readonly predicted?: Omit<Prediction, "uninformed">;
-    /** The number of reports for `target` (within 1 % of the least), and the epsilon of each. */
+    /** The number of them for `target`, at least one batch. */
     readonly recordsForTarget?: number | null;
-    readonly localEpsilonForTarget?: number | null;
-    /** The epsilon of the batch when `records` reports reach `target`. */
+    /** The epsilon of each batch when `records` reports reach `target`. */
     readonly epsilonForTarget?: number | null;
   };
   /**
-   * The share of these people that any unbiased reports of this promise would need, for the same expected squared
-   * error of the second moments where no direction is special, and the rank of the projection that the bound is
-   * computed from (docs/privacy/optimality.md). Only for pure epsilon and unit norm, without centring and shuffling.
+   * The share of these people that other unbiased reports of this promise would need at least, for the same expected
+   * squared error of the second moments where no direction is special: what is proved, and what is conjectured, with
+   * the rank of the projection that the latter is computed from (docs/privacy/optimality.md). Only for pure epsilon and
+   * unit norm, without centring and shuffling.
    */
-  readonly optimum?: { readonly leastShare: number; readonly rank: number };
+  readonly optimum?: { readonly provedShare: number; readonly conjecturedShare: number; readonly rank: number };
   /**
    * Statements of the literature, each in its own trust model and measure: beside the prediction, never mixed with it.
    * They are about second moments: with centring there are none.

@@ -15,7 +15,7 @@ use super::files;
 use super::output::{Format, grouped};
 use super::parameters::{delta, warn_of, warn_of_delta};
 
-/// Show what reports of a task guarantee: one, several of one person, and an anonymised batch.
+/// Show what reports of a task guarantee: one, several of one person, and each anonymised batch.
 #[derive(Args)]
 pub(super) struct Account {
     /// The task
@@ -27,7 +27,7 @@ pub(super) struct Account {
     /// The delta at which epsilons are stated [default: 1e-6, or the task's own if that is more]
     #[arg(long, value_parser = delta, allow_negative_numbers = true)]
     delta: Option<Delta>,
-    /// Also state the guarantee of an anonymised batch of N reports of N people
+    /// Also state the guarantee of each anonymised batch that has N honest reports, of N people
     #[arg(long, value_name = "N")]
     shuffled: Option<u64>,
     #[command(flatten)]

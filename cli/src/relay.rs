@@ -27,8 +27,8 @@ pub(super) struct Relay {
     /// The aggregator
     #[arg(long, value_name = "URL", value_parser = aggregator::url)]
     gateway: String,
-    /// The fewest reports that are sent together, in random order: the n of account --shuffled, and those of people who
-    /// may not be honest
+    /// The fewest reports that are sent together, in random order: the honest ones, which are the N of account
+    /// --shuffled and plan --batch, and those of people who may not be honest
     #[arg(long, value_name = "N")]
     batch: u64,
     /// Address and port, as 0.0.0.0:8090 or localhost:8090; port 0 takes any free one

@@ -8,7 +8,7 @@ use crate::crossing::{object, read, thrown};
 use crate::mechanism::{CentringOptions, build, centring, family};
 use ldp_pca::mechanism::MechanismOptions;
 use ldp_pca::noise_law::NoiseLaw;
-use ldp_pca::prediction::{Planner, Question, Spectrum, predict};
+use ldp_pca::prediction::{Batches, Planner, Question, Spectrum, predict};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
@@ -34,9 +34,10 @@ struct PlanOptions {
     shuffled: Option<ShuffledOptions>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ShuffledOptions {
+    honest_reports: u64,
     delta: Delta,
 }
 
@@ -96,7 +97,7 @@ fn plan(planner: &Planner, epsilon: Epsilon, delta: Delta, wanted: &PlanOptions)
     let question = Question {
         records: wanted.records,
         target: wanted.target,
-        shuffled: wanted.shuffled.as_ref().map(|shuffled| shuffled.delta),
+        shuffled: wanted.shuffled.map(|ShuffledOptions { honest_reports, delta }| Batches { honest_reports, delta }),
         sparsity: wanted.sparsity,
         hostile: None,
     };

@@ -45,7 +45,7 @@ class Task:
     epsilon : float
         The privacy parameter epsilon of one report.
     mechanism : {'double-cap', 'gaussian', 'gaussian-paper'}
-        How records are randomized. 'double-cap' has pure epsilon and the least noise.
+        How records are randomized. 'double-cap' has pure epsilon and less noise than the others.
     delta : float, optional
         The privacy parameter delta of the Gaussian mechanisms, 1e-6 when not given.
     candidates, cap : int, optional
@@ -590,6 +590,7 @@ def _plan(
     records: int | None,
     target: float | None,
     shuffled: float | None,
+    batch: int | None,
     sparsity: int | None,
     centring: bool | float | None,
     mean_share: float | None,

@@ -25,27 +25,29 @@ __all__ = ["Plan", "ShuffledPlan", "plan", "predict"]
 
 @dataclass(frozen=True, eq=False)
 class ShuffledPlan:
-    """The answers for reports that somebody trusted shuffles first: the batch keeps epsilon with ``delta``.
+    """The answers for reports that somebody trusted shuffles first: each batch keeps epsilon with ``delta``.
 
     Attributes
     ----------
     delta : float
-        Of the batch.
+        Of each batch.
+    honest_reports : int
+        In each batch.
     local_epsilon : float or None
-        Of each of ``records`` reports, where there is one that keeps the batch's guarantee.
+        Of each report, where there is one that keeps the guarantee of a batch.
     predicted : Prediction or None
-        What they give.
-    records_for_target, local_epsilon_for_target : int, float or None
-        Reports, and the epsilon of each, that reach the target.
+        What ``records`` reports give at that epsilon.
+    records_for_target : int or None
+        Reports at that epsilon that reach the target, at least one batch.
     epsilon_for_target : float or None
-        Of a batch of ``records`` reports that reaches the target.
+        Of each batch where ``records`` reports reach the target.
     """
 
     delta: float
+    honest_reports: int
     local_epsilon: float | None
     predicted: Prediction | None
     records_for_target: int | None
-    local_epsilon_for_target: float | None
     epsilon_for_target: float | None
 
 
@@ -84,10 +86,11 @@ class Plan:
     epsilon_for_target : float or None
         Epsilon at which ``records`` reports reach ``target``; None above 16.
     shuffled : ShuffledPlan or None
-        The same for an anonymised batch.
-    least_share : float or None
-        The share of these people that any unbiased reports of this promise would need, for the same error of the second
-        moments where no direction is special. Only with double-cap and unit norm, without centring and shuffling.
+        The same for a collection that is released in anonymised batches.
+    proved_share, conjectured_share : float or None
+        The share of these people that other unbiased reports of this promise would need at least, for the same error of
+        the second moments where no direction is special (docs/privacy/optimality.md): what is proved, and what is
+        conjectured. Only with double-cap and unit norm, without centring and shuffling.
     bounds : list of dict
         Statements of the literature: ``name``, ``source``, ``kind``, ``model``, ``quantity``, ``direction``,
         ``conditions``, ``value``.
@@ -107,7 +110,8 @@ class Plan:
     records_for_target: int | None
     epsilon_for_target: float | None
     shuffled: ShuffledPlan | None
-    least_share: float | None
+    proved_share: float | None
+    conjectured_share: float | None
     bounds: list[dict[str, Any]]
     waves: dict[str, Any] | None
     clipping: dict[str, Any] | None
@@ -138,7 +142,8 @@ class Plan:
 
     def _error(self, records: int) -> float:
         """Predict the error of another number of reports."""
-        found = self._asked(records=records, target=None, shuffled=None, sparsity=None, waves=1)["predicted"]
+        found = self._asked(records=records, target=None, shuffled=None, batch=None, sparsity=None, waves=1)
+        found = found["predicted"]
         return float(found["sin_theta_squared"])
 
     @property
@@ -199,6 +204,7 @@ def plan(
     records: int | None = None,
     target: float | None = None,
     shuffled: float | None = None,
+    batch: int | None = None,
     sparsity: int | None = None,
     centring: bool | float | None = None,
     mean_share: float | None = None,
@@ -223,7 +229,7 @@ def plan(
     bulk : float, optional
         Every other eigenvalue; by default the rest of 1, in equal parts.
     epsilon : float
-        Of one report; of the batch, for what is ``shuffled``.
+        Of one report; of each batch, for what is ``shuffled``.
     mechanism, delta, candidates, cap
         As of `Task`.
     records : int, optional
@@ -231,7 +237,9 @@ def plan(
     target : float, optional
         An error ``||sin Theta||_F^2``, to find the number of reports it takes, and with ``records`` the epsilon.
     shuffled : float, optional
-        Also plan for reports that somebody trusted shuffles before anybody sees them, with this delta of the batch.
+        Also plan for reports that somebody trusted shuffles before anybody sees them, with this delta of each batch.
+    batch : int, optional
+        The honest reports in one batch that is released, with ``shuffled``.
     sparsity : int, optional
         The number of features that the components use, for published rates.
     centring : bool or float, optional
@@ -279,7 +287,7 @@ def plan(
         radius=radius,
         norms=norms,
     )
-    found = asked(records=records, target=target, shuffled=shuffled, sparsity=sparsity, waves=waves)
+    found = asked(records=records, target=target, shuffled=shuffled, batch=batch, sparsity=sparsity, waves=waves)
     found["_advice"], found["_costs_much"] = found.pop("advice"), found.pop("costs_much")
     for name in ("waves", "clipping"):
         if found[name] is not None:

@@ -96,7 +96,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     delta : float, optional
         The privacy parameter delta of the Gaussian mechanisms, 1e-6 when not given.
     mechanism : {'double-cap', 'gaussian', 'gaussian-paper'}
-        How rows are randomized. 'double-cap' has pure epsilon and the least noise.
+        How rows are randomized. 'double-cap' has pure epsilon and less noise than the others.
     radius : float or None
         The largest norm that a row keeps, in its own units: longer ones are shortened to it. None: every row is divided
         by its norm, and a row of zeros contributes nothing. It is part of the public task: choose it from what is

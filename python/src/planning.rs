@@ -2,7 +2,7 @@
 
 use ldp_pca::covariance::Covariance;
 use ldp_pca::norms::Clipping;
-use ldp_pca::prediction::{Plan, Planner, PredictionError, Published, Question, ShuffledPlan, Spectrum};
+use ldp_pca::prediction::{Batches, Plan, Planner, PredictionError, Published, Question, ShuffledPlan, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
@@ -46,6 +46,7 @@ pub(crate) fn _plan<'py>(
     records: Option<u64>,
     target: Option<f64>,
     shuffled: Option<f64>,
+    batch: Option<u64>,
     sparsity: Option<usize>,
     centring: Option<&Bound<'py, PyAny>>,
     mean_share: Option<f64>,
@@ -54,7 +55,7 @@ pub(crate) fn _plan<'py>(
     norms: Option<Py<Aggregate>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let rank = Rank::new(rank).map_err(raised)?;
-    for (name, count) in [("records", records), ("sparsity", sparsity.map(|count| count as u64))] {
+    for (name, count) in [("records", records), ("sparsity", sparsity.map(|count| count as u64)), ("batch", batch)] {
         if count == Some(0) {
             return Err(PlanError::new_err(format!("{name} is 0: it must be at least 1")));
         }
@@ -99,7 +100,16 @@ pub(crate) fn _plan<'py>(
         }
         _ => return Err(PlanError::new_err("give dimension, spectrum and epsilon, or an aggregate alone")),
     };
-    let shuffled = shuffled.map(Delta::new).transpose().map_err(raised)?;
+    let shuffled = match (shuffled, batch) {
+        (Some(delta), Some(honest_reports)) => {
+            Some(Batches { honest_reports, delta: Delta::new(delta).map_err(raised)? })
+        }
+        (None, None) => None,
+        _ => {
+            let problem = "shuffled and batch go together: a delta, and the honest reports in each batch that has it";
+            return Err(PlanError::new_err(problem));
+        }
+    };
     let question = Question { records, target, shuffled, sparsity, hostile: None };
     let Setting { planner, epsilon, delta, clipping } = setting;
     let answered = waited(
@@ -166,7 +176,8 @@ fn describe<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyDict>> {
     result.set_item("records_for_target", plan.records_for_target.flatten())?;
     result.set_item("epsilon_for_target", plan.epsilon_for_target.flatten().map(Epsilon::value))?;
     result.set_item("shuffled", plan.shuffled.as_ref().map(|found| describe_shuffled(py, found)).transpose()?)?;
-    result.set_item("least_share", plan.optimum.map(|optimum| optimum.least_share))?;
+    result.set_item("proved_share", plan.optimum.map(|optimum| optimum.proved_share))?;
+    result.set_item("conjectured_share", plan.optimum.map(|optimum| optimum.conjectured_share))?;
     let bounds = plan.bounds.iter().map(|bound| describe_bound(py, bound));
     result.set_item("bounds", bounds.collect::<PyResult<Vec<_>>>()?)?;
     Ok(result)
@@ -175,10 +186,10 @@ fn describe<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyDict>> {
 fn describe_shuffled<'py>(py: Python<'py>, plan: &ShuffledPlan) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("delta", plan.delta.value())?;
-    result.set_item("local_epsilon", plan.local_epsilon.flatten().map(Epsilon::value))?;
+    result.set_item("honest_reports", plan.honest_reports)?;
+    result.set_item("local_epsilon", plan.local_epsilon.map(Epsilon::value))?;
     result.set_item("predicted", plan.predicted.as_ref().map(|found| describe_prediction(py, found)).transpose()?)?;
     result.set_item("records_for_target", plan.records_for_target.flatten())?;
-    result.set_item("local_epsilon_for_target", plan.local_epsilon_for_target.flatten().map(Epsilon::value))?;
     result.set_item("epsilon_for_target", plan.epsilon_for_target.flatten().map(Epsilon::value))?;
     Ok(result)
 }

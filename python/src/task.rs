@@ -32,7 +32,7 @@ const CANDIDATES: core::ops::RangeInclusive<u32> = 2..=MAX_CANDIDATES;
 /// epsilon : float
 ///     The privacy parameter epsilon of one report.
 /// mechanism : {'double-cap', 'gaussian', 'gaussian-paper'}
-///     How records are randomized. 'double-cap' has pure epsilon and the least noise.
+///     How records are randomized. 'double-cap' has pure epsilon and less noise than the others.
 /// delta : float, optional
 ///     The privacy parameter delta of the Gaussian mechanisms, 1e-6 when not given.
 /// candidates, cap : int, optional

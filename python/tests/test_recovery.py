@@ -265,10 +265,10 @@ def test_a_recovery_survives_a_pickle(aggregate: Aggregate) -> None:
 
 def test_plans_are_those_of_the_command_line(command) -> None:
     words = ["--dimension", 40, "--spectrum", "0.3,0.2,0.1", "--epsilon", 2, "--records", 20000, "--target", 0.1]
-    words += ["--shuffled", 1e-6, "--sparsity", 10]
+    words += ["--shuffled", 1e-6, "--batch", 5000, "--sparsity", 10]
     answer = command("plan", *words)
     setting: dict[str, Any] = {"dimension": 40, "spectrum": [0.3, 0.2, 0.1], "epsilon": 2}
-    found = plan(**setting, records=20_000, target=0.1, shuffled=1e-6, sparsity=10)
+    found = plan(**setting, records=20_000, target=0.1, shuffled=1e-6, batch=5000, sparsity=10)
     for name in ("dimension", "rank", "bulk", "epsilon", "uninformed", "records", "target", "bounds"):
         assert getattr(found, name) == answer[name], name
     assert found.threshold_records == answer["threshold_records_per_component"]
@@ -279,7 +279,7 @@ def test_plans_are_those_of_the_command_line(command) -> None:
     same(found.signals, answer["signals"])
     for name in ("sin_theta_squared", "per_component", "recoverable", "threshold"):
         same(getattr(found.predicted, name), answer["predicted"][name])
-    for name in ("delta", "local_epsilon", "records_for_target", "local_epsilon_for_target", "epsilon_for_target"):
+    for name in ("delta", "honest_reports", "local_epsilon", "records_for_target", "epsilon_for_target"):
         assert getattr(found.shuffled, name) == answer["shuffled"][name], name
     assert predict(20_000, **setting).sin_theta_squared == answer["predicted"]["sin_theta_squared"]
 
@@ -310,7 +310,10 @@ def test_questions_without_an_answer_are_refused(aggregate: Aggregate) -> None:
         ({"target": 2.0}, PlanError, "target error is 2"),
         ({"mechanism": "laplace"}, TaskError, "'laplace' is not a mechanism"),
         ({"epsilon": -1}, TaskError, "epsilon"),
-        ({"shuffled": 1.0}, TaskError, "delta"),
+        ({"shuffled": 1e-6}, PlanError, "shuffled and batch go together"),
+        ({"batch": 100}, PlanError, "shuffled and batch go together"),
+        ({"shuffled": 1.0, "batch": 100}, TaskError, "delta"),
+        ({"shuffled": 1e-6, "batch": 100, "records": 99}, PlanError, "99 reports fill no batch of 100 honest reports"),
     ]:
         with pytest.raises(error, match=words):
             plan(**{**setting, **change})

@@ -3,7 +3,7 @@
 //!
 //! | mechanism | guarantee | payload | when |
 //! |---|---|---|---|
-//! | [`double_cap`] | epsilon, delta = 0 | 2 bytes beside the report's id | the default: least noise at every epsilon |
+//! | [`double_cap`] | epsilon, delta = 0 | 2 bytes beside the report's id | the default: less noise than the Gaussian ones |
 //! | [`gaussian`] | (epsilon, delta) | one byte per entry of the upper triangle | comparison with the literature, dense reports |
 
 pub mod double_cap;

@@ -276,7 +276,7 @@ impl MechanismName {
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {
-            Self::DoubleCap => "One of J public directions, L of them likelier: pure epsilon, least noise",
+            Self::DoubleCap => "One of J public directions, L of them likelier: pure epsilon, less noise",
             Self::Gaussian => "Gaussian noise on x x^T, analytic calibration",
             Self::WangXu => "Gaussian noise with the scale printed by Wang & Xu (2019)",
             Self::SignedCap => "One of J public directions, for what a first wave left open: pure epsilon",

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::optimum::Optimum;
-use super::{Planner, Prediction, PredictionError, Published, alone, published};
+use super::{Batches, Planner, Prediction, PredictionError, Published, alone, published};
 use crate::mechanism::{Estimator, HostilePull, LocalRandomizer, Mechanism, Pull};
 use crate::privacy::{Delta, Epsilon, Guarantee};
 use crate::record::Bounding;
@@ -15,9 +15,8 @@ pub struct Question {
     pub records: Option<u64>,
     /// An error `||sin Theta||_F^2`, to find the number of reports it takes, and with `records` the epsilon.
     pub target: Option<f64>,
-    /// The same for reports that are shuffled before anybody sees them: epsilon is then that of the batch, with this
-    /// delta.
-    pub shuffled: Option<Delta>,
+    /// The same for reports that are shuffled in batches before anybody sees them: epsilon is then that of one batch.
+    pub shuffled: Option<Batches>,
     /// The number of features that the components use, for the published rates on sparse components.
     pub sparsity: Option<usize>,
     /// A number of hostile reports, to bound how far they can move an eigenvalue.
@@ -37,7 +36,7 @@ pub struct Plan {
     pub signals: Vec<f64>,
     /// Every other eigenvalue.
     pub bulk: f64,
-    /// The planned epsilon: of one report, or of a shuffled batch.
+    /// The planned epsilon: of one report, or of each shuffled batch.
     pub epsilon: Epsilon,
     /// The guarantee of one report at that epsilon.
     pub guarantee: Guarantee,
@@ -62,11 +61,11 @@ pub struct Plan {
     /// [`Planner::epsilon_for`], for the `records` and the `target`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epsilon_for_target: Option<Option<Epsilon>>,
-    /// The same for an anonymised batch.
+    /// The same for a collection that is released in anonymised batches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shuffled: Option<ShuffledPlan>,
-    /// How many of these people any unbiased reports would need; `None` for a delta above 0, with clipping or centring,
-    /// and for an anonymised batch.
+    /// How many of these people other unbiased reports would need; `None` for a delta above 0, with clipping or
+    /// centring, and for anonymised batches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optimum: Option<Optimum>,
     /// The most that one hostile report can move an eigenvalue of the covariance estimate, times the number of reports;
@@ -80,28 +79,26 @@ pub struct Plan {
     pub bounds: Vec<Published>,
 }
 
-/// The answers for a batch of shuffled reports that keeps `epsilon` with `delta`, `None` and `Some(None)` as in
-/// [`Plan`].
+/// The answers for shuffled reports of which each batch of `honest_reports` keeps `epsilon` with `delta`, however many
+/// batches there are; `None` and `Some(None)` as in [`Plan`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ShuffledPlan {
-    /// The epsilon of the batch.
+    /// The epsilon of one batch.
     pub epsilon: Epsilon,
-    /// The delta of the batch.
+    /// The delta of one batch.
     pub delta: Delta,
-    /// [`Planner::local_epsilon`], for the `records`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub local_epsilon: Option<Option<Epsilon>>,
+    /// The honest reports in one batch.
+    pub honest_reports: u64,
+    /// [`Planner::local_epsilon`].
+    pub local_epsilon: Option<Epsilon>,
     /// [`Planner::predict`], for the `records` at that epsilon; `None` too where there is no such epsilon.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "alone")]
     pub predicted: Option<Prediction>,
     /// [`Planner::shuffled_records_for`], for the `target`: the number of reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records_for_target: Option<Option<u64>>,
-    /// The local epsilon of each of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub local_epsilon_for_target: Option<Option<Epsilon>>,
-    /// [`Planner::shuffled_epsilon_for`], for the `records` and the `target`: the epsilon of the batch.
+    /// [`Planner::shuffled_epsilon_for`], for the `records` and the `target`: the epsilon of one batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epsilon_for_target: Option<Option<Epsilon>>,
 }
@@ -112,7 +109,7 @@ impl Planner {
     ///
     /// # Errors
     /// As the methods that [`Plan`] and [`ShuffledPlan`] name: [`PredictionError::Target`], [`PredictionError::Noise`]
-    /// without records, [`PredictionError::Mechanism`], [`PredictionError::Privacy`].
+    /// without records, [`PredictionError::Batch`], [`PredictionError::Mechanism`], [`PredictionError::Privacy`].
     pub fn answer(&self, epsilon: Epsilon, delta: Delta, question: &Question) -> Result<Plan, PredictionError> {
         let &Question { records, target, shuffled, sparsity, hostile } = question;
         let (spectrum, mechanism) = (self.spectrum(), self.mechanism(epsilon)?);
@@ -140,7 +137,7 @@ impl Planner {
             epsilon_for_target: (records.zip(target))
                 .map(|(records, target)| self.epsilon_for(records, target))
                 .transpose()?,
-            shuffled: shuffled.map(|delta| self.answer_shuffled(epsilon, delta, question)).transpose()?,
+            shuffled: shuffled.map(|batches| self.answer_shuffled(epsilon, batches, question)).transpose()?,
             optimum: self.optimum(&mechanism, shuffled),
             pull,
             hostile: hostile.zip(planned).map(|(count, records)| {
@@ -154,7 +151,7 @@ impl Planner {
         })
     }
 
-    fn optimum(&self, mechanism: &Mechanism, shuffled: Option<Delta>) -> Option<Optimum> {
+    fn optimum(&self, mechanism: &Mechanism, shuffled: Option<Batches>) -> Option<Optimum> {
         let of_unit_vectors = self.bounding == Bounding::UnitNorm && self.centring().is_none() && shuffled.is_none();
         if of_unit_vectors { Optimum::of(mechanism) } else { None }
     }
@@ -162,21 +159,25 @@ impl Planner {
     fn answer_shuffled(
         &self,
         central: Epsilon,
-        delta: Delta,
+        batches: Batches,
         &Question { records, target, .. }: &Question,
     ) -> Result<ShuffledPlan, PredictionError> {
-        let local = records.map(|records| self.local_epsilon(central, delta, records)).transpose()?;
-        let found = target.map(|target| self.shuffled_records_for(central, delta, target)).transpose()?;
-        let predicted = records.zip(local.flatten()).map(|(records, local)| self.predict(local, records));
-        let batch = records.zip(target).map(|(records, target)| self.shuffled_epsilon_for(records, delta, target));
+        let Batches { honest_reports, delta } = batches;
+        if let Some(records) = records.filter(|&records| records < honest_reports) {
+            return Err(PredictionError::Batch { records, honest_reports });
+        }
+        let local = self.local_epsilon(central, batches)?;
+        let found = target.map(|target| self.shuffled_records_for(central, batches, target));
+        let predicted = records.zip(local).map(|(records, local)| self.predict(local, records));
+        let kept = records.zip(target).map(|(records, target)| self.shuffled_epsilon_for(records, batches, target));
         Ok(ShuffledPlan {
             epsilon: central,
             delta,
+            honest_reports,
             local_epsilon: local,
             predicted: predicted.transpose()?,
-            records_for_target: found.map(|found| found.map(|found| found.records)),
-            local_epsilon_for_target: found.map(|found| found.map(|found| found.local_epsilon)),
-            epsilon_for_target: batch.transpose()?.map(|batch| batch.map(|batch| batch.epsilon)),
+            records_for_target: found.transpose()?,
+            epsilon_for_target: kept.transpose()?.map(|kept| kept.map(|kept| kept.epsilon)),
         })
     }
 }
@@ -186,6 +187,7 @@ mod tests {
     use super::*;
     use crate::mechanism::MechanismFamily;
     use crate::prediction::Spectrum;
+    use crate::privacy::amplification::amplify;
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::Bounding;
     use crate::recovery::Rank;
@@ -200,18 +202,18 @@ mod tests {
     #[test]
     fn every_answer_is_that_of_the_method_it_names() {
         let planner = planner(vec![0.3], DOUBLE_CAP);
-        let (epsilon, batch) = (epsilon(1.0), delta(1e-8));
+        let (epsilon, batches) = (epsilon(1.0), Batches { honest_reports: 5000, delta: delta(1e-8) });
         let question = Question {
             records: Some(20_000),
             target: Some(0.1),
-            shuffled: Some(batch),
+            shuffled: Some(batches),
             sparsity: Some(5),
             hostile: Some(300),
         };
         let plan = planner.answer(epsilon, delta(1e-6), &question).unwrap();
-        let local = planner.local_epsilon(epsilon, batch, 20_000).unwrap();
-        let found = planner.shuffled_records_for(epsilon, batch, 0.1).unwrap().unwrap();
-        let kept = planner.shuffled_epsilon_for(20_000, batch, 0.1).unwrap().unwrap();
+        let local = planner.local_epsilon(epsilon, batches).unwrap();
+        let found = planner.shuffled_records_for(epsilon, batches, 0.1).unwrap();
+        let kept = planner.shuffled_epsilon_for(20_000, batches, 0.1).unwrap().unwrap();
         let mechanism = planner.mechanism(epsilon).unwrap();
         let thresholds = planner.threshold_records(epsilon).unwrap();
         let pull = mechanism.pull().scaled(1.0);
@@ -232,11 +234,11 @@ mod tests {
             epsilon_for_target: Some(planner.epsilon_for(20_000, 0.1).unwrap()),
             shuffled: Some(ShuffledPlan {
                 epsilon,
-                delta: batch,
-                local_epsilon: Some(local),
+                delta: delta(1e-8),
+                honest_reports: 5000,
+                local_epsilon: local,
                 predicted: Some(planner.predict(local.unwrap(), 20_000).unwrap()),
-                records_for_target: Some(Some(found.records)),
-                local_epsilon_for_target: Some(Some(found.local_epsilon)),
+                records_for_target: Some(found),
                 epsilon_for_target: Some(Some(kept.epsilon)),
             }),
             optimum: None,
@@ -271,13 +273,13 @@ mod tests {
         assert_eq!((nothing.records_for_target, nothing.epsilon_for_target), (None, None));
         assert_eq!(nothing.bounds, []);
         // Without a number of reports there is no epsilon to look for, and half of either component is all there is.
-        let question = Question { target: Some(0.1), shuffled: Some(delta(1e-6)), ..Question::default() };
+        let batches = Batches { honest_reports: 1000, delta: delta(1e-6) };
+        let question = Question { target: Some(0.1), shuffled: Some(batches), ..Question::default() };
         let plan = answer(question);
         assert_eq!((plan.records_for_target, plan.epsilon_for_target), (Some(None), None));
         let shuffled = plan.shuffled.unwrap();
-        assert_eq!((shuffled.local_epsilon, shuffled.predicted), (None, None));
-        assert_eq!((shuffled.records_for_target, shuffled.local_epsilon_for_target), (Some(None), Some(None)));
-        assert_eq!(shuffled.epsilon_for_target, None);
+        assert!(shuffled.local_epsilon.is_some() && shuffled.predicted.is_none());
+        assert_eq!((shuffled.records_for_target, shuffled.epsilon_for_target), (Some(None), None));
         // No number of reports reaches it: only what one of n does is known.
         let pulled = answer(Question { hostile: Some(1), ..question });
         assert!(pulled.pull.is_some() && pulled.hostile.is_none());
@@ -290,10 +292,11 @@ mod tests {
     fn a_batch_that_no_local_epsilon_suits_has_no_prediction() {
         // One report hides among no others, and has a larger delta than the batch may have.
         let planner = planner(vec![0.3], MechanismFamily::Gaussian { delta: delta(1e-4) });
-        let question = Question { records: Some(1), shuffled: Some(delta(1e-9)), ..Question::default() };
+        let batches = Batches { honest_reports: 1, delta: delta(1e-9) };
+        let question = Question { records: Some(1), shuffled: Some(batches), ..Question::default() };
         let plan = planner.answer(epsilon(1.0), delta(1e-4), &question).unwrap();
         let shuffled = plan.shuffled.unwrap();
-        assert_eq!((shuffled.local_epsilon, shuffled.predicted), (Some(None), None));
+        assert_eq!((shuffled.local_epsilon, shuffled.predicted), (None, None));
         assert!(plan.predicted.is_some());
     }
 
@@ -305,5 +308,32 @@ mod tests {
         assert!(matches!(refused(question), PredictionError::Target { .. }));
         let question = Question { records: Some(0), ..Question::default() };
         assert!(matches!(refused(question), PredictionError::Noise(_)));
+        let batches = Batches { honest_reports: 1001, delta: delta(1e-6) };
+        let question = Question { records: Some(1000), shuffled: Some(batches), ..Question::default() };
+        assert_eq!(refused(question), PredictionError::Batch { records: 1000, honest_reports: 1001 });
+    }
+
+    /// A million reports in one batch could have 5.73 each; in batches of 20,000 that is an epsilon of 0.807, not 0.1.
+    #[test]
+    fn the_planned_epsilon_is_that_of_one_batch_whatever_the_collection() {
+        let planner = planner(vec![0.3], DOUBLE_CAP);
+        let batches = |honest_reports| Batches { honest_reports, delta: delta(1e-8) };
+        let planned = |honest_reports| {
+            let shuffled = Some(batches(honest_reports));
+            let question = Question { records: Some(1_000_000), target: Some(0.1), shuffled, ..Question::default() };
+            planner.answer(epsilon(0.1), delta(1e-6), &question).unwrap().shuffled.unwrap()
+        };
+        let kept = |local: Epsilon, reports| {
+            let loss = planner.mechanism(local).unwrap().privacy_loss();
+            amplify(loss, reports, delta(1e-8)).unwrap().epsilon.value()
+        };
+        let (whole, one) = (planned(1_000_000), planned(20_000));
+        let (of_all, of_one) = (whole.local_epsilon.unwrap(), one.local_epsilon.unwrap());
+        assert!((of_all.value() - 5.73).abs() < 0.01 && (kept(of_all, 20_000) - 0.807).abs() < 0.002, "{of_all}");
+        assert!(kept(of_one, 20_000) <= 0.1 * (1.0 + 1e-6) && kept(of_one, 20_000) > 0.099, "{of_one}");
+        assert_eq!(planner.local_epsilon(epsilon(0.1), batches(20_000)), Ok(Some(of_one)));
+        // The least epsilon that reaches the target hides as well as 20,000 reports hide it.
+        let least = planner.epsilon_for(1_000_000, 0.1).unwrap().unwrap();
+        assert_eq!(one.epsilon_for_target.flatten().unwrap().value(), kept(least, 20_000));
     }
 }

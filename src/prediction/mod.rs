@@ -46,7 +46,7 @@ pub use optimum::Optimum;
 pub use plan::Planner;
 #[doc(hidden)]
 pub use published::{Direction, Model, Published, Quantity, published};
-pub use shuffled::ShuffledRecords;
+pub use shuffled::Batches;
 #[doc(hidden)]
 pub use waves::{LEAST_GAIN, MOST_FIRST_ERROR, TwoWaves, WaveRefusal, Waves};
 
@@ -386,6 +386,17 @@ pub enum PredictionError {
     #[error("two waves are planned for double-cap without centring: choose it, or plan one wave")]
     #[doc(hidden)]
     OneWave,
+    /// A collection that is smaller than one of its batches.
+    #[error(
+        "{records} reports fill no batch of {honest_reports} honest reports, and nothing would be released: plan for \
+            more reports, or for a smaller batch"
+    )]
+    Batch {
+        /// The reports of the collection.
+        records: u64,
+        /// The honest reports in one batch.
+        honest_reports: u64,
+    },
     /// The amplification of an anonymised batch.
     #[error(transparent)]
     Privacy(#[from] PrivacyError),

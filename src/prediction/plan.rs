@@ -319,6 +319,7 @@ mod tests {
     use crate::mechanism::MechanismSpec;
     use crate::mechanism::double_cap::MAX_CANDIDATES;
     use crate::noise_law::NoiseError;
+    use crate::prediction::Batches;
     use crate::privacy::tests::{delta, epsilon};
     use core::cell::Cell;
 
@@ -477,15 +478,16 @@ mod tests {
     fn what_no_number_of_records_reaches_is_said_so() {
         let tied = Spectrum::of_unit_trace(20, vec![0.3, 0.3]).unwrap();
         let planner = Planner::new(tied, Rank::new(1).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
+        let batches = Batches { honest_reports: 1000, delta: delta(1e-6) };
         assert_eq!(planner.records_for(epsilon(2.0), 0.1), Ok(None));
         assert_eq!(planner.epsilon_for(1_000_000, 0.1), Ok(None));
-        assert_eq!(planner.shuffled_records_for(epsilon(1.0), delta(1e-6), 0.1), Ok(None));
+        assert_eq!(planner.shuffled_records_for(epsilon(1.0), batches, 0.1), Ok(None));
         for target in [0.0, -1.0, 0.95, 1.0, f64::INFINITY] {
             let error = PredictionError::Target { target, uninformed: 0.95 };
             assert_eq!(planner.records_for(epsilon(2.0), target), Err(error.clone()));
             assert_eq!(planner.epsilon_for(1000, target), Err(error.clone()));
-            assert_eq!(planner.shuffled_records_for(epsilon(2.0), delta(1e-6), target), Err(error.clone()));
-            assert_eq!(planner.shuffled_epsilon_for(1000, delta(1e-6), target), Err(error));
+            assert_eq!(planner.shuffled_records_for(epsilon(2.0), batches, target), Err(error.clone()));
+            assert_eq!(planner.shuffled_epsilon_for(1000, batches, target), Err(error));
         }
         assert!(matches!(planner.records_for(epsilon(2.0), f64::NAN), Err(PredictionError::Target { .. })));
         // A target just below the error of a random subspace is valid, and the smallest one needs more reports than are
@@ -500,7 +502,7 @@ mod tests {
         let flat = Planner::new(flat, Rank::new(2).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
         assert_eq!(flat.records_for(epsilon(2.0), 1.7), Ok(None));
         assert_eq!(flat.epsilon_for(1000, 1.7), Ok(None));
-        assert_eq!(flat.shuffled_records_for(epsilon(2.0), delta(1e-6), 1.7), Ok(None));
+        assert_eq!(flat.shuffled_records_for(epsilon(2.0), batches, 1.7), Ok(None));
     }
 
     #[test]
@@ -583,15 +585,19 @@ mod tests {
     fn shuffled_reports_may_say_more_and_the_batch_keeps_its_promise() {
         use crate::privacy::amplification::amplify;
         let planner = planner(DOUBLE_CAP);
-        let (central, batch_delta) = (epsilon(1.0), delta(1e-8));
-        let found = planner.shuffled_records_for(central, batch_delta, 0.1).unwrap().unwrap();
-        assert!(found.records < planner.records_for(central, 0.1).unwrap().unwrap() / 10);
-        assert!(planner.predict(found.local_epsilon, found.records).unwrap().sin_theta_squared <= 0.1);
-        let loss = planner.mechanism(found.local_epsilon).unwrap().privacy_loss();
-        let kept = amplify(loss, found.records, batch_delta).unwrap().epsilon;
+        let (central, batches) = (epsilon(1.0), Batches { honest_reports: 1000, delta: delta(1e-8) });
+        let local = planner.local_epsilon(central, batches).unwrap().unwrap();
+        let records = planner.shuffled_records_for(central, batches, 0.1).unwrap().unwrap();
+        assert!(records < planner.records_for(central, 0.1).unwrap().unwrap() / 2, "{records}");
+        assert_eq!(planner.records_for(local, 0.1), Ok(Some(records)));
+        let loss = planner.mechanism(local).unwrap().privacy_loss();
+        let kept = amplify(loss, batches.honest_reports, batches.delta).unwrap().epsilon;
         assert!(kept.value() <= 1.0 + 1e-6 && kept.value() > 0.99, "{kept}");
         // From the same number of records and the same target the central epsilon comes back, a little below it.
-        let back = planner.shuffled_epsilon_for(found.records, batch_delta, 0.1).unwrap().unwrap().epsilon;
+        let back = planner.shuffled_epsilon_for(records, batches, 0.1).unwrap().unwrap().epsilon;
         assert!(back.value() <= 1.0 + 1e-6 && back.value() > 0.9, "{back}");
+        // Fewer than a batch are not released, however few would be enough.
+        let large = Batches { honest_reports: 2 * records, ..batches };
+        assert_eq!(planner.shuffled_records_for(central, large, 0.1), Ok(Some(2 * records)));
     }
 }

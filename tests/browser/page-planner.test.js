@@ -41,11 +41,13 @@ test("the planner answers for one's own spectrum as the library does", async () 
   await eventually(() => answer(page), near(expected.recordsForTarget));
   const components = await page.locator("#planner-components tbody tr").count();
   assert.equal(components, 3);
-  const { shuffled } = plan({ ...POPULATION, mechanism, target: 0.05, shuffled: { delta: 1e-6 } });
+  const batches = { honestReports: 20_000, delta: 1e-6 };
+  const { shuffled } = plan({ ...POPULATION, mechanism, target: 0.05, shuffled: batches });
   const words = await page.locator("#planner-answer").innerText();
   const [, relayed] = words.match(/users, or ([\d,]+) through a relay, reach/);
   assert.ok(near(shuffled.recordsForTarget)(Number(relayed.replaceAll(",", ""))), words);
-  assert.match(words, /not work together with the aggregator, ε.=.2 is a promise .* δ.=.1e-6; each report .* ε.=.\d/);
+  assert.match(words, /together with the aggregator, ε.=.2 is a promise about each batch of 20,000 honest reports,/);
+  assert.match(words, /with δ.=.1e-6; each report by itself has ε.=.\d/);
   assert.match(
     await page.locator("#planner-answer").textContent(),
     /With fewer than [\d,]+ noise drowns the components/,
@@ -61,6 +63,14 @@ test("the planner answers for one's own spectrum as the library does", async () 
   await eventually(() => answer(page), near(dearer));
   await change(page, "Users that I can ask", "1e6");
   await page.getByText(/From 1,000,000 users expect an error of/).waitFor();
+  // Of each batch, however many there are.
+  const asked = { ...POPULATION, mechanism: { type: "double-cap", epsilon: 1 }, records: 1e6, shuffled: batches };
+  const local = Number(plan(asked).shuffled.localEpsilon.toPrecision(3));
+  await page.getByText(`each report by itself has ε\u00a0=\u00a0${local}.`).waitFor();
+  await change(page, "Honest reports in a relay’s batch", "2e6");
+  await page.getByText("They fill no batch of 2,000,000 honest reports").waitFor();
+  await change(page, "Honest reports in a relay’s batch", "20000");
+  await page.getByText(/batch of 20,000 honest reports/).waitFor();
   await change(page, "Error at most", "0.2");
   await eventually(
     () => answer(page),

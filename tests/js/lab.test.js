@@ -626,12 +626,13 @@ describe("what to expect", () => {
       signals: [0.3],
       target: 0.1,
       records: 20_000,
-      shuffled: { delta: 1e-8 },
+      shuffled: { honestReports: 5000, delta: 1e-8 },
     };
     const mechanism = { type: "double-cap", epsilon: 1 };
     const found = plan({ ...population, mechanism });
     const asked =
-      "plan --dimension 40 --rank 1 --spectrum 0.3 --epsilon 1 --records 20000 --target 0.1 --shuffled 1e-8";
+      "plan --dimension 40 --rank 1 --spectrum 0.3 --epsilon 1 --records 20000 --target 0.1 --shuffled 1e-8 " +
+      "--batch 5000";
     // With the effect of hostile reports, too.
     const { pull, hostile, ...expected } = command(...asked.split(" "));
     assert.ok(pull && hostile);
@@ -644,7 +645,7 @@ describe("what to expect", () => {
     assert.deepEqual(keys(found), keys(expected));
     const { recordsForTarget, shuffled } = found;
     assert.ok(shuffled.recordsForTarget < recordsForTarget && shuffled.localEpsilon > 1);
-    const local = { type: "double-cap", epsilon: shuffled.localEpsilonForTarget };
+    const local = { type: "double-cap", epsilon: shuffled.localEpsilon };
     const reached = predict({
       dimension: 40,
       rank: 1,
@@ -681,7 +682,9 @@ describe("what to expect", () => {
     refused({ target: 0.95 }, "recovery", /below 0\.9/);
     refused({ records: 0 }, "recovery", /0 reports/);
     refused({ records: 1.5 }, "argument", /records is 1\.5/);
-    refused({ shuffled: { delta: 0 } }, "argument", /delta is 0/);
+    refused({ shuffled: { honestReports: 1000, delta: 0 } }, "argument", /delta is 0/);
+    refused({ shuffled: { delta: 1e-6 } }, "argument", /honestReports/);
+    refused({ records: 999, shuffled: { honestReports: 1000, delta: 1e-6 } }, "recovery", /999 .* 1000 honest reports/);
     refused({ people: 3 }, "argument", /'people'/);
   });
 });

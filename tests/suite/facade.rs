@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use chacha20::ChaCha8Rng;
 use ldp_pca::mechanism::{Gaussian, MechanismFamily};
-use ldp_pca::prediction::Question;
+use ldp_pca::prediction::{Batches, Question};
 use ldp_pca::privacy::amplification::{amplify, batch_delta, batch_epsilon};
 use ldp_pca::privacy::composition::{Composition, Method, PrivacyLoss};
 use ldp_pca::privacy::tradeoff::{Detection, power};
@@ -385,7 +385,7 @@ proptest! {
     fn plans_never_panic(
         dimension in size(), signals in prop::collection::vec(number(), 0..3), bulk in number(), rank in rank(),
         family in family(), bounding in bounding(), epsilon in epsilon(), delta in delta(), records in count(),
-        target in number(), sparsity in size(), task in task(), shuffled in prop::option::of(delta()),
+        target in number(), sparsity in size(), task in task(), shuffled in prop::option::of((count(), delta())),
     ) {
         let spectrum = Spectrum::new(dimension, signals, bulk).map_err(refused)?;
         let _ = Planner::of_task(spectrum.clone(), rank, &task);
@@ -393,6 +393,7 @@ proptest! {
         let _ = (planner.mechanism(epsilon), planner.predict(epsilon, records), planner.records_for(epsilon, target));
         let _ = planner.epsilon_for(records, target);
         let (records, target, sparsity) = (Some(records), Some(target), Some(sparsity));
+        let shuffled = shuffled.map(|(honest_reports, delta)| Batches { honest_reports, delta });
         let question = Question { records, target, shuffled, sparsity, hostile: records };
         let _ = planner.answer(epsilon, delta, &question);
     }

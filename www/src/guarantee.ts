@@ -10,3 +10,6 @@ export function describeGuarantee({ guarantee, promise, scope, stays }: ConsentS
   const terms = `local differential privacy, ε\u00a0=\u00a0${epsilon}, δ\u00a0=\u00a0${delta}`;
   return [strong, document.createTextNode(`${stays} ${promise} ${scope} (In technical terms: ${terms}.)`)];
 }
+
+/** The honest reports in one batch of a relay, where a visitor does not say. */
+export const BATCH = 20_000;

@@ -9,7 +9,7 @@ use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
 use ldp_pca::mechanism::MechanismName;
 use ldp_pca::norms::Clipping;
-use ldp_pca::prediction::{self, Planner, PredictionError, Question, Spectrum};
+use ldp_pca::prediction::{self, Batches, Planner, PredictionError, Question, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
@@ -80,7 +80,7 @@ pub(super) struct Plan {
     /// How records are randomized
     #[arg(long, value_parser = parameters::mechanism_name(), default_value = MechanismName::DoubleCap.as_str())]
     mechanism: MechanismName,
-    /// Privacy parameter epsilon, per report, or of the anonymised batch with --shuffled
+    /// Privacy parameter epsilon, per report, or of each anonymised batch with --shuffled
     #[arg(long, value_parser = parameters::epsilon, allow_hyphen_values = true, required_unless_present = "task")]
     epsilon: Option<Epsilon>,
     #[command(flatten)]
@@ -93,17 +93,22 @@ pub(super) struct Plan {
     /// An error ||sin Theta||_F^2: find the number of reports it takes, or the epsilon with --records
     #[arg(long, value_name = "ERROR", allow_hyphen_values = true)]
     target: Option<f64>,
-    /// Also plan for reports that somebody trusted shuffles before anybody sees them; epsilon is then that of the
-    /// batch, with this delta
+    /// Also plan for reports that somebody trusted shuffles before anybody sees them, in batches (--batch); epsilon is
+    /// then that of each batch, with this delta
     #[arg(
         long,
         value_name = "DELTA",
         value_parser = parameters::delta,
+        requires = "batch",
         num_args = 0..=1,
         default_missing_value = "1e-6",
         allow_negative_numbers = true
     )]
     shuffled: Option<Delta>,
+    /// The honest reports in one batch that is released, as many as you rely on: `relay --batch` counts those of people
+    /// who may not be honest, too
+    #[arg(long, value_name = "N", requires = "shuffled")]
+    batch: Option<u64>,
     /// The number of waves of different people; with 2, whether a second wave that refines the first pays [with
     /// --records: all people]
     #[arg(long, value_name = "WAVES", value_parser = clap::value_parser!(u8).range(1..=2), default_value_t = 1)]
@@ -133,7 +138,9 @@ struct Setting {
 impl Plan {
     pub(super) fn run(self) -> Result<()> {
         plot::check(self.plot.as_deref())?;
-        for (name, count) in [("--records", self.records), ("--sparsity", self.sparsity.map(|s| s as u64))] {
+        let counts =
+            [("--records", self.records), ("--sparsity", self.sparsity.map(|s| s as u64)), ("--batch", self.batch)];
+        for (name, count) in counts {
             if count == Some(0) {
                 return Err(CliError::Usage(format!("{name} is 0: it must be at least 1")));
             }
@@ -214,7 +221,7 @@ impl Plan {
         let question = Question {
             records: self.records,
             target: self.target,
-            shuffled: self.shuffled,
+            shuffled: (self.shuffled.zip(self.batch)).map(|(delta, honest_reports)| Batches { honest_reports, delta }),
             sparsity: self.sparsity,
             hostile: Some(self.hostile.reports),
         };
@@ -249,9 +256,10 @@ impl Plan {
 /// Errors about a spectrum, a rank, a target or a mechanism are wrong usage; others are failures.
 impl From<PredictionError> for CliError {
     fn from(error: PredictionError) -> Self {
-        use PredictionError::{MeanShare, Mechanism, Noise, OneWave, Rank, Refinement, Spectrum, Sum, Target};
+        use PredictionError::{Batch, MeanShare, Mechanism, Noise, OneWave, Rank, Refinement, Spectrum, Sum, Target};
         match error {
             Spectrum { .. }
+            | Batch { .. }
             | Sum(_)
             | Rank { .. }
             | Target { .. }

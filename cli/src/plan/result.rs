@@ -2,7 +2,6 @@
 
 use ldp_pca::norms::Clipping;
 use ldp_pca::prediction::{Direction, Plan, Prediction, Published, Quantity, ShuffledPlan, TwoWaves};
-use ldp_pca::privacy::Epsilon;
 use serde::Serialize;
 
 use crate::hostile::{hostile_text, per_report};
@@ -58,8 +57,8 @@ impl PlanResult {
             plan.dimension.saturating_sub(plan.signals.len()),
             plan.bulk
         );
-        if let Some(records) = plan.records {
-            text += &predicted_text(&format!("{} reports", grouped(records)), plan.predicted.as_ref(), plan.uninformed);
+        if let (Some(records), Some(predicted)) = (plan.records, &plan.predicted) {
+            text += &predicted_text(&format!("{} reports", grouped(records)), predicted, plan.uninformed);
         }
         text += &self.waves.as_ref().map(waves_text).unwrap_or_default();
         if let (Some(target), Some(records)) = (plan.target, plan.records_for_target) {
@@ -78,10 +77,12 @@ impl PlanResult {
             text += &shuffled_text(shuffled, plan);
         }
         if let Some(optimum) = &plan.optimum {
+            let percent = |share: f64| (100.0 * share).floor();
             text += &format!(
-                "optimum     no unbiased reports of this promise need fewer than {:.0} % of these people for the same \
-                 error of the second moments, if no direction is special\n",
-                (100.0 * optimum.least_share).floor()
+                "optimum     proved: no unbiased reports of this promise need fewer than {:.0} % of these people for \
+                 the same error of the second moments, if no direction is special; conjectured: {:.0} %\n",
+                percent(optimum.proved_share),
+                percent(optimum.conjectured_share)
             );
         }
         text += &match (&plan.hostile, plan.pull) {
@@ -94,10 +95,7 @@ impl PlanResult {
     }
 }
 
-fn predicted_text(what: &str, predicted: Option<&Prediction>, uninformed: f64) -> String {
-    let Some(predicted) = predicted else {
-        return format!("{what}: no local epsilon keeps the batch's guarantee\n");
-    };
+fn predicted_text(what: &str, predicted: &Prediction, uninformed: f64) -> String {
     let parts: Vec<String> =
         predicted.components.iter().map(|component| format!("{:.4}", component.sin_squared)).collect();
     let lost = predicted.components.iter().filter(|component| !component.recoverable).count();
@@ -113,27 +111,29 @@ fn predicted_text(what: &str, predicted: Option<&Prediction>, uninformed: f64) -
 }
 
 fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan) -> String {
+    let batch = format!("each batch of {} honest reports", grouped(shuffled.honest_reports));
+    let allowed = match shuffled.local_epsilon {
+        Some(epsilon) => format!("epsilon {} per report", at_least(epsilon.value())),
+        None => "no epsilon per report keeps it".to_owned(),
+    };
     let mut text = format!(
-        "shuffled, so that the batch has ({}, {}) against those who cannot know whose report or id is whose, as an \
-            aggregator that does not work together with its relay:\n",
+        "shuffled: ({}, {}) for any two records of one person in {batch}, against those who cannot know whose report \
+            or id is whose, as an aggregator that does not work together with its relay: {allowed}\n",
         shuffled.epsilon, shuffled.delta
     );
-    let local = |epsilon: Epsilon| format!("epsilon {} per report", at_least(epsilon.value()));
-    if let (Some(records), Some(found)) = (plan.records, shuffled.local_epsilon) {
-        let allowed = found.map_or_else(|| "no epsilon".to_owned(), local);
-        let what = format!("  {} reports, {allowed}", grouped(records));
-        text += &predicted_text(&what, shuffled.predicted.as_ref(), plan.uninformed);
+    if let (Some(records), Some(predicted)) = (plan.records, &shuffled.predicted) {
+        text += &predicted_text(&format!("  {} reports", grouped(records)), predicted, plan.uninformed);
     }
     if let (Some(target), Some(records)) = (plan.target, shuffled.records_for_target) {
-        let answer = match (records, shuffled.local_epsilon_for_target.flatten()) {
-            (Some(records), Some(epsilon)) => format!("{} reports, {}", grouped(records), local(epsilon)),
-            _ => "no number of reports reaches it".to_owned(),
+        let answer = match records {
+            Some(records) => format!("{} reports", grouped(records)),
+            None => "no number of reports reaches it".to_owned(),
         };
         text += &format!("  error {target}   {answer}\n");
     }
     if let (Some(records), Some(epsilon)) = (plan.records, shuffled.epsilon_for_target) {
         let answer = epsilon.map_or("above 16".to_owned(), |epsilon| format!("{epsilon:.4}"));
-        text += &format!("               or epsilon {answer} of a batch of {} reports\n", grouped(records));
+        text += &format!("               or epsilon {answer} in {batch}, with {} in all\n", grouped(records));
     }
     text
 }

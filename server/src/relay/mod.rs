@@ -45,7 +45,7 @@ pub struct RelayConfig {
     pub gateway: String,
     /// The address to listen on. Default 127.0.0.1:8090.
     pub listen: SocketAddr,
-    /// The fewest requests that are released together.
+    /// The fewest requests that are released together, the honest ones and others.
     pub batch: u64,
     /// The length that reports are padded to before they are sealed. Default 256, which compact reports have.
     pub bytes: usize,
@@ -118,7 +118,8 @@ impl RelayConfig {
     fn problem(&self) -> Option<String> {
         if self.batch < SMALLEST_BATCH {
             return Some(format!(
-                "a batch of {} hides nobody: give the number of reports that account --shuffled was asked for",
+                "a batch of {} hides nobody: give the N honest reports of account --shuffled, and more for those that \
+                    may not be honest",
                 self.batch
             ));
         }

@@ -35,11 +35,12 @@ use super::calibration::{gaussian_epsilon_of_rho, refined};
 use super::composition::{Composition, PrivacyLoss, TotalVariation};
 use super::{Delta, Epsilon, PrivacyError, Rho};
 
-/// An additional guarantee of an anonymised batch, beside the local guarantee of every report in it, never a
+/// An additional guarantee of each anonymised batch, beside the local guarantee of every report in it, never a
 /// replacement for it.
 ///
 /// It holds against anyone who sees the batch only after everything that distinguishes the reports' senders was
-/// removed. It is about one record in place of another among `reports` records, one report each.
+/// removed. It is about one record in place of another among `honest_reports` records, one report each, however many
+/// other reports the batch has.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct BatchGuarantee {
@@ -47,8 +48,8 @@ pub struct BatchGuarantee {
     pub epsilon: Epsilon,
     /// The guarantee's delta, added to every probability.
     pub delta: Delta,
-    /// The number of reports in the batch.
-    pub reports: u64,
+    /// The reports in the batch whose senders do not work together with those who see it.
+    pub honest_reports: u64,
     /// The argument that proves it.
     pub bound: Bound,
 }
@@ -57,10 +58,10 @@ impl fmt::Display for BatchGuarantee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "({:.6}, {}) for any two records of one person in an anonymised batch of {} reports, one from each person \
+            "({:.6}, {}) for any two records of one person in each batch of {} honest reports, one from each person \
              ({} bound): in addition to the local guarantee of every report, never instead of it, and only against \
              those who cannot know whose report or id is whose",
-            self.epsilon, self.delta, self.reports, self.bound
+            self.epsilon, self.delta, self.honest_reports, self.bound
         )
     }
 }
@@ -179,7 +180,8 @@ pub fn approximate_batch_epsilon(
     Ok(found.or_else(|| (local_delta <= delta).then_some(local)))
 }
 
-/// The additional guarantee of an anonymised batch of `reports` reports of a mechanism, by the best available bound.
+/// The additional guarantee of an anonymised batch of `reports` honest reports of a mechanism, by the best available
+/// bound.
 ///
 /// # Errors
 /// [`PrivacyError::Reports`] without reports, [`PrivacyError::NoFiniteEpsilon`] where delta is too small for a
@@ -208,7 +210,7 @@ pub fn amplify(loss: PrivacyLoss, reports: u64, delta: Delta) -> Result<BatchGua
             }
         }
     };
-    Ok(BatchGuarantee { epsilon, delta, reports, bound })
+    Ok(BatchGuarantee { epsilon, delta, honest_reports: reports, bound })
 }
 
 /// Points (epsilon, delta) of a Gaussian mechanism's curve: any are valid; these leave a part of `delta` to the slack
@@ -573,7 +575,10 @@ mod tests {
     #[test]
     fn the_text_says_that_it_is_additional() {
         let text = amplify(PrivacyLoss::Pure { epsilon: epsilon(1.0) }, 10_000, delta(1e-6)).unwrap().to_string();
-        assert!(text.contains("in addition to the local guarantee") && text.contains("10000 reports"), "{text}");
+        assert!(
+            text.contains("in addition to the local guarantee") && text.contains("each batch of 10000 honest reports"),
+            "{text}"
+        );
     }
 
     /// Where a batch hides nothing, it has what each report has, to the last bit.

@@ -41,8 +41,10 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
         ? ownPopulation(settings)
         : await populationOfCharts(pool, askedOfCharts(context), options);
     const asked = { ...population, mechanism: mechanism(settings.mechanism, settings.epsilon, settings.delta) };
-    const { target, records, delta } = settings;
-    const plan = await pool.run("plan", { ...asked, target, records, shuffled: { delta } }, options);
+    const { target, records, delta, batch } = settings;
+    // Fewer reports than one batch are not released.
+    const shuffled = (records ?? batch) < batch ? undefined : { honestReports: batch, delta };
+    const plan = await pool.run("plan", { ...asked, target, records, shuffled }, options);
     const shown = records ?? plan.recordsForTarget ?? undefined;
     const at =
       records === undefined && shown !== undefined

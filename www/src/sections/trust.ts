@@ -15,7 +15,7 @@ import { populationOfCharts } from "./error/population.js";
 import { asked as askedOfCharts, chartsOf, describePopulation } from "./error/settings.js";
 import { bindAllMethods } from "./trust/all-methods-controls.js";
 import { CentralSimulation, type ChartRecords, METHODS } from "./trust/central-methods.js";
-import { MODELS, type Outcome } from "./trust/trust-models.js";
+import { honestReportsOf, MODELS, type Outcome } from "./trust/trust-models.js";
 
 const FIELDS = {
   mechanism: choice("double-cap", ["double-cap", "gaussian"]),
@@ -154,5 +154,6 @@ function example(outcomes: readonly (readonly Outcome[])[], records: number): st
   const shuffled = outcomes[MODELS.findIndex(({ name }) => name === "Shuffled")]!;
   const local = shuffled[EPSILONS.indexOf(EXAMPLE)]?.localEpsilon;
   if (local === undefined) return "";
-  return `With ${counted(records, "user")}, reports of ε = ${number(local)} make a batch of ε = ${EXAMPLE}.`;
+  const batch = `each batch of ${counted(honestReportsOf(records), "honest report")}`;
+  return `Reports of ε = ${number(local)} give ${batch} ε = ${EXAMPLE}.`;
 }

@@ -28,6 +28,8 @@ fn the_account_of_a_task_names_every_method_and_keeps_the_local_guarantee_first(
     assert_eq!(document["detection"]["false_alarms"], 0.01);
     assert!((document["detection"]["power"].as_f64().unwrap() - 0.01 * 2f64.exp()).abs() < 1e-12, "{document}");
     assert!((document["pure_epsilon"].as_f64().unwrap() - 6.0).abs() < 1e-6, "{document}");
+    assert!(text.contains("in each batch of 100000 honest reports"), "{text}");
+    assert_eq!(document["anonymised_batch"]["honest_reports"], 100_000);
     assert!(document["anonymised_batch"]["epsilon"].as_f64().unwrap() < 0.1, "{document}");
     assert_eq!(run(&["--delta", "2"]).0, Some(2));
     assert_eq!(run(&["--shuffled", "0"]).0, Some(2));

@@ -58,8 +58,14 @@ fn the_pull_of_hostile_reports_is_told() {
     assert_eq!((&plan["pull"]["check"], plan.get("hostile")), (&serde_json::json!("none"), None));
     let pull = |which: &str| plan["pull"][which].as_f64().unwrap();
     assert!(pull("checked") > 10.0 && pull("checked") == pull("unchecked"), "{plan}");
-    let share = plan["optimum"]["least_share"].as_f64().unwrap();
-    assert!((0.95..0.98).contains(&share), "{plan}");
+    let share = |which: &str| plan["optimum"][which].as_f64().unwrap();
+    assert!((0.95..0.98).contains(&share("conjectured_share")), "{plan}");
+    assert!((0.62..0.65).contains(&share("proved_share")), "{plan}");
+    let text = words(&folder.run(line).ok().stdout);
+    let percent = |which| (100.0 * share(which)).floor();
+    let proved = format!("proved: no unbiased reports of this promise need fewer than {} %", percent("proved_share"));
+    let conjectured = format!("if no direction is special; conjectured: {} %", percent("conjectured_share"));
+    assert!(text.contains(&proved) && text.contains(&conjectured), "{text}");
     let many = folder.run(&format!("{line} --records 20000 --hostile 300 --json")).json();
     let hostile = &many["hostile"];
     assert_eq!((&hostile["reports"], &hostile["records"]), (&300.into(), &20_000.into()));
@@ -160,7 +166,8 @@ fn bounds_and_rates_are_labelled_and_stand_apart() {
 #[test]
 fn shuffled_reports_are_fewer_and_say_more_each() {
     let folder = Folder::new();
-    let line = "plan --dimension 40 --rank 1 --spectrum 0.3 --epsilon 1 --target 0.1 --records 20000 --shuffled 1e-8";
+    let setting = "--dimension 40 --rank 1 --spectrum 0.3 --epsilon 1 --target 0.1 --records 20000";
+    let line = &format!("plan {setting} --shuffled 1e-8 --batch 5000");
     let plan = folder.run(&format!("{line} --json")).json();
     let shuffled = &plan["shuffled"];
     assert!(shuffled["records_for_target"].as_u64() < plan["records_for_target"].as_u64(), "{plan}");
@@ -168,9 +175,22 @@ fn shuffled_reports_are_fewer_and_say_more_each() {
         shuffled["local_epsilon"].as_f64().unwrap() > 1.0 && shuffled["epsilon_for_target"].as_f64().unwrap() < 1.0
     );
     let text = folder.run(line).ok().stdout;
-    assert!(text.contains("shuffled, so that the batch has (1, 0.00000001)"), "{text}");
+    let promise = "shuffled: (1, 0.00000001) for any two records of one person in each batch of 5,000 honest reports,";
+    assert!(words(&text).contains(promise), "{text}");
+    assert_eq!(shuffled["honest_reports"], 5000);
+    // Batches are released one by one, so the size of the collection hides nobody.
+    let million = line.replace("20000", "1000000");
+    let local = |line: &str| folder.run(&format!("{line} --json")).json()["shuffled"]["local_epsilon"].clone();
+    assert_eq!(local(&million), shuffled["local_epsilon"]);
+    folder.run(&line.replace(" --batch 5000", "")).refused(2, &["--batch <N>"]);
+    folder.run(&line.replace("--shuffled 1e-8", "")).refused(2, &["--shuffled"]);
+    folder.run(&line.replace("20000", "4999")).refused(2, &["4999 reports fill no batch of 5000 honest reports"]);
+    folder.run(&line.replace("--batch 5000", "--batch 0")).refused(2, &["--batch is 0"]);
     // The usual delta where none is named.
-    let usual = folder.run("plan --dimension 40 --rank 1 --spectrum 0.3 --epsilon 1 --records 2000 --shuffled --json");
+    let usual = folder.run(
+        "plan --dimension 40 --rank 1 --spectrum 0.3 --epsilon 1 --records 2000 --shuffled \
+        --batch 500 --json",
+    );
     assert_eq!(usual.json()["shuffled"]["delta"].as_f64(), Some(1e-6));
 }
 
@@ -233,7 +253,7 @@ fn invalid_arguments_are_wrong_usage_with_the_value_and_the_remedy() {
         ("--dimension 10 --spectrum 0.5 --delta 1e-6", &["--delta does not go with double-cap"]),
         ("--dimension 10 --spectrum 0.5 --mechanism gaussian --cap 3", &["double-cap only"]),
         ("--dimension 10 --spectrum 0.5 --candidates 8 --cap 8", &["cap of 8"]),
-        ("--dimension 10 --spectrum 0.5 --shuffled 2", &["delta is 2"]),
+        ("--dimension 10 --spectrum 0.5 --shuffled 2 --batch 9", &["delta is 2"]),
         ("--dimension 10 --epsilon 2", &["--spectrum"]),
         ("--spectrum 0.5", &["--dimension"]),
     ] {

@@ -10,12 +10,12 @@ import type { Settings } from "./settings.js";
 
 /** The answer, the most important sentence first. */
 export function sentences(settings: Settings, plan: Plan): string[] {
-  const { epsilon, delta, target, mechanism } = settings;
+  const { epsilon, delta, target, mechanism, batch } = settings;
   const promise = `${NAMES[mechanism]} at ε = ${number(epsilon)}`;
   const goal = `an error of at most ${number(target)}`;
   const { recordsForTarget, thresholdRecords, uninformed, shuffled } = plan;
   const relayed = shuffled?.recordsForTarget;
-  const local = shuffled?.localEpsilonForTarget;
+  const local = shuffled?.localEpsilon;
   const fewer = relayed == null || local == null ? "" : `, or ${about(relayed, 3)} through a relay,`;
   const first =
     recordsForTarget == null
@@ -28,16 +28,17 @@ export function sentences(settings: Settings, plan: Plan): string[] {
       : `With fewer than ${about(thresholdRecords, 3)} noise drowns the components.`;
   const mixed =
     fewer &&
-    `Through a relay that does not work together with the aggregator, ε = ${number(epsilon)} is a promise about the ` +
-      `whole batch, for any two records of one person in it, with δ = ${plain(delta)}; each report by itself has ` +
-      `ε = ${number(local!)}.`;
+    `Through a relay that does not work together with the aggregator, ε = ${number(epsilon)} is a promise about each ` +
+      `batch of ${counted(batch, "honest report")}, for any two records of one person in it, with ` +
+      `δ = ${plain(delta)}; each report by itself has ε = ${number(local!)}.`;
   const all = [first, threshold, ...withRecords(settings, plan), mixed].filter((sentence) => sentence !== "");
   // An equation must not break across lines.
   return all.map((sentence) => sentence.replaceAll(" = ", "\u00a0=\u00a0"));
 }
 
 /** The sentences about the available users. */
-function withRecords({ records, target }: Settings, { predicted, epsilonForTarget, shuffled }: Plan): string[] {
+function withRecords({ records, target, batch }: Settings, plan: Plan): string[] {
+  const { predicted, epsilonForTarget, shuffled } = plan;
   if (records === undefined || !predicted) return [];
   const asked = counted(records, "user");
   const reached = `From ${asked} expect an error of ${number(predicted.sinThetaSquared)}.`;
@@ -45,7 +46,11 @@ function withRecords({ records, target }: Settings, { predicted, epsilonForTarge
     epsilonForTarget == null
       ? `No ε up to 16 lets them reach ${number(target)}.`
       : `To reach ${number(target)} they need ε = ${number(epsilonForTarget)}.`;
-  const mixed = shuffled?.predicted ? `Shuffled, an error of ${number(shuffled.predicted.sinThetaSquared)}.` : "";
+  const mixed = !shuffled
+    ? `They fill no batch of ${counted(batch, "honest report")}, so a relay would release nothing.`
+    : shuffled.predicted
+      ? `Through a relay, an error of ${number(shuffled.predicted.sinThetaSquared)}.`
+      : "";
   return [reached, needed, mixed];
 }
 

@@ -1,6 +1,7 @@
 // The settings of the planner, and their limits.
 
 import { choice, decimal, integer, InvalidValue, numberList, optional, type Values } from "../../fields.js";
+import { BATCH } from "../../guarantee.js";
 import { MECHANISMS } from "../../mechanisms.js";
 import type { Problem } from "../../state.js";
 import type { Population } from "../error/population.js";
@@ -15,6 +16,7 @@ export const FIELDS = {
   delta: decimal(1e-6, { min: 1e-15, max: 0.1 }),
   target: decimal(0.1, { min: 1e-6, max: 100 }),
   records: optional(integer(20_000, { min: 1, max: 1e12 })),
+  batch: integer(BATCH, { min: 2, max: 1e11 }),
 };
 
 export type Settings = Values<typeof FIELDS>;

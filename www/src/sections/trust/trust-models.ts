@@ -3,6 +3,7 @@
 import type { PredictOptions } from "ldp-pca/lab";
 
 import type { Style } from "../../charts/model.js";
+import { BATCH } from "../../guarantee.js";
 import type { Pool, RunOptions } from "../../engine/pool.js";
 
 /** A collection whose promise, the epsilon of the mechanism, is about what the outside sees. */
@@ -24,6 +25,11 @@ export interface TrustModel {
   outcome(pool: Pool, collection: Collection, options: RunOptions): Promise<Outcome>;
 }
 
+/** The honest reports in each batch of a collection: of a small one, there is one. */
+export function honestReportsOf(records: number): number {
+  return Math.min(records, BATCH);
+}
+
 export const MODELS: readonly TrustModel[] = [
   {
     name: "Local",
@@ -37,7 +43,8 @@ export const MODELS: readonly TrustModel[] = [
     name: "Shuffled",
     style: "orange",
     async outcome(pool, { delta, ...collection }, options) {
-      const { shuffled } = await pool.run("plan", { ...collection, shuffled: { delta } }, options);
+      const honestReports = honestReportsOf(collection.records);
+      const { shuffled } = await pool.run("plan", { ...collection, shuffled: { honestReports, delta } }, options);
       return { error: shuffled?.predicted?.sinThetaSquared, localEpsilon: shuffled?.localEpsilon ?? undefined };
     },
   },
