@@ -25,24 +25,25 @@ __all__ = ["Plan", "ShuffledPlan", "plan", "predict"]
 
 @dataclass(frozen=True, eq=False)
 class ShuffledPlan:
-    """The answers for reports that somebody trusted shuffles first: each batch keeps epsilon with ``delta``.
+    """The answers for reports that somebody trusted shuffles first: each batch keeps ``epsilon`` with ``delta``.
 
     Attributes
     ----------
-    delta : float
+    epsilon, delta : float
         Of each batch.
     honest_reports : int
         In each batch.
     local_epsilon : float or None
         Of each report, where there is one that keeps the guarantee of a batch.
     predicted : Prediction or None
-        What ``records`` reports give at that epsilon.
+        What those of the ``records`` that fill a batch give at that epsilon.
     records_for_target : int or None
-        Reports at that epsilon that reach the target, at least one batch.
+        Reports at that epsilon that reach the target, in whole batches.
     epsilon_for_target : float or None
         Of each batch where ``records`` reports reach the target.
     """
 
+    epsilon: float
     delta: float
     honest_reports: int
     local_epsilon: float | None

@@ -185,6 +185,7 @@ fn describe<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyDict>> {
 
 fn describe_shuffled<'py>(py: Python<'py>, plan: &ShuffledPlan) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
+    result.set_item("epsilon", plan.epsilon.value())?;
     result.set_item("delta", plan.delta.value())?;
     result.set_item("honest_reports", plan.honest_reports)?;
     result.set_item("local_epsilon", plan.local_epsilon.map(Epsilon::value))?;

@@ -374,7 +374,7 @@ impl<R: Read> Lines<R> {
         if self.is_cut {
             return Ok(None);
         }
-        let mut before = self.reader.position().byte();
+        let (mut byte, mut end) = (self.reader.position().byte(), self.end);
         loop {
             let any = self.reader.read_byte_record(record);
             let any = any.map_err(|error| Problem::at(self.reader.position().line(), &error))?;
@@ -396,16 +396,16 @@ impl<R: Read> Lines<R> {
             }
             content.limit = position + MOST_BYTES;
             let is_blank = record.len() == 1 && record[0].trim_ascii().is_empty();
-            // The line ends between belong to lines that the reader passes over.
-            let taken = position - before - if self.carriage_returns { 0 } else { self.line_of(record) - self.end };
-            let has_quotes = taken > record.as_slice().len() as u64 + 1;
+            let line = self.line_of(record);
+            // The reader passes over lines of their ends alone.
+            let passed = if self.carriage_returns { 0 } else { line.saturating_sub(end) };
+            let has_quotes = position - byte > passed + record.as_slice().len() as u64 + 1;
+            (byte, end) = (position, if self.carriage_returns { line + 1 } else { self.reader.position().line() });
             if !is_blank || (quoted && has_quotes) {
-                let line = self.line_of(record);
-                self.end = if self.carriage_returns { line + 1 } else { self.reader.position().line() };
+                self.end = end;
                 return Ok(Some(Line::at(line)));
             }
             self.has_empty = true;
-            before = position;
         }
     }
 

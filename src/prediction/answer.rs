@@ -90,15 +90,17 @@ pub struct ShuffledPlan {
     pub delta: Delta,
     /// The honest reports in one batch.
     pub honest_reports: u64,
-    /// [`Planner::local_epsilon`].
+    /// The largest epsilon of one report with which each batch keeps `epsilon`, to a ten-thousandth, rounded down.
     pub local_epsilon: Option<Epsilon>,
-    /// [`Planner::predict`], for the `records` at that epsilon; `None` too where there is no such epsilon.
+    /// [`Planner::predict`] at that epsilon, for those of the `records` that fill a batch: others are not released.
+    /// `None` too where there is no such epsilon.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "alone")]
     pub predicted: Option<Prediction>,
-    /// [`Planner::shuffled_records_for`], for the `target`: the number of reports.
+    /// The number of reports that reach the `target` at that epsilon: whole batches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records_for_target: Option<Option<u64>>,
-    /// [`Planner::shuffled_epsilon_for`], for the `records` and the `target`: the epsilon of one batch.
+    /// The epsilon of one batch for the least epsilon of a report with which those of the `records` that fill a batch
+    /// reach the `target`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epsilon_for_target: Option<Option<Epsilon>>,
 }
@@ -168,7 +170,8 @@ impl Planner {
         }
         let local = self.local_epsilon(central, batches)?;
         let found = target.map(|target| self.shuffled_records_for(central, batches, target));
-        let predicted = records.zip(local).map(|(records, local)| self.predict(local, records));
+        let released = records.map(|records| batches.released(records));
+        let predicted = released.zip(local).map(|(released, local)| self.predict(local, released));
         let kept = records.zip(target).map(|(records, target)| self.shuffled_epsilon_for(records, batches, target));
         Ok(ShuffledPlan {
             epsilon: central,

@@ -28,6 +28,13 @@ pub struct Batches {
     pub delta: Delta,
 }
 
+impl Batches {
+    /// How many of these reports are released: those that fill a batch.
+    pub(super) fn released(self, records: u64) -> u64 {
+        records - records.checked_rem(self.honest_reports).unwrap_or(0)
+    }
+}
+
 impl Planner {
     /// The largest local epsilon found (to a ten-thousandth, rounded down) at which each of the `batches` keeps the
     /// `central` epsilon; at least `central` itself where a report may have that. `None` when even a report at
@@ -35,7 +42,7 @@ impl Planner {
     ///
     /// # Errors
     /// [`PredictionError::Mechanism`], [`PredictionError::Privacy`] for batches without reports.
-    pub fn local_epsilon(&self, central: Epsilon, batches: Batches) -> Result<Option<Epsilon>, PredictionError> {
+    pub(super) fn local_epsilon(&self, central: Epsilon, batches: Batches) -> Result<Option<Epsilon>, PredictionError> {
         let allowed = |local: f64| -> Result<bool, PredictionError> {
             let mechanism = match self.mechanism(epsilon(local)?) {
                 // Too large for the mechanism's integers.
@@ -50,11 +57,11 @@ impl Planner {
     }
 
     /// The number of reports with which a shuffled collection that keeps the `central` epsilon in each of the `batches`
-    /// reaches `target`; at least one batch, since fewer are not released. `None` when 10^11 are not enough.
+    /// reaches `target`: whole batches, since no others are released. `None` when 10^11 are not enough.
     ///
     /// # Errors
     /// [`PredictionError::Target`], and as [`Planner::local_epsilon`].
-    pub fn shuffled_records_for(
+    pub(super) fn shuffled_records_for(
         &self,
         central: Epsilon,
         batches: Batches,
@@ -62,21 +69,24 @@ impl Planner {
     ) -> Result<Option<u64>, PredictionError> {
         self.check_target(target)?;
         let Some(local) = self.local_epsilon(central, batches)? else { return Ok(None) };
-        Ok(self.records_for(local, target)?.map(|records| records.max(batches.honest_reports)))
+        let batch = batches.honest_reports;
+        Ok(self
+            .records_for(local, target)?
+            .map(|records| records.max(1).checked_next_multiple_of(batch).unwrap_or(records)))
     }
 
     /// The guarantee of each of the `batches` of a collection of `records` reports that have the least local epsilon
-    /// with which they reach `target`; `None` when no local epsilon does.
+    /// with which those that fill a batch reach `target`; `None` when no local epsilon does.
     ///
     /// # Errors
     /// As [`Planner::epsilon_for`]; [`PredictionError::Privacy`] where delta is too small.
-    pub fn shuffled_epsilon_for(
+    pub(super) fn shuffled_epsilon_for(
         &self,
         records: u64,
         batches: Batches,
         target: f64,
     ) -> Result<Option<BatchGuarantee>, PredictionError> {
-        let Some(local) = self.epsilon_for(records, target)? else { return Ok(None) };
+        let Some(local) = self.epsilon_for(batches.released(records), target)? else { return Ok(None) };
         Ok(Some(amplify(self.mechanism(local)?.privacy_loss(), batches.honest_reports, batches.delta)?))
     }
 }
@@ -125,6 +135,31 @@ mod tests {
 
     fn double_cap(candidates: u32, cap: u32) -> MechanismFamily {
         MechanismFamily::DoubleCap { candidates: Some(candidates), cap: Some(cap) }
+    }
+
+    /// A relay keeps the last reports, which fill no batch.
+    #[test]
+    fn only_whole_batches_are_released() {
+        let planner = planner(double_cap(64, 8));
+        let (central, batches) = (epsilon(0.5), batches(20_000, 1e-8));
+        let released = [19_999, 20_000, 39_999, 40_000, 50_000].map(|records| batches.released(records));
+        assert_eq!(released, [0, 20_000, 20_000, 40_000, 40_000]);
+        for target in [0.8, 0.1, 0.001] {
+            let local = planner.local_epsilon(central, batches).unwrap().unwrap();
+            let enough = planner.records_for(local, target).unwrap().unwrap();
+            let found = planner.shuffled_records_for(central, batches, target).unwrap().unwrap();
+            assert!(
+                found.is_multiple_of(20_000) && (enough..enough.max(1) + 20_000).contains(&found),
+                "{enough} {found}"
+            );
+        }
+        let kept = |records| planner.shuffled_epsilon_for(records, batches, 0.1).unwrap().map(|found| found.epsilon);
+        assert_eq!(kept(59_999), kept(40_000));
+        let question =
+            crate::prediction::Question { records: Some(39_999), shuffled: Some(batches), ..Default::default() };
+        let found = planner.answer(central, delta(1e-8), &question).unwrap().shuffled.unwrap();
+        let local = found.local_epsilon.unwrap();
+        assert_eq!(found.predicted, Some(planner.predict(local, 20_000).unwrap()));
     }
 
     #[test]

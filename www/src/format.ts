@@ -14,6 +14,12 @@ export function number(value: number): string {
   return threeDigits.format(value).replace("-", "−");
 }
 
+/** Three digits of a number from 0.001 on, rounded down: of an epsilon that is still allowed. */
+export function atMost(value: number): string {
+  const unit = 10 ** (Math.floor(Math.log10(value)) - 2);
+  return number(Math.floor(value / unit) * unit);
+}
+
 /** "1 report", "2,000 reports". */
 export function counted(count: number, one: string, many = `${one}s`): string {
   allDigits ??= new Intl.NumberFormat("en");

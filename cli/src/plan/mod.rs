@@ -80,7 +80,7 @@ pub(super) struct Plan {
     /// How records are randomized
     #[arg(long, value_parser = parameters::mechanism_name(), default_value = MechanismName::DoubleCap.as_str())]
     mechanism: MechanismName,
-    /// Privacy parameter epsilon, per report, or of each anonymised batch with --shuffled
+    /// Privacy parameter epsilon, per report, or with --shuffled of each batch of --batch honest reports
     #[arg(long, value_parser = parameters::epsilon, allow_hyphen_values = true, required_unless_present = "task")]
     epsilon: Option<Epsilon>,
     #[command(flatten)]

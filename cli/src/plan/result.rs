@@ -80,7 +80,7 @@ impl PlanResult {
             let percent = |share: f64| (100.0 * share).floor();
             text += &format!(
                 "optimum     proved: no unbiased reports of this promise need fewer than {:.0} % of these people for \
-                 the same error of the second moments, if no direction is special; conjectured: {:.0} %\n",
+                 the same error of the population's second moments, if no direction is special; conjectured: {:.0} %\n",
                 percent(optimum.proved_share),
                 percent(optimum.conjectured_share)
             );

@@ -58,9 +58,9 @@ impl fmt::Display for BatchGuarantee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "({:.6}, {}) for any two records of one person in each batch of {} honest reports, one from each person \
-             ({} bound): in addition to the local guarantee of every report, never instead of it, and only against \
-             those who cannot know whose report or id is whose",
+            "({:.6}, {}) for any two records of one person in each batch of {} honest reports, of people with one \
+             report in all batches ({} bound): in addition to the local guarantee of every report, never instead of \
+             it, and only against those who cannot know whose report or id is whose",
             self.epsilon, self.delta, self.honest_reports, self.bound
         )
     }

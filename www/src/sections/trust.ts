@@ -3,7 +3,7 @@
 
 import { Chart } from "../charts/chart.js";
 import { type ChartData, KNOWING_NOTHING, roundedRange, type Series } from "../charts/model.js";
-import { counted, number } from "../format.js";
+import { atMost, counted } from "../format.js";
 import { type Context, element } from "../context.js";
 import { restartable } from "../concurrency.js";
 import { bindControls } from "../controls.js";
@@ -155,5 +155,5 @@ function example(outcomes: readonly (readonly Outcome[])[], records: number): st
   const local = shuffled[EPSILONS.indexOf(EXAMPLE)]?.localEpsilon;
   if (local === undefined) return "";
   const batch = `each batch of ${counted(honestReportsOf(records), "honest report")}`;
-  return `Reports of ε = ${number(local)} give ${batch} ε = ${EXAMPLE}.`;
+  return `Reports of ε = ${atMost(local)} give ${batch} ε = ${EXAMPLE}.`;
 }

@@ -4,7 +4,7 @@ import type { Plan, PublishedBound } from "ldp-pca/lab";
 
 import { about } from "../../charts/ticks.js";
 import { plain } from "../../fields.js";
-import { counted, number } from "../../format.js";
+import { atMost, counted, number } from "../../format.js";
 import { NAMES } from "../../mechanisms.js";
 import type { Settings } from "./settings.js";
 
@@ -16,21 +16,21 @@ export function sentences(settings: Settings, plan: Plan): string[] {
   const { recordsForTarget, thresholdRecords, uninformed, shuffled } = plan;
   const relayed = shuffled?.recordsForTarget;
   const local = shuffled?.localEpsilon;
-  const fewer = relayed == null || local == null ? "" : `, or ${about(relayed, 3)} through a relay,`;
   const first =
     recordsForTarget == null
       ? `No number of users reaches ${goal} with ${promise}: some component does not stand out from the rest.`
-      : `${users(recordsForTarget)}${fewer} reach ${goal} with ${promise}. ` +
+      : `${users(recordsForTarget)} reach ${goal} with ${promise}. ` +
         `Knowing nothing gives ${number(uninformed)}.`;
   const threshold =
     thresholdRecords === null
       ? "With any number of users noise drowns the components."
       : `With fewer than ${about(thresholdRecords, 3)} noise drowns the components.`;
   const mixed =
-    fewer &&
-    `Through a relay that does not work together with the aggregator, ε = ${number(epsilon)} is a promise about each ` +
-      `batch of ${counted(batch, "honest report")}, for any two records of one person in it, with ` +
-      `δ = ${plain(delta)}; each report by itself has ε = ${number(local!)}.`;
+    relayed == null || local == null
+      ? ""
+      : `${users(relayed)} reach it through a relay that does not work together with the aggregator. There ` +
+        `ε = ${number(epsilon)} is a promise about each batch of ${counted(batch, "honest report")}, for any two ` +
+        `records of one person in it, with δ = ${plain(delta)}; each report by itself has ε = ${atMost(local)}.`;
   const all = [first, threshold, ...withRecords(settings, plan), mixed].filter((sentence) => sentence !== "");
   // An equation must not break across lines.
   return all.map((sentence) => sentence.replaceAll(" = ", "\u00a0=\u00a0"));
