@@ -58,17 +58,21 @@ export function readRecord(columns, record) {
   const problems = [];
   const note = (reason, message, column) =>
     problems.push(failure(reason === "shape" ? "record" : "schema", message, { column, reason }));
-  const isRow = tried(() => Array.isArray(record) || record instanceof Float64Array);
-  // By what it is, not by what it holds: a class's tag is on its prototype.
-  const tag = tried(() => ({}).toString.call(Object.getPrototypeOf(record)));
-  const isPlain = typeof record === "object" && record && !/t (?!Object|Null)/.test(tag) && !ArrayBuffer.isView(record);
-  if (!isRow && !isPlain) {
+  const isView = ArrayBuffer.isView(record);
+  const isRow = tried(() => Array.isArray(record) || (isView && record instanceof Float64Array));
+  // By what it is, not by what it holds: a class's tag is on its prototype. Where a column is named `__proto__`, the
+  // prototype may be an answer, which is no class's.
+  const isTagged = tried(() => {
+    const prototype = Object.getPrototypeOf(record);
+    return prototype.constructor.prototype === prototype && !/t Object/.test({}.toString.call(prototype));
+  });
+  if (!isRow && (typeof record !== "object" || !record || isView || isTagged)) {
     const remedy = "give a plain object by column name (no Map, FormData or promise), or a Float64Array";
     note("shape", `the record is ${kind(record)}: ${remedy}`);
     return [[], problems];
   }
   // Own enumerable properties only: what an object inherits is not part of the record.
-  const given = new Set(isRow ? [] : tried(() => Object.keys(record), []));
+  const given = tried(() => new Set(isRow ? [] : Object.keys(record)), new Set());
   const values = columns.map(({ name, type, values: listed }, index) => {
     const found = given.delete(name) || isRow;
     const types = TYPES[type];
@@ -83,7 +87,9 @@ export function readRecord(columns, record) {
     // No column lists half of a surrogate pair. Of a text that is longer than all that the column lists, and spaces
     // around that, the beginning is enough: the whole may be too long for the module, or even to be written.
     const written = () => `${value}`.slice(0, `${listed}`.length + 99).replace(/\p{Cs}/gu, "\ufffd");
-    return listed ? tried(written, null) : value;
+    // More than 64 bits and a sign are no category, and may take minutes to write.
+    const isHuge = typeof value === "bigint" && BigInt.asIntN(65, value) !== value;
+    return isHuge ? null : listed ? tried(written, null) : value;
   });
   const { length } = columns;
   if (isRow && tried(() => record.length) !== length) {
@@ -105,8 +111,10 @@ export function valuesOf(columns, record, strict) {
   for (const problem of problems) {
     const { code, message } = problem;
     if (strict || code === "record") throw problem;
-    if (!told.has(message)) console.warn(`ldp-pca counts what does not fit as missing: ${message}`);
+    if (told.has(message)) continue;
     told.add(message);
+    // A host may have a console that throws.
+    tried(() => console.warn(`ldp-pca counts what does not fit as missing: ${message}`));
   }
   return values;
 }

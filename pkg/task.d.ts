@@ -97,8 +97,8 @@ export interface ImportedTask<V extends number = number> {
  * strings, booleans or whole numbers for categorical ones), or one number per column in the order of the columns,
  * ignored ones included.
  *
- * A skipped question is `null`, `undefined` or NaN (or an infinite number): its column contributes nothing. Only an
- * object's own properties count. What does not fit its column counts as missing.
+ * A skipped question is `null`, `undefined` or NaN (or an infinite number, or a bigint of more than 64 bits): its
+ * column contributes nothing. Only an object's own properties count. What does not fit its column counts as missing.
  */
 export type RecordInput = RecordByName | RecordNumbers;
 

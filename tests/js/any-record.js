@@ -13,6 +13,9 @@ const throwing = () => {
   throw new Error("s3cret");
 };
 
+/** Writing it takes most of a second. */
+export const HUGE = 2n ** (2n ** 20n);
+
 const NUMBERS = [0, -0, 40, -0.5, 52_001, 1e21, 1e100, 5e-324, Number.MAX_VALUE, -Number.MAX_VALUE];
 const TEXTS = ["", " ", "40", "a", "b", "other", "NaN", "spring 2019", "\u0000", "\u2028", "x".repeat(70_000)];
 
@@ -29,7 +32,11 @@ const VALUES = [
   () => ["a\ud800", null, "a\ufffd"],
   () => [true, null, "true"],
   () => [40n, null, "40"],
-  () => [10n ** 400n, null, "x"],
+  () => [2n ** 64n - 1n, null, "18446744073709551615"],
+  () => [-(2n ** 63n), null, "-9223372036854775808"],
+  () => [2n ** 64n],
+  () => [-(2n ** 65n)],
+  () => [HUGE],
   () => [Symbol("s3cret")],
   () => [() => "a"],
   () => [["a"]],
@@ -44,6 +51,22 @@ const VALUES = [
   () => [Object.assign(["a"], { toString: throwing })],
   () => [Object.create(null)],
   () => [revoked()],
+];
+
+/** Prototypes of records: those of classes, and answers to a column that is named `__proto__`. */
+export const PROTOTYPES = [
+  () => Object.prototype,
+  () => null,
+  () => class {}.prototype,
+  () => ({ height: 40, hiv_since: 40 }),
+  () => [],
+  () => ["a"],
+  () => new Date(40),
+  () => new String("a"),
+  () => new Map(),
+  () => new Blob(),
+  () => new Float64Array(2),
+  () => ({ [Symbol.toStringTag]: "s3cret" }),
 ];
 
 /** Names of columns; some are those of every object's own machinery. */
@@ -86,7 +109,7 @@ export function anyRecord(columns, number) {
     });
     return { record: row, read: Object.fromEntries(read) };
   }
-  const record = Object.create(one([Object.prototype, null, { height: 40, hiv_since: 40 }, class {}.prototype]));
+  const record = Object.create(one(PROTOTYPES)());
   const read = held.map(({ name, value, read }) => {
     if (number() < 0.15) return [name, null];
     if (number() < 0.1) {
@@ -98,7 +121,8 @@ export function anyRecord(columns, number) {
     return [name, enumerable ? read : null];
   });
   if (number() < 0.3) record["s3cret name"] = one(VALUES)()[0];
-  if (number() < 0.2) record[Symbol.toStringTag] = "s3cret";
+  // Not assigned: the prototype may have one that only reads.
+  if (number() < 0.2) Object.defineProperty(record, Symbol.toStringTag, { value: "s3cret", enumerable: true });
   const nothing = Object.fromEntries(columns.map(({ name }) => [name, null]));
   const trap = one(["ownKeys", "getOwnPropertyDescriptor", "get"]);
   if (number() < 0.1) return { record: new Proxy(record, { [trap]: throwing }), read: nothing };

@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
 
 import * as api from "../../pkg/inline.js";
+import { seededBy } from "../../pkg/seeded.js";
 import * as testing from "../../pkg/testing.js";
-import { attack, refusals } from "./any-record.js";
+import { attack, HUGE, PROTOTYPES, refusals } from "./any-record.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
 import { throws } from "./throws.js";
 
@@ -94,4 +95,47 @@ test("strict randomizers throw the first problem, and those for tests are strict
     // What is no record at all is the host's mistake, whatever anybody answered.
     throws(() => lenient.randomize(new Map()), "record", /the record is an object: give a plain object by column name/);
   }
+});
+
+test("an answer that becomes the record's prototype does not decide whether there is a report", () => {
+  const [height] = TASK.schema.columns;
+  for (const type of ["ignored", "numeric"]) {
+    const columns = [height, type === "ignored" ? { name: "__proto__", type } : { ...height, name: "__proto__" }];
+    const task = Task.parse({ ...TASK, schema: { columns } });
+    const randomizer = new Randomizer(task, LIMITS);
+    for (const prototype of PROTOTYPES) {
+      const skipped = {};
+      skipped[columns[1].name] = prototype();
+      assert.equal(randomizer.randomize(skipped).bytes.length, 35);
+      assert.equal(task.check(skipped)[0].reason, "missing");
+    }
+  }
+});
+
+test("a record of more names than a set holds has a report", ({ mock }) => {
+  const { add } = Set.prototype;
+  mock.method(Set.prototype, "add", function (value) {
+    if (value === "one too many") throw new RangeError("Set maximum size exceeded");
+    return add.call(this, value);
+  });
+  const record = { many: 70, "one too many": 0 };
+  assert.equal(new Randomizer(taskWith("many"), LIMITS).randomize(record).bytes.length, 35);
+});
+
+test("a bigint of more than 64 bits is missing, and not written", () => {
+  const columns = [{ name: "code", type: "categorical", values: ["1", "other"], unseen: "other" }];
+  const randomizer = new Randomizer(Task.parse({ ...TASK, schema: { columns } }), LIMITS);
+  const made = (code) => String(seededBy(new Uint8Array(32))(() => randomizer.randomize({ code })).bytes);
+  for (const huge of [HUGE, -HUGE, 2n ** 64n]) assert.equal(made(huge), made(null));
+  assert.equal(made(2n ** 64n - 1n), made("other"));
+  assert.notEqual(made("other"), made(null));
+});
+
+test("a console that throws is called once, and every record has a report", ({ mock }) => {
+  const warn = mock.method(console, "warn", () => assert.fail());
+  const randomizer = new Randomizer(taskWith("thrown"), LIMITS);
+  for (let one = 0; one < 3; one += 1) {
+    assert.equal(randomizer.randomize({ thrown: "s3cret", a: 0, b: 0, c: 0, plan: null }).bytes.length, 35);
+  }
+  assert.equal(warn.mock.callCount(), 1);
 });
