@@ -67,8 +67,7 @@ export function readRecord(columns, record) {
     return prototype.constructor.prototype === prototype && !/t Object/.test({}.toString.call(prototype));
   });
   if (!isRow && (typeof record !== "object" || !record || isView || isTagged)) {
-    const remedy = "give a plain object by column name (no Map, FormData or promise), or a Float64Array";
-    note("shape", `the record is ${kind(record)}: ${remedy}`);
+    note("shape", `the record is ${kind(record)}: give a plain object, Array or Float64Array`);
     return [[], problems];
   }
   // Own enumerable properties only: what an object inherits is not part of the record.
@@ -93,7 +92,7 @@ export function readRecord(columns, record) {
   });
   const { length } = columns;
   if (isRow && tried(() => record.length) !== length) {
-    note("length", `the task has ${length} columns, ignored ones included: give a value for each`);
+    note("length", `give a value for each of ${length} columns, ignored ones included`);
   }
   if (given.size > 0) {
     const known = columns.slice(0, 13).map(({ name }, index) => (index < 12 ? name : "…"));
@@ -114,7 +113,7 @@ export function valuesOf(columns, record, strict) {
     if (told.has(message)) continue;
     told.add(message);
     // A host may have a console that throws.
-    tried(() => console.warn(`ldp-pca counts what does not fit as missing: ${message}`));
+    tried(() => console.warn(`ldp-pca counts as missing: ${message}`));
   }
   return values;
 }

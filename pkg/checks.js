@@ -18,11 +18,13 @@ export const asked = new Set();
  * refinement asks the same of its visitor, for no larger epsilon.
  */
 export async function fetchTask(parse, url, options = {}) {
-  const [text, { headers, url: base }] = await fetchText(url, options);
   const { digest, ...others } = options;
+  const from = url.url ?? url;
+  // Whatever it answers, the server was asked.
+  if (!isOwn(from)) asked.add(digest);
+  const [text, { headers, url: base }] = await fetchText(url, options);
   const first = expectDigest(await parse(text), digest);
-  // From another server than the page's own: a host without a page has none.
-  if (!base.startsWith(`${globalThis.location?.origin}/`)) asked.add(first.digest);
+  if (!isOwn(base) || !isOwn(from)) asked.add(first.digest);
   const wave = headers.get("refined-by");
   if (!digest || !wave) return first;
   // Whatever the header is, it names no other server. A redirect may.
@@ -32,6 +34,15 @@ export async function fetchTask(parse, url, options = {}) {
   }
   allowed(second.guarantee, { maxEpsilon: first.guarantee.epsilon }, "the second wave asks for");
   return second;
+}
+
+/** Whether an address is of the page's own server; a host without a page has none. */
+export function isOwn(address) {
+  try {
+    return new URL(address, location.href).origin === location.origin;
+  } catch {
+    return false;
+  }
 }
 
 /** What a refinement takes over from its task. */

@@ -203,7 +203,8 @@ export class PrivacyLedger {
 
   /**
    * The same without sending, for an aggregator: the one report of this device for the randomizer's task. It is on disk
-   * when the promise resolves; {@link PrivacyLedger.flush} sends it.
+   * when the promise resolves; {@link PrivacyLedger.flush} sends it. What the page itself does with it, by `submit` for
+   * one, the ledger does not see: {@link PrivacyLedger.withdraw} says nothing of that.
    *
    * @throws {@link LedgerError} (by rejecting) with code `spent` when the task's report was sent or withdrawn; what
    *   {@link PrivacyLedger.send} throws.

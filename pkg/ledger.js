@@ -86,12 +86,12 @@ export class PrivacyLedger {
 
   async withdraw(taskDigest) {
     const campaign = campaignOf(taskDigest);
-    const isMeant = (entry) => isOf(taskDigest)(entry) || campaignIn(entry) === campaign;
+    const isMeant = (entry) => campaignIn(entry) === campaign || isOf(taskDigest)(entry);
     for (const [stop, entry] of this.#stops) if (isMeant(entry)) stop.abort(spent({ taskDigest, withdrawn: true }));
     const found = await this.#change((entries, write) =>
       entries.filter(isMeant).map((entry) => {
         if (!entry.booked && !entry.bytes) return entry;
-        const withdrawn = over(entry, { withdrawn: true, left: entry.attempted && "unknown" });
+        const withdrawn = over(entry, { withdrawn: true, left: entry.bytes && entry.attempted !== false && "unknown" });
         write.put(withdrawn);
         return withdrawn;
       }),
@@ -148,7 +148,7 @@ export class PrivacyLedger {
       }
       return booked;
     };
-    return this.#edit(wave, book, isWave);
+    return this.#edit(wave, book, isOf(wave), isWave);
   }
 
   /** The entry with the task's one report, which is that of the first caller, unless it is gone. */
@@ -228,12 +228,12 @@ export class PrivacyLedger {
   }
 
   /**
-   * Changes the entry of a task, or else one for which `isOther` holds, to what `change(entry, entries)` gives, which
-   * is on the disk when the promise resolves to it.
+   * Changes the entry with a key, whatever task it answers by now, to what `change(entry, entries)` gives, which is on
+   * the disk when the promise resolves to it. Instead one can be meant, or else another.
    */
-  #edit(digest, change, isOther = () => false) {
+  #edit(key, change, isMeant = ({ taskDigest }) => taskDigest === key, isOther = isMeant) {
     return this.#change((entries, write) => {
-      const found = entries.find(isOf(digest)) ?? entries.find(isOther);
+      const found = entries.find(isMeant) ?? entries.find(isOther);
       const entry = change(found, entries);
       if (entry !== found) write.put(entry);
       return entry;
@@ -247,11 +247,12 @@ export class PrivacyLedger {
  */
 function destination({ url, relay, keys, id, ...limits }, digest) {
   const { href } = checked({ ...limits, url: relay ?? url }).url;
-  if (!relay) return { url: href };
+  // An empty address is the page's own, and no aggregator's.
+  if (relay == null) return { url: href };
   if (url || id || asked.has(digest)) {
-    throw failure("argument", "a relay hides who asks: give no url, no id, and a task from the page (Task.parse)");
+    throw failure("argument", "give a relay no url, no id and a task by Task.parse");
   }
-  return { relay: href, keys };
+  return { relay: href, ...(keys && { keys }) };
 }
 
 function loadRelay() {

@@ -2,7 +2,7 @@
 // they are not private: they promise nothing, and the client's own `submit` and ledger refuse them.
 
 import { Randomizer as PrivateRandomizer, Task as FetchedTask } from "./api.js";
-import { asked, expectDigest } from "./checks.js";
+import { asked, expectDigest, isOwn } from "./checks.js";
 import { failure } from "./errors.js";
 import { init as load } from "./inline.js";
 import { memory, PrivacyLedger as StoredLedger } from "./ledger.js";
@@ -63,8 +63,7 @@ export class Task extends FetchedTask {
     const known = tasks.map((json) => FetchedTask.parse(json));
     const found = known.find((task) => task.digest === digest) ?? known[0];
     if (!found) throw failure("fetch", `no task at ${url}: tests give it beforehand, reset({ tasks: [document] })`);
-    const { href, origin } = globalThis.location ?? {};
-    if (!href || new URL(url.url ?? url, href).origin !== origin) asked.add(found.digest);
+    if (!isOwn(url.url ?? url)) asked.add(found.digest);
     return expectDigest(found, digest);
   }
 

@@ -53,12 +53,12 @@ test("the console has a warning once for each column, with its rule and without 
     [70, 0, 0, 0, 0, 0],
   ];
   for (const record of records) assert.equal(randomizer.randomize(record).bytes.length, 35);
-  const why = "ldp-pca counts what does not fit as missing:";
+  const why = "ldp-pca counts as missing:";
   assert.deepEqual(warned, [
     `${why} column 'weight' is numeric: give a number or null`,
     `${why} column 'plan' is categorical: give a string or null`,
     `${why} unknown columns: the task has weight, plan, a, b, c`,
-    `${why} the task has 5 columns, ignored ones included: give a value for each`,
+    `${why} give a value for each of 5 columns, ignored ones included`,
   ]);
   for (const missing of [null, undefined, NaN, Infinity]) {
     randomizer.randomize({ weight: missing, plan: missing });
@@ -93,7 +93,7 @@ test("strict randomizers throw the first problem, and those for tests are strict
       assert.equal(lenient.randomize(hostile).bytes.length, 35);
     }
     // What is no record at all is the host's mistake, whatever anybody answered.
-    throws(() => lenient.randomize(new Map()), "record", /the record is an object: give a plain object by column name/);
+    throws(() => lenient.randomize(new Map()), "record", /the record is an object: give a plain object/);
   }
 });
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { asked } from "../../pkg/checks.js";
+import { asked, campaigns, fetchTask } from "../../pkg/checks.js";
 import { EntropyError, failure, SubmitError } from "../../pkg/errors.js";
 import { bytesOf, digestOf, idOf, newDevice, openOn, randomizerOf, url } from "./ledger-tools.js";
 
@@ -238,5 +238,77 @@ test("what waits for an aggregator goes to no relay, and what waits for a relay 
       await assert.rejects(ledger.report(randomizerOf(number), RECORD, { url: plain }), expected);
     }
     list = () => new Response(keys);
+  }
+});
+
+/** Two waves of one campaign, asked for in turn, while a report of the second is still being made. */
+test("an entry's report stays its own where another entry answers the same wave", async (t) => {
+  campaigns[digestOf(12)] = digestOf(11);
+  t.after(() => delete campaigns[digestOf(12)]);
+  const failing = { ...randomizerOf(11), randomize: () => Promise.reject(new Error("no record")) };
+  const one = randomizerOf(12);
+  let made;
+  const slow = { ...one, randomize: () => new Promise((resolve) => (made = () => resolve(one.randomize()))) };
+  const to = [];
+  const deliver = async (report, options) => {
+    to.push(options.url);
+    throw failure("network", "down");
+  };
+  const device = newDevice();
+  const { posts } = relayed(t, undefined, () => new Response(null, { status: 500 }));
+  const ledger = await openOn(device, {}, { deliver });
+  await assert.rejects(ledger.send(failing, RECORD, TO), /no record/);
+  const sending = ledger.send(slow, RECORD, TO);
+  while (!made) await new Promise((resolve) => setImmediate(resolve));
+  await assert.rejects(ledger.send(failing, RECORD, TO), /no record/);
+  const second = await ledger.send(one, RECORD, { url, id: undefined, retries: 0 });
+  made();
+  const first = await sending;
+  assert.deepEqual([first.status, second.status], ["pending", "pending"]);
+  await (await openOn(device, {}, { deliver })).flush({ retries: 0 });
+  assert.deepEqual([posts, to], [[], [url, url]], "the relay has no key, and so gets nothing");
+});
+
+test("an empty address of a relay is no address of an aggregator", async () => {
+  globalThis.document = { baseURI: "https://page.example/survey/" };
+  try {
+    const ledger = await openOn(newDevice(), {}, PLAIN);
+    const { status } = await ledger.send(randomizerOf(1), RECORD, { relay: "", retries: 0, deadline: 50 });
+    assert.equal(status, "pending");
+  } finally {
+    delete globalThis.document;
+  }
+});
+
+test("a key list that is pinned stays pinned where a later call gives none", async (t) => {
+  const { posts } = relayed(t);
+  const ledger = await openOn(newDevice(), {}, PLAIN);
+  await ledger.send(randomizerOf(1), RECORD, { ...TO, keys: others }).catch(() => {});
+  await ledger.send(randomizerOf(1), RECORD, TO).catch(() => {});
+  assert.deepEqual(posts, []);
+});
+
+test("a server that was asked for a task was asked, whatever it answers and wherever it leads", async (t) => {
+  const own = "https://page.example";
+  globalThis.location = { origin: own, href: `${own}/survey/` };
+  t.after(() => delete globalThis.location);
+  const parse = () => ({ digest: digestOf(24) });
+  const answers = (response) => t.mock.method(globalThis, "fetch", async () => response);
+  answers(new Response("no", { status: 500 }));
+  await assert.rejects(fetchTask(parse, `${url}tasks/1`, { digest: digestOf(23) }), { code: "fetch" });
+  assert.ok(asked.has(digestOf(23)));
+  const task = () => new Response("{}", { headers: { "content-type": "application/json" } });
+  const led = (address) => Object.defineProperty(task(), "url", { value: address });
+  for (const [from, to, isAsked] of [
+    ["task.json", `${own}/survey/task.json`, false],
+    [`${own}/task.json`, `${own}/task.json`, false],
+    ["task.json", `${url}tasks/1`, true],
+    [`${url}tasks/1`, `${own}/task.json`, true],
+    [new URL(`${url}tasks/1`), `${url}tasks/1`, true],
+  ]) {
+    asked.delete(digestOf(24));
+    answers(led(to));
+    await fetchTask(parse, from);
+    assert.equal(asked.has(digestOf(24)), isAsked, `${from} ${to}`);
   }
 });

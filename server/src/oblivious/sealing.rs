@@ -92,11 +92,12 @@ impl SealingKey {
     /// A request with one report of a task, sealed: each time the same bytes, which a relay keeps once.
     ///
     /// The ephemeral key is not drawn, as HPKE has it, but derived (`DeriveKeyPair` of RFC 9180) from a hash of the
-    /// recipient's key and of all that is encrypted. Nobody else can find it: a report has an id of 128 random bits,
-    /// which nobody knows but its sender and the aggregator, who opens it anyway. And no key encrypts two texts, since
-    /// another text has another hash. This assumes that the sender drew the id and told nobody: whoever knows it could
-    /// try all payloads. (Behind a relay an id that somebody issued names the sender, and a report from a seed hides
-    /// nothing.)
+    /// recipient's key and of all that is encrypted. Who does not know the report cannot find it: a report has an id of
+    /// 128 random bits. And no key encrypts two texts, since another text has another hash. This assumes that the
+    /// sender drew the id and told it to nobody but the aggregator, which opens the report anyway: whoever knows the id
+    /// can try all payloads, and whoever has the report, from the aggregator's folder or a backup, can recognise its
+    /// sealed bytes without the key. (Behind a relay an id that somebody issued names the sender, and a report from a
+    /// seed hides nothing.)
     ///
     /// # Errors
     /// [`SealError::Failed`], when the cryptography refuses.

@@ -54,6 +54,8 @@ class TakePart implements Listener {
   readonly #readScale = new ColorScale(part("read").querySelector<HTMLElement>(".scale")!);
   #shown: Shown | undefined;
   #relay: string | undefined;
+  /** The report that may have left through the relay. */
+  #relayed: Report | undefined;
   #unfollow: (() => void) | undefined;
   #lastSeen: Date | undefined;
 
@@ -230,7 +232,9 @@ class TakePart implements Listener {
     button.disabled = true;
     this.#say("sent", "Sending…");
     try {
-      const relay = part<HTMLInputElement>("relay").checked && this.#relay;
+      // What may have left through the relay never goes plainly, which would link the two.
+      if (part<HTMLInputElement>("relay").checked) this.#relayed = report;
+      const relay = this.#relayed === report && this.#relay;
       const done = relay ? await (await import("../relay.js")).leave(report, relay) : await this.#submit(report);
       // An id is for one report only.
       if (this.#shown?.task.digest === report.taskDigest) this.#askForId(this.#shown);
