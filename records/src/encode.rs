@@ -114,12 +114,12 @@ impl Layout {
                 }
             });
         let read: Vec<Result<Value<'_>, String>> = read.collect();
-        let cells = read.iter().enumerate().map(|(place, value)| match value {
-            _ if let Some(problem) = self.unreadable(place) => Cell::Unread(problem.clone()),
-            Ok(Value::Missing) => Cell::Missing,
-            Ok(Value::Number(number)) if !number.is_finite() => Cell::Missing,
-            Ok(_) => Cell::Read,
-            Err(problem) => Cell::Unread(told(problem.clone())),
+        let cells = read.iter().enumerate().map(|(place, value)| match (self.unreadable(place), value) {
+            (Some(problem), _) => Cell::Unread(problem.clone()),
+            (None, Ok(Value::Missing)) => Cell::Missing,
+            (None, Ok(Value::Number(number))) if !number.is_finite() => Cell::Missing,
+            (None, Ok(_)) => Cell::Read,
+            (None, Err(problem)) => Cell::Unread(told(problem.clone())),
         });
         // What is not text is told of its column.
         let cut = problem.clone().filter(|_| !fields.iter().any(|field| field.contains('\u{fffd}')));
@@ -139,10 +139,10 @@ impl Layout {
         let found = numbers.len();
         let uneven = (found != expected).then(|| told(SchemaError::FieldCount { expected, found }.to_string()));
         let numbers = self.in_order(numbers);
-        let cells = (0..schema.columns().len()).map(|place| match numbers.get(place) {
-            _ if self.unreadable(place).is_some() => Cell::Unread(self.unreadable[place].clone().unwrap_or_default()),
-            Some(number) if number.is_finite() => Cell::Read,
-            _ => Cell::Missing,
+        let cells = (0..schema.columns().len()).map(|place| match (self.unreadable(place), numbers.get(place)) {
+            (Some(problem), _) => Cell::Unread(problem.clone()),
+            (None, Some(number)) if number.is_finite() => Cell::Read,
+            (None, _) => Cell::Missing,
         });
         fit.add(line, cells, uneven.as_deref());
         schema.encode_numbers(&numbers)
