@@ -219,7 +219,8 @@ export class PrivacyLedger {
    * Sends the waiting reports, all at once, with their stored bytes, each to where it was promised. Each stays until an
    * aggregator says that it counts, a relay has it, or one of them refuses it for good. Call it in the background, once
    * the page has started: it takes as long as the servers do, at most its `deadline` (60,000 milliseconds by default,
-   * for everything). One tab at a time sends a report, and others wait up to that long for its outcome.
+   * for everything). One tab at a time sends a report, and others wait up to that long for its outcome. One that waits
+   * for a relay is left out on a page that has asked for the task elsewhere, or for an id: a later page sends it.
    *
    * @param options - As for {@link submit}, for each report.
    * @returns One outcome per waiting report, the same for all callers meanwhile.

@@ -80,7 +80,9 @@ export class PrivacyLedger {
   }
 
   async flush(options) {
-    const waiting = await this.#change((entries) => entries.filter((entry) => stateOf(entry) === "pending"));
+    const waiting = await this.#change((entries) =>
+      entries.filter((entry) => stateOf(entry) === "pending" && !(entry.relay && asked.has(entry.wave))),
+    );
     return Promise.all(waiting.map((entry) => this.#deliver(entry, options)));
   }
 
@@ -126,22 +128,21 @@ export class PrivacyLedger {
    * of its campaign only if it asks for the report where that was promised.
    */
   #book(randomizer, to) {
-    if (typeof randomizer?.randomize !== "function") throw failure("argument", "give a Randomizer");
+    if (!randomizer?.randomize?.call) throw failure("argument", "give a Randomizer");
     const { taskDigest: wave, guarantee } = randomizer;
     const campaign = campaignOf(wave);
     const isWave = (entry) => campaignIn(entry) === campaign && isPromisedTo(entry, to);
     const book = (found, entries) => {
       if (found && !isPromisedTo(found, to)) {
-        const place = `${found.relay ? "relay" : "url"} ${placeOf(found)}`;
-        const why = `this device's one report of task ${wave} was promised to ${place}: send it there`;
-        throw failure("destination", why);
+        throw spoken("destination", wave, `promised to ${placeOf(found)}: send it there`);
       }
       if (found && !found.booked) {
         const { refused, ...kept } = found;
         return found.bytes ? { ...kept, ...to } : found;
       }
       const most = { ...guarantee, ...both(Math.max, guarantee, found?.guarantee ?? guarantee) };
-      const booked = { taskDigest: wave, campaign, ...found, wave, guarantee: most, ...to, booked: true };
+      const waves = new Set(found?.waves).add(wave);
+      const booked = { taskDigest: wave, campaign, ...found, ...to, wave, waves, guarantee: most, booked: true };
       if (found?.wave !== wave) {
         const all = [...entries.filter((entry) => entry !== found), booked];
         allowed(total(all), this.#limits, "all reports together would spend", "budget");
@@ -250,7 +251,7 @@ function destination({ url, relay, keys, id, ...limits }, digest) {
   // An empty address is the page's own, and no aggregator's.
   if (relay == null) return { url: href };
   if (url || id || asked.has(digest)) {
-    throw failure("argument", "give a relay no url, no id and a task by Task.parse");
+    throw failure("argument", "give relay no url, no id and a task by Task.parse");
   }
   return { relay: href, ...(keys && { keys }) };
 }
@@ -271,9 +272,9 @@ function campaignIn({ campaign, taskDigest }) {
   return campaign ?? taskDigest;
 }
 
-/** Whether an entry was booked for a task, or answers it. */
+/** Whether an entry was ever booked for a task. */
 function isOf(digest) {
-  return ({ taskDigest, wave }) => taskDigest === digest || wave === digest;
+  return ({ taskDigest, wave, waves }) => taskDigest === digest || wave === digest || waves?.has(digest);
 }
 
 /** Where an entry's report goes; undefined for what earlier releases have sent. */
@@ -321,8 +322,11 @@ function refusal({ refused }) {
 }
 
 function spent({ taskDigest, withdrawn }) {
-  const why = withdrawn ? "was withdrawn: its budget stays spent" : "was sent";
-  return failure("spent", `this device's one report of task ${taskDigest} ${why}`);
+  return spoken("spent", taskDigest, withdrawn ? "withdrawn: its budget stays spent" : "sent");
+}
+
+function spoken(code, taskDigest, why) {
+  return failure(code, `this device's one report of task ${taskDigest} was ${why}`);
 }
 
 /** Rejects when the signal aborts. */

@@ -310,7 +310,7 @@ const VISITS = [
     const id = await tab.evaluate(() => id);
     const outcome = await visitor.agree(tab, { url: "http://127.0.0.1:9", id });
     const again = await visitor.agree(await visitor.open());
-    assert.match(again.message, /was promised to url http:\/\/127\.0\.0\.1:9\/: /);
+    assert.match(again.message, /was promised to http:\/\/127\.0\.0\.1:9\/: /);
     assert.equal(again.status, "error destination");
     return [outcome, 0, "another server is refused: error destination"];
   }],

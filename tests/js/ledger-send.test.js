@@ -73,7 +73,8 @@ test("a report is booked, made, kept, and sent, in this order, and nothing of th
   assert.equal(ledger.persistent, true);
   const outcome = await ledger.send(watching, RECORD, OWN);
   assert.deepEqual(outcome, { taskDigest, id: idOf(1), status: "accepted" });
-  const entry = { taskDigest, campaign: taskDigest, wave: taskDigest, guarantee, url };
+  const waves = new Set([taskDigest]);
+  const entry = { taskDigest, campaign: taskDigest, wave: taskDigest, waves, guarantee, url };
   assert.deepEqual(steps, [[{ ...entry, booked: true }], [{ ...entry, bytes: bytesOf(1), attempted: true }]]);
   assert.deepEqual(await device.all(), [{ ...outcome, ...entry }]);
   assert.deepEqual([calls.length, calls[0].report.bytes, calls[0].options.url], [1, bytesOf(1), url]);
@@ -210,7 +211,8 @@ test("what an aggregator refuses for good is refused, with its error, until it i
   // Sent once more, and the network is down.
   error = down();
   assert.equal((await ledger.send(randomizerOf(1), RECORD, OWN)).status, "pending");
-  const entry = { taskDigest, campaign: taskDigest, wave: taskDigest, guarantee, url };
+  const waves = new Set([taskDigest]);
+  const entry = { taskDigest, campaign: taskDigest, wave: taskDigest, waves, guarantee, url };
   assert.deepEqual(await device.all(), [{ ...entry, bytes: bytesOf(1), attempted: true }]);
   error = undefined;
   assert.deepEqual(await ledger.flush(), [{ taskDigest, id: idOf(1), status: "accepted" }]);
@@ -271,7 +273,8 @@ test("a report that is withdrawn before it went anywhere was not sent, and is go
   await ledger.report(randomizerOf(1), RECORD, { url });
   const outcome = { taskDigest, id: idOf(1), sent: false };
   assert.deepEqual(await ledger.withdraw(taskDigest), outcome);
-  const entry = { taskDigest, campaign: taskDigest, wave: taskDigest, guarantee, url };
+  const waves = new Set([taskDigest]);
+  const entry = { taskDigest, campaign: taskDigest, wave: taskDigest, waves, guarantee, url };
   assert.deepEqual(await device.all(), [{ ...entry, id: idOf(1), withdrawn: true, left: false }]);
   assert.deepEqual(await ledger.withdraw(taskDigest), outcome);
   const { origin } = new URL(url);
@@ -408,9 +411,9 @@ test("of two tabs at once both send the report of the first", async () => {
     },
   };
   assert.equal((await ledger.send(deleting, RECORD, OWN)).status, "pending");
-  assert.deepEqual(await lost.change((entries) => entries), [
-    { taskDigest, campaign: taskDigest, wave: taskDigest, guarantee, url, bytes: bytesOf(2), attempted: true },
-  ]);
+  const tasks = { taskDigest, campaign: taskDigest, wave: taskDigest, waves: new Set([taskDigest]) };
+  const kept = { ...tasks, guarantee, url, bytes: bytesOf(2), attempted: true };
+  assert.deepEqual(await lost.change((entries) => entries), [kept]);
 });
 
 test("what cannot be noted does not change the outcome", async () => {

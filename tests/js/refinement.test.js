@@ -463,7 +463,7 @@ test("a task at another origin than its report was promised to is refused, and t
     const { came, ledger, storage } = device;
     await reach(state, device, 1, HONEST);
     const before = await storage.all();
-    const elsewhere = { code: "destination", message: /promised to url https:\/\/honest\.example\/of\/it: / };
+    const elsewhere = { code: "destination", message: /promised to https:\/\/honest\.example\/of\/it: / };
     for (const url of [HOSTILE.url, "https://honest.example:444/", "http://honest.example/"]) {
       await assert.rejects(ledger.send(randomizerOf(1), {}, { ...OWN, url }), elsewhere);
       await assert.rejects(ledger.report(randomizerOf(1), {}, { url }), elsewhere);

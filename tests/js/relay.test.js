@@ -257,7 +257,7 @@ test("a report that is promised to a relay is not sent to an aggregator, nor the
     for (const plain of [sent, ledger.report(randomizer, RECORD, { url })]) {
       await assert.rejects(plain, (error) => {
         assert.ok(error instanceof LedgerError && error.code === "destination", String(error));
-        return error.message.includes(`relay ${server.url}/: send it there`);
+        return error.message.includes(`promised to ${server.url}/: send it there`);
       });
     }
   }
@@ -265,5 +265,5 @@ test("a report that is promised to a relay is not sent to an aggregator, nor the
   const other = await openOn(newDevice());
   await other.report(randomizer, RECORD, { url: server.url });
   const late = other.send(randomizer, RECORD, { relay: server.url });
-  await assert.rejects(late, { code: "destination", message: new RegExp(`url ${server.url}`) });
+  await assert.rejects(late, { code: "destination", message: new RegExp(`promised to ${server.url}`) });
 });
