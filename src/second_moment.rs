@@ -5,15 +5,21 @@ use core::fmt;
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::record::BoundedRecord;
+use crate::record::{BoundedRecord, present_or_zero};
 use crate::task::Task;
 
-/// The second-moment matrix `E[x x^T]` of bounded records, d × d, their mean, and the covariance from both.
+/// The second-moment matrix `E[x x^T]` of bounded records, d × d, their mean, and their covariance.
+///
+/// Squares are summed about the mean, batch by batch (Chan, Golub & LeVeque 1983). `E[x x^T] - E[x] E[x]^T` would lose
+/// all digits of the covariance where the mean is 10^8 times the spread.
 #[derive(Clone)]
 pub struct SecondMoment {
-    sum: DMatrix<f64>,
-    sum_of_records: DVector<f64>,
-    /// Records not yet in `sum`, d × held, column by column.
+    /// The sum of `(x - mean) (x - mean)^T`.
+    scatter: DMatrix<f64>,
+    mean: DVector<f64>,
+    /// Records in `scatter` and `mean`.
+    counted: u64,
+    /// Records not yet there, d × held, column by column.
     pending: Vec<f64>,
     records: u64,
     scale: f64,
@@ -23,7 +29,7 @@ pub struct SecondMoment {
 impl fmt::Debug for SecondMoment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("SecondMoment");
-        shown.field("dimension", &self.sum.nrows()).field("records", &self.records).finish_non_exhaustive()
+        shown.field("dimension", &self.mean.len()).field("records", &self.records).finish_non_exhaustive()
     }
 }
 
@@ -36,8 +42,9 @@ impl SecondMoment {
     #[must_use]
     pub fn new(dimension: usize, covariance_scale: f64) -> Self {
         Self {
-            sum: DMatrix::zeros(dimension, dimension),
-            sum_of_records: DVector::zeros(dimension),
+            scatter: DMatrix::zeros(dimension, dimension),
+            mean: DVector::zeros(dimension),
+            counted: 0,
             pending: vec![],
             records: 0,
             scale: covariance_scale,
@@ -55,10 +62,20 @@ impl SecondMoment {
     /// # Panics
     /// If the dimension is another one.
     pub fn add(&mut self, record: &BoundedRecord) {
-        assert_eq!(record.dimension(), self.sum.nrows(), "a record of another dimension");
-        self.pending.extend_from_slice(record.coordinates());
+        self.add_coordinates(record.coordinates());
+    }
+
+    /// Adds the encoded features of a record that is not bounded (d numbers). A missing value, NaN or infinite, counts
+    /// as 0.
+    ///
+    /// # Panics
+    /// If the dimension is another one.
+    #[doc(hidden)]
+    pub fn add_coordinates(&mut self, coordinates: &[f64]) {
+        assert_eq!(coordinates.len(), self.mean.len(), "a record of another dimension");
+        self.pending.extend(coordinates.iter().copied().map(present_or_zero));
         self.records += 1;
-        if self.pending.len() == BATCH * self.sum.nrows() {
+        if self.pending.len() == BATCH * self.mean.len() {
             self.flush();
         }
     }
@@ -71,27 +88,31 @@ impl SecondMoment {
 
     /// The d × d mean of `x x^T`, in the units of the encoded features; zero without records.
     #[must_use]
-    pub fn matrix(mut self) -> DMatrix<f64> {
-        self.flush();
-        let mean = self.sum * (self.scale / self.records.max(1) as f64);
-        // The product is symmetric up to rounding.
-        0.5 * (&mean + mean.transpose())
+    pub fn matrix(self) -> DMatrix<f64> {
+        let mean = DVector::from_vec(self.mean());
+        let mut matrix = self.covariance();
+        matrix.ger(1.0, &mean, &mean, 1.0);
+        matrix
     }
 
     /// The mean of x (d numbers), in the units of the encoded features; zero without records.
     #[must_use]
     pub fn mean(&self) -> Vec<f64> {
-        let held = self.batch();
-        let sum = &self.sum_of_records + held.column_sum();
-        (sum * (self.scale.sqrt() / self.records.max(1) as f64)).as_slice().to_vec()
+        let mut mean = self.mean.clone();
+        if let Some(batch) = self.batch() {
+            mean += (batch.column_mean() - &self.mean) * (batch.ncols() as f64 / self.records as f64);
+        }
+        (mean * self.scale.sqrt()).as_slice().to_vec()
     }
 
-    /// The d × d covariance `E[x x^T] - E[x] E[x]^T` (averages over the records, divided by n), in the units of the
+    /// The d × d covariance `E[(x - E[x]) (x - E[x])^T]` (averages over the records, divided by n), in the units of the
     /// encoded features; zero without records.
     #[must_use]
-    pub fn covariance(self) -> DMatrix<f64> {
-        let mean = DVector::from_vec(self.mean());
-        self.matrix() - &mean * mean.transpose()
+    pub fn covariance(mut self) -> DMatrix<f64> {
+        self.flush();
+        let covariance = self.scatter * (self.scale / self.records.max(1) as f64);
+        // The product is symmetric up to rounding.
+        0.5 * (&covariance + covariance.transpose())
     }
 
     /// The quantity that [`Covariance::matrix`](crate::covariance::Covariance::matrix) of `task` estimates: the
@@ -101,15 +122,27 @@ impl SecondMoment {
         if task.centring().is_some() { self.covariance() } else { self.matrix() }
     }
 
-    fn batch(&self) -> DMatrix<f64> {
-        let held = self.pending.len() / self.sum.nrows();
-        DMatrix::from_column_slice(self.sum.nrows(), held, &self.pending)
+    /// The records that wait, if there are any, as columns.
+    fn batch(&self) -> Option<DMatrix<f64>> {
+        let dimension = self.mean.len();
+        let held = self.pending.len().checked_div(dimension).filter(|&held| held > 0)?;
+        Some(DMatrix::from_column_slice(dimension, held, &self.pending))
     }
 
     fn flush(&mut self) {
-        let batch = self.batch();
-        self.sum_of_records += batch.column_sum();
-        self.sum.gemm(1.0, &batch, &batch.transpose(), 1.0);
+        let Some(mut batch) = self.batch() else { return };
+        let (before, held) = (self.counted as f64, batch.ncols() as f64);
+        let mean = batch.column_mean();
+        batch.column_iter_mut().for_each(|mut column| column -= &mean);
+        // What rounding leaves in the mean of these: without it a mean is as exact as its records.
+        let left = batch.column_mean();
+        batch.column_iter_mut().for_each(|mut column| column -= &left);
+        self.scatter.gemm(1.0, &batch, &batch.transpose(), 1.0);
+        let apart = (mean - &self.mean) + left;
+        let share = held / (before + held);
+        self.scatter.ger(before * share, &apart, &apart, 1.0);
+        self.mean.axpy(share, &apart, 1.0);
+        self.counted = self.records;
         self.pending.clear();
     }
 }
@@ -137,5 +170,39 @@ mod tests {
         assert!((moment.matrix() - expected).norm() < 1e-12);
         assert_eq!(SecondMoment::new(2, 1.0).mean(), [0.0, 0.0]);
         assert_eq!(SecondMoment::new(2, 1.0).matrix(), DMatrix::zeros(2, 2));
+    }
+    /// Columns of a normal sample, moved far from 0: the covariance is that of the same sample about 0. A coordinate is
+    /// rounded by 1e-16 of its offset, so that is all that may be lost.
+    #[test]
+    fn an_offset_does_not_change_the_covariance() {
+        use rand::{RngExt, SeedableRng};
+
+        let mut rng = chacha20::ChaCha8Rng::seed_from_u64(1);
+        let rows: Vec<[f64; 3]> = (0..1000)
+            .map(|_| {
+                let [first, second, third]: [f64; 3] =
+                    core::array::from_fn(|_| rng.sample::<f64, _>(rand_distr::StandardNormal));
+                [first, 0.5 * first + 0.1 * second, 0.2 * third]
+            })
+            .collect();
+        let moments = |offset: f64| {
+            let mut moment = SecondMoment::new(3, 1.0);
+            for row in &rows {
+                moment.add_coordinates(&row.map(|value| value + offset));
+            }
+            moment
+        };
+        let about_zero = moments(0.0).covariance();
+        for offset in [1e7, -1e8, 1e9] {
+            let covariance = moments(offset).covariance();
+            assert!((&covariance - &about_zero).norm() < 1e-15 * offset.abs(), "{offset}: {covariance}");
+            assert!(covariance.clone().symmetric_eigenvalues().min() > 0.0, "{covariance}");
+            let second = moments(offset).matrix();
+            assert!((second[(0, 1)] / (offset * offset) - 1.0).abs() < 1e-6, "{second}");
+        }
+        // A first record without values moves nothing of the others' precision but by its own distance.
+        let mut moment = moments(1e4);
+        moment.add_coordinates(&[f64::NAN, 0.0, f64::INFINITY]);
+        assert!((moment.mean()[0] / 1e4 - 1000.0 / 1001.0).abs() < 1e-5, "{:?}", moment.mean());
     }
 }

@@ -33,7 +33,7 @@ pub struct ReferenceAnswer {
     pub records: u64,
     /// The variances along its own components.
     pub eigenvalues: Vec<f64>,
-    /// The share of the reference's total variance that the recovered components capture.
+    /// The share of the reference's total variance that the recovered components capture; NaN without variance.
     pub captured_variance: f64,
     /// The share that its own components capture.
     pub largest_captured_variance: f64,
@@ -53,7 +53,9 @@ impl Answer {
         let best = principal_components(&reference.matrix, Rank::new(self.rank)?)?;
         let (ours, theirs) = (Subspace::new(&self.vectors())?, Subspace::new(&best.vectors)?);
         let share = |subspace: &Subspace| -> Result<f64, AnswerError> {
-            Ok(captured_variance(subspace, &reference.matrix)? / reference.matrix.trace())
+            let share = captured_variance(subspace, &reference.matrix)? / reference.matrix.trace();
+            // Rounding alone may exceed the whole; it is no number where there is no variance.
+            Ok(if share > 1.0 { 1.0 } else { share })
         };
         Ok(ReferenceComparison {
             sin_theta_squared: self.compare_components(&best.vectors)?,
