@@ -16,16 +16,19 @@ const HALVINGS: usize = 120;
 
 /// A test of every feature: whether it takes part in the leading components.
 ///
-/// The hypothesis about feature i is that it is uncorrelated with every other feature. Let `u_1 … u_k` be the leading
-/// eigenvectors of the estimate S without row and column i. They are found from entries of S whose noise is independent
-/// of that in row i. So, under the hypothesis, `S_i u_l` has the mean 0 and the variance that the mechanism gives it,
-/// and the sum of their k squares over these variances has the chi-squared law. The variance is the bound that holds
-/// for all populations, as for what is measured on reports held out.
+/// The hypothesis about feature i is that the estimate's entries of it with every other feature are 0 in the
+/// population: with centring its covariances with them, without it its second moments about zero, which a mean alone
+/// makes other than 0. They are those of *bounded* records. Under unit norm independent features with skewed values
+/// have covariances after bounding, so a selected one may have none before. Let `u_1 … u_k` be the leading eigenvectors
+/// of the estimate S without row and column i. They are found from entries of S whose noise is independent of that in
+/// row i. So, under the hypothesis, `S_i u_l` has the mean 0 and the variance that the mechanism gives it, and the sum
+/// of their k squares over these variances has the chi-squared law. The variance is the bound that holds for all
+/// populations, as for what is measured on reports held out.
 ///
 /// *Assumption*: so many reports that the sums are normal. *Effect*: of the features selected at the rate q, a share of
-/// q on average at most is uncorrelated with every other feature (Benjamini & Hochberg 1995; their condition on the
-/// dependence between p-values holds only nearly, and docs/inference.md has the measured rates). Every feature of a
-/// categorical column is correlated with the others of that column, since they exclude each other.
+/// q on average at most meets the hypothesis (Benjamini & Hochberg 1995; their condition on the dependence between
+/// p-values holds only nearly, and docs/inference.md has the measured rates). Every feature of a categorical column is
+/// correlated with the others of that column, since they exclude each other.
 ///
 /// ```
 /// use ldp_pca::{Accumulator, Bounding, Covariance, Epsilon, Folds, MechanismSpec, Rank, Schema, Task};

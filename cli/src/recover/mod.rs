@@ -101,6 +101,7 @@ impl Recover {
         let covariance_file = self.covariance.file()?;
         plot::check(self.plot.as_deref())?;
         let tasks = collections::tasks(&self.task)?;
+        self.selection.check(&tasks[0])?;
         if let RankChoice::Given(rank) = self.rank {
             rank.check(tasks[0].dimension()).map_err(CliError::usage)?;
         }

@@ -3,9 +3,10 @@
 use clap::Args;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::recovery::{FeatureTest, Rank};
+use ldp_pca::task::Task;
 use serde::Serialize;
 
-use crate::error::Result;
+use crate::error::{CliError, Result};
 use crate::output::first;
 use crate::parameters;
 
@@ -15,7 +16,8 @@ const SHOWN: usize = 12;
 /// The argument.
 #[derive(Args)]
 pub(super) struct SelectionArguments {
-    /// Name the features that take part in the components: a share of at most this many of them moves alone, on average
+    /// Name the features whose covariances with the others, after bounding, are not all zero, at this false-discovery
+    /// rate (only of a task with centring)
     #[arg(
         long,
         value_name = "RATE",
@@ -37,6 +39,19 @@ pub(crate) struct Selection {
 }
 
 impl SelectionArguments {
+    /// Refuses a task whose second moments are about zero: those of features that move alone are zero only if their
+    /// means are.
+    pub(super) fn check(&self, task: &Task) -> Result<()> {
+        if self.select.is_some() && task.centring().is_none() {
+            return Err(CliError::usage(
+                "--select tests covariances, and the task does not take the mean off: its reports are about second \
+                 moments about zero, which a mean alone makes other than zero. Collect with a task of \
+                 `task new --centre`, or leave --select out",
+            ));
+        }
+        Ok(())
+    }
+
     /// Tests the features, where that is asked for.
     pub(super) fn select(&self, covariance: &Covariance, rank: Rank, names: &[String]) -> Result<Option<Selection>> {
         let Some(rate) = self.select else { return Ok(None) };
@@ -52,7 +67,9 @@ impl Selection {
         let named = if count == 0 { String::new() } else { format!(": {}", first(&self.features, SHOWN)) };
         format!(
             "selected    {count} of {of} features{named}\n\
-             {:12}on average at most {rate} % of them are uncorrelated with all other features\n",
+             {:12}hypothesis about a feature: all its covariances with other features are 0, of the bounded records \
+             about the mean. At most {rate} % of the selected meet it, on average, if p-values depend on each other \
+             little. Bounding alone can make features covary that do not before it\n",
             ""
         )
     }

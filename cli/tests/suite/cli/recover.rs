@@ -7,6 +7,11 @@ use crate::support::{Folder, npy_matrix, words};
 
 /// Records with a strong component on (w, x), collected by a task of so many folds.
 fn collected(rows: usize, folds: u32) -> Folder {
+    collected_by(rows, &format!("--folds {folds}"))
+}
+
+/// The same by a task with these options.
+fn collected_by(rows: usize, options: &str) -> Folder {
     let folder = Folder::new();
     let records: String = (0..rows)
         .map(|row| {
@@ -17,7 +22,7 @@ fn collected(rows: usize, folds: u32) -> Folder {
         .collect();
     folder.write("records.csv", format!("w,x,y,z\n{records}"));
     folder.run("schema infer records.csv --scaling none -o schema.json").ok();
-    folder.run(&format!("task new --schema schema.json --epsilon 4 --folds {folds} -o task.json")).ok();
+    folder.run(&format!("task new --schema schema.json --epsilon 4 {options} -o task.json")).ok();
     folder.run("randomize records.csv -t task.json -o r.ldpr --insecure-seed 5").ok();
     folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
     folder
@@ -141,7 +146,7 @@ fn the_rank_is_that_of_the_components_that_stand_out_and_the_answer_is_as_if_it_
 
 #[test]
 fn features_are_selected_at_a_rate_and_claims_come_with_their_assumption() {
-    let folder = collected(4_000, 1);
+    let folder = collected_by(4_000, "--folds 1 --centre");
     let recover = |options: &str| folder.run(&format!("recover a.ldpa -t task.json --rank 1 {options}"));
     let result = recover("--select --json").json();
     let selection = &result["selection"];
@@ -162,7 +167,11 @@ fn features_are_selected_at_a_rate_and_claims_come_with_their_assumption() {
     let text = recover("--select").ok().stdout;
     let line =
         format!("selected    {} of {} features: {}", names(0.1).len(), p_values.len(), names(0.1)[0].as_str().unwrap());
-    assert!(text.contains(&line) && text.contains("on average at most 10 % of them"), "{text}");
+    assert!(text.contains(&line) && !text.contains("uncorrelated"), "{text}");
+    let said = words(&text);
+    for part in ["of the bounded records about the mean", "At most 10 % of the selected", "Bounding alone can make"] {
+        assert!(said.contains(part), "'{part}' is not in: {text}");
+    }
     let (plain, drawn) = (recover("--method pca").ok().stdout, recover("--sparse --bootstrap 20").ok().stdout);
     assert!(!plain.contains("selected"));
     // Whatever is claimed about the error says what it assumes.
@@ -173,6 +182,17 @@ fn features_are_selected_at_a_rate_and_claims_come_with_their_assumption() {
     );
     let bare = recover("--sparse").ok().stdout;
     assert!(!bare.contains("assumption"), "{bare}");
+}
+
+/// About zero, the means alone make second moments other than zero.
+#[test]
+fn features_are_not_selected_by_second_moments_about_zero() {
+    let folder = collected(50, 1);
+    for options in ["--select", "--select=0.2 --json"] {
+        let line = format!("recover a.ldpa -t task.json --rank 1 {options} -o c.csv");
+        folder.run(&line).refused(2, &["--select", "does not take the mean off", "task new --centre"]);
+    }
+    assert!(!folder.path("c.csv").exists());
 }
 
 #[test]
