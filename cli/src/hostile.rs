@@ -4,6 +4,7 @@ use clap::Args;
 use ldp_pca::mechanism::{HostilePull, Pull, PullBounds};
 
 use super::output::{grouped, three_digits};
+use super::recover::Unit;
 
 /// The number of suspect reports.
 #[derive(Args, Clone, Copy)]
@@ -13,9 +14,10 @@ pub(super) struct HostileArguments {
     pub(super) reports: u64,
 }
 
-/// The line for a number of reports.
-pub(super) fn hostile_text(pull: &HostilePull) -> String {
+/// The line for a number of reports, in this unit of variances where there is an estimate that gives one.
+pub(super) fn hostile_text(pull: &HostilePull, unit: Option<Unit>) -> String {
     let condition = pull.check.condition();
+    let at_most = |bound: f64| unit.map_or_else(|| at_most(bound), |unit| unit.at_most(bound));
     let bounds = |bounds: &PullBounds, of_checked: &str| {
         let checked = condition.map(|_| format!(", {of_checked}{}", at_most(bounds.checked)));
         format!("{}{}", at_most(bounds.unchecked), checked.unwrap_or_default())
@@ -29,8 +31,9 @@ pub(super) fn hostile_text(pull: &HostilePull) -> String {
     format!(
         "hostile     from where an honest report's mean puts it, one report of {} moves an eigenvalue of the \
             covariance \
-         estimate by at most {one}{many}\n",
-        grouped(pull.records)
+         estimate by at most {one}{many}{}\n",
+        grouped(pull.records),
+        unit.map(|unit| format!(" ({})", unit.of_what())).unwrap_or_default()
     )
 }
 

@@ -169,7 +169,7 @@ impl Content {
                     grouped(*records),
                     folds.join(", "),
                     unknown.unwrap_or_default(),
-                    hostile.as_ref().map(hostile_text).unwrap_or_default()
+                    hostile.as_ref().map(|pull| hostile_text(pull, None)).unwrap_or_default()
                 )
             }
         }

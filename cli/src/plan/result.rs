@@ -86,7 +86,7 @@ impl PlanResult {
             );
         }
         text += &match (&plan.hostile, plan.pull) {
-            (Some(hostile), _) => hostile_text(hostile),
+            (Some(hostile), _) => hostile_text(hostile, None),
             (None, Some(pull)) => format!("hostile     {}", per_report(pull, "the covariance estimate")),
             (None, None) => String::new(),
         };

@@ -6,6 +6,7 @@ use ldp_pca::recovery::{Denoised, Denoising, RecoveryError};
 use serde::Serialize;
 
 use super::loadings::LoadingsFile;
+use super::share::Unit;
 use crate::choice::{Choice, one_of};
 use crate::error::{CliError, Result};
 use crate::writing::{Kind, Target};
@@ -75,14 +76,16 @@ impl CovarianceArguments {
 }
 
 impl CovarianceResult {
-    pub(super) fn text(&self) -> String {
+    pub(super) fn text(&self, unit: Unit) -> String {
         let (Some(eigenvalues), Some(bulk)) = (&self.denoised.eigenvalues, self.denoised.bulk) else {
             return String::new();
         };
         format!(
             "covariance  {} of its eigenvalues stand out from the noise, the others were set to their mean, \
-            {bulk:.2e}\n",
-            eigenvalues.len()
+            {} {}\n",
+            eigenvalues.len(),
+            unit.of_variance(bulk),
+            unit.of_what()
         )
     }
 }

@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::loadings::largest_loadings;
 use super::progress::Progress;
 use super::rank::RankChoice;
+use super::share::Unit;
 use crate::aggregate::{all_threads, sum_and_store};
 use crate::error::{CliError, Result};
 use crate::output::{on_scale, plural};
@@ -82,13 +83,14 @@ pub(super) fn pass(
 }
 
 impl LikelihoodResult {
-    pub(super) fn text(&self, answer: &Answer) -> String {
+    pub(super) fn text(&self, answer: &Answer, unit: Unit) -> String {
         let Self(found) = self;
         let verdict = match found.reason {
             None => "offered: at least as good as plain components of the sums, on reports held out".to_owned(),
             Some(NotOffered::CapturesLess) => {
                 let less = found.difference.map_or(0.0, |difference| -difference.value);
-                format!("not offered: held-out captured variance is lower by {less:.5}")
+                let (less, of) = (unit.of_variance(less), unit.of_what());
+                format!("not offered: held-out captured variance is lower by {less} {of}")
             }
             Some(NotOffered::Noise) => {
                 "not offered: no component stands out from the noise, so that nothing was refined".to_owned()
@@ -115,9 +117,13 @@ impl LikelihoodResult {
         }
         if let (Some(captured), Some(difference)) = (&found.captured, &found.difference) {
             text += &format!(
-                "held out    those of likelihood capture {:.5}, {:+.5} ± {:.5} against plain components of the sums \
-                 (one standard error; {} folds)\n",
-                captured.value, difference.value, difference.standard_error, found.folds
+                "held out    those of likelihood capture {}, {} ± {} against plain components of the sums ({}; one \
+                 standard error; {} folds)\n",
+                unit.of_variance(captured.value),
+                unit.signed(difference.value),
+                unit.of_variance(difference.standard_error),
+                unit.of_what(),
+                found.folds
             );
         }
         text + &format!("assumption  of likelihood: {}\n", found.assumption)

@@ -11,6 +11,7 @@ mod rank;
 mod refined;
 mod result;
 mod selection;
+mod share;
 mod sparse;
 mod text;
 
@@ -44,6 +45,7 @@ use super::records::{self, Reading};
 use super::writing::{self, Kind, Target};
 
 pub(super) use self::result::RecoverResult;
+pub(super) use self::share::Unit;
 pub(super) use self::text::what_about;
 
 /// Recover principal components from summed reports.

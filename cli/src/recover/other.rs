@@ -13,6 +13,7 @@ use rand::SeedableRng;
 use serde::Serialize;
 
 use super::progress::Progress;
+use super::share::Unit;
 use crate::error::{CliError, Result};
 use crate::files;
 use crate::output::{grouped, on_scale};
@@ -110,7 +111,7 @@ impl OtherResult {
         (self.change.replicates < self.asked).then_some(Unfinished { part: Part::Other, done, of })
     }
 
-    pub(super) fn text(&self, answer: &Answer) -> String {
+    pub(super) fn text(&self, answer: &Answer, unit: Unit) -> String {
         let change = &self.change;
         let (rank, dimension) = (answer.rank as f64, answer.dimension as f64);
         let mut text = format!(
@@ -132,11 +133,11 @@ impl OtherResult {
                 format!("change      One population explains the difference (p = {p:.2})\n")
             };
         }
-        text + &self.held_out()
+        text + &self.held_out(unit)
     }
 
     /// The part that needs no model.
-    fn held_out(&self) -> String {
+    fn held_out(&self, unit: Unit) -> String {
         let Some(held_out) = &self.change.held_out else {
             return "without     a model nothing is tested: that needs reports held out in both collections, and one of \
                     the tasks has no folds, or an empty one (`task new --folds 10`, before the first report)\n"
@@ -144,14 +145,16 @@ impl OtherResult {
         };
         let interval = |measured: &Measured| {
             let Measured { value, interval, .. } = measured;
-            format!("{value:+.5} ({:.0} %: {:+.5} to {:+.5})", 100.0 * held_out.level, interval.lower, interval.upper)
+            let [value, lower, upper] = [*value, interval.lower, interval.upper].map(|number| unit.signed(number));
+            format!("{value} ({:.0} %: {lower} to {upper})", 100.0 * held_out.level)
         };
         format!(
-            "strength    the components of both capture {} more of the variance here than there\n\
+            "strength    the components of both capture {} more here than there ({})\n\
              direction   each collection's own components capture {} more in it than those of the other\n\
              without     a model: the last two are measured on reports held out, in {} folds, and are 0 up to their \
              error for any one population\n",
             interval(&held_out.captured),
+            if unit.is_share() { "points of the total variance here" } else { unit.of_what() },
             interval(&held_out.own),
             held_out.folds
         )

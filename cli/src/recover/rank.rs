@@ -6,6 +6,7 @@ use ldp_pca::covariance::Covariance;
 use ldp_pca::family::Reports;
 use ldp_pca::recovery::{Rank, RankTest, Step, Stop, TestedComponent, Unfinished};
 
+use super::share::Unit;
 use crate::error::Result;
 use crate::parameters;
 use crate::table::{Align, Table};
@@ -54,7 +55,7 @@ impl RankChoice {
 }
 
 /// The components that were tested, what they were compared with, and the choice.
-pub(super) fn tested(test: &RankTest, dimension: usize) -> String {
+pub(super) fn tested(test: &RankTest, dimension: usize, unit: Unit) -> String {
     let rank = test.components.iter().filter(|component| component.p_value < test.level).count();
     let next = rank + 1;
     let why = match test.components.get(rank) {
@@ -81,30 +82,32 @@ pub(super) fn tested(test: &RankTest, dimension: usize) -> String {
         if (SHOWN..rank).contains(&index) {
             continue;
         }
-        table.row(cells(index + 1, component));
+        table.row(cells(index + 1, component, unit));
     }
     text += &table.text(usize::MAX, INDENT);
     let rest = test.components.get(rank).map(|first| first.rest);
-    let rest = rest.map(|rest| format!("; each direction of the rest has {rest:.5}")).unwrap_or_default();
+    let rest =
+        rest.map(|rest| format!("; each direction of the rest has {}", unit.of_variance(rest))).unwrap_or_default();
     text + &format!(
         "{:INDENT$}p: how often noise alone gives that much, if the population is isotropic beside the components \
-         before{rest}\n",
-        ""
+         before{rest} ({})\n",
+        "",
+        if unit.is_share() { "all variances are shares of the total" } else { unit.of_what() }
     )
 }
 
-fn cells(number: usize, component: &TestedComponent) -> Vec<String> {
+fn cells(number: usize, component: &TestedComponent, unit: Unit) -> Vec<String> {
     let mut cells = vec![
         number.to_string(),
-        format!("{:.5}", component.eigenvalue),
-        format!("{:.5}", component.noise_edge),
+        unit.of_variance(component.eigenvalue),
+        unit.of_variance(component.noise_edge),
         p_value(component.p_value, false),
     ];
-    cells.extend(
-        component.gained.map(|gained| {
-            format!("{:.5} ({:.5} to {:.5})", gained.value, gained.interval.lower, gained.interval.upper)
-        }),
-    );
+    cells.extend(component.gained.map(|gained| {
+        let [value, lower, upper] = [gained.value, gained.interval.lower, gained.interval.upper];
+        let [value, lower, upper] = [value, lower, upper].map(|number| unit.of_variance(number));
+        format!("{value} ({lower} to {upper})")
+    }));
     cells
 }
 

@@ -2,17 +2,17 @@
 
 use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
-    Answer, Confidence, FEWEST_REPLICATES, Fit, HeldOutAnswer, Method, Part, PathPoint, ReferenceComparison,
-    ScoredPenalty, SolverStatus, SparseAnswer, SupportConditions, Unfinished,
+    Answer, Confidence, FEWEST_REPLICATES, Fit, HeldOutAnswer, Method, Part, PathPoint, ReferenceAnswer,
+    ReferenceComparison, ScoredPenalty, SolverStatus, SparseAnswer, SupportConditions, Unfinished,
 };
 
-use super::denoising::CovarianceResult;
 use super::family::family;
 use super::loadings::{SHOWN, descending, largest_loadings};
 use super::rank::tested;
 use super::refined;
 use super::result::RecoverResult;
 use super::selection::Selection;
+use super::share::{SQUARES, Unit, percent};
 use crate::hostile::hostile_text;
 use crate::output::{first, grouped, on_scale, plural, wrote};
 
@@ -25,31 +25,35 @@ const WHOLE: f64 = 0.98;
 const DOMINANT: f64 = 0.8;
 /// The number of features that must carry a component before the signs of its loadings say something.
 const SEVERAL: f64 = 4.0;
+/// Fewer folds than these leave out so many reports that what is held out says little of the components of all.
+const FEW_FOLDS: usize = 5;
 
 impl RecoverResult {
     pub(crate) fn text(&self) -> String {
         let answer = &self.answer;
-        let mut text = components(answer);
-        text += &self.rank_test.as_ref().map(|test| tested(test, answer.dimension)).unwrap_or_default();
-        text += &(explained(answer) + &warning(answer) + &notice(answer));
-        text += &answer.hostile.as_ref().map(hostile_text).unwrap_or_default();
+        let unit = Unit::of(answer);
+        let mut text = components(answer, unit);
+        text += &(explained(answer, unit) + &noise(answer, unit));
+        text += &self.rank_test.as_ref().map(|test| tested(test, answer.dimension, unit)).unwrap_or_default();
+        text += &(warning(answer, unit) + &notice(answer));
+        text += &answer.hostile.as_ref().map(|pull| hostile_text(pull, Some(unit))).unwrap_or_default();
         text += &mean(answer);
         if let Some(found) = &answer.sparse {
-            text += &sparse(answer, found);
+            text += &sparse(answer, found, unit);
         }
         text += &thresholded(answer);
         text += &self.selection.as_ref().map(Selection::text).unwrap_or_default();
-        text += &answer.path.as_deref().map(path).unwrap_or_default();
-        text += &held_out(answer);
+        text += &answer.path.as_deref().map(|points| path(points, unit)).unwrap_or_default();
+        text += &held_out(answer, unit);
         text += &predicted(answer);
         text += &answer.confidence.as_ref().map(|found| confidence(answer, found)).unwrap_or_default();
         text += &assumption(answer);
         text += &self.compared.as_ref().map(|compared| reference(answer, compared)).unwrap_or_default();
-        text += &self.likelihood.as_ref().map(|found| found.text(answer)).unwrap_or_default();
-        text += &self.other.as_ref().map(|other| other.text(answer)).unwrap_or_default();
+        text += &self.likelihood.as_ref().map(|found| found.text(answer, unit)).unwrap_or_default();
+        text += &self.other.as_ref().map(|other| other.text(answer, unit)).unwrap_or_default();
         text += &self.refined.as_ref().map(refined::text).unwrap_or_default();
         let covariance = self.covariance.as_ref();
-        text += &covariance.map(CovarianceResult::text).unwrap_or_default();
+        text += &covariance.map(|covariance| covariance.text(unit)).unwrap_or_default();
         for part in &answer.unfinished {
             text += &format!("unfinished  {}\n", unfinished(answer, part));
         }
@@ -58,14 +62,9 @@ impl RecoverResult {
     }
 }
 
-fn components(answer: &Answer) -> String {
-    // About the directions of public records there is none in the entries.
-    let noise = match answer.noise_deviation {
-        0.0 => String::new(),
-        noise => format!(", noise {noise:.2e} per entry"),
-    };
+fn components(answer: &Answer, unit: Unit) -> String {
     let mut text = format!(
-        "{} of {} from {} ({}{noise})\n",
+        "{} of {} from {} ({})\n",
         plural(answer.rank as u64, "component"),
         plural(answer.dimension as u64, "feature"),
         plural(answer.records, "report"),
@@ -76,21 +75,21 @@ fn components(answer: &Answer) -> String {
         text += &format!(
             "  {}. {}:  {}\n",
             index + 1,
-            variance(answer, index),
+            variance(answer, index, unit),
             largest_loadings(component, &answer.feature_names)
         );
     }
     text
 }
 
-/// The variance along a component, without the bias of the noise where its law is known, and its share.
-fn variance(answer: &Answer, index: usize) -> String {
-    let share = answer.explained_variance.as_ref().map(|shares| format!(" ({:.1} %)", 100.0 * shares[index]));
-    match answer.variances.as_ref().map(|variances| variances[index]) {
-        Some(None) => "noise".to_owned(),
-        Some(Some(variance)) => format!("variance {variance:.5}{}", share.unwrap_or_default()),
-        None => format!("variance {:.5}{}", answer.eigenvalues[index], share.unwrap_or_default()),
-    }
+/// The variance along a component, without the bias of the noise where its law is known.
+fn variance(answer: &Answer, index: usize, unit: Unit) -> String {
+    let variance = match answer.variances.as_ref().map(|variances| variances[index]) {
+        Some(None) => return "noise".to_owned(),
+        Some(Some(variance)) => variance,
+        None => answer.eigenvalues[index],
+    };
+    format!("{}{}", if unit.is_share() { "" } else { "variance " }, unit.of_variance(variance))
 }
 
 fn about(answer: &Answer) -> String {
@@ -106,32 +105,65 @@ pub(crate) fn what_about(centred: bool) -> &'static str {
     }
 }
 
-fn explained(answer: &Answer) -> String {
-    let (Some(total), Some(shares)) = (answer.total_variance, &answer.explained_variance) else {
-        return String::new();
+/// What the components hold together, and the total that shares are of.
+fn explained(answer: &Answer, unit: Unit) -> String {
+    let Some(total) = answer.total_variance else {
+        return format!("variances   in {SQUARES}\n");
     };
     let error = answer.total_variance_error.map(|error| format!(" ± {error:.4}")).unwrap_or_default();
-    format!("explained   {:.1} % of a total variance of {total:.4}{error}\n", 100.0 * shares.iter().sum::<f64>())
+    let bound = if error.is_empty() { "" } else { " (a bound on its standard error)" };
+    let what = match answer.centred {
+        Some(false) => "about zero",
+        _ => "about the mean",
+    };
+    match &answer.explained_variance {
+        Some(shares) if unit.is_share() => format!(
+            "explained   {} of the total variance of the bounded records {what}, which is {total:.4}{error}{bound} in \
+             {SQUARES}\n",
+            percent(shares.iter().sum())
+        ),
+        _ => format!(
+            "variances   in {SQUARES}: the total, {total:.4}{error}{bound}, stands out from the noise too little to \
+             give shares of it\n"
+        ),
+    }
+}
+
+/// The noise of one entry. About the directions of public records there is none in the entries.
+fn noise(answer: &Answer, unit: Unit) -> String {
+    if answer.noise_deviation == 0.0 {
+        return String::new();
+    }
+    let of = if unit.is_share() { " of the total variance" } else { "" };
+    format!(
+        "noise       ± {}{of} in each off-diagonal entry of the estimate (one standard deviation)\n",
+        unit.of_variance(answer.noise_deviation)
+    )
 }
 
 /// What the components capture in reports that they were not found from, and what other methods do.
-fn held_out(answer: &Answer) -> String {
+fn held_out(answer: &Answer, unit: Unit) -> String {
     let Some(held_out) = &answer.held_out else { return String::new() };
     let Some(chosen) = held_out.chosen() else { return String::new() };
-    let captured = &chosen.captured;
+    let (captured, folds) = (&chosen.captured, held_out.folds);
+    // Folds have about as many reports each.
+    let share = 100.0 * (1.0 - 1.0 / folds as f64);
+    let of = if unit.is_share() { " of the total variance" } else { "" };
+    let advice = if folds < FEW_FOLDS { " (more folds, `task new --folds`, bring the two nearer)" } else { "" };
     let mut text = format!(
-        "held out    {} capture {:.5} of the variance ({:.0} %: {:.5} to {:.5}), found without one of \
-         {} folds and measured on it\n",
+        "held out    {} of about {share:.0} % of the reports capture {}{of} ({:.0} %: {} to {}) in the other reports: \
+         found without one of {folds} folds and measured on it, the mean over the folds. The components above are of \
+         all reports, and on average capture more{advice}\n",
         called(&chosen.fit),
-        captured.value,
+        unit.of_variance(captured.value),
         100.0 * held_out.level,
-        captured.interval.lower,
-        captured.interval.upper,
-        held_out.folds
+        unit.of_variance(captured.interval.lower),
+        unit.of_variance(captured.interval.upper),
     );
     let from_plain = |answer: &HeldOutAnswer| {
         let difference = answer.difference?;
-        Some(format!("{} {:+.5} ± {:.5}", called(&answer.fit), difference.value, difference.standard_error))
+        let [value, error] = [unit.signed(difference.value), unit.of_variance(difference.standard_error)];
+        Some(format!("{} {value} ± {error}", called(&answer.fit)))
     };
     let best = |method: Method| {
         let of_method = held_out.answers.iter().filter(|answer| answer.fit.method == method);
@@ -139,7 +171,11 @@ fn held_out(answer: &Answer) -> String {
     };
     let compared: Vec<String> = [Method::SoftThreshold, Method::Fantope].into_iter().filter_map(best).collect();
     if !compared.is_empty() {
-        text += &format!("against     plain components: {} (± one standard error)\n", compared.join(", "));
+        text += &format!(
+            "against     plain components: {} ({}, ± one standard error)\n",
+            compared.join(", "),
+            unit.of_what()
+        );
     }
     if held_out.answers.len() > 2 {
         text += &format!(
@@ -170,7 +206,8 @@ fn thresholded(answer: &Answer) -> String {
     let order = descending(&answer.leverages).into_iter().take(found.rows.len());
     let named = order.map(|row| format!("{} {:.2}", answer.feature_names[row], answer.leverages[row]));
     format!(
-        "sparse      {} features with penalty {:.3e} (chosen on reports held out), soft-thresholding\n\
+        "sparse      {} features with penalty {:.3e} in {SQUARES} (chosen on reports held out), \
+         soft-thresholding\n\
          leverages   {}\n",
         found.rows.len(),
         found.penalty,
@@ -178,7 +215,7 @@ fn thresholded(answer: &Answer) -> String {
     )
 }
 
-fn warning(answer: &Answer) -> String {
+fn warning(answer: &Answer, unit: Unit) -> String {
     let edge = answer.edge();
     let buried = answer.eigenvalues.iter().filter(|&&value| value <= edge).count();
     if buried == 0 {
@@ -186,8 +223,12 @@ fn warning(answer: &Answer) -> String {
     }
     let of_what = if answer.penalty().is_some() { " on as many features" } else { "" };
     format!(
-        "warning     {buried} of them cannot be distinguished from noise, which alone gives a variance of \
-         {edge:.5}{of_what}: collect more reports, or ask for fewer components\n"
+        "warning     {buried} of them cannot be distinguished from noise, which alone gives {}{of_what}: collect more \
+         reports, or ask for fewer components\n",
+        match unit.is_share() {
+            true => format!("{} of the total variance", unit.of_variance(edge)),
+            false => format!("a variance of {}", unit.of_variance(edge)),
+        }
     )
 }
 
@@ -224,8 +265,8 @@ fn notice(answer: &Answer) -> String {
 fn mean(answer: &Answer) -> String {
     let Some(mean) = &answer.mean else { return String::new() };
     format!(
-        "mean        {}  (encoded, noise {:.2e} per entry; \
-         it makes the noise of the covariance {:.2} times as large){}\n",
+        "mean        {}  (in units of the encoded features, each ± {:.2e}, one standard deviation of its noise; \
+         estimating it makes the noise of the covariance {:.2} times as large){}\n",
         largest_loadings(mean.estimate.values(), &answer.feature_names),
         mean.estimate.noise_deviation(),
         mean.noise_factor,
@@ -235,9 +276,9 @@ fn mean(answer: &Answer) -> String {
     )
 }
 
-fn sparse(answer: &Answer, sparse: &SparseAnswer) -> String {
+fn sparse(answer: &Answer, sparse: &SparseAnswer, unit: Unit) -> String {
     let mut text = format!(
-        "sparse      {} features with penalty {:.3e} ({}): {} after {} iterations, certified gap {:.1e}\n",
+        "sparse      {} features with penalty {:.3e} in {SQUARES} ({}): {} after {} iterations, certified gap {:.1e}\n",
         sparse.support.len(),
         sparse.penalty,
         match sparse.penalty_choice {
@@ -262,13 +303,13 @@ fn sparse(answer: &Answer, sparse: &SparseAnswer) -> String {
         let error = baseline.sin_theta_squared.map(|error| format!(", {error:.4} from the reference"));
         text += &format!(
             "beside it   {name}: variances {}, {} features, ||sin Theta||_F^2 = {:.4} from the sparse ones{}\n",
-            first(baseline.eigenvalues.iter().map(|value| format!("{value:.5}")), SHOWN),
+            first(baseline.eigenvalues.iter().map(|&value| unit.of_variance(value)), SHOWN),
             baseline.support.len(),
             baseline.distance,
             error.unwrap_or_default()
         );
     }
-    text + &sparse.cross_validation.as_deref().map(folds).unwrap_or_default()
+    text + &sparse.cross_validation.as_deref().map(|scored| folds(scored, unit)).unwrap_or_default()
 }
 
 /// Whether the theorem on the support covers this one.
@@ -291,33 +332,33 @@ fn conditions(found: &SupportConditions, penalty: f64) -> String {
     )
 }
 
-fn folds(scored: &[ScoredPenalty]) -> String {
-    let mut text = "folds       penalty      features  score      - best  (standard error)\n".to_owned();
+fn folds(scored: &[ScoredPenalty], unit: Unit) -> String {
+    let mut text = "folds       penalty      features  captured    - best      (standard error)\n".to_owned();
     let best = scored.iter().find(|scored| scored.chosen).map_or(0.0, |scored| scored.point.mean_score);
     for ScoredPenalty { point, chosen } in scored {
         text += &format!(
-            "            {:<11.4e}  {:>8.1}  {:<9.5} {:>9.1e}  ({:.1e}){}\n",
+            "            {:<11.4e}  {:>8.1}  {:<10}  {:<10}  ({}){}\n",
             point.penalty.value(),
             point.mean_support,
-            point.mean_score,
-            point.mean_score - best,
-            point.standard_error,
+            unit.of_variance(point.mean_score),
+            unit.of_variance(point.mean_score - best),
+            unit.of_variance(point.standard_error),
             if *chosen { "  chosen" } else { "" }
         );
     }
     text
 }
 
-fn path(points: &[PathPoint]) -> String {
-    let mut text = "path        penalty      features  objective    gap      variances\n".to_owned();
+fn path(points: &[PathPoint], unit: Unit) -> String {
+    let mut text = "path        penalty      features  objective   gap      variances\n".to_owned();
     for point in points {
         text += &format!(
-            "            {:<11.4e}  {:>8}  {:<11.5}  {:<7.1e}  {}{}{}\n",
+            "            {:<11.4e}  {:>8}  {:<10}  {:<7.1e}  {}{}{}\n",
             point.penalty.value(),
             point.support.len(),
-            point.objective,
+            unit.of_variance(point.objective),
             point.relative_gap,
-            point.variances.iter().take(SHOWN).map(|value| format!("{value:.5}")).collect::<Vec<_>>().join(" "),
+            point.variances.iter().take(SHOWN).map(|&value| unit.of_variance(value)).collect::<Vec<_>>().join(", "),
             if point.variances.len() > SHOWN { " …" } else { "" },
             if point.status == SolverStatus::Optimal { String::new() } else { format!("  ({})", point.status.name()) }
         );
@@ -398,14 +439,23 @@ fn assumption(answer: &Answer) -> String {
     format!("assumption  of {of_what}: the population is isotropic except for a few components{sparse}{choice}\n")
 }
 
+/// The comparison with PCA of bounded records, the quantity that reports are about.
 fn reference(answer: &Answer, ReferenceComparison { sin_theta_squared, reference }: &ReferenceComparison) -> String {
     let (rank, dimension) = (answer.rank as f64, answer.dimension as f64);
     format!(
-        "error       {} from the non-private components of {} records\n\
-         captured    {:.2} % of the variance, where {:.2} % is possible\n",
+        "error       {} from PCA without privacy of the bounded records, of which there are {}\n\
+         captured    {}\n",
         on_scale(*sin_theta_squared, rank * (1.0 - rank / dimension)),
         grouped(reference.records),
-        100.0 * reference.captured_variance,
-        100.0 * reference.largest_captured_variance
+        captured(reference, "of the variance of the bounded records")
     )
+}
+
+fn captured(reference: &ReferenceAnswer, of_what: &str) -> String {
+    let (share, largest) = (reference.captured_variance, reference.largest_captured_variance);
+    if share.is_finite() {
+        format!("{} {of_what}, where {} is possible", percent(share), percent(largest))
+    } else {
+        format!("nothing {of_what}: they have none")
+    }
 }

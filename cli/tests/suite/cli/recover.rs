@@ -195,6 +195,43 @@ fn features_are_not_selected_by_second_moments_about_zero() {
     assert!(!folder.path("c.csv").exists());
 }
 
+/// Under clip a covariance has the squared units of the features: text has shares of the total, and says so.
+#[test]
+fn variances_in_text_are_shares_of_the_total() {
+    let folder = collected_by(3000, "--folds 2 --bounding clip:5");
+    let line = "recover a.ldpa -t task.json --rank 1 --method pca";
+    let result = folder.run(&format!("{line} --json")).json();
+    let number = |value: &Value| value.as_f64().unwrap();
+    let printed = number(&result["total_variance"]);
+    // Not less than the components hold.
+    let total = printed.max(number(&result["variances"][0]));
+    let captured = &result["held_out"]["answers"][0]["captured"];
+    let [value, lower, upper] =
+        ["value", "lower", "upper"].map(|key| format!("{:.2} %", 100.0 * number(&captured[key]) / total));
+    let text = folder.run(line).ok().stdout;
+    let said = words(&text);
+    let share = format!("{:.2} %", 100.0 * number(&result["explained_variance"][0]));
+    for part in [
+        format!("1. {share}: "),
+        format!("explained {share} of the total variance of the bounded records about zero, which is {printed:.4} ±"),
+        format!("of about 50 % of the reports capture {value} of the total variance (95 %: {lower} to {upper})"),
+        "The components above are of all reports, and on average capture more (more folds".to_owned(),
+        format!("noise ± {:.2} % of the total variance", 100.0 * number(&result["noise_deviation"]) / total),
+        "% (of the total variance)".to_owned(),
+    ] {
+        assert!(said.contains(&part), "'{part}' is not in: {text}");
+    }
+    // Five folds and more leave out so little that nothing is advised.
+    let folder = collected_by(3000, "--folds 5 --bounding clip:5");
+    let text = words(&folder.run(line).ok().stdout);
+    assert!(text.contains("of about 80 % of the reports") && !text.contains("more folds"), "{text}");
+    // A total that noise could give is nothing to have shares of.
+    let folder = collected_by(12, "--folds 2 --bounding clip:5");
+    let text = words(&folder.run(line).ok().stdout);
+    assert!(text.contains("variances in squared units of the encoded, bounded features: the total"), "{text}");
+    assert!(!text.contains("of the total variance"), "{text}");
+}
+
 #[test]
 fn where_no_component_stands_out_there_is_no_answer_and_a_remedy() {
     let folder = collected(2, 1);
