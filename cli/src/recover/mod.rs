@@ -79,7 +79,7 @@ pub(super) struct Recover {
     refined: RefinedArguments,
     #[command(flatten)]
     hostile: HostileArguments,
-    /// Compare with the components of these records, computed without privacy
+    /// Compare with PCA of these records, without privacy: of the bounded ones, as the task is about, and ordinary PCA
     #[arg(long, value_name = "RECORDS")]
     reference: Option<PathBuf>,
     #[command(flatten)]
@@ -132,16 +132,19 @@ impl Recover {
             self.rank.choose(reports, &covariance, &mut |step| progress.watch(step))?;
         let mut answer = self.answer(rank, reports, &covariance, &mut progress)?;
         answer.unfinished.extend(unconfirmed);
-        let compared = match &self.reference {
-            Some(path) => match self.reference(path, task, &progress)? {
-                Read::Whole(reference) => Some(answer.compare(&reference)?),
+        let (mut compared, mut ordinary_pca) = (None, None);
+        if let Some(path) = &self.reference {
+            match self.reference(path, task, &progress)? {
+                Read::Whole { bounded, ordinary } => {
+                    // The bounded one last: that is what simpler methods are compared with.
+                    ordinary_pca = ordinary.map(|ordinary| answer.compare(&ordinary)).transpose()?;
+                    compared = Some(answer.compare(&bounded)?);
+                }
                 Read::Until(done) => {
                     answer.unfinished.push(Unfinished { part: Part::Reference, done, of: None });
-                    None
                 }
-            },
-            None => None,
-        };
+            }
+        }
         let other = match other {
             Some(other) => {
                 let draws = (self.bootstrap.unwrap_or(other::REPLICATES), self.bootstrap_seed);
@@ -178,6 +181,7 @@ impl Recover {
             selection,
             covariance: denoised,
             compared,
+            ordinary_pca,
             likelihood,
             other,
             output: self.output,
@@ -229,13 +233,15 @@ impl Recover {
 
     fn reference(&self, path: &Path, task: &Task, progress: &Progress) -> Result<Read> {
         let mut moment = SecondMoment::of_task(task);
+        let mut ordinary = SecondMoment::new(task.dimension(), 1.0);
         let mut late = false;
-        let counts = records::bounded(path, task, self.reading, |record| {
+        let counts = records::features(path, task, false, self.reading, |features| {
             late = progress.in_time().is_break();
             if late {
                 return Err(CliError::Failed("time is up".into()));
             }
-            moment.add(&record);
+            moment.add(&task.bound(features.to_vec())?);
+            ordinary.add_coordinates(features);
             Ok(())
         });
         if late {
@@ -246,14 +252,18 @@ impl Recover {
             return Err(CliError::file(path, "the reference has no records to compare with"));
         }
         counts.note_unread();
-        let reference = Reference { matrix: moment.reference(task), records: counts.records };
-        Ok(Read::Whole(reference))
+        let [bounded, ordinary] =
+            [moment, ordinary].map(|moment| Reference { matrix: moment.reference(task), records: counts.records });
+        // The squares of features that are not bounded may be no numbers.
+        let is_finite = ordinary.matrix.iter().all(|entry| entry.is_finite());
+        Ok(Read::Whole { bounded, ordinary: Some(ordinary).filter(|_| is_finite) })
     }
 }
 
-/// The reference, or the number of its records that were read until time was up.
+/// The reference of the records bounded as the task says and that of the records as they are, or how many of them were
+/// read until time was up.
 enum Read {
-    Whole(Reference),
+    Whole { bounded: Reference, ordinary: Option<Reference> },
     Until(u64),
 }
 

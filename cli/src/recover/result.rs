@@ -24,6 +24,9 @@ pub(crate) struct RecoverResult {
     pub(crate) covariance: Option<CovarianceResult>,
     #[serde(flatten)]
     pub(crate) compared: Option<ReferenceComparison>,
+    /// With `--reference`: the comparison with PCA of the encoded records, not bounded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ordinary_pca: Option<ReferenceComparison>,
     /// With `--likelihood`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) likelihood: Option<LikelihoodResult>,

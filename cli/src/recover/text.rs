@@ -49,6 +49,7 @@ impl RecoverResult {
         text += &answer.confidence.as_ref().map(|found| confidence(answer, found)).unwrap_or_default();
         text += &assumption(answer);
         text += &self.compared.as_ref().map(|compared| reference(answer, compared)).unwrap_or_default();
+        text += &self.ordinary_pca.as_ref().map(|compared| ordinary(answer, compared)).unwrap_or_default();
         text += &self.likelihood.as_ref().map(|found| found.text(answer, unit)).unwrap_or_default();
         text += &self.other.as_ref().map(|other| other.text(answer, unit)).unwrap_or_default();
         text += &self.refined.as_ref().map(refined::text).unwrap_or_default();
@@ -448,6 +449,19 @@ fn reference(answer: &Answer, ReferenceComparison { sin_theta_squared, reference
         on_scale(*sin_theta_squared, rank * (1.0 - rank / dimension)),
         grouped(reference.records),
         captured(reference, "of the variance of the bounded records")
+    )
+}
+
+/// The comparison with PCA of the same records as they are, bounded by nothing.
+fn ordinary(answer: &Answer, ReferenceComparison { sin_theta_squared, reference }: &ReferenceComparison) -> String {
+    let (rank, dimension) = (answer.rank as f64, answer.dimension as f64);
+    let about = if answer.centred == Some(true) { "their mean" } else { "zero" };
+    format!(
+        "ordinary    {} from ordinary PCA about {about} of the same records, encoded and not bounded\n{:12}captured: \
+         {}\n",
+        on_scale(*sin_theta_squared, rank * (1.0 - rank / dimension)),
+        "",
+        captured(reference, "of their variance")
     )
 }
 

@@ -191,7 +191,7 @@ fn errors_are_on_one_scale_and_lines_fit_a_terminal() {
     let whole = "recover a.ldpa -t task.json --rank 4 --reference records.csv --hostile 30";
     let text = folder.run(whole).ok().stdout;
     // k (1 - k/d) of 4 components of 24 features.
-    assert_eq!(words(&text).matches("(0 is the same subspace, 3.33 a random one)").count(), 2, "{text}");
+    assert_eq!(words(&text).matches("(0 is the same subspace, 3.33 a random one)").count(), 3, "{text}");
     assert_fits(&text);
     let spectrum = "--dimension 24 --spectrum 0.5,0.1,0.05,0.02 --rank 4 --epsilon 2 --records 100000 --target 0.5";
     for line in [

@@ -232,6 +232,70 @@ fn variances_in_text_are_shares_of_the_total() {
     assert!(!text.contains("of the total variance"), "{text}");
 }
 
+/// Values around 1e8 with a spread of 1, by the file's own largest as the scale: E[x x'] - m m' has no right digit.
+/// The shares and the direction are those of the spread.
+#[test]
+fn a_reference_far_from_zero_is_compared_by_its_spread() {
+    for offset in [1e7, -1e8, 1e9] {
+        let folder = Folder::new();
+        let rows: String = (0..900)
+            .map(|row| {
+                let [a, b, c] = [(37, 101), (53, 89), (29, 97)]
+                    .map(|(step, period)| f64::from(row * step % period) / f64::from(period) - 0.5);
+                format!("{:.4},{:.4},{:.4}\n", offset + 4.0 * a, offset + 2.0 * a + 0.4 * b, offset + c)
+            })
+            .collect();
+        folder.write("records.csv", format!("a,b,c\n{rows}"));
+        folder.run("schema infer records.csv -o schema.json").ok();
+        folder.run("task new --schema schema.json --epsilon 8 --centre --bounding clip:2 -o task.json").ok();
+        folder.run("randomize records.csv -t task.json -o r.ldpr --insecure-seed 1").ok();
+        folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+        let line = "recover a.ldpa -t task.json --rank 1 --method pca --reference records.csv";
+        let result = folder.run(&format!("{line} --json")).json();
+        // Of the variances (16 + 4 + 1 + 0.16) / 12, the first has all but some 5 %.
+        for compared in [&result, &result["ordinary_pca"]] {
+            let reference = &compared["reference"];
+            let [share, largest] =
+                ["captured_variance", "largest_captured_variance"].map(|key| reference[key].as_f64().unwrap());
+            assert!((0.943..0.955).contains(&largest) && (0.0..=largest + 1e-6).contains(&share), "{reference}");
+            let spread = numbers(&reference["eigenvalues"])[0] * offset * offset;
+            assert!((spread / (20.0 / 12.0) - 1.0).abs() < 0.05, "{spread}");
+        }
+    }
+}
+
+/// Bounding makes long records count no more than others, which turns what PCA of them finds: both are printed.
+#[test]
+fn a_reference_is_compared_bounded_and_as_it_is() {
+    let folder = collected_by(3000, "--folds 1");
+    let long: String = (0..40).map(|row| format!("0,0,0,{}\n", if row % 2 == 0 { 90 } else { -90 })).collect();
+    let records = folder.read_text("records.csv");
+    folder.write("long.csv", records + &long);
+    let line = "recover a.ldpa -t task.json --rank 1 --method pca --reference long.csv";
+    let result = folder.run(&format!("{line} --json")).json();
+    let error = |compared: &Value| compared["sin_theta_squared"].as_f64().unwrap();
+    let ordinary = &result["ordinary_pca"];
+    assert!(error(&result) < 0.1 && error(ordinary) > 0.9, "{result}");
+    assert_eq!((&ordinary["reference"]["records"], &result["reference"]["records"]), (&json!(3040), &json!(3040)));
+    // About zero: 40 squares of 90 among 3,040.
+    let variance = numbers(&ordinary["reference"]["eigenvalues"])[0];
+    assert!((variance / (40.0 * 8100.0 / 3040.0) - 1.0).abs() < 1e-3, "{variance}");
+    let text = folder.run(line).ok().stdout;
+    let said = words(&text);
+    for part in [
+        "from PCA without privacy of the bounded records, of which there are 3,040",
+        "of the variance of the bounded records, where",
+        "from ordinary PCA about zero of the same records, encoded and not bounded captured:",
+    ] {
+        assert!(said.contains(part), "'{part}' is not in: {text}");
+    }
+    // Records that are all the same have no variance that could be captured.
+    let folder = collected_by(50, "--folds 1 --centre");
+    folder.write("same.csv", "w,x,y,z\n1,2,3,4\n1,2,3,4\n");
+    let text = words(&folder.run("recover a.ldpa -t task.json --rank 1 --reference same.csv").ok().stdout);
+    assert!(text.contains("captured nothing of the variance") && !text.contains("NaN"), "{text}");
+}
+
 #[test]
 fn where_no_component_stands_out_there_is_no_answer_and_a_remedy() {
     let folder = collected(2, 1);
