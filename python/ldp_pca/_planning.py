@@ -95,6 +95,8 @@ class Plan:
     bounds : list of dict
         Statements of the literature: ``name``, ``source``, ``kind``, ``model``, ``quantity``, ``direction``,
         ``conditions``, ``value``.
+    notes : list of str
+        What to know of the ``spectrum`` that was stated.
     """
 
     dimension: int
@@ -114,6 +116,7 @@ class Plan:
     proved_share: float | None
     conjectured_share: float | None
     bounds: list[dict[str, Any]]
+    notes: list[str]
     waves: dict[str, Any] | None
     clipping: dict[str, Any] | None
     # Whether the radius costs too many people.
@@ -174,7 +177,7 @@ class Plan:
         return reasons
 
     def __repr__(self) -> str:
-        """The answers, and the reasons for those that are missing."""
+        """The answers, the reasons for those that are missing, and the notes."""
         facts = [f"rank={self.rank}", f"dimension={self.dimension}", f"epsilon={self.epsilon:g}"]
         facts.append(f"threshold_records={self.threshold_records}")
         if self.predicted is not None:
@@ -187,7 +190,7 @@ class Plan:
         if self.target is not None and self.records is not None:
             enough = self.epsilon_for_target
             facts.append("epsilon_for_target=" + ("None" if enough is None else f"{enough:.4g}"))
-        return "\n".join([f"Plan({', '.join(facts)})", *(f"  {reason}" for reason in self.reasons)])
+        return "\n".join([f"Plan({', '.join(facts)})", *(f"  {line}" for line in [*self.reasons, *self.notes])])
 
 
 def plan(
@@ -226,7 +229,10 @@ def plan(
     dimension : int
         The number of features, d.
     spectrum : sequence of float
-        The largest eigenvalues, as shares of the total variance.
+        The largest eigenvalues of the records' second moments, as shares of their sum. They are those of bounded
+        records, each divided by its norm, which those of ordinary PCA are not. Give one more than ``rank``: without it
+        the next eigenvalue is taken to be that of the bulk, and near ties are predicted too optimistically. Shares
+        that sum to more than 1 by rounding, at most a hundredth, are divided by their sum.
     bulk : float, optional
         Every other eigenvalue; by default the rest of 1, in equal parts.
     epsilon : float

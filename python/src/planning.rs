@@ -112,6 +112,7 @@ pub(crate) fn _plan<'py>(
     };
     let question = Question { records, target, shuffled, sparsity, hostile: None };
     let Setting { planner, epsilon, delta, clipping } = setting;
+    let notes = planner.notes();
     let answered = waited(
         py,
         |_| Ok(()),
@@ -122,6 +123,7 @@ pub(crate) fn _plan<'py>(
     )?;
     let (waves, plan) = answered.map_err(raised)?;
     let result = describe(py, &plan)?;
+    result.set_item("notes", notes)?;
     // As the command line prints it; Python reads the text.
     result.set_item("waves", waves.as_ref().map(document).transpose()?)?;
     result.set_item("clipping", clipping.as_ref().map(document).transpose()?)?;

@@ -269,7 +269,7 @@ def test_plans_are_those_of_the_command_line(command) -> None:
     answer = command("plan", *words)
     setting: dict[str, Any] = {"dimension": 40, "spectrum": [0.3, 0.2, 0.1], "epsilon": 2}
     found = plan(**setting, records=20_000, target=0.1, shuffled=1e-6, batch=5000, sparsity=10)
-    for name in ("dimension", "rank", "bulk", "epsilon", "uninformed", "records", "target", "bounds"):
+    for name in ("dimension", "rank", "bulk", "epsilon", "uninformed", "records", "target", "bounds", "notes"):
         assert getattr(found, name) == answer[name], name
     assert found.threshold_records == answer["threshold_records_per_component"]
     assert found.records_for_target == answer["records_for_target"]
@@ -282,6 +282,12 @@ def test_plans_are_those_of_the_command_line(command) -> None:
     for name in ("epsilon", "delta", "honest_reports", "local_epsilon", "records_for_target", "epsilon_for_target"):
         assert getattr(found.shuffled, name) == answer["shuffled"][name], name
     assert predict(20_000, **setting).sin_theta_squared == answer["predicted"]["sin_theta_squared"]
+    assert len(found.notes) == 2
+    assert all(note in repr(found) for note in found.notes)
+    # Shares that rounding left above 1 are taken, and said to be.
+    rounded = plan(dimension=12, spectrum=[0.4, 0.3, 0.2, 0.101], epsilon=2)
+    assert rounded.signals.sum() == pytest.approx(1.0)
+    assert "sum to 1.001" in rounded.notes[0]
 
 
 def test_the_next_collection_is_planned_from_this_one(command, written, aggregate: Aggregate) -> None:

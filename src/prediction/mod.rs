@@ -79,7 +79,12 @@ pub struct Spectrum {
     /// About an estimated mean, the squares of the mean along the signals, and of the rest of it.
     mean_along: Vec<f64>,
     mean_beside: f64,
+    /// The sum above 1, by rounding, that the stated shares were divided by.
+    rounded: Option<f64>,
 }
+
+/// By how much shares of 1 that were rounded may exceed it in all.
+const MOST_ROUNDING: f64 = 0.01;
 
 impl Spectrum {
     /// The spectrum of `dimension` = d features with the eigenvalues `signals` (in any order, fewer than d) above d -
@@ -102,22 +107,28 @@ impl Spectrum {
             return Err(PredictionError::Spectrum { value, requirement });
         }
         sort_descending(&mut signals);
-        Ok(Self { dimension, mean_along: vec![0.0; signals.len()], signals, bulk, mean_beside: 0.0 })
+        Ok(Self { dimension, mean_along: vec![0.0; signals.len()], signals, bulk, mean_beside: 0.0, rounded: None })
     }
 
     /// The spectrum of unit-norm records: the rest of 1 after the `signals` is spread evenly over the other directions.
+    /// Signals that sum to more than 1 by rounding, at most a hundredth, are divided by their sum.
     ///
     /// # Errors
-    /// [`PredictionError::Sum`] for signals that sum to more than 1 (by more than rounding), and as
-    /// [`Spectrum::new`]: above all for signals that are not above the rest.
+    /// [`PredictionError::Sum`] for signals that sum to more, and as [`Spectrum::new`]: above all for signals that are
+    /// not above the rest.
     #[doc(hidden)]
-    pub fn of_unit_trace(dimension: usize, signals: Vec<f64>) -> Result<Self, PredictionError> {
+    pub fn of_unit_trace(dimension: usize, mut signals: Vec<f64>) -> Result<Self, PredictionError> {
         let sum: f64 = signals.iter().sum();
-        if sum > 1.0 + 1e-9 {
+        // That of 1.01 itself has an error in its last digits.
+        if sum > 1.0 + MOST_ROUNDING + 1e-9 {
             return Err(PredictionError::Sum(sum));
         }
+        let rounded = (sum > 1.0 + 1e-9).then_some(sum);
+        if rounded.is_some() {
+            signals.iter_mut().for_each(|signal| *signal /= sum);
+        }
         let bulk = (1.0 - sum).max(0.0) / dimension.saturating_sub(signals.len()).max(1) as f64;
-        Self::new(dimension, signals, if bulk.is_finite() { bulk } else { 0.0 })
+        Ok(Self { rounded, ..Self::new(dimension, signals, if bulk.is_finite() { bulk } else { 0.0 })? })
     }
 
     /// The spectrum about a mean, orthogonal to the components, that has this `share` of the second moments about zero:
@@ -166,7 +177,7 @@ impl Spectrum {
         let components = sorted_descending((0..mean.len()).map_while(component).collect(), |(signal, _)| *signal);
         let (signals, mean_along): (Vec<f64>, Vec<f64>) = components.into_iter().unzip();
         let mean_beside = (mean.norm_squared() - mean_along.iter().sum::<f64>()).max(0.0);
-        Ok(Self { dimension: mean.len(), signals, bulk: split.bulk.level(), mean_along, mean_beside })
+        Ok(Self { dimension: mean.len(), signals, bulk: split.bulk.level(), mean_along, mean_beside, rounded: None })
     }
 
     /// The same of an estimate (d × d) of second moments, whose law is given.
@@ -176,7 +187,7 @@ impl Spectrum {
         let split = split_spectrum(&observed, law);
         let (signals, bulk) = (split.eigenvalues, split.bulk.level());
         let mean_along = vec![0.0; signals.len()];
-        Ok(Self { dimension: observed.len(), signals, bulk, mean_along, mean_beside: 0.0 })
+        Ok(Self { dimension: observed.len(), signals, bulk, mean_along, mean_beside: 0.0, rounded: None })
     }
 
     /// The square of the mean, where there is one.
@@ -476,7 +487,12 @@ mod tests {
         for sum in [1.0, 1.0 + 0.9e-9] {
             assert_eq!(Spectrum::of_unit_trace(4, vec![sum]).unwrap().bulk(), 0.0);
         }
-        for sum in [1.0 + 1.1e-9, 2.0, f64::INFINITY] {
+        let rounded = Spectrum::of_unit_trace(5, vec![0.101, 0.4, 0.3, 0.2]).unwrap();
+        assert!((rounded.signals()[0] - 0.4 / 1.001).abs() < 1e-12 && rounded.bulk() < 1e-12, "{rounded:?}");
+        assert!(
+            (Spectrum::of_unit_trace(4, vec![0.61, 0.4]).unwrap().signals().iter().sum::<f64>() - 1.0).abs() < 1e-12
+        );
+        for sum in [1.0101, 2.0, f64::INFINITY] {
             assert_eq!(Spectrum::of_unit_trace(4, vec![sum]), Err(PredictionError::Sum(sum)));
         }
         assert!(matches!(Spectrum::of_unit_trace(4, vec![f64::NAN]), Err(PredictionError::Spectrum { .. })));

@@ -91,6 +91,37 @@ impl Planner {
         &self.spectrum
     }
 
+    /// What to know of a spectrum that was stated, in words. Of a task's estimate there is nothing to say.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn notes(&self) -> Vec<String> {
+        let (spectrum, k) = (&self.spectrum, self.rank.value());
+        if self.own.is_some() {
+            return Vec::new();
+        }
+        let mut notes: Vec<String> = Vec::new();
+        notes.extend(spectrum.rounded.map(|sum| {
+            let shown = (1e6 * sum).round() / 1e6;
+            format!("the eigenvalues sum to {shown}, which is above 1 by rounding: they were divided by that")
+        }));
+        notes.push(
+            "the eigenvalues are taken to be those of bounded records, each divided by its norm. Those of ordinary \
+             PCA are others: bound a public sample, and take those of its second moments (with centring, of its \
+             covariance)"
+                .to_owned(),
+        );
+        // The bulk of one direction is an eigenvalue itself.
+        if spectrum.signals.len() == k && spectrum.dimension > k + 1 {
+            notes.push(format!(
+                "no eigenvalue beyond the {k} of the components is stated, so the next is taken to be no larger than \
+                 the others, {bulk:.3e}: if it is nearly as large as the last one, the error is several times the \
+                 predicted one. State one more",
+                bulk = spectrum.bulk
+            ));
+        }
+        notes
+    }
+
     /// The number of components, k.
     #[must_use]
     pub fn rank(&self) -> Rank {
@@ -321,7 +352,51 @@ mod tests {
     use crate::noise_law::NoiseError;
     use crate::prediction::Batches;
     use crate::privacy::tests::{delta, epsilon};
+    use crate::schema::Schema;
+    use crate::task::Folds;
     use core::cell::Cell;
+
+    #[test]
+    fn a_stated_spectrum_is_commented_and_an_estimate_is_not() {
+        let family = MechanismFamily::DoubleCap { candidates: None, cap: None };
+        let of = |dimension, signals: &[f64]| {
+            let spectrum = Spectrum::of_unit_trace(dimension, signals.to_vec()).unwrap();
+            Planner::new(spectrum, Rank::new(3).unwrap(), family, Bounding::UnitNorm).unwrap()
+        };
+        let named = |planner: &Planner| {
+            let notes = planner.notes();
+            ["above 1 by rounding", "of bounded records", "State one more"]
+                .map(|part| notes.iter().filter(|note| note.contains(part)).count())
+        };
+        let exact = of(20, &[0.3, 0.2, 0.1]);
+        assert!(exact.notes()[1].contains("beyond the 3") && exact.notes()[1].contains("2.353e-2"), "{exact:?}");
+        assert_eq!(named(&exact), [0, 1, 1]);
+        // The bulk of one direction is that direction's eigenvalue. Of a component that has none, the plan says so.
+        for (dimension, signals) in [(20, &[0.3, 0.2, 0.1, 0.09][..]), (4, &[0.3, 0.3, 0.3]), (20, &[0.3, 0.2])] {
+            assert_eq!(named(&of(dimension, signals)), [0, 1, 0], "{signals:?}");
+        }
+        let rounded = of(20, &[0.4, 0.3, 0.2, 0.101]);
+        assert_eq!(named(&rounded), [1, 1, 0]);
+        assert!(rounded.notes()[0].contains("sum to 1.001,"), "{rounded:?}");
+        let spec = MechanismSpec::double_cap(epsilon(1.0));
+        let task = Task::new(Schema::numeric(20).unwrap(), Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
+        let spectrum = exact.spectrum().clone();
+        assert!(Planner::of_task(spectrum, Rank::new(3).unwrap(), &task).unwrap().notes().is_empty());
+    }
+
+    /// The next eigenvalue is what near ties turn on: with the others it hides among them.
+    #[test]
+    fn one_eigenvalue_more_is_worth_stating() {
+        let error = |signals: &[f64]| {
+            let spectrum = Spectrum::of_unit_trace(40, signals.to_vec()).unwrap();
+            let family = MechanismFamily::DoubleCap { candidates: None, cap: None };
+            let planner = Planner::new(spectrum, Rank::new(3).unwrap(), family, Bounding::UnitNorm).unwrap();
+            planner.predict(epsilon(2.0), 200_000).unwrap().sin_theta_squared
+        };
+        let blind = error(&[0.3, 0.2, 0.12]);
+        let ratios = [0.11, 0.10, 0.08].map(|next| error(&[0.3, 0.2, 0.12, next]) / blind);
+        assert!(ratios[0] > 3.5 && (1.4..1.8).contains(&ratios[1]) && ratios[2] < 1.2, "{ratios:?}");
+    }
 
     fn planner(family: MechanismFamily) -> Planner {
         let spectrum = Spectrum::of_unit_trace(116, vec![0.646, 0.176, 0.088, 0.039]).unwrap();
@@ -514,8 +589,8 @@ mod tests {
             assert_eq!(new(rank).unwrap_err(), PredictionError::Rank { rank, dimension: 4 });
         }
         let spec = MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 10, cap: 5 };
-        let schema = crate::schema::Schema::numeric(4).unwrap();
-        let task = Task::new(schema, Bounding::UnitNorm, spec, crate::task::Folds::new(1).unwrap()).unwrap();
+        let schema = Schema::numeric(4).unwrap();
+        let task = Task::new(schema, Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
         let planner = Planner::of_task(spectrum(), Rank::new(1).unwrap(), &task).unwrap();
         let deviation = |value: f64| planner.mechanism(epsilon(value)).unwrap().entry_deviation();
         let recommended = |value: f64| new(1).unwrap().mechanism(epsilon(value)).unwrap().entry_deviation();

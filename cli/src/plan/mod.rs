@@ -39,7 +39,8 @@ pub(super) struct Plan {
     /// Number of components, k
     #[arg(long, value_parser = parameters::rank, default_value = "3")]
     rank: Rank,
-    /// The largest eigenvalues, as shares of the total variance, separated by commas: 0.646,0.176,0.088
+    /// The largest eigenvalues of bounded records, as shares of the total variance, separated by commas:
+    /// 0.646,0.176,0.088. Best one more than components
     #[arg(
         long,
         value_name = "SHARES",
@@ -159,7 +160,14 @@ impl Plan {
             _ => None,
         };
         let clipping = setting.clipping;
-        let mut result = PlanResult { plan: self.plan(&setting)?, waves, clipping, about, plot: None };
+        let mut result = PlanResult {
+            plan: self.plan(&setting)?,
+            notes: setting.planner.notes(),
+            waves,
+            clipping,
+            about,
+            plot: None,
+        };
         parameters::warn_of(&result.plan.guarantee);
         parameters::warn_of_delta(self.shuffled);
         if let Some(path) = self.plot.clone() {

@@ -14,6 +14,9 @@ use crate::writing::Target;
 pub(super) struct PlanResult {
     #[serde(flatten)]
     pub(super) plan: Plan,
+    /// What to know of the stated spectrum.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) notes: Vec<String>,
     /// With `--waves 2`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) waves: Option<TwoWaves>,
@@ -57,6 +60,7 @@ impl PlanResult {
             plan.dimension.saturating_sub(plan.signals.len()),
             plan.bulk
         );
+        text.extend(self.notes.iter().map(|note| format!("note        {note}\n")));
         if let (Some(records), Some(predicted)) = (plan.records, &plan.predicted) {
             text += &predicted_text(&format!("{} reports", grouped(records)), predicted, plan.uninformed);
         }

@@ -49,6 +49,29 @@ fn a_plan_says_how_many_reports_make_each_component_recoverable() {
     assert!(tied.contains("no number of reports reaches it"), "{tied}");
 }
 
+/// What a stated spectrum leaves open is told, and a sum that rounding left above 1 is no reason to refuse it.
+#[test]
+fn a_stated_spectrum_is_commented() {
+    let folder = Folder::new();
+    let text = |spectrum: &str| {
+        let run = folder.run(&format!("plan --dimension 12 --rank 3 --epsilon 2 --spectrum {spectrum}"));
+        words(&run.ok().stdout)
+    };
+    let (exact, more) = (text("0.3,0.2,0.1"), text("0.3,0.2,0.1,0.09"));
+    assert!(exact.contains("no eigenvalue beyond the 3") && exact.contains("State one more"), "{exact}");
+    assert!(!more.contains("State one more"), "{more}");
+    for said in [&exact, &more] {
+        assert_eq!(said.matches("those of bounded records").count(), 1, "{said}");
+    }
+    let rounded = text("0.4,0.3,0.2,0.101");
+    assert!(rounded.contains("sum to 1.001, which is above 1 by rounding"), "{rounded}");
+    assert!(rounded.contains("component 1 eigenvalue 0.3996"), "{rounded}");
+    let base = "plan --dimension 12 --rank 3 --epsilon 2 --spectrum";
+    let notes = folder.run(&format!("{base} 0.4,0.3,0.2,0.101 --json")).json()["notes"].clone();
+    assert_eq!(notes.as_array().map(Vec::len), Some(2), "{notes}");
+    folder.run(&format!("{base} 0.4,0.3,0.2,0.12")).refused(2, &["the eigenvalues sum to 1.02"]);
+}
+
 /// What hostile reports can do: per report, for the number that is planned with, and for as many as are suspected.
 #[test]
 fn the_pull_of_hostile_reports_is_told() {
