@@ -130,7 +130,7 @@ def test_a_second_wave_that_does_not_pay_is_refused(first: Aggregate) -> None:
     # The third component is noise.
     with pytest.raises(PlanError, match=r"first wave leaves an error of .* \(anyway=True makes the task all the same"):
         first.task.refine(first, 3)
-    with pytest.raises(PlanError, match=r"times smaller than one wave .* \(anyway=True"):
+    with pytest.raises(PlanError, match=r"one wave of everybody would be .* \(anyway=True"):
         first.task.refine(first, RANK, records=100)
     assert first.task.refine(first, 3, anyway=True).campaign == first.task.digest
 

@@ -166,7 +166,7 @@ impl Planner {
     }
 
     /// Two waves of `records` people in all, in the best shares; after a first wave of `first` people where that is
-    /// over.
+    /// over. Of a task, the spectrum is then what that wave estimated, and a smaller gain is enough: estimates vary.
     ///
     /// # Errors
     /// [`PredictionError::OneWave`] for another mechanism than double-cap, and with centring; as [`Planner::predict`].
@@ -174,7 +174,10 @@ impl Planner {
     pub fn two_waves(&self, epsilon: Epsilon, records: u64, first: Option<u64>) -> Result<TwoWaves, PredictionError> {
         let waves = self.waves(epsilon, records)?;
         match first {
-            Some(first) => waves.after(first, records.saturating_sub(first).max(1)),
+            Some(first) => {
+                let found = waves.after(first, records.saturating_sub(first).max(1))?;
+                Ok(if self.own.is_some() { found.of_estimate() } else { found })
+            }
             None => waves.best(),
         }
     }

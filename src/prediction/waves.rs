@@ -31,6 +31,9 @@ const SHARES: [f64; 5] = [0.3, 0.4, 0.5, 0.6, 0.7];
 pub const MOST_FIRST_ERROR: f64 = 0.2;
 /// The least gain for which a second wave is worth its trouble.
 pub const LEAST_GAIN: f64 = 1.2;
+/// The same of an estimated gain, once the first wave is over. Estimates of a gain of 1.2 vary by some 0.05, and what
+/// was planned is not to be refused for that. It still is above 1.
+const LEAST_ESTIMATED_GAIN: f64 = 1.1;
 
 /// The prediction for two waves, or for one about the directions of a public sample, which then has the place of the
 /// first wave: `share` is 0, and `one_wave` is that of the second wave's people.
@@ -102,8 +105,8 @@ pub enum WaveRefusal {
     },
     /// There is little to gain.
     #[error(
-        "if records are not elliptical, the refinement would make the error {gain:.2} times smaller than one wave of \
-         everybody, and below {least} it is not worth it: ask everybody in one wave"
+        "if records are not elliptical, the error of one wave of everybody would be {gain:.2} times that of the \
+         refinement, and below {least} times{} it is not worth it: ask everybody in one wave", margin(*least)
     )]
     Gain {
         /// The predicted gain for records that are not elliptical.
@@ -111,6 +114,27 @@ pub enum WaveRefusal {
         /// The least.
         least: f64,
     },
+}
+
+/// How the least gain of an estimate differs from that of a plan, in words.
+fn margin(least: f64) -> String {
+    if least < LEAST_GAIN { format!(" (by this estimate; a plan asks for {LEAST_GAIN})") } else { String::new() }
+}
+
+/// The rule on gains, for plans and for estimates.
+fn too_little(gain: f64, least: f64) -> Option<WaveRefusal> {
+    (gain < least).then_some(WaveRefusal::Gain { gain, least })
+}
+
+impl TwoWaves {
+    /// The same where the gain is estimated from a first wave that is over: what was planned keeps a margin.
+    pub(super) fn of_estimate(self) -> Self {
+        let refused = match self.refused {
+            Some(WaveRefusal::Gain { gain, .. }) => too_little(gain, LEAST_ESTIMATED_GAIN),
+            other => other,
+        };
+        Self { refused, ..self }
+    }
 }
 
 impl WaveRefusal {
@@ -377,11 +401,7 @@ fn outcome(before: &[f64], refined: Refined, one_wave: f64, weak: impl Fn(f64) -
     let gain = one_wave / sin_theta_squared.max(f64::MIN_POSITIVE);
     let least_gain = one_wave / refined.not_elliptical.max(f64::MIN_POSITIVE);
     let error = before.iter().copied().fold(0.0, f64::max);
-    let refused = if error > MOST_FIRST_ERROR {
-        Some(weak(error))
-    } else {
-        (least_gain < LEAST_GAIN).then_some(WaveRefusal::Gain { gain: least_gain, least: LEAST_GAIN })
-    };
+    let refused = if error > MOST_FIRST_ERROR { Some(weak(error)) } else { too_little(least_gain, LEAST_GAIN) };
     TwoWaves {
         share: 0.0,
         records: [0, 0],

@@ -64,7 +64,13 @@ impl PlanResult {
         if let (Some(records), Some(predicted)) = (plan.records, &plan.predicted) {
             text += &predicted_text(&format!("{} reports", grouped(records)), predicted, plan.uninformed);
         }
-        text += &self.waves.as_ref().map(waves_text).unwrap_or_default();
+        if let Some(waves) = &self.waves {
+            text += &waves_text(waves);
+            if waves.refused.is_none() {
+                let second = waves.records[1];
+                text += &format!("then        `task refine --records {second}`, when the first wave is over\n");
+            }
+        }
         if let (Some(target), Some(records)) = (plan.target, plan.records_for_target) {
             let answer = match records {
                 Some(records) => format!("{} reports", grouped(records)),

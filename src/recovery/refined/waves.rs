@@ -157,6 +157,7 @@ mod tests {
     use super::*;
     use crate::centring::Centring;
     use crate::mechanism::MechanismSpec;
+    use crate::prediction::LEAST_GAIN;
     use crate::privacy::{Delta, Epsilon};
     use crate::record::Bounding;
     use crate::schema::Schema;
@@ -189,6 +190,45 @@ mod tests {
         assert_eq!((made.task.campaign(), made.waves.records), (task.digest(), [3000, 3000]));
         let placeholder = SecondTask::placeholder(&task, rank).unwrap();
         assert_eq!(crate::report::report_bytes(&made.task), crate::report::report_bytes(&placeholder));
+    }
+
+    /// 18 % of the people along each of three axes, the others along the other nine. The plan's gain is barely enough.
+    #[test]
+    fn what_a_plan_advises_is_refined_when_its_first_wave_is_over() {
+        let (rank, epsilon) = (Rank::new(3).unwrap(), Epsilon::new(2.0).unwrap());
+        let schema = Schema::numeric(12).unwrap();
+        let spec = MechanismSpec::double_cap(epsilon);
+        let task = Task::new(schema, Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
+        let spectrum = Spectrum::of_unit_trace(12, vec![0.18; 3]).unwrap();
+        let family = task.mechanism_spec().try_into().unwrap();
+        let stated = Planner::new(spectrum.clone(), rank, family, Bounding::UnitNorm).unwrap();
+        let planned = stated.two_waves(epsilon, 40_000, None).unwrap();
+        let [first, second] = planned.records;
+        assert!(planned.refused.is_none() && (1.2..1.22).contains(&planned.gain), "{planned:?}");
+
+        // By the same spectrum, both say the same.
+        let of_task = Planner::of_task(spectrum, rank, &task).unwrap();
+        assert_eq!(of_task.two_waves(epsilon, first + second, Some(first)).unwrap(), planned);
+
+        // By estimates, some of the gains are below what the plan asked for, and none is refused.
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        let gains: Vec<f64> = (0..8)
+            .map(|_| {
+                let reports: Vec<_> = (0..first)
+                    .map(|index| {
+                        let (kind, mut record) = (index % 100, vec![0.0; 12]);
+                        record[if kind < 54 { kind % 3 } else { 3 + index / 100 % 9 } as usize] = 1.0;
+                        task.randomize_with_rng(&task.bound(record).unwrap(), &mut rng).unwrap()
+                    })
+                    .collect();
+                let mut aggregate = Aggregate::empty(&task);
+                aggregate.accumulate(&task, &reports).unwrap();
+                let waves = SecondTask::of(&aggregate, &task, rank, Some(second)).unwrap().waves;
+                assert_eq!(waves.refused, None, "{waves:?}");
+                waves.one_wave / waves.not_elliptical
+            })
+            .collect();
+        assert!(gains.iter().any(|gain| *gain < LEAST_GAIN), "{gains:?}");
     }
 
     #[test]
