@@ -76,7 +76,7 @@ function reason(refusal: WaveRefusal, said: Set<string>): string {
   const [short, more] =
     refusal.reason === "first-wave"
       ? ["the first wave finds too little to refine", `its weakest component is off by more than ${refusal.most}`]
-      : ["too little is gained", `the error may be less than ${refusal.least} times smaller than that of one wave`];
+      : ["too little is gained", `the error of one wave may be less than ${refusal.least} times that of two`];
   const full = said.has(short) ? short : `${short} (${more})`;
   said.add(short);
   return full;
