@@ -114,14 +114,6 @@ impl NoiseLaw {
         self.about.map_or(0.0, |AboutMean { centring, .. }| self.deviation_of_mean(centring).powi(2) * self.scale)
     }
 
-    /// What noise alone reaches about a mean of zero. The square of the mean's noise may lower the level of the
-    /// estimate below that of any covariance, but it raises all directions but one. Without centring there is no such
-    /// edge.
-    pub(crate) fn least_edge(&self) -> f64 {
-        let edge = |_| self.bulk(0.0, self.dimension).edge() + self.variance_of_mean();
-        self.about.map_or(f64::NEG_INFINITY, edge)
-    }
-
     /// The deviation of an entry of the mean of the bounded records.
     fn deviation_of_mean(&self, centring: Centring) -> f64 {
         centring.mean_factor() * self.beside_constant(centring) / (self.records as f64).sqrt()

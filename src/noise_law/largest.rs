@@ -23,57 +23,121 @@
 //! one observed, which |m|^2 may have lowered below 0. In its place deviations are those at the level, which is at
 //! least 0, and s^2 more; the level of the draw has the same. A p-value is too large rather than too small.
 
-use rand::{Rng, RngExt};
+use chacha20::ChaCha12Rng;
+use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 
 use super::centred::Along;
 use super::{AboutMean, NoiseLaw, Perturbation, chi_squared};
 
+/// A component stands out from the noise where its p-value is below this.
+pub(crate) const LEVEL: f64 = 0.05;
+
+/// Draws of the noise per component: a p-value of 5 % is known to 0.5 percentage points (a standard deviation).
+pub(crate) const DRAWS: usize = 1_999;
+
+/// The seed of the draws for the first component.
+const SEED: u64 = 1;
+
+/// The draws for a component: the same in every test.
+pub(crate) fn draws_of(index: usize) -> ChaCha12Rng {
+    ChaCha12Rng::seed_from_u64(SEED + index as u64)
+}
+
+/// Where none of so many draws exceeds what is observed, its p-value is below 5 %: otherwise that has a probability of
+/// 4e-5.
+const CLEAR: usize = 200;
+
 impl NoiseLaw {
-    /// The p-value of the largest of these observed eigenvalues (descending) where all belong to directions of one
-    /// variance: an estimate from `draws` of the probability that noise makes the largest as large. 1 for fewer than
-    /// two, which have no other to be compared with.
+    /// The p-value of the largest of the observed eigenvalues of so many directions, with their mean, the `level`,
+    /// where all have one variance: an estimate from `draws` of the probability that noise makes the largest as large.
+    /// 1 for fewer than two, which have no other to be compared with.
     ///
     /// The count includes the observation itself, `(1 + exceeding) / (1 + draws)`. It is at most a with probability a
     /// at most (Dwass 1957).
-    pub(crate) fn p_value<R: Rng + ?Sized>(&self, observed: &[f64], draws: usize, rng: &mut R) -> f64 {
-        let dimension = observed.len();
-        let level = observed.iter().sum::<f64>() / dimension as f64;
+    pub(crate) fn p_value<R: Rng + ?Sized>(
+        &self,
+        largest: f64,
+        level: f64,
+        dimension: usize,
+        draws: usize,
+        rng: &mut R,
+    ) -> f64 {
+        let draw = self.noise_reaching(largest, level, dimension);
+        let exceeding = draw.map_or(draws, |mut reaches| (0..draws).filter(|_| reaches(rng)).count());
+        (1 + exceeding) as f64 / (1 + draws) as f64
+    }
+
+    /// How many of the leading eigenvalues (descending) of an estimate with this trace stand out from the noise, one
+    /// after the other: more than the population has in 5 % of collections at most.
+    pub(crate) fn standing_out(&self, leading: &[f64], trace: f64) -> usize {
+        let most = leading.len().min(self.dimension - 1);
+        let mut trace = trace;
+        let noise = leading[..most].iter().enumerate().position(|(index, &largest)| {
+            let left = self.dimension - index;
+            let level = trace / left as f64;
+            trace -= largest;
+            !self.is_above(largest, level, left, &mut draws_of(index))
+        });
+        noise.unwrap_or(most)
+    }
+
+    /// Whether the p-value is below [`LEVEL`]. It is decided as soon as so many draws exceed the observation that it
+    /// cannot be, or none of the first [`CLEAR`] does.
+    fn is_above<R: Rng + ?Sized>(&self, largest: f64, level: f64, dimension: usize, rng: &mut R) -> bool {
+        let Some(mut reaches) = self.noise_reaching(largest, level, dimension) else { return false };
+        let most = LEVEL * (1 + DRAWS) as f64;
+        let mut exceeding = 1;
+        for draw in 1..=DRAWS {
+            exceeding += u32::from(reaches(rng));
+            if f64::from(exceeding) >= most {
+                return false;
+            }
+            if draw == CLEAR && exceeding == 1 {
+                break;
+            }
+        }
+        true
+    }
+
+    /// Draws whether noise makes the largest eigenvalue as large; none where there is nothing to compare it with.
+    fn noise_reaching<R: Rng + ?Sized>(
+        &self,
+        largest: f64,
+        level: f64,
+        dimension: usize,
+    ) -> Option<impl FnMut(&mut R) -> bool> {
         let of_mean = self.variance_of_mean();
         // Where the mean is known, or there is none, the level by itself.
         let known = if self.about.is_some() { level.max(0.0) + of_mean } else { level };
         // That of the reports themselves.
         let law = self.at_level_of_few(known);
         let variance = law.cross_variance(known, known);
-        let distance = observed.first().map_or(f64::NAN, |largest| (largest - level) / variance.sqrt());
+        let distance = (largest - level) / variance.sqrt();
         if dimension < 2 || distance.is_nan() {
-            return 1.0;
+            return None;
         }
         let own = Along { eigenvalue: known, excess: self.most_excess(dimension) };
         let relative = |with: Along| (law.variance_between(own, with) / variance).sqrt();
         let (diagonal, coupling) = (relative(own), relative(known.into()));
         let of_mean = of_mean / variance.sqrt();
         let mut noise = Tridiagonal::default();
-        let exceeding = (0..draws)
-            .filter(|_| {
-                let mean = match self.perturbation {
-                    Perturbation::Additive { .. } => noise.draw_symmetric(dimension, rng),
-                    Perturbation::Directions { .. } => noise.draw_wishart(dimension, self.records, rng),
-                };
-                let square = if of_mean == 0.0 { 0.0 } else { of_mean * chi_squared(dimension as u64, rng) };
-                let lower = square / dimension as f64;
-                let deviation = match self.perturbation {
-                    Perturbation::Additive { .. } => 1.0,
-                    // In proportion to the level, which is that of the draw.
-                    Perturbation::Directions { .. } => {
-                        1.0 + (mean + 2.0 * of_mean - lower) / (self.records as f64).sqrt()
-                    }
-                };
-                noise.magnify_first(diagonal, coupling);
-                noise.reaches(mean + distance * deviation - lower)
-            })
-            .count();
-        (1 + exceeding) as f64 / (1 + draws) as f64
+        let (perturbation, records) = (self.perturbation, self.records);
+        Some(move |rng: &mut R| {
+            let mean = match perturbation {
+                Perturbation::Additive { .. } => noise.draw_symmetric(dimension, rng),
+                Perturbation::Directions { .. } => noise.draw_wishart(dimension, records, rng),
+            };
+            let square = if of_mean == 0.0 { 0.0 } else { of_mean * chi_squared(dimension as u64, rng) };
+            let lower = square / dimension as f64;
+            let deviation = match perturbation {
+                Perturbation::Additive { .. } => 1.0,
+                // In proportion to the level, which is that of the draw.
+                Perturbation::Directions { .. } => 1.0 + (mean + 2.0 * of_mean - lower) / (records as f64).sqrt(),
+            };
+            noise.magnify_first(diagonal, coupling);
+            noise.reaches(mean + distance * deviation - lower)
+        })
     }
 
     /// The most that the excess of the noise along the mean may be, 0 without centring: that of a mean whose square is
@@ -155,9 +219,12 @@ mod tests {
     use crate::linalg::symmetric_eigenvalues;
     use crate::noise_law::tests::{double_cap_law, gaussian_law, unit_trace};
     use crate::noise_law::{SpikedCovariance, standard_wishart_factor};
-    use chacha20::ChaCha12Rng;
     use nalgebra::{DMatrix, DVector};
-    use rand::SeedableRng;
+
+    fn p_value<R: Rng>(law: &NoiseLaw, observed: &[f64], draws: usize, rng: &mut R) -> f64 {
+        let level = observed.iter().sum::<f64>() / observed.len() as f64;
+        law.p_value(observed.first().copied().unwrap_or(f64::NAN), level, observed.len(), draws, rng)
+    }
 
     fn dense(matrix: &Tridiagonal) -> DMatrix<f64> {
         DMatrix::from_fn(matrix.diagonal.len(), matrix.diagonal.len(), |row, column| match row.abs_diff(column) {
@@ -237,7 +304,7 @@ mod tests {
                 let below = (0..400)
                     .filter(|_| {
                         let drawn = law.draw_with_rng(&truth, &mut rng).unwrap();
-                        law.p_value(symmetric_eigenvalues(&drawn).unwrap().as_slice(), 999, &mut rng) < 0.05
+                        p_value(&law, symmetric_eigenvalues(&drawn).unwrap().as_slice(), 999, &mut rng) < 0.05
                     })
                     .count();
                 assert!((5..=38).contains(&below), "{law:?}: {below}");
@@ -250,14 +317,14 @@ mod tests {
         let mut rng = ChaCha12Rng::seed_from_u64(4);
         for law in [double_cap_law(5, 2.0, 1_000), gaussian_law(5, 2.0, 1_000), double_cap_law(5, 2.0, 3)] {
             for none in [&[][..], &[0.3], &[f64::NAN, 0.1]] {
-                assert_eq!(law.p_value(none, 99, &mut rng), 1.0);
+                assert_eq!(p_value(&law, none, 99, &mut rng), 1.0);
             }
-            assert_eq!(law.p_value(&[0.1, 0.1], 99, &mut rng), 1.0);
-            assert_eq!(law.p_value(&[1e3, 0.0, 0.0, 0.0, 0.0], 99, &mut rng), 0.01);
+            assert_eq!(p_value(&law, &[0.1, 0.1], 99, &mut rng), 1.0);
+            assert_eq!(p_value(&law, &[1e3, 0.0, 0.0, 0.0, 0.0], 99, &mut rng), 0.01);
         }
         let strong = unit_trace(10, &[0.8], 1);
         let law = double_cap_law(10, 2.0, 100_000);
         let drawn = symmetric_eigenvalues(&law.draw_with_rng(&strong, &mut rng).unwrap()).unwrap();
-        assert_eq!(law.p_value(drawn.as_slice(), 999, &mut rng), 1e-3);
+        assert_eq!(p_value(&law, drawn.as_slice(), 999, &mut rng), 1e-3);
     }
 }

@@ -69,6 +69,7 @@ pub(crate) use form::LinearForm;
 pub use spiked::SpikedCovariance;
 
 pub(crate) use self::centred::Along;
+pub(crate) use self::largest::{DRAWS, LEVEL, draws_of};
 pub(crate) use self::weighted::WeightedLaw;
 
 use nalgebra::DMatrix;

@@ -2,9 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use chacha20::ChaCha12Rng;
 use nalgebra::DMatrix;
-use rand::SeedableRng;
 use serde::Serialize;
 
 use super::answer::DECOMPOSED;
@@ -13,16 +11,7 @@ use super::{AnswerError, Measured, Part, Rank, RecoveryError, Step, Unfinished, 
 use crate::covariance::Covariance;
 use crate::family::Reports;
 use crate::linalg::symmetric_eigenvalues;
-use crate::noise_law::NoiseLaw;
-
-/// A component stands out where its p-value is below this.
-const LEVEL: f64 = 0.05;
-
-/// Draws of the noise per component: a p-value of 5 % is known to 0.5 percentage points (a standard deviation).
-const DRAWS: usize = 1_999;
-
-/// The draws are the same in every test.
-const SEED: u64 = 1;
+use crate::noise_law::{DRAWS, LEVEL, NoiseLaw, draws_of};
 
 /// Tests of the components of an estimate, in order, until one does not stand out from the noise (Kritchman & Nadler
 /// 2009).
@@ -121,7 +110,6 @@ impl RankTest {
             return Err(RecoveryError::ShapeMismatch { rows, columns, dimension });
         }
         let eigenvalues = symmetric_eigenvalues(estimate)?;
-        let mut rng = ChaCha12Rng::seed_from_u64(SEED);
         let mut components = vec![];
         let mut unfinished = None;
         for index in 0..dimension - 1 {
@@ -131,7 +119,7 @@ impl RankTest {
             }
             let left = &eigenvalues.as_slice()[index..];
             let rest = left.iter().sum::<f64>() / left.len() as f64;
-            let p_value = law.p_value(left, draws, &mut rng);
+            let p_value = law.p_value(left[0], rest, left.len(), draws, &mut draws_of(index));
             let noise_edge = law.bulk(rest, left.len()).edge();
             components.push(TestedComponent { eigenvalue: left[0], rest, noise_edge, p_value, gained: None });
             if p_value >= LEVEL {
@@ -185,7 +173,9 @@ impl RankTest {
 
 #[cfg(test)]
 mod tests {
+    use chacha20::ChaCha12Rng;
     use nalgebra::DVector;
+    use rand::{RngExt, SeedableRng};
 
     use super::*;
     use crate::aggregate::Accumulator;
@@ -198,7 +188,6 @@ mod tests {
     use crate::recovery::{HeldOutUse, Question, Source, Stop, answer};
     use crate::schema::Schema;
     use crate::task::{Folds, Task};
-    use rand::RngExt;
     use rand_distr::StandardNormal;
 
     /// With strong components the first noise is tested in every draw. 400 draws a law: 20 ranks too large are

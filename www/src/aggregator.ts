@@ -6,6 +6,8 @@ export interface Recovery {
   readonly rank: number;
   /** `rank` numbers, descending. */
   readonly eigenvalues: readonly number[];
+  /** The same without the bias of the noise, null for a component that is not above it; none of two waves. */
+  readonly variances?: readonly (number | null)[];
   /** `rank` arrays of d numbers. */
   readonly components: readonly (readonly number[])[];
   readonly feature_names: readonly string[];

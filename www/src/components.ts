@@ -15,7 +15,7 @@ export function componentLists(recovery: Recovery): HTMLElement[] {
     const strength = document.createElement("p");
     strength.className = "strength";
     const eigenvalue = recovery.eigenvalues[index]!;
-    const sure = eigenvalue > recovery.noise_edge;
+    const sure = recovery.variances ? recovery.variances[index] !== null : eigenvalue > recovery.noise_edge;
     strength.textContent = `Strength ${number(eigenvalue)}${sure ? "" : ": no stronger than noise"}`;
     article.className = sure ? "" : "noise";
     const list = document.createElement("ul");

@@ -78,6 +78,7 @@ pub(super) struct Demo {
 struct Recovery {
     records: u64,
     eigenvalues: Vec<f64>,
+    variances: Option<Vec<Option<f64>>>,
     components: Vec<Vec<f64>>,
     noise_deviation: f64,
     noise_edge: f64,
@@ -246,6 +247,7 @@ impl<'a> Collection<'a> {
             feature_names: self.task.schema().feature_names(),
             noise_deviation: recovery.noise_deviation,
             noise_edge: recovery.noise_edge,
+            variances: recovery.variances,
             ..Answer::default()
         };
         let mut answer = facts.with_components(recovery.components, recovery.eigenvalues);

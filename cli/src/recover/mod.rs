@@ -6,6 +6,7 @@ mod family;
 mod likelihood;
 mod loadings;
 mod other;
+mod patterns;
 mod progress;
 mod rank;
 mod refined;

@@ -8,6 +8,7 @@ use ldp_pca::recovery::{
 
 use super::family::family;
 use super::loadings::{SHOWN, descending, largest_loadings};
+use super::patterns::{buried, patterns};
 use super::rank::tested;
 use super::refined;
 use super::result::RecoverResult;
@@ -35,7 +36,7 @@ impl RecoverResult {
         let mut text = components(answer, unit);
         text += &(explained(answer, unit) + &noise(answer, unit));
         text += &self.rank_test.as_ref().map(|test| tested(test, answer.dimension, unit)).unwrap_or_default();
-        text += &(warning(answer, unit) + &notice(answer));
+        text += &(warning(answer) + &patterns(answer) + &notice(answer));
         text += &answer.hostile.as_ref().map(|pull| hostile_text(pull, Some(unit))).unwrap_or_default();
         text += &mean(answer);
         if let Some(found) = &answer.sparse {
@@ -216,20 +217,14 @@ fn thresholded(answer: &Answer) -> String {
     )
 }
 
-fn warning(answer: &Answer, unit: Unit) -> String {
-    let edge = answer.edge();
-    let buried = answer.eigenvalues.iter().filter(|&&value| value <= edge).count();
+fn warning(answer: &Answer) -> String {
+    let buried = buried(answer);
     if buried == 0 {
         return String::new();
     }
-    let of_what = if answer.penalty().is_some() { " on as many features" } else { "" };
     format!(
-        "warning     {buried} of them cannot be distinguished from noise, which alone gives {}{of_what}: collect more \
-         reports, or ask for fewer components\n",
-        match unit.is_share() {
-            true => format!("{} of the total variance", unit.of_variance(edge)),
-            false => format!("a variance of {}", unit.of_variance(edge)),
-        }
+        "warning     {buried} of them cannot be distinguished from noise: collect more reports, or ask for fewer \
+         components\n"
     )
 }
 

@@ -37,6 +37,9 @@ struct Document<'a> {
     method: Method,
     /// `rank` numbers, descending.
     eigenvalues: &'a [f64],
+    /// The same without the bias of the noise, null for a component that is not above it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variances: Option<&'a [Option<f64>]>,
     /// `rank` arrays of d numbers.
     components: &'a [Vec<f64>],
     feature_names: &'a [String],
@@ -138,6 +141,7 @@ impl Answer {
             rank: found.rank,
             method: found.method,
             eigenvalues: &found.eigenvalues,
+            variances: found.variances.as_deref(),
             components: &found.components,
             feature_names: &found.feature_names,
             records: found.records,

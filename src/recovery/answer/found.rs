@@ -11,12 +11,13 @@ use super::super::{
     Method, PathPoint, Penalty, PenaltySelection, Rank, RecoveryError, SolverStatus, principal_components,
     soft_threshold, sparse_noise_edge,
 };
+use super::patterns::{self, Standing, are_single_features};
 use super::{AnswerError, Source};
 use crate::covariance::{Covariance, Mean};
 use crate::family::FamilyMember;
 use crate::linalg::{SymmetricEigen, symmetric_eigen};
 use crate::mechanism::HostilePull;
-use crate::noise_law::{LinearForm, NoiseLaw};
+use crate::noise_law::{Along, LinearForm, NoiseLaw};
 use crate::prediction::Prediction;
 use crate::record::Bounding;
 use crate::subspace::{Subspace, orient_columns_in_place, sin_theta_squared};
@@ -61,6 +62,16 @@ pub struct Answer {
     /// or less. The total is not taken to be less than the components hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explained_variance: Option<Vec<f64>>,
+    /// The runs of plain components that cannot be told from each other, by their first and last index from 0, which
+    /// may be that of the first beyond the rank: any rotation of them fits the reports as well.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[doc(hidden)]
+    pub ties: Vec<[usize; 2]>,
+    /// Whether the plain components above the noise hold no more variance than as many single features do, within two
+    /// deviations: no pattern of several features.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[doc(hidden)]
+    pub single_features: Option<bool>,
     /// One list of d loadings per component.
     pub components: Vec<Vec<f64>>,
     /// Diagonal of the projector: of each feature the sum of its squared loadings, from 0 to 1.
@@ -77,6 +88,14 @@ pub struct Answer {
     /// The mean, for a task with centring.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean: Option<MeanAnswer>,
+    /// The diagonal of the estimate.
+    #[serde(skip)]
+    #[doc(hidden)]
+    pub diagonal: Vec<f64>,
+    /// How many components of the estimate stand out from the noise, where that was tested before.
+    #[serde(skip)]
+    #[doc(hidden)]
+    pub above: Option<usize>,
     /// Details of sparse components.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sparse: Option<SparseAnswer>,
@@ -363,6 +382,8 @@ impl Answer {
             leverages: (0..self.dimension).map(leverage).collect(),
             eigenvalues,
             components,
+            ties: vec![],
+            single_features: None,
             ..self
         }
     }
@@ -370,7 +391,9 @@ impl Answer {
     /// The facts about the estimate without its components.
     pub(super) fn facts(source: Source<'_>) -> Self {
         let matrix = source.matrix();
-        let bare = Self { dimension: matrix.nrows(), total_variance: Some(matrix.trace()), ..Self::default() };
+        let diagonal = matrix.diagonal().as_slice().to_vec();
+        let bare =
+            Self { dimension: matrix.nrows(), total_variance: Some(matrix.trace()), diagonal, ..Self::default() };
         let Some((reports, covariance)) = source.reports() else { return bare };
         let (task, trace) = (reports.task(), matrix.trace());
         let rows = matrix.nrows() as f64;
@@ -387,6 +410,12 @@ impl Answer {
             mean: covariance.mean().map(|mean| MeanAnswer::new(mean, covariance, task)),
             ..bare
         }
+    }
+
+    /// The same, with the test of all components.
+    pub(super) fn tested(self, components: &Components, law: Option<&NoiseLaw>) -> Self {
+        let (values, trace) = (components.all_values.as_slice(), components.all_values.sum());
+        Self { above: law.map(|law| law.standing_out(values, trace)), ..self }
     }
 
     /// Plain components of a large estimate, without its other eigenvalues but the next.
@@ -419,18 +448,31 @@ impl Answer {
             let along: f64 = self.components[index].iter().zip(mean).map(|(entry, mean)| entry * mean).sum();
             along * along
         };
+        let (mut ties, mut single_features) = (vec![], None);
         let variances: Vec<Option<f64>> = match self.support_size() {
             None => {
                 let split = match &self.spectrum {
                     Some(spectrum) => split_spectrum(&DVector::from_column_slice(spectrum), &law),
                     None => split_leading(&self.eigenvalues, dimension, trace, &law),
                 };
-                let least = law.least_edge();
-                let variance = |index| {
-                    let value = self.eigenvalues[index];
-                    split.eigenvalue_along(index, value, &law, mean_square(index)).filter(|_| value > least)
+                // With the first that was not asked for, which may be tied with the last that was.
+                let next = self.gap.and_then(|gap| Some(self.eigenvalues.last()? - gap));
+                let leading: Vec<f64> = self.eigenvalues.iter().copied().chain(next).collect();
+                let above = self.above.unwrap_or_else(|| law.standing_out(&leading, trace));
+                let standing = |(index, &observed): (usize, &f64)| {
+                    let square = if index < rank { mean_square(index) } else { 0.0 };
+                    let eigenvalue = split.eigenvalue_along(index, observed, &law, square);
+                    // In few features one may stand out below the edge of many.
+                    let eigenvalue = eigenvalue.or_else(|| split.bulk.eigenvalue(observed));
+                    let eigenvalue = eigenvalue.unwrap_or_else(|| split.bulk.threshold().min(observed));
+                    Standing { observed, truth: Along { eigenvalue, excess: law.excess(square) } }
                 };
-                (0..rank).map(variance).collect()
+                let mut components: Vec<Standing> = leading.iter().enumerate().take(above).map(standing).collect();
+                ties = patterns::ties(&components, &law);
+                components.truncate(rank);
+                single_features = are_single_features(&components, &ties, &self.diagonal, &law);
+                let found = components.iter().map(|component| Some(component.truth.eigenvalue));
+                found.chain(core::iter::repeat(None)).take(rank).collect()
             }
             // On the rows of a sparse answer there is as much noise as in so many features.
             Some(support) => {
@@ -445,7 +487,8 @@ impl Answer {
             }
         };
         let held: Vec<f64> = variances.iter().map(|variance| variance.unwrap_or(0.0)).collect();
-        Self { explained_variance: shares(&held, self.total_variance), variances: Some(variances), ..self }
+        let explained_variance = shares(&held, self.total_variance);
+        Self { explained_variance, variances: Some(variances), ties, single_features, above: None, ..self }
     }
 
     /// The number of features that take part; none for plain components.

@@ -16,6 +16,7 @@
 //! ```
 
 mod found;
+mod patterns;
 mod reference;
 #[cfg(test)]
 pub(super) mod tests;
@@ -247,7 +248,8 @@ impl Decomposition {
             Some((_, covariance)) => Some((Spectrum::of_estimate(covariance)?, covariance.noise_law())),
             None => None,
         };
-        Ok(Self { facts: Answer::facts(source), components, mean: source.mean(), law })
+        let facts = Answer::facts(source).tested(&components, source.law().as_ref());
+        Ok(Self { facts, components, mean: source.mean(), law })
     }
 
     /// The number of reports.

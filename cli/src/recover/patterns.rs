@@ -1,0 +1,75 @@
+//! What the components say beside their variance: which are noise, which cannot be told from each other, and whether
+//! they are patterns of several features.
+
+use ldp_pca::recovery::Answer;
+
+/// How many of the components cannot be distinguished from noise: by their law where it is known, else by the edge.
+pub(super) fn buried(answer: &Answer) -> usize {
+    match &answer.variances {
+        Some(variances) => variances.iter().filter(|variance| variance.is_none()).count(),
+        None => answer.eigenvalues.iter().filter(|&&value| value <= answer.edge()).count(),
+    }
+}
+
+pub(super) fn patterns(answer: &Answer) -> String {
+    let mut text = String::new();
+    for &[first, last] in &answer.ties {
+        let what = match (last - first, last < answer.rank) {
+            (1, true) => format!("components {} and {} cannot be told from each other", first + 1, last + 1),
+            (_, true) => format!("components {} to {} cannot be told from each other", first + 1, last + 1),
+            (1, false) => {
+                format!("component {} cannot be told from the next one, which was not asked for", first + 1)
+            }
+            (_, false) => format!(
+                "components {} to {last} cannot be told from each other, nor from the next one, which was not asked \
+                 for",
+                first + 1
+            ),
+        };
+        text += &format!("ties        {what}: any rotation of them fits these reports as well\n");
+    }
+    if answer.single_features == Some(true) {
+        let above = answer.rank - buried(answer);
+        text += &match above {
+            1 => {
+                "pattern     none: the component holds no more variance than one feature does alone, within twice the \
+                  noise\n"
+                    .to_owned()
+            }
+            _ => format!(
+                "pattern     none: the {above} components above the noise hold no more variance than {above} single \
+                 features do, within twice the noise\n"
+            ),
+        };
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ties_and_single_features_are_told() {
+        let ties = |rank, ties| patterns(&Answer { rank, ties, ..Answer::default() });
+        assert_eq!(
+            ties(3, vec![[0, 1]]),
+            "ties        components 1 and 2 cannot be told from each other: any rotation of them fits these reports as \
+             well\n"
+        );
+        assert!(ties(6, vec![[0, 5]]).contains("components 1 to 6 cannot be told from each other: "));
+        assert!(
+            ties(1, vec![[0, 1]]).contains("component 1 cannot be told from the next one, which was not asked for")
+        );
+        assert!(
+            ties(3, vec![[1, 3]]).contains("components 2 to 3 cannot be told from each other, nor from the next one")
+        );
+        assert_eq!(ties(3, vec![]), "");
+        let single = |variances: Vec<Option<f64>>| {
+            let rank = variances.len();
+            patterns(&Answer { rank, variances: Some(variances), single_features: Some(true), ..Answer::default() })
+        };
+        assert!(single(vec![Some(0.2), None]).contains("none: the component holds no more variance than one feature"));
+        assert!(single(vec![Some(0.2), Some(0.1)]).contains("the 2 components above the noise hold no more variance"));
+    }
+}
