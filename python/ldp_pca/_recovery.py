@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
+# The marks of a mean far from zero, as `ldp-pca recover` has them: the share of the first component's squared loadings
+# in one feature, the share of the total variance along it, and the number of features from which one sign is a mark.
+_WHOLE, _DOMINANT, _SEVERAL = 0.98, 0.8, 4.0
+
 __all__ = ["Baseline", "Confidence", "Prediction", "Recovery", "SparseCertificate", "recover"]
 
 
@@ -283,9 +287,10 @@ class Recovery(_Comparable):
 
     @property
     def support(self) -> list[str]:
-        """The names of the features that the components use: all of them for plain components."""
+        """The names of the features that the components use: nearly always all of them for plain components."""
         if self.sparse is None:
-            return list(self.feature_names)
+            used = np.any(self.components != 0.0, axis=0)
+            return [name for name, is_used in zip(self.feature_names, used) if is_used]
         return [self.feature_names[index] for index in self.sparse.support]
 
     @property
@@ -297,6 +302,31 @@ class Recovery(_Comparable):
     def edge(self) -> float:
         """The variance that noise alone gives to the first component: of sparse components, in their program."""
         return self.noise_edge if self.sparse is None else self.sparse.noise_edge
+
+    @property
+    def notice(self) -> str | None:
+        """That the first component may be the mean, where that is likely; None about a mean that was estimated.
+
+        The marks are those of `ldp-pca recover`. They are no proof: a strong component has them too.
+        """
+        if self.mean is not None or self.dimension == 1 or self.eigenvalues[0] <= self.edge:
+            return None
+        loadings, ratio = self.components[0], self.explained_variance_ratio
+        squares, marks = loadings**2, []
+        largest = int(np.argmax(squares))
+        negative, positive = float(np.sum(squares[loadings < 0])), float(np.sum(squares[loadings > 0]))
+        if squares[largest] >= _WHOLE:
+            marks.append(f"is {self.feature_names[largest]!r} alone")
+        elif 1 / float(np.sum(squares**2)) >= _SEVERAL and min(negative, positive) < 0.01:
+            marks.append("has loadings of one sign")
+        if ratio is not None and ratio[0] >= _DOMINANT:
+            marks.append(f"holds {ratio[0]:.0%} of the total variance")
+        if not marks:
+            return None
+        return (
+            f"the first component {' and '.join(marks)}: it may be the mean, of which these reports carry no "
+            "estimate. A task with centring=True estimates it, and components about it"
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return the loadings as a data frame of pandas: a row for each feature, a column for each component.
@@ -345,13 +375,13 @@ class Recovery(_Comparable):
         return of_recovery(self, features, scores)
 
     def __repr__(self) -> str:
-        """The components' variances beside the edge of the noise."""
+        """The components' variances beside the edge of the noise, and what to know of them."""
         values = ", ".join(f"{value:.4g}" for value in self.eigenvalues)
         noise = f", noise={numbered(self.noise)!r}" if self.noise else ""
         return (
             f"Recovery(method={self.method!r}, rank={self.rank}, dimension={self.dimension}, records={self.records}, "
             f"eigenvalues=[{values}], noise_edge={self.edge:.4g}{noise})"
-        )
+        ) + ("" if self.notice is None else f"\n  notice: {self.notice}")
 
     def _repr_html_(self) -> str:
         """The components as a table of a notebook, each with its largest loadings."""
@@ -364,15 +394,17 @@ class Recovery(_Comparable):
             share = "" if ratio is None or index in self.noise else f"{ratio[index]:.1%}"
             rows.append(f"<tr><td>{index + 1}</td><td>{variance}</td><td>{share}</td><td>{names}</td></tr>")
         predicted = ""
-        if self.predicted is not None and self.method == "pca":
+        if self.predicted is not None:
             error, uninformed = self.predicted.sin_theta_squared, self.predicted.uninformed
-            predicted = f", predicted error {error:.4f} (0 is the same subspace, {uninformed:.2f} a random one)"
+            whose = "" if self.method == "pca" else " of plain components"
+            predicted = f", predicted error{whose} {error:.4f} (0 is the same subspace, {uninformed:.2f} a random one)"
+        notice = "" if self.notice is None else f"<p>Notice: {html.escape(self.notice)}</p>"
         return (
             "<table><thead><tr><th>component</th><th>variance</th><th>share</th><th>largest loadings</th></tr>"
             "</thead>"
             f"<tbody>{''.join(rows)}</tbody></table>"
             f"<p>{self.records:,} reports of {self.dimension} features, {self.method}; noise alone reaches a variance "
-            f"of {self.edge:.4g}{predicted}</p>"
+            f"of {self.edge:.4g}{predicted}</p>{notice}"
         )
 
     def _variance(self, index: int) -> float:
@@ -443,6 +475,9 @@ def recover(
     progress: Progress = False,
 ) -> Recovery:
     """Recover principal components from summed reports.
+
+    What was missing in a record counts as 0 in it. Where people leave out values because of what these are, the
+    components are of what was answered, and nothing in the sums shows it (docs/records.md).
 
     Parameters
     ----------

@@ -12,8 +12,10 @@ NaN is a missing value, and so is an infinite one. It contributes nothing: it co
 
 from __future__ import annotations
 
+import html
 import json
 import os
+import re
 import warnings
 from contextlib import closing
 from copy import copy
@@ -64,6 +66,9 @@ _BATCH_BYTES = 64 << 20
 _SHORTENED = 0.05
 
 
+# The figures of a warning, and the components that it names.
+_FIGURES = re.compile(r"(components? )?\d[\d.,]*(( and | to |, )\d[\d.,]*)*")
+
 # How messages of scikit-learn and NumPy begin that go on with what they found.
 _QUOTING = ("could not convert string to float", "Complex data not supported", "Expected 2D array", "Unable to convert")
 
@@ -84,6 +89,12 @@ def _missing_as_nan(X: Any) -> Any:  # noqa: N803
 
 class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Principal components under local differential privacy.
+
+    The defaults are those of `sklearn.decomposition.PCA`: rows keep their length up to ``radius``, components are about
+    the mean, and one sum is enough, because whoever has the rows can compare with them. `Task` has the defaults of a
+    collection in their place: every record divided by its norm (``radius=None`` here), second moments about zero
+    (``centring=False``), which have less noise, and 10 folds (``folds=10``), since only reports held out can show there
+    what an answer is worth. `from_aggregate` takes those of the aggregate's task.
 
     Parameters
     ----------
@@ -180,6 +191,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     task_: Task
     aggregate_: Aggregate
     recovery_: Recovery
+    _told: set[tuple[type[Warning], str]]
 
     def __init__(
         self,
@@ -232,6 +244,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             With a ``random_state``.
         """
         self._check_components()
+        self._told = set()
         X = self._validated(X, ensure_min_samples=2)  # noqa: N806
         return self._recovered(self._randomized(X, Aggregate(self._task(X))))
 
@@ -250,14 +263,31 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         Returns
         -------
         self
+
+        Warns
+        -----
+        NoiseWarning, BoundingWarning, SeededWarning
+            As of `fit`, each for the first batch that has it.
         """
-        if not hasattr(self, "aggregate_"):
-            return self.fit(X)
-        self._check_components()
-        X = self._validated(X, reset=False)  # noqa: N806
-        if self._task(X) != self.task_:
-            raise TaskError("parameters of the task are others than those of the first fit: fit again, or restore them")
-        return self._recovered(self._randomized(X, copy(self.aggregate_)))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            if not hasattr(self, "aggregate_"):
+                self.fit(X)
+            else:
+                self._check_components()
+                X = self._validated(X, reset=False)  # noqa: N806
+                if self._task(X) != self.task_:
+                    problem = "parameters of the task are others than those of the first fit"
+                    raise TaskError(f"{problem}: fit again, or restore them")
+                self._recovered(self._randomized(X, copy(self.aggregate_)))
+        # Many small batches have the same warning, with other figures: it is said once.
+        self._told = getattr(self, "_told", set())
+        for found in caught:
+            kind = (found.category, _FIGURES.sub("#", str(found.message)))
+            if kind not in self._told:
+                self._told.add(kind)
+                warn(str(found.message), found.category)
+        return self
 
     def fit_aggregate(self, aggregate: Aggregate) -> Self:
         """Recover components from reports that were collected elsewhere.
@@ -373,6 +403,22 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         rows = self._encoded(X) - self.mean_
         total = float(np.sum(rows**2))
         return float(np.sum((rows @ self.components_.T) ** 2)) / total if total > 0 else 0.0
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803
+        """The parameters, and after a fit the notice of what was recovered."""
+        notice = self._notice()
+        return str(super().__repr__(N_CHAR_MAX)) + ("" if notice is None else f"\n  notice: {notice}")
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The same as a notebook shows it."""
+        shown, notice = super()._repr_mimebundle_(**kwargs), self._notice()
+        if notice is not None and "text/html" in shown:
+            shown["text/html"] += f"<p>Notice: {html.escape(notice)}</p>"
+        return shown
+
+    def _notice(self) -> str | None:
+        found = getattr(self, "recovery_", None)
+        return None if found is None else found.notice
 
     def get_covariance(self) -> Floats:
         """Give the unbiased estimate of the covariance, of shape (n_features, n_features), with its noise."""

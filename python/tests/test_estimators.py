@@ -212,6 +212,38 @@ def test_records_of_a_schema_are_encoded_as_their_reports_were(people: pd.DataFr
     assert fitted.score(people) == pytest.approx(share)
 
 
+def test_a_first_component_that_may_be_the_mean_is_announced() -> None:
+    rng = np.random.default_rng(2)
+    rows = rng.normal([5.0, 3.0, 4.0, 2.0, 6.0, 3.0], size=(20_000, 6))
+    about_zero = LocalPCA(2, epsilon=4.0, radius=12.0, centring=False, random_state=1).fit(rows)
+    words = "has loadings of one sign and holds"
+    shown = [repr(about_zero), repr(about_zero.recovery_), about_zero.recovery_._repr_html_()]
+    shown.append(about_zero._repr_mimebundle_()["text/html"])
+    assert all(words in text and "it may be the mean" in text for text in shown)
+    # Where the mean is estimated, and on data about zero.
+    about_mean = LocalPCA(2, epsilon=4.0, radius=12.0, random_state=1).fit(rows)
+    signed = rng.normal(size=(20_000, 6)) + 1.5 * rng.normal(size=(20_000, 1)) * [1, -1, 1, -1, 1, -1]
+    centred = LocalPCA(2, epsilon=4.0, radius=12.0, centring=False, random_state=1).fit(signed)
+    for quiet in (about_mean, centred):
+        assert quiet.recovery_.notice is None
+        assert "may be the mean" not in repr(quiet) + repr(quiet.recovery_) + quiet.recovery_._repr_html_()
+    assert "may be the mean" not in repr(LocalPCA())
+
+
+def test_the_same_warning_of_many_batches_is_given_once() -> None:
+    rows = np.random.default_rng(3).normal(size=(1000, 5)) * 3
+    estimator = LocalPCA(2, epsilon=0.5)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for batch in np.split(rows, 20):
+            estimator.partial_fit(batch)
+    assert sorted(found.category.__name__ for found in caught) == ["BoundingWarning", "NoiseWarning"]
+    assert {found.filename for found in caught} == {__file__}
+    # A fit begins anew.
+    with pytest.warns(BoundingWarning):
+        estimator.fit(rows)
+
+
 def test_projections_come_back_in_the_units_of_the_columns(people: pd.DataFrame) -> None:
     task = Task(SCHEMA, epsilon=4.0, bounding=8.0)
     aggregate = Aggregate(task)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -252,6 +253,18 @@ def test_sparse_components_are_zero_off_their_support(aggregate: Aggregate) -> N
     for baseline in found.baselines.values():
         unused = [name not in baseline.support for name in found.feature_names]
         assert np.all(baseline.components[:, unused] == 0)
+
+
+def test_features_that_no_component_uses_are_not_in_the_support(aggregate: Aggregate) -> None:
+    found = recover(aggregate, 2, method="pca")
+    loadings = found.components.copy()
+    loadings[:, 3:] = 0.0
+    thresholded = replace(found, method="soft-threshold", components=loadings)
+    assert thresholded.support == found.feature_names[:3]
+    assert found.predicted is not None
+    said = f"predicted error of plain components {found.predicted.sin_theta_squared:.4f}"
+    assert said in thresholded._repr_html_()
+    assert said not in found._repr_html_()
 
 
 def test_a_recovery_survives_a_pickle(aggregate: Aggregate) -> None:
