@@ -149,13 +149,13 @@ impl OtherResult {
             format!("{value} ({:.0} %: {lower} to {upper})", 100.0 * held_out.level)
         };
         format!(
-            "strength    the components of both capture {} more here than there ({})\n\
+            "strength    the components of both capture {} more here than there\n\
              direction   each collection's own components capture {} more in it than those of the other\n\
-             without     a model: the last two are measured on reports held out, in {} folds, and are 0 up to their \
-             error for any one population\n",
+             without     a model: the last two, {} here, are measured on reports held out, in {} folds, and are 0 up \
+             to their error for any one population\n",
             interval(&held_out.captured),
-            if unit.is_share() { "points of the total variance here" } else { unit.of_what() },
             interval(&held_out.own),
+            unit.of_what(),
             held_out.folds
         )
     }

@@ -11,7 +11,7 @@ pub(crate) struct Unit {
 }
 
 /// The unit of numbers that are no shares.
-pub(super) const SQUARES: &str = "squared units of the encoded, bounded features";
+pub(super) const SQUARES: &str = "in squared units of the encoded, bounded features";
 
 /// So many deviations of its noise a total must be away from 0: shares of less would say little.
 const DEVIATIONS: f64 = 2.0;
@@ -61,7 +61,7 @@ impl Unit {
 
     /// What the numbers are a share of, or their unit.
     pub(crate) fn of_what(self) -> &'static str {
-        if self.is_share() { "of the total variance" } else { "in squared units of the encoded, bounded features" }
+        if self.is_share() { "of the total variance" } else { SQUARES }
     }
 }
 

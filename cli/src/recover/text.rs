@@ -110,7 +110,7 @@ pub(crate) fn what_about(centred: bool) -> &'static str {
 /// What the components hold together, and the total that shares are of.
 fn explained(answer: &Answer, unit: Unit) -> String {
     let Some(total) = answer.total_variance else {
-        return format!("variances   in {SQUARES}\n");
+        return format!("variances   {SQUARES}\n");
     };
     let error = answer.total_variance_error.map(|error| format!(" ± {error:.4}")).unwrap_or_default();
     let bound = if error.is_empty() { "" } else { " (a bound on its standard error)" };
@@ -120,12 +120,12 @@ fn explained(answer: &Answer, unit: Unit) -> String {
     };
     match &answer.explained_variance {
         Some(shares) if unit.is_share() => format!(
-            "explained   {} of the total variance of the bounded records {what}, which is {total:.4}{error}{bound} in \
+            "explained   {} of the total variance of the bounded records {what}, which is {total:.4}{error}{bound} \
              {SQUARES}\n",
             percent(shares.iter().sum())
         ),
         _ => format!(
-            "variances   in {SQUARES}: the total, {total:.4}{error}{bound}, stands out from the noise too little to \
+            "variances   {SQUARES}: the total, {total:.4}{error}{bound}, stands out from the noise too little to \
              give shares of it\n"
         ),
     }
@@ -208,8 +208,7 @@ fn thresholded(answer: &Answer) -> String {
     let order = descending(&answer.leverages).into_iter().take(found.rows.len());
     let named = order.map(|row| format!("{} {:.2}", answer.feature_names[row], answer.leverages[row]));
     format!(
-        "sparse      {} features with penalty {:.3e} in {SQUARES} (chosen on reports held out), \
-         soft-thresholding\n\
+        "sparse      {} features with penalty {:.3e} {SQUARES} (chosen on reports held out), soft-thresholding\n\
          leverages   {}\n",
         found.rows.len(),
         found.penalty,
@@ -274,7 +273,7 @@ fn mean(answer: &Answer) -> String {
 
 fn sparse(answer: &Answer, sparse: &SparseAnswer, unit: Unit) -> String {
     let mut text = format!(
-        "sparse      {} features with penalty {:.3e} in {SQUARES} ({}): {} after {} iterations, certified gap {:.1e}\n",
+        "sparse      {} features with penalty {:.3e} {SQUARES} ({}): {} after {} iterations, certified gap {:.1e}\n",
         sparse.support.len(),
         sparse.penalty,
         match sparse.penalty_choice {

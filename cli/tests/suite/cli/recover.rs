@@ -513,9 +513,13 @@ fn another_collection_is_compared_and_the_change_is_found() {
 
     let said = folder.run(&format!("{line} --other same.ldpa")).ok().stdout;
     let text = words(&said);
-    for part in
-        ["reports of same.ldpa", "isotropic except", "One population explains the difference (p = 0.", "own components"]
-    {
+    for part in [
+        "reports of same.ldpa",
+        "isotropic except",
+        "One population explains the difference (p = 0.",
+        "own components",
+        "the last two, of the total variance here, are measured",
+    ] {
         assert!(text.contains(part), "'{part}' is not in: {said}");
     }
     let said = folder.run(&format!("{line} {june}")).ok().stdout;
