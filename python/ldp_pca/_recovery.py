@@ -509,7 +509,8 @@ def recover(
     bootstrap_seed : int
         Seed of those draws.
     select : float, optional
-        Name the features that take part in the components, at this false-discovery rate (0.1 is usual).
+        Name the features whose covariances with the others are not all zero, of bounded records about the mean, at
+        this false-discovery rate (0.1 is usual). Only of a task with centring.
     refined : Aggregate, optional
         The sums of a second wave of other people, who answered the task that `Task.refine` made from ``aggregate``
         (docs/refinement.md). The components are then plain ones, of both waves, and as many as that task refines.

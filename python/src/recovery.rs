@@ -90,6 +90,12 @@ pub(crate) fn _recover<'py>(
     let (covariance, answer, rank_test, selection, likelihood) = waited(py, show, move |waiting| -> PyResult<_> {
         let task = &of_task;
         let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
+        if select.is_some() && covariance.mean().is_none() {
+            return Err(RecoveryError::new_err(
+                "select tests covariances, and these reports are about second moments about zero, which a mean alone \
+                 makes other than zero: collect with a task of centring=True, or leave select out",
+            ));
+        }
         let source = Source::Reports { aggregate: &sums, covariance: &covariance, task };
         let started = Instant::now();
         let mut watch_part = |state: Shown| {

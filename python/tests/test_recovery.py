@@ -70,21 +70,32 @@ def test_plain_components_are_those_of_the_command_line(command, written, aggreg
     same(recovery.components @ recovery.components.T > 0.5, np.eye(2))
 
 
-def test_method_rank_and_features_are_chosen_as_by_the_command_line(command, written, aggregate: Aggregate) -> None:
-    answer = command("recover", *written, "--rank", "auto", "--select=0.2")
-    recovery = recover(aggregate, "auto", select=0.2)
+def test_method_and_rank_are_chosen_as_by_the_command_line(command, written, aggregate: Aggregate) -> None:
+    answer = command("recover", *written, "--rank", "auto")
+    recovery = recover(aggregate, "auto")
     compare(recovery, answer)
     assert recovery.held_out == answer["held_out"]
     assert len(recovery.held_out["answers"]) == 17
     assert recovery.rank_test == answer["rank_test"]
+    given = recover(aggregate, recovery.rank)
+    same(given.components, recovery.components)
+    assert (given.rank_test, given.selection) == (None, None)
+
+
+def test_features_are_selected_as_by_the_command_line(command, records: np.ndarray, tmp_path: Path) -> None:
+    task = Task(8, epsilon=4.0, centring=True)
+    aggregate = Aggregate(task)
+    aggregate.update(Randomizer(task).randomize(records, insecure_seed=7))
+    aggregate.save(tmp_path / "sums")
+    task.save(tmp_path / "task.json")
+    answer = command("recover", tmp_path / "sums", "-t", tmp_path / "task.json", "--rank", 2, "--select=0.2")
+    recovery = recover(aggregate, 2, select=0.2)
+    compare(recovery, answer)
     assert recovery.selection is not None
     for name in ("rate", "features"):
         assert recovery.selection[name] == answer["selection"][name], name
     for name in ("p_values", "adjusted"):
         same(recovery.selection[name], answer["selection"][name])
-    given = recover(aggregate, recovery.rank)
-    same(given.components, recovery.components)
-    assert (given.rank_test, given.selection) == (None, None)
 
 
 @pytest.mark.parametrize("penalty", ["auto", "cv", 0.01])
@@ -212,6 +223,7 @@ def test_what_cannot_be_recovered_is_refused(task: Task, aggregate: Aggregate) -
         (lambda: recover(aggregate, "two"), "'two' is not a rank"),
         (lambda: recover(aggregate, 1, method="lasso"), "'lasso' is not a method"),
         (lambda: recover(aggregate, 1, select=10.0), "select=10 is not a rate"),
+        (lambda: recover(aggregate, 1, select=0.1), "select tests covariances"),
         (lambda: recover(aggregate, 9), "rank 9 exceeds the dimension 8"),
         (lambda: covariance(aggregate, fold=3), "no fold 3"),
         (lambda: covariance(aggregate, denoise="lasso"), "'lasso' is not a way to denoise"),
