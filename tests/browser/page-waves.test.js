@@ -22,7 +22,7 @@ import {
 const STATE = "error.mechanisms=double-cap&error.trials=1";
 const WEAK = "the first wave finds too little to refine \\(its weakest component is off by more than 0\\.2\\)";
 const GAIN = "too little is gained";
-const MORE = " \\(the error may be less than 1\\.2 times smaller than that of one wave\\)";
+const MORE = " \\(the error of one wave may be less than 1\\.2 times that of two\\)";
 const NOTES = {
   epsilon: new RegExp(
     `^Two waves are not worth it up to ε ≈ 1\\.\\d, where ${WEAK} or ${GAIN}${MORE}, ` +
