@@ -128,6 +128,7 @@ export class PrivacyLedger {
    * of its campaign only if it asks for the report where that was promised.
    */
   #book(randomizer, to) {
+    // Only functions have it.
     if (!randomizer?.randomize?.call) throw failure("argument", "give a Randomizer");
     const { taskDigest: wave, guarantee } = randomizer;
     const campaign = campaignOf(wave);
@@ -292,7 +293,7 @@ function isPromisedTo(entry, to) {
 }
 
 /** The task of an entry's report. Those that were written before there were refinements have no `wave`. */
-function taskOf({ taskDigest, wave }) {
+function taskOf({ wave, taskDigest }) {
   return wave ?? taskDigest;
 }
 
@@ -325,6 +326,7 @@ function spent({ taskDigest, withdrawn }) {
   return spoken("spent", taskDigest, withdrawn ? "withdrawn: its budget stays spent" : "sent");
 }
 
+/** The error that says what became of a task's report. */
 function spoken(code, taskDigest, why) {
   return failure(code, `this device's one report of task ${taskDigest} was ${why}`);
 }

@@ -171,6 +171,7 @@ mod tests {
         assert_eq!(SecondMoment::new(2, 1.0).mean(), [0.0, 0.0]);
         assert_eq!(SecondMoment::new(2, 1.0).matrix(), DMatrix::zeros(2, 2));
     }
+
     /// Columns of a normal sample, moved far from 0: the covariance is that of the same sample about 0. A coordinate is
     /// rounded by 1e-16 of its offset, so that is all that may be lost.
     #[test]
