@@ -67,6 +67,7 @@ rust() {
     # With all that the default builds leave out.
     step "native quick" "lints" cargo clippy --workspace --exclude ldp-pca-python --all-targets \
         --features ldp-pca-server/postgres,ldp-pca-server/tls,ldp-pca-studies/tls -- -D warnings
+    step native "lints of what the demo builds" cargo clippy --package ldp-pca-cli --no-default-features -- -D warnings
     step wasm "public items" public_items
     # Benches and the other tests are native: their development dependencies do not exist for wasm.
     step wasm "lints for wasm" cargo clippy --package ldp-pca --target $WASM --lib --test wasm --features client \

@@ -26,6 +26,10 @@ impl ColumnarRows {
         match self.0 {}
     }
 
+    pub(crate) fn unreadable(&mut self) -> Vec<(String, String)> {
+        match self.0 {}
+    }
+
     pub(crate) fn only(&mut self, _: impl Fn(&str) -> bool, _: bool) {
         match self.0 {}
     }
