@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-# The marks of a mean far from zero, as `ldp-pca recover` has them: the share of the first component's squared loadings
-# in one feature, the share of the total variance along it, and the number of features from which one sign is a mark.
-_WHOLE, _DOMINANT, _SEVERAL = 0.98, 0.8, 4.0
-
 __all__ = ["Baseline", "Confidence", "Prediction", "Recovery", "SparseCertificate", "recover"]
 
 
@@ -214,6 +210,8 @@ class Recovery(_Comparable):
         All eigenvalues of the estimate, of plain components and beside baselines.
     gap : float or None
         Between the last eigenvalue kept and the first one dropped, of plain components.
+    marks_of_mean : list of str
+        What speaks for the first component being the mean, in words about it; none about a mean that was estimated.
     feature_names : list of str
         The names of the d features.
     noise_deviation, noise_edge : float
@@ -269,6 +267,7 @@ class Recovery(_Comparable):
     leverages: Floats
     spectrum: Floats | None
     gap: float | None
+    marks_of_mean: list[str]
     feature_names: list[str]
     noise_deviation: float
     noise_edge: float
@@ -309,23 +308,11 @@ class Recovery(_Comparable):
 
         The marks are those of `ldp-pca recover`. They are no proof: a strong component has them too.
         """
-        if self.mean is not None or self.dimension == 1 or self.eigenvalues[0] <= self.edge:
-            return None
-        loadings, ratio = self.components[0], self.explained_variance_ratio
-        squares, marks = loadings**2, []
-        largest = int(np.argmax(squares))
-        negative, positive = float(np.sum(squares[loadings < 0])), float(np.sum(squares[loadings > 0]))
-        if squares[largest] >= _WHOLE:
-            marks.append(f"is {self.feature_names[largest]!r} alone")
-        elif 1 / float(np.sum(squares**2)) >= _SEVERAL and min(negative, positive) < 0.01:
-            marks.append("has loadings of one sign")
-        if ratio is not None and ratio[0] >= _DOMINANT:
-            marks.append(f"holds {ratio[0]:.0%} of the total variance")
-        if not marks:
+        if not self.marks_of_mean:
             return None
         return (
-            f"the first component {' and '.join(marks)}: it may be the mean, of which these reports carry no "
-            "estimate. A task with centring=True estimates it, and components about it"
+            f"the first component {' and '.join(self.marks_of_mean)}: it may be the mean, of which these reports carry "
+            "no estimate. A task with centring=True estimates it, and components about it"
         )
 
     def to_frame(self) -> pd.DataFrame:

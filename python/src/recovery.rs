@@ -215,6 +215,7 @@ pub(crate) fn describe_answer<'py>(py: Python<'py>, answer: &Answer) -> PyResult
     result.set_item("leverages", array(py, &answer.leverages))?;
     result.set_item("spectrum", answer.spectrum.as_deref().map(|spectrum| array(py, spectrum)))?;
     result.set_item("gap", answer.gap)?;
+    result.set_item("marks_of_mean", answer.marks_of_mean())?;
     result.set_item("sparse", answer.sparse.as_ref().map(|sparse| describe_sparse(py, sparse)).transpose()?)?;
     let baselines = answer.sparse.as_ref().and_then(|sparse| sparse.baselines.as_ref());
     result.set_item("baselines", baselines.map(|found| describe_baselines(py, found)).transpose()?)?;

@@ -17,19 +17,14 @@ pub(super) const SQUARES: &str = "in squared units of the encoded, bounded featu
 const DEVIATIONS: f64 = 2.0;
 
 impl Unit {
-    /// That of an answer. As for its shares, the total is not taken to be less than the components hold.
+    /// That of an answer.
     pub(super) fn of(answer: &Answer) -> Self {
-        let held = |index: usize| match &answer.variances {
-            Some(variances) => variances[index].unwrap_or(0.0),
-            None => answer.eigenvalues[index],
-        };
-        let held: f64 = (0..answer.eigenvalues.len()).map(|index| held(index).max(0.0)).sum();
         let deviation = answer.total_variance_error.unwrap_or_else(|| {
             // That of d diagonal entries, each with sqrt(2) times the deviation of another entry.
             (2.0 * answer.dimension as f64).sqrt() * answer.noise_deviation
         });
-        let total = answer.total_variance.filter(|&total| total > DEVIATIONS * deviation);
-        Self { total: total.map(|total| total.max(held)) }
+        let is_known = answer.total_variance.is_some_and(|total| total > DEVIATIONS * deviation);
+        Self { total: answer.whole().filter(|_| is_known) }
     }
 
     /// Whether variances are shares.

@@ -20,12 +20,6 @@ use crate::output::{first, grouped, on_scale, plural, wrote};
 /// Features named per support, and with their stability.
 const SHOWN_SUPPORT: usize = 12;
 
-/// A squared loading that leaves next to nothing for the other features.
-const WHOLE: f64 = 0.98;
-/// A share of the total variance that leaves little for the other components.
-const DOMINANT: f64 = 0.8;
-/// The number of features that must carry a component before the signs of its loadings say something.
-const SEVERAL: f64 = 4.0;
 /// Fewer folds than these leave out so many reports that what is held out says little of the components of all.
 const FEW_FOLDS: usize = 5;
 
@@ -227,26 +221,9 @@ fn warning(answer: &Answer) -> String {
     )
 }
 
-/// The marks that a mean far from zero leaves on components about zero. They are no proof: a strong component has them
-/// too.
+/// That the first component may be the mean, where it has the marks of one.
 fn notice(answer: &Answer) -> String {
-    let (Some(false), Some(loadings)) = (answer.centred, answer.components.first()) else { return String::new() };
-    if answer.dimension == 1 || answer.eigenvalues[0] <= answer.edge() {
-        return String::new();
-    }
-    let square = |loading: &f64| loading * loading;
-    let sum = |kept: fn(f64) -> bool| loadings.iter().filter(|loading| kept(**loading)).map(square).sum::<f64>();
-    let fourth_powers: f64 = loadings.iter().map(|loading| square(loading).powi(2)).sum();
-    let largest = descending(loadings)[0];
-    let mut marks = vec![];
-    if square(&loadings[largest]) >= WHOLE {
-        marks.push(format!("is '{}' alone", answer.feature_names[largest]));
-    } else if 1.0 / fourth_powers >= SEVERAL && sum(|loading| loading < 0.0).min(sum(|loading| loading > 0.0)) < 0.01 {
-        marks.push("has loadings of one sign".to_owned());
-    }
-    if let Some(share) = answer.explained_variance.as_ref().map(|shares| shares[0]).filter(|&share| share >= DOMINANT) {
-        marks.push(format!("holds {:.0} % of the total variance", 100.0 * share));
-    }
+    let marks = answer.marks_of_mean();
     if marks.is_empty() {
         return String::new();
     }

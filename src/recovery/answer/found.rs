@@ -92,10 +92,6 @@ pub struct Answer {
     #[serde(skip)]
     #[doc(hidden)]
     pub diagonal: Vec<f64>,
-    /// How many components of the estimate stand out from the noise, where that was tested before.
-    #[serde(skip)]
-    #[doc(hidden)]
-    pub above: Option<usize>,
     /// Details of sparse components.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sparse: Option<SparseAnswer>,
@@ -365,6 +361,28 @@ impl Answer {
         }
     }
 
+    /// The total that `explained_variance` has shares of; none where noise makes it 0 or less.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn whole(&self) -> Option<f64> {
+        match &self.variances {
+            Some(variances) => whole(&without_none(variances), self.total_variance),
+            None => whole(&self.eigenvalues, self.total_variance),
+        }
+    }
+
+    /// What speaks for the first component of second moments about zero being the mean, in words about it; nothing for
+    /// components about the mean, or below the noise.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn marks_of_mean(&self) -> Vec<String> {
+        let (Some(false), Some(loadings)) = (self.centred, self.components.first()) else { return vec![] };
+        if self.dimension == 1 || self.eigenvalues[0] <= self.edge() {
+            return vec![];
+        }
+        patterns::marks_of_mean(loadings, &self.feature_names, self.explained_variance.as_ref().map(|shares| shares[0]))
+    }
+
     /// The components as columns, d × k.
     #[must_use]
     pub fn vectors(&self) -> DMatrix<f64> {
@@ -412,12 +430,6 @@ impl Answer {
         }
     }
 
-    /// The same, with the test of all components.
-    pub(super) fn tested(self, components: &Components, law: Option<&NoiseLaw>) -> Self {
-        let (values, trace) = (components.all_values.as_slice(), components.all_values.sum());
-        Self { above: law.map(|law| law.standing_out(values, trace)), ..self }
-    }
-
     /// Plain components of a large estimate, without its other eigenvalues but the next.
     pub(super) fn with_leading(self, mut found: SymmetricEigen) -> Self {
         orient_columns_in_place(&mut found.vectors);
@@ -458,7 +470,7 @@ impl Answer {
                 // With the first that was not asked for, which may be tied with the last that was.
                 let next = self.gap.and_then(|gap| Some(self.eigenvalues.last()? - gap));
                 let leading: Vec<f64> = self.eigenvalues.iter().copied().chain(next).collect();
-                let above = self.above.unwrap_or_else(|| law.standing_out(&leading, trace));
+                let above = law.standing_out(&leading, trace);
                 let standing = |(index, &observed): (usize, &f64)| {
                     let square = if index < rank { mean_square(index) } else { 0.0 };
                     let eigenvalue = split.eigenvalue_along(index, observed, &law, square);
@@ -486,9 +498,8 @@ impl Answer {
                 self.eigenvalues.iter().enumerate().map(above).collect()
             }
         };
-        let held: Vec<f64> = variances.iter().map(|variance| variance.unwrap_or(0.0)).collect();
-        let explained_variance = shares(&held, self.total_variance);
-        Self { explained_variance, variances: Some(variances), ties, single_features, above: None, ..self }
+        let explained_variance = shares(&without_none(&variances), self.total_variance);
+        Self { explained_variance, variances: Some(variances), ties, single_features, ..self }
     }
 
     /// The number of features that take part; none for plain components.
@@ -684,11 +695,21 @@ fn along_variances(
     Ok((vectors, eigen.values))
 }
 
-/// The shares of a total, which is at least what its parts hold.
+/// The variances of components, 0 for those that are noise.
+fn without_none(variances: &[Option<f64>]) -> Vec<f64> {
+    variances.iter().map(|variance| variance.unwrap_or(0.0)).collect()
+}
+
+/// The shares of a total.
 fn shares(parts: &[f64], total: Option<f64>) -> Option<Vec<f64>> {
+    let whole = whole(parts, total)?;
+    Some(parts.iter().map(|part| part / whole).collect())
+}
+
+/// A total above 0, which is at least what its parts hold.
+fn whole(parts: &[f64], total: Option<f64>) -> Option<f64> {
     let held: f64 = parts.iter().map(|part| part.max(0.0)).sum();
-    let total = total.filter(|&total| total > 0.0)?.max(held);
-    Some(parts.iter().map(|part| part / total).collect())
+    Some(total.filter(|&total| total > 0.0)?.max(held))
 }
 
 fn columns(matrix: &DMatrix<f64>) -> Vec<Vec<f64>> {

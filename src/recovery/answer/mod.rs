@@ -248,8 +248,7 @@ impl Decomposition {
             Some((_, covariance)) => Some((Spectrum::of_estimate(covariance)?, covariance.noise_law())),
             None => None,
         };
-        let facts = Answer::facts(source).tested(&components, source.law().as_ref());
-        Ok(Self { facts, components, mean: source.mean(), law })
+        Ok(Self { facts: Answer::facts(source), components, mean: source.mean(), law })
     }
 
     /// The number of reports.

@@ -1,10 +1,19 @@
-//! What components say beside their variance: whether they can be told from each other, and whether they are patterns
-//! of several features at all.
+//! What components say beside their variance: whether they can be told from each other, whether they are patterns of
+//! several features at all, and whether the first may be the mean.
 
 use crate::noise_law::{Along, NoiseLaw};
 
 /// Two components of one variance are told from each other in this share of collections.
 const LEVEL: f64 = 0.05;
+
+/// A squared loading that leaves next to nothing for the other features.
+const WHOLE: f64 = 0.98;
+
+/// A share of the total variance that leaves little for the other components.
+const DOMINANT: f64 = 0.8;
+
+/// The number of features that must carry a component before the signs of its loadings say something.
+const SEVERAL: f64 = 4.0;
 
 /// A component above the noise: its variance in the estimate, and in the population as far as that is known.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +75,24 @@ pub(super) fn are_single_features(
         found = Some(true);
     }
     found
+}
+
+/// The marks that a mean far from zero leaves on a first component about zero, which has this share of the variance, in
+/// words about the component. They are no proof: a strong component has them too.
+pub(super) fn marks_of_mean(loadings: &[f64], names: &[String], share: Option<f64>) -> Vec<String> {
+    let square = |loading: &f64| loading * loading;
+    let sum = |kept: fn(f64) -> bool| loadings.iter().filter(|loading| kept(**loading)).map(square).sum::<f64>();
+    let fourth_powers: f64 = loadings.iter().map(|loading| square(loading).powi(2)).sum();
+    let mut marks = vec![];
+    if let Some(alone) = loadings.iter().position(|loading| square(loading) >= WHOLE) {
+        marks.push(format!("is '{}' alone", names[alone]));
+    } else if 1.0 / fourth_powers >= SEVERAL && sum(|loading| loading < 0.0).min(sum(|loading| loading > 0.0)) < 0.01 {
+        marks.push("has loadings of one sign".to_owned());
+    }
+    if let Some(share) = share.filter(|&share| share >= DOMINANT) {
+        marks.push(format!("holds {:.0} % of the total variance", 100.0 * share));
+    }
+    marks
 }
 
 #[cfg(test)]
