@@ -71,7 +71,7 @@ fn double_cap(dimension: usize) {
     const CANDIDATES: u32 = 256;
     let epsilon = Epsilon::new(4.0).unwrap();
     let cap = DoubleCap::best_cap(CANDIDATES, epsilon);
-    let mechanism = DoubleCap::new(dimension, Bounding::UnitNorm, epsilon, CANDIDATES, cap).unwrap();
+    let mechanism = DoubleCap::new(dimension, epsilon, CANDIDATES, cap).unwrap();
     let record = record(dimension);
     let calls = (200_000 / dimension as u32).clamp(2, 500);
     let mut rng = system_rng().unwrap();

@@ -49,20 +49,27 @@ def proved(d: int, epsilon: float) -> float:
 
 
 def double_cap(d: int, epsilon: float, candidates: int, cap: int) -> float:
-    """The second moment of a report of double-cap: (d^2 - d) / gain^2 of any record; candidates have length sqrt(d)."""
+    """The second moment of a report of double-cap, without its trace: (1 - 1/d) E|z|^4 / gain^2 for the first d of the
+    m = d + 1 coordinates of a candidate of length sqrt(m), whose last one is across the record.
+    """
+    m = d + 1
     # The root of the angle has even steps: with steep caps the small angles count.
     root = (np.arange(40_000) + 0.5) / 40_000
     angle = np.pi / 2 * root**2
-    weight = root * np.sin(angle) ** (d - 2)
+    weight = root * np.sin(angle) ** (m - 2)
     weight /= weight.sum()
     larger = np.cumsum(weight) - weight / 2
     # Whether a candidate of this score is among the cap's: at most cap - 1 of the others have a larger one.
     within = binom.cdf(cap - 1, candidates - 1, larger)
     e = exp(epsilon)
     reported = (within * e + (1 - within)) * candidates / (cap * e + candidates - cap)
-    along = float(np.sum(d * np.cos(angle) ** 2 * weight * reported))
-    gain = (along - 1) * d / (d - 1)
-    return (d * d - d) / gain**2 / coordinates(d)
+    along, across = m * np.cos(angle) ** 2, m * np.sin(angle) ** 2
+    gain = (float(np.sum(along * weight * reported)) - 1) * m / (m - 1)
+    # The square of the last coordinate: one of m - 1 across the record, of which the sphere has the mean square and
+    # the mean fourth power.
+    square = float(np.sum(across * weight * reported)) / (m - 1)
+    fourth = 3 * float(np.sum(across**2 * weight * reported)) / ((m - 1) * (m + 1))
+    return (1 - 1 / d) * (m * m - 2 * m * square + fourth) / gain**2 / coordinates(d)
 
 
 def main() -> None:

@@ -13,8 +13,7 @@
 //! ```
 //!
 //! and the covariance is `S - mu mu^T`. Under unit norm the record is normalised first: S and mu are then those of the
-//! directions, which is allowed. A record without a direction (all values 0 or missing) has x = 0:
-//! both averages count it with 0. Under unit norm its y is 0 too.
+//! directions, which is allowed. A record whose values are all 0 or missing has x = 0: both averages count it with 0.
 //!
 //! # Privacy
 //! *Statement.* A report of a centred task has the guarantee of the same mechanism without centring: the same epsilon,
@@ -22,14 +21,13 @@
 //!
 //! *Argument.* y is a function of the record and of the public w, and lies in the unit ball of d + 1 dimensions. The
 //! mechanism is built for d + 1 coordinates, and its theorem is about any two vectors of that ball, so about any two of
-//! this form. That the last coordinate is known to everybody, where the record has a direction, takes nothing away: the
-//! theorem assumes no secret but the generator's. (Under clip, double-cap lifts y as it lifts x, to
-//! `(y, sqrt(1 - |y|^2))`.) *Assumptions* are the mechanism's own, and that w was fixed without looking at the
-//! protected records.
+//! this form. That the last coordinate is known to everybody takes nothing away: the theorem assumes no secret but the
+//! generator's. (Double-cap lifts y as it lifts x, to `(y, sqrt(1 - |y|^2))`.) *Assumptions* are the mechanism's own,
+//! and that w was fixed without looking at the protected records.
 //!
 //! *No gain is taken.* For `w <= 1/2` none is there: records with `x . x' = -w / (1 - w)` on the sphere give orthogonal
-//! y, so the sensitivity of `y y^T` stays sqrt(2). For `w > 1/2` it is less (`sqrt(8 w (1 - w))` between records with a
-//! direction; 1 to one without, under unit norm); the noise is still that of sqrt(2).
+//! y, so the sensitivity of `y y^T` stays sqrt(2). For `w > 1/2` it is less (`sqrt(8 w (1 - w))` between records of
+//! length 1); the noise is still that of sqrt(2).
 //!
 //! # What it costs
 //! Let tau be the deviation of an off-diagonal entry without centring. Dividing by the weights makes it
@@ -157,12 +155,9 @@ impl Centring {
         (matrix, mean)
     }
 
-    /// The record y with d + 1 coordinates, in the unit ball as x is (up to rounding). A record without direction under
-    /// unit norm stays the zero vector: the constant beside it would otherwise become its direction.
+    /// The record y with d + 1 coordinates, in the unit ball as x is (up to rounding).
     pub(crate) fn augment(self, record: &BoundedRecord) -> BoundedRecord {
-        let share = (1.0 - self.weight).sqrt();
-        // The time does not reveal which it was: the constant is multiplied by 0 or 1.
-        let constant = self.weight.sqrt() * f64::from(u8::from(record.has_direction()));
+        let (share, constant) = ((1.0 - self.weight).sqrt(), self.weight.sqrt());
         let coordinates = record.coordinates().iter().map(|&x| share * without_dust(x)).chain([constant]);
         BoundedRecord::from_parts(coordinates.collect(), record.bounding())
     }
@@ -301,17 +296,7 @@ mod tests {
         // A row at its offsets is the zero vector; a missing value counts as the offset.
         close(augmented(&[10.0, -1.0], clip), [0.0, 0.0, 0.6]);
         close(augmented(&[f64::NAN, 1.0], clip), [0.0, 0.8 * 0.4, 0.6]);
-        assert_eq!(augmented(&[10.0, -1.0], Bounding::UnitNorm), [0.0; 3]);
-    }
-
-    #[test]
-    fn a_record_without_direction_stays_the_zero_vector() {
-        let augmented = |bounding| {
-            let record = BoundedRecord::new(vec![0.0, -0.0], bounding).unwrap();
-            Centring::default().augment(&record).coordinates().to_vec()
-        };
-        assert_eq!(augmented(Bounding::UnitNorm), [0.0; 3]);
-        assert_eq!(augmented(Bounding::Clip { radius: Radius::new(1.0).unwrap() }), [0.0, 0.0, 0.5]);
+        close(augmented(&[10.0, -1.0], Bounding::UnitNorm), [0.0, 0.0, 0.6]);
     }
 
     #[test]

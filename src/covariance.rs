@@ -9,7 +9,7 @@ use crate::aggregate::{Aggregate, AggregateError, FoldSum};
 use crate::centring::{Centring, add_mean_square};
 use crate::family::{Reports, precision};
 use crate::mechanism::{Estimator, Mechanism, MechanismError, Pull};
-use crate::noise_law::{NoiseLaw, WeightedLaw};
+use crate::noise_law::{LinearForm, NoiseLaw, WeightedLaw};
 use crate::record::Bounding;
 use crate::report::Report;
 use crate::task::Task;
@@ -24,8 +24,8 @@ use crate::task::Task;
 /// `E[x x^T] / (gain w n)` remains, while the noise is of the order of `1 / (gain sqrt(n))`.
 ///
 /// For double-cap reports "unbiased" means up to 1e-3: the expectation is off by a matrix of spectral norm below that,
-/// for records of length one (with their lift, under clip) ([`double_cap`](crate::mechanism::double_cap)). With
-/// centring that holds for the extended records, and the mean may be off by `1e-3 / sqrt(w (1 - w))`.
+/// for records with their lift ([`double_cap`](crate::mechanism::double_cap)). With centring that holds for the
+/// extended records, and the mean may be off by `1e-3 / sqrt(w (1 - w))`.
 ///
 /// It is symmetric but, being debiased, not positive semidefinite: small eigenvalues may be negative.
 ///
@@ -53,6 +53,8 @@ pub struct Covariance {
     noise_edge: f64,
     noise_factor: f64,
     noise_law: NoiseLaw,
+    /// With double-cap the mean square of the lift of what was randomized.
+    lift: Option<f64>,
     /// That of the second moments of the tasks' reports.
     moments_law: WeightedLaw,
 }
@@ -231,6 +233,7 @@ impl Covariance {
             },
             noise_factor: 1.0,
             noise_law,
+            lift: lift_of(parts, &moments_law),
             moments_law,
         };
         let bounded = match task.centring() {
@@ -265,6 +268,7 @@ impl Covariance {
             noise_factor: noise_deviation / self.noise_deviation,
             noise_law: self.noise_law.about_mean(centring, mean.without_bias().norm_squared().min(1.0)),
             mean: Some(mean),
+            lift: self.lift,
             moments_law: self.moments_law,
         }
     }
@@ -362,6 +366,27 @@ impl Covariance {
         bounded.map(|pull| centring.pull(pull, squared_length.sqrt()) * units)
     }
 
+    /// The trace of `E[x x^T]`, which is the mean square of the lengths of bounded records, and a bound on its standard
+    /// error, whatever the population is.
+    pub(crate) fn mean_square(&self, task: &Task) -> (f64, f64) {
+        let scale = task.bounding().covariance_scale();
+        // What was randomized has this part of it.
+        let part = 1.0 - task.centring().map_or(0.0, Centring::weight);
+        let (square, form) = match self.lift {
+            Some(lift) => {
+                let value = scale * lift;
+                let form = LinearForm { squared_norm: 1.0, trace: 1.0, value, energy: value };
+                (scale - value / part, form)
+            }
+            None => {
+                let (rows, square) = (self.matrix.nrows() as f64, self.second_moment().trace());
+                let value = part * square;
+                (square, LinearForm { squared_norm: rows, trace: rows, value, energy: value })
+            }
+        };
+        (square, self.moments_law.form_variance(&form).max(0.0).sqrt() / part)
+    }
+
     /// The law of the estimate's scatter about the truth: to predict its error, denoise it, or draw it again. With
     /// centring it is that about the estimated mean.
     #[must_use]
@@ -393,6 +418,15 @@ fn mean_of(parts: &[Part<'_>], law: &WeightedLaw) -> DMatrix<f64> {
     });
     let first = parts.next().unwrap_or_default();
     parts.fold(first, |sum, part| sum + part)
+}
+
+/// The weighted mean square of the lift; none for mechanisms that do not lift.
+fn lift_of(parts: &[Part<'_>], law: &WeightedLaw) -> Option<f64> {
+    let lift = |(Part { sum, task }, (weight, _)): (&Part<'_>, &(f64, _))| match task.mechanism() {
+        Mechanism::DoubleCap(mechanism) => Some(weight * mechanism.lift(sum.sums(), sum.records())),
+        _ => None,
+    };
+    parts.iter().zip(law.members()).map(lift).sum()
 }
 
 /// The standard deviation of a number in the weighted mean that has this one in one report.
@@ -452,7 +486,7 @@ mod tests {
             .to_vec();
         let centring = if centred { format!(r#""centring": {{"weight": {WEIGHT}}},"#) } else { String::new() };
         Task::from_json(&format!(
-            r#"{{"version": 3, "schema": {{"columns": [{}]}}, "bounding": {{"type": "clip", "radius": {RADIUS}}}, {centring}
+            r#"{{"version": 4, "schema": {{"columns": [{}]}}, "bounding": {{"type": "clip", "radius": {RADIUS}}}, {centring}
             "mechanism": {mechanism}, "folds": {folds}}}"#,
             columns.join(", ")
         ))
@@ -697,7 +731,7 @@ mod tests {
             r#"{"type": "gaussian", "epsilon": 2, "delta": 1e-6, "calibration": "analytic"}"#,
         ] {
             let task = Task::from_json(&format!(
-                r#"{{"version": 3, "schema": {{"columns": [
+                r#"{{"version": 4, "schema": {{"columns": [
                     {{"name": "a", "type": "numeric", "offset": 0, "scale": 1}},
                     {{"name": "b", "type": "numeric", "offset": 0, "scale": 1}}
                 ]}}, "bounding": {{"type": "clip", "radius": 3}}, "mechanism": {mechanism}, "folds": 3}}"#
@@ -722,7 +756,7 @@ mod tests {
     fn hostile_reports_move_no_eigenvalue_beyond_the_bound_with_centring_and_radius() {
         for (centring, nearly) in [("", 0.1), (r#""centring": {"weight": 0.25},"#, 0.02)] {
             let task = Task::from_json(&format!(
-                r#"{{"version": 3, "schema": {{"columns": [
+                r#"{{"version": 4, "schema": {{"columns": [
                     {{"name": "a", "type": "numeric", "offset": 0, "scale": 1}},
                     {{"name": "b", "type": "numeric", "offset": 0, "scale": 1}}
                 ]}}, "bounding": {{"type": "clip", "radius": 3}}, {centring}
@@ -766,7 +800,7 @@ mod tests {
     #[test]
     fn a_fold_and_the_rest_weigh_up_to_the_whole() {
         let task = Task::from_json(
-            r#"{"version": 3, "schema": {"columns": [
+            r#"{"version": 4, "schema": {"columns": [
                 {"name": "a", "type": "numeric", "offset": 0, "scale": 1},
                 {"name": "b", "type": "numeric", "offset": 0, "scale": 1}
             ]}, "bounding": {"type": "unit-norm"},

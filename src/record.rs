@@ -209,13 +209,6 @@ impl BoundedRecord {
         &column * column.transpose() * self.bounding.covariance_scale()
     }
 
-    /// Whether the record has a direction for its mechanism: the zero vector under unit norm has none. Found without a
-    /// branch that would reveal it.
-    pub(crate) fn has_direction(&self) -> bool {
-        let magnitudes = self.coordinates.iter().fold(0, |all, x| all | (x.to_bits() << 1));
-        (magnitudes != 0) | (self.bounding != Bounding::UnitNorm)
-    }
-
     /// The number of coordinates, d.
     #[must_use]
     pub fn dimension(&self) -> usize {
@@ -500,17 +493,6 @@ mod tests {
             r#"{"type":"none"}"#,
         ] {
             assert!(read(bad).is_err(), "{bad}");
-        }
-    }
-
-    /// Entries that cancel each other in any way of adding them up are still a direction.
-    #[test]
-    fn a_record_has_a_direction_unless_every_coordinate_is_zero() {
-        for values in [[1.0, 1.0], [1.0, -1.0], [0.0, 1e-300], [-0.0, 5.0], [3.0, 3.0]] {
-            assert!(BoundedRecord::new(values.to_vec(), Bounding::UnitNorm).unwrap().has_direction(), "{values:?}");
-        }
-        for values in [[0.0, 0.0], [-0.0, 0.0], [f64::NAN, f64::INFINITY]] {
-            assert!(!BoundedRecord::new(values.to_vec(), Bounding::UnitNorm).unwrap().has_direction(), "{values:?}");
         }
     }
 

@@ -17,11 +17,8 @@ use crate::schema::{MAX_DIMENSION, Schema};
 
 pub use crate::identity::{NameError, TaskDigest};
 
-/// The version of the task format that this crate reads and writes, except for refinements.
-pub const TASK_VERSION: u32 = 3;
-
-/// The version of tasks of refinements, whose candidates became signs.
-const REFINED_VERSION: u32 = 4;
+/// The version of the task format that this crate reads and writes.
+pub const TASK_VERSION: u32 = 4;
 
 /// The largest task document that is read, in bytes.
 pub const MAX_TASK_BYTES: usize = 16 << 20;
@@ -44,7 +41,7 @@ pub const MAX_DRAWS: u64 = 1 << 28;
 /// ```
 /// use ldp_pca::task::Task;
 /// let task = Task::from_json(r#"{
-///     "version": 3,
+///     "version": 4,
 ///     "schema": {"columns": [
 ///         {"name": "height", "type": "numeric", "offset": 0, "scale": 200},
 ///         {"name": "weight", "type": "numeric", "offset": 0, "scale": 100}
@@ -132,8 +129,8 @@ impl Task {
             return Err(TaskError::TooLong(text.len()));
         }
         // The version first, so that a task of another version is refused for that, not for unknown fields.
-        let (version, refined) = json::read(text, read_version).map_err(TaskError::Json)?;
-        if version != if refined { REFINED_VERSION } else { TASK_VERSION } {
+        let version = json::read(text, read_version).map_err(TaskError::Json)?;
+        if version != TASK_VERSION {
             return Err(TaskError::Version(version));
         }
         Self::from_document(json::read(text, TaskDocument::read).map_err(TaskError::Json)?)
@@ -325,17 +322,14 @@ impl TryFrom<u32> for Folds {
     }
 }
 
-/// What is read before all else: the version, and whether it is that of a refinement.
-fn read_version(reader: &mut Reader<'_>) -> Read<(u32, bool)> {
-    let (mut version, mut refined) = (None, false);
+/// What is read before all else.
+fn read_version(reader: &mut Reader<'_>) -> Read<u32> {
+    let mut version = None;
     reader.object(&mut |reader, field| match field {
         "version" => reader.once(field, &mut version, Reader::integer),
-        _ => {
-            refined |= field == "refinement";
-            reader.skip()
-        }
+        _ => reader.skip(),
     })?;
-    Ok((reader.required("version", version)?, refined))
+    reader.required("version", version)
 }
 
 impl TaskDocument {
@@ -371,8 +365,7 @@ impl TaskDocument {
 
     /// The canonical JSON: fields in this order, no spaces, shortest decimals.
     fn to_json(&self) -> String {
-        let version = if self.refinement.is_some() { REFINED_VERSION } else { TASK_VERSION };
-        let mut text = format!("{{\"version\":{version},\"schema\":");
+        let mut text = format!("{{\"version\":{TASK_VERSION},\"schema\":");
         self.schema.write(&mut text);
         text.push_str(",\"bounding\":");
         self.bounding.write(&mut text);
@@ -398,11 +391,11 @@ pub enum TaskError {
     /// Not JSON, or not the JSON of a task.
     #[error("not a valid task: {0}")]
     Json(JsonError),
-    /// Another version. Version 1 had a randomizer that refused some records, and version 2 candidates of random
-    /// lengths.
+    /// Another version. Version 1 had a randomizer that refused some records, version 2 candidates of random lengths,
+    /// and version 3 counted a record of zeros as I/d.
     #[error(
-        "the task has version {0}, and this software reads version {TASK_VERSION} ({REFINED_VERSION} of refinements): \
-         make it again (1 leaked values, 2 is noisier), or use a release that knows it"
+        "the task has version {0}, and this software reads version {TASK_VERSION}: make it again (1 leaked values, 2 \
+         is noisier, 3 miscounts records of zeros), or use a release that knows it"
     )]
     Version(u32),
     /// More than a device can compute.
@@ -460,13 +453,13 @@ mod tests {
     #[test]
     fn the_canonical_json_is_what_is_documented_and_what_is_digested() {
         let text = concat!(
-            r#"{"version":3,"schema":{"columns":[{"type":"numeric","name":"c1","offset":0.0,"scale":1.0},"#,
+            r#"{"version":4,"schema":{"columns":[{"type":"numeric","name":"c1","offset":0.0,"scale":1.0},"#,
             r#"{"type":"numeric","name":"c2","offset":0.0,"scale":1.0},"#,
             r#"{"type":"numeric","name":"c3","offset":0.0,"scale":1.0}]},"bounding":{"type":"unit-norm"},"#,
             r#""mechanism":{"type":"double-cap","epsilon":2.0,"candidates":64,"cap":8},"folds":1}"#
         );
         assert_eq!(task().to_json(), text);
-        let digest = "ea1aa9f9f24a9a36bb7d29b2740ec8a2d50252af4a9af454a655e6d32399565d";
+        let digest = "e20a655b670680f4454c481107a7203a85d602bf9bf4867cfabc3a2665441822";
         assert_eq!(task().digest().to_string(), digest);
         assert_eq!(TaskDigest::from_hex(digest), Some(task().digest()));
     }
@@ -560,7 +553,7 @@ mod tests {
             (0, TaskError::Version(0)),
             (1, TaskError::Version(1)),
             (2, TaskError::Version(2)),
-            (4, TaskError::Version(4)),
+            (3, TaskError::Version(3)),
             (u32::MAX, TaskError::Version(u32::MAX)),
         ] {
             let text = format!(r#"{{"what": ["nobody", {{"knows": null}}], "version": {version}}}"#);
@@ -590,10 +583,10 @@ mod tests {
     fn tasks_that_make_no_sense_are_refused_with_the_value() {
         let canonical = task().to_json();
         let cases = [
-            ("\"version\":3", "\"version\":4", "version 4"),
-            ("\"version\":3", "\"version\":2", "version 2"),
-            ("\"version\":3", "\"version\":1", "version 1"),
-            ("\"version\":3,", "", "version"),
+            ("\"version\":4", "\"version\":3", "version 3"),
+            ("\"version\":4", "\"version\":2", "version 2"),
+            ("\"version\":4", "\"version\":1", "version 1"),
+            ("\"version\":4,", "", "version"),
             ("\"folds\":1", "\"folds\":0", "0 folds"),
             ("\"folds\":1", "\"folds\":1,\"note\":\"x\"", "note"),
             ("\"epsilon\":2.0", "\"epsilon\":0", "epsilon is 0"),
@@ -648,10 +641,10 @@ mod tests {
         };
         let epsilon = Epsilon::new(2.0).unwrap();
         let double_cap = |candidates| MechanismSpec::DoubleCap { epsilon, candidates, cap: candidates / 8 };
-        assert!(build(MAX_DIMENSION, double_cap(8192)).is_ok());
-        let dear = build(MAX_DIMENSION, double_cap(8193)).unwrap_err();
+        assert!(build(MAX_DIMENSION, double_cap(8191)).is_ok());
+        let dear = build(MAX_DIMENSION, double_cap(8192)).unwrap_err();
         assert!(
-            matches!(dear, TaskError::Cost { payload_bytes: 2, .. }) && dear.to_string().contains("268468224"),
+            matches!(dear, TaskError::Cost { payload_bytes: 2, .. }) && dear.to_string().contains("268443648"),
             "{dear}"
         );
         let delta = Delta::new(1e-6).unwrap();

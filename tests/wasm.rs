@@ -22,7 +22,7 @@ use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 wasm_bindgen_test_configure!(run_in_browser);
 
 const TASK: &str = r#"{
-    "version": 3,
+    "version": 4,
     "schema": {"columns": [
         {"name": "height", "type": "numeric", "offset": 0, "scale": 200},
         {"name": "note", "type": "ignored"},
@@ -128,7 +128,7 @@ fn entropy_fills_requests_beyond_one_quota() {
 #[wasm_bindgen_test]
 fn an_audit_on_the_browsers_own_entropy_stays_below_the_claim() {
     for claim in [1.0, 4.0] {
-        let double_cap = DoubleCap::new(4, Bounding::UnitNorm, Epsilon::new(claim).unwrap(), 64, 8).unwrap();
+        let double_cap = DoubleCap::new(4, Epsilon::new(claim).unwrap(), 64, 8).unwrap();
         let mechanism = Mechanism::DoubleCap(double_cap);
         let shipped = |record: &_, task_key: &_, id, _: &mut dyn CryptoRng| {
             mechanism.randomize_with_rng(record, task_key, id, &mut getrandom::SysRng).map(Some)
@@ -158,7 +158,7 @@ fn a_report_larger_than_one_quota_of_entropy_is_made() {
     let columns: Vec<String> =
         (0..200).map(|i| format!(r#"{{"name": "c{i}", "type": "numeric", "offset": 0, "scale": 1}}"#)).collect();
     let text = format!(
-        r#"{{"version": 3, "schema": {{"columns": [{}]}}, "bounding": {{"type": "clip", "radius": 1}},
+        r#"{{"version": 4, "schema": {{"columns": [{}]}}, "bounding": {{"type": "clip", "radius": 1}},
              "mechanism": {{"type": "gaussian", "epsilon": 2, "delta": 1e-6, "calibration": "analytic"}}, "folds": 1}}"#,
         columns.join(",")
     );
@@ -195,7 +195,7 @@ fn bad_tasks_are_refused() {
     refused("\"folds\": 1", "\"folds\": 1, \"note\": 2", "note");
     refused("\"folds\": 1", "\"folds\": 1, \"folds\": 1", "duplicate");
     refused("\"folds\": 1", "\"folds\": 1, \"__proto__\": {\"version\": 2}", "__proto__");
-    refused("\"version\": 3", "\"version\": 1", "version 1");
+    refused("\"version\": 4", "\"version\": 1", "version 1");
     refused("\"epsilon\": 2", "\"epsilon\": 0", "epsilon is 0");
     refused("\"cap\": 8", "\"cap\": 64", "cap of 64");
     refused("{", "", "not a valid task");
@@ -257,7 +257,7 @@ fn a_given_id_is_the_reports() {
 
 #[wasm_bindgen_test]
 fn tasks_have_the_digests_of_the_vectors() {
-    let cases = cases(include_str!("vectors/v3/tasks.json"));
+    let cases = cases(include_str!("vectors/v4/tasks.json"));
     assert_ne!(cases.len(), 0);
     for case in cases {
         let task = Task::new(text(&case, "text").as_bytes()).unwrap();
@@ -272,9 +272,9 @@ fn tasks_have_the_digests_of_the_vectors() {
 #[wasm_bindgen_test]
 fn reports_are_those_of_the_vectors() {
     for file in [
-        include_str!("vectors/v3/double-cap.json"),
-        include_str!("vectors/v3/gaussian.json"),
-        include_str!("vectors/v3/centred.json"),
+        include_str!("vectors/v4/double-cap.json"),
+        include_str!("vectors/v4/gaussian.json"),
+        include_str!("vectors/v4/centred.json"),
     ] {
         let cases = cases(file);
         assert_ne!(cases.len(), 0);

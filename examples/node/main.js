@@ -2,7 +2,7 @@
 //
 // usage: node main.js AGGREGATOR TASK   (a URL, and the digest of the task that you looked at)
 //   ldp-pca serve --data collected --task examples/task.json --listen 127.0.0.1:8080
-//   node main.js http://127.0.0.1:8080 05c1fe553cf67b33fb7051f01f84c3d6a7da7292979e065ff807e699073e18fd
+//   node main.js http://127.0.0.1:8080 62a03e6df3b87fa59972af2e8d807c801cf7788a3d93c6d87b7100a8cef65423
 
 import { consent, init, issuedId, Randomizer, submit, Task } from "ldp-pca";
 

@@ -202,6 +202,8 @@ class Recovery(_Comparable):
         The same without that bias, nan for a component that is not above the noise; None of a bare matrix.
     total_variance : float
         Trace of the debiased covariance.
+    empty_share, empty_share_error : float or None
+        Under unit norm the share of records whose values are all 0 or missing, and a bound on its standard error.
     explained_variance_ratio : ndarray of shape (rank,) or None
         The variances over the total, 0 for noise; None where noise makes the total 0 or less.
     leverages : ndarray of shape (d,)
@@ -263,6 +265,8 @@ class Recovery(_Comparable):
     eigenvalues: Floats
     variances: Floats | None
     total_variance: float
+    empty_share: float | None
+    empty_share_error: float | None
     explained_variance_ratio: Floats | None
     leverages: Floats
     spectrum: Floats | None

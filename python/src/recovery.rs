@@ -211,6 +211,8 @@ pub(crate) fn describe_answer<'py>(py: Python<'py>, answer: &Answer) -> PyResult
         .map(|variances| variances.iter().map(|variance| variance.unwrap_or(f64::NAN)).collect::<Vec<f64>>());
     result.set_item("variances", variances.as_deref().map(|variances| array(py, variances)))?;
     result.set_item("total_variance", answer.total_variance)?;
+    result.set_item("empty_share", answer.empty_share)?;
+    result.set_item("empty_share_error", answer.empty_share_error)?;
     result.set_item("explained_variance", answer.explained_variance.as_deref().map(|shares| array(py, shares)))?;
     result.set_item("leverages", array(py, &answer.leverages))?;
     result.set_item("spectrum", answer.spectrum.as_deref().map(|spectrum| array(py, spectrum)))?;

@@ -45,6 +45,8 @@ def compare(recovery: Recovery, answer: dict[str, Any]) -> None:
     same(recovery.eigenvalues, answer["eigenvalues"])
     same(recovery.leverages, answer["leverages"])
     same(recovery.total_variance, answer["total_variance"])
+    same(recovery.empty_share, answer.get("empty_share"))
+    same(recovery.empty_share_error, answer.get("empty_share_error"))
     same(recovery.explained_variance_ratio, answer["explained_variance"])
     assert (recovery.variances is None) == ("variances" not in answer)
     if recovery.variances is not None:

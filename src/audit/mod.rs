@@ -51,7 +51,7 @@
 //! use ldp_pca::privacy::Epsilon;
 //! use ldp_pca::record::Bounding;
 //!
-//! let mechanism = Mechanism::from(DoubleCap::new(4, Bounding::UnitNorm, Epsilon::new(2.0)?, 32, 4)?);
+//! let mechanism = Mechanism::from(DoubleCap::new(4, Epsilon::new(2.0)?, 32, 4)?);
 //! let audit = Audit::new(&mechanism, Bounding::UnitNorm)?;
 //! let mut tally = audit.empty_tally();
 //! for job in audit.jobs(4_000)? {

@@ -35,8 +35,7 @@ impl Observer {
                 Self::Projection(Projection::new(mechanism, [diagonal, off_diagonal], pair))
             }
             Perturbation::Directions { weights, .. } => {
-                let lifted = mechanism.state_dimension() > mechanism.dimension();
-                Self::Ranks(Ranks::new(weights, pair.each_ref().map(|record| direction(record, lifted)), None))
+                Self::Ranks(Ranks::new(weights, pair.each_ref().map(direction), None))
             }
         };
         if mechanism.payload_bytes() == 2 { vec![own, Self::Bytes] } else { vec![own] }

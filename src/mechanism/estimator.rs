@@ -21,7 +21,7 @@ pub trait Estimator: Sealed {
     /// [`PayloadError`] otherwise.
     fn check(&self, payload: &[u8]) -> Result<(), PayloadError>;
 
-    /// Rows of the summed matrix: d, or d + 1 where the mechanism lifts the record.
+    /// Rows of the summed matrix: d, or d + 1 with double-cap, which lifts the record.
     fn state_dimension(&self) -> usize;
 
     /// The number of sums: those of the upper triangle of that matrix, unless the mechanism sums vectors.
@@ -185,7 +185,8 @@ pub struct Forms {
     pub square: f64,
     /// `1 / gain - 1/m`, with which the largest eigenvalue of one report is that of a normal candidate of its length.
     pub length: f64,
-    /// What rounding z to integers adds, times `|Q|^2`, for Q of any trace: that of the length too.
+    /// What rounding z to integers adds, times `|Q|^2`, for Q of any trace and few coordinates: where there are
+    /// hundreds, the lengths of candidates scatter more, which only forms of nearly the trace of m notice.
     pub rounding: f64,
 }
 
@@ -221,7 +222,7 @@ mod tests {
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::{BoundedRecord, Bounding, Radius, RecordError};
 
-    /// Of three features: with and without a lift, with one byte an entry and with two.
+    /// Of three features: with one byte an entry and with two.
     fn mechanisms() -> Vec<(Mechanism, Bounding)> {
         let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
         let double_cap = MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 16, cap: 2 };

@@ -138,7 +138,7 @@ impl LocalRandomizer for NormCap {
         rng: &mut R,
     ) -> Result<Vec<u8>, RandomizeError> {
         record.check_dimension(self.dimension)?;
-        drawn(&self.in_cap(record), self.weights, true, rng)
+        drawn(&self.in_cap(record), self.weights, rng)
     }
 }
 

@@ -6,7 +6,7 @@
 //! `x x^T` of some record x in the unit ball, which is what an honest report adds on average. Then every eigenvalue of
 //! S is within `m pull / n` of the one of S' in the same place. For [`Pull::unchecked`] this holds whatever the bytes
 //! are. For [`Pull::checked`] it holds for an aggregator that makes the [`Check`]. (Double-cap's expectation is such an
-//! x x^T to 1e-3; for a record without a direction it is I/m, and S' has that.)
+//! x x^T to 1e-3.)
 //!
 //! # Proof
 //! A report r adds `D(r) / n`, where D debiases one report. So `S - S'` is the sum of m terms `(D(r) - x x^T) / n`, and
@@ -266,7 +266,7 @@ mod tests {
     }
 
     /// Grinding ids finds no candidate that is longer than the bound, and all come close to it: for few features and
-    /// for many, with and without a lift.
+    /// for many.
     #[test]
     fn no_id_has_a_candidate_beyond_the_bound_of_double_cap() {
         let clip = Bounding::Clip { radius: Radius::new(3.0).unwrap() };

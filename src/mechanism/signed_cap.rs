@@ -13,12 +13,11 @@
 //!
 //! # Statement
 //! For every id, every refinement, whoever chose its directions, weights and clip and for whatever reason, any two
-//! records x, y, those without a direction among them, and every index j: `P[j | x] <= e^epsilon P[j | y]`. Delta is 0.
-//! Every record gives a report.
+//! records x, y and every index j: `P[j | x] <= e^epsilon P[j | y]`. Delta is 0. Every record gives a report.
 //!
 //! # Argument
 //! The normaliser `L W + (J - L) 2^32` does not depend on the record, because the cap has exactly L members for every
-//! record: a record without a direction has the vector `(0, …, 0, 1)`, and a cap like any other. So the ratio of two
+//! record. (The record whose values are all 0 or missing has the vector `(0, …, 0, 1)`.) So the ratio of two
 //! probabilities of the same index is one of `1`, `W / 2^32`, `2^32 / W`, and `1 < W / 2^32 <= e^epsilon`: W is the
 //! floor of the real number, and an epsilon so small that W might not exceed 2^32 is refused. The index is drawn by an
 //! exactly uniform integer below the normaliser. Directions, weights, clip, turn and candidates are public and the same
@@ -202,7 +201,7 @@ impl LocalRandomizer for SignedCap {
         rng: &mut R,
     ) -> Result<Vec<u8>, RandomizeError> {
         record.check_dimension(self.dimension())?;
-        draw(&self.scores(task_key, id, &self.direction(record)), self.weights, true, rng)
+        draw(&self.scores(task_key, id, &self.direction(record)), self.weights, rng)
     }
 }
 

@@ -107,9 +107,7 @@ impl MechanismSpec {
             Self::Gaussian { epsilon, delta, calibration } => {
                 Gaussian::new(dimension, epsilon, delta, calibration)?.into()
             }
-            Self::DoubleCap { epsilon, candidates, cap } => {
-                DoubleCap::new(dimension, bounding, epsilon, candidates, cap)?.into()
-            }
+            Self::DoubleCap { epsilon, candidates, cap } => DoubleCap::new(dimension, epsilon, candidates, cap)?.into(),
             Self::NormCap { epsilon, candidates, cap } => {
                 NormCap::new(dimension, bounding, epsilon, candidates, cap)?.into()
             }

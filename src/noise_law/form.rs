@@ -38,11 +38,10 @@ impl NoiseLaw {
     /// ```
     ///
     /// with the three numbers of [`Forms`](crate::mechanism::Forms), for candidates of m coordinates on a sphere (their
-    /// integers change it by less than 1 %) and records that have a direction. There u is a unit vector: the record, or
-    /// its lift, in whose directions Q has nothing. The trace of S is that of the sphere, so that only P counts. The
-    /// population enters beyond M by `E p^2` alone, which lies between `(E p)^2` and `<M, P^2>`, because `p^2 <= |P
-    /// u|^2`. The bound takes the end
-    /// that gives more.
+    /// integers change it by less than 1 %). u is the lift of the record, a unit vector, along whose last coordinate Q
+    /// has nothing. The trace of all m coordinates is that of the sphere, so that only P counts. The population enters
+    /// beyond M by `E p^2` alone, which lies between `(E p)^2` and `<M, P^2>`, because `p^2 <= |P u|^2`. The bound
+    /// takes the end that gives more.
     ///
     /// It is for the law of one task's second moments; [`WeightedLaw`](super::WeightedLaw) has that of a mean.
     pub(super) fn form_variance(&self, form: &LinearForm) -> f64 {

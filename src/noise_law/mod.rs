@@ -12,7 +12,7 @@
 //! use rand::SeedableRng;
 //!
 //! // 100,000 unit-norm records of 20 features; a quarter of their variance is along the first.
-//! let mechanism = DoubleCap::new(20, Bounding::UnitNorm, Epsilon::new(2.0)?, 128, 16)?;
+//! let mechanism = DoubleCap::new(20, Epsilon::new(2.0)?, 128, 16)?;
 //! let law = NoiseLaw::new(&mechanism.into(), Bounding::UnitNorm, 100_000)?;
 //! let first = DMatrix::from_fn(20, 1, |row, _| if row == 0 { 1.0 } else { 0.0 });
 //! let truth = SpikedCovariance::new(first, DVector::from_element(1, 0.25), 0.75 / 19.0)?;
@@ -44,14 +44,13 @@
 //! ```
 //!
 //! of an entry i ≠ j of one report. g is such that this is that of the reports themselves for unit vectors without a
-//! direction of their own (`M = I/m`), and under `clip` where the record has nothing. Elsewhere they differ by a part
-//! of the order of 1/m: in twelve features by up to 8 %, less in more. [`NoiseLaw::bulk`] takes the g that is right at
-//! its own level. Three things of real reports are not in what is
-//! drawn: their trace is that of the sphere, always 1, where that of a Wishart matrix scatters; among components the
-//! drawn variance is too large, since s varies less than a normal variable; this widens the spread of eigenvalues, on
-//! the safe side for an interval; and records without a direction count as I/m. Under `clip` the lifted vector (x,
-//! sqrt(1 - |x|^2)) takes the place of x; the rows and columns of a Wishart matrix that belong to x are themselves
-//! Wishart.
+//! direction of their own (`M = I/d`), and under `clip` where the record has nothing. Elsewhere they differ by a part
+//! of the order of 1/m: in twelve features by up to 8 %, less in more.
+//! [`NoiseLaw::bulk`] takes the g that is right at its own level, and so does what is drawn. Two things of real reports
+//! are not in it: their trace, with the lift's part, is that of the sphere, always 1, where that of a Wishart matrix
+//! scatters; and among components the drawn variance is too large, since s varies less than a normal variable. This
+//! widens the spread of eigenvalues, on the safe side for an interval. u is the record's lift (x, sqrt(1 - |x|^2)); the
+//! rows and columns of a Wishart matrix that belong to x are themselves Wishart.
 //!
 //! *A covariance about an estimated mean* is another estimate. [`NoiseLaw::about_mean`] is its law, to first order in
 //! the noise for predictions, and what is drawn has all orders: `centred` has the derivation.
@@ -111,12 +110,16 @@ impl NoiseLaw {
         if records == 0 {
             return Err(NoiseError::NoRecords);
         }
-        Ok(Self {
+        let law = Self {
             dimension: mechanism.dimension(),
             records,
             scale: bounding.covariance_scale(),
             perturbation: mechanism.perturbation(),
             about: None,
+        };
+        Ok(match bounding {
+            Bounding::UnitNorm => law.at_level(1.0 / law.dimension as f64),
+            Bounding::Clip { .. } => law,
         })
     }
 
@@ -346,7 +349,7 @@ pub(crate) mod tests {
     use rand::SeedableRng;
 
     pub(crate) fn double_cap_law(dimension: usize, value: f64, records: u64) -> NoiseLaw {
-        let double_cap = DoubleCap::new(dimension, Bounding::UnitNorm, epsilon(value), 64, 8).unwrap();
+        let double_cap = DoubleCap::new(dimension, epsilon(value), 64, 8).unwrap();
         NoiseLaw::new(&Mechanism::DoubleCap(double_cap), Bounding::UnitNorm, records).unwrap()
     }
 
@@ -399,10 +402,10 @@ pub(crate) mod tests {
     fn the_units_are_those_of_the_features() {
         let clip = Bounding::Clip { radius: Radius::new(10.0).unwrap() };
         let double_cap = |bounding| {
-            let mechanism = DoubleCap::new(5, bounding, epsilon(2.0), 64, 8).unwrap();
+            let mechanism = DoubleCap::new(5, epsilon(2.0), 64, 8).unwrap();
             NoiseLaw::new(&Mechanism::DoubleCap(mechanism), bounding, 1000).unwrap()
         };
-        // Only the length of a unit differs: the lift of clipped records makes other candidates.
+        // Only the length of a unit differs.
         let scaled = double_cap(clip);
         let unit = NoiseLaw { scale: 1.0, ..scaled };
         let truth = unit_trace(5, &[0.5], 1);

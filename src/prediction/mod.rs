@@ -21,7 +21,7 @@
 //!
 //! // Three components with 22 % of the variance each, in 40 unit-norm features; 40,000 people at epsilon 2.
 //! let spectrum = Spectrum::new(40, vec![0.22; 3], 0.34 / 37.0)?;
-//! let mechanism = DoubleCap::new(40, Bounding::UnitNorm, Epsilon::new(2.0)?, 128, 16)?;
+//! let mechanism = DoubleCap::new(40, Epsilon::new(2.0)?, 128, 16)?;
 //! let law = NoiseLaw::new(&mechanism.into(), Bounding::UnitNorm, 40_000)?;
 //! let prediction = predict(&spectrum, Rank::new(3)?, &law)?;
 //! assert!((0.04..0.05).contains(&prediction.sin_theta_squared));

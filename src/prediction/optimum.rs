@@ -44,8 +44,7 @@ impl Optimum {
         let (d, epsilon) = (dimension as f64, mechanism.guarantee().epsilon.value());
         let (conjectured, rank) = largest_gamma_of_projections(dimension, epsilon);
         let proved = libm::sinh(epsilon / 2.0) * (2.0 / (d * (d + 2.0))).sqrt();
-        // The squared norm of a report without its trace is (d^2 - d) / gain^2, whatever the record.
-        let own = (d * d - d) / double_cap.gain().powi(2);
+        let own = (d - 1.0) / d * double_cap.fourth_power() / double_cap.gain().powi(2);
         let share = |gamma: f64| (((d - 1.0) / d / gamma).powi(2) / own).min(1.0);
         Some(Self { proved_share: share(proved), conjectured_share: share(conjectured), rank })
     }

@@ -29,7 +29,7 @@ pub fn pure_divergence(epsilon: Epsilon, order: f64) -> f64 {
 /// L candidates: probability `W / Z` for those in A and `1 / Z` for the others, `W = e^epsilon`, `Z = L W + (J - L)`.
 ///
 /// Double-cap is one. A weight below `e^epsilon` makes its law the mixture of R_A and of a candidate chosen uniformly,
-/// and the uniform law, which is also that of a record with nothing in it, is the mean of R_A over all A.
+/// and the uniform law is the mean of R_A over all A.
 ///
 /// # Statement
 /// For any two records, with m = min(L, J - L),

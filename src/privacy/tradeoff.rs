@@ -34,13 +34,6 @@
 //! they must (disjoint ones where 2 L <= J). It grows with W, too (`d/dW (W - 1) / N = J / N^2`), so `e^epsilon` is
 //! taken for W. The first and the last line alone are the curve of every epsilon-private mechanism.
 //!
-//! *A record without direction* has a uniform index. Against a cap its curve has one corner: alpha = L / J, power = L W
-//! / N (or the reverse, alpha = (J - L) / N, power = (J - L) / J). That corner is below the curve above, which is
-//! concave and has the same ends, so all of it is. Below each of the three lines, where N is between J and J W:
-//! `L W / N <= W L / J`; `1 - (1 - L/J) / W >= 1 - (1 - L/J) J / N = L W / N`; and `L / J + m (W - 1) / N - L W / N`
-//! is, times `N / (W - 1)`, `m - L (J - L) / J`, which is not negative. The reverse is the mirror image
-//! `(alpha, power) -> (1 - power, 1 - alpha)` of the same, and the curve above is its own mirror image.
-//!
 //! # Proof for Gaussian noise
 //! In the coordinates of the mechanism's own proof the noise is a normal vector of deviation sigma, the records move
 //! its mean by at most Delta, and what follows is post-processing. The best test between two normal vectors looks along
@@ -150,7 +143,7 @@ mod tests {
     use rand::{Rng, SeedableRng};
 
     use super::*;
-    use crate::mechanism::double_cap::{candidates, cap};
+    use crate::mechanism::double_cap::{candidates, cap, direction};
     use crate::mechanism::{Calibration, DoubleCap, Estimator, Gaussian, LocalRandomizer};
     use crate::privacy::Rho;
     use crate::privacy::calibration::COVARIANCE_SENSITIVITY;
@@ -176,15 +169,13 @@ mod tests {
         power
     }
 
-    /// All laws of the index among `candidates` with integer weights: of every cap, and of a record without direction.
+    /// All laws of the index among `candidates` with integer weights: of every cap.
     fn laws(e: f64, candidates: u32, cap: u32) -> Vec<Vec<f64>> {
         let inside = (e.exp() * 2f64.powi(32)).floor() / 2f64.powi(32);
         let total = f64::from(cap) * inside + f64::from(candidates - cap);
         let weight = |set: u32, j: u32| if set >> j & 1 == 1 { inside / total } else { 1.0 / total };
         let caps = (0..1u32 << candidates).filter(|set| set.count_ones() == cap);
-        let mut laws: Vec<Vec<f64>> = caps.map(|set| (0..candidates).map(|j| weight(set, j)).collect()).collect();
-        laws.push(vec![1.0 / f64::from(candidates); candidates as usize]);
-        laws
+        caps.map(|set| (0..candidates).map(|j| weight(set, j)).collect()).collect()
     }
 
     /// The most by which the best test of any pair of laws exceeds a curve, and whether it reaches it at every alpha.
@@ -366,12 +357,12 @@ mod tests {
     /// the record's cap has and the other's not. Its power is on the first line. 4.9 standard errors, two figures.
     #[test]
     fn the_best_test_of_double_cap_reports_finds_what_the_curve_says() {
-        let mechanism = DoubleCap::new(4, Bounding::UnitNorm, epsilon(1.5), 16, 3).unwrap();
+        let mechanism = DoubleCap::new(4, epsilon(1.5), 16, 3).unwrap();
         let id = ReportId::new([3; 16]);
         let (accused, other) = (unit(&[1.0, 0.0, 0.0, 0.0]), unit(&[0.0, 1.0, 0.0, 0.0]));
         let cap_of = |record: &BoundedRecord| {
-            let scores = candidates::Candidates::new(&[7; 16], id, 4);
-            cap::largest(&scores.scores(record.coordinates(), 16), 3)
+            let scores = candidates::Candidates::new(&[7; 16], id, 5);
+            cap::largest(&scores.scores(&direction(record), 16), 3)
         };
         let (own, others) = (cap_of(&accused), cap_of(&other));
         let accuses = |payload: &[u8]| own[usize::from(payload[0])] && !others[usize::from(payload[0])];

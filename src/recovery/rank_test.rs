@@ -34,7 +34,7 @@ use crate::noise_law::{DRAWS, LEVEL, NoiseLaw, draws_of};
 /// use rand::SeedableRng;
 ///
 /// // Two components of 10 features, in 100,000 reports.
-/// let mechanism = DoubleCap::new(10, Bounding::UnitNorm, Epsilon::new(2.0)?, 128, 16)?;
+/// let mechanism = DoubleCap::new(10, Epsilon::new(2.0)?, 128, 16)?;
 /// let law = NoiseLaw::new(&mechanism.into(), Bounding::UnitNorm, 100_000)?;
 /// let truth = SpikedCovariance::new(DMatrix::identity(10, 2), DVector::from_vec(vec![0.4, 0.2]), 0.05)?;
 /// let estimate = law.draw_with_rng(&truth, &mut ChaCha12Rng::seed_from_u64(2))?;

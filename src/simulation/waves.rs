@@ -360,7 +360,7 @@ mod tests {
             Self {
                 population,
                 spectrum: crate::Spectrum::new(dimension, vec![signal; 2], bulk).unwrap(),
-                mechanism: DoubleCap::new(dimension, Bounding::UnitNorm, epsilon(value), 128, 16).unwrap(),
+                mechanism: DoubleCap::new(dimension, epsilon(value), 128, 16).unwrap(),
                 signed: Waves::signed_cap(dimension, rank, epsilon(value)).unwrap(),
                 rank,
             }
@@ -478,7 +478,7 @@ mod tests {
         let rank = Rank::new(1).unwrap();
         let mut rng = ChaCha12Rng::seed_from_u64(1);
         let population = SpikedModel::draw(5, rank, 3.0, None, &mut rng).unwrap();
-        let mechanism = DoubleCap::new(5, Bounding::UnitNorm, epsilon(2.0), 16, 2).unwrap();
+        let mechanism = DoubleCap::new(5, epsilon(2.0), 16, 2).unwrap();
         let signed = Waves::signed_cap(5, rank, epsilon(2.0)).unwrap();
         for records in [[0, 5], [5, 0]] {
             let trial = WavesTrial { mechanism: &mechanism, signed: &signed, records, rank };

@@ -22,7 +22,7 @@ after(async () => {
 });
 
 const TASK = {
-  version: 3,
+  version: 4,
   schema: { columns: ["running", "reading"].map((name) => ({ name, type: "numeric", offset: 0, scale: 5 })) },
   bounding: { type: "unit-norm" },
   mechanism: { type: "double-cap", epsilon: 2, candidates: 64, cap: 8 },

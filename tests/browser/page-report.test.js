@@ -87,12 +87,12 @@ test("a record of zeros explains itself, and the last good one stays", async () 
   const own = await tableOf(page, "own");
   const running = page.getByLabel("running", { exact: true });
   await slide(running, 0);
-  await page.getByText("a record of zeros has no direction to hide").waitFor();
+  await page.getByText("a record of zeros has nothing to show").waitFor();
   assert.equal(await running.getAttribute("aria-invalid"), "true");
   assert.deepEqual(await tableOf(page, "own"), own);
   await slide(running, 1);
   assert.equal(await running.getAttribute("aria-invalid"), "false");
-  assert.equal(await page.getByText("a record of zeros has no direction to hide").isVisible(), false);
+  assert.equal(await page.getByText("a record of zeros has nothing to show").isVisible(), false);
   await page.getByRole("button", { name: "Another record" }).click();
   assert.notDeepEqual(await tableOf(page, "own"), own);
   assert.deepEqual(trouble, []);

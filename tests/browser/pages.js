@@ -15,8 +15,7 @@ export const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>empty
 /** The launchers of the browsers. */
 export const BROWSERS = { Chromium: launchChromium, Firefox: launchFirefox };
 
-const VECTORS = join(ROOT, "tests/vectors/v3");
-const REFINEMENTS = "../refinements-v4/refined.json";
+const VECTORS = join(ROOT, "tests/vectors/v4");
 
 /** A page, and the errors that it reports. */
 export async function openPage(browser, url) {
@@ -44,7 +43,7 @@ export const milliseconds = (time) => new Promise((resolve) => setTimeout(resolv
  * an entry with a worker, whose source of randomness is out of reach, the tasks alone; its module is that of the
  * others.)
  */
-export function vectorTests(where, entry, open, files = [...readdirSync(VECTORS), REFINEMENTS]) {
+export function vectorTests(where, entry, open, files = readdirSync(VECTORS)) {
   for (const file of files) {
     test(`${file}: the same bytes ${where} as natively`, async () => {
       const { page, errors } = await open();

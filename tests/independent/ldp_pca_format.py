@@ -22,6 +22,7 @@ import struct
 import zlib
 from decimal import ROUND_FLOOR, Decimal, localcontext
 
+VERSION = 4  # of tasks
 TINY = 2.0**-1022  # the smallest positive normal number
 LARGEST = math.ldexp(2.0 - 2.0**-52, 1023)  # the largest finite number
 
@@ -218,8 +219,7 @@ class Task:
     def __init__(self, value):
         names = ("version", "schema", "bounding", "mechanism", "folds")
         take(value, "the task", names, optional=("centring", "refinement"))
-        version = 4 if "refinement" in value else 3
-        demand(integer(value["version"], "the version") == version, f"not version {version}")
+        demand(integer(value["version"], "the version") == VERSION, f"not version {VERSION}")
         schema = take(value["schema"], "the schema", ("columns",))
         demand(isinstance(schema["columns"], list), "the columns are not an array")
         self.columns = [read_column(column) for column in schema["columns"]]
@@ -259,8 +259,7 @@ class Task:
 
     def canonical_json(self):
         """The canonical JSON in UTF-8: what the digest is of."""
-        version = 3 if self.refinement is None else 4
-        members = {"version": version, "schema": {"columns": self.columns}, "bounding": self.bounding}
+        members = {"version": VERSION, "schema": {"columns": self.columns}, "bounding": self.bounding}
         if self.centring is not None:
             members["centring"] = self.centring
         if self.refinement is not None:
@@ -493,13 +492,9 @@ def centred(weight, x):
 
 
 def coordinates_of(task, record):
-    """What the mechanism randomizes (x, or y), and whether it has a direction."""
-    v = features_of(task, record)
-    has_direction = task.bounding["type"] == "clip" or any(v)
-    x = bounded(task.bounding, v)
-    if task.centring is None:
-        return x, has_direction
-    return centred(task.centring["weight"], x) if has_direction else [0.0] * (len(x) + 1), has_direction
+    """What the mechanism randomizes: x, or y."""
+    x = bounded(task.bounding, features_of(task, record))
+    return x if task.centring is None else centred(task.centring["weight"], x)
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -514,9 +509,9 @@ def sealed(data):
 
 def make_report(task, record, stream, issued_id=None):
     """A report of the record. The stream is not touched for the id if the aggregator issued one."""
-    x, has_direction = coordinates_of(task, record)
+    x = coordinates_of(task, record)
     report_id = stream.read(16) if issued_id is None else issued_id
-    payload = task.mechanism.randomize(x, has_direction, report_id, stream)
+    payload = task.mechanism.randomize(x, report_id, stream)
     return sealed(b"LDPR\1" + task.digest[:8] + report_id + payload)
 
 
@@ -582,8 +577,7 @@ class DoubleCap:
         self.inside = self.L * self.W  # the weight of the cap
         self.weight = self.inside + (self.J - self.L) * 2**32  # the weight of all candidates
         demand(self.weight < 2**64, "L W + (J - L) 2^32 is not below 2^64")
-        self.lifts = task.bounding["type"] == "clip"
-        self.m = task.coordinates + self.lifts
+        self.m = task.coordinates + 1
         self.short = self.m <= 20
         self.blocks = -(-self.m // 40)
         self.key = task.digest[:16]
@@ -591,9 +585,7 @@ class DoubleCap:
         self.entries = self.m * (self.m + 1) // 2
 
     def direction(self, x):
-        """The vector u: x, with the lifting coordinate under `clip`."""
-        if not self.lifts:
-            return x
+        """The vector u: x, with the lifting coordinate."""
         return x + [math.sqrt(max(0.0, 1.0 - total(a * a for a in x)))]
 
     def candidate(self, data):
@@ -632,16 +624,14 @@ class DoubleCap:
             sizes.append(abs(f * (sum(map(int.__mul__, v, direction)) + h)))
         return sorted(sorted(range(self.J), key=lambda j: (-sizes[j], j))[: self.L])
 
-    def randomize(self, x, has_direction, report_id, stream):
+    def randomize(self, x, report_id, stream):
         """The payload: the index of a candidate."""
-        t, k = stream.below(self.weight), stream.below(self.J)
-        if has_direction:
-            cap = self.cap(self.direction(x), report_id)
-            if t < self.inside:
-                k = cap[t // self.W]
-            else:
-                members = set(cap)
-                k = [j for j in range(self.J) if j not in members][(t - self.inside) >> 32]
+        t, cap = stream.below(self.weight), self.cap(self.direction(x), report_id)
+        if t < self.inside:
+            k = cap[t // self.W]
+        else:
+            members = set(cap)
+            k = [j for j in range(self.J) if j not in members][(t - self.inside) >> 32]
         return struct.pack("<H", k)
 
     def summands(self, report_id, payload):
@@ -654,7 +644,7 @@ class DoubleCap:
     @functools.cached_property
     def gain(self):
         """What z z^T / scale^2 has more in the direction u than in others, on average."""
-        J, L, m = self.J, self.L, max(2, self.m)
+        J, L, m = self.J, self.L, self.m
         law = coordinate(m)
         t, q = mean_of_largest(J, L, law), self.inside / self.weight
         ideal = q * t + (1.0 - q) * (J - L * t) / (J - L) - 1.0
@@ -917,10 +907,6 @@ class SignedCap(DoubleCap):
         sizes = [sum(map(int.__mul__, z, v)) for z in candidates]
         return sorted(sorted(range(self.J), key=lambda j: (-sizes[j], j))[: self.L])
 
-    def randomize(self, x, has_direction, report_id, stream):
-        """The payload: a record without a direction is the zero vector, and nothing else."""
-        return super().randomize(x, True, report_id, stream)
-
     def summands(self, report_id, payload):
         """What a report adds: z of the candidate that it names."""
         (j,) = struct.unpack("<H", payload)
@@ -933,7 +919,7 @@ class NormCap(DoubleCap):
 
     def __init__(self, task, parameters):
         super().__init__(task, parameters)
-        demand(self.lifts and task.centring is None, "norm-cap without clip, or with centring")
+        demand(task.bounding["type"] == "clip" and task.centring is None, "norm-cap without clip, or with centring")
         demand(self.J == 2 * self.L and self.L <= 512, "norm-cap with another cap")
         self.random_numbers = 1
         self.entries = self.J
@@ -997,7 +983,7 @@ class Gaussian:
         most = 2 ** (8 * self.width - 1) - 1
         return max(-most - 1, min(most, value))
 
-    def randomize(self, x, has_direction, report_id, stream):
+    def randomize(self, x, report_id, stream):
         """The payload: one integer per entry of the upper triangle."""
         X = self.rounded(x)
         payload = b""

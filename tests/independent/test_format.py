@@ -195,7 +195,7 @@ CAP = '{"type":"double-cap","epsilon":2,"candidates":64,"cap":8}'
 GAUSS = '{"type":"gaussian","epsilon":1,"delta":1e-6,"calibration":"analytic"}'
 CLIP = '{"type":"clip","radius":1.5}'
 TASK = (
-    f'{{"version":3,"schema":{{"columns":[{NUMERIC},{COLOUR}]}},"bounding":{CLIP},'
+    f'{{"version":4,"schema":{{"columns":[{NUMERIC},{COLOUR}]}},"bounding":{CLIP},'
     f'"centring":{{"weight":0.25}},"mechanism":{CAP},"folds":1}}'
 )
 
@@ -204,7 +204,7 @@ def spherical(dimension, mechanism, extra=""):
     """A task of numeric columns with offset 0 and scale 1."""
     columns = ",".join(f'{{"type":"numeric","name":"x{i}","offset":0,"scale":1}}' for i in range(dimension))
     bounding = extra or '"bounding":{"type":"unit-norm"},'
-    return f'{{"version":3,"schema":{{"columns":[{columns}]}},{bounding}"mechanism":{mechanism},"folds":1}}'
+    return f'{{"version":4,"schema":{{"columns":[{columns}]}},{bounding}"mechanism":{mechanism},"folds":1}}'
 
 
 def check_refusals():
@@ -212,8 +212,8 @@ def check_refusals():
     wire.Task.read(TASK)
     wire.Task.read(TASK.replace(CAP, GAUSS))
     changes = [
-        ('"version":3', '"version":1'), ('"version":3', '"version":"2"'), ('"version":3', '"version":3,"version":3'),
-        ('"version":3,', ""), ('"folds":1', '"folds":0'), ('"folds":1', '"folds":65'), ('"folds":1', '"folds":true'),
+        ('"version":4', '"version":1'), ('"version":4', '"version":"2"'), ('"version":4', '"version":4,"version":4'),
+        ('"version":4,', ""), ('"folds":1', '"folds":0'), ('"folds":1', '"folds":65'), ('"folds":1', '"folds":true'),
         ('"folds":1', '"folds":1,"more":1'), ('"folds":1', '"folds":1,'), ('"folds":1}', '"folds":1}}'),
         ('"folds":1}', '"folds":1} x'), ('"folds":1', '"folds":-1'), ('"folds":1', '"folds":01'),
         ('"offset":0', '"offset":1.1e100'), ('"offset":0', '"offset":NaN'), ('"offset":0', '"offset":1e999'),
@@ -373,7 +373,7 @@ def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else here.parent / "vectors"
     kinds = {"tasks.json": check_tasks, "aggregates.json": check_aggregates, "ids.json": check_ids}
     kinds["refined.json"] = kinds["norms.json"] = check_sums
-    folders = ("v3", "aggregates-v2", "refinements-v4")
+    folders = ("v4", "aggregates-v2")
     files = sorted(path for name in folders for path in folder.glob(f"{name}/*.json"))
     if not kinds.keys() <= {path.name for path in files}:
         sys.exit(f"not all files of vectors are in {folder}")

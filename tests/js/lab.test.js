@@ -31,7 +31,7 @@ import { seededBy } from "../../pkg/seeded.js";
 import { throws } from "./throws.js";
 import { differences } from "./vectors.js";
 
-const VECTORS = new URL("../vectors/v3/", import.meta.url);
+const VECTORS = new URL("../vectors/v4/", import.meta.url);
 const AGGREGATES = JSON.parse(
   readFileSync(new URL("../vectors/aggregates-v2/aggregates.json", import.meta.url), "utf8"),
 ).cases;

@@ -1,6 +1,6 @@
 // A small task, as its JSON.
 export const TASK = {
-  version: 3,
+  version: 4,
   schema: {
     columns: [
       { name: "height", type: "numeric", offset: 0, scale: 200 },

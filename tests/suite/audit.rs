@@ -59,9 +59,9 @@ fn bound(mechanism: &Mechanism, bounding: Bounding, trials: u64, randomizer: &im
     found.epsilon_lower_bound
 }
 
-fn double_cap(e: f64, bounding: Bounding) -> Mechanism {
+fn double_cap(e: f64) -> Mechanism {
     let cap = DoubleCap::best_cap(64, epsilon(e));
-    Mechanism::DoubleCap(DoubleCap::new(DIMENSION, bounding, epsilon(e), 64, cap).unwrap())
+    Mechanism::DoubleCap(DoubleCap::new(DIMENSION, epsilon(e), 64, cap).unwrap())
 }
 
 fn analytic(e: f64, d: f64) -> Gaussian {
@@ -71,7 +71,7 @@ fn analytic(e: f64, d: f64) -> Gaussian {
 #[test]
 fn double_cap_stays_below_its_claim_and_shows_most_of_it() {
     for (e, trials) in [(0.5, 80_000), (1.0, 20_000), (2.0, 12_000), (4.0, 12_000)] {
-        let mechanism = double_cap(e, Bounding::UnitNorm);
+        let mechanism = double_cap(e);
         let found = bound(&mechanism, Bounding::UnitNorm, trials, &mechanism);
         assert!(found <= e, "epsilon {e} is claimed, at least {found} is given");
         assert!(found >= 0.7 * e, "the audit sees {found} of {e}");
@@ -81,7 +81,7 @@ fn double_cap_stays_below_its_claim_and_shows_most_of_it() {
 #[test]
 fn lifted_records_stay_below_the_claim_too() {
     let clip = Bounding::Clip { radius: Radius::new(3.0).unwrap() };
-    let mechanism = double_cap(2.0, clip);
+    let mechanism = double_cap(2.0);
     let found = bound(&mechanism, clip, 10_000, &mechanism);
     assert!((1.4..=2.0).contains(&found), "{found} of 2");
 }
@@ -155,10 +155,17 @@ fn sensitivity_one_in_place_of_the_square_root_of_two_is_flagged() {
     assert!(found > 4.0, "{found}");
 }
 
+/// The scores of the first candidates of an id for a record, lifted.
+fn scores(key: &[u8; 16], id: ReportId, record: &BoundedRecord, candidates: u32) -> Vec<u64> {
+    let square: f64 = record.coordinates().iter().map(|x| x * x).sum();
+    let lift = [record.coordinates(), &[(1.0 - square).max(0.0).sqrt()]].concat();
+    Candidates::new(key, id, lift.len()).scores(&lift, candidates)
+}
+
 /// Double-cap with `weight` (of 2^20) inside a cap that `members` finds among the scores.
 fn faulty_double_cap(candidates: u32, weight: u64, members: impl Fn(&[u64]) -> Vec<bool>) -> impl Randomizer {
     move |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| -> Result<_, RandomizeError> {
-        let scores = Candidates::new(key, id, DIMENSION).scores(record.coordinates(), candidates);
+        let scores = scores(key, id, record, candidates);
         let in_cap = members(&scores);
         let inside = in_cap.iter().filter(|&&member| member).count() as u64;
         let total = inside * weight + (u64::from(candidates) - inside) * (1 << 20);
@@ -179,7 +186,7 @@ fn weight(e: f64) -> u64 {
 #[test]
 fn a_weight_that_is_applied_twice_is_flagged() {
     for e in [0.5, 2.0] {
-        let claimed = double_cap(e, Bounding::UnitNorm);
+        let claimed = double_cap(e);
         let size = DoubleCap::best_cap(64, epsilon(e));
         let randomizer = faulty_double_cap(64, weight(2.0 * e), move |scores| cap::largest(scores, size));
         let found = bound(&claimed, Bounding::UnitNorm, 10_000, &randomizer);
@@ -191,18 +198,16 @@ fn a_weight_that_is_applied_twice_is_flagged() {
 /// record. The same code with the right size passes.
 #[test]
 fn a_cap_of_data_dependent_size_is_flagged() {
-    let claimed = DoubleCap::new(DIMENSION, Bounding::UnitNorm, epsilon(3.0), 32, 4).unwrap();
+    let claimed = DoubleCap::new(DIMENSION, epsilon(3.0), 32, 4).unwrap();
     let claimed = Mechanism::DoubleCap(claimed);
     let randomizer = faulty_double_cap(32, weight(3.0), |scores| cap::largest(scores, 4));
     let right = bound(&claimed, Bounding::UnitNorm, 10_000, &randomizer);
     assert!((2.1..=3.0).contains(&right), "{right}");
     // An eighth of the candidates exceed it: four of 32 on average, as in the right cap.
     let record = BoundedRecord::new(vec![1.0; DIMENSION], Bounding::UnitNorm).unwrap();
-    let mut scores: Vec<u64> = (0..100)
-        .flat_map(|id| Candidates::new(&[1; 16], ReportId::new([id; 16]), DIMENSION).scores(record.coordinates(), 320))
-        .collect();
-    scores.sort_unstable();
-    let threshold = scores[scores.len() / 8 * 7];
+    let mut all: Vec<u64> = (0..100).flat_map(|id| scores(&[1; 16], ReportId::new([id; 16]), &record, 320)).collect();
+    all.sort_unstable();
+    let threshold = all[all.len() / 8 * 7];
     let randomizer = faulty_double_cap(32, weight(3.0), move |scores: &[u64]| {
         scores.iter().map(|&score| score >= threshold).collect()
     });
@@ -213,7 +218,7 @@ fn a_cap_of_data_dependent_size_is_flagged() {
 /// Version 1 made no report for the zero vector. Its reports alone do not show that.
 #[test]
 fn a_refusal_is_flagged() {
-    for claimed in [double_cap(2.0, Bounding::UnitNorm), Mechanism::Gaussian(analytic(2.0, 1e-2))] {
+    for claimed in [double_cap(2.0), Mechanism::Gaussian(analytic(2.0, 1e-2))] {
         let refusing = |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| {
             let nothing = record.coordinates().iter().all(|&coordinate| coordinate == 0.0);
             if nothing { Ok(None) } else { claimed.randomize_with_rng(record, key, id, rng).map(Some) }
@@ -228,7 +233,7 @@ fn a_refusal_is_flagged() {
 /// releases once did, tells who skipped the question; ours stays below its claim.
 #[test]
 fn a_device_that_refuses_a_value_of_the_wrong_type_is_flagged() {
-    let claimed = double_cap(2.0, Bounding::UnitNorm);
+    let claimed = double_cap(2.0);
     let schema = Schema::numeric(DIMENSION).unwrap();
     let device = |strict: bool| {
         let (claimed, schema) = (claimed.clone(), schema.clone());
@@ -253,29 +258,34 @@ fn a_device_that_refuses_a_value_of_the_wrong_type_is_flagged() {
     assert!(found.passed && found.malformed.is_empty(), "{found:?}");
 }
 
-/// A record without direction gets the first candidates for its cap, as ties go, instead of a uniform index: private,
-/// and distinguished from the right law. An index that is always the same is not private.
+/// The record of zeros alone has a cap like any other. A device that answers for it with a uniform index is private,
+/// and within the claim; one whose index is always the same is flagged.
 #[test]
-fn the_law_of_a_record_without_direction_is_looked_at() {
-    let claimed = double_cap(1.0, Bounding::UnitNorm);
-    let constant = |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| {
-        let payload = claimed.randomize_with_rng(record, key, id, rng)?;
-        let nothing = record.coordinates().iter().all(|&coordinate| coordinate == 0.0);
-        if !nothing {
-            return Ok(Some(payload));
+fn the_law_of_a_record_of_zeros_is_looked_at() {
+    let claimed = double_cap(1.0);
+    let with = |index: fn(&[u8; 16], ReportId, &mut dyn CryptoRng) -> u16| {
+        let claimed = claimed.clone();
+        move |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| {
+            let payload = claimed.randomize_with_rng(record, key, id, rng)?;
+            let nothing = record.coordinates().iter().all(|&coordinate| coordinate == 0.0);
+            Ok(Some(if nothing { index(key, id, rng).to_le_bytes().to_vec() } else { payload }))
         }
-        // The candidate with the largest score for e_1, a record that somebody might have had.
-        let scores = Candidates::new(key, id, DIMENSION).scores(&[1.0, 0.0, 0.0, 0.0], 64);
-        let best = cap::nth_member(&cap::largest(&scores, 1), true, 0);
-        Ok(Some((best as u16).to_le_bytes().to_vec()))
     };
+    let uniform = with(|_, _, rng| (rng.next_u32() % 64) as u16);
+    let found = bound(&claimed, Bounding::UnitNorm, 10_000, &uniform);
+    assert!(found <= 1.0, "{found} of 1");
+    // The candidate with the largest score for e_1, a record that somebody might have had.
+    let constant = with(|key, id, _| {
+        let first = BoundedRecord::new(vec![1.0, 0.0, 0.0, 0.0], Bounding::UnitNorm).unwrap();
+        cap::nth_member(&cap::largest(&scores(key, id, &first, 64), 1), true, 0) as u16
+    });
     let found = bound(&claimed, Bounding::UnitNorm, 10_000, &constant);
     assert!(found > 1.0, "{found} of 1");
 }
 
 #[test]
 fn outcomes_do_not_depend_on_the_order_of_jobs() {
-    let mechanism = double_cap(1.0, Bounding::UnitNorm);
+    let mechanism = double_cap(1.0);
     let audit = Audit::new(&mechanism, Bounding::UnitNorm).unwrap();
     let jobs = audit.jobs(4_500).unwrap();
     assert_eq!(jobs.iter().map(|job| job.reports()).sum::<u64>(), 2 * 3 * 4_500);
@@ -298,7 +308,7 @@ fn plaintext(record: &BoundedRecord) -> Vec<u8> {
 
 /// The claims that every leak is held to.
 fn claims() -> [Mechanism; 2] {
-    [double_cap(1.0, Bounding::UnitNorm), Mechanism::Gaussian(analytic(1.0, 1e-2))]
+    [double_cap(1.0), Mechanism::Gaussian(analytic(1.0, 1e-2))]
 }
 
 fn assert_malformed(found: &Finding, of_another_length: u64, of_right_length: u64) {
@@ -362,7 +372,7 @@ fn a_randomizer_that_refuses_every_record_does_not_pass() {
 
 #[test]
 fn an_index_that_no_candidate_has_is_malformed() {
-    let claimed = double_cap(1.0, Bounding::UnitNorm);
+    let claimed = double_cap(1.0);
     let beyond = |_: &BoundedRecord, _: &[u8; 16], _: ReportId, _: &mut dyn CryptoRng| Ok(Some(vec![64, 0]));
     assert_malformed(&finding(&claimed, Bounding::UnitNorm, 2_000, &beyond), 0, 2_000);
 }
@@ -370,7 +380,7 @@ fn an_index_that_no_candidate_has_is_malformed() {
 /// The index says which record it is, whatever the candidates are. Their ranks are as even as the ids.
 #[test]
 fn a_record_in_the_bytes_of_a_well_formed_payload_is_flagged() {
-    let claimed = double_cap(1.0, Bounding::UnitNorm);
+    let claimed = double_cap(1.0);
     let leak = |record: &BoundedRecord, _: &[u8; 16], _: ReportId, rng: &mut dyn CryptoRng| {
         let bit = u8::from(record.coordinates()[0] > 0.6);
         Ok(Some(vec![(rng.next_u32() % 32) as u8 * 2 + bit, 0]))
@@ -381,7 +391,7 @@ fn a_record_in_the_bytes_of_a_well_formed_payload_is_flagged() {
 
 #[test]
 fn an_audit_that_could_not_have_refuted_its_claim_is_no_pass() {
-    let mechanism = double_cap(1.0, Bounding::UnitNorm);
+    let mechanism = double_cap(1.0);
     let audit = Audit::new(&mechanism, Bounding::UnitNorm).unwrap();
     let needed = |tally: &Tally| match audit.conclude(tally, 0.0, confidence()) {
         Err(AuditError::TooFew { trials, needed: Some(needed), .. }) => (trials, needed),
@@ -419,7 +429,7 @@ fn jobs_and_tallies_are_those_of_their_audit_and_count_once() {
 
 #[test]
 fn audits_that_make_no_sense_are_refused() {
-    let audit = Audit::new(&double_cap(1.0, Bounding::UnitNorm), Bounding::UnitNorm).unwrap();
+    let audit = Audit::new(&double_cap(1.0), Bounding::UnitNorm).unwrap();
     assert_eq!(audit.jobs(1).unwrap_err(), AuditError::Trials(1));
     for bad in [0.0, 1.0, -0.1, f64::NAN, f64::INFINITY] {
         assert!(Confidence::new(bad).is_err(), "{bad}");

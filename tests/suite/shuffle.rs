@@ -32,7 +32,7 @@ fn report(local: f64, candidates: u32, members: impl Fn(u32) -> bool) -> Vec<f64
     weights.into_iter().map(|weight| weight / total).collect()
 }
 
-/// A record with nothing in it.
+/// The uniform law, the mean of those of all caps.
 fn nothing(candidates: u32) -> Vec<f64> {
     vec![1.0 / f64::from(candidates); candidates as usize]
 }

@@ -101,7 +101,8 @@ fn intervals_cover_the_true_error() {
 }
 
 /// The ratio of simulated to predicted errors wherever the prediction is below half of the rank. One trial strays by
-/// about sqrt(2 / (k (d - k))), 15 to 35 %, which four trials halve; the median of the ten settings by some 4 %.
+/// about sqrt(2 / (k (d - k))), 15 to 35 %, which four trials halve: three standard errors. The median of the ten
+/// settings strays by some 4 %.
 #[test]
 fn predictions_are_those_of_simulation() {
     let settings = [
@@ -141,7 +142,7 @@ fn predictions_are_those_of_simulation() {
     let mut ratios = settings.map(ratio);
     println!("{ratios:.3?}");
     ratios.sort_by(f64::total_cmp);
-    assert!(ratios[0] > 0.7 && ratios[9] < 1.3, "{ratios:?}");
+    assert!(ratios[0] > 0.5 && ratios[9] < 1.5, "{ratios:?}");
     let median = 0.5 * (ratios[4] + ratios[5]);
     assert!((0.9..1.1).contains(&median), "{ratios:?}");
 }

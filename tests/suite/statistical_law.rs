@@ -162,7 +162,7 @@ fn entry_variance_of_the_gaussian_mechanism_is_the_stated_one_within_a_percent()
 /// errors of either.
 #[test]
 fn entry_variance_of_double_cap_is_the_stated_one_within_a_percent() {
-    let mechanism = DoubleCap::new(DIMENSION, Bounding::UnitNorm, epsilon(2.0), 32, 4).unwrap();
+    let mechanism = DoubleCap::new(DIMENSION, epsilon(2.0), 32, 4).unwrap();
     let mut values = vec![0.0; DIMENSION];
     values[0] = 1.0;
     let record = BoundedRecord::new(values, Bounding::UnitNorm).unwrap();

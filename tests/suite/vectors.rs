@@ -141,7 +141,7 @@ fn the_document_names_the_versions_that_are_written() {
     let report = task.randomize(&task.bound(vec![1.0; task.dimension()]).unwrap()).unwrap();
     let release = env!("CARGO_PKG_VERSION").rsplit_once('.').unwrap().0;
     let row = format!(
-        "\n| {release} | {TASK_VERSION} (4 of a [refinement](#refinement)) | {} | {} (reads 1) | {LEDGER_VERSION} (",
+        "\n| {release} | {TASK_VERSION} | {} | {} (reads 1) | {LEDGER_VERSION} (",
         report.to_bytes()[4],
         Aggregate::empty(&task).to_bytes()[4],
     );
@@ -194,7 +194,7 @@ fn reports_and_aggregates_are_those_of_the_vectors() {
 
 #[test]
 fn refinements_are_those_of_the_vectors() {
-    for case in read_from::<RefinedCase>(REFINEMENTS, "refined.json").cases {
+    for case in read::<RefinedCase>("refined.json").cases {
         let (task, aggregate) = collected(&case.name, &case.task, &case.digest, &case.reports);
         assert_eq!(task.campaign(), Task::from_json(&case.first.to_string()).unwrap().digest());
         assert_eq!(hex(&aggregate.to_bytes()), case.aggregate, "{}", case.name);
@@ -324,7 +324,7 @@ fn write_refined_vectors() {
     let meaning = "report is what Task::randomize_with_rng makes of the record with ChaCha20Rng::from_seed(seed); \
         aggregate is the state after each report of the case once, cross_block what it estimates of E[b a'], column \
         by column, variances those of its columns; bytes are in hexadecimal";
-    write_to(REFINEMENTS, "refined.json", command, meaning, refined_cases().map(refined_case));
+    write("refined.json", command, meaning, refined_cases().map(refined_case));
 }
 
 /// A first task, directions, weights and clip as integers, and records.
@@ -437,7 +437,7 @@ fn task_texts() -> [(&'static str, &'static str); 4] {
     [
         (
             "numbers and characters at the ends of their forms",
-            r#"{"version": 3, "schema": {"columns": [
+            r#"{"version": 4, "schema": {"columns": [
                 {"name": "\u0001\t\u007f\/", "type": "numeric", "offset": 1e-5, "scale": 9999999999999998},
                 {"name": "b", "type": "numeric", "offset": 0e9, "scale": 1e16},
                 {"name": "c", "type": "numeric", "offset": 0.000001, "scale": -1e-100},
@@ -449,11 +449,11 @@ fn task_texts() -> [(&'static str, &'static str); 4] {
             "fields in another order, spaces, and other spellings of the numbers",
             r#"{ "folds": 1, "mechanism": {"epsilon": 2e0, "cap": 8, "candidates": 64, "type": "double-cap"},
                  "schema": {"columns": [{"scale": 200, "offset": 0.00, "name": "height", "type": "numeric"}]},
-                 "bounding": {"type": "unit-norm"}, "version": 3 }"#,
+                 "bounding": {"type": "unit-norm"}, "version": 4 }"#,
         ),
         (
             "all kinds of columns, with names beyond ASCII",
-            r#"{"version": 3, "schema": {"columns": [
+            r#"{"version": 4, "schema": {"columns": [
                 {"name": "größe", "type": "numeric", "offset": -0.5, "scale": 1e-3},
                 {"name": "farbe \"x\"", "type": "categorical", "values": ["röt", "blue\n", "😀"], "unseen": "zero"},
                 {"name": "note", "type": "ignored"},
@@ -462,7 +462,7 @@ fn task_texts() -> [(&'static str, &'static str); 4] {
         ),
         (
             "gaussian",
-            r#"{"version": 3, "schema": {"columns": [
+            r#"{"version": 4, "schema": {"columns": [
                 {"name": "a", "type": "numeric", "offset": 0, "scale": 3},
                 {"name": "b", "type": "numeric", "offset": 0.1, "scale": 123456789012345680000}
             ]}, "bounding": {"type": "unit-norm"},
@@ -530,7 +530,7 @@ fn centred_cases() -> [(&'static str, Json, Vec<Json>); 5] {
 }
 
 fn task(columns: &Json, bounding: &Json, mechanism: &Json, folds: u32) -> Json {
-    json!({"version": 3, "schema": {"columns": columns}, "bounding": bounding, "mechanism": mechanism, "folds": folds})
+    json!({"version": 4, "schema": {"columns": columns}, "bounding": bounding, "mechanism": mechanism, "folds": folds})
 }
 
 fn unit_norm() -> Json {
@@ -605,18 +605,12 @@ fn randomize(task: &Task, record: &Json, seed: &str) -> Report {
 }
 
 /// The folders of tasks and reports (with aggregates of version 1), and of aggregates of version 2.
-const REPORTS: &str = "v3";
+const REPORTS: &str = "v4";
 const AGGREGATES: &str = "aggregates-v2";
-/// That of refinements.
-const REFINEMENTS: &str = "refinements-v4";
 
 /// The version of what is in a folder.
 fn version(folder: &str) -> u32 {
-    match folder {
-        AGGREGATES => 2,
-        REFINEMENTS => 4,
-        _ => 3,
-    }
+    if folder == AGGREGATES { 2 } else { TASK_VERSION }
 }
 
 fn path(folder: &str, file: &str) -> PathBuf {

@@ -118,7 +118,7 @@ await ledger.flush({ url: "/" });
 
 // The ledger takes randomizers of both kinds, and knows their columns.
 const x = {
-  version: 3,
+  version: 4,
   schema: { columns: [{ name: "x", type: "numeric", offset: 0, scale: 1 }] },
   bounding: { type: "unit-norm" },
   mechanism: { type: "double-cap", epsilon: 2, candidates: 64, cap: 8 },

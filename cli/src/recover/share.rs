@@ -14,7 +14,7 @@ pub(crate) struct Unit {
 pub(super) const SQUARES: &str = "in squared units of the encoded, bounded features";
 
 /// So many deviations of its noise a total must be away from 0: shares of less would say little.
-const DEVIATIONS: f64 = 2.0;
+pub(super) const DEVIATIONS: f64 = 2.0;
 
 impl Unit {
     /// That of an answer.

@@ -13,7 +13,7 @@ use super::rank::tested;
 use super::refined;
 use super::result::RecoverResult;
 use super::selection::Selection;
-use super::share::{SQUARES, Unit, percent};
+use super::share::{DEVIATIONS, SQUARES, Unit, percent};
 use crate::hostile::hostile_text;
 use crate::output::{first, grouped, on_scale, plural, wrote};
 
@@ -28,7 +28,7 @@ impl RecoverResult {
         let answer = &self.answer;
         let unit = Unit::of(answer);
         let mut text = components(answer, unit);
-        text += &(explained(answer, unit) + &noise(answer, unit));
+        text += &(explained(answer, unit) + &empty(answer) + &noise(answer, unit));
         text += &self.rank_test.as_ref().map(|test| tested(test, answer.dimension, unit)).unwrap_or_default();
         text += &(warning(answer) + &patterns(answer) + &notice(answer));
         text += &answer.hostile.as_ref().map(|pull| hostile_text(pull, Some(unit))).unwrap_or_default();
@@ -123,6 +123,16 @@ fn explained(answer: &Answer, unit: Unit) -> String {
              give shares of it\n"
         ),
     }
+}
+
+/// How many records say nothing, where that stands out from the noise.
+fn empty(answer: &Answer) -> String {
+    let (Some(share), Some(error)) = (answer.empty_share, answer.empty_share_error) else { return String::new() };
+    if share <= DEVIATIONS * error {
+        return String::new();
+    }
+    let [share, error] = [share, error].map(percent);
+    format!("empty       {share} ± {error} of the records have only zeros and missing values\n")
 }
 
 /// The noise of one entry. About the directions of public records there is none in the entries.

@@ -174,10 +174,9 @@ fn thresholds(candidates: u32, cap: u32, rows: usize) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::privacy::tests::epsilon;
-    use crate::record::Bounding;
 
     fn mechanism(rows: usize, e: f64, candidates: u32, cap: u32) -> DoubleCap {
-        DoubleCap::new(rows, Bounding::UnitNorm, epsilon(e), candidates, cap).unwrap()
+        DoubleCap::new(rows - 1, epsilon(e), candidates, cap).unwrap()
     }
 
     /// That the thresholds are those of the cap: the share of candidates beyond them is L / J, to the digits of 32 of

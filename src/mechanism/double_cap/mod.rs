@@ -7,35 +7,35 @@
 //! 1. The report's public id is a seed; together with the task it expands into J candidate vectors z, nearly uniform on
 //!    a sphere ([`candidates`]).
 //! 2. The *cap* is the set of the L candidates with the largest `(z . u)^2`, ties to the lower index: always exactly
-//!    L of J ([`cap`]). Here u is the record (unit norm), or its lift `(x, sqrt(1 - |x|^2))` (clip).
+//!    L of J ([`cap`]). Here u is the record's lift `(x, sqrt(1 - |x|^2))`: a unit vector of m = d + 1 coordinates for
+//!    every record of the unit ball, `(0, …, 0, 1)` for the one whose values are all 0 or missing.
 //! 3. The report is an index j, drawn with integer weight `W = floor(2^32 e^epsilon)` inside the cap and `2^32`
-//!    outside. W is that integer exactly, on every machine (`weight.rs`). A record without a direction (the zero vector
-//!    under unit norm) has no cap: its index is drawn uniformly.
+//!    outside. W is that integer exactly, on every machine (`weight.rs`).
 //!
 //! # Statement
-//! For every id, any two records x, y, the one without a direction among them, and every index j:
-//! `P[j | x] <= e^epsilon P[j | y]`. Delta is 0. Every record gives a report, so that no report is not an outcome.
+//! For every id, any two records x, y and every index j: `P[j | x] <= e^epsilon P[j | y]`. Delta is 0. Every record
+//! gives a report, so that no report is not an outcome.
 //!
 //! # Argument
 //! The normaliser `L W + (J - L) 2^32` does not depend on the record, because the cap has exactly L members for every
 //! record. So the ratio of two probabilities of the same index is one of `1`, `W / 2^32`, `2^32 / W`, and `1 < W / 2^32
 //! <= e^epsilon`: W is the floor of the real number, and an epsilon so small that W might not exceed 2^32 is refused.
-//! Against the uniform law `1 / J` of a record without a direction they are `J W / N` and `J 2^32 / N`, with N the
-//! normaliser, and `J 2^32 <= N <= J W` puts both between `2^32 / W` and `W / 2^32`. The index is drawn by an exactly
-//! uniform integer below the normaliser, or below J. It holds for every id, and whatever happens to the scores: they
-//! only decide who is in the cap.
+//! The index is drawn by an exactly uniform integer below the normaliser. It holds for every id, and whatever happens
+//! to the scores: they only decide who is in the cap.
 //!
 //! # Utility
 //! Given the record, `E[z z^T] / scale^2 = I + gain (u u^T - I/m + D)` for the chosen candidate z of m coordinates,
-//! with `gain` computed by quadrature over order statistics, and `(mean(z z^T) / scale^2 - I) / gain + I/m` is the
-//! estimate. Its trace, with the lift's part, is 1, that of every record with a direction; one without counts as I/m.
-//! The bias D would be 0 for candidates uniform on the sphere. With those there are, its spectral norm is below 1e-3,
-//! for every u and every J and L that are permitted: that is what "unbiased" means here. It holds by exact enumeration
-//! for two coordinates, on grids of directions, J and L, and by measurement for others (tests/bias.rs).
+//! with `gain` computed by quadrature over order statistics. So `(mean(z z^T) / scale^2 - I) / gain`, with I/m added,
+//! estimates the mean of `u u^T`. Its d × d block is the estimate, and the last entry of its diagonal the lift's part:
+//! under unit norm the share of records that have only zeros ([`DoubleCap::lift`]). The bias D would be 0 for
+//! candidates uniform on the sphere. With those there are, its spectral norm is below 1e-3, for every u and every J and
+//! L that are permitted: that is what "unbiased" means here. It holds by exact enumeration for two coordinates, on
+//! grids of directions, J and L, and by measurement for others (tests/bias.rs).
 //!
 //! The second moment of a report, in the d (d + 1) / 2 - 1 coordinates of a symmetric matrix of trace 1, is at most 1.8
 //! times the least that any unbiased epsilon-private report has, for d from 10 to 400 and epsilon 1 and 2: that is
-//! proved. For epsilon >= 1.4 it is conjectured to be within a few percent of the least (docs/privacy/optimality.md).
+//! proved. For epsilon from 1.4 to 8 it is conjectured to be within 10 % of the least
+//! (docs/privacy/optimality.md).
 //! An off-diagonal entry ij of one report has a variance of about `1 / gain^2` across the record (`u_i = u_j = 0`), and
 //! more along it ([`Forms`]).
 
@@ -70,11 +70,12 @@ use self::table::LARGEST_MAGNITUDE;
 use super::estimator::{Estimator, Forms, Perturbation, triangle};
 use super::pull::{Check, Pull};
 use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
+use crate::centring::zero_below;
 use crate::identity::ReportId;
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
 use crate::privacy::{Epsilon, Guarantee};
-use crate::record::{BoundedRecord, Bounding};
+use crate::record::BoundedRecord;
 use crate::sampling::bits::Bits;
 use crate::schema::MAX_DIMENSION;
 
@@ -104,8 +105,8 @@ struct Law {
 /// The double-cap mechanism for one task.
 ///
 /// ```
-/// use ldp_pca::{Bounding, DoubleCap, Epsilon, LocalRandomizer};
-/// let mechanism = DoubleCap::new(10, Bounding::UnitNorm, Epsilon::new(2.0)?, 128, 16)?;
+/// use ldp_pca::{DoubleCap, Epsilon, LocalRandomizer};
+/// let mechanism = DoubleCap::new(10, Epsilon::new(2.0)?, 128, 16)?;
 /// assert_eq!(mechanism.guarantee().delta, None);
 /// assert_eq!(mechanism.payload_bytes(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -113,8 +114,6 @@ struct Law {
 #[derive(Clone, Debug)]
 pub struct DoubleCap {
     dimension: usize,
-    /// Whether the record gets one more coordinate, which makes it a unit vector.
-    lifted: bool,
     epsilon: Epsilon,
     candidates: u32,
     cap: u32,
@@ -130,19 +129,12 @@ impl DoubleCap {
     /// # Errors
     /// [`MechanismError`] unless 2 <= J <= 16384, J / 1024 <= L <= J / 2, epsilon >= 1e-6, and the weights fit 64 bits
     /// (epsilon up to about 16).
-    pub fn new(
-        dimension: usize,
-        bounding: Bounding,
-        epsilon: Epsilon,
-        candidates: u32,
-        cap: u32,
-    ) -> Result<Self, MechanismError> {
+    pub fn new(dimension: usize, epsilon: Epsilon, candidates: u32, cap: u32) -> Result<Self, MechanismError> {
         if dimension == 0 || dimension > MAX_DIMENSION {
             return Err(MechanismError::Dimension(dimension));
         }
         let (weights, loss) = parameters(epsilon, candidates, cap)?;
-        let lifted = matches!(bounding, Bounding::Clip { .. });
-        Ok(Self { dimension, lifted, epsilon, candidates, cap, weights, law: OnceLock::new(), loss })
+        Ok(Self { dimension, epsilon, candidates, cap, weights, law: OnceLock::new(), loss })
     }
 
     /// The J recommended for `epsilon`: the variance is within 5 % of the best for any number of candidates (the
@@ -174,7 +166,7 @@ impl DoubleCap {
 
     fn law(&self) -> &Law {
         self.law.get_or_init(|| {
-            let m = self.coordinates();
+            let m = self.state_dimension() as f64;
             let [along, fourth_moment] =
                 gain::moments_along(self.candidates, self.cap, self.cap_probability(), m as usize);
             let unit = Sphere::new(self.state_dimension()).second_moment();
@@ -188,14 +180,9 @@ impl DoubleCap {
         self.law().unit
     }
 
-    /// m. A record of one coordinate is 1 or -1, its square is known, and any gain gives it: that of two.
-    fn coordinates(&self) -> f64 {
-        self.state_dimension().max(2) as f64
-    }
-
     /// The second moments of quadratic forms of one report.
     fn forms(&self) -> Forms {
-        let (m, &Law { gain, fourth_moment, .. }) = (self.coordinates(), self.law());
+        let (m, &Law { gain, fourth_moment, .. }) = (self.state_dimension() as f64, self.law());
         // With z = t u + w: E t^2, E t^4, and m^2 times E t^2 |w|^2 and E |w|^4.
         let (second, fourth) = ((1.0 + gain * (m - 1.0) / m), fourth_moment);
         let (mixed, across) = (m * second - fourth, m * m - 2.0 * m * second + fourth);
@@ -212,14 +199,24 @@ impl DoubleCap {
         }
     }
 
-    /// The gain g of normal candidates with nearly the same noise, `(1/g + a) (1/g + b)` between directions in which
-    /// records have the parts a and b of a unit vector. Under unit norm these are 1/m on average, and there it is the
-    /// same: `1/g + 1/m = sqrt(m / (m + 2)) / gain`, if m is not small. A lift takes an unknown part: under clip it is
-    /// the same where both are 0, and the noise beside records is a little too large.
-    fn normal_gain(&self) -> f64 {
-        let (m, gain) = (self.coordinates(), self.gain());
-        let isotropic = ((m / (m + 2.0)).sqrt() / gain - 1.0 / m).max(0.25 / gain);
-        1.0 / if self.lifted { self.entry_deviation() } else { isotropic }
+    /// The estimate of the mean square of the lift, the last coordinate of u. 1 less it is the mean square of the
+    /// length of the records, which the trace of the d × d block says worse: the candidates' lengths scatter in it, and
+    /// errors of `scale^2` add up over many coordinates.
+    pub(crate) fn lift(&self, sums: &[i64], records: u64) -> f64 {
+        self.assert_sums(sums);
+        let mean = sums[sums.len() - 1] as f64 / (self.law().unit * records as f64);
+        (mean - 1.0) / self.gain() + 1.0 / self.state_dimension() as f64
+    }
+
+    /// The mean fourth power of the length of the first d coordinates of the reported candidate, in squares of
+    /// `scale^2`, where the record has length 1.
+    pub(crate) fn fourth_power(&self) -> f64 {
+        let (m, &Law { gain, fourth_moment, .. }) = (self.state_dimension() as f64, self.law());
+        // With z = t u + w: |z|^2 is m, and the last coordinate is one of m - 1 of w.
+        let second = 1.0 + gain * (m - 1.0) / m;
+        let square = (m - second) / (m - 1.0);
+        let fourth = 3.0 * (m * m - 2.0 * m * second + fourth_moment) / ((m - 1.0) * (m + 1.0));
+        m * m - 2.0 * m * square + fourth
     }
 
     /// The probability of a report from the cap.
@@ -265,35 +262,31 @@ pub(crate) fn usual_threshold(weights: &Weights, rows: usize) -> f64 {
     Sphere::new(rows).score_of(Coordinate::new(Some(rows)).exceeded_with(share))
 }
 
-/// The unit vector u whose line is hidden: the record, or its lift.
-pub(crate) fn direction(record: &BoundedRecord, lifted: bool) -> Vec<f64> {
+/// The unit vector u whose line is hidden: the lift of the record.
+pub(crate) fn direction(record: &BoundedRecord) -> Vec<f64> {
     let mut direction = record.coordinates().to_vec();
-    if lifted {
-        let norm_squared: f64 = direction.iter().map(|x| x * x).sum();
-        direction.push((1.0 - norm_squared).max(0.0).sqrt());
-    }
+    // Squares of smaller coordinates may be subnormal, which some processors multiply more slowly.
+    let norm_squared: f64 = direction.iter().map(|&x| zero_below(x, 500)).map(|x| x * x).sum();
+    direction.push((1.0 - norm_squared).max(0.0).sqrt());
     direction
 }
 
-/// The payload: the index of a candidate, drawn with these weights. The cap has the candidates with the highest scores,
-/// unless the record has no direction.
+/// The payload: the index of a candidate, drawn with these weights. The cap has the candidates with the highest scores.
 pub(super) fn draw<R: TryCryptoRng + ?Sized>(
     scores: &[u64],
     weights: Weights,
-    has_direction: bool,
     rng: &mut R,
 ) -> Result<Vec<u8>, RandomizeError> {
-    drawn(&cap::largest(scores, weights.cap()), weights, has_direction, rng)
+    drawn(&cap::largest(scores, weights.cap()), weights, rng)
 }
 
 /// The payload: an index, drawn with these weights from those in the cap and the others.
 pub(super) fn drawn<R: TryCryptoRng + ?Sized>(
     in_cap: &[bool],
     weights: Weights,
-    has_direction: bool,
     rng: &mut R,
 ) -> Result<Vec<u8>, RandomizeError> {
-    let index = weights.draw(in_cap, has_direction, &mut Bits::new(rng, 8))?;
+    let index = weights.draw(in_cap, &mut Bits::new(rng, 8))?;
     Ok((index as u16).to_le_bytes().to_vec())
 }
 
@@ -327,8 +320,7 @@ impl LocalRandomizer for DoubleCap {
     ) -> Result<Vec<u8>, RandomizeError> {
         record.check_dimension(self.dimension)?;
         let candidates = Candidates::new(task_key, id, self.state_dimension());
-        let scores = candidates.scores(&direction(record, self.lifted), self.candidates);
-        draw(&scores, self.weights, record.has_direction(), rng)
+        draw(&candidates.scores(&direction(record), self.candidates), self.weights, rng)
     }
 }
 
@@ -338,7 +330,7 @@ impl Estimator for DoubleCap {
     }
 
     fn state_dimension(&self) -> usize {
-        self.dimension + usize::from(self.lifted)
+        self.dimension + 1
     }
 
     fn largest_entry(&self) -> u32 {
@@ -384,7 +376,8 @@ impl Estimator for DoubleCap {
     }
 
     fn perturbation(&self) -> Perturbation {
-        Perturbation::Directions { gain: self.normal_gain(), forms: self.forms(), weights: self.weights }
+        let gain = 1.0 / self.entry_deviation();
+        Perturbation::Directions { gain, forms: self.forms(), weights: self.weights }
     }
 
     fn entry_deviation(&self) -> f64 {

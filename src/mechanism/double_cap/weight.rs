@@ -136,21 +136,15 @@ impl<const UNIT: u64> Weights<UNIT> {
         if inside { rank as u32 } else { self.cap + rank as u32 }
     }
 
-    /// An index with the weights of the cap, or with equal ones where there is no direction.
+    /// An index with the weights of the cap.
     #[inline]
     pub(in crate::mechanism) fn draw<const WIDTH: u32>(
         &self,
         in_cap: &[bool],
-        has_direction: bool,
         words: &mut impl Words<WIDTH>,
     ) -> Result<u64, EntropyError> {
-        let draw = below(words, self.total)?;
-        let any_index = below(words, u64::from(self.candidates))?;
-        let (inside, rank) = self.place(draw);
-        let of_direction = cap::nth_member(in_cap, inside, rank) as u64;
-        // Whether there is a direction is a secret too: both indices are drawn and one is kept.
-        let there = u64::from(has_direction).wrapping_neg();
-        Ok(there & of_direction | !there & any_index)
+        let (inside, rank) = self.place(below(words, self.total)?);
+        Ok(cap::nth_member(in_cap, inside, rank) as u64)
     }
 }
 

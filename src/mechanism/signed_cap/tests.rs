@@ -38,7 +38,7 @@ fn word_of(draw: u64, bound: u64) -> u64 {
 }
 
 /// The whole randomizer with words at both ends of every weight of every candidate: each index has exactly its weight,
-/// whoever chose V, w and c, and for every record, the one without a direction too. So any two records' probabilities
+/// whoever chose V, w and c, and for every record, the one of zeros too. So any two records' probabilities
 /// differ by no more than the factor `W / 2^32`. The cap is found by sorting.
 #[test]
 fn every_index_has_exactly_its_weight_whatever_the_record_and_the_refinement() {
@@ -117,7 +117,7 @@ fn mean(mechanism: &SignedCap, u: &[f64], planted_fault: bool, ids: u64) -> [[f6
 }
 
 /// `E z = gain v / |v|`, within 4.9 standard errors of at most 0.4 %, for few coordinates and many, for u at an axis,
-/// between all and the one without a direction. The unsigned cap, a planted fault, has no mean at all.
+/// between all and for the record of zeros. The unsigned cap, a planted fault, has no mean at all.
 #[test]
 fn the_mean_is_the_gain_times_the_vector_and_an_unsigned_cap_has_none() {
     for (dimension, rank, e, candidates, cap, ids) in [

@@ -27,8 +27,8 @@
 //!
 //! with N = L e + J - L. *Caps* are the randomizers with J payloads for which, for every record and id, R(. | x, id) is
 //! a mixture of laws R_A with some sets A of L payloads: e / N in A, 1 / N outside. Double-cap, signed-cap and norm-cap
-//! are one for every record: a weight W <= e makes its law a mixture of the one for W = e and the uniform law, and the
-//! uniform law, that of double-cap for a record with nothing in it, is the mean of R_A over all A.
+//! are one for every record: a weight W <= e makes its law a mixture of the one for W = e and the uniform law, which
+//! is the mean of R_A over all A.
 //!
 //! # Proof
 //! 1. *Blanket* (Balle, Bell, Gascon & Nissim 2019). Given its id, let every other report's law be at least q w for a

@@ -17,7 +17,7 @@ use crate::covariance::{Covariance, Mean};
 use crate::family::FamilyMember;
 use crate::linalg::{SymmetricEigen, symmetric_eigen};
 use crate::mechanism::HostilePull;
-use crate::noise_law::{Along, LinearForm, NoiseLaw};
+use crate::noise_law::{Along, NoiseLaw};
 use crate::prediction::Prediction;
 use crate::record::Bounding;
 use crate::subspace::{Subspace, orient_columns_in_place, sin_theta_squared};
@@ -52,12 +52,20 @@ pub struct Answer {
     /// Where the law of the noise is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variances: Option<Vec<Option<f64>>>,
-    /// Trace of the debiased covariance.
+    /// Trace of the debiased covariance, from what the reports say of the records' lengths where there is no centring.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_variance: Option<f64>,
     /// A bound on its standard error, where the law of the noise is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_variance_error: Option<f64>,
+    /// Under unit norm the share of records whose values are all 0 or missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[doc(hidden)]
+    pub empty_share: Option<f64>,
+    /// A bound on its standard error, whatever the population is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[doc(hidden)]
+    pub empty_share_error: Option<f64>,
     /// The shares of the total that the components hold, 0 for those that are noise; none where noise makes the total 0
     /// or less. The total is not taken to be less than the components hold.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -413,15 +421,19 @@ impl Answer {
         let bare =
             Self { dimension: matrix.nrows(), total_variance: Some(matrix.trace()), diagonal, ..Self::default() };
         let Some((reports, covariance)) = source.reports() else { return bare };
-        let (task, trace) = (reports.task(), matrix.trace());
-        let rows = matrix.nrows() as f64;
-        let form = LinearForm { squared_norm: rows, trace: rows, value: trace, energy: trace };
+        let task = reports.task();
+        let (square, error) = covariance.mean_square(task);
+        let is_unit_norm = task.bounding() == Bounding::UnitNorm;
+        let total = covariance.mean().is_none().then_some(square);
         Self {
             centred: Some(covariance.mean().is_some()),
             records: covariance.records(),
             family: reports.parts(),
+            total_variance: total.or(bare.total_variance),
             // The bound is about second moments, without a mean subtracted.
-            total_variance_error: covariance.moments_law().map(|law| law.form_variance(&form).max(0.0).sqrt()),
+            total_variance_error: total.map(|_| error),
+            empty_share: is_unit_norm.then_some(1.0 - square),
+            empty_share_error: is_unit_norm.then_some(error),
             feature_names: task.schema().feature_names(),
             noise_deviation: covariance.noise_deviation(),
             noise_edge: covariance.noise_edge(),

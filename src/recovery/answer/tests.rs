@@ -9,6 +9,7 @@ use super::*;
 use crate::centring::Centring;
 use crate::mechanism::HostilePull;
 use crate::mechanism::MechanismSpec;
+use crate::privacy::Delta;
 use crate::privacy::tests::epsilon;
 use crate::record::Bounding;
 use crate::recovery::Penalty;
@@ -284,6 +285,46 @@ fn a_covariance_is_denoised_as_asked_and_shrunk_by_a_law_alone() {
         }
     }
     assert_eq!(Denoising::Frobenius.apply(&centred), Err(RecoveryError::NoLaw));
+}
+
+/// The share of records of zeros alone, in 100 collections of each share: the mean is right, to 5 of its standard
+/// errors, at least 93 intervals of two bounds hold it, and the bound is no more than twice the scatter.
+#[test]
+fn the_share_of_records_of_zeros_is_estimated() {
+    let delta = Delta::new(1e-6).unwrap();
+    for spec in [MechanismSpec::double_cap(epsilon(4.0)), MechanismSpec::gaussian(epsilon(8.0), delta)] {
+        for (dimension, centring, share) in [(3, None, 0.0), (3, Some(0.25), 0.46), (30, None, 0.22), (30, None, 1.0)] {
+            let schema = Schema::numeric(dimension).unwrap();
+            let task = Task::new(schema, Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
+            let weighted = |weight| task.with_centring(Centring::new(weight).unwrap()).unwrap();
+            let task = centring.map_or(task.clone(), weighted);
+            let mut rng = ChaCha20Rng::seed_from_u64(13);
+            let found: Vec<[f64; 2]> = (0..100)
+                .map(|_| {
+                    let report = |_| {
+                        let length = f64::from(u8::from(rng.random::<f64>() >= share));
+                        // Skewed answers, far from their offsets.
+                        let values = (0..dimension).map(|_| length * rng.sample::<f64, _>(StandardNormal).exp());
+                        task.randomize_with_rng(&task.bound(values.collect()).unwrap(), &mut rng).unwrap()
+                    };
+                    let reports: Vec<Report> = (0..300).map(report).collect();
+                    let mut aggregate = Aggregate::empty(&task);
+                    aggregate.accumulate(&task, &reports).unwrap();
+                    let covariance = Covariance::estimate(&aggregate, &task).unwrap();
+                    let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task: &task };
+                    let facts = Answer::facts(source);
+                    [facts.empty_share.unwrap(), facts.empty_share_error.unwrap()]
+                })
+                .collect();
+            let mean = found.iter().map(|[found, _]| found).sum::<f64>() / 100.0;
+            let scatter = (found.iter().map(|[found, _]| (found - mean).powi(2)).sum::<f64>() / 100.0).sqrt();
+            let told = format!("{spec:?} {dimension} {centring:?} {share}: {mean} {scatter} {}", found[0][1]);
+            assert!((mean - share).abs() < 5.0 * scatter / 10.0, "{told}");
+            let held = found.iter().filter(|[found, error]| (found - share).abs() < 2.0 * error).count();
+            assert!(held >= 93, "{told}: {held}");
+            assert!(found[0][1] < 2.0 * scatter, "{told}");
+        }
+    }
 }
 
 /// Records of eight features with no component, or nothing at all, in 200 collections each: a first component stands

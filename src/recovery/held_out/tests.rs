@@ -204,7 +204,7 @@ fn a_sparse_method_is_chosen_where_it_captures_more_and_plain_components_elsewhe
         assert_eq!(found.answers.len(), 17);
         (fit.method, found)
     };
-    let (method, found) = choose(3, 5_000);
+    let (method, found) = choose(3, 2_500);
     assert_ne!(method, Method::Pca);
     let difference = found.chosen().unwrap().difference.unwrap();
     assert!(difference.value > difference.standard_error && difference.standard_error > 0.0);

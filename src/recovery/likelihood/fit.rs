@@ -28,7 +28,7 @@ pub(super) struct Fit {
     variances: Vec<f64>,
     /// That of every other direction.
     pub(super) bulk: f64,
-    /// That of the lift, where there is one.
+    /// That of the lift.
     pub(super) lift: f64,
     pub(super) slopes: Slopes,
 }

@@ -192,7 +192,7 @@ fn turns_are_weighted_by_the_inverse_covariance_of_their_errors() {
 #[test]
 fn noise_is_not_refined_and_too_few_reports_measure_nothing() {
     let noise = task(12, 0.5, 10);
-    let (stored, aggregate) = collected(&noise, 500, 1, elliptical(12, &[]));
+    let (stored, aggregate) = collected(&noise, 500, 2, elliptical(12, &[]));
     let answer = found(&stored, &aggregate, 2, 1);
     assert_eq!((answer.refined, answer.reason), (0, Some(NotOffered::Noise)));
     assert!(answer.distance < 1e-9);

@@ -202,7 +202,7 @@ mod tests {
         let spectrum = Spectrum::of_unit_trace(12, vec![0.18; 3]).unwrap();
         let family = task.mechanism_spec().try_into().unwrap();
         let stated = Planner::new(spectrum.clone(), rank, family, Bounding::UnitNorm).unwrap();
-        let planned = stated.two_waves(epsilon, 40_000, None).unwrap();
+        let planned = stated.two_waves(epsilon, 30_000, None).unwrap();
         let [first, second] = planned.records;
         assert!(planned.refused.is_none() && (1.2..1.22).contains(&planned.gain), "{planned:?}");
 

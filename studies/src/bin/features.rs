@@ -4,13 +4,14 @@
 //! The first half of the features is correlated: the columns of largest variance of real records, or the features with
 //! signal of a synthetic population. Each feature of the second half is drawn by itself: from one more column of the
 //! records, for each report anew, or from a normal law. Collected many times, with replacement, through the real
-//! mechanism. Prints a row of a Markdown table.
+//! mechanism, by tasks with centring. Prints a row of a Markdown table.
 
 use chacha20::ChaCha12Rng;
 use clap::Parser;
 use ldp_pca::aggregate::Accumulator;
+use ldp_pca::centring::Centring;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::record::Bounding;
+use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::{FeatureTest, Rank};
 use ldp_pca::schema::Schema;
 use ldp_pca::simulation::SpikedModel;
@@ -40,6 +41,9 @@ struct Arguments {
     epsilon: f64,
     #[arg(long, default_value_t = 0.1)]
     rate: f64,
+    /// Clip records at this length, in place of dividing each by its own
+    #[arg(long)]
+    radius: Option<f64>,
     #[arg(long, default_value_t = 200)]
     collections: u64,
 }
@@ -50,7 +54,12 @@ fn main() -> Result<(), Failure> {
     let dimension = arguments.features.min(rows[0].len());
     let correlated = if arguments.null { 0 } else { dimension / 2 };
     let mechanism = mechanism(arguments.epsilon)?;
-    let task = Task::new(Schema::numeric(dimension)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+    let bounding = match arguments.radius {
+        Some(radius) => Bounding::Clip { radius: Radius::new(radius)? },
+        None => Bounding::UnitNorm,
+    };
+    let task = Task::new(Schema::numeric(dimension)?, bounding, mechanism, Folds::new(1)?)?;
+    let task = task.with_centring(Centring::default())?;
     let (mut selected, mut found, mut below) = (0, 0, 0);
     let mut shares = vec![];
     for seed in 0..arguments.collections {
@@ -76,7 +85,7 @@ fn main() -> Result<(), Failure> {
     let mean = shares.iter().sum::<f64>() / collections;
     let spread = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>() / collections;
     println!(
-        "| {} | {dimension} | {} | {} | {} | {:.1} | {:.1} of {correlated} | {mean:.3} ± {:.3} | {:.3} |",
+        "| {} | {bounding} | {dimension} | {} | {} | {} | {:.1} | {:.1} of {correlated} | {mean:.3} ± {:.3} | {:.3} |",
         arguments.name(),
         arguments.rank,
         arguments.epsilon,

@@ -59,7 +59,7 @@ fn main() -> Result<(), Failure> {
 fn law(name: &str, dimension: usize, epsilon: f64, records: u64) -> Result<NoiseLaw, Failure> {
     let (bounding, epsilon) = (Bounding::UnitNorm, Epsilon::new(epsilon)?);
     let mechanism: Mechanism = match name {
-        "double-cap" => DoubleCap::new(dimension, bounding, epsilon, 128, 16)?.into(),
+        "double-cap" => DoubleCap::new(dimension, epsilon, 128, 16)?.into(),
         _ => Gaussian::new(dimension, epsilon, Delta::new(1e-6)?, Calibration::Analytic)?.into(),
     };
     Ok(NoiseLaw::new(&mechanism, bounding, records)?)

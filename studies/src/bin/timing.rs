@@ -94,7 +94,7 @@ fn gaussian_reports(records: &[(&'static str, BoundedRecord)]) -> Result<(), Box
 
 fn double_cap_reports(records: &[(&'static str, BoundedRecord)]) -> Result<(), Box<dyn std::error::Error>> {
     let epsilon = Epsilon::new(2.0)?;
-    let mechanism = DoubleCap::new(DIMENSION, Bounding::UnitNorm, epsilon, 128, DoubleCap::best_cap(128, epsilon))?;
+    let mechanism = DoubleCap::new(DIMENSION, epsilon, 128, DoubleCap::best_cap(128, epsilon))?;
     let mut rng = ChaCha12Rng::seed_from_u64(3);
     let mut times = vec![vec![]; records.len()];
     let mut by_side = [vec![], vec![]];

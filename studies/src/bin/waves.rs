@@ -358,7 +358,7 @@ fn error_of(estimate: &DMatrix<f64>, rank: Rank, truth: &Subspace) -> Result<f64
 
 fn double_cap(dimension: usize, epsilon: Epsilon) -> Result<DoubleCap, MechanismError> {
     let candidates = DoubleCap::recommended_candidates(epsilon);
-    DoubleCap::new(dimension, Bounding::UnitNorm, epsilon, candidates, DoubleCap::best_cap(candidates, epsilon))
+    DoubleCap::new(dimension, epsilon, candidates, DoubleCap::best_cap(candidates, epsilon))
 }
 
 /// The first `count` components of the populations: cosines, which use every feature, so that nothing is gained from

@@ -39,7 +39,7 @@ const SLICE_MS = 12;
 export async function start(_root: HTMLElement, { lab: loaded, state }: Context): Promise<void> {
   const section = state.section("one-report", FIELDS, (values) =>
     ACTIVITIES.every((name) => values[name] === 0)
-      ? [{ name: "running", message: "Like or dislike something: a record of zeros has no direction to hide." }]
+      ? [{ name: "running", message: "Like or dislike something: a record of zeros has nothing to show." }]
       : [],
   );
   const form = element<HTMLFormElement>("one-report-form");
@@ -173,7 +173,7 @@ class View {
 /** The public parameters of a collection of these answers. */
 function taskOf(lab: Lab, { mechanism, epsilon }: Settings): Parameters<Lab["Task"]["parse"]>[0] {
   return JSON.stringify({
-    version: 3,
+    version: 4,
     schema: { columns: ACTIVITIES.map((name) => ({ name, type: "numeric", offset: 0, scale: LIKING.max })) },
     bounding: { type: "unit-norm" },
     mechanism: lab.recommendedMechanism({ type: mechanism, epsilon }),

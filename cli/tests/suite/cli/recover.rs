@@ -108,7 +108,7 @@ fn the_keys_of_recover_are_as_documented() {
     {
         assert!(text.contains(part), "'{part}' is not in: {text}");
     }
-    let dense = folder.run("recover a.ldpa -t task.json --rank 2 --json").json();
+    let dense = folder.run("recover a.ldpa -t task.json --rank 2 --method pca --json").json();
     assert!(dense.get("sparse").is_none() && dense.get("path").is_none());
     assert_eq!(numbers(&dense["leverages"]).len(), 4);
 }
@@ -454,7 +454,9 @@ fn the_covariance_is_written_as_it_is_and_denoised() {
         (result, DMatrix::from_vec(4, 4, columns))
     };
     let (result, raw) = matrix("none");
-    assert!((raw.trace() - result["total_variance"].as_f64().unwrap()).abs() < 1e-12);
+    // The total comes from what the reports say of the records' lengths.
+    let within = 4.9 * result["total_variance_error"].as_f64().unwrap();
+    assert!((raw.trace() - result["total_variance"].as_f64().unwrap()).abs() < within);
     let first = DVector::from_vec(numbers(&result["components"][0]));
     assert!((first.dot(&(&raw * &first)) - result["eigenvalues"][0].as_f64().unwrap()).abs() < 1e-12);
     for denoise in ["frobenius", "operator", "psd"] {

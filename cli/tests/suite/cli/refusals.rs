@@ -220,7 +220,7 @@ fn tasks_that_could_tell_values_apart_by_refusals_are_refused() {
     for (from, to, part) in [
         (format!("\"scale\":{scale}"), "\"scale\":5e-324", "at least 1e-100"),
         ("\"unseen\":\"zero\"".to_owned(), "\"unseen\":\"error\"", "no record may be refused for a value"),
-        ("\"version\":3".to_owned(), "\"version\":1", "version 1"),
+        ("\"version\":4".to_owned(), "\"version\":1", "version 1"),
     ] {
         assert!(task.contains(&from), "{task} lacks {from}");
         folder.write("hostile.json", task.replacen(&from, to, 1));
@@ -483,7 +483,7 @@ fn tasks_and_schemas_that_make_no_sense_are_refused() {
     let folder = collected();
     let task = folder.read_text("task.json");
     for (from, to, part) in [
-        ("\"version\":3", "\"version\":4", "version 4, and this software reads version 3"),
+        ("\"version\":4", "\"version\":3", "version 3, and this software reads version 4"),
         ("\"epsilon\":2.0", "\"epsilon\":-2.0", "epsilon is -2"),
         ("\"unit-norm\"", "\"unit-norm\",\"radius\":1", "radius"),
         ("\"folds\":1", "\"folds\":1,\"folds\":2", "folds"),

@@ -18,7 +18,6 @@ use crate::baselines::{
 };
 use ldp_pca::mechanism::{DoubleCap, Estimator};
 use ldp_pca::privacy::Epsilon;
-use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use ldp_pca::simulation::directions_mean;
 
@@ -43,8 +42,7 @@ impl DoubleCapPca {
 
     /// The mechanism for records of `dimension` features in the unit ball.
     fn mechanism(&self, dimension: usize) -> Result<DoubleCap, BaselineError> {
-        let ball = Bounding::Clip { radius: Radius::new(1.0)? };
-        Ok(DoubleCap::new(dimension, ball, self.epsilon, self.candidates, self.cap)?)
+        Ok(DoubleCap::new(dimension, self.epsilon, self.candidates, self.cap)?)
     }
 
     /// The sums of the reports of all records, for `method`.

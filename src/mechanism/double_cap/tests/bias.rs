@@ -190,7 +190,6 @@ mod tests {
     use crate::mechanism::double_cap::weight::UNIT_WEIGHT;
     use crate::mechanism::double_cap::{DoubleCap, MAX_CANDIDATES};
     use crate::privacy::tests::epsilon;
-    use crate::record::Bounding;
     use chacha20::ChaCha8Rng;
     use rand::{Rng, SeedableRng};
 
@@ -282,7 +281,7 @@ mod tests {
                 let length = direction.iter().map(|value| value * value).sum::<f64>().sqrt();
                 let u: Vec<f64> = direction.iter().map(|value| value / length).collect();
                 let m = u.len() as f64;
-                let mechanism = DoubleCap::new(u.len(), Bounding::UnitNorm, epsilon(e), j, l).unwrap();
+                let mechanism = DoubleCap::new(u.len() - 1, epsilon(e), j, l).unwrap();
                 let more = (mechanism.weights.inside - UNIT_WEIGHT) as f64 / mechanism.weights.total as f64;
                 let mut rng = ChaCha8Rng::seed_from_u64(23);
                 let (mut sums, mut squares) =

@@ -6,13 +6,13 @@ use rand::Rng;
 
 use super::*;
 use crate::privacy::tests::epsilon;
-use crate::record::Radius;
+use crate::record::{Bounding, Radius};
 use crate::sampling::bits::tests::{Script, ScriptedSource};
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 
 fn mechanism(dimension: usize, e: f64, candidates: u32, cap: u32) -> DoubleCap {
-    DoubleCap::new(dimension, Bounding::UnitNorm, epsilon(e), candidates, cap).unwrap()
+    DoubleCap::new(dimension, epsilon(e), candidates, cap).unwrap()
 }
 
 fn random_id(rng: &mut ChaCha8Rng) -> ReportId {
@@ -23,7 +23,7 @@ fn random_id(rng: &mut ChaCha8Rng) -> ReportId {
 
 #[test]
 fn parameters_that_do_not_fit_are_refused() {
-    let build = |e, j, l| DoubleCap::new(3, Bounding::UnitNorm, epsilon(e), j, l);
+    let build = |e, j, l| DoubleCap::new(3, epsilon(e), j, l);
     let too_few = [(16_384, 15), (1025, 1)];
     let too_many = [(2, 2), (2, 3), (3, 2), (64, 33), (16_384, 8193)];
     for (j, l) in [(0, 0), (1, 1), (2, 0), (16_385, 100)].into_iter().chain(too_few).chain(too_many) {
@@ -41,26 +41,23 @@ fn parameters_that_do_not_fit_are_refused() {
     // To first order in epsilon the gain is epsilon times a constant: the integer weights keep four digits of it.
     let per_epsilon = |e| build(e, 64, 8).unwrap().gain() / e;
     assert!((per_epsilon(1e-6) / per_epsilon(1e-4) - 1.0).abs() < 1e-3);
-    assert!(DoubleCap::new(0, Bounding::UnitNorm, epsilon(1.0), 8, 1).is_err());
+    assert!(DoubleCap::new(0, epsilon(1.0), 8, 1).is_err());
 }
 
-/// How many of the pairs of two words of eight bits, of which none is drawn again, give each index.
-fn pairs_of_words<const UNIT: u64>(weights: Weights<UNIT>, in_cap: &[bool], has_direction: bool) -> Vec<u64> {
+/// How many of the words of eight bits that are not drawn again give each index.
+fn words_of<const UNIT: u64>(weights: Weights<UNIT>, in_cap: &[bool]) -> Vec<u64> {
     let mut counts = vec![0; in_cap.len()];
-    for first in 256 % weights.total..256 {
-        for second in 256 % u64::from(weights.candidates())..256 {
-            let words = [first, second];
-            let mut script = Script::new(&words);
-            let index = weights.draw::<8>(in_cap, has_direction, &mut script).unwrap();
-            assert_eq!(script.left(), 0);
-            counts[index as usize] += 1;
-        }
+    for word in 256 % weights.total..256 {
+        let mut script = Script::new(core::slice::from_ref(&word));
+        let index = weights.draw::<8>(in_cap, &mut script).unwrap();
+        assert_eq!(script.left(), 0);
+        counts[index as usize] += 1;
     }
     counts
 }
 
 /// The exact law of the index for all caps of all sizes, from all words of eight bits: each index has its weight, and
-/// the ratio of no two records exceeds that of the weights, in both directions and with a record that has no direction.
+/// the ratio of no two records exceeds that of the weights.
 #[test]
 fn every_index_has_exactly_its_weight_whatever_the_cap() {
     const UNIT: u64 = 4;
@@ -68,19 +65,15 @@ fn every_index_has_exactly_its_weight_whatever_the_cap() {
         let weights = Weights::<UNIT>::new(candidates, cap, inside).unwrap();
         let total = inside * u64::from(cap) + UNIT * u64::from(candidates - cap);
         assert_eq!(weights.total, total);
-        let (firsts, seconds) = (256 / total, 256 / u64::from(candidates));
-        let uniform = pairs_of_words(weights, &vec![true; candidates as usize], false);
-        assert_eq!(uniform, vec![total * firsts * seconds; candidates as usize]);
         let caps = (0u32..1 << candidates).filter(|members| members.count_ones() == cap);
-        let mut laws = vec![uniform];
+        let mut laws = vec![];
         for members in caps {
             let in_cap: Vec<bool> = (0..candidates).map(|index| members >> index & 1 == 1).collect();
-            let law = pairs_of_words(weights, &in_cap, true);
+            let law = words_of(weights, &in_cap);
             for (count, member) in law.iter().zip(&in_cap) {
                 let weight = if *member { inside } else { UNIT };
-                assert_eq!(*count, weight * firsts * seconds * u64::from(candidates), "{in_cap:?}: {law:?}");
+                assert_eq!(*count, weight * (256 / total), "{in_cap:?}: {law:?}");
             }
-            assert_eq!(pairs_of_words(weights, &in_cap, false), laws[0], "{in_cap:?}");
             laws.push(law);
         }
         let ratios = laws.iter().flat_map(|one| laws.iter().flat_map(|other| one.iter().zip(other)));
@@ -94,18 +87,18 @@ fn every_index_has_exactly_its_weight_whatever_the_cap() {
 }
 
 #[test]
-fn a_word_that_is_refused_is_drawn_again_for_either_number() {
+fn a_word_that_is_refused_is_drawn_again() {
     let weights = Weights::<4>::new(5, 2, 11).unwrap();
     let in_cap = [false, true, false, false, true];
     let drawn = |words: &[u64]| {
         let mut script = Script::new(words);
-        (weights.draw::<8>(&in_cap, true, &mut script).unwrap(), script.left())
+        (weights.draw::<8>(&in_cap, &mut script).unwrap(), script.left())
     };
-    // 256 mod 34 is 18, 256 mod 5 is 1: the first refusals are of the first number, the last one is of the second.
+    // 256 mod 34 is 18: the first two are refused.
     let last_of_cap = 34 + 21;
-    assert_eq!(drawn(&[0, 17, last_of_cap, 0, 1, 9]), (4, 1));
-    assert_eq!(drawn(&[last_of_cap + 1, 1, 9]), (0, 1));
-    assert_eq!(drawn(&[18, 1, 9]), (4, 1));
+    assert_eq!(drawn(&[0, 17, last_of_cap, 9]), (4, 1));
+    assert_eq!(drawn(&[last_of_cap + 1, 9]), (0, 1));
+    assert_eq!(drawn(&[18, 9]), (4, 1));
 }
 
 /// A word that gives `draw` for a number below `bound`, and is not drawn again.
@@ -118,14 +111,10 @@ fn word_of(draw: u64, bound: u64) -> u64 {
 #[test]
 fn the_ends_of_every_weight_belong_to_its_index() {
     let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
-    for (bounding, e, candidates, cap) in [
-        (Bounding::UnitNorm, 1e-6, 2, 1),
-        (Bounding::UnitNorm, 1.0, 64, 14),
-        (clip, 4.0, 256, 10),
-        (Bounding::UnitNorm, 16.0, 1024, 1),
-        (clip, 8.0, MAX_CANDIDATES, 16),
-    ] {
-        let mechanism = DoubleCap::new(3, bounding, epsilon(e), candidates, cap).unwrap();
+    for (e, candidates, cap) in
+        [(1e-6, 2, 1), (1.0, 64, 14), (4.0, 256, 10), (16.0, 1024, 1), (8.0, MAX_CANDIDATES, 16)]
+    {
+        let mechanism = DoubleCap::new(3, epsilon(e), candidates, cap).unwrap();
         let inside = weight::cap_weight(epsilon(e)).unwrap().unwrap();
         let of_cap = u64::from(cap) * inside;
         let total = of_cap + u64::from(candidates - cap) * (1 << 32);
@@ -133,7 +122,7 @@ fn the_ends_of_every_weight_belong_to_its_index() {
         let report = |record: &BoundedRecord, words: &[u64]| {
             let mut source = ScriptedSource::of_words(words);
             let payload = mechanism.randomize_with_rng(record, &key, id, &mut source).unwrap();
-            assert_eq!(source.requests, [64], "two words are drawn, of a block of eight");
+            assert_eq!(source.requests, [64], "one word is drawn, of a block of eight");
             index(&payload) as usize
         };
         let ranks = |count: usize| [0, 1, count / 2, count - 1].into_iter().filter(move |&rank| rank < count);
@@ -141,9 +130,14 @@ fn the_ends_of_every_weight_belong_to_its_index() {
             let first = start + rank as u64 * weight;
             [first, first + weight / 2, first + weight - 1]
         };
-        let records = [(vec![0.3, 0.0, -0.9], Bounding::UnitNorm), (vec![0.3, 0.0, -0.9], clip), (vec![0.0; 3], clip)];
+        let records = [
+            (vec![0.3, 0.0, -0.9], Bounding::UnitNorm),
+            (vec![0.0; 3], Bounding::UnitNorm),
+            (vec![0.3, 0.0, -0.9], clip),
+            (vec![0.0; 3], clip),
+        ];
         for record in records.map(|(values, bounding)| BoundedRecord::new(values, bounding).unwrap()) {
-            let direction = direction(&record, mechanism.lifted);
+            let direction = direction(&record);
             let scores = Candidates::new(&key, id, direction.len()).scores(&direction, candidates);
             let mut order: Vec<usize> = (0..scores.len()).collect();
             order.sort_by_key(|&index| (core::cmp::Reverse(scores[index]), index));
@@ -155,33 +149,30 @@ fn the_ends_of_every_weight_belong_to_its_index() {
             let of_others =
                 ranks(others.len()).flat_map(|rank| ends(of_cap, 1 << 32, rank).map(|draw| (draw, others[rank])));
             for (draw, expected) in of_members.chain(of_others) {
-                let second = (draw + 1) % u64::from(candidates);
-                let words = [word_of(draw, total), word_of(second, candidates.into())];
-                assert_eq!(report(&record, &words), expected, "eps {e} J {candidates} draw {draw} {record:?}");
-                let nothing = BoundedRecord::new(vec![0.0; 3], Bounding::UnitNorm).unwrap();
-                assert_eq!(report(&nothing, &words), second as usize, "eps {e} J {candidates} draw {draw}");
+                let found = report(&record, &[word_of(draw, total)]);
+                assert_eq!(found, expected, "eps {e} J {candidates} draw {draw} {record:?}");
             }
         }
     }
 }
 
-/// A record of length 0 has a direction under clip: that of its lift.
+/// The zero vector too: its lift is the last axis.
 #[test]
-fn the_lift_makes_a_unit_vector_of_every_clipped_record() {
+fn the_lift_makes_a_unit_vector_of_every_record() {
     let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
-    let lifted = DoubleCap::new(2, clip, epsilon(1.0), 64, 14).unwrap();
-    for (values, expected) in
-        [([0.0, 0.0], [0.0, 0.0, 1.0]), ([0.96, -0.72], [0.48, -0.36, 0.8]), ([-6.0, 8.0], [-0.6, 0.8, 0.0])]
-    {
-        let record = BoundedRecord::new(values.to_vec(), clip).unwrap();
-        assert!(record.has_direction());
-        for (found, expected) in direction(&record, lifted.lifted).iter().zip(expected) {
+    for (values, bounding, expected) in [
+        ([0.0, 0.0], clip, [0.0, 0.0, 1.0]),
+        ([0.96, -0.72], clip, [0.48, -0.36, 0.8]),
+        ([-6.0, 8.0], clip, [-0.6, 0.8, 0.0]),
+        ([3.0, -4.0], Bounding::UnitNorm, [0.6, -0.8, 0.0]),
+        ([0.0, f64::NAN], Bounding::UnitNorm, [0.0, 0.0, 1.0]),
+    ] {
+        let record = BoundedRecord::new(values.to_vec(), bounding).unwrap();
+        for (found, expected) in direction(&record).iter().zip(expected) {
             // The square root of a rounding error is larger than it.
             assert!((found - expected).abs() < 2e-8, "{values:?}: {found} {expected}");
         }
     }
-    let record = BoundedRecord::new(vec![3.0, -4.0], Bounding::UnitNorm).unwrap();
-    assert_eq!(direction(&record, false), [0.6, -0.8]);
 }
 
 /// Ranks have the randomizer's law: as many of each as the weights say, on both sides of the cap.
@@ -203,7 +194,7 @@ fn selection_frequencies_are_the_weights() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let id = random_id(&mut rng);
     let record = BoundedRecord::new(vec![0.1, -0.4, 0.2, 0.9, 0.0], Bounding::UnitNorm).unwrap();
-    let scores = Candidates::new(&[7; 16], id, 5).scores(record.coordinates(), 16);
+    let scores = Candidates::new(&[7; 16], id, 6).scores(&direction(&record), 16);
     let in_cap = cap::largest(&scores, 3);
     assert_eq!(in_cap.iter().filter(|&&member| member).count(), 3);
     let draws = 200_000;
@@ -222,21 +213,22 @@ fn selection_frequencies_are_the_weights() {
     assert!(chi_square < 37.7, "{chi_square} exceeds the 0.999 quantile of chi-square with 15 degrees of freedom");
 }
 
-/// Every entry of the mean over n reports within 4.9 standard errors of x x^T: 1-sparse, 2-sparse, dense and
-/// lifted records.
+/// Every entry of the mean over n reports within 4.9 standard errors of x x^T: 1-sparse, 2-sparse, dense and short
+/// records, and one of zeros alone.
 #[test]
 fn reports_are_unbiased_for_sparse_and_dense_records() {
     let n = 12_000u64;
     let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
-    let cases: [(&[f64], Bounding); 4] = [
+    let cases: [(&[f64], Bounding); 5] = [
         (&[0.0, 1.0, 0.0, 0.0, 0.0], Bounding::UnitNorm),
         (&[1.0, 0.0, 0.0, -2.0, 0.0], Bounding::UnitNorm),
         (&[1.0, -1.0, 2.0, 0.5, 0.3], Bounding::UnitNorm),
         (&[0.5, 0.0, 0.9, 0.0, -0.1], clip),
+        (&[0.0; 5], Bounding::UnitNorm),
     ];
     for (values, bounding) in cases {
         for (e, j, l) in [(1.0, 64, 13), (4.0, 256, 9)] {
-            let mechanism = DoubleCap::new(5, bounding, epsilon(e), j, l).unwrap();
+            let mechanism = DoubleCap::new(5, epsilon(e), j, l).unwrap();
             let record = BoundedRecord::new(values.to_vec(), bounding).unwrap();
             let mut rng = ChaCha8Rng::seed_from_u64(17);
             let mut sums = vec![0i64; triangle(mechanism.state_dimension())];
@@ -276,18 +268,11 @@ fn a_failing_source_gives_an_error() {
     assert!(mechanism(5, 1.0, 16, 3).randomize_with_rng(&record, &[0; 16], id, &mut source).is_err());
 }
 
-/// ((1 + sqrt(d / n))^2 - 1) / gain of normal candidates, with the lift's coordinate, through the mechanism of a task
-/// as well.
+/// ((1 + sqrt((d + 1) / n))^2 - 1) / gain of normal candidates, through the mechanism of a task as well.
 #[test]
 fn the_edge_of_the_noise_is_that_of_marchenko_and_pastur() {
-    let clip = Bounding::Clip { radius: Radius::new(1.0).unwrap() };
-    for (dimension, bounding, records, edge) in [
-        (4, Bounding::UnitNorm, 16, 1.25),
-        (3, clip, 16, 1.25),
-        (1, Bounding::UnitNorm, 100, 0.21),
-        (9, Bounding::UnitNorm, 1, 15.0),
-    ] {
-        let mechanism = DoubleCap::new(dimension, bounding, epsilon(2.0), 64, 8).unwrap();
+    for (dimension, records, edge) in [(3, 16, 1.25), (1, 200, 0.21), (8, 1, 15.0)] {
+        let mechanism = DoubleCap::new(dimension, epsilon(2.0), 64, 8).unwrap();
         let found = mechanism.noise_edge(records) / mechanism.entry_deviation();
         assert!((found / edge - 1.0).abs() < 1e-12, "{dimension} {records}: {found}");
         assert_eq!(

@@ -266,11 +266,11 @@ fn open_small(machine: &Machine, task: &Task, options: FolderOptions) -> FolderS
 fn a_segment_is_full_at_its_reports_or_at_its_bytes_and_not_before() {
     let task = compact();
     let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(6), 12);
-    // A page of one report; the sum of this task is smaller than eight of them.
+    // A page of one report; the sum of this task is smaller than nine of them.
     let page = report_bytes(&task) + PageHeader { reports: 1, bytes: 35, checksum: u32::MAX >> 1 }.to_bytes().len();
     let few = |segment_reports| FolderOptions { segment_reports, ..FolderOptions::default() };
     let short = |segment_bytes| FolderOptions { segment_bytes, ..FolderOptions::default() };
-    let bytes = (MAGIC.len() + 8 * page) as u64;
+    let bytes = (MAGIC.len() + 9 * page) as u64;
     for (options, most) in [(few(5), 5), (few(1), 1), (short(bytes), 9), (short(0), 9)] {
         let machine = machine();
         let store = open_small(&machine, &task, options.clone());
@@ -287,8 +287,8 @@ fn a_segment_is_full_at_its_reports_or_at_its_bytes_and_not_before() {
             if options.segment_bytes == FolderOptions::default().segment_bytes {
                 assert_eq!(full, segment.reports == most, "{name}");
             } else {
-                // The sum has 2 × 21 numbers of 8 bytes, which is the least there is.
-                let least = options.segment_bytes.max(336);
+                // The sum has 2 × 28 numbers of 8 bytes, which is the least there is.
+                let least = options.segment_bytes.max(448);
                 assert_eq!(full, segment.good_end >= least, "{name}");
                 assert!(segment.good_end < least + page as u64, "{name}");
             }
