@@ -72,7 +72,7 @@ const EXAMPLES: &[Examples] = &[
         "ldp-pca norms lengths.ldpa --task norms.json --radius 12 --plot lengths.svg",
     ]),
     ("plan", [
-        "ldp-pca plan --dimension 12 --spectrum 0.3,0.2,0.1 --epsilon 2 --records 20000",
+        "ldp-pca plan --sample public.csv --task task.json --records 20000",
         "ldp-pca plan --aggregate sums.ldpa --task task.json --target 0.1",
     ]),
     ("simulate", [

@@ -50,7 +50,7 @@ pub(super) struct Infer {
     #[arg(long, value_name = "COLUMN=VALUE,VALUE", value_parser = listed)]
     categories: Vec<(String, Vec<String>)>,
     /// How numeric columns are scaled
-    #[arg(long, value_parser = one_of(&SCALINGS), default_value = "max-abs")]
+    #[arg(long, value_parser = one_of(&SCALINGS), default_value = "robust")]
     scaling: Scaling,
     /// What a categorical value that is not in the sample does to a record
     #[arg(long, value_parser = one_of(&UNSEEN), default_value = "zero")]
@@ -62,7 +62,8 @@ pub(super) struct Infer {
     format: Format,
 }
 
-const SCALINGS: [Choice<Scaling>; 4] = [
+const SCALINGS: [Choice<Scaling>; 5] = [
+    ("robust", "Mean 0, standard deviation 1, whatever a few numbers far from the others are", Scaling::Robust),
     ("max-abs", "Largest magnitude 1", Scaling::MaxAbs),
     ("range", "From 0 to 1", Scaling::Range),
     ("standard", "Mean 0, standard deviation 1", Scaling::Standard),
@@ -314,7 +315,7 @@ pub(super) fn inferred(path: &Path, opening: Opening, ignore: &[String]) -> Resu
 }
 
 /// Reads a sample and infers its schema.
-fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -> Result<Inferred> {
+pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -> Result<Inferred> {
     let mut file = RecordFile::open(path, opening, looks_like_names)?;
     file.only(|name| !options.ignore.iter().any(|ignored| ignored == name), false);
     let part = file.part();

@@ -80,6 +80,7 @@ struct ReadOptions {
 #[serde(rename_all = "kebab-case")]
 enum ScalingName {
     #[default]
+    Robust,
     MaxAbs,
     Range,
     Standard,
@@ -178,6 +179,7 @@ impl RecordsReader {
         let ReadOptions { name, separator, decimal_comma, scaling, ignore, categorical } =
             crate::crossing::read(options)?;
         let scaling = match scaling {
+            ScalingName::Robust => Scaling::Robust,
             ScalingName::MaxAbs => Scaling::MaxAbs,
             ScalingName::Range => Scaling::Range,
             ScalingName::Standard => Scaling::Standard,

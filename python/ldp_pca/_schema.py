@@ -16,7 +16,7 @@ __all__ = ["infer_schema"]
 def infer_schema(
     sample: Any,
     *,
-    scaling: str = "max-abs",
+    scaling: str = "robust",
     unseen: str = "zero",
     ignore: Sequence[str] = (),
     categorical: Sequence[str] = (),
@@ -35,9 +35,9 @@ def infer_schema(
     sample : table or array of shape (n, columns)
         pandas, polars, Arrow, or numbers (whose columns are called ``c1``, ``c2``, …). Missing values say nothing about
         their column, and a column with only missing values or zeros is ignored.
-    scaling : {'max-abs', 'range', 'standard', 'none'}
-        The scaling of numeric columns: largest magnitude 1, from 0 to 1, mean 0 and deviation 1, or
-        as they are.
+    scaling : {'robust', 'max-abs', 'range', 'standard', 'none'}
+        The scaling of numeric columns: mean 0 and deviation 1 whatever a few numbers far from the others are, largest
+        magnitude 1, from 0 to 1, mean 0 and deviation 1 of all numbers, or as they are.
     unseen : {'zero', 'other'}
         The rule for a categorical value that is not in the sample: all its features are 0, or it counts as the value
         ``'other'``, which is listed too.

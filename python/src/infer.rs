@@ -23,12 +23,14 @@ pub(crate) fn _infer_schema(
 ) -> PyResult<(String, Vec<String>)> {
     let options = InferenceOptions {
         scaling: match scaling {
+            "robust" => Scaling::Robust,
             "max-abs" => Scaling::MaxAbs,
             "range" => Scaling::Range,
             "standard" => Scaling::Standard,
             "none" => Scaling::None,
             other => {
-                let problem = format!("'{other}' is not a scaling: use 'max-abs', 'range', 'standard' or 'none'");
+                let problem =
+                    format!("'{other}' is not a scaling: use 'robust', 'max-abs', 'range', 'standard' or 'none'");
                 return Err(SchemaError::new_err(problem));
             }
         },

@@ -274,7 +274,7 @@ def test_texts_that_may_identify_people_stay_out_of_a_schema() -> None:
 def test_the_schema_is_that_of_the_command_line(command, tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": [0.1, -2.5, 3.0], "zero": [0, 0, 0], "kind": ["a", "b", "a"], "code": [1, 2, 1]})
     frame.to_csv(tmp_path / "sample.csv", index=False)
-    for scaling in ("max-abs", "range", "standard", "none"):
+    for scaling in ("robust", "max-abs", "range", "standard", "none"):
         words = ["--scaling", scaling, "--categorical", "code"]
         answer = command("schema", "infer", tmp_path / "sample.csv", *words)
         assert infer_schema(frame, scaling=scaling, categorical=["code"]) == answer["schema"]

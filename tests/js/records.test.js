@@ -73,7 +73,7 @@ const MIXED = [
 
 test("schemas are those of the command line, byte for byte", () => {
   assert.equal(read(readFileSync(SURVEY)).schema, inferred(SURVEY));
-  const scalings = ["max-abs", "range", "standard", "none"];
+  const scalings = ["robust", "max-abs", "range", "standard", "none"];
   for (const text of [MIXED, MIXED.replaceAll("\n", "\r\n"), MIXED.replaceAll("\n", "\r"), `\ufeff${MIXED}`]) {
     const path = written(text);
     for (const scaling of scalings) {

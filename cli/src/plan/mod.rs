@@ -1,6 +1,7 @@
 //! The `plan` command: the error to expect, predicted.
 
 mod result;
+mod sample;
 
 use std::path::PathBuf;
 
@@ -16,6 +17,7 @@ use ldp_pca::recovery::Rank;
 use ldp_pca::schema::MAX_DIMENSION;
 
 use self::result::PlanResult;
+use self::sample::SampleResult;
 use super::error::{CliError, Result};
 use super::files;
 use super::hostile::HostileArguments;
@@ -23,18 +25,20 @@ use super::norms;
 use super::output::{Format, spinner};
 use super::parameters::{self, Eigenvalues, MechanismParameters, PopulationMean};
 use super::plot::{self, ErrorCurve};
+use super::records::Reading;
 use super::writing::{self, Kind, Target};
 
 /// Predict how many users it takes, before anybody is asked
 ///
 /// Predicts the error ||sin Theta||_F^2 of the recovered components (0 for the same subspace, and k (1 - k/d) for a
-/// random one) from the eigenvalues of the records' second-moment matrix, which for records of norm 1 sum to 1. From an
-/// aggregate it takes them from the estimate. Nothing is simulated. With centring the eigenvalues are those of the
-/// covariance.
+/// random one) from the eigenvalues of the records' second-moment matrix, which for records of norm 1 sum to 1. An
+/// aggregate gives those of its estimate, a public sample those of its bounded records: of a sample it also says what
+/// bounding makes of it, and which other task has less error. Nothing is simulated. With centring the eigenvalues are
+/// those of the covariance.
 #[derive(Args)]
 pub(super) struct Plan {
     /// Number of features, d
-    #[arg(long, required_unless_present = "aggregate")]
+    #[arg(long, required_unless_present_any = ["aggregate", "sample"])]
     dimension: Option<usize>,
     /// Number of components, k
     #[arg(long, value_parser = parameters::rank, default_value = "3")]
@@ -46,7 +50,7 @@ pub(super) struct Plan {
         value_name = "SHARES",
         value_parser = parameters::eigenvalues,
         allow_hyphen_values = true,
-        required_unless_present = "aggregate"
+        required_unless_present_any = ["aggregate", "sample"]
     )]
     spectrum: Option<Eigenvalues>,
     /// Every other eigenvalue [default: the rest of 1, in equal parts]
@@ -55,11 +59,20 @@ pub(super) struct Plan {
     /// Plan for a collection like that of this aggregate, with its task
     #[arg(long, value_name = "FILE", requires = "task", conflicts_with_all = ["dimension", "spectrum", "bulk"])]
     aggregate: Option<PathBuf>,
-    /// The task file of the aggregate
+    /// Plan for records like those of this public sample, with its task; compares other settings of the task
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "task",
+        conflicts_with_all = ["dimension", "spectrum", "bulk", "aggregate", "mean_share"]
+    )]
+    sample: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+    /// The task file of the aggregate or the sample
     #[arg(
         short,
         long,
-        requires = "aggregate",
         conflicts_with_all = ["mechanism", "epsilon", "delta", "candidates", "cap", "centre"]
     )]
     task: Option<PathBuf>,
@@ -134,7 +147,12 @@ struct Setting {
     delta: Delta,
     /// What the radius costs, where records are clipped.
     clipping: Option<Clipping>,
+    /// With a sample.
+    sample: Option<SampleResult>,
 }
+
+/// The reports of a plan that states neither their number nor a target.
+const REPORTS: u64 = 100_000;
 
 impl Plan {
     pub(super) fn run(self) -> Result<()> {
@@ -149,6 +167,7 @@ impl Plan {
         let setting = self.setting()?;
         let about = setting.planner.centring().map(|_| match self.aggregate {
             Some(_) => "about the estimated mean",
+            None if self.sample.is_some() => "about the mean of the sample",
             None if self.mean.share() > 0.0 => "about the mean, which is orthogonal to the components",
             None => "about the mean, which is taken to be zero",
         });
@@ -159,12 +178,13 @@ impl Plan {
             }
             _ => None,
         };
-        let clipping = setting.clipping;
+        let mut setting = setting;
         let mut result = PlanResult {
             plan: self.plan(&setting)?,
             notes: setting.planner.notes(),
             waves,
-            clipping,
+            clipping: setting.clipping.take(),
+            sample: setting.sample.take(),
             about,
             plot: None,
         };
@@ -187,13 +207,21 @@ impl Plan {
             let delta = guarantee.delta.unwrap_or(Delta::USUAL);
             let planner = Planner::of_task(spectrum, self.rank, &task)?;
             let clipping = Clipping::of_estimate(&covariance, &task);
-            return Ok(Setting { planner, epsilon: guarantee.epsilon, delta, clipping });
+            return Ok(Setting { planner, epsilon: guarantee.epsilon, delta, clipping, sample: None });
+        }
+        if let (Some(path), Some(task)) = (&self.sample, &self.task) {
+            let task = files::task(task)?;
+            let guarantee = task.guarantee();
+            let delta = guarantee.delta.unwrap_or(Delta::USUAL);
+            let question = (self.records.unwrap_or(REPORTS), self.target);
+            let (sample, planner) = sample::try_settings(path, &task, self.rank, self.reading, question)?;
+            return Ok(Setting { planner, epsilon: guarantee.epsilon, delta, clipping: None, sample: Some(sample) });
         }
         let (Some(dimension), Some(Eigenvalues(signals)), Some(epsilon)) =
             (self.dimension, self.spectrum.clone(), self.epsilon)
         else {
             return Err(CliError::Usage(
-                "give --dimension, --spectrum and --epsilon, or --aggregate and --task".into(),
+                "give --dimension, --spectrum and --epsilon, or --task with --aggregate or --sample".into(),
             ));
         };
         if dimension == 0 || dimension > MAX_DIMENSION {
@@ -213,7 +241,7 @@ impl Plan {
         };
         let planner = Planner::new(spectrum, self.rank, family, bounding)?;
         let planner = planner.with_centring(self.mean.centring.centre);
-        Ok(Setting { planner, epsilon, delta: self.parameters.delta_or_usual(), clipping })
+        Ok(Setting { planner, epsilon, delta: self.parameters.delta_or_usual(), clipping, sample: None })
     }
 
     /// What the given radius costs records of the given lengths.

@@ -4,6 +4,7 @@ use ldp_pca::norms::Clipping;
 use ldp_pca::prediction::{Direction, Plan, Prediction, Published, Quantity, ShuffledPlan, TwoWaves};
 use serde::Serialize;
 
+use super::sample::SampleResult;
 use crate::hostile::{hostile_text, per_report};
 use crate::norms::clipping_text;
 use crate::output::{grouped, on_scale, wrote};
@@ -23,6 +24,9 @@ pub(super) struct PlanResult {
     /// Where records are clipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) clipping: Option<Clipping>,
+    /// With a public sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sample: Option<SampleResult>,
     /// What the components are about, in the text alone.
     #[serde(skip)]
     pub(super) about: Option<&'static str>,
@@ -44,6 +48,7 @@ impl PlanResult {
             text += &format!("  components of the covariance {about}\n");
         }
         text += &self.clipping.as_ref().map(clipping_text).unwrap_or_default();
+        text += &self.sample.as_ref().map(|sample| sample.text(plan.target)).unwrap_or_default();
         for (index, records) in plan.threshold_records_per_component.iter().enumerate() {
             let share = match plan.signals.get(index) {
                 Some(signal) => format!("eigenvalue {signal:.4}"),

@@ -29,7 +29,10 @@ fn kdd() -> Option<(Folder, PathBuf)> {
     let data = std::fs::canonicalize(shared("data/kddcup99_10_percent.csv.gz")?).unwrap();
     let folder = Folder::new();
     let schema = SCHEMA.get_or_init(|| {
-        let line = format!("schema infer {} --ignore c42 --categorical c3 -o schema.json --json", data.display());
+        let line = format!(
+            "schema infer {} --scaling max-abs --ignore c42 --categorical c3 -o schema.json --json",
+            data.display()
+        );
         let inferred = folder.run(&line).json();
         assert_eq!(inferred["rows"], ROWS);
         assert_eq!(inferred["features"], 116);

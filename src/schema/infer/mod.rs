@@ -23,8 +23,11 @@ pub use self::warning::{Oddity, Warning};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scaling {
-    /// Largest magnitude 1, zero stays zero: offset 0, scale max |value|.
+    /// Mean 0 and standard deviation 1 of numbers that are shortened to fences, three times the distance of the
+    /// quartiles beyond these: a few wrong numbers set neither.
     #[default]
+    Robust,
+    /// Largest magnitude 1, zero stays zero: offset 0, scale max |value|.
     MaxAbs,
     /// From 0 to 1: offset the minimum, scale the range.
     Range,
@@ -55,7 +58,7 @@ pub struct InferenceOptions {
 impl Default for InferenceOptions {
     fn default() -> Self {
         Self {
-            scaling: Scaling::MaxAbs,
+            scaling: Scaling::default(),
             unseen: Unseen::Zero,
             ignore: vec![],
             categorical: vec![],

@@ -30,6 +30,7 @@ pub(super) struct Observed {
     mean: f64,
     squares: f64,
     magnitudes: Magnitudes,
+    kept: Kept,
     values: BTreeSet<String>,
 }
 
@@ -77,6 +78,7 @@ impl Observed {
             mean: 0.0,
             squares: 0.0,
             magnitudes: Magnitudes::default(),
+            kept: Kept::default(),
             values: BTreeSet::new(),
         }
     }
@@ -157,6 +159,23 @@ impl Observed {
         self.mean += deviation / self.numbers as f64;
         self.squares += deviation * (value - self.mean);
         self.magnitudes.add(value);
+        self.kept.add(value);
+    }
+
+    /// The mean and the standard deviation of the numbers.
+    fn moments(&self) -> (f64, f64) {
+        (self.mean, (self.squares / self.numbers as f64).sqrt())
+    }
+
+    /// The same of numbers shortened to the fences.
+    fn robust_moments(&self) -> (f64, f64) {
+        let [low, high] = self.kept.fences();
+        if low <= self.minimum && self.maximum <= high {
+            return self.moments();
+        }
+        let (mean, deviation) = self.kept.moments_between(low, high);
+        // What is too rare to be among those kept may be all that there is beside one number.
+        if deviation > 0.0 { (mean, deviation) } else { self.moments() }
     }
 
     /// The column of the schema, and warnings where it is odd.
@@ -172,9 +191,10 @@ impl Observed {
             ColumnKind::Ignored
         } else if self.numeric {
             let (offset, scale) = match options.scaling {
+                Scaling::Robust => self.robust_moments(),
                 Scaling::MaxAbs => (0.0, self.maximum.max(-self.minimum)),
                 Scaling::Range => (self.minimum, self.maximum - self.minimum),
-                Scaling::Standard => (self.mean, (self.squares / self.numbers as f64).sqrt()),
+                Scaling::Standard => self.moments(),
                 Scaling::None => (0.0, 1.0),
             };
             // A constant column has no range: it stays as it is, less its offset.
@@ -257,6 +277,75 @@ impl Observed {
         let among = !self.numeric && self.numbers > texts;
         among.then_some(Oddity::TextsAmongNumbers { texts, numbers: self.numbers })
     }
+}
+
+/// The most numbers of a column that are kept.
+const KEPT: usize = 4096;
+
+/// How far fences are from the quartiles, in distances between these (Tukey 1977).
+const FENCES: f64 = 3.0;
+
+/// Numbers of a column, in memory that does not grow with it: those whose places, spread over the integers, are below a
+/// limit. Even steps would miss what comes at even steps.
+#[derive(Debug)]
+struct Kept {
+    /// With the spread places.
+    numbers: Vec<(u64, f64)>,
+    limit: u64,
+    came: u64,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { numbers: vec![], limit: u64::MAX, came: 0 }
+    }
+}
+
+impl Kept {
+    fn add(&mut self, number: f64) {
+        // Multiples of the golden ratio (Knuth 1973, 6.4).
+        let place = self.came.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.came += 1;
+        if place <= self.limit {
+            self.numbers.push((place, number));
+        }
+        if self.numbers.len() > KEPT {
+            self.limit /= 2;
+            self.numbers.retain(|&(place, _)| place <= self.limit);
+        }
+    }
+
+    /// The limits of what is usual. Where more than half of the numbers are one, the others have quartiles of their
+    /// own.
+    fn fences(&self) -> [f64; 2] {
+        let mut sorted: Vec<f64> = self.numbers.iter().map(|&(_, number)| number).collect();
+        sorted.sort_by(f64::total_cmp);
+        let [low, median, high] = quartiles(&sorted);
+        if low < high {
+            return beyond(low, high);
+        }
+        sorted.retain(|&number| number != median);
+        let [low, _, high] = if sorted.is_empty() { [median; 3] } else { quartiles(&sorted) };
+        let [low, high] = beyond(low, high);
+        [low.min(median), high.max(median)]
+    }
+
+    /// The mean and the standard deviation of the numbers, each shortened to these limits.
+    fn moments_between(&self, low: f64, high: f64) -> (f64, f64) {
+        let count = self.numbers.len() as f64;
+        let shortened = || self.numbers.iter().map(|(_, number)| number.clamp(low, high));
+        let mean = shortened().sum::<f64>() / count;
+        (mean, (shortened().map(|number| (number - mean).powi(2)).sum::<f64>() / count).sqrt())
+    }
+}
+
+/// Of sorted numbers, of which there are some.
+fn quartiles(sorted: &[f64]) -> [f64; 3] {
+    [1, 2, 3].map(|quarter| sorted[(sorted.len() - 1) * quarter / 4])
+}
+
+fn beyond(low: f64, high: f64) -> [f64; 2] {
+    [low - FENCES * (high - low), high + FENCES * (high - low)]
 }
 
 /// How many of the numbers are how large, without zeros: the powers of two of the largest ones, and the rest.

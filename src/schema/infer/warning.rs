@@ -120,7 +120,9 @@ impl fmt::Display for Warning {
                 "its values are categories; empty the cells whose texts stand for missing values"
             }
             Oddity::Constant => "ignore it, as it tells no two records apart",
-            Oddity::Outlier => "they set its scale; check them, or write a scale from public knowledge into the schema",
+            Oddity::Outlier => {
+                "check them: a record with one says little of its other columns, and only robust scaling ignores them"
+            }
             Oddity::NumbersAsHeader => "it was read as a record; say so if it is a header",
         })
     }

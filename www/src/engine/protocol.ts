@@ -58,7 +58,7 @@ export interface TwoWaves {
 export type WaveRefusal =
   { readonly reason: "first-wave"; readonly most: number } | { readonly reason: "gain"; readonly least: number };
 
-export const SCALINGS = ["max-abs", "range", "standard", "none"] as const;
+export const SCALINGS = ["robust", "max-abs", "range", "standard", "none"] as const;
 export const SEPARATORS = ["comma", "semicolon", "tab"] as const;
 
 /** How a file is read, and how a schema is inferred from it: as by the command line's options of these names. */

@@ -14,7 +14,7 @@ const FIELDS = {
   /** Nothing where the file shows it. */
   separator: optional(choice("comma", SEPARATORS)),
   numbers: subset([], ["decimal-comma"], 0),
-  scaling: choice("max-abs", SCALINGS),
+  scaling: choice("robust", SCALINGS),
 };
 const TASK_FIELDS = {
   mechanism: choice("double-cap", ["double-cap", "gaussian"]),

@@ -137,6 +137,7 @@ fn inference_follows_its_options() {
     ]);
     assert_eq!(inferred["schema"]["columns"], columns);
     for (scaling, offset, scale) in [
+        ("robust", -1.0 / 3.0, (62f64 / 9.0).sqrt()),
         ("max-abs", 0.0, 4.0),
         ("range", -4.0, 6.0),
         ("standard", -1.0 / 3.0, (62f64 / 9.0).sqrt()),
@@ -179,7 +180,7 @@ fn missing_values_of_a_sample_are_counted_for_its_owner() {
     let text = folder.run("schema infer holes.csv -o schema.json").ok().stdout;
     assert!(text.contains("3 rows of 2 columns give 3 features\n"), "{text}");
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert!(lines.contains(&vec!["age", "numeric", "2", "1", "scale", "31", "(max-abs)"]), "{text}");
+    assert!(lines.contains(&vec!["age", "numeric", "2", "1", "scale", "1", "from", "31", "(robust)"]), "{text}");
     assert!(lines.contains(&vec!["plan", "categorical", "1", "2", "2", "categories"]), "{text}");
 }
 

@@ -92,7 +92,7 @@ fn in_a_form(cells: &[&str], forms: &str, words: &str, scale: f64) {
     let folder = Folder::new();
     sample(&folder, "x", cells);
     let option = format!("--number-format {forms}");
-    let result = folder.run(&format!("schema infer sample.csv {option} --json")).json();
+    let result = folder.run(&format!("schema infer sample.csv {option} --scaling max-abs --json")).json();
     assert_eq!((&result["columns"][1]["scale"], &result["warnings"]), (&json!(scale), &json!([])), "{forms}");
     folder.run(&format!("schema infer sample.csv {option} -o schema.json")).ok();
     folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
@@ -168,11 +168,12 @@ fn a_constant_column_is_told() {
 }
 
 #[test]
-fn an_outlier_that_sets_the_scale_is_told() {
+fn an_outlier_is_told_and_sets_no_robust_scale() {
     let mut ages: Vec<String> = (0..30).map(|age| (20 + age).to_string()).collect();
     ages[17] = "99999".into();
     let ages: Vec<&str> = ages.iter().map(String::as_str).collect();
-    let (column, warnings) = inferred("age", &ages, "");
+    assert!(inferred("age", &ages, "").0["scale"].as_f64().unwrap() < 15.0);
+    let (column, warnings) = inferred("age", &ages, "--scaling max-abs");
     assert_eq!(column["scale"], 99999.0);
     assert_eq!(warnings.len(), 1);
     assert!(warnings[0].1.contains("a few numbers more than 8 times as large"), "{warnings:?}");

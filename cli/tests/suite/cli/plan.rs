@@ -49,6 +49,48 @@ fn a_plan_says_how_many_reports_make_each_component_recoverable() {
     assert!(tied.contains("no number of reports reaches it"), "{tied}");
 }
 
+/// Answers 1 to 6 of which the mean has nearly all: the sample says so, and that robust columns take fewer people.
+#[test]
+fn a_public_sample_says_what_a_task_costs() {
+    let folder = Folder::new();
+    let rows: String = (0..2000)
+        .map(|row| {
+            let [a, b, c, d] =
+                [(37, 101), (53, 89), (29, 97), (71, 83)].map(|(step, period)| row * step % period * 6 / period);
+            let middle = |first: i32, second: i32| 1 + (2 * first + second) / 3;
+            format!("{},{},{},{},{}\n", middle(a, b), middle(a, c), middle(a, d), 1 + b, 1 + c)
+        })
+        .collect();
+    folder.write("sample.csv", format!("a,b,c,d,e\n{rows}"));
+    folder.run("schema infer sample.csv --scaling max-abs -o schema.json").ok();
+    folder.run("task new --schema schema.json --epsilon 4 -o task.json").ok();
+    let line = "plan --sample sample.csv --task task.json --rank 2 --records 50000 --target 0.05";
+    let plan = folder.run(&format!("{line} --json")).json();
+    let settings = plan["sample"]["settings"].as_array().unwrap();
+    let (own, best) = (&settings[0], &settings[plan["sample"]["best"].as_u64().unwrap() as usize]);
+    let number = |setting: &Value, key: &str| setting[key].as_f64().unwrap();
+    assert_eq!((&own["schema"], &own["centred"], &best["schema"]), (&"task".into(), &false.into(), &"robust".into()));
+    assert!(number(own, "mean_share") > 0.8 && number(best, "mean_share") < 0.05, "{plan}");
+    let together = |setting: &Value| number(setting, "noise_error") + number(setting, "bounding_error");
+    assert!(together(best) < 0.3 * together(own), "{plan}");
+    assert!(number(best, "records_for_target") < number(own, "records_for_target"), "{plan}");
+    assert_eq!(plan["predicted"]["sin_theta_squared"], own["noise_error"]);
+    let text = words(&folder.run(line).ok().stdout);
+    for part in ["2,000 public records", "advice *: `schema infer` of the sample, then `task new"] {
+        assert!(text.contains(part), "'{part}' is not in:\n{text}");
+    }
+    // With robust columns there is nothing to gain from these.
+    folder.run("schema infer sample.csv -o schema.json --force").ok();
+    folder.run("task new --schema schema.json --epsilon 4 -o task.json --force").ok();
+    let plan = folder.run(&format!("{line} --json")).json();
+    assert!(plan["sample"]["settings"].as_array().unwrap().iter().all(|setting| setting["schema"] == "task"), "{plan}");
+    folder.run("plan --sample sample.csv --rank 2").refused(2, &["--task"]);
+    folder.run("plan --task task.json --rank 2").refused(2, &["--dimension"]);
+    folder.run("plan --sample sample.csv --task task.json --spectrum 0.5").refused(2, &["--spectrum"]);
+    folder.write("none.csv", "a,b,c,d,e\n");
+    folder.run("plan --sample none.csv --task task.json --rank 2").refused(1, &["none.csv"]);
+}
+
 /// What a stated spectrum leaves open is told, and a sum that rounding left above 1 is no reason to refuse it.
 #[test]
 fn a_stated_spectrum_is_commented() {

@@ -246,7 +246,7 @@ fn a_reference_far_from_zero_is_compared_by_its_spread() {
             })
             .collect();
         folder.write("records.csv", format!("a,b,c\n{rows}"));
-        folder.run("schema infer records.csv -o schema.json").ok();
+        folder.run("schema infer records.csv --scaling max-abs -o schema.json").ok();
         folder.run("task new --schema schema.json --epsilon 8 --centre --bounding clip:2 -o task.json").ok();
         folder.run("randomize records.csv -t task.json -o r.ldpr --insecure-seed 1").ok();
         folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
