@@ -110,6 +110,9 @@ impl NoiseBulk {
 impl Chain {
     /// The squared first coordinate of the eigenvector of the eigenvalue `index`, from 0 for the largest.
     fn weight(&self, index: usize) -> f64 {
+        if let [_] = self.diagonal[..] {
+            return 1.0;
+        }
         let reach = |row: usize| {
             let before = if row == 0 { 0.0 } else { self.coupling[row - 1].sqrt() };
             before + self.coupling.get(row).map_or(0.0, |square| square.sqrt())
@@ -165,6 +168,16 @@ mod tests {
     use crate::linalg::symmetric_eigen;
     use crate::noise_law::tests::{double_cap_law, gaussian_law};
     use nalgebra::DMatrix;
+
+    /// A component that meets no direction of the bulk is captured whole.
+    #[test]
+    fn without_a_bulk_a_component_is_itself() {
+        for law in [double_cap_law(10, 4.0, 19_690), gaussian_law(10, 2.0, 20_000)] {
+            for eigenvalue in [0.013, 0.15, 0.26] {
+                assert_eq!(law.bulk(0.01, 1).captured(eigenvalue, 0.0, 1.0), 1.0);
+            }
+        }
+    }
 
     #[test]
     fn weights_are_those_of_the_matrix() {
