@@ -200,6 +200,8 @@ class Recovery(_Comparable):
         covariance.
     variances : ndarray of shape (rank,) or None
         The same without that bias, nan for a component that is not above the noise; None of a bare matrix.
+    variance_errors : ndarray of shape (rank,) or None
+        The standard errors of the variances, of a population with normal records.
     total_variance : float
         Trace of the debiased covariance.
     empty_share, empty_share_error : float or None
@@ -264,6 +266,7 @@ class Recovery(_Comparable):
     components: Floats
     eigenvalues: Floats
     variances: Floats | None
+    variance_errors: Floats | None
     total_variance: float
     empty_share: float | None
     empty_share_error: float | None

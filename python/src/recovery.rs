@@ -90,11 +90,11 @@ pub(crate) fn _recover<'py>(
     let (covariance, answer, rank_test, selection, likelihood) = waited(py, show, move |waiting| -> PyResult<_> {
         let task = &of_task;
         let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
-        if select.is_some() && covariance.mean().is_none() {
-            return Err(RecoveryError::new_err(
-                "select tests covariances, and these reports are about second moments about zero, which a mean alone \
-                 makes other than zero: collect with a task of centring=True, or leave select out",
-            ));
+        if let Some(objection) = FeatureTest::objection(task).filter(|_| select.is_some()) {
+            return Err(RecoveryError::new_err(format!(
+                "select is not for this task: {objection}; collect with a task of centring=True and a number as \
+                 bounding, a radius that few records exceed, or leave select out"
+            )));
         }
         let source = Source::Reports { aggregate: &sums, covariance: &covariance, task };
         let started = Instant::now();
@@ -210,6 +210,11 @@ pub(crate) fn describe_answer<'py>(py: Python<'py>, answer: &Answer) -> PyResult
         .as_ref()
         .map(|variances| variances.iter().map(|variance| variance.unwrap_or(f64::NAN)).collect::<Vec<f64>>());
     result.set_item("variances", variances.as_deref().map(|variances| array(py, variances)))?;
+    let errors = answer
+        .variance_errors
+        .as_ref()
+        .map(|errors| errors.iter().map(|error| error.unwrap_or(f64::NAN)).collect::<Vec<f64>>());
+    result.set_item("variance_errors", errors.as_deref().map(|errors| array(py, errors)))?;
     result.set_item("total_variance", answer.total_variance)?;
     result.set_item("empty_share", answer.empty_share)?;
     result.set_item("empty_share_error", answer.empty_share_error)?;

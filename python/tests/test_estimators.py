@@ -83,7 +83,8 @@ def test_it_comes_near_the_components_without_privacy(rows: np.ndarray, centring
     assert (ours.n_components_, ours.n_samples_, ours.n_features_in_) == (2, 20_000, 6)
     # The ratios are of the trace, or of what the components hold where the noise leaves the trace less than that.
     total = max(ours.get_covariance().trace(), ours.explained_variance_.sum())
-    np.testing.assert_allclose(total * ours.explained_variance_ratio_, ours.explained_variance_)
+    # About the origin the trace comes from what the reports say of the records' lengths.
+    np.testing.assert_allclose(total * ours.explained_variance_ratio_, ours.explained_variance_, rtol=1e-3)
 
 
 def test_projections_come_back(rows: np.ndarray) -> None:

@@ -474,7 +474,7 @@ def test_a_schema_is_read_past_missing_values() -> None:
     table = pa.Table.from_pandas(frame, preserve_index=False)
     expected = infer_schema(frame)
     assert [column["type"] for column in expected["columns"]] == ["numeric", "categorical", "ignored", "numeric"]
-    assert expected["columns"][0]["scale"] == 4
+    assert expected["columns"][0]["scale"] == 2.5
     assert expected["columns"][1] == {"name": "plan", "type": "categorical", "values": ["a", "b"], "unseen": "zero"}
     assert infer_schema(table) == infer_schema(pl.from_arrow(table)) == expected
     other = infer_schema(frame, unseen="other")
@@ -483,7 +483,7 @@ def test_a_schema_is_read_past_missing_values() -> None:
     numbers = np.array([[1.0, 5.0], [NAN, 7.0], [-4.0, math.inf]])
     masked = np.ma.masked_array(np.where(np.isfinite(numbers), numbers, 99.0), ~np.isfinite(numbers))
     for form in (numbers, masked, [[1, 5], [None, 7], [-4, None]]):
-        assert [column["scale"] for column in infer_schema(form)["columns"]] == [4, 7]
+        assert [column["scale"] for column in infer_schema(form)["columns"]] == [2.5, 1]
     with pytest.raises(SchemaError, match="'error' is not a rule: use 'zero' or 'other'"):
         infer_schema(frame, unseen="error")
     with pytest.raises(SchemaError, match="neither of numbers nor of texts: age, full"):

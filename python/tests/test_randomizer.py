@@ -235,7 +235,7 @@ def test_a_schema_is_read_out_of_a_public_sample(named: Randomizer) -> None:
     numbers = np.zeros(2, dtype=[("id", "u1"), ("x", "f8", (2,))])["x"]
     numbers[:] = [[1, -4], [3, 2]]
     for form in (numbers, numbers.tolist(), np.array(numbers, dtype=int)):
-        assert [column["scale"] for column in infer_schema(form)["columns"]] == [3, 4]
+        assert [column["scale"] for column in infer_schema(form)["columns"]] == [1, 3]
     task = Task(schema, epsilon=1)
     assert len(Randomizer(task).randomize(FRAME)) == 3
     codes = pd.DataFrame({"c1": [1, 2], "c2": [3, 4]})

@@ -50,7 +50,8 @@ def compare(recovery: Recovery, answer: dict[str, Any]) -> None:
     same(recovery.explained_variance_ratio, answer["explained_variance"])
     assert (recovery.variances is None) == ("variances" not in answer)
     if recovery.variances is not None:
-        same(recovery.variances, [np.nan if variance is None else variance for variance in answer["variances"]])
+        for name in ("variances", "variance_errors"):
+            same(getattr(recovery, name), [np.nan if value is None else value for value in answer[name]])
 
 
 def test_plain_components_are_those_of_the_command_line(command, written, aggregate: Aggregate) -> None:
@@ -85,7 +86,7 @@ def test_method_and_rank_are_chosen_as_by_the_command_line(command, written, agg
 
 
 def test_features_are_selected_as_by_the_command_line(command, records: np.ndarray, tmp_path: Path) -> None:
-    task = Task(8, epsilon=4.0, centring=True)
+    task = Task(8, epsilon=4.0, centring=True, bounding=6.0)
     aggregate = Aggregate(task)
     aggregate.update(Randomizer(task).randomize(records, insecure_seed=7))
     aggregate.save(tmp_path / "sums")
@@ -225,7 +226,7 @@ def test_what_cannot_be_recovered_is_refused(task: Task, aggregate: Aggregate) -
         (lambda: recover(aggregate, "two"), "'two' is not a rank"),
         (lambda: recover(aggregate, 1, method="lasso"), "'lasso' is not a method"),
         (lambda: recover(aggregate, 1, select=10.0), "select=10 is not a rate"),
-        (lambda: recover(aggregate, 1, select=0.1), "select tests covariances"),
+        (lambda: recover(aggregate, 1, select=0.1), "select is not for this task: it tests covariances"),
         (lambda: recover(aggregate, 9), "rank 9 exceeds the dimension 8"),
         (lambda: covariance(aggregate, fold=3), "no fold 3"),
         (lambda: covariance(aggregate, denoise="lasso"), "'lasso' is not a way to denoise"),

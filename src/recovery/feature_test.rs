@@ -7,6 +7,8 @@ use super::{Rank, RecoveryError};
 use crate::covariance::Covariance;
 use crate::linalg::{sorted_descending, symmetric_eigen};
 use crate::noise_law::{Along, LinearForm};
+use crate::record::Bounding;
+use crate::task::Task;
 
 /// The least squared entry of an eigenvector that counts: that of its rounding.
 const LEAST_WEIGHT: f64 = 1e-30;
@@ -18,12 +20,13 @@ const HALVINGS: usize = 120;
 ///
 /// The hypothesis about feature i is that the estimate's entries of it with every other feature are 0 in the
 /// population: with centring its covariances with them, without it its second moments about zero, which a mean alone
-/// makes other than 0. They are those of *bounded* records. Under unit norm independent features with skewed values
-/// have covariances after bounding, so a selected one may have none before. Let `u_1 … u_k` be the leading eigenvectors
-/// of the estimate S without row and column i. They are found from entries of S whose noise is independent of that in
-/// row i. So, under the hypothesis, `S_i u_l` has the mean 0 and the variance that the mechanism gives it, and the sum
-/// of their k squares over these variances has the chi-squared law. The variance is the bound that holds for all
-/// populations, as for what is measured on reports held out.
+/// makes other than 0. They are those of *bounded* records: under a clip that shortens few records those of the
+/// records, and under unit norm others, since independent features with skewed values covary there
+/// ([`FeatureTest::objection`]). Let `u_1 … u_k` be the leading eigenvectors of the estimate S without row and column
+/// i. They are found from entries of S whose noise is independent of that in row i. So, under the hypothesis, `S_i u_l`
+/// has the mean 0 and the variance that the mechanism gives it, and the sum of their k squares over these variances has
+/// the chi-squared law. The variance is the bound that holds for all populations, as for what is measured on reports
+/// held out.
 ///
 /// *Assumption*: so many reports that the sums are normal. *Effect*: of the features selected at the rate q, a share of
 /// q on average at most meets the hypothesis (Benjamini & Hochberg 1995; their condition on the dependence between
@@ -62,6 +65,22 @@ pub struct FeatureTest {
 }
 
 impl FeatureTest {
+    /// Why the hypothesis says nothing about the features of this task's records before bounding; none where it does.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn objection(task: &Task) -> Option<&'static str> {
+        if task.centring().is_none() {
+            return Some(
+                "it tests covariances, and the task does not take the mean off: its reports are about second moments \
+                 about zero, which a mean alone makes other than zero",
+            );
+        }
+        (task.bounding() == Bounding::UnitNorm).then_some(
+            "it tests covariances, and unit norm makes features covary that do not before it, where their values are \
+             skewed: a large value of one makes all others of the record smaller",
+        )
+    }
+
     /// Tests every feature against the `rank` leading components of the others; against d - 1 where the rank is d.
     ///
     /// # Errors
@@ -220,9 +239,8 @@ mod tests {
     use crate::centring::Centring;
     use crate::mechanism::MechanismSpec;
     use crate::privacy::tests::{delta, epsilon};
-    use crate::record::Bounding;
     use crate::schema::Schema;
-    use crate::task::{Folds, Task};
+    use crate::task::Folds;
 
     fn rank(value: usize) -> Rank {
         Rank::new(value).unwrap()

@@ -72,7 +72,7 @@ test("the planner answers for one's own spectrum as the library does", async () 
   await change(page, "Honest reports in a relay’s batch", "2e6");
   await page.getByText("They fill no batch of 2,000,000 honest reports").waitFor();
   await change(page, "Honest reports in a relay’s batch", "20000");
-  await page.getByText(/batch of 20,000 honest reports/).waitFor();
+  await page.getByText(/batch of 20,000 honest reports/).first().waitFor();
   await change(page, "Error at most", "0.2");
   await eventually(
     () => answer(page),

@@ -309,7 +309,7 @@ describe("the package", () => {
       schema: { columns },
       mechanism: { ...TASK.mechanism, candidates: 16384, cap: 2000 },
     });
-    throws(() => new Randomizer(dear, LIMITS), "max-draws", /73728000/);
+    throws(() => new Randomizer(dear, LIMITS), "max-draws", /73744384/);
     new Randomizer(dear, { ...LIMITS, maxDraws: Infinity }).free();
     throws(() => new Randomizer(dear, { ...LIMITS, maxDraws: "many" }), "argument", /maxDraws is many/);
   });

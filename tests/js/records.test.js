@@ -129,7 +129,8 @@ test("a separator or a decimal comma that the file does not show is asked for", 
 });
 
 test("what is missing is counted, and the second moments are those of unit-norm records", () => {
-  const { rows, columns, features, alwaysZero, missing, eigenvalues, secondMoment } = read(MIXED);
+  const found = read(MIXED, { scaling: "max-abs" });
+  const { rows, columns, features, alwaysZero, missing, eigenvalues, secondMoment } = found;
   assert.deepEqual([rows, columns, alwaysZero], [4, 5, ["none"]]);
   assert.deepEqual(features, ["plan=free", "plan=other", "plan=paid", "age", "spent", "note"]);
   assert.deepEqual(missing, [

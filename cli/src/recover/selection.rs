@@ -16,8 +16,8 @@ const SHOWN: usize = 12;
 /// The argument.
 #[derive(Args)]
 pub(super) struct SelectionArguments {
-    /// Name the features whose covariances with the others, after bounding, are not all zero, at this false-discovery
-    /// rate (only of a task with centring)
+    /// Name the features whose covariances with the others are not all zero, at this false-discovery rate (only of a
+    /// task that clips, with centring)
     #[arg(
         long,
         value_name = "RATE",
@@ -39,17 +39,15 @@ pub(crate) struct Selection {
 }
 
 impl SelectionArguments {
-    /// Refuses a task whose second moments are about zero: those of features that move alone are zero only if their
-    /// means are.
+    /// Refuses a task whose reports do not say what features covary.
     pub(super) fn check(&self, task: &Task) -> Result<()> {
-        if self.select.is_some() && task.centring().is_none() {
-            return Err(CliError::usage(
-                "--select tests covariances, and the task does not take the mean off: its reports are about second \
-                 moments about zero, which a mean alone makes other than zero. Collect with a task of \
-                 `task new --centre`, or leave --select out",
-            ));
+        match FeatureTest::objection(task).filter(|_| self.select.is_some()) {
+            Some(objection) => Err(CliError::usage(format!(
+                "--select is not for this task: {objection}. Collect with a task of `task new --centre --bounding \
+                 clip:R`, with an R that few records exceed, or leave --select out"
+            ))),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Tests the features, where that is asked for.
@@ -67,9 +65,9 @@ impl Selection {
         let named = if count == 0 { String::new() } else { format!(": {}", first(&self.features, SHOWN)) };
         format!(
             "selected    {count} of {of} features{named}\n\
-             {:12}hypothesis about a feature: all its covariances with other features are 0, of the bounded records \
-             about the mean. At most {rate} % of the selected meet it, on average, if p-values depend on each other \
-             little. Bounding alone can make features covary that do not before it\n",
+             {:12}hypothesis about a feature: all its covariances with other features are 0, of clipped records about \
+             the mean. At most {rate} % of the selected meet it, on average, if p-values depend on each other little. \
+             Where the radius shortens many records, that alone can make features covary\n",
             ""
         )
     }

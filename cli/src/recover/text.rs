@@ -85,7 +85,9 @@ fn variance(answer: &Answer, index: usize, unit: Unit) -> String {
         Some(Some(variance)) => variance,
         None => answer.eigenvalues[index],
     };
-    format!("{}{}", if unit.is_share() { "" } else { "variance " }, unit.of_variance(variance))
+    let error = answer.variance_errors.as_ref().and_then(|errors| errors[index]);
+    let error = error.map(|error| format!(" ± {}", unit.of_variance(error))).unwrap_or_default();
+    format!("{}{}{error}", if unit.is_share() { "" } else { "variance " }, unit.of_variance(variance))
 }
 
 fn about(answer: &Answer) -> String {

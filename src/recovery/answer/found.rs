@@ -52,6 +52,10 @@ pub struct Answer {
     /// Where the law of the noise is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variances: Option<Vec<Option<f64>>>,
+    /// The standard errors of these, of a population with normal records; none for noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[doc(hidden)]
+    pub variance_errors: Option<Vec<Option<f64>>>,
     /// Trace of the debiased covariance, from what the reports say of the records' lengths where there is no centring.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_variance: Option<f64>,
@@ -473,7 +477,7 @@ impl Answer {
             along * along
         };
         let (mut ties, mut single_features) = (vec![], None);
-        let variances: Vec<Option<f64>> = match self.support_size() {
+        let found: Vec<Option<Along>> = match self.support_size() {
             None => {
                 let split = match &self.spectrum {
                     Some(spectrum) => split_spectrum(&DVector::from_column_slice(spectrum), &law),
@@ -495,7 +499,7 @@ impl Answer {
                 ties = patterns::ties(&components, &law);
                 components.truncate(rank);
                 single_features = are_single_features(&components, &ties, &self.diagonal, &law);
-                let found = components.iter().map(|component| Some(component.truth.eigenvalue));
+                let found = components.iter().map(|component| Some(component.truth));
                 found.chain(core::iter::repeat(None)).take(rank).collect()
             }
             // On the rows of a sparse answer there is as much noise as in so many features.
@@ -505,13 +509,25 @@ impl Answer {
                 let bulk = law.bulk(level, support.saturating_sub(rank).max(1));
                 let edge = self.edge();
                 let above = |(index, &value): (usize, &f64)| {
-                    bulk.eigenvalue_along(value, law.excess(mean_square(index))).filter(|_| value > edge)
+                    let excess = law.excess(mean_square(index));
+                    let eigenvalue = bulk.eigenvalue_along(value, excess).filter(|_| value > edge)?;
+                    Some(Along { eigenvalue, excess })
                 };
                 self.eigenvalues.iter().enumerate().map(above).collect()
             }
         };
+        let variances: Vec<Option<f64>> = found.iter().map(|along| along.map(|along| along.eigenvalue)).collect();
+        let error = |along: Along| (2.0 * law.variance_between(along, along)).sqrt();
+        let variance_errors = found.iter().map(|along| along.map(error)).collect();
         let explained_variance = shares(&without_none(&variances), self.total_variance);
-        Self { explained_variance, variances: Some(variances), ties, single_features, ..self }
+        Self {
+            explained_variance,
+            variances: Some(variances),
+            variance_errors: Some(variance_errors),
+            ties,
+            single_features,
+            ..self
+        }
     }
 
     /// The number of features that take part; none for plain components.

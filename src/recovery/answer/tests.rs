@@ -327,6 +327,49 @@ fn the_share_of_records_of_zeros_is_estimated() {
     }
 }
 
+/// Skewed answers, half of them zeros, through the real mechanisms: at least 93 of 100 intervals of two standard errors
+/// hold the variance that the population has along its first component.
+#[test]
+fn variances_come_with_their_errors() {
+    let delta = Delta::new(1e-6).unwrap();
+    let record = |rng: &mut ChaCha20Rng| {
+        let common: f64 = rng.sample(StandardNormal);
+        let answer = |feature: usize, rng: &mut ChaCha20Rng| {
+            let value = rng.sample::<f64, _>(StandardNormal) + if feature < 3 { 2.0 * common } else { 0.0 };
+            if value > 0.0 { value.exp() } else { 0.0 }
+        };
+        (0..DIMENSION).map(|feature| answer(feature, rng)).collect::<Vec<f64>>()
+    };
+    for (spec, centring) in [
+        (MechanismSpec::double_cap(epsilon(4.0)), None),
+        (MechanismSpec::double_cap(epsilon(4.0)), Some(Centring::default())),
+        (MechanismSpec::gaussian(epsilon(8.0), delta), None),
+    ] {
+        let schema = Schema::numeric(DIMENSION).unwrap();
+        let task = Task::new(schema, Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
+        let task = centring.map_or(task.clone(), |centring| task.with_centring(centring).unwrap());
+        let mut rng = ChaCha20Rng::seed_from_u64(14);
+        let mut moments = crate::second_moment::SecondMoment::of_task(&task);
+        (0..100_000).for_each(|_| moments.add(&task.bound(record(&mut rng)).unwrap()));
+        let truth = crate::linalg::symmetric_eigenvalues(&moments.reference(&task)).unwrap();
+        let (mut held, mut known) = (0, 0);
+        for _ in 0..100 {
+            let report = |_| task.randomize_with_rng(&task.bound(record(&mut rng)).unwrap(), &mut rng).unwrap();
+            let reports: Vec<Report> = (0..1500).map(report).collect();
+            let mut aggregate = Aggregate::empty(&task);
+            aggregate.accumulate(&task, &reports).unwrap();
+            let covariance = Covariance::estimate(&aggregate, &task).unwrap();
+            let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task: &task };
+            let found = components(&Question::new(rank(1)), source, &mut |_| ControlFlow::Continue(())).unwrap();
+            let (variances, errors) = (found.variances.unwrap(), found.variance_errors.unwrap());
+            let Some((variance, error)) = variances[0].zip(errors[0]) else { continue };
+            known += 1;
+            held += u32::from((variance - truth[0]).abs() < 2.0 * error);
+        }
+        assert!(known >= 90 && held >= known - 7, "{spec:?} {centring:?}: {held} of {known}, {truth}");
+    }
+}
+
 /// Records of eight features with no component, or nothing at all, in 200 collections each: a first component stands
 /// out in 5 % of them at most. 10 are expected then, and 23 or more have a probability of 2e-4.
 #[test]

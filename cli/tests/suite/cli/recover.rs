@@ -146,7 +146,7 @@ fn the_rank_is_that_of_the_components_that_stand_out_and_the_answer_is_as_if_it_
 
 #[test]
 fn features_are_selected_at_a_rate_and_claims_come_with_their_assumption() {
-    let folder = collected_by(4_000, "--folds 1 --centre");
+    let folder = collected_by(4_000, "--folds 1 --centre --bounding clip:6");
     let recover = |options: &str| folder.run(&format!("recover a.ldpa -t task.json --rank 1 {options}"));
     let result = recover("--select --json").json();
     let selection = &result["selection"];
@@ -169,7 +169,8 @@ fn features_are_selected_at_a_rate_and_claims_come_with_their_assumption() {
         format!("selected    {} of {} features: {}", names(0.1).len(), p_values.len(), names(0.1)[0].as_str().unwrap());
     assert!(text.contains(&line) && !text.contains("uncorrelated"), "{text}");
     let said = words(&text);
-    for part in ["of the bounded records about the mean", "At most 10 % of the selected", "Bounding alone can make"] {
+    for part in ["of clipped records about the mean", "At most 10 % of the selected", "Where the radius shortens many"]
+    {
         assert!(said.contains(part), "'{part}' is not in: {text}");
     }
     let (plain, drawn) = (recover("--method pca").ok().stdout, recover("--sparse --bootstrap 20").ok().stdout);
@@ -184,15 +185,21 @@ fn features_are_selected_at_a_rate_and_claims_come_with_their_assumption() {
     assert!(!bare.contains("assumption"), "{bare}");
 }
 
-/// About zero, the means alone make second moments other than zero.
+/// About zero, the means alone make second moments other than zero; under unit norm bounding alone makes covariances.
 #[test]
-fn features_are_not_selected_by_second_moments_about_zero() {
-    let folder = collected(50, 1);
-    for options in ["--select", "--select=0.2 --json"] {
-        let line = format!("recover a.ldpa -t task.json --rank 1 {options} -o c.csv");
-        folder.run(&line).refused(2, &["--select", "does not take the mean off", "task new --centre"]);
+fn features_are_not_selected_where_reports_do_not_say_which_covary() {
+    for (task, objection) in [
+        ("", "does not take the mean off"),
+        ("--bounding clip:6", "does not take the mean off"),
+        ("--centre", "unit norm makes features covary"),
+    ] {
+        let folder = collected_by(50, task);
+        for options in ["--select", "--select=0.2 --json"] {
+            let line = format!("recover a.ldpa -t task.json --rank 1 {options} -o c.csv");
+            folder.run(&line).refused(2, &["--select", objection, "task new --centre --bounding clip"]);
+        }
+        assert!(!folder.path("c.csv").exists());
     }
-    assert!(!folder.path("c.csv").exists());
 }
 
 /// Under clip a covariance has the squared units of the features: text has shares of the total, and says so.
@@ -211,8 +218,9 @@ fn variances_in_text_are_shares_of_the_total() {
     let text = folder.run(line).ok().stdout;
     let said = words(&text);
     let share = format!("{:.2} %", 100.0 * number(&result["explained_variance"][0]));
+    let error = 100.0 * number(&result["variance_errors"][0]) / total;
     for part in [
-        format!("1. {share}: "),
+        format!("1. {share} ± {error:.2} %: "),
         format!("explained {share} of the total variance of the bounded records about zero, which is {printed:.4} ±"),
         format!("of about 50 % of the reports capture {value} of the total variance (95 %: {lower} to {upper})"),
         "The components above are of all reports, and on average capture more (more folds".to_owned(),
