@@ -27,7 +27,7 @@
 //! Given the record, `E[z z^T] / scale^2 = I + gain (u u^T - I/m + D)` for the chosen candidate z of m coordinates,
 //! with `gain` computed by quadrature over order statistics. So `(mean(z z^T) / scale^2 - I) / gain`, with I/m added,
 //! estimates the mean of `u u^T`. Its d × d block is the estimate, and the last entry of its diagonal the lift's part:
-//! under unit norm the share of records that have only zeros ([`DoubleCap::lift`]). The bias D would be 0 for
+//! under unit norm the share of records that have only zeros (`DoubleCap::lift`). The bias D would be 0 for
 //! candidates uniform on the sphere. With those there are, its spectral norm is below 1e-3, for every u and every J and
 //! L that are permitted: that is what "unbiased" means here. It holds by exact enumeration for two coordinates, on
 //! grids of directions, J and L, and by measurement for others (tests/bias.rs).
