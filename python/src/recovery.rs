@@ -205,16 +205,12 @@ pub(crate) fn describe_answer<'py>(py: Python<'py>, answer: &Answer) -> PyResult
     result.set_item("components", PyArray2::from_vec2(py, &answer.components)?)?;
     result.set_item("eigenvalues", array(py, &answer.eigenvalues))?;
     // As sklearn has them: none is nan.
-    let variances = answer
-        .variances
-        .as_ref()
-        .map(|variances| variances.iter().map(|variance| variance.unwrap_or(f64::NAN)).collect::<Vec<f64>>());
-    result.set_item("variances", variances.as_deref().map(|variances| array(py, variances)))?;
-    let errors = answer
-        .variance_errors
-        .as_ref()
-        .map(|errors| errors.iter().map(|error| error.unwrap_or(f64::NAN)).collect::<Vec<f64>>());
-    result.set_item("variance_errors", errors.as_deref().map(|errors| array(py, errors)))?;
+    let with_nan = |values: &Option<Vec<Option<f64>>>| {
+        let values = values.as_ref()?.iter().map(|value| value.unwrap_or(f64::NAN));
+        Some(array(py, &values.collect::<Vec<f64>>()))
+    };
+    result.set_item("variances", with_nan(&answer.variances))?;
+    result.set_item("variance_errors", with_nan(&answer.variance_errors))?;
     result.set_item("total_variance", answer.total_variance)?;
     result.set_item("empty_share", answer.empty_share)?;
     result.set_item("empty_share_error", answer.empty_share_error)?;

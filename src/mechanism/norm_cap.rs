@@ -39,10 +39,9 @@ use core::num::NonZeroUsize;
 
 use rand::rand_core::TryCryptoRng;
 
-use super::double_cap::{Weights, check_index, drawn, index, parameters};
+use super::double_cap::{Weights, check_index, drawn, index, parameters, squared_length};
 use super::estimator::{Estimator, no_moments};
 use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
-use crate::centring::zero_below;
 use crate::identity::ReportId;
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
@@ -98,8 +97,7 @@ impl NormCap {
 
     /// For every index, whether it says what is true of the record: without a branch that depends on it.
     fn in_cap(&self, record: &BoundedRecord) -> Vec<bool> {
-        // Squares of smaller coordinates may be subnormal, which some processors multiply more slowly.
-        let square: f64 = record.coordinates().iter().map(|&x| zero_below(x, 500)).map(|x| x * x).sum();
+        let square = squared_length(record);
         let mut in_cap = vec![false; self.weights.candidates() as usize];
         for (said, threshold) in in_cap.chunks_exact_mut(2).zip(self.squares()) {
             let longer = square > threshold;

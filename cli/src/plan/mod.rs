@@ -164,7 +164,7 @@ impl Plan {
                 return Err(CliError::Usage(format!("{name} is 0: it must be at least 1")));
             }
         }
-        let setting = self.setting()?;
+        let mut setting = self.setting()?;
         let about = setting.planner.centring().map(|_| match self.aggregate {
             Some(_) => "about the estimated mean",
             None if self.sample.is_some() => "about the mean of the sample",
@@ -178,12 +178,12 @@ impl Plan {
             }
             _ => None,
         };
-        let mut setting = setting;
+        let clipping = setting.clipping;
         let mut result = PlanResult {
             plan: self.plan(&setting)?,
             notes: setting.planner.notes(),
             waves,
-            clipping: setting.clipping.take(),
+            clipping,
             sample: setting.sample.take(),
             about,
             plot: None,

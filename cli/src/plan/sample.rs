@@ -6,12 +6,13 @@ use std::path::Path;
 use ldp_pca::centring::Centring;
 use ldp_pca::prediction::{Planner, Spectrum};
 use ldp_pca::record::{BoundedRecord, Bounding, Radius};
-use ldp_pca::recovery::{Rank, principal_components};
+use ldp_pca::recovery::{Components, Rank, principal_components};
 use ldp_pca::schema::infer::InferenceOptions;
 use ldp_pca::schema::{ColumnKind, Schema};
 use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::task::Task;
+use nalgebra::DMatrix;
 use serde::Serialize;
 
 use crate::error::{CliError, Result};
@@ -39,7 +40,7 @@ pub(super) struct SampleResult {
 }
 
 /// One setting, and what it makes of the sample.
-#[derive(Clone, Serialize)]
+#[derive(Serialize)]
 struct Setting {
     /// Whether columns have the task's offsets and scales, or robust ones of the sample.
     schema: &'static str,
@@ -74,39 +75,58 @@ impl Setting {
     }
 }
 
-/// What is known of one schema's records.
+/// The records of one schema.
 struct Encoded {
-    schema: Schema,
+    task: Task,
     name: &'static str,
-    /// Of the records as encoded.
-    ordinary: SecondMoment,
+    /// Components of the records as encoded, about their mean.
+    ordinary: Subspace,
     lengths: Vec<f64>,
 }
 
 impl Encoded {
-    fn read(path: &Path, task: &Task, name: &'static str, reading: Reading) -> Result<Self> {
-        let schema = task.schema().clone();
-        let mut found = Self { name, ordinary: SecondMoment::new(schema.dimension(), 1.0), lengths: vec![], schema };
-        let counts = records::features(path, task, false, reading, |features| {
-            found.lengths.push(features.iter().map(|value| value * value).sum::<f64>().sqrt());
-            found.ordinary.add_coordinates(features);
+    fn read(path: &Path, task: Task, name: &'static str, rank: Rank, reading: Reading) -> Result<Self> {
+        let (mut moments, mut lengths) = (SecondMoment::new(task.dimension(), 1.0), vec![]);
+        records::features(path, &task, false, reading, |features| {
+            lengths.push(features.iter().map(|value| value * value).sum::<f64>().sqrt());
+            moments.add_coordinates(features);
             Ok(())
         })?;
-        if counts.records == 0 {
+        if lengths.is_empty() {
             return Err(CliError::file(path, "the sample has no records"));
         }
-        found.lengths.sort_by(f64::total_cmp);
-        Ok(found)
+        lengths.sort_by(f64::total_cmp);
+        Ok(Self { ordinary: subspace(&components(&moments.covariance(), rank)?)?, task, name, lengths })
     }
 
-    /// The length that a share of the records does not exceed.
-    fn length(&self, share: f64) -> Option<Radius> {
-        let place = (share * (self.lengths.len() - 1) as f64).round() as usize;
-        Radius::new(self.lengths[place]).ok()
+    /// The task's own bounding first.
+    fn boundings(&self) -> Vec<Bounding> {
+        let place = (KEPT * (self.lengths.len() - 1) as f64).round() as usize;
+        let clip = Radius::new(self.lengths[place]).ok().map(|radius| Bounding::Clip { radius });
+        let own = self.task.bounding();
+        let unit_norm = (own != Bounding::UnitNorm).then_some(Bounding::UnitNorm);
+        [Some(own), unit_norm, clip].into_iter().flatten().collect()
+    }
+
+    /// The second moments of the records for every bounding, and how many of the records have only zeros.
+    fn bounded(&self, path: &Path, boundings: &[Bounding], reading: Reading) -> Result<(Vec<SecondMoment>, u64)> {
+        let moment = |bounding: &Bounding| SecondMoment::new(self.task.dimension(), bounding.covariance_scale());
+        let (mut moments, mut empty): (Vec<SecondMoment>, u64) = (boundings.iter().map(moment).collect(), 0);
+        records::features(path, &self.task, false, reading, |features| {
+            let mut has_only_zeros = true;
+            for (moment, &bounding) in moments.iter_mut().zip(boundings) {
+                let record = BoundedRecord::new(features.to_vec(), bounding)?;
+                has_only_zeros &= record.coordinates().iter().all(|&value| value == 0.0);
+                moment.add(&record);
+            }
+            empty += u64::from(has_only_zeros);
+            Ok(())
+        })?;
+        Ok((moments, empty))
     }
 }
 
-/// What the sample says of the task and of others.
+/// What the sample says of the task and of others, and a planner for the task.
 pub(super) fn try_settings(
     path: &Path,
     task: &Task,
@@ -115,58 +135,47 @@ pub(super) fn try_settings(
     (reports, target): (u64, Option<f64>),
 ) -> Result<(SampleResult, Planner)> {
     crate::files::can_be_read_twice(path, "the lengths of records are read first")?;
-    let mut encoded = vec![Encoded::read(path, task, "task", reading)?];
+    let mut encoded = vec![Encoded::read(path, task.clone(), "task", rank, reading)?];
     if let Some(other) = robust(path, task, reading)? {
-        encoded.push(Encoded::read(path, &other, "robust", reading)?);
+        encoded.push(Encoded::read(path, other, "robust", rank, reading)?);
     }
-    let (mut settings, mut own) = (vec![], None);
+    let other_centring = if task.centring().is_some() { None } else { Some(Centring::default()) };
+    let mut settings: Vec<(Setting, Planner)> = vec![];
     for of_schema in &encoded {
-        let ordinary = components(&of_schema.ordinary.clone().covariance(), rank)?;
-        let mut boundings = vec![task.bounding()];
-        if task.bounding() != Bounding::UnitNorm {
-            boundings.push(Bounding::UnitNorm);
-        }
-        boundings.extend(of_schema.length(KEPT).map(|radius| Bounding::Clip { radius }));
-        for bounding in boundings {
-            let mut moments = SecondMoment::new(of_schema.schema.dimension(), bounding.covariance_scale());
-            let mut empty = 0u64;
-            records::bounded_by(path, &of_schema.schema, bounding, reading, |record: BoundedRecord| {
-                empty += u64::from(record.coordinates().iter().all(|&value| value == 0.0));
-                moments.add(&record);
-                Ok(())
-            })?;
-            let mut centrings = vec![task.centring()];
-            centrings.extend(
-                [None, Some(Centring::default())]
-                    .into_iter()
-                    .filter(|&other| other.is_some() != task.centring().is_some()),
-            );
-            for centring in centrings {
-                let tried = Task::new(of_schema.schema.clone(), bounding, task.mechanism_spec(), task.folds())?;
-                let tried = centring.map_or(Ok(tried.clone()), |centring| tried.with_centring(centring))?;
-                let (spectrum, mean_share) = spectrum(&moments, centring.is_some(), rank)?;
-                let planner = Planner::of_task(spectrum, rank, &tried)?;
-                let epsilon = tried.guarantee().epsilon;
-                let found = components(&moments.clone().reference(&tried), rank)?;
-                settings.push(Setting {
-                    schema: of_schema.name,
-                    bounding,
-                    centred: centring.is_some(),
-                    mean_share,
-                    empty_share: empty as f64 / moments.records() as f64,
-                    bounding_error: sin_theta_squared(&found, &ordinary).map_err(CliError::failed)?,
-                    noise_error: planner.predict(epsilon, reports)?.sin_theta_squared,
-                    records_for_target: target.map(|target| planner.records_for(epsilon, target)).transpose()?,
-                });
-                own.get_or_insert(planner);
-            }
+        let boundings = of_schema.boundings();
+        let (moments, empty) = of_schema.bounded(path, &boundings, reading)?;
+        let empty_share = empty as f64 / of_schema.lengths.len() as f64;
+        let tried = moments
+            .iter()
+            .zip(boundings)
+            .flat_map(|of_bounding| [task.centring(), other_centring].map(|centring| (of_bounding, centring)));
+        for ((moments, bounding), centring) in tried {
+            let tried = Task::new(of_schema.task.schema().clone(), bounding, task.mechanism_spec(), task.folds())?;
+            let tried = centring.map_or(Ok(tried.clone()), |centring| tried.with_centring(centring))?;
+            let found = components(&moments.clone().reference(&tried), rank)?;
+            let mean_share = mean_share(moments);
+            let spectrum = spectrum(&found, centring.map(|_| mean_share))?;
+            let planner = Planner::of_task(spectrum, rank, &tried)?;
+            let epsilon = tried.guarantee().epsilon;
+            let setting = Setting {
+                schema: of_schema.name,
+                bounding,
+                centred: centring.is_some(),
+                mean_share,
+                empty_share,
+                bounding_error: sin_theta_squared(&subspace(&found)?, &of_schema.ordinary).map_err(CliError::failed)?,
+                noise_error: planner.predict(epsilon, reports)?.sin_theta_squared,
+                records_for_target: target.map(|target| planner.records_for(epsilon, target)).transpose()?,
+            };
+            settings.push((setting, planner));
         }
     }
+    let (settings, mut planners): (Vec<Setting>, Vec<Planner>) = settings.into_iter().unzip();
     let least =
         (0..settings.len()).min_by(|&one, &other| settings[one].together().total_cmp(&settings[other].together()));
     let best = least.filter(|&least| settings[least].together() < WORTH * settings[0].together()).unwrap_or(0);
-    let planner = own.ok_or_else(|| CliError::file(path, "the sample has no records"))?;
-    Ok((SampleResult { records: encoded[0].ordinary.records(), reports, settings, best }, planner))
+    let records = encoded[0].lengths.len() as u64;
+    Ok((SampleResult { records, reports, settings, best }, planners.swap_remove(0)))
 }
 
 /// The task with robust offsets and scales of the sample in its numeric columns, where it does not have them.
@@ -187,26 +196,32 @@ fn robust(path: &Path, task: &Task, reading: Reading) -> Result<Option<Task>> {
     Ok(Some(Task::new(Schema::new(columns)?, task.bounding(), task.mechanism_spec(), task.folds())?))
 }
 
-fn components(matrix: &nalgebra::DMatrix<f64>, rank: Rank) -> Result<Subspace> {
-    let found = principal_components(matrix, rank).map_err(CliError::failed)?;
-    Subspace::new(&found.vectors).map_err(CliError::failed)
+fn components(matrix: &DMatrix<f64>, rank: Rank) -> Result<Components> {
+    principal_components(matrix, rank).map_err(CliError::failed)
 }
 
-/// The eigenvalues of the sample's bounded records up to the first beyond the components, and the mean's share of their
-/// second moments.
-fn spectrum(moments: &SecondMoment, centred: bool, rank: Rank) -> Result<(Spectrum, f64)> {
+fn subspace(components: &Components) -> Result<Subspace> {
+    Subspace::new(&components.vectors).map_err(CliError::failed)
+}
+
+/// The mean's share of the second moments about zero.
+fn mean_share(moments: &SecondMoment) -> f64 {
     let square: f64 = moments.mean().iter().map(|entry| entry * entry).sum();
-    let covariance = moments.clone().covariance();
-    let total = covariance.trace() + square;
-    let share = if total > 0.0 { square / total } else { 0.0 };
-    let matrix = if centred { covariance } else { moments.clone().matrix() };
-    let values = principal_components(&matrix, rank).map_err(CliError::failed)?.all_values;
-    let (count, dimension) = ((rank.value() + 1).min(values.len() - 1), values.len());
+    let total = moments.clone().matrix().trace();
+    if total > 0.0 { square / total } else { 0.0 }
+}
+
+/// The eigenvalues of the sample's bounded records up to the first beyond the components; about a mean that has this
+/// share of their second moments, where there is one.
+fn spectrum(components: &Components, mean_share: Option<f64>) -> Result<Spectrum> {
+    let values = &components.all_values;
+    let (count, dimension) = ((components.values.len() + 1).min(values.len() - 1), values.len());
     let rest = (values.iter().skip(count).sum::<f64>() / (dimension - count) as f64).max(0.0);
-    let whole = if centred { 1.0 - share } else { 1.0 };
+    // The planner's spectrum is that about zero, of which the mean takes its share.
+    let whole = 1.0 - mean_share.unwrap_or(0.0);
     let signals = values.iter().take(count).map(|&value| value.max(rest) / whole).collect();
     let spectrum = Spectrum::new(dimension, signals, rest / whole)?;
-    Ok((if centred { spectrum.with_mean_share(share)? } else { spectrum }, share))
+    Ok(mean_share.map_or(Ok(spectrum.clone()), |share| spectrum.with_mean_share(share))?)
 }
 
 impl SampleResult {

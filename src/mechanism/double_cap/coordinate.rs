@@ -33,7 +33,7 @@ pub(crate) struct Coordinate {
 impl Coordinate {
     /// In `rows` dimensions (at least 2), or the normal law.
     pub(crate) fn new(rows: Option<usize>) -> Self {
-        let m = rows.map(|rows| rows.max(2) as f64);
+        let m = rows.map(|rows| rows as f64);
         let few = m.is_some_and(|m| LARGEST > FRAC_PI_2 * m.sqrt());
         let largest = m.map_or(LARGEST, |m| if few { 1.0 } else { LARGEST / m.sqrt() });
         let step = largest / INTERVALS as f64;

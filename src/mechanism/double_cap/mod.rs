@@ -204,19 +204,23 @@ impl DoubleCap {
     /// errors of `scale^2` add up over many coordinates.
     pub(crate) fn lift(&self, sums: &[i64], records: u64) -> f64 {
         self.assert_sums(sums);
-        let mean = sums[sums.len() - 1] as f64 / (self.law().unit * records as f64);
-        (mean - 1.0) / self.gain() + 1.0 / self.state_dimension() as f64
+        self.entries(records)(sums[sums.len() - 1], true)
+    }
+
+    /// What the sum of an entry, on the diagonal or off it, says of the mean of `u u^T`.
+    fn entries(&self, records: u64) -> impl Fn(i64, bool) -> f64 {
+        let (unit, gain) = (self.law().unit * records as f64, self.gain());
+        let level = 1.0 - gain / self.state_dimension() as f64;
+        move |sum, on_diagonal| (sum as f64 / unit - if on_diagonal { level } else { 0.0 }) / gain
     }
 
     /// The mean fourth power of the length of the first d coordinates of the reported candidate, in squares of
     /// `scale^2`, where the record has length 1.
     pub(crate) fn fourth_power(&self) -> f64 {
-        let (m, &Law { gain, fourth_moment, .. }) = (self.state_dimension() as f64, self.law());
-        // With z = t u + w: |z|^2 is m, and the last coordinate is one of m - 1 of w.
-        let second = 1.0 + gain * (m - 1.0) / m;
-        let square = (m - second) / (m - 1.0);
-        let fourth = 3.0 * (m * m - 2.0 * m * second + fourth_moment) / ((m - 1.0) * (m + 1.0));
-        m * m - 2.0 * m * square + fourth
+        let (m, gain, Forms { norm, .. }) = (self.state_dimension() as f64, self.gain(), self.forms());
+        // |z|^2 is m, and the last coordinate is one across u, with the mean square 1 - gain / m. The mean product of
+        // two such squares is norm gain^2 / 2, and the mean fourth power of one three times that.
+        m * m - 2.0 * (m - gain) + 1.5 * norm * gain * gain
     }
 
     /// The probability of a report from the cap.
@@ -265,10 +269,14 @@ pub(crate) fn usual_threshold(weights: &Weights, rows: usize) -> f64 {
 /// The unit vector u whose line is hidden: the lift of the record.
 pub(crate) fn direction(record: &BoundedRecord) -> Vec<f64> {
     let mut direction = record.coordinates().to_vec();
-    // Squares of smaller coordinates may be subnormal, which some processors multiply more slowly.
-    let norm_squared: f64 = direction.iter().map(|&x| zero_below(x, 500)).map(|x| x * x).sum();
-    direction.push((1.0 - norm_squared).max(0.0).sqrt());
+    direction.push((1.0 - squared_length(record)).max(0.0).sqrt());
     direction
+}
+
+/// The square of the record's length, in the unit ball. Squares of coordinates that are left out may be subnormal,
+/// which some processors multiply more slowly.
+pub(super) fn squared_length(record: &BoundedRecord) -> f64 {
+    record.coordinates().iter().map(|&x| zero_below(x, 500)).map(|x| x * x).sum()
 }
 
 /// The payload: the index of a candidate, drawn with these weights. The cap has the candidates with the highest scores.
@@ -351,15 +359,12 @@ impl Estimator for DoubleCap {
 
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {
         self.assert_sums(sums);
-        let rows = self.state_dimension();
-        let (unit, gain) = (self.law().unit * records as f64, self.gain());
-        let level = 1.0 - gain / rows as f64;
+        let (rows, entry) = (self.state_dimension(), self.entries(records));
         let mut matrix = DMatrix::zeros(self.dimension, self.dimension);
         for row in 0..self.dimension {
             let start = triangle(rows) - triangle(rows - row);
             for column in row..self.dimension {
-                let identity = if row == column { level } else { 0.0 };
-                let value = (sums[start + column - row] as f64 / unit - identity) / gain;
+                let value = entry(sums[start + column - row], row == column);
                 matrix[(row, column)] = value;
                 matrix[(column, row)] = value;
             }

@@ -159,7 +159,7 @@ impl Observed {
         self.mean += deviation / self.numbers as f64;
         self.squares += deviation * (value - self.mean);
         self.magnitudes.add(value);
-        self.kept.add(value);
+        self.kept.add(self.numbers - 1, value);
     }
 
     /// The mean and the standard deviation of the numbers.
@@ -292,20 +292,18 @@ struct Kept {
     /// With the spread places.
     numbers: Vec<(u64, f64)>,
     limit: u64,
-    came: u64,
 }
 
 impl Default for Kept {
     fn default() -> Self {
-        Self { numbers: vec![], limit: u64::MAX, came: 0 }
+        Self { numbers: vec![], limit: u64::MAX }
     }
 }
 
 impl Kept {
-    fn add(&mut self, number: f64) {
+    fn add(&mut self, place: u64, number: f64) {
         // Multiples of the golden ratio (Knuth 1973, 6.4).
-        let place = self.came.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.came += 1;
+        let place = place.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         if place <= self.limit {
             self.numbers.push((place, number));
         }
