@@ -201,13 +201,19 @@ class Recovery(_Comparable):
     variances : ndarray of shape (rank,) or None
         The same without that bias, nan for a component that is not above the noise; None of a bare matrix.
     variance_errors : ndarray of shape (rank,) or None
-        The standard errors of the variances, of a population with normal records.
+        The standard errors of the variances, of a population with normal records; nan for noise and for ``ties``.
     total_variance : float
         Trace of the debiased covariance.
     empty_share, empty_share_error : float or None
         Under unit norm the share of records whose values are all 0 or missing, and a bound on its standard error.
     explained_variance_ratio : ndarray of shape (rank,) or None
         The variances over the total, 0 for noise; None where noise makes the total 0 or less.
+    ties : list of (int, int)
+        The runs of plain components that cannot be told from each other, by their first and last index; the last may be
+        the first component beyond the rank. Any rotation of the components of a run fits the reports as well.
+    single_columns : bool or None
+        Whether the plain components above the noise hold no more variance than as many directions of single columns
+        do: no pattern of several columns. None where ties leave it open, and of other components.
     leverages : ndarray of shape (d,)
         For each feature the sum of its squared loadings, from 0 to 1.
     spectrum : ndarray of shape (d,) or None
@@ -271,6 +277,8 @@ class Recovery(_Comparable):
     empty_share: float | None
     empty_share_error: float | None
     explained_variance_ratio: Floats | None
+    ties: list[tuple[int, int]]
+    single_columns: bool | None
     leverages: Floats
     spectrum: Floats | None
     gap: float | None
@@ -321,6 +329,21 @@ class Recovery(_Comparable):
             f"the first component {' and '.join(self.marks_of_mean)}: it may be the mean, of which these reports carry "
             "no estimate. A task with centring=True estimates it, and components about it"
         )
+
+    @property
+    def patterns(self) -> list[str]:
+        """What the components are not: told from each other, or patterns of several columns. Empty where they are."""
+        said = []
+        for first, last in self.ties:
+            beyond = "" if last < self.rank else ", nor from the next one, which was not asked for"
+            run = numbered(list(range(first, min(last, self.rank - 1) + 1)))
+            each = f"{run} cannot be told from each other{beyond}"
+            if first == self.rank - 1:
+                each = f"{run} cannot be told from the next one, which was not asked for"
+            said.append(f"{each}: any rotation of them fits these reports as well")
+        if self.single_columns:
+            said.append("no pattern: the components above the noise hold no more variance than single columns do")
+        return said
 
     def to_frame(self) -> pd.DataFrame:
         """Return the loadings as a data frame of pandas: a row for each feature, a column for each component.
@@ -375,7 +398,10 @@ class Recovery(_Comparable):
         return (
             f"Recovery(method={self.method!r}, rank={self.rank}, dimension={self.dimension}, records={self.records}, "
             f"eigenvalues=[{values}], noise_edge={self.edge:.4g}{noise})"
-        ) + ("" if self.notice is None else f"\n  notice: {self.notice}")
+        ) + "".join(f"\n  notice: {notice}" for notice in self._notices())
+
+    def _notices(self) -> list[str]:
+        return [*self.patterns, *([] if self.notice is None else [self.notice])]
 
     def _repr_html_(self) -> str:
         """The components as a table of a notebook, each with its largest loadings."""
@@ -392,7 +418,7 @@ class Recovery(_Comparable):
             error, uninformed = self.predicted.sin_theta_squared, self.predicted.uninformed
             whose = "" if self.method == "pca" else " of plain components"
             predicted = f", predicted error{whose} {error:.4f} (0 is the same subspace, {uninformed:.2f} a random one)"
-        notice = "" if self.notice is None else f"<p>Notice: {html.escape(self.notice)}</p>"
+        notice = "".join(f"<p>Notice: {html.escape(notice)}</p>" for notice in self._notices())
         return (
             "<table><thead><tr><th>component</th><th>variance</th><th>share</th><th>largest loadings</th></tr>"
             "</thead>"
@@ -418,9 +444,11 @@ def numbered(components: list[int]) -> str:
 
 def _warn_of_noise(recovery: Recovery) -> None:
     if recovery.noise:
+        of_sparse = f"reaches a variance of {recovery.edge:.3g} on so many features"
+        reach = "gives as much in 5 % of collections or more" if recovery.sparse is None else of_sparse
         warn(
-            f"{numbered(recovery.noise)} of {recovery.rank} cannot be distinguished from noise, which alone reaches "
-            f"a variance of {recovery.edge:.3g}: collect more reports (there are {recovery.records:,}; `plan` says "
+            f"{numbered(recovery.noise)} of {recovery.rank} cannot be distinguished from noise, which alone "
+            f"{reach}: collect more reports (there are {recovery.records:,}; `plan` says "
             "how many it takes), raise epsilon, bound records closer to their size, or recover fewer components",
             NoiseWarning,
         )
@@ -444,6 +472,7 @@ def _recovery_of(found: dict[str, Any]) -> Recovery:
             found[name] = kind(**found[name])
     if found["baselines"] is not None:
         found["baselines"] = {name: Baseline(**baseline) for name, baseline in found["baselines"].items()}
+    found["ties"] = [(first, last) for first, last in found["ties"]]
     recovery = Recovery(**found)
     _warn_of_noise(recovery)
     return recovery
@@ -504,7 +533,7 @@ def recover(
         Seed of those draws.
     select : float, optional
         Name the features whose covariances with the others are not all zero, of bounded records about the mean, at
-        this false-discovery rate (0.1 is usual). Only of a task with centring.
+        this false-discovery rate (0.1 is usual). Only of a task that clips, with centring.
     refined : Aggregate, optional
         The sums of a second wave of other people, who answered the task that `Task.refine` made from ``aggregate``
         (docs/refinement.md). The components are then plain ones, of both waves, and as many as that task refines.

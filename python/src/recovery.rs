@@ -215,6 +215,8 @@ pub(crate) fn describe_answer<'py>(py: Python<'py>, answer: &Answer) -> PyResult
     result.set_item("empty_share", answer.empty_share)?;
     result.set_item("empty_share_error", answer.empty_share_error)?;
     result.set_item("explained_variance", answer.explained_variance.as_deref().map(|shares| array(py, shares)))?;
+    result.set_item("ties", answer.ties.iter().map(|run| run.to_vec()).collect::<Vec<_>>())?;
+    result.set_item("single_columns", answer.single_columns)?;
     result.set_item("leverages", array(py, &answer.leverages))?;
     result.set_item("spectrum", answer.spectrum.as_deref().map(|spectrum| array(py, spectrum)))?;
     result.set_item("gap", answer.gap)?;

@@ -48,10 +48,27 @@ def compare(recovery: Recovery, answer: dict[str, Any]) -> None:
     same(recovery.empty_share, answer.get("empty_share"))
     same(recovery.empty_share_error, answer.get("empty_share_error"))
     same(recovery.explained_variance_ratio, answer["explained_variance"])
+    assert [list(run) for run in recovery.ties] == answer.get("ties", [])
+    assert recovery.single_columns == answer.get("single_columns")
     assert (recovery.variances is None) == ("variances" not in answer)
     if recovery.variances is not None:
         for name in ("variances", "variance_errors"):
             same(getattr(recovery, name), [np.nan if value is None else value for value in answer[name]])
+
+
+def test_independent_columns_are_no_pattern() -> None:
+    generator = np.random.default_rng(1)
+    task = Task(8, epsilon=4.0)
+    records = generator.normal(size=(40_000, 8)) * np.where(np.arange(8) < 3, 4.0, 1.0)
+    reports = Randomizer(task).randomize(records, insecure_seed=1)
+    recovery = recover(ldp_pca.aggregate(reports, task), 2, method="pca")
+    assert recovery.ties == [(0, 2)]
+    assert recovery.single_columns is None
+    assert "components 1 and 2 cannot be told from each other, nor from the next one" in repr(recovery)
+    recovery = recover(ldp_pca.aggregate(reports, task), 3, method="pca")
+    assert recovery.single_columns is True
+    assert "no pattern: " in repr(recovery)
+    assert "no pattern: " in recovery._repr_html_()
 
 
 def test_plain_components_are_those_of_the_command_line(command, written, aggregate: Aggregate) -> None:

@@ -13,6 +13,7 @@ mod fit;
 pub mod infer;
 
 use core::fmt;
+use core::ops::Range;
 use std::collections::BinaryHeap;
 
 use serde::Serialize;
@@ -238,6 +239,20 @@ impl Schema {
             }
         }
         names
+    }
+
+    /// The places of each column's features: none of an ignored one.
+    pub(crate) fn features_of_columns(&self) -> impl Iterator<Item = Range<usize>> {
+        let mut end = 0;
+        self.columns.iter().map(move |column| {
+            let start = end;
+            end += match &column.kind {
+                ColumnKind::Numeric { .. } => 1,
+                ColumnKind::Categorical { values, .. } => values.len(),
+                ColumnKind::Ignored => 0,
+            };
+            start..end
+        })
     }
 
     /// Converts d encoded features, of a mean for instance, back to the units of their columns:

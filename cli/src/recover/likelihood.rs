@@ -113,7 +113,7 @@ impl LikelihoodResult {
             );
         }
         for (index, component) in found.components.iter().enumerate() {
-            text += &format!("  {}. {}\n", index + 1, largest_loadings(component, &answer.feature_names));
+            text += &format!("  {}. {}\n", index + 1, largest_loadings(component, None, &answer.feature_names));
         }
         if let (Some(captured), Some(difference)) = (&found.captured, &found.difference) {
             text += &format!(

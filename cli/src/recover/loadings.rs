@@ -70,13 +70,16 @@ impl LoadingsFile {
     }
 }
 
-/// The features that matter most in a component, with their loadings.
-pub(super) fn largest_loadings(component: &[f64], names: &[String]) -> String {
+/// The features that matter most in a component, with their loadings, and the errors of these where they are known.
+pub(super) fn largest_loadings(component: &[f64], errors: Option<&[f64]>, names: &[String]) -> String {
     let order = descending(component);
     // A sparse component has no more to show.
     let nonzero = order.iter().filter(|&&index| component[index] != 0.0);
-    let shown: Vec<String> =
-        nonzero.take(SHOWN).map(|&index| format!("{:+.2} {}", component[index], names[index])).collect();
+    let loading = |&index: &usize| {
+        let error = errors.map(|errors| format!(" ± {:.2}", errors[index])).unwrap_or_default();
+        format!("{:+.2}{error} {}", component[index], names[index])
+    };
+    let shown: Vec<String> = nonzero.take(SHOWN).map(loading).collect();
     shown.join("  ")
 }
 

@@ -1,5 +1,5 @@
 //! What the components say beside their variance: which are noise, which cannot be told from each other, and whether
-//! they are patterns of several features.
+//! they are patterns of several columns.
 
 use ldp_pca::recovery::Answer;
 
@@ -28,17 +28,15 @@ pub(super) fn patterns(answer: &Answer) -> String {
         };
         text += &format!("ties        {what}: any rotation of them fits these reports as well\n");
     }
-    if answer.single_features == Some(true) {
+    if answer.single_columns == Some(true) {
         let above = answer.rank - buried(answer);
         text += &match above {
-            1 => {
-                "pattern     none: the component holds no more variance than one feature does alone, within twice the \
+            1 => "pattern     none: the component holds no more variance than one column does alone, within twice the \
                   noise\n"
-                    .to_owned()
-            }
+                .to_owned(),
             _ => format!(
-                "pattern     none: the {above} components above the noise hold no more variance than {above} single \
-                 features do, within twice the noise\n"
+                "pattern     none: the {above} components above the noise hold no more variance than {above} \
+                 directions of single columns do, within twice the noise\n"
             ),
         };
     }
@@ -50,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ties_and_single_features_are_told() {
+    fn ties_and_single_columns_are_told() {
         let ties = |rank, ties| patterns(&Answer { rank, ties, ..Answer::default() });
         assert_eq!(
             ties(3, vec![[0, 1]]),
@@ -67,9 +65,9 @@ mod tests {
         assert_eq!(ties(3, vec![]), "");
         let single = |variances: Vec<Option<f64>>| {
             let rank = variances.len();
-            patterns(&Answer { rank, variances: Some(variances), single_features: Some(true), ..Answer::default() })
+            patterns(&Answer { rank, variances: Some(variances), single_columns: Some(true), ..Answer::default() })
         };
-        assert!(single(vec![Some(0.2), None]).contains("none: the component holds no more variance than one feature"));
+        assert!(single(vec![Some(0.2), None]).contains("none: the component holds no more variance than one column"));
         assert!(single(vec![Some(0.2), Some(0.1)]).contains("the 2 components above the noise hold no more variance"));
     }
 }

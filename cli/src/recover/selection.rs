@@ -7,11 +7,7 @@ use ldp_pca::task::Task;
 use serde::Serialize;
 
 use crate::error::{CliError, Result};
-use crate::output::first;
 use crate::parameters;
-
-/// Features that are named.
-const SHOWN: usize = 12;
 
 /// The argument.
 #[derive(Args)]
@@ -62,7 +58,7 @@ impl SelectionArguments {
 impl Selection {
     pub(super) fn text(&self) -> String {
         let (count, of, rate) = (self.features.len(), self.test.p_values.len(), 100.0 * self.rate);
-        let named = if count == 0 { String::new() } else { format!(": {}", first(&self.features, SHOWN)) };
+        let named = if count == 0 { String::new() } else { format!(": {}", self.features.join(", ")) };
         format!(
             "selected    {count} of {of} features{named}\n\
              {:12}hypothesis about a feature: all its covariances with other features are 0, of clipped records about \

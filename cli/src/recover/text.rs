@@ -68,11 +68,12 @@ fn components(answer: &Answer, unit: Unit) -> String {
     ) + &family(answer)
         + &about(answer);
     for (index, component) in answer.components.iter().enumerate() {
+        let errors = answer.confidence.as_ref().map(|found| &*found.loading_errors[index]);
         text += &format!(
             "  {}. {}:  {}\n",
             index + 1,
             variance(answer, index, unit),
-            largest_loadings(component, &answer.feature_names)
+            largest_loadings(component, errors, &answer.feature_names)
         );
     }
     text
@@ -213,10 +214,14 @@ fn thresholded(answer: &Answer) -> String {
     let Some(found) = &answer.soft_threshold else { return String::new() };
     let order = descending(&answer.leverages).into_iter().take(found.rows.len());
     let named = order.map(|row| format!("{} {:.2}", answer.feature_names[row], answer.leverages[row]));
+    let what = if found.rows.len() < answer.dimension {
+        format!("sparse      {} features", found.rows.len())
+    } else {
+        format!("shrunk      entries of the estimate; all {} features take part,", answer.dimension)
+    };
     format!(
-        "sparse      {} features with penalty {:.3e} {SQUARES} (chosen on reports held out), soft-thresholding\n\
+        "{what} with penalty {:.3e} {SQUARES} (chosen on reports held out), soft-thresholding\n\
          leverages   {}\n",
-        found.rows.len(),
         found.penalty,
         first(named, SHOWN_SUPPORT)
     )
@@ -251,7 +256,7 @@ fn mean(answer: &Answer) -> String {
     format!(
         "mean        {}  (in units of the encoded features, each ± {:.2e}, one standard deviation of its noise; \
          estimating it makes the noise of the covariance {:.2} times as large){}\n",
-        largest_loadings(mean.estimate.values(), &answer.feature_names),
+        largest_loadings(mean.estimate.values(), None, &answer.feature_names),
         mean.estimate.noise_deviation(),
         mean.noise_factor,
         mean.share
@@ -350,18 +355,23 @@ fn path(points: &[PathPoint], unit: Unit) -> String {
     text
 }
 
-/// The predicted error, or why there is none.
+/// The predicted error, which is that of plain components.
 fn predicted(answer: &Answer) -> String {
-    let why = match (&answer.predicted, answer.penalty()) {
+    match (&answer.predicted, answer.penalty()) {
         (Some(Prediction { sin_theta_squared, uninformed, .. }), None) => {
-            return format!("predicted   {}\n", on_scale(*sin_theta_squared, *uninformed));
+            format!("predicted   {}\n", on_scale(*sin_theta_squared, *uninformed))
         }
-        (_, Some(_)) if answer.confidence.is_none() => {
-            "errors are predicted of plain components only; --bootstrap gives an interval"
+        (Some(Prediction { sin_theta_squared, uninformed, .. }), Some(_)) => format!(
+            "predicted   {}, of plain components from these reports: no error is predicted of sparse ones, and \
+             --bootstrap gives an interval\n",
+            on_scale(*sin_theta_squared, *uninformed)
+        ),
+        (None, Some(_)) if answer.confidence.is_none() => {
+            "predicted   none: errors are predicted of plain components only; --bootstrap gives an interval\n"
+                .to_owned()
         }
-        _ => return String::new(),
-    };
-    format!("predicted   none: {why}\n")
+        (None, _) => String::new(),
+    }
 }
 
 /// What is missing, and what that means.
@@ -405,14 +415,16 @@ fn confidence(answer: &Answer, confidence: &Confidence) -> String {
     text
 }
 
-/// What prediction and interval assume.
+/// What the errors of variances, prediction and interval assume.
 fn assumption(answer: &Answer) -> String {
-    let predicted = answer.predicted.is_some() && answer.penalty().is_none();
-    let of_what = match (predicted, answer.confidence.is_some()) {
-        (false, false) => return String::new(),
-        (true, false) => "prediction",
-        (false, true) => "interval",
-        (true, true) => "prediction and interval",
+    let has_errors = answer.variance_errors.iter().flatten().any(Option::is_some);
+    let predicted = answer.predicted.is_some();
+    let parts = [("variances", has_errors), ("prediction", predicted), ("interval", answer.confidence.is_some())];
+    let parts: Vec<&str> = parts.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name).collect();
+    let of_what = match parts.split_last() {
+        None => return String::new(),
+        Some((only, [])) => (*only).to_owned(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
     };
     let sparse = if answer.penalty().is_some() {
         ", and its components are as sparse as these, as dense as plain ones, or between"
@@ -420,7 +432,10 @@ fn assumption(answer: &Answer) -> String {
         ""
     };
     let choice = if answer.family.is_some() { ", and the choice of epsilon does not depend on the record" } else { "" };
-    format!("assumption  of {of_what}: the population is isotropic except for a few components{sparse}{choice}\n")
+    format!(
+        "assumption  of {of_what}: the population is isotropic except for a few components that stand well \
+         out{sparse}{choice}\n"
+    )
 }
 
 /// The comparison with PCA of bounded records, the quantity that reports are about.

@@ -11,7 +11,7 @@ use super::super::{
     Method, PathPoint, Penalty, PenaltySelection, Rank, RecoveryError, SolverStatus, principal_components,
     soft_threshold, sparse_noise_edge,
 };
-use super::patterns::{self, Standing, are_single_features};
+use super::patterns::{self, Standing, are_single_columns};
 use super::{AnswerError, Source};
 use crate::covariance::{Covariance, Mean};
 use crate::family::FamilyMember;
@@ -52,7 +52,8 @@ pub struct Answer {
     /// Where the law of the noise is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variances: Option<Vec<Option<f64>>>,
-    /// The standard errors of these, of a population with normal records; none for noise.
+    /// The standard errors of these, of a population with normal records; none for noise, and for [`Self::ties`], whose
+    /// variances the noise has ordered.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[doc(hidden)]
     pub variance_errors: Option<Vec<Option<f64>>>,
@@ -79,11 +80,11 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[doc(hidden)]
     pub ties: Vec<[usize; 2]>,
-    /// Whether the plain components above the noise hold no more variance than as many single features do, within two
-    /// deviations: no pattern of several features.
+    /// Whether the plain components above the noise hold no more variance than as many directions of single columns do,
+    /// within two deviations: no pattern of several columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[doc(hidden)]
-    pub single_features: Option<bool>,
+    pub single_columns: Option<bool>,
     /// One list of d loadings per component.
     pub components: Vec<Vec<f64>>,
     /// Diagonal of the projector: of each feature the sum of its squared loadings, from 0 to 1.
@@ -100,10 +101,10 @@ pub struct Answer {
     /// The mean, for a task with centring.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean: Option<MeanAnswer>,
-    /// The diagonal of the estimate.
+    /// The largest variances of single columns in the estimate, descending.
     #[serde(skip)]
     #[doc(hidden)]
-    pub diagonal: Vec<f64>,
+    pub alone: Vec<f64>,
     /// Details of sparse components.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sparse: Option<SparseAnswer>,
@@ -413,7 +414,7 @@ impl Answer {
             eigenvalues,
             components,
             ties: vec![],
-            single_features: None,
+            single_columns: None,
             ..self
         }
     }
@@ -421,9 +422,7 @@ impl Answer {
     /// The facts about the estimate without its components.
     pub(super) fn facts(source: Source<'_>) -> Self {
         let matrix = source.matrix();
-        let diagonal = matrix.diagonal().as_slice().to_vec();
-        let bare =
-            Self { dimension: matrix.nrows(), total_variance: Some(matrix.trace()), diagonal, ..Self::default() };
+        let bare = Self { dimension: matrix.nrows(), total_variance: Some(matrix.trace()), ..Self::default() };
         let Some((reports, covariance)) = source.reports() else { return bare };
         let task = reports.task();
         let (square, error) = covariance.mean_square(task);
@@ -442,6 +441,7 @@ impl Answer {
             noise_deviation: covariance.noise_deviation(),
             noise_edge: covariance.noise_edge(),
             mean: covariance.mean().map(|mean| MeanAnswer::new(mean, covariance, task)),
+            alone: patterns::alone(matrix, task.schema()),
             ..bare
         }
     }
@@ -476,7 +476,7 @@ impl Answer {
             let along: f64 = self.components[index].iter().zip(mean).map(|(entry, mean)| entry * mean).sum();
             along * along
         };
-        let (mut ties, mut single_features) = (vec![], None);
+        let (mut ties, mut single_columns) = (vec![], None);
         let found: Vec<Option<Along>> = match self.support_size() {
             None => {
                 let split = match &self.spectrum {
@@ -498,7 +498,7 @@ impl Answer {
                 let mut components: Vec<Standing> = leading.iter().enumerate().take(above).map(standing).collect();
                 ties = patterns::ties(&components, &law);
                 components.truncate(rank);
-                single_features = are_single_features(&components, &ties, &self.diagonal, &law);
+                single_columns = are_single_columns(&components, &ties, &self.alone, &law);
                 let found = components.iter().map(|component| Some(component.truth));
                 found.chain(core::iter::repeat(None)).take(rank).collect()
             }
@@ -517,15 +517,18 @@ impl Answer {
             }
         };
         let variances: Vec<Option<f64>> = found.iter().map(|along| along.map(|along| along.eigenvalue)).collect();
+        // Noise orders the variances of a tie: the first ones are too large by more than their error.
+        let is_tied = |index: usize| ties.iter().any(|[first, last]| (*first..=*last).contains(&index));
         let error = |along: Along| (2.0 * law.variance_between(along, along)).sqrt();
-        let variance_errors = found.iter().map(|along| along.map(error)).collect();
+        let error_of = |(index, along): (usize, &Option<Along>)| along.filter(|_| !is_tied(index)).map(error);
+        let variance_errors = found.iter().enumerate().map(error_of).collect();
         let explained_variance = shares(&without_none(&variances), self.total_variance);
         Self {
             explained_variance,
             variances: Some(variances),
             variance_errors: Some(variance_errors),
             ties,
-            single_features,
+            single_columns,
             ..self
         }
     }

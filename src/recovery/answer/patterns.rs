@@ -1,7 +1,11 @@
 //! What components say beside their variance: whether they can be told from each other, whether they are patterns of
-//! several features at all, and whether the first may be the mean.
+//! several columns at all, and whether the first may be the mean.
 
+use nalgebra::DMatrix;
+
+use crate::linalg::symmetric_eigenvalues;
 use crate::noise_law::{Along, NoiseLaw};
+use crate::schema::Schema;
 
 /// Two components of one variance are told from each other in this share of collections.
 const LEVEL: f64 = 0.05;
@@ -47,24 +51,39 @@ pub(super) fn ties(components: &[Standing], law: &NoiseLaw) -> Vec<[usize; 2]> {
     runs
 }
 
-/// Whether the first components hold no more variance than as many single features do, by two deviations of the
-/// difference at most: then they are those features, and no pattern of several. None where a run of ties that does not
-/// end here, or no component, leaves it open.
+/// The variances that the estimate has without what columns share: of numeric columns its diagonal, of a categorical
+/// one the eigenvalues of the block of its features, which exclude each other. Descending.
+pub(super) fn alone(estimate: &DMatrix<f64>, schema: &Schema) -> Vec<f64> {
+    let mut variances = vec![];
+    for features in schema.features_of_columns() {
+        let block = estimate.view((features.start, features.start), (features.len(), features.len())).into_owned();
+        // It fails for numbers that are not finite, which no estimate has.
+        if let Ok(values) = symmetric_eigenvalues(&block) {
+            variances.extend_from_slice(values.as_slice());
+        }
+    }
+    variances.sort_by(f64::total_cmp);
+    variances.reverse();
+    variances
+}
+
+/// Whether the first components hold no more variance than as many directions of single columns do, by two deviations
+/// of the difference at most: then they are no pattern of several columns. None where a run of ties that does not end
+/// here, or no component, leaves it open.
 ///
-/// The first k eigenvalues of a matrix have at least the sum of its k largest diagonal entries (Schur 1923), and the
-/// same for every k only where it is diagonal. Inside a run of ties, the noise orders both.
-pub(super) fn are_single_features(
+/// The sum of the first k eigenvalues of a matrix is at least that of its diagonal blocks, and the same for every k
+/// only where nothing is beside the blocks (of single entries Schur 1923; pinching, Bhatia 1997, II.5). Inside a run of
+/// ties, the noise orders both. The noise spreads the eigenvalues of large blocks, which makes a pattern harder to see.
+pub(super) fn are_single_columns(
     components: &[Standing],
     ties: &[[usize; 2]],
-    diagonal: &[f64],
+    alone: &[f64],
     law: &NoiseLaw,
 ) -> Option<bool> {
-    let mut largest = diagonal.to_vec();
-    largest.sort_by(|a, b| b.total_cmp(a));
     let (mut difference, mut variance) = (0.0, 0.0);
     let mut found = None;
-    for (index, (component, feature)) in components.iter().zip(&largest).enumerate() {
-        difference += component.truth.eigenvalue - feature;
+    for (index, (component, alone)) in components.iter().zip(alone).enumerate() {
+        difference += component.truth.eigenvalue - alone;
         variance += 2.0 * law.variance_between(component.truth, component.truth);
         if ties.iter().any(|[first, last]| (*first..*last).contains(&index)) {
             continue;
@@ -98,17 +117,26 @@ pub(super) fn marks_of_mean(loadings: &[f64], names: &[String], share: Option<f6
 #[cfg(test)]
 mod tests {
     use chacha20::ChaCha12Rng;
-    use nalgebra::{DMatrix, DVector};
+    use nalgebra::DVector;
     use rand::SeedableRng;
 
     use super::*;
-    use crate::linalg::symmetric_eigenvalues;
     use crate::noise_law::SpikedCovariance;
     use crate::noise_law::tests::{double_cap_law, gaussian_law};
     use crate::recovery::denoise::split_spectrum;
+    use crate::schema::{Column, ColumnKind, Unseen};
 
-    /// The first components of draws of the estimate of a population, their ties, and whether they are single features.
+    /// The first components of draws of the estimate of a population, their ties, and whether they are single columns.
     fn of_draws(truth: &SpikedCovariance, law: &NoiseLaw, rank: usize) -> Vec<(Vec<[usize; 2]>, Option<bool>)> {
+        of_draws_in(&Schema::numeric(12).unwrap(), truth, law, rank)
+    }
+
+    fn of_draws_in(
+        schema: &Schema,
+        truth: &SpikedCovariance,
+        law: &NoiseLaw,
+        rank: usize,
+    ) -> Vec<(Vec<[usize; 2]>, Option<bool>)> {
         let mut rng = ChaCha12Rng::seed_from_u64(1);
         (0..400)
             .map(|_| {
@@ -119,7 +147,7 @@ mod tests {
                 let components: Vec<Standing> =
                     standing.map(|(&truth, &observed)| Standing { observed, truth: truth.into() }).collect();
                 let ties = ties(&components, law);
-                let single = are_single_features(&components, &ties, estimate.diagonal().as_slice(), law);
+                let single = are_single_columns(&components, &ties, &alone(&estimate, schema), law);
                 (ties, single)
             })
             .collect()
@@ -175,6 +203,31 @@ mod tests {
         }
     }
 
+    /// A component within the four features of one column is no pattern of several columns, in 95 % of draws at least;
+    /// one of two columns is found.
+    #[test]
+    fn the_features_of_one_column_are_no_pattern_of_several() {
+        let answers = |name: &str| {
+            let values = ["a", "b", "c", "d"].map(String::from).to_vec();
+            Column::new(name, ColumnKind::Categorical { values, unseen: Unseen::Zero })
+        };
+        let schema = Schema::new(["p", "q", "r"].map(answers).to_vec()).unwrap();
+        let component = |places: &[(usize, f64)]| {
+            let mut components = DMatrix::zeros(12, 1);
+            places.iter().for_each(|&(place, loading)| components[(place, 0)] = loading);
+            SpikedCovariance::new(components, DVector::from_row_slice(&[0.3]), 0.06).unwrap()
+        };
+        let within = component(&[(4, 0.5), (5, -0.5), (6, 0.5), (7, -0.5)]);
+        let between = component(&[(0, 0.5), (1, -0.5), (4, 0.5), (5, -0.5)]);
+        for law in [double_cap_law(12, 4.0, 60_000), gaussian_law(12, 4.0, 600_000)] {
+            let single = count(&of_draws_in(&schema, &within, &law, 1), |(_, single)| *single == Some(true));
+            assert!(single >= 380, "{law:?}: {single}");
+            assert_eq!(count(&of_draws(&within, &law, 1), |(_, single)| *single == Some(false)), 400, "{law:?}");
+            let found = of_draws_in(&schema, &between, &law, 1);
+            assert_eq!(count(&found, |(_, single)| *single == Some(false)), 400, "{law:?}");
+        }
+    }
+
     /// The first of six equal components may be any rotation of them, so nothing is said of it alone.
     #[test]
     fn a_run_that_goes_on_leaves_open_what_its_components_are() {
@@ -182,7 +235,7 @@ mod tests {
         let standing = |observed: f64| Standing { observed, truth: observed.into() };
         let components = [standing(0.2), standing(0.2), standing(0.2)];
         assert_eq!(ties(&components, &law), [[0, 2]]);
-        assert_eq!(are_single_features(&components[..2], &[[0, 2]], &[0.2, 0.2, 0.2], &law), None);
-        assert_eq!(are_single_features(&[], &[], &[0.2], &law), None);
+        assert_eq!(are_single_columns(&components[..2], &[[0, 2]], &[0.2, 0.2, 0.2], &law), None);
+        assert_eq!(are_single_columns(&[], &[], &[0.2], &law), None);
     }
 }

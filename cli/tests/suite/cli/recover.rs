@@ -165,8 +165,8 @@ fn features_are_selected_at_a_rate_and_claims_come_with_their_assumption() {
     let strict: Vec<&Value> = strict["selection"]["features"].as_array().unwrap().iter().collect();
     assert_eq!(strict, names(0.001));
     let text = recover("--select").ok().stdout;
-    let line =
-        format!("selected    {} of {} features: {}", names(0.1).len(), p_values.len(), names(0.1)[0].as_str().unwrap());
+    let selected: Vec<&str> = names(0.1).iter().filter_map(|name| name.as_str()).collect();
+    let line = format!("selected    {} of {} features: {}\n", selected.len(), p_values.len(), selected.join(", "));
     assert!(text.contains(&line) && !text.contains("uncorrelated"), "{text}");
     let said = words(&text);
     for part in ["of clipped records about the mean", "At most 10 % of the selected", "Where the radius shortens many"]
@@ -176,13 +176,19 @@ fn features_are_selected_at_a_rate_and_claims_come_with_their_assumption() {
     let (plain, drawn) = (recover("--method pca").ok().stdout, recover("--sparse --bootstrap 20").ok().stdout);
     assert!(!plain.contains("selected"));
     // Whatever is claimed about the error says what it assumes.
-    assert!(plain.contains("assumption  of prediction: the population is isotropic"), "{plain}");
+    assert!(plain.contains("assumption  of variances and prediction: the population is isotropic"), "{plain}");
     assert!(
-        drawn.contains("assumption  of interval: the population") && drawn.contains("as dense as plain"),
+        drawn.contains("assumption  of variances, prediction and interval: the population")
+            && drawn.contains("as dense as plain"),
         "{drawn}"
     );
     let bare = recover("--sparse").ok().stdout;
-    assert!(!bare.contains("assumption"), "{bare}");
+    let said = words(&bare);
+    assert!(said.contains(", of plain components from these reports") && said.contains("of variances and prediction"));
+    // Draws of the noise know the error of each loading.
+    let components = |text: &str| words(text.lines().find(|line| line.starts_with("  1. ")).unwrap());
+    let (with, without) = (components(&drawn), components(&bare));
+    assert_eq!(with.matches('±').count(), 1 + without.matches('+').count() + without.matches(" -").count(), "{with}");
 }
 
 /// About zero, the means alone make second moments other than zero; under unit norm bounding alone makes covariances.
