@@ -6,10 +6,14 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ldp_pca::centring::Centring;
 use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::record::{BoundedRecord, Bounding};
+use ldp_pca::record::{BoundedRecord, Bounding, Radius};
+use ldp_pca::schema::Schema;
+use ldp_pca::schema::infer::{Inference, InferenceOptions, Scaling};
 use ldp_pca::second_moment::SecondMoment;
+use ldp_pca::task::{Folds, Task};
 use nalgebra::DMatrix;
 use npyz::{NpyFile, Order};
 
@@ -22,11 +26,20 @@ pub const POPULATION: usize = 20_000;
 /// The arguments of a study of real records.
 #[derive(Args, Debug)]
 pub struct RecordsArguments {
-    /// Records (.npy, one a row); without them a synthetic population
+    /// Records, one a row: .npy, or a .csv with a header, encoded as `schema infer` does; without them a synthetic
+    /// population
     pub records: Option<PathBuf>,
     /// Subtract each column's mean and divide by its deviation
     #[arg(long)]
     pub standardise: bool,
+}
+
+/// Encoded records, one a row, and the schema that encodes them.
+pub struct Encoded {
+    /// The schema.
+    pub schema: Schema,
+    /// The records.
+    pub rows: Vec<Vec<f64>>,
 }
 
 impl RecordsArguments {
@@ -35,7 +48,21 @@ impl RecordsArguments {
     /// # Errors
     /// As [`read`].
     pub fn rows(&self, features: usize) -> Result<Option<Vec<Vec<f64>>>, Failure> {
-        self.records.as_ref().map(|path| read(path, features, self.standardise)).transpose()
+        Ok(self.encoded(features)?.map(|encoded| encoded.rows))
+    }
+
+    /// The same rows, and the schema that encodes them.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn encoded(&self, features: usize) -> Result<Option<Encoded>, Failure> {
+        let Some(path) = &self.records else { return Ok(None) };
+        if path.extension().is_some_and(|extension| extension == "csv") {
+            let scaling = if self.standardise { Scaling::Standard } else { Scaling::default() };
+            return read_csv(path, scaling).map(Some);
+        }
+        let rows = read(path, features, self.standardise)?;
+        Ok(Some(Encoded { schema: Schema::numeric(rows[0].len())?, rows }))
     }
 
     /// The name of the population in a table; none without a file.
@@ -43,6 +70,39 @@ impl RecordsArguments {
     pub fn name(&self) -> Option<String> {
         let name = self.records.as_ref()?.file_stem()?.to_string_lossy();
         Some(format!("{name}{}", if self.standardise { ", standardised" } else { "" }))
+    }
+}
+
+/// How the tasks of a study bound records, and whether they take off the mean.
+#[derive(Args, Debug)]
+pub struct TaskArguments {
+    /// Clip records at this length, in place of dividing each by its own
+    #[arg(long)]
+    pub radius: Option<f64>,
+    /// With centring
+    #[arg(long)]
+    pub centre: bool,
+}
+
+impl TaskArguments {
+    /// The bounding.
+    ///
+    /// # Errors
+    /// For a radius that is none.
+    pub fn bounding(&self) -> Result<Bounding, Failure> {
+        Ok(match self.radius {
+            Some(radius) => Bounding::Clip { radius: Radius::new(radius)? },
+            None => Bounding::UnitNorm,
+        })
+    }
+
+    /// The task of a schema, with the [`mechanism`] of this epsilon.
+    ///
+    /// # Errors
+    /// For numbers that no task has.
+    pub fn task(&self, schema: Schema, epsilon: f64, folds: u32) -> Result<Task, Failure> {
+        let task = Task::new(schema, self.bounding()?, mechanism(epsilon)?, Folds::new(folds)?)?;
+        Ok(if self.centre { task.with_centring(Centring::default())? } else { task })
     }
 }
 
@@ -72,6 +132,23 @@ pub fn mechanism(epsilon: f64) -> Result<MechanismSpec, Failure> {
     } else {
         MechanismSpec::gaussian(Epsilon::new(-epsilon)?, Delta::new(1e-6)?)
     })
+}
+
+/// The schema that `schema infer` gives for a file with a header, and its encoded rows.
+///
+/// # Errors
+/// When the file is no table, and as [`Inference`].
+fn read_csv(path: &Path, scaling: Scaling) -> Result<Encoded, Failure> {
+    let mut reader = csv::Reader::from_path(path)?;
+    let names: Vec<String> = reader.headers()?.iter().map(str::to_owned).collect();
+    let rows = reader.records().collect::<Result<Vec<_>, _>>()?;
+    let mut inference = Inference::new(&names, InferenceOptions { scaling, ..InferenceOptions::default() })?;
+    for row in &rows {
+        inference.observe(&row.iter().collect::<Vec<_>>())?;
+    }
+    let schema = inference.finish()?.schema;
+    let rows = rows.iter().map(|row| schema.encode_fields(&row.iter().collect::<Vec<_>>())).collect();
+    Ok(Encoded { schema, rows })
 }
 
 /// The rows of an NPY file, in the columns of largest variance, at most so many, descending. Standardised columns have

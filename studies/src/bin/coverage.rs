@@ -1,10 +1,10 @@
 //! The measured coverage behind docs/inference.md: `cargo run --release -p ldp-pca-studies --bin coverage -- FILE.npy`.
 //!
-//! Real records (an NPY file; the columns of largest variance, standardised or as they are, divided by the norm) or a
+//! Real records (a CSV file, encoded as `schema infer` does, or the columns of largest variance of an NPY file) or a
 //! synthetic population are collected many times, with replacement, through the real mechanism, and every interval that
 //! `recover` prints is compared with the truth, which is known here. Prints a row of a Markdown table per setting, and
-//! below it the intervals of single components, of what they add, and of the total variance. Several epsilons,
-//! `--epsilon 1,4 --reports 30000,10000`, are a family among which people choose by chance.
+//! below it the intervals of single components, of what they add, of variances, of the total, and of the share of empty
+//! records. Several epsilons, `--epsilon 1,4 --reports 30000,10000`, are a family among which people choose by chance.
 
 use std::ops::ControlFlow;
 
@@ -13,16 +13,17 @@ use clap::Parser;
 use ldp_pca::aggregate::{Accumulator, Aggregate};
 use ldp_pca::covariance::Covariance;
 use ldp_pca::family::Reports;
-use ldp_pca::record::{BoundedRecord, Bounding};
+use ldp_pca::record::BoundedRecord;
 use ldp_pca::recovery::{
     Answer, DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, HeldOutUse, Interval, Method, PenaltyChoice,
     Question, Rank, RankTest, SolverSettings, Source, answer, default_penalty, principal_components,
 };
 use ldp_pca::schema::Schema;
+use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::simulation::SpikedModel;
 use ldp_pca::subspace::{Subspace, captured_variance, sin_theta_squared};
-use ldp_pca::task::{Folds, Task};
-use ldp_pca_studies::{Failure, POPULATION, RecordsArguments, bounded, mechanism, second_moment};
+use ldp_pca::task::Task;
+use ldp_pca_studies::{Failure, POPULATION, RecordsArguments, TaskArguments};
 use nalgebra::DMatrix;
 use rand::{RngExt, SeedableRng};
 
@@ -32,6 +33,8 @@ const SIGNAL: f64 = 20.0;
 struct Arguments {
     #[command(flatten)]
     source: RecordsArguments,
+    #[command(flatten)]
+    task: TaskArguments,
     /// Columns taken, those of largest variance; features of a synthetic population
     #[arg(long, default_value_t = 40)]
     features: usize,
@@ -74,6 +77,11 @@ impl Coverage {
         self.widths += upper - lower;
     }
 
+    /// An interval of two standard errors.
+    fn add_error(&mut self, value: f64, error: f64, truth: f64) {
+        self.add_bounds([value - 1.96 * error, value + 1.96 * error], truth);
+    }
+
     fn text(&self) -> String {
         if self.of == 0 {
             return "-".into();
@@ -100,23 +108,27 @@ struct Outcome {
     components: [Coverage; 2],
     /// Of what each component adds, found without a fold.
     gained: Coverage,
-    /// The total variance, within two standard errors.
+    /// The variance along each component that stands out, within two standard errors.
+    variances: Coverage,
+    /// The components without such an error: of noise, or a tie.
+    noise: u64,
+    /// The total variance, and the share of records that have only zeros, within two standard errors.
     total: Coverage,
+    empty: Coverage,
 }
 
 fn main() -> Result<(), Failure> {
     let arguments = Arguments::parse();
     let records = arguments.population()?;
     let dimension = records[0].coordinates().len();
-    let moment = second_moment(&records);
     if arguments.epsilon.len() != arguments.reports.len() {
         return Err("give as many numbers of reports as epsilons".into());
     }
-    let task = |&epsilon: &f64| -> Result<Task, Failure> {
-        let (schema, folds) = (Schema::numeric(dimension)?, Folds::new(arguments.folds)?);
-        Ok(Task::new(schema, Bounding::UnitNorm, mechanism(epsilon)?, folds)?)
-    };
+    let task = |&epsilon: &f64| arguments.task.task(Schema::numeric(dimension)?, epsilon, arguments.folds);
     let tasks = arguments.epsilon.iter().map(task).collect::<Result<Vec<_>, _>>()?;
+    let mut moments = SecondMoment::of_task(&tasks[0]);
+    records.iter().for_each(|record| moments.add(record));
+    let moment = moments.reference(&tasks[0]);
     let mut outcome = Outcome::default();
     for seed in 0..arguments.collections {
         arguments.collect(&records, &moment, &tasks, seed, &mut outcome)?;
@@ -136,7 +148,8 @@ impl Arguments {
                 (0..POPULATION).map(|_| model.record(&mut rng)).collect()
             }
         };
-        bounded(rows)
+        let bounding = self.task.bounding()?;
+        rows.into_iter().map(|row| Ok(BoundedRecord::new(row, bounding)?)).collect()
     }
 
     fn collect(
@@ -191,10 +204,23 @@ impl Arguments {
                 outcome.components[index].add(part.interval, missed);
             }
         }
+        let truths = principal_components(moment, rank)?.values;
+        if let (Some(variances), Some(errors)) = (&plain.variances, &plain.variance_errors) {
+            for (&truth, (variance, error)) in truths.iter().zip(variances.iter().zip(errors)) {
+                match (variance, error) {
+                    (Some(variance), Some(error)) => outcome.variances.add_error(*variance, *error, truth),
+                    _ => outcome.noise += 1,
+                }
+            }
+        }
         let mut test = RankTest::new(covariance.matrix(), &covariance.noise_law())?;
         test.confirm(reports, &covariance, &mut |_| ControlFlow::Continue(()))?;
         if let (Some(total), Some(error)) = (plain.total_variance, plain.total_variance_error) {
-            outcome.total.add_bounds([total - 1.96 * error, total + 1.96 * error], moment.trace());
+            outcome.total.add_error(total, error, moment.trace());
+        }
+        if let (Some(share), Some(error)) = (plain.empty_share, plain.empty_share_error) {
+            let empty = records.iter().filter(|record| record.coordinates().iter().all(|&value| value == 0.0));
+            outcome.empty.add_error(share, error, empty.count() as f64 / records.len() as f64);
         }
         let held_out = chosen.held_out.as_ref().ok_or("there are no folds")?;
         let captures = |answer: &Answer| captured_variance(&Subspace::new(&answer.vectors())?, moment);
@@ -259,11 +285,14 @@ impl Arguments {
         );
         let [plain, sparse] = &outcome.components;
         println!(
-            "components, plain {}, sparse {}; gained {}; total {}",
+            "components, plain {}, sparse {}; gained {}; variances {}, and {} of noise or ties; total {}; empty {}",
             plain.text(),
             sparse.text(),
             outcome.gained.text(),
-            outcome.total.text()
+            outcome.variances.text(),
+            outcome.noise,
+            outcome.total.text(),
+            outcome.empty.text()
         );
     }
 }

@@ -1,28 +1,30 @@
-//! The measured rates behind docs/inference.md: how many of the features that `recover --select` names move alone,
-//! `cargo run --release -p ldp-pca-studies --bin features -- FILE.npy --standardise`.
+//! The measured rates behind docs/inference.md: how many of the features that `recover --select` names move alone, and
+//! how often `--rank auto` finds components, and calls them a pattern of several columns,
+//! `cargo run --release -p ldp-pca-studies --bin features -- FILE.npy --standardise --centre`.
 //!
 //! The first half of the features is correlated: the columns of largest variance of real records, or the features with
-//! signal of a synthetic population. Each feature of the second half is drawn by itself: from one more column of the
+//! signal of a synthetic population. Each column of the second half is drawn by itself: from one more column of the
 //! records, for each report anew, or from a normal law. Collected many times, with replacement, through the real
-//! mechanism, by tasks with centring. Prints a row of a Markdown table.
+//! mechanism. Prints a row of a Markdown table.
+
+use std::ops::ControlFlow;
 
 use chacha20::ChaCha12Rng;
 use clap::Parser;
 use ldp_pca::aggregate::Accumulator;
-use ldp_pca::centring::Centring;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::record::{Bounding, Radius};
-use ldp_pca::recovery::{FeatureTest, Rank};
-use ldp_pca::schema::Schema;
+use ldp_pca::recovery::{FeatureTest, Question, Rank, RankTest, Source, answer};
+use ldp_pca::schema::{ColumnKind, Schema};
 use ldp_pca::simulation::SpikedModel;
-use ldp_pca::task::{Folds, Task};
-use ldp_pca_studies::{Failure, POPULATION, RecordsArguments, mechanism};
+use ldp_pca_studies::{Encoded, Failure, POPULATION, RecordsArguments, TaskArguments};
 use rand::{RngExt, SeedableRng};
 
 #[derive(Parser)]
 struct Arguments {
     #[command(flatten)]
     source: RecordsArguments,
+    #[command(flatten)]
+    task: TaskArguments,
     #[arg(long, default_value_t = 40)]
     features: usize,
     /// Every feature moves alone
@@ -41,38 +43,53 @@ struct Arguments {
     epsilon: f64,
     #[arg(long, default_value_t = 0.1)]
     rate: f64,
-    /// Clip records at this length, in place of dividing each by its own
-    #[arg(long)]
-    radius: Option<f64>,
     #[arg(long, default_value_t = 200)]
     collections: u64,
 }
 
 fn main() -> Result<(), Failure> {
     let arguments = Arguments::parse();
-    let rows = arguments.population()?;
-    let dimension = arguments.features.min(rows[0].len());
+    let Encoded { schema, rows } = arguments.population()?;
+    let dimension = schema.dimension();
     let correlated = if arguments.null { 0 } else { dimension / 2 };
-    let mechanism = mechanism(arguments.epsilon)?;
-    let bounding = match arguments.radius {
-        Some(radius) => Bounding::Clip { radius: Radius::new(radius)? },
-        None => Bounding::UnitNorm,
-    };
-    let task = Task::new(Schema::numeric(dimension)?, bounding, mechanism, Folds::new(1)?)?;
-    let task = task.with_centring(Centring::default())?;
+    // The features of each column that is drawn by itself.
+    let mut alone = vec![];
+    let mut start = 0;
+    for column in schema.columns() {
+        let width = match &column.kind {
+            ColumnKind::Categorical { values, .. } => values.len(),
+            ColumnKind::Ignored => 0,
+            ColumnKind::Numeric { .. } => 1,
+        };
+        if start >= correlated {
+            alone.push(start..start + width);
+        }
+        start += width;
+    }
+    let task = arguments.task.task(schema, arguments.epsilon, 1)?;
+    let [mut components, mut patterns] = [0_u32; 2];
     let (mut selected, mut found, mut below) = (0, 0, 0);
     let mut shares = vec![];
     for seed in 0..arguments.collections {
         let mut rng = ChaCha12Rng::seed_from_u64(1000 + seed);
         let mut accumulator = Accumulator::new(&task);
         for _ in 0..arguments.reports {
-            let mut record = rows[rng.random_range(0..rows.len())][..dimension].to_vec();
-            for (feature, value) in record.iter_mut().enumerate().skip(correlated) {
-                *value = rows[rng.random_range(0..rows.len())][feature];
+            let mut record = rows[rng.random_range(0..rows.len())].clone();
+            for features in &alone {
+                let other = &rows[rng.random_range(0..rows.len())];
+                record[features.clone()].copy_from_slice(&other[features.clone()]);
             }
             accumulator.push(task.randomize_with_rng(&task.bound(record)?, &mut rng)?)?;
         }
-        let covariance = Covariance::estimate(accumulator.aggregate()?, &task)?;
+        let aggregate = accumulator.aggregate()?;
+        let covariance = Covariance::estimate(aggregate, &task)?;
+        let of_rank = RankTest::new(covariance.matrix(), &covariance.noise_law())?;
+        if let Ok(rank) = of_rank.rank() {
+            let source = Source::Reports { aggregate, covariance: &covariance, task: &task };
+            let found = answer(&Question::new(rank), source, &mut |_| ControlFlow::Continue(()))?;
+            components += 1;
+            patterns += u32::from(found.single_columns == Some(false));
+        }
         let test = FeatureTest::new(&covariance, Rank::new(arguments.rank)?)?;
         let features = test.selected(arguments.rate);
         let wrong = features.iter().filter(|&&feature| feature >= correlated).count();
@@ -85,8 +102,10 @@ fn main() -> Result<(), Failure> {
     let mean = shares.iter().sum::<f64>() / collections;
     let spread = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>() / collections;
     println!(
-        "| {} | {bounding} | {dimension} | {} | {} | {} | {:.1} | {:.1} of {correlated} | {mean:.3} ± {:.3} | {:.3} |",
+        "| {} | {} | {dimension} | {} | {} | {} | {:.1} | {:.1} of {correlated} | {mean:.3} ± {:.3} | {:.3} \
+         | {components} | {patterns} |",
         arguments.name(),
+        task.bounding(),
         arguments.rank,
         arguments.epsilon,
         arguments.reports,
@@ -104,15 +123,16 @@ impl Arguments {
         format!("{name}{}", if self.null { ", all alone" } else { "" })
     }
 
-    /// Rows whose columns are drawn together or alone.
-    fn population(&self) -> Result<Vec<Vec<f64>>, Failure> {
-        if let Some(rows) = self.source.rows(self.features)? {
-            return Ok(rows);
+    /// Rows whose columns are drawn together or alone, and their schema.
+    fn population(&self) -> Result<Encoded, Failure> {
+        if let Some(encoded) = self.source.encoded(self.features)? {
+            return Ok(encoded);
         }
         let mut rng = ChaCha12Rng::seed_from_u64(1);
         let half = self.features / 2;
         let model = SpikedModel::draw(half, Rank::new(self.rank)?, self.signal, None, &mut rng)?;
         let alone = SpikedModel::draw(self.features - half, Rank::new(1)?, 0.0, None, &mut rng)?;
-        Ok((0..POPULATION).map(|_| [model.record(&mut rng), alone.record(&mut rng)].concat()).collect())
+        let rows = (0..POPULATION).map(|_| [model.record(&mut rng), alone.record(&mut rng)].concat());
+        Ok(Encoded { schema: Schema::numeric(self.features)?, rows: rows.collect() })
     }
 }
