@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick test-python test-spark bench siege schemathesis fuzz mutants faults
+.PHONY: help demo test check quick test-python test-spark bench siege schemathesis fuzz mutants faults
 .PHONY: release-check lock-python wasm page wheel setup clean distclean
 
 help: ## list the targets
@@ -8,8 +8,11 @@ help: ## list the targets
 demo: ## run the demo: page, aggregator and simulated users (RECORDS=file for your own records, RELAY=1 for a relay)
 	scripts/demo.sh $(if $(RECORDS),--records $(RECORDS)) $(if $(RELAY),--relay)
 
-test: ## run every check: lints, docs, native, wasm, browser, Python and Spark tests (SKIP_SPARK=1 leaves out the last)
-	scripts/test.sh
+test: ## does it work: the tests of every product, in Rust, Node, Chromium and Python
+	scripts/test.sh test
+
+check: ## may it land: lints, docs, literature, other browsers, bundlers, siege, Spark (not with SKIP_SPARK=1)
+	scripts/test.sh check
 
 quick: ## run the inner ring: format, lints, the library's unit tests and vectors (a minute where all is built)
 	scripts/test.sh quick
@@ -17,8 +20,8 @@ quick: ## run the inner ring: format, lints, the library's unit tests and vector
 test-python: ## test the wheel
 	scripts/test.sh python
 
-test-spark: ## test the wheel in Spark, on executors in processes of their own
-	scripts/test.sh spark
+test-spark: ## test the wheel in Spark 4 and 3.5, on executors in processes of their own
+	scripts/test.sh spark spark3
 
 bench: ## run the benchmarks, native and in Chromium
 	scripts/setup.sh

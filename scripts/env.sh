@@ -4,6 +4,8 @@
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT" || exit
 export PATH="$ROOT/node_modules/.bin:$ROOT/.tools/bin:$PATH"
+# Where tools are kept that are built from source: once for all clones.
+TOOLS=${LDP_PCA_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/ldp-pca}
 
 target_directory() {
     cargo metadata --format-version 1 --no-deps | sed -E 's/.*"target_directory":"([^"]*)".*/\1/'

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Checks for a release beyond `make test`: every package can be published as it is committed. It publishes nothing.
-# See RELEASING.md.
+# Checks for a release beyond `make test` and `make check`: every package can be published as it is committed. It
+# publishes nothing. See RELEASING.md.
 #
-# usage: scripts/release-check.sh [versions|msrv|crates|npm|wheel|reproducible|api]...   (all by default)
+# usage: scripts/release-check.sh [versions|msrv|crates|spark3|npm|wheel|reproducible|api]...   (all by default)
 #   versions      Cargo.toml, pkg/package.json and CHANGELOG.md state the same version, and so does the tag, if any
 #   msrv          the oldest supported Rust compiles the workspace, and the modules for web pages
 #   crates        each crate compiles from its own package, in the order in which they are published
+#   spark3        the wheel works in Spark 3.5
 #   npm           npm accepts the package
 #   wheel         the wheel's name, its files and its metadata
 #   reproducible  two clean builds of the client's module, in different folders, have the same bytes
@@ -18,7 +19,7 @@ SEMVER_CHECKS_VERSION=0.51.0
 PUBLIC_API_VERSION=0.52.0
 WASM=wasm32-unknown-unknown
 
-PARTS=(versions msrv crates npm wheel reproducible api)
+PARTS=(versions msrv crates spark3 npm wheel reproducible api)
 
 main() {
     local part parts=("$@")
@@ -47,6 +48,8 @@ check_versions() {
     fi
     echo "version $version everywhere"
 }
+
+check_spark3() { scripts/test.sh spark3; }
 
 check_msrv() {
     local oldest build

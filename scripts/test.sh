@@ -1,31 +1,40 @@
 #!/usr/bin/env bash
-# Runs every check, in lanes beside each other: what browsers and bundlers run, the installation of Python's packages,
-# and the rest. Each of them leaves a core idle for long. Cheap checks come first. Stops at the first failure.
+# Runs tests and checks, in lanes beside each other: what browsers and bundlers run, the installation of Python's
+# packages, and the rest. Each of them leaves a core idle for long. Cheap checks come first. Stops at the first failure.
 #
-# usage: scripts/test.sh [native|wasm|browser|consumers|python|spark|quick]...
-#   All but quick by default; no spark where SKIP_SPARK=1.
+# usage: scripts/test.sh [test|check|native|wasm|browser|consumers|python|spark|spark3|quick]...
+#   Two rings. The first is `make test`, the second `make check`; a change lands when both have passed (the default).
+#   test       does it work: every product's contract, in Rust, Node, Chromium and Python
+#   check      may it land: lints, docs, dependencies, literature, other browsers, consumers, siege, Spark
+#   Parts of both:
 #   native     format, lints, docs, Rust tests and doctests
 #   wasm       the house, lints for wasm, Rust tests in a headless Chromium
-#   browser    the wasm builds, types, JavaScript tests in Node, the page, tests of both in a real Chromium and Firefox
+#   browser    the wasm builds, types, JavaScript tests in Node, the page, tests of both in real browsers
 #   consumers  the packed package in bundlers, browsers and other runtimes
 #   python     the formats in a second implementation; the wheel: lints, types, tests
-#   spark      the wheel in Spark, on executors in processes of their own
+#   spark      the wheel in Spark 4, on executors in processes of their own; spark3 the same in Spark 3.5
 #   quick      the inner ring: format, lints, the library's unit tests and vectors
+#   SKIP_SPARK=1 leaves Spark out of `check`.
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 WASM=wasm32-unknown-unknown
 
+# Of Python, what reads the documentation and the types again, and takes as long as the rest.
+PYTHON_CHECKS=(python/tests/test_guide.py python/tests/test_typing.py)
+# What runs in other browsers than Chromium too.
+OTHER_BROWSERS=(consent-dialog every-record ledger package page-firefox page-own visits worker)
+
 main() {
-    local group all="native wasm browser consumers python spark"
-    if [ "${SKIP_SPARK:-}" = 1 ]; then all=${all/ spark/}; fi
-    groups=" ${*:-$all} "
+    local group
+    groups=" ${*:-test check} "
     for group in $groups; do
         case $group in
-            native | wasm | browser | consumers | python | spark | quick) ;;
+            test | check | native | wasm | browser | consumers | python | spark | spark3 | quick) ;;
             *)
-                echo "unknown group '$group': use native, wasm, browser, consumers, python, spark, quick" >&2
+                echo "unknown group '$group': use test, check, native, wasm, browser, consumers, python, spark," \
+                    "spark3, quick" >&2
                 exit 2
                 ;;
         esac
@@ -34,9 +43,9 @@ main() {
     trap ended EXIT
     rm -rf "$STATE"
     mkdir -p "$STATE"
-    step "native quick" "tools" scripts/setup.sh native
+    step "test check native quick" "tools" scripts/setup.sh native
     # Types of the Python package are checked by a package of npm.
-    step "wasm browser consumers python" "tools for WebAssembly" scripts/setup.sh page
+    step "test check wasm browser consumers python" "tools for WebAssembly" scripts/setup.sh page
     beside web
     beside packages
     rust
@@ -45,56 +54,83 @@ main() {
 
 web() {
     # shellcheck disable=SC2046 # a list of words
-    step "wasm browser consumers" "browsers and bundlers" scripts/setup.sh $(asked wasm browser consumers)
-    step "browser consumers" "wasm builds" scripts/build-wasm.sh
-    step browser "types of the npm package" npm run --silent test:types
-    step browser "JavaScript tests in Node" node_tests tests/js/*.test.js
-    step browser "page" npm run --silent build:page
-    step browser "JavaScript tests in browsers" node_tests tests/browser/*.test.js
-    step consumers "the packed package" node_tests tests/consumers/*.test.js
-    step wasm "Rust tests in the browser" rust_tests_in_browser
-    step wasm "a host without JavaScript" node_tests tests/hosts/*.test.js
+    step "test check wasm browser consumers" "browsers and bundlers" scripts/setup.sh $(web_parts)
+    step "test check browser consumers" "wasm builds" scripts/build-wasm.sh
+    step "test browser" "JavaScript tests in Node" node_tests tests/js/*.test.js
+    step "test check browser" "page" npm run --silent build:page
+    step "test browser" "JavaScript tests in Chromium" tests_in_chromium
+    step "test wasm" "Rust tests in the browser" rust_tests_in_browser
+    step "check browser" "types of the npm package" npm run --silent test:types
+    step "check browser" "JavaScript tests in Firefox and WebKit" tests_in_other_browsers
+    step "check consumers" "the packed package" node_tests tests/consumers/*.test.js
+    step "check wasm" "a host without JavaScript" node_tests tests/hosts/*.test.js
 }
 
 packages() {
     # shellcheck disable=SC2046 # a list of words
-    step "python spark" "Python's packages" scripts/setup.sh $(asked python spark)
+    step "test check python spark spark3" "Python's packages" scripts/setup.sh $(python_parts)
 }
 
 rust() {
-    step "native quick" "format" cargo fmt --all --check
-    step "wasm quick" "the house" node scripts/house.js
+    step "check native quick" "format" cargo fmt --all --check
+    step "check wasm quick" "the house" node scripts/house.js
     # With all that the default builds leave out.
-    step "native quick" "lints" cargo clippy --workspace --exclude ldp-pca-python --all-targets \
+    step "check native quick" "lints" cargo clippy --workspace --exclude ldp-pca-python --all-targets \
         --features ldp-pca-server/postgres,ldp-pca-server/tls,ldp-pca-studies/tls -- -D warnings
-    step native "lints of what the demo builds" cargo clippy --package ldp-pca-cli --no-default-features -- -D warnings
-    step wasm "public items" public_items
+    step "check native" "lints of what the demo builds" \
+        cargo clippy --package ldp-pca-cli --no-default-features -- -D warnings
+    step "check wasm" "public items" public_items
     # Benches and the other tests are native: their development dependencies do not exist for wasm.
-    step wasm "lints for wasm" cargo clippy --package ldp-pca --target $WASM --lib --test wasm --features client \
-        -- -D warnings
-    step wasm "lints for the lab" cargo clippy --package ldp-pca-lab --target $WASM --features lab -- -D warnings
-    step wasm "lints for the methods" cargo clippy --package ldp-pca-lab --target $WASM --features methods \
-        -- -D warnings
-    step wasm "lints for the records" cargo clippy --package ldp-pca-lab --target $WASM --features records \
-        -- -D warnings
-    step wasm "lints for the waves" cargo clippy --package ldp-pca-lab --target $WASM --features waves -- -D warnings
-    step native "features inert off their target" dependency_trees
-    step native "dependencies" dependencies
-    step native "docs" env RUSTDOCFLAGS="-D warnings" cargo doc "${CRATES[@]}" --no-deps
-    step wasm "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --package ldp-pca --package ldp-pca-lab \
+    step "check wasm" "lints for wasm" \
+        cargo clippy --package ldp-pca --target $WASM --lib --test wasm --features client -- -D warnings
+    step "check wasm" "lints for the lab" lints_for_the_lab
+    step "check native" "features inert off their target" dependency_trees
+    step "check native" "dependencies" dependencies
+    step "check native" "docs" env RUSTDOCFLAGS="-D warnings" cargo doc "${CRATES[@]}" --no-deps
+    step "check wasm" "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --package ldp-pca --package ldp-pca-lab \
         --features ldp-pca/client,ldp-pca-lab/lab --no-deps --lib --target $WASM
     step quick "unit tests and vectors" cargo nextest run --package ldp-pca -E 'kind(lib) | test(/^vectors::/)'
-    step native "Rust tests" cargo nextest run "${CRATES[@]}"
-    step native "doctests" cargo test "${CRATES[@]}" --doc
-    step native "siege" scripts/siege.sh --short
+    # The methods of other papers are no product.
+    step "test native" "Rust tests" cargo nextest run "${CRATES[@]}" -E 'not package(ldp-pca-literature)'
+    step "check native" "tests of the literature" cargo nextest run "${CRATES[@]}" -E 'package(ldp-pca-literature)'
+    step "check native" "doctests" cargo test "${CRATES[@]}" --doc
+    step "check native" "siege" scripts/siege.sh --short
     lane_ended packages
-    step python "lints for Python" lints_for_python
-    step python "a second implementation of the formats" python3 tests/independent/test_format.py
-    step "python spark" "the wheel" scripts/build-wheel.sh dev
-    step python "Python tests" python_tests python python/tests --ignore python/tests/spark
-    step spark "tests in Spark 4 and 3.5" both_sparks
+    step "check python" "lints for Python" lints_for_python
+    step "test python" "a second implementation of the formats" python3 tests/independent/test_format.py
+    step "test check python spark spark3" "the wheel" scripts/build-wheel.sh dev
+    step "test python" "Python tests" python_tests python python/tests --ignore python/tests/spark \
+        "${PYTHON_CHECKS[@]/#/--ignore=}"
+    step "check python" "the guide and the types of Python" python_tests python "${PYTHON_CHECKS[@]}"
+    step "$(unless_skipped) spark" "tests in Spark 4" python_tests spark4 python/tests/spark
+    step spark3 "tests in Spark 3.5" python_tests spark3 python/tests/spark
     step any "the other lane" lane_ended web
 }
+
+# What a page loads in other modules than the client's.
+lints_for_the_lab() {
+    local features
+    for features in lab methods records waves; do
+        cargo clippy --package ldp-pca-lab --target $WASM --features "$features" -- -D warnings
+    done
+}
+
+# What the setup installs for the groups that were asked for.
+web_parts() {
+    case $groups in *" check "*) echo consumers ;; *" test "*) echo wasm ;; esac
+    asked wasm browser consumers
+}
+
+python_parts() {
+    case $groups in *" check "* | *" test "* | *" python "*) echo python ;; esac
+    case $groups in
+        *" spark "*) echo spark ;;
+        *" check "*) if [ -n "$(unless_skipped)" ]; then echo spark; fi ;;
+    esac
+    asked spark3
+}
+
+unless_skipped() { if [ "${SKIP_SPARK:-}" != 1 ]; then echo check; fi; }
 
 # Those of the groups that were asked for.
 asked() {
@@ -128,6 +164,19 @@ node_tests() {
     LDP_PCA_BIN=$(target_directory)/debug/ldp-pca node --test --test-timeout=1200000 --test-reporter=spec "$@"
 }
 
+tests_in_chromium() {
+    local file files=()
+    for file in tests/browser/*.test.js; do
+        if [ "$file" != tests/browser/page-firefox.test.js ]; then files+=("$file"); fi
+    done
+    LDP_PCA_BROWSERS=Chromium node_tests "${files[@]}"
+}
+
+tests_in_other_browsers() {
+    local files=("${OTHER_BROWSERS[@]/#/tests/browser/}")
+    LDP_PCA_BROWSERS=Firefox,WebKit node_tests "${files[@]/%/.test.js}"
+}
+
 lints_for_python() {
     local bin=$ROOT/.tools/python/bin
     cargo clippy --package ldp-pca-python -- -D warnings
@@ -143,16 +192,6 @@ python_tests() {
     "$bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall python/dist/*.whl
     LDP_PCA_BIN=$(target_directory)/debug/ldp-pca LDP_PCA_WHEEL=$(echo "$ROOT"/python/dist/*.whl) \
         "$bin/python" -m pytest --config-file python/pyproject.toml "$@"
-}
-
-# Beside each other: starting executors leaves a core idle.
-both_sparks() {
-    local log=.tools/spark3.log status=0
-    python_tests spark3 python/tests/spark >"$log" 2>&1 &
-    python_tests spark4 python/tests/spark || status=$?
-    wait $! || status=$?
-    cat "$log"
-    return $status
 }
 
 # The library comes without a network stack and a command line, and without the JavaScript bindings where it is native.
@@ -214,7 +253,7 @@ wasm_pack_test() {
 
 # step "GROUP..." "heading" command...: runs the command if one of its groups was asked for.
 step() {
-    local group asked=false start=$SECONDS before
+    local group asked=false start=$SECONDS used
     for group in $1; do
         case "$groups any " in *" $group "*) asked=true ;; esac
     done
@@ -227,18 +266,20 @@ step() {
     done
     printf '\n=== %s\n' "$current"
     echo "$current" >"$STATE/$lane.current"
-    processor_time
-    before=$used
-    "$@"
-    processor_time
-    printf '%6d s %6d s  %s\n' $((SECONDS - start)) $((used - before)) "$current" >>"$STATE/$lane.times"
+    used=0
+    if [ "$1" = lane_ended ]; then
+        # It has counted its own steps.
+        "$@"
+    else
+        # A shell of its own counts this command alone: this one also counts lanes, whenever they happen to end.
+        (
+            "$@"
+            times >"$STATE/$lane.used"
+        )
+        used=$(awk -F '[ms ]+' '{ sum += 60 * ($1 + $3) + $2 + $4 } END { printf "%d", sum }' "$STATE/$lane.used")
+    fi
+    printf '%6d s %6d s  %s\n' $((SECONDS - start)) "$used" "$current" >>"$STATE/$lane.times"
     rm "$STATE/$lane.current"
-}
-
-# Sets `used` to the seconds of processor time of all that this lane has run. A subshell would count its own alone.
-processor_time() {
-    times >"$STATE/$lane.used"
-    used=$(awk -F '[ms ]+' 'END { printf "%d", 60 * ($1 + $3) + $2 + $4 }' "$STATE/$lane.used")
 }
 
 # What failed stands above one line. The logs of other lanes and the times would push it out of sight.
@@ -252,10 +293,14 @@ ended() {
         fi
     done
     if $passed; then
-        processor_time
+        name=$TIMES/$(tr -s ' ' - <<<"$groups" | sed 's/^-//; s/-$//')
+        mkdir -p "$TIMES"
+        awk -v seconds=$SECONDS -v what="${name##*/}" '
+            { print; used += $3 }
+            END { printf "%6d s %6d s  in all of %s: everything passed\n", seconds, used, what }
+        ' "$STATE"/*.times >"$name"
         printf '\n=== summary: time passed, processor time\n'
-        cat "$STATE"/*.times
-        printf '%6d s %6d s  in all: everything passed\n' $SECONDS "$used"
+        cat "$name"
     else
         printf '\n=== FAILED at "%s" after %d s (times, and logs of what ran beside it, are in %s)\n' \
             "$(cat "$STATE"/*.current | paste -sd,)" $SECONDS "$STATE"
@@ -263,6 +308,8 @@ ended() {
 }
 
 STATE=.tools/test
+# The table of the last run of each kind that passed.
+TIMES=.tools/times
 lane=rust
 declare -A lanes=()
 passed=false

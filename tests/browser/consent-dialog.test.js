@@ -8,6 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { consent, init, Task } from "../../pkg/inline.js";
 import { de } from "../../pkg/sentences.js";
 import { TASK } from "../js/task.js";
+import { inChromium } from "./asked.js";
 import { assertAccessible } from "./page-tools.js";
 import { BROWSERS, openPage, ROOT } from "./pages.js";
 import { serve } from "./serve.js";
@@ -203,7 +204,7 @@ for (const [name, launch] of Object.entries(BROWSERS)) {
   });
 }
 
-test("a picture of it in light, in dark and on a phone, for those who look", async (t) => {
+inChromium("a picture of it in light, in dark and on a phone, for those who look", async (t) => {
   const browser = await BROWSERS.Chromium();
   t.after(() => browser.close());
   const folder = join(ROOT, "tests/browser/screenshots");
@@ -227,6 +228,6 @@ test("a picture of it in light, in dark and on a phone, for those who look", asy
   }
 });
 
-test("a server can import it", async () => {
+inChromium("a server can import it", async () => {
   await import("../../pkg/consent-dialog.js");
 });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
+import { asked } from "./asked.js";
 import { BROWSERS, EMPTY, ROOT } from "./pages.js";
 import { serve } from "./serve.js";
 import { launchWebKit, withoutWebKit } from "./webkit.js";
@@ -18,7 +19,7 @@ before(async () => {
 
 after(() => server?.close());
 
-for (const [name, launch] of Object.entries({ ...BROWSERS, WebKit: launchWebKit })) {
+for (const [name, launch] of Object.entries({ ...BROWSERS, ...asked({ WebKit: launchWebKit }) })) {
   describe(name, { skip: name === "WebKit" && withoutWebKit() }, () => {
     let browser;
     let page;

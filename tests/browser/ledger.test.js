@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { serveAnswers } from "../js/answers.js";
 import { RECORD, TASK } from "../js/task.js";
 import { Aggregator, OWN_IDS } from "./aggregator.js";
+import { asked, inChromium } from "./asked.js";
 import { launchChromium } from "./chromium.js";
 import { launchFirefox } from "./firefox.js";
 import { serve } from "./serve.js";
@@ -89,7 +90,7 @@ async function records() {
   return (await aggregator.get(`/tasks/${tasks[0]}/status`)).records;
 }
 
-const BROWSERS = {
+const BROWSERS = asked({
   Chromium: {
     launch: launchChromium,
     newProfile: (browser) => browser.newContext(),
@@ -108,7 +109,7 @@ const BROWSERS = {
     kill: (tab) => tab.close(),
     launchWithoutStorage: () => launchFirefox({ extraPrefsFirefox: { "network.cookie.cookieBehavior": 2 } }),
   },
-};
+});
 
 for (const [name, browser] of Object.entries(BROWSERS)) describe(name, () => ledgerTests(browser));
 
@@ -483,7 +484,7 @@ function ledgerTests({ launch, newProfile, kill, launchWithoutStorage }) {
   });
 }
 
-test("Chromium: a report waits while the device is offline, and goes out by itself when it is back", async (t) => {
+inChromium("Chromium: a report waits while the device is offline, and goes out by itself afterwards", async (t) => {
   const browser = await launchChromium();
   t.after(() => browser.close());
   const context = await browser.newContext();

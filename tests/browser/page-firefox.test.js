@@ -1,9 +1,10 @@
 // The page in Firefox: every part that computes does so there too.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 
 import { Aggregator } from "./aggregator.js";
+import { inFirefox } from "./asked.js";
 import { launchFirefox } from "./firefox.js";
 import { DIST, eventually, SECTIONS, servePage } from "./page-tools.js";
 import { openPage } from "./pages.js";
@@ -41,7 +42,7 @@ function click(page, selector) {
   return page.evaluate((selector) => document.querySelector(selector).click(), selector);
 }
 
-test("every part of the page computes in Firefox", async () => {
+inFirefox("every part of the page computes in Firefox", async () => {
   const { page, errors } = await openPage(browser, server.url);
   const first = await eventually(
     () => text(page, "#one-report-bytes"),
@@ -92,7 +93,7 @@ test("every part of the page computes in Firefox", async () => {
   await page.close();
 });
 
-test("a report from Firefox counts, and the count comes back by itself", async () => {
+inFirefox("a report from Firefox counts, and the count comes back by itself", async () => {
   const aggregator = new Aggregator(TASK, DIST);
   await aggregator.start();
   const { page, errors } = await openPage(browser, aggregator.url);

@@ -5,9 +5,10 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 
 import { binary } from "./aggregator.js";
+import { inChromium, inFirefox } from "./asked.js";
 import { launchFirefox } from "./firefox.js";
 import {
   assertAccessible,
@@ -85,7 +86,7 @@ function command(...options) {
   execFileSync(binary(), options, { stdio: "ignore" });
 }
 
-test("a chosen file is what every chart is about, and its files are the command line's", async () => {
+inChromium("a chosen file is what every chart is about, and its files are the command line's", async () => {
   const { page, trouble } = await host.open({ hash: FEW, ...VIEWS.light });
   await saying(page, "#error-status", /^Done: 2 trials/, 60_000);
   await saying(page, "#error-epsilon-caption", /^40 features, 3 components on all of them, signal 20/);
@@ -124,7 +125,7 @@ test("a chosen file is what every chart is about, and its files are the command 
   assert.deepEqual(trouble, []);
 });
 
-test("tabs are seen, decimal commas are asked for, and the schema is that of the same table", async () => {
+inChromium("tabs are seen, decimal commas are asked for, and the schema is that of the same table", async () => {
   const { page, trouble } = await host.open({ hash: FEW, ...VIEWS.light });
   const tsv = readFileSync(SURVEY, "utf8").replaceAll(",", "\t").replace(/\d+/g, "$&,0");
   const path = join(folder, "survey.tsv");
@@ -149,7 +150,7 @@ test("tabs are seen, decimal commas are asked for, and the schema is that of the
   assert.deepEqual(trouble, []);
 });
 
-test("as many components can be asked for as one's own records have, whatever the hidden fields hold", async () => {
+inChromium("as many components can be asked for as the records have features, whatever the fields hold", async () => {
   const hidden = "&error.dimension=4&sparse.dimension=4&sparse.sparsity=3";
   const { page, trouble } = await host.open({ hash: FEW + hidden, ...VIEWS.light });
   await page.setInputFiles("#own-file", SURVEY);
@@ -178,7 +179,7 @@ test("as many components can be asked for as one's own records have, whatever th
   assert.deepEqual(trouble, []);
 });
 
-test("missing values are counted, and text is read as a file is", async () => {
+inChromium("missing values are counted, and text is read as a file is", async () => {
   const { page, trouble } = await host.open({ hash: FEW, ...VIEWS.light });
   const text = "age,plan,spent\n31,free,0.5\nNA,paid,\n,free,2\n64,,n/a\n";
   await page.locator("#own summary").click();
@@ -196,7 +197,7 @@ test("missing values are counted, and text is read as a file is", async () => {
   assert.deepEqual(trouble, []);
 });
 
-test("a broken file is refused by line and column, without a value of it, and the charts stay", async () => {
+inChromium("a broken file is refused by line and column, without a value of it, and the charts stay", async () => {
   const { page, trouble } = await host.open({ hash: FEW, ...VIEWS.light });
   await page.setInputFiles("#own-file", SURVEY);
   await saying(page, "#own-status", /survey\.csv\.$/);
@@ -239,7 +240,7 @@ function dropLarge(page, rows, columns) {
   );
 }
 
-test("100,000 rows of 100 columns are read off the main thread, and reading can be cancelled", async () => {
+inChromium("100,000 rows of 100 columns are read off the main thread, and reading can be cancelled", async () => {
   const { page, trouble } = await host.open({ hash: `${FEW}&error.mechanisms=double-cap`, ...VIEWS.light });
   await saying(page, "#error-status", /^Done: 2 trials/, 60_000);
   // In the turn of the page that shows the first progress, so that reading cannot end before.
@@ -273,7 +274,7 @@ test("100,000 rows of 100 columns are read off the main thread, and reading can 
 });
 
 for (const [view, options] of Object.entries(VIEWS)) {
-  test(`with one's own records everything fits, and axe finds nothing: ${view}`, async () => {
+  inChromium(`with one's own records everything fits, and axe finds nothing: ${view}`, async () => {
     const { page, trouble } = await host.open({ hash: FEW, ...options });
     await page.setInputFiles("#own-file", SURVEY);
     await saying(page, "#own-status", /survey\.csv\.$/);
@@ -290,7 +291,7 @@ for (const [view, options] of Object.entries(VIEWS)) {
   });
 }
 
-test("every method of the literature is compared on one's own records", async () => {
+inChromium("every method of the literature is compared on one's own records", async () => {
   const { page, trouble } = await host.open({ hash: `${FEW}&error.mechanisms=double-cap`, ...VIEWS.light });
   await page.setInputFiles("#own-file", SURVEY);
   await saying(page, "#own-status", /survey\.csv\.$/);
@@ -303,7 +304,7 @@ test("every method of the literature is compared on one's own records", async ()
   assert.deepEqual(trouble, []);
 });
 
-test("the same in Firefox", async () => {
+inFirefox("the same in Firefox", async () => {
   const server = await servePage();
   const browser = await launchFirefox();
   try {

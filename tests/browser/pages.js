@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { asked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
 import { launchFirefox } from "./firefox.js";
 
@@ -13,7 +14,7 @@ export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** A page with nothing in it, which asks for no icon either. */
 export const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>empty</title>';
 /** The launchers of the browsers. */
-export const BROWSERS = { Chromium: launchChromium, Firefox: launchFirefox };
+export const BROWSERS = asked({ Chromium: launchChromium, Firefox: launchFirefox });
 
 const VECTORS = join(ROOT, "tests/vectors/v4");
 

@@ -10,6 +10,7 @@ import { init, issuedId, PrivacyLedger, Randomizer, submit, Task } from "../../p
 import { serveAnswers } from "../js/answers.js";
 import { RECORD, TASK } from "../js/task.js";
 import { Aggregator, Relay } from "./aggregator.js";
+import { asked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
 import { launchFirefox } from "./firefox.js";
 import { milliseconds, ROOT, until } from "./pages.js";
@@ -24,7 +25,7 @@ const QUICK = { retries: 1, delay: 1 };
 const LARGE = {
   columns: Array.from({ length: 400 }, (_, index) => ({ name: `x${index}`, type: "numeric", offset: 0, scale: 1 })),
 };
-const BROWSERS = {
+const BROWSERS = asked({
   Chromium: { launch: launchChromium, newProfile: (browser) => browser.newContext(), concurrency: 2 },
   // It loses profiles that are opened while others are closed.
   Firefox: { launch: launchFirefox, newProfile: (browser) => browser.createBrowserContext(), concurrency: 1 },
@@ -35,7 +36,7 @@ const BROWSERS = {
     concurrency: 2,
     skip: withoutWebKit(),
   },
-};
+});
 
 let aggregator;
 /** What stands before the aggregator, and before a real relay, whose batches are of two. */

@@ -7,6 +7,7 @@ import { init, Task } from "../../pkg/inline.js";
 import { serveAnswers } from "../js/answers.js";
 import { LIMITS, RECORD, TASK } from "../js/task.js";
 import { Aggregator, OWN_IDS } from "./aggregator.js";
+import { inChromium } from "./asked.js";
 import { launchChromium } from "./chromium.js";
 import { BROWSERS, EMPTY, openPage as open, ROOT, vectorTests } from "./pages.js";
 import { serve } from "./serve.js";
@@ -347,7 +348,7 @@ function workerTests(name, launch) {
   });
 }
 
-test("Chromium: a trap ends the worker, and reveals no word of the record", async (t) => {
+inChromium("Chromium: a trap ends the worker, and reveals no word of the record", async (t) => {
   const browser = await launchChromium();
   t.after(() => browser.close());
   const page = await browser.newPage();
@@ -381,7 +382,7 @@ test("Chromium: a trap ends the worker, and reveals no word of the record", asyn
   assert.equal(found.length, 35);
 });
 
-test("Chromium: without randomness there is an error and no report", async (t) => {
+inChromium("Chromium: without randomness there is an error and no report", async (t) => {
   const browser = await launchChromium();
   t.after(() => browser.close());
   const page = await browser.newPage();
