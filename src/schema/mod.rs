@@ -242,7 +242,8 @@ impl Schema {
     }
 
     /// The places of each column's features: none of an ignored one.
-    pub(crate) fn features_of_columns(&self) -> impl Iterator<Item = Range<usize>> {
+    #[doc(hidden)]
+    pub fn features_of_columns(&self) -> impl Iterator<Item = Range<usize>> {
         let mut end = 0;
         self.columns.iter().map(move |column| {
             let start = end;

@@ -14,7 +14,7 @@ use clap::Parser;
 use ldp_pca::aggregate::Accumulator;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::recovery::{FeatureTest, Question, Rank, RankTest, Source, answer};
-use ldp_pca::schema::{ColumnKind, Schema};
+use ldp_pca::schema::Schema;
 use ldp_pca::simulation::SpikedModel;
 use ldp_pca_studies::{Encoded, Failure, POPULATION, RecordsArguments, TaskArguments};
 use rand::{RngExt, SeedableRng};
@@ -53,19 +53,7 @@ fn main() -> Result<(), Failure> {
     let dimension = schema.dimension();
     let correlated = if arguments.null { 0 } else { dimension / 2 };
     // The features of each column that is drawn by itself.
-    let mut alone = vec![];
-    let mut start = 0;
-    for column in schema.columns() {
-        let width = match &column.kind {
-            ColumnKind::Categorical { values, .. } => values.len(),
-            ColumnKind::Ignored => 0,
-            ColumnKind::Numeric { .. } => 1,
-        };
-        if start >= correlated {
-            alone.push(start..start + width);
-        }
-        start += width;
-    }
+    let alone: Vec<_> = schema.features_of_columns().filter(|features| features.start >= correlated).collect();
     let task = arguments.task.task(schema, arguments.epsilon, 1)?;
     let [mut components, mut patterns] = [0_u32; 2];
     let (mut selected, mut found, mut below) = (0, 0, 0);
