@@ -21,7 +21,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 WASM=wasm32-unknown-unknown
 
-# Of Python, what reads the documentation and the types again, and takes as long as the rest.
+# Of Python, what tests the guide and the types, and no product.
 PYTHON_CHECKS=(python/tests/test_guide.py python/tests/test_typing.py)
 # What runs in other browsers than Chromium too.
 OTHER_BROWSERS=(consent-dialog every-record ledger package page-firefox page-own visits worker)
