@@ -3,6 +3,7 @@
 
 use nalgebra::DMatrix;
 
+use super::DECOMPOSED;
 use crate::linalg::symmetric_eigenvalues;
 use crate::noise_law::{Along, NoiseLaw};
 use crate::schema::Schema;
@@ -52,10 +53,14 @@ pub(super) fn ties(components: &[Standing], law: &NoiseLaw) -> Vec<[usize; 2]> {
 }
 
 /// The variances that the estimate has without what columns share: of numeric columns its diagonal, of a categorical
-/// one the eigenvalues of the block of its features, which exclude each other. Descending.
+/// one the eigenvalues of the block of its features, which exclude each other. Descending; none where a column has too
+/// many features to decompose their block.
 pub(super) fn alone(estimate: &DMatrix<f64>, schema: &Schema) -> Vec<f64> {
     let mut variances = vec![];
     for features in schema.features_of_columns() {
+        if features.len() > DECOMPOSED {
+            return vec![];
+        }
         let block = estimate.view((features.start, features.start), (features.len(), features.len())).into_owned();
         // It fails for numbers that are not finite, which no estimate has.
         if let Ok(values) = symmetric_eigenvalues(&block) {
@@ -226,6 +231,17 @@ mod tests {
             let found = of_draws_in(&schema, &between, &law, 1);
             assert_eq!(count(&found, |(_, single)| *single == Some(false)), 400, "{law:?}");
         }
+    }
+
+    /// A column of thousands of categories would take minutes, so nothing is said.
+    #[test]
+    fn the_block_of_a_column_is_not_decomposed_where_no_estimate_is() {
+        let values = (0..=DECOMPOSED).map(|value| value.to_string()).collect();
+        let column = Column::new("place", ColumnKind::Categorical { values, unseen: Unseen::Zero });
+        let schema = Schema::new(vec![column]).unwrap();
+        let estimate = DMatrix::zeros(schema.dimension(), schema.dimension());
+        assert!(alone(&estimate, &schema).is_empty());
+        assert_eq!(alone(&DMatrix::identity(2, 2), &Schema::numeric(2).unwrap()), [1.0, 1.0]);
     }
 
     /// The first of six equal components may be any rotation of them, so nothing is said of it alone.
