@@ -10,6 +10,11 @@ import { asked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
 import { launchFirefox } from "./firefox.js";
 
+/**
+ * Milliseconds after which a test gives up what it waits for. A busy machine takes long, and nothing but a failure takes
+ * so long.
+ */
+export const PATIENCE = 600_000;
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** A page with nothing in it, which asks for no icon either. */
 export const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>empty</title>';
@@ -21,6 +26,7 @@ const VECTORS = join(ROOT, "tests/vectors/v4");
 /** A page, and the errors that it reports. */
 export async function openPage(browser, url) {
   const page = await browser.newPage();
+  page.setDefaultTimeout(PATIENCE);
   const errors = [];
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
@@ -28,9 +34,9 @@ export async function openPage(browser, url) {
   return { page, errors };
 }
 
-/** Waits until `look` gives something true; if that takes a minute, it never does. */
+/** Waits until `look` gives something true. */
 export async function until(look) {
-  for (const start = performance.now(); performance.now() < start + 60_000; await milliseconds(20)) {
+  for (const start = performance.now(); performance.now() < start + PATIENCE; await milliseconds(20)) {
     const found = await look();
     if (found) return found;
   }

@@ -70,11 +70,26 @@ test("a digest that is named and not there is an error, and not any task", async
 });
 
 test("a server that does not answer, or does not finish, is given up", async (t) => {
+  const asked = [];
+  let limit;
+  t.mock.method(AbortSignal, "timeout", (milliseconds) => {
+    asked.push(milliseconds);
+    return limit.signal;
+  });
+  const over = () => limit.abort(new DOMException("", "TimeoutError"));
   const halfway = (request, response) => response.writeHead(200, JSON_TYPE).write("{");
-  for (const [answer, status] of [[() => {}], [halfway, 200]]) {
+  const { fetch } = globalThis;
+  t.mock.method(globalThis, "fetch", async (...parameters) => {
+    const response = await fetch(...parameters);
+    setTimeout(over);
+    return response;
+  });
+  for (const [answer, status] of [[over], [halfway, 200]]) {
+    limit = new AbortController();
     const server = await answering(t, answer);
     await refuses(Task.fetch(server.url, { timeout: 60 }), "fetch", status, /no answer from .*: it took over 60 ms/);
   }
+  assert.deepEqual(asked, [60, 60]);
 });
 
 test("a URL without a scheme is an error that says so", async () => {

@@ -7,6 +7,7 @@ import { asked, campaigns } from "../../pkg/checks.js";
 import { failure } from "../../pkg/errors.js";
 import { init, PrivacyLedger, Randomizer, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS, Relay } from "../browser/aggregator.js";
+import { until } from "../browser/pages.js";
 import { serveAnswers } from "./answers.js";
 import { bytesOf, digestOf, idOf, newDevice, openOn, randomizerOf, url } from "./ledger-tools.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
@@ -523,8 +524,6 @@ test("a report that waits since the first wave is sent in the second, to its own
   for (const next of [await open(), await open()]) {
     assert.equal((await next.send(wrapped(second), RECORD, { relay: relay.url })).status, "relayed");
   }
-  for (let tries = 0; (await count(second)) < 3 && tries < 500; tries += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await until(async () => (await count(second)) >= 3);
   assert.deepEqual([await count(first), await count(second)], [1, 3]);
 });

@@ -7,6 +7,7 @@ import { after, before, test } from "node:test";
 
 import { init, Randomizer, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS, Relay } from "../browser/aggregator.js";
+import { until } from "../browser/pages.js";
 import { newDevice, openOn } from "./ledger-tools.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
 
@@ -180,10 +181,7 @@ test(`${SCHEDULES} schedules: nothing comes plainly, sealed bytes stay the same,
     assert.equal((await other.send(randomizer, RECORD, { relay: relay.url })).status, "relayed");
   }
   const records = async () => (await aggregator.get(`/tasks/${randomizer.taskDigest}/status`)).records;
-  for (let tries = 0; (await records()) < SCHEDULES; tries += 1) {
-    assert.ok(tries < 1000, `${await records()} of ${SCHEDULES} count`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await until(async () => (await records()) >= SCHEDULES);
   const count = (what, answer) => answers.flat().filter(([name, found]) => name === what && found === answer).length;
   const again = devices.reduce((sum, { posts }) => sum + Math.max(0, posts.length - 1), 0);
   const figures = {
