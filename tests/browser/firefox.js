@@ -22,7 +22,9 @@ export function findFirefox() {
 export async function launchFirefox(options = {}) {
   // Imported late, so that the path can be found before anything is installed.
   const { launch } = await import("puppeteer-core");
-  return launch({ browser: "firefox", executablePath: findFirefox(), ...options });
+  // On a busy machine the usual half minute for the start, and three for an answer, may be too few.
+  const patience = { timeout: 300_000, protocolTimeout: 600_000 };
+  return launch({ browser: "firefox", executablePath: findFirefox(), ...patience, ...options });
 }
 
 runAsProgram(import.meta, findFirefox);

@@ -10,10 +10,7 @@ import { asked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
 import { launchFirefox } from "./firefox.js";
 
-/**
- * Milliseconds after which a test gives up what it waits for. A busy machine takes long, and nothing but a failure takes
- * so long.
- */
+/** Milliseconds after which a test gives up what it waits for: no machine is so busy. */
 export const PATIENCE = 600_000;
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** A page with nothing in it, which asks for no icon either. */
