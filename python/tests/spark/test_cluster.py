@@ -75,7 +75,7 @@ def test_a_process_that_dies_amid_the_job_changes_nothing(
 
 
 def test_a_bad_row_ends_the_job_before_its_other_tasks(spark: Any, made: Callable[[str], Any], tmp_path: Path) -> None:
-    """One partition is bad. The other one is amid a long sleep by then, from which it does not wake."""
+    """One partition is bad. The other one is amid a long sleep by then, from which it wakes after the job alone."""
     wait_for = waiting()
 
     def wait(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -85,16 +85,23 @@ def test_a_bad_row_ends_the_job_before_its_other_tasks(spark: Any, made: Callabl
         assert context is not None
         (tmp_path / f"try {context.partitionId()} {context.attemptNumber()}").touch()
         if context.partitionId() == 0:
-            time.sleep(120)
-            (tmp_path / "woke").touch()
+            until = time.time() + WAIT
+            while not (tmp_path / "over").exists():
+                if time.time() > until:
+                    (tmp_path / "woke").touch()
+                    break
+                time.sleep(0.01)
         wait_for((tmp_path / "try 0 0").exists, "the other partition to begin")
         yield from batches
 
     rows = [(row.tobytes(),) for row in made("few").rows()[:1000]] + [(b"bad",)] * 1000
     frame = spark.createDataFrame(spark.sparkContext.parallelize(rows, 2), "report binary")
-    with pytest.raises(ReportError, match="partition 1, row 0: the report has 3 bytes"):
-        aggregate(frame.mapInArrow(wait, "report binary"), made("few").task)
-    there = sorted(path.name for path in tmp_path.iterdir())
+    try:
+        with pytest.raises(ReportError, match="partition 1, row 0: the report has 3 bytes"):
+            aggregate(frame.mapInArrow(wait, "report binary"), made("few").task)
+        there = sorted(path.name for path in tmp_path.iterdir())
+    finally:
+        (tmp_path / "over").touch()
     assert "woke" not in there, "the job was not cancelled"
     assert there == ["try 0 0", "try 1 0"], "an error that is in the data was tried again"
 
