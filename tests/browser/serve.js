@@ -41,6 +41,8 @@ export async function serve(root, pages = {}, policy = CONTENT_SECURITY_POLICY, 
       response.writeHead(404, { "content-type": "text/plain" }).end(`no file ${file}`);
     }
   });
+  // A client whose machine is busy may send its next request when the usual five seconds have just passed.
+  server.keepAliveTimeout = 600_000;
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${server.address().port}`,

@@ -18,6 +18,8 @@ export async function serveAnswers(answers) {
     if (typeof answer === "function") answer(request, response);
     else response.writeHead(answer.status ?? 200, answer.headers).end(answer.body);
   });
+  // A client whose machine is busy may send its next request when the usual five seconds have just passed.
+  server.keepAliveTimeout = 600_000;
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${server.address().port}`,
