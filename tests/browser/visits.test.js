@@ -32,7 +32,7 @@ const BROWSERS = asked({
   // Not every system has one.
   WebKit: {
     launch: launchWebKit,
-    newProfile: (browser) => browser.newContext(),
+    newProfile: (browser) => browser.newPart(),
     concurrency: 2,
     skip: withoutWebKit(),
   },
@@ -42,10 +42,12 @@ let aggregator;
 /** What stands before the aggregator, and before a real relay, whose batches are of two. */
 let relay;
 let shuffler;
-let site;
 let elsewhere;
+let policy;
 /** The network's treatment of a task's requests, by its digest: gets the request, and `forward`, which answers it. */
 const networks = new Map();
+/** The answers, by task: what the network keeps back would keep a connection of the browser. */
+const answers = new Map();
 /** The requests, by task: methods and paths in their order. */
 const came = new Map();
 let numbers = 0;
@@ -57,21 +59,24 @@ before(async () => {
   relay = await serveAnswers([pass]);
   shuffler = new Relay();
   await shuffler.start(aggregator.url, 2);
-  const policy =
+  policy =
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; " +
     `connect-src 'self' ${relay.url} http://127.0.0.1:9`;
-  [site, elsewhere] = await Promise.all([1, 2].map(() => serve(ROOT, { "/": SURVEY, "/elsewhere": FORM }, policy)));
+  elsewhere = await newSite();
 });
 
 after(async () => {
-  await Promise.all([site, elsewhere, relay].map((server) => server?.close()));
+  await Promise.all([elsewhere, relay].map((server) => server?.close()));
   await shuffler?.remove();
   await aggregator?.remove();
 });
 
+const newSite = () => serve(ROOT, { "/": SURVEY, "/elsewhere": FORM }, policy);
+
 function pass(request, response) {
   const { body } = relay.requests.at(-1);
   const [, way, digest, what] = request.url.match(/^\/(tasks|relay)\/([0-9a-f]{64})\/?(\w*)$/);
+  answers.set(digest, [...(answers.get(digest) ?? []), response]);
   const sealed = way === "relay" && request.method === "POST";
   came.set(digest, [...(came.get(digest) ?? []), `${request.method} ${sealed ? body.toString("hex") : what}`]);
   const forward = (answer = (from) => from.pipe(response.writeHead(from.statusCode, from.headers))) => {
@@ -115,7 +120,7 @@ const givenUp = () => milliseconds(300);
 
 const now = () => Math.floor(Date.now() / 1000);
 
-/** A visitor with a browser profile and a task of their own. */
+/** A visitor with a browser profile, or a part of one, a survey's site, and a task of their own. */
 class Visitor {
   usable = [];
   #context;
@@ -123,6 +128,7 @@ class Visitor {
   static async of(browser, newProfile, { settings = {}, schema = TASK.schema, throughRelay = false, ...about }) {
     const visitor = new Visitor();
     visitor.#context = await newProfile(browser);
+    visitor.site = await newSite();
     numbers += 1;
     const gaussian = { type: "gaussian", delta: 1e-6, calibration: "analytic" };
     const mechanism = { ...(schema === LARGE ? gaussian : TASK.mechanism), epsilon: 2 - numbers / 1e6 };
@@ -158,7 +164,7 @@ class Visitor {
   }
 
   /** A tab in which the form can be used. */
-  async open(more = {}, from = site) {
+  async open(more = {}, from = this.site) {
     const tab = await this.#context.newPage();
     tab.setDefaultTimeout?.(PATIENCE);
     const about = { task: this.task, ...this.about, ...more };
@@ -176,6 +182,7 @@ class Visitor {
     return tab;
   }
 
+  leave = (tab) => tab.goto(`${this.site.url}/elsewhere`);
   agree = (tab, more = {}) => tab.evaluate((more) => agree(more), more);
   /** Agrees, and does not wait. */
   begin = (tab, more = {}) => tab.evaluate((more) => void (window.outcome = agree(more)), more);
@@ -191,12 +198,14 @@ class Visitor {
     return { tab, statuses: outcomes.map(({ status }) => status), states: await this.states(tab) };
   }
 
-  close = () => this.#context.close();
+  async close() {
+    await this.#context.close();
+    for (const answer of answers.get(this.digest) ?? []) if (!answer.writableEnded) answer.destroy();
+    await this.site.close();
+  }
 }
 
 const of = ({ status, error }) => (error ? `${status} (${error})` : status);
-const leave = (tab) => tab.goto(`${site.url}/elsewhere`);
-
 /** A tab whose visitor has agreed, and whose report the network holds until `open` is called. */
 async function onItsWay(visitor, how) {
   const tab = await visitor.open();
@@ -261,7 +270,7 @@ const VISITS = [
     await tab.evaluate(() => id);
     const { open, network } = gate();
     visitor.network = network;
-    await tab.evaluate((url) => { void agree(); location.href = url; }, `${site.url}/elsewhere`).catch(() => {});
+    await tab.evaluate(() => { void agree(); location.href = "/elsewhere"; }).catch(() => {});
     await until(() => tab.evaluate(() => location.pathname === "/elsewhere").catch(() => false));
     await givenUp();
     open();
@@ -269,7 +278,7 @@ const VISITS = [
   }],
   ["left while the report is on its way", {}, async (visitor) => {
     const { tab, open } = await onItsWay(visitor);
-    await leave(tab);
+    await visitor.leave(tab);
     await givenUp();
     open();
     await until(async () => (await visitor.records()) === 1);
@@ -333,7 +342,7 @@ const VISITS = [
     visitor.network = hung;
     await visitor.begin(tab);
     await until(() => visitor.came.includes("POST reports"));
-    await leave(tab);
+    await visitor.leave(tab);
     // The form does not wait.
     await (await visitor.open({ options: { deadline: 500 } })).close();
     visitor.network = good;
@@ -449,10 +458,10 @@ const VISITS = [
   ["no room on the disk", {}, async (visitor) => {
     const tab = await visitor.open();
     const session = await tab.context().newCDPSession(tab);
-    await session.send("Storage.overrideQuotaForOrigin", { origin: site.url, quotaSize: 1 });
+    await session.send("Storage.overrideQuotaForOrigin", { origin: visitor.site.url, quotaSize: 1 });
     const outcome = await visitor.agree(tab);
     assert.match(outcome.message, /no storage: QuotaExceededError/);
-    await session.send("Storage.overrideQuotaForOrigin", { origin: site.url });
+    await session.send("Storage.overrideQuotaForOrigin", { origin: visitor.site.url });
     return [outcome, 0, await whatever(visitor)];
   }, ["Chromium"]],
   ["site's data deleted while the form is open", {}, async (visitor) => {
@@ -470,7 +479,7 @@ const VISITS = [
   }],
   ["left and back by the history (bfcache, where the browser has it)", {}, async (visitor) => {
     const { tab, open } = await onItsWay(visitor);
-    await leave(tab);
+    await visitor.leave(tab);
     await tab.goBack();
     await visitor.form(tab);
     open();
@@ -573,14 +582,14 @@ const VISITS = [
   ["page of an origin that the task does not know", { options: QUICK }, async (visitor) => {
     const tab = await visitor.open();
     const id = await tab.evaluate(() => id);
-    await aggregator.put(visitor.digest, visitor.task, { origins: [site.url] });
+    await aggregator.put(visitor.digest, visitor.task, { origins: [visitor.site.url] });
     const outcome = await visitor.agree(await visitor.open({}, elsewhere), { id });
     return [outcome, 0, "nothing is taken from there"];
   }],
   ["large report (80 kB)", { schema: LARGE }, async (visitor) => [await visitor.agree(await visitor.open()), 1]],
   ["large report (80 kB), left while it is on its way", { schema: LARGE }, async (visitor) => {
     const { tab, open } = await onItsWay(visitor);
-    await leave(tab);
+    await visitor.leave(tab);
     await givenUp();
     open();
     return [{ status: "nothing" }, await visitor.records(), await whatever(visitor)];
@@ -692,7 +701,7 @@ const RELAYED = [
     const tab = await visitor.open();
     await visitor.begin(tab);
     await until(() => visitor.came.includes("GET keys"));
-    await leave(tab);
+    await visitor.leave(tab);
     visitor.network = good;
     return [{ status: "nothing" }, 0, await relayedLater(visitor)];
   }],
@@ -794,7 +803,7 @@ for (const [name, { launch, newProfile, concurrency, skip }] of Object.entries(B
         await one.begin(tab);
         await until(() => visitor.came.length > before);
         times.push(Math.round(performance.now() - agreed));
-        await leave(tab);
+        await one.leave(tab);
       }
       await until(async () => (await visitor.records()) === 20);
       console.log(

@@ -1,8 +1,8 @@
 // The one place that knows where a WebKit is and how it is started: WebKitGTK's own browser for tests, over WebDriver,
 // on a display without a screen, since it cannot run headless. Run as a program it prints the driver's path.
 //
-// A driver has one browser, and a browser one profile: each context has its own, with what it stores in memory. Of
-// Playwright's objects those parts are here that visits.test.js uses.
+// A driver has one browser, and a browser one profile: each context has its own, with what it stores in memory. They
+// take long to start, so there are parts of one, too. Of Playwright's objects there is here what visits.test.js uses.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -38,8 +38,16 @@ export async function launchWebKit() {
   const [number] = await once(createInterface(server.stdout), "line");
   const environment = { ...process.env, DISPLAY: `:${number}` };
   const drivers = new Set();
+  const newContext = () => Context.start(driver, environment, drivers);
+  const shared = [1, 2].map(() => ({ parts: 0, context: undefined }));
   return {
-    newContext: () => Context.start(driver, environment, drivers),
+    newContext,
+    /** The windows of somebody who shares a profile: what is stored, and locked, is apart where origins are. */
+    async newPart() {
+      const place = shared[0].parts <= shared[1].parts ? shared[0] : shared[1];
+      place.parts += 1;
+      return new Part(await (place.context ??= newContext()), () => (place.parts -= 1));
+    },
     // Those of contexts that nobody closed would keep this process from its end.
     close: () => Promise.all([...drivers, server].map(ended)),
   };
@@ -59,7 +67,8 @@ class Context {
   #drivers;
 
   static async start(program, env, drivers) {
-    // Now and then a driver and its browser do not find each other, and the driver waits forever: both start again.
+    // Now and then a driver and its browser do not find each other, and the driver waits forever, or another program
+    // has taken its port: both start again.
     for (let attempt = 1; ; attempt += 1) {
       const context = new Context();
       const port = await freePort();
@@ -74,7 +83,7 @@ class Context {
         return context;
       } catch (error) {
         await context.#ended();
-        if (attempt === 3 || error.name !== "TimeoutError") throw error;
+        if (attempt === 3 || !["TimeoutError", "TypeError"].includes(error.name)) throw error;
       }
     }
   }
@@ -106,10 +115,33 @@ class Context {
   }
 }
 
+class Part {
+  #context;
+  #left;
+  #pages = [];
+
+  constructor(context, left) {
+    this.#context = context;
+    this.#left = left;
+  }
+
+  async newPage() {
+    const page = await this.#context.newPage();
+    this.#pages.push(page);
+    return page;
+  }
+
+  async close() {
+    for (const page of this.#pages) await page.close();
+    this.#left();
+  }
+}
+
 class Page {
   #context;
   #window;
   #evaluated = 0;
+  #closed;
 
   constructor(context, window) {
     this.#context = context;
@@ -119,7 +151,7 @@ class Page {
   goto = (url) => this.#ask("POST", "url", { url });
   reload = () => this.#ask("POST", "refresh", {});
   goBack = () => this.#ask("POST", "back", {});
-  close = () => this.#ask("DELETE", "window");
+  close = () => (this.#closed ??= this.#ask("DELETE", "window"));
 
   /** Runs the function in the page with an argument, and awaits what it returns. Other windows are not kept waiting. */
   async evaluate(program, argument = null) {
@@ -160,7 +192,7 @@ async function retried(ask) {
     try {
       return await ask();
     } catch (error) {
-      if (attempt === 200 || !(error instanceof TypeError)) throw error;
+      if (attempt === 2000 || !(error instanceof TypeError)) throw error;
       await sleep(50);
     }
   }
