@@ -4,7 +4,16 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { appendFileSync, copyFileSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
@@ -14,6 +23,7 @@ import { cdnPage } from "../../scripts/cdn-page.js";
 import { Aggregator, binary } from "../browser/aggregator.js";
 import { launchChromium } from "../browser/chromium.js";
 import { launchFirefox } from "../browser/firefox.js";
+import { PATIENCE } from "../browser/pages.js";
 import { serve } from "../browser/serve.js";
 import { Consumer, pack } from "./consumer.js";
 
@@ -50,6 +60,8 @@ let aggregator;
 let browsers;
 let digest;
 let tarball;
+/** The installed consumers, by source: several tests use some. */
+const installed = new Map();
 
 before(async () => {
   tarball = pack();
@@ -61,13 +73,14 @@ before(async () => {
 
 after(async () => {
   for (const browser of Object.values(browsers ?? {})) await browser.close();
+  for (const consumer of installed.values()) await consumer.remove();
   await aggregator?.remove();
   tarball?.remove();
 });
 
 for (const [source, [folder, { entries, modules }]] of Object.entries(BUILDS)) {
   test(`${source}: the built page, under a strict policy`, async (t) => {
-    const consumer = await install(t, source);
+    const consumer = await install(source);
     await consumer.run("build");
     const built = join(consumer.folder, folder);
     const files = readdirSync(built, { recursive: true }).filter((file) => file.endsWith(".wasm"));
@@ -84,7 +97,7 @@ for (const [source, [folder, { entries, modules }]] of Object.entries(BUILDS)) {
 
 for (const source of DEVELOPMENT) {
   test(`${source}: the development server, under a strict policy`, async (t) => {
-    const consumer = await install(t, source);
+    const consumer = await install(source);
     const environment = { CONTENT_SECURITY_POLICY: policy() };
     const server = await consumer.serve("vite", ["--host", "127.0.0.1"], environment);
     t.after(() => server.close());
@@ -94,14 +107,9 @@ for (const source of DEVELOPMENT) {
 
 for (const [source, scripts] of Object.entries(RUNTIMES)) {
   describe(source, () => {
-    let consumer;
-    before(async () => {
-      consumer = await Consumer.install(source, tarball.file);
-    });
-    after(() => consumer?.remove());
-
     for (const script of scripts) {
       test(script, async () => {
+        const consumer = await install(source);
         await reportsMore(1, async () => [JSON.parse(await consumer.run(script, [aggregator.url]))]);
       });
     }
@@ -110,21 +118,21 @@ for (const [source, scripts] of Object.entries(RUNTIMES)) {
 
 for (const [source, scripts] of Object.entries(TESTED)) {
   for (const script of scripts) {
-    test(`${source}: an app's tests run in jsdom, ${script}`, async (t) => {
-      const consumer = await install(t, source);
+    test(`${source}: an app's tests run in jsdom, ${script}`, async () => {
+      const consumer = await install(source);
       copyFileSync(join(EXAMPLES, "task.json"), join(consumer.folder, "task.json"));
       await reportsMore(0, async () => (await consumer.run(script), []));
     });
   }
 }
 
-test("examples/node: a device takes part", async (t) => {
-  const consumer = await install(t, "examples/node");
+test("examples/node: a device takes part", async () => {
+  const consumer = await install("examples/node");
   await reportsMore(1, async () => [JSON.parse(await consumer.run("start", [aggregator.url, digest]))]);
 });
 
 test("examples/vite: a visitor takes part, once", async (t) => {
-  const consumer = await install(t, "examples/vite");
+  const consumer = await install("examples/vite");
   assert.match(readFileSync(join(consumer.folder, ".env"), "utf8"), new RegExp(`^VITE_TASK=${digest}$`, "m"));
   await consumer.run("build", [], { VITE_AGGREGATOR: aggregator.url });
   const server = await serve(join(consumer.folder, "dist"), {}, policy());
@@ -143,7 +151,7 @@ test("examples/vite: a visitor takes part, once", async (t) => {
 
 for (const source of ["examples/react", "examples/vue"]) {
   test(`${source}: a visitor takes part, once, and is known again`, async (t) => {
-    const consumer = await install(t, source);
+    const consumer = await install(source);
     assert.match(readFileSync(join(consumer.folder, ".env"), "utf8"), new RegExp(`^VITE_TASK=${digest}$`, "m"));
     await consumer.run("build", [], { VITE_AGGREGATOR: aggregator.url });
     const server = await serve(join(consumer.folder, "dist"), {}, policy());
@@ -153,14 +161,14 @@ for (const source of ["examples/react", "examples/vue"]) {
 }
 
 test("examples/react: in StrictMode, which mounts everything twice, one report is made", async (t) => {
-  const consumer = await install(t, "examples/react");
+  const consumer = await install("examples/react");
   const server = await consumer.serve("vite", ["--host", "127.0.0.1"], { VITE_AGGREGATOR: aggregator.url });
   t.after(() => server.close());
   await visitorsTakePart(server.url);
 });
 
 test("examples/next: a server component shows the consent, and a visitor takes part, once", async (t) => {
-  const consumer = await install(t, "examples/next");
+  const consumer = await install("examples/next");
   assert.match(readFileSync(join(consumer.folder, ".env"), "utf8"), new RegExp(`^TASK=${digest}$`, "m"));
   await consumer.run("build");
   const server = await consumer.serve("next", ["start", "-H", "127.0.0.1", "-p", "0"], { AGGREGATOR: aggregator.url });
@@ -172,7 +180,7 @@ test("examples/next: a server component shows the consent, and a visitor takes p
 });
 
 test("the README's survey, from its three commands to a visitor who is counted", async (t) => {
-  const consumer = await install(t, "tests/consumers/vite8");
+  const consumer = await install("tests/consumers/vite8");
   const readme = readFileSync(join(consumer.folder, "node_modules/ldp-pca/README.md"), "utf8");
   const [, survey] = readme.match(/^## A survey from zero\n(.*?)^## /ms);
   const block = (language) => survey.match(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "ms"))[1];
@@ -187,6 +195,7 @@ test("the README's survey, from its three commands to a visitor who is counted",
   const [task] = (await (await fetch(`${server.url}/tasks`)).json()).tasks;
   assert.ok(block("js").includes(task));
 
+  // No test after this one uses the consumer's own page.
   writeFileSync(join(consumer.folder, "index.html"), block("html"));
   writeFileSync(join(consumer.folder, "main.js"), block("js").replace("http://127.0.0.1:8080", server.url));
   await consumer.run("build");
@@ -238,7 +247,7 @@ describe("examples/cdn.html", () => {
       appendFileSync(join(folder, file), "\n");
       for (const [name, browser] of Object.entries(browsers)) {
         const { page, errors } = await openPage(browser, url);
-        for (const end = Date.now() + 20_000; !/integrity/i.test(errors.join()); await setTimeout(20)) {
+        for (const end = Date.now() + PATIENCE; !/integrity/i.test(errors.join()); await setTimeout(20)) {
           assert.ok(Date.now() < end, `${name}: ${errors}`);
         }
         assert.equal(await page.evaluate(() => document.querySelector("button").disabled), true, name);
@@ -266,16 +275,15 @@ async function visitorsTakePart(url) {
   }
 }
 
-async function install(t, source) {
-  const consumer = await Consumer.install(source, tarball.file);
-  t.after(() => consumer.remove());
-  return consumer;
+async function install(source) {
+  if (!installed.has(source)) installed.set(source, await Consumer.install(source, tarball.file));
+  return installed.get(source);
 }
 
 /** The page examples/cdn.html at `url`, and at another origin the package in `folder`. */
 async function deliver(t) {
-  const consumer = await install(t, "tests/consumers/node");
-  const network = join(consumer.folder, "network");
+  const consumer = await install("tests/consumers/node");
+  const network = mkdtempSync(join(consumer.folder, "network-"));
   const { version } = JSON.parse(readFileSync(join(consumer.folder, "node_modules/ldp-pca/package.json"), "utf8"));
   const folder = join(network, `npm/ldp-pca@${version}`);
   cpSync(join(consumer.folder, "node_modules/ldp-pca"), folder, { recursive: true });
@@ -319,6 +327,7 @@ async function reportsMore(count, participate, message) {
 /** A page, and the errors that it reports. */
 async function openPage(browser, url) {
   const page = await browser.newPage();
+  page.setDefaultTimeout(PATIENCE);
   const errors = [];
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));

@@ -5,5 +5,6 @@ export default defineConfig({
     alias: [{ find: /^ldp-pca(\/worker)?$/, replacement: "ldp-pca/testing" }],
     environment: "jsdom",
     globals: true,
+    testTimeout: 600_000,
   },
 });
