@@ -4,7 +4,8 @@ import { test } from "node:test";
 
 const LISTED = process.env.LDP_PCA_BROWSERS?.split(",");
 
-const isAsked = (name) => !LISTED || LISTED.includes(name);
+/** Whether the run is about the browser of this name. */
+export const isAsked = (name) => !LISTED || LISTED.includes(name);
 
 /** Those of these browsers, by name, that the run is about. */
 export const asked = (browsers) => Object.fromEntries(Object.entries(browsers).filter(([name]) => isAsked(name)));

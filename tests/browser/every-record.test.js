@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
 import { asked } from "./asked.js";
-import { BROWSERS, EMPTY, ROOT } from "./pages.js";
+import { BROWSERS, EMPTY, PATIENCE, ROOT } from "./pages.js";
 import { serve } from "./serve.js";
 import { launchWebKit, withoutWebKit } from "./webkit.js";
 
@@ -27,6 +27,7 @@ for (const [name, launch] of Object.entries({ ...BROWSERS, ...asked({ WebKit: la
     before(async () => {
       browser = await launch();
       page = await (name === "WebKit" ? await browser.newContext() : browser).newPage();
+      page.setDefaultTimeout?.(PATIENCE);
       await page.goto(`${server.url}/`);
     });
 

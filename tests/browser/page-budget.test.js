@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 
 import { BUDGET, measure, total } from "../../scripts/page-sizes.js";
 import { launchChromium } from "./chromium.js";
-import { ROOT } from "./pages.js";
+import { PATIENCE, ROOT } from "./pages.js";
 import { serve } from "./serve.js";
 
 let browser;
@@ -32,6 +32,7 @@ test("the page loads its module once, for itself and all its workers, and nothin
   const asked = [];
   context.on("request", (request) => asked.push(request.url()));
   const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE);
   await page.goto(`${server.url}/`);
   await page.waitForFunction(() => performance.getEntriesByName("error: first point").length > 0);
   const paths = asked.map((url) => (url.startsWith(`${server.url}/`) ? url.slice(server.url.length + 1) : url));

@@ -41,8 +41,8 @@ function said(page, selector) {
   return page.evaluate(text, selector);
 }
 
-function saying(page, selector, words, patience) {
-  return eventually(() => said(page, selector), (text) => words.test(text), patience);
+function saying(page, selector, words) {
+  return eventually(() => said(page, selector), (text) => words.test(text));
 }
 
 /** Drops a file on the page, as a hand does: in any browser. */
@@ -66,14 +66,14 @@ async function chartsOfSurvey(page) {
     await page.evaluate((section) => document.getElementById(section).scrollIntoView(), section);
   }
   await saying(page, "#error-epsilon-caption", /^5,000 records of survey\.csv, 12 features, 3 components; 20,000/);
-  await saying(page, "#error-status", /^Done: 2 trials/, 60_000);
+  await saying(page, "#error-status", /^Done: 2 trials/);
   await saying(page, "#planner-caption", /^12 features, 3 components, shares of variance 0\./);
   await saying(page, "#planner-answer", /users[^.]* reach an error of at most 0\.1/);
   await saying(page, "#trust-caption", /^5,000 records of survey\.csv, 12 features, 3 components/);
-  await saying(page, "#trust-status", /^Done\.$/, 60_000);
-  await saying(page, "#sparse-truth figcaption", /^It uses 12 of 12 features\. Those with the largest shares/, 60_000);
+  await saying(page, "#trust-status", /^Done\.$/);
+  await saying(page, "#sparse-truth figcaption", /^It uses 12 of 12 features\. Those with the largest shares/);
   await saying(page, "#sparse-found tbody", /Plain components0\.\d+✓ 12 of 12○ none✗ none/);
-  await eventually(() => page.evaluate(() => !document.getElementById("sparse-step").disabled), Boolean, 60_000);
+  await eventually(() => page.evaluate(() => !document.getElementById("sparse-step").disabled), Boolean);
 }
 
 /** The file that a button gives. */
@@ -88,7 +88,7 @@ function command(...options) {
 
 inChromium("a chosen file is what every chart is about, and its files are the command line's", async () => {
   const { page, trouble } = await host.open({ hash: FEW, ...VIEWS.light });
-  await saying(page, "#error-status", /^Done: 2 trials/, 60_000);
+  await saying(page, "#error-status", /^Done: 2 trials/);
   await saying(page, "#error-epsilon-caption", /^40 features, 3 components on all of them, signal 20/);
   await page.setInputFiles("#own-file", SURVEY);
   await saying(page, "#own-status", /^The charts below are about survey\.csv\.$/);
@@ -163,7 +163,7 @@ inChromium("as many components can be asked for as the records have features, wh
     assert.notEqual(await page.getAttribute(`#${section}-rank`, "aria-invalid"), "true");
   }
   await saying(page, "#error-epsilon-caption", /12 features, 8 components/);
-  await eventually(() => page.evaluate(() => !document.getElementById("sparse-step").disabled), Boolean, 60_000);
+  await eventually(() => page.evaluate(() => !document.getElementById("sparse-step").disabled), Boolean);
   assert.ok(await page.locator("#sparse-failure").isHidden());
   await drop(page, "four.csv", "a,b,c,d\n1,2,3,4\n2,1,4,3\n4,1,2,5\n0,1,0,2\n1,1,5,1\n");
   await saying(page, "#own-status", /four\.csv\.$/);
@@ -242,7 +242,7 @@ function dropLarge(page, rows, columns) {
 
 inChromium("100,000 rows of 100 columns are read off the main thread, and reading can be cancelled", async () => {
   const { page, trouble } = await host.open({ hash: `${FEW}&error.mechanisms=double-cap`, ...VIEWS.light });
-  await saying(page, "#error-status", /^Done: 2 trials/, 60_000);
+  await saying(page, "#error-status", /^Done: 2 trials/);
   // In the turn of the page that shows the first progress, so that reading cannot end before.
   const cancelled = page.evaluate(
     () =>
@@ -262,14 +262,14 @@ inChromium("100,000 rows of 100 columns are read off the main thread, and readin
   await saying(page, "#own-status", /^Cancelled\.$/);
   await saying(page, "#error-epsilon-caption", /^40 features/);
   await page.click("#own-run");
-  await saying(page, "#own-facts", /^100,000 rows of 100 columns give 100 features\.$/, 60_000);
+  await saying(page, "#own-facts", /^100,000 rows of 100 columns give 100 features\.$/);
   await saying(page, "#error-epsilon-caption", /^100,000 records of large\.csv, 100 features/);
   await dropLarge(page, 300, 151);
   await page.evaluate(() => document.getElementById("sparse").scrollIntoView());
   const most = /large\.csv has 151 features, and this section takes at most 150: leave columns out\. What you see is/;
-  await saying(page, "#sparse-failure", most, 60_000);
+  await saying(page, "#sparse-failure", most);
   await dropLarge(page, 100_001, 2);
-  await saying(page, "#own-failure", /large\.csv could not be read: .* reads at most 100,000 rows/, 60_000);
+  await saying(page, "#own-failure", /large\.csv could not be read: .* reads at most 100,000 rows/);
   assert.deepEqual(trouble, []);
 });
 
@@ -296,7 +296,7 @@ inChromium("every method of the literature is compared on one's own records", as
   await page.setInputFiles("#own-file", SURVEY);
   await saying(page, "#own-status", /survey\.csv\.$/);
   await page.click("#trust-every-run");
-  await saying(page, "#trust-every-status", /^Done\.$/, 60_000);
+  await saying(page, "#trust-every-status", /^Done\.$/);
   const caption = await said(page, "#trust-every caption");
   assert.match(caption, /^5,000 records of survey\.csv, .* only their second moments: methods that read records/);
   assert.match(caption, /The records’ own components are the true ones\./);
@@ -314,10 +314,10 @@ inFirefox("the same in Firefox", async () => {
     await drop(page, "broken.csv", "a,b\n1,2\nhunter2\n");
     await saying(page, "#own-failure", /line 3: found 1 fields/);
     await drop(page, "survey.tsv", readFileSync(SURVEY, "utf8").replaceAll(",", "\t"));
-    await saying(page, "#own-status", /survey\.tsv\.$/, 60_000);
+    await saying(page, "#own-status", /survey\.tsv\.$/);
     assert.equal(await said(page, "#own-facts"), "5,000 rows of 12 columns give 12 features.");
     await drop(page, "survey.csv", readFileSync(SURVEY, "utf8"));
-    await saying(page, "#own-status", /survey\.csv\.$/, 60_000);
+    await saying(page, "#own-status", /survey\.csv\.$/);
     await chartsOfSurvey(page);
     assert.deepEqual(
       errors.filter((message) => !message.includes("404")),

@@ -189,7 +189,6 @@ test("the later the promise begins the smaller the error, and the table says who
   await eventually(
     () => page.locator("#trust-caption").textContent(),
     (text) => text.includes("Gaussian"),
-    60_000,
   );
   await page.locator("#trust-form").getByLabel("Users n").fill("1");
   await page.locator("#trust-form").getByLabel("Users n").blur();
@@ -232,7 +231,6 @@ test("central methods are simulated as one watches, cancelled, and go on where t
   await eventually(
     () => status.textContent(),
     (text) => text.startsWith("Done"),
-    60_000,
   );
   await page.locator("#trust-chart details summary").click();
   const cells = await eventually(

@@ -222,7 +222,8 @@ test("when the aggregator goes away the page says so, keeps what it had, and com
   const { page } = await open();
   await page.getByRole("heading", { name: "Pattern 1" }).waitFor();
   await section(page).getByRole("button", { name: "Randomize", exact: true }).click();
-  const bytes = await page.locator("#take-part-bytes").textContent();
+  const shown = page.getByLabel("The report, all 35 bytes of it");
+  const bytes = await shown.textContent();
   const records = await recordsCounted();
 
   await aggregator.stop();
@@ -231,7 +232,7 @@ test("when the aggregator goes away the page says so, keeps what it had, and com
   const send = section(page).getByRole("button", { name: "Send this report" });
   await send.click();
   await page.getByText("Your report is kept; try again.").waitFor();
-  assert.equal(await page.locator("#take-part-bytes").textContent(), bytes);
+  assert.equal(await shown.textContent(), bytes);
 
   await aggregator.start();
   await page.getByText(here(records)).waitFor();
@@ -283,8 +284,9 @@ test("a tab that nobody sees holds no connection, and is up to date when it is s
     }, state);
   const before = await recordsCounted();
   await hide("hidden");
+  const { page: seen } = await open();
   await collect(5);
-  await page.waitForTimeout(1500);
+  await seen.getByText(here(before + 5)).waitFor();
   assert.equal(await page.locator("#take-part-status").textContent(), here(before));
   await hide("visible");
   await page.getByText(here(before + 5)).waitFor();
@@ -358,6 +360,7 @@ for (const [view, options] of Object.entries(VIEWS)) {
   test(`it fits, is painted, and axe finds nothing: ${view}`, async () => {
     const { page } = await open(options);
     await section(page).getByRole("button", { name: "Randomize", exact: true }).click();
+    await page.getByLabel("The report, all 35 bytes of it").waitFor();
     await page.getByRole("heading", { name: "Pattern 3" }).waitFor();
     await screenshot(page, "take-part", view);
     await assertFits(page);

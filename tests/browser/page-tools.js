@@ -6,8 +6,9 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, afterEach, before } from "node:test";
 
+import { isAsked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
-import { ROOT } from "./pages.js";
+import { PATIENCE, ROOT } from "./pages.js";
 import { serve } from "./serve.js";
 
 /** The built page. */
@@ -50,6 +51,7 @@ export function servePage() {
  */
 export async function openPage(browser, url, { hash = "", expected = [], context = browser, ...options } = {}) {
   const page = await context.newPage(context === browser ? options : undefined);
+  page.setDefaultTimeout(PATIENCE);
   const trouble = [];
   const note = (text) => expected.some((part) => text.includes(part)) || trouble.push(text);
   await page.exposeFunction("noteViolation", (text) => note(`policy: ${text}`));
@@ -79,9 +81,9 @@ export function hostPage() {
   let server;
   before(async () => {
     server = await servePage();
-    browser = await launchChromium();
+    if (isAsked("Chromium")) browser = await launchChromium();
   });
-  afterEach(() => closePages(browser));
+  afterEach(() => browser && closePages(browser));
   after(async () => {
     await browser?.close();
     await server?.close();
@@ -155,12 +157,12 @@ export function colors(canvas) {
 }
 
 /** Waits until `read()` gives something that passes `wanted`; what it gave last is in the error. */
-export async function eventually(read, wanted, patience = 20_000) {
-  const until = Date.now() + patience;
+export async function eventually(read, wanted) {
+  const until = Date.now() + PATIENCE;
   for (;;) {
     const found = await read();
     if (wanted(found)) return found;
-    if (Date.now() > until) assert.fail(`still ${JSON.stringify(found)} after ${patience} ms`);
+    if (Date.now() > until) assert.fail(`still ${JSON.stringify(found)} after ${PATIENCE} ms`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -13,6 +13,7 @@ import {
   SECTIONS,
   VIEWS,
 } from "./page-tools.js";
+import { PATIENCE } from "./pages.js";
 
 const host = hostPage();
 
@@ -155,6 +156,7 @@ test("sections far from the view are laid out when it comes near, and their text
 
 test("without JavaScript the page says that it takes it", async () => {
   const page = await host.browser.newPage({ javaScriptEnabled: false });
+  page.setDefaultTimeout(PATIENCE);
   await page.goto(`${host.url}/`);
   assert.equal(await page.locator("noscript p").isVisible(), true);
   await page.close();
