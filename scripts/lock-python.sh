@@ -7,14 +7,9 @@ set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
-UV_VERSION=0.13.9
-
-if ! [ -x .tools/uv/bin/uv ] || [ "$(.tools/uv/bin/uv --version | cut -d ' ' -f 2)" != "$UV_VERSION" ]; then
-    python3 -m venv --clear .tools/uv
-    .tools/uv/bin/pip install --quiet --disable-pip-version-check "uv==$UV_VERSION"
-fi
+uv_found
 cd python/requirements
 for listed in *.in; do
-    "$ROOT/.tools/uv/bin/uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+    "$(uv)" pip compile --quiet --universal --python-version 3.11 --generate-hashes \
         --no-header --no-annotate "$@" "$listed" --output-file "${listed%.in}.txt"
 done

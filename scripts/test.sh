@@ -40,6 +40,8 @@ main() {
         esac
     done
 
+    # What is compiled once gains nothing from notes for the next time; who changes code and tests it again does.
+    case $groups in *" quick "*) ;; *) export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0} ;; esac
     trap ended EXIT
     rm -rf "$STATE"
     mkdir -p "$STATE"
@@ -89,7 +91,8 @@ rust() {
     step "check native" "docs" env RUSTDOCFLAGS="-D warnings" cargo doc "${CRATES[@]}" --no-deps
     step "check wasm" "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --package ldp-pca --package ldp-pca-lab \
         --features ldp-pca/client,ldp-pca-lab/lab --no-deps --lib --target $WASM
-    step quick "unit tests and vectors" cargo nextest run --package ldp-pca -E 'kind(lib) | test(/^vectors::/)'
+    step quick "unit tests and vectors" cargo nextest run --profile quick --package ldp-pca \
+        -E 'kind(lib) | test(/^vectors::/)'
     # The methods of other papers are no product.
     step "test native" "Rust tests" cargo nextest run "${CRATES[@]}" -E 'not package(ldp-pca-literature)'
     step "check native" "tests of the literature" cargo nextest run "${CRATES[@]}" -E 'package(ldp-pca-literature)'
