@@ -69,6 +69,7 @@ main() {
     if $need_wasm; then
         wasm_pack
         test_runner
+        rm -rf .tools/target
         chromium
     fi
     if $need_firefox; then
