@@ -313,10 +313,7 @@ mod tests {
         let writing = task.settings.write().unwrap();
         let mut commits: Vec<Pin<Box<_>>> = all.chunks(1).map(|reports| task.commit(batch(reports))).collect();
         assert!(commits[0].as_mut().poll(&mut context).is_pending());
-        for _ in 0..1000 {
-            if task.queued() == 0 {
-                break;
-            }
+        while task.queued() > 0 {
             thread::sleep(Duration::from_millis(1));
         }
         commits[1..].iter_mut().for_each(|commit| assert!(commit.as_mut().poll(&mut context).is_pending()));
@@ -361,10 +358,7 @@ mod tests {
             let mut commit = task.commit(batch);
             assert!(commit.as_mut().poll(&mut context).is_pending());
             waiting.push((commit, expected));
-            for _ in 0..1000 {
-                if index > 0 || task.queued() == 0 {
-                    break;
-                }
+            while index == 0 && task.queued() > 0 {
                 thread::sleep(Duration::from_millis(1));
             }
         }
