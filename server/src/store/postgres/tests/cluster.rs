@@ -20,8 +20,18 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Makes and starts one; `None`, with a message, where PostgreSQL is not installed.
+    /// Makes and starts one; `None`, with a message, where PostgreSQL is not installed. Its identifier is that of all
+    /// but `another`.
     pub(super) fn start(settings: &[&str]) -> Option<Self> {
+        Self::start_with(settings, Self::copy_template)
+    }
+
+    /// The same with an identifier of its own.
+    pub(super) fn another(settings: &[&str]) -> Option<Self> {
+        Self::start_with(settings, Self::make)
+    }
+
+    fn start_with(settings: &[&str], make: fn(&Self)) -> Option<Self> {
         let Some(programs) = programs() else {
             eprintln!(
                 "skipped: no PostgreSQL under /usr/lib/postgresql; install Debian's package postgresql, or set \
@@ -37,7 +47,7 @@ impl Cluster {
             chown(folder.path(), Some(uid), Some(gid)).unwrap();
         }
         let cluster = Self { folder, programs, user };
-        cluster.run("initdb", &["--username=me", "--auth=trust", "--no-sync", "--encoding=UTF8", "--no-locale", "-D"]);
+        make(&cluster);
         let conf = cluster.data().join("postgresql.conf");
         let socket = cluster.folder.path().display();
         let more: String = settings.iter().map(|setting| format!("{setting}\n")).collect();
@@ -46,6 +56,35 @@ impl Cluster {
             .unwrap();
         cluster.up();
         Some(cluster)
+    }
+
+    fn make(&self) {
+        self.run("initdb", &["--username=me", "--auth=trust", "--no-sync", "--encoding=UTF8", "--no-locale", "-D"]);
+    }
+
+    /// Making one takes longer than most tests do with it: it is done once, and kept beside the program of the tests.
+    fn copy_template(&self) {
+        let version = String::from_utf8(self.command("initdb").arg("--version").output().unwrap().stdout).unwrap();
+        let version = version.split_whitespace().nth(2).unwrap();
+        let owner = fs::metadata(self.folder.path()).unwrap().uid();
+        let named = |end: &str| {
+            let name = format!("initdb-{version}-{owner}{end}");
+            std::env::current_exe().unwrap().with_file_name(name)
+        };
+        let template = named("");
+        if !template.is_dir() {
+            let lock = fs::File::create(named(".lock")).unwrap();
+            lock.lock().unwrap();
+            if !template.is_dir() {
+                self.make();
+                // Complete or absent; what is left of a test that was killed goes.
+                let unfinished = named(".tmp");
+                let _ = fs::remove_dir_all(&unfinished);
+                self.copy_files(&self.data(), &unfinished);
+                return fs::rename(unfinished, template).unwrap();
+            }
+        }
+        self.copy_files(&template, &self.data());
     }
 
     /// Its address.

@@ -266,7 +266,7 @@ fn an_aggregator_notices_that_it_is_at_another_copy_of_the_database() {
     aggregator.close();
     drop(cluster);
 
-    let Some(restored) = Cluster::start(&[]) else { return };
+    let Some(restored) = Cluster::another(&[]) else { return };
     restored.restore(&dump);
     let aggregators: Vec<Aggregator> = (0..2).map(|_| Aggregator::open(&restored.address(), &[])).collect();
     assert_eq!(aggregators[0].aggregate(&task), sum_of(&task, &reports[..40]));
