@@ -110,7 +110,7 @@ impl Running {
         let agent = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .allow_non_standard_methods(true)
-            .timeout_global(Some(Duration::from_secs(20)))
+            .timeout_global(Some(Duration::from_secs(120)))
             .build()
             .new_agent();
         answer(if body.is_empty() {
@@ -285,7 +285,7 @@ impl Answer {
 pub fn agent() -> ureq::Agent {
     ureq::Agent::config_builder()
         .http_status_as_error(false)
-        .timeout_global(Some(Duration::from_secs(20)))
+        .timeout_global(Some(Duration::from_secs(120)))
         .build()
         .into()
 }

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use ldp_pca_server::{RateLimit, Server, ServerConfig, ServerError, TlsFiles, raise_file_limit};
 use tempfile::tempdir;
 
-use super::harness::{NEVER, REPORTS, Running, bytes_of, config, path, reports, task};
+use super::harness::{NEVER, REPORTS, Running, bytes_of, config, path, reports, task, try_post};
 use super::wire::Wire;
 
 /// Whether the server has closed the connection; it waits for that.
 fn is_closed(mut stream: &TcpStream) -> bool {
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
     match stream.read(&mut [0; 64]) {
         Ok(bytes) => bytes == 0,
         Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
@@ -26,8 +26,14 @@ fn a_slow_head_is_closed_and_does_not_affect_other_clients() {
     let settings =
         ServerConfig { header_timeout: Duration::from_millis(300), idle_timeout: NEVER, ..config(data.path()) };
     let server = Running::start(settings, &[task()]);
-    let mut kept = Wire::connect(server.address);
-    assert_eq!(kept.get("/healthz").0, 200);
+    // A busy machine may be late with an honest head, too: then again.
+    let connect = || {
+        let mut wire = Wire::connect(server.address);
+        wire.try_get("/healthz").map(|(status, _)| (status, wire))
+    };
+    let (status, mut kept) = (0..100).find_map(|_| connect()).unwrap();
+    assert_eq!(status, 200);
+    let (reports_path, body) = (path(&task(), "/reports"), bytes_of(&reports(&task(), 1, 1)));
     let mut slow: Vec<TcpStream> = (0..50).map(|_| TcpStream::connect(server.address).unwrap()).collect();
     let start = Instant::now();
     let head =
@@ -39,8 +45,13 @@ fn a_slow_head_is_closed_and_does_not_affect_other_clients() {
         if slow.is_empty() {
             break;
         }
-        assert!(start.elapsed() < Duration::from_secs(20), "{} slow connections are still open", slow.len());
-        assert_eq!(server.send(&task(), &bytes_of(&reports(&task(), 1, 1))).status, 200);
+        let answer = loop {
+            assert!(start.elapsed() < Duration::from_secs(60), "{} slow connections are still open", slow.len());
+            if let Ok(answer) = try_post(server.address, &reports_path, REPORTS, &body) {
+                break answer;
+            }
+        };
+        assert_eq!(answer.status, 200);
     }
     // One that never says anything is late with its first head; one between requests is not.
     assert!(is_closed(&TcpStream::connect(server.address).unwrap()));
@@ -61,25 +72,32 @@ fn a_connection_without_requests_is_closed_after_its_time() {
 #[test]
 fn beyond_the_limit_the_longest_idle_connection_gives_way_and_busy_ones_do_not() {
     let data = tempdir().unwrap();
-    let settings = ServerConfig { max_connections: 3, max_client_connections: Some(3), ..config(data.path()) };
+    let settings = ServerConfig {
+        max_connections: 3,
+        max_client_connections: Some(3),
+        request_timeout: NEVER,
+        ..config(data.path())
+    };
     let server = Running::start(settings, &[task()]);
-    let body = bytes_of(&reports(&task(), 1, 2));
+    // So many that they may take minutes.
+    let body = bytes_of(&reports(&task(), 1, 3000));
     let mut first = Wire::connect(server.address);
     assert_eq!(first.get("/healthz").0, 200);
     let mut busy: Vec<Wire> = (0..2).map(|_| Wire::connect(server.address)).collect();
     for wire in &mut busy {
-        wire.open_upload(&task(), body.len());
-        wire.stream().write_all(&body[..35]).unwrap();
+        wire.begin_upload(&task(), body.len());
+        wire.send(&body[..body.len() - 35]);
     }
-    // One that has sent nothing yet is not idle: it takes the place of the first, and the next one finds none.
-    let mut next = Wire::connect(server.address);
+    // One that has sent nothing yet is not idle for a moment: it takes the place of the first, and the next one finds
+    // none.
+    let (mut next, mut refused) = (Wire::connect(server.address), Wire::connect(server.address));
     assert!(is_closed(first.stream()));
-    let refused = Wire::connect(server.address).read_answer().unwrap();
+    let refused = refused.read_answer().unwrap();
     assert_eq!(refused.0, 503);
     assert!(refused.1.contains("urn:ldp-pca:problem:too-many-connections"), "{}", refused.1);
     assert_eq!(next.get("/healthz").0, 200);
     for wire in &mut busy {
-        wire.stream().write_all(&body[35..]).unwrap();
+        wire.send(&body[body.len() - 35..]);
         assert_eq!(wire.read_answer().unwrap().0, 200);
     }
     // All are idle: `next` has been for longest.
@@ -114,10 +132,11 @@ fn a_thousand_connections_find_a_place_before_the_server_takes_them() {
     // It holds its port, and does not answer.
     let server = runtime.block_on(Server::bind(config(data.path()), vec![task()])).unwrap();
     let most: usize = fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap().trim().parse().unwrap();
-    let connect = || TcpStream::connect_timeout(&server.local_addr(), Duration::from_millis(900));
-    let waiting: Vec<_> = (0..most.min(1000)).map(|_| connect()).collect();
-    let refused = waiting.iter().filter(|connection| connection.is_err()).count();
-    assert_eq!(refused, 0, "of {}", waiting.len());
+    // Without a place none of the attempts succeeds; on a busy machine the first may come too late.
+    let attempt = || TcpStream::connect_timeout(&server.local_addr(), Duration::from_millis(900)).ok();
+    let count = most.min(1000);
+    let waiting: Vec<_> = (0..count).map_while(|_| (0..5).find_map(|_| attempt())).collect();
+    assert_eq!(waiting.len(), count);
 }
 
 #[test]
@@ -165,31 +184,32 @@ fn who_asks_too_often_is_told_when_to_come_back() {
 #[test]
 fn shutdown_closes_idle_connections_at_once_and_finishes_open_requests() {
     let data = tempdir().unwrap();
-    let header_timeout = Duration::from_secs(1);
-    let server =
-        Running::start(ServerConfig { drain_timeout: NEVER, header_timeout, ..config(data.path()) }, &[task()]);
-    let body = bytes_of(&reports(&task(), 1, 2));
+    let header_timeout = Duration::from_secs(3);
+    let settings = ServerConfig { drain_timeout: NEVER, request_timeout: NEVER, header_timeout, ..config(data.path()) };
+    let server = Running::start(settings, &[task()]);
+    // So many that they may take minutes.
+    let body = bytes_of(&reports(&task(), 1, 3000));
     let mut idle = Wire::connect(server.address);
     assert_eq!(idle.get("/healthz").0, 200);
     let silent = TcpStream::connect(server.address).unwrap();
     let mut begun = TcpStream::connect(server.address).unwrap();
     begun.write_all(b"GET /healthz HT").unwrap();
     let mut open = Wire::connect(server.address);
-    open.open_upload(&task(), body.len());
-    open.stream().write_all(&body[..35]).unwrap();
+    open.begin_upload(&task(), body.len());
+    open.send(&body[..body.len() - 35]);
     // All of them are accepted, and what they sent is seen, once a later connection is answered and closed again.
     assert_eq!(server.send(&task(), &body[..35]).status, 200);
     let address = server.address;
     let finish = std::thread::spawn(move || {
         assert!(is_closed(idle.stream()) && is_closed(&silent) && is_closed(&begun));
         assert!(TcpStream::connect(address).is_err(), "a server that stops lets nobody in");
-        open.stream().write_all(&body[35..]).unwrap();
+        open.send(&body[body.len() - 35..]);
         assert_eq!(open.read_answer().unwrap().0, 200);
         assert!(is_closed(open.stream()));
     });
     server.shut_down();
     finish.join().unwrap();
-    assert_eq!(Running::start(config(data.path()), &[]).records(&task()), 2);
+    assert_eq!(Running::start(config(data.path()), &[]).records(&task()), 3000);
 }
 
 #[test]
@@ -206,7 +226,7 @@ fn a_client_that_closes_its_half_in_a_body_counts_nothing_and_frees_its_place() 
     assert!(half.read_answer().is_ok_and(|(status, _)| status == 400) || is_closed(half.stream()));
     let start = Instant::now();
     while Wire::connect(server.address).try_get("/healthz").is_none_or(|(status, _)| status != 200) {
-        assert!(start.elapsed() < Duration::from_secs(20), "its place is not free");
+        assert!(start.elapsed() < Duration::from_secs(60), "its place is not free");
     }
     assert_eq!(server.records(&task()), 0);
 }
@@ -268,7 +288,7 @@ fn reports_come_over_tls() {
     assert!(Command::new("kill").args(["-HUP", &std::process::id().to_string()]).status().unwrap().success());
     let start = Instant::now();
     while !curl().contains("\"duplicate\":3") {
-        assert!(start.elapsed() < Duration::from_secs(20), "{}", curl());
+        assert!(start.elapsed() < Duration::from_secs(60), "{}", curl());
     }
 }
 
@@ -279,7 +299,7 @@ fn requests_with_an_uncertain_end_or_sender_are_refused_and_closed() {
     let server = Running::start(config(data.path()), &[task()]);
     let ask = |head: &str, body: &[u8]| {
         let mut stream = TcpStream::connect(server.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
         stream.write_all(head.as_bytes()).unwrap();
         // It may be refused before.
         let _ = stream.write_all(body);
@@ -339,15 +359,15 @@ fn connections_that_rested_go_on() {
         let bytes = wires[0].stream().read(&mut piece).unwrap();
         both += std::str::from_utf8(&piece[..bytes]).unwrap();
     }
-    for piece in [&get[..7], &get[7..30], &get[30..]] {
-        wires[1].send(piece.as_bytes());
-        std::thread::sleep(Duration::from_millis(1300));
-    }
-    assert_eq!(wires[1].read_answer().unwrap().0, 200);
     // A head that arrived in part with the earlier request.
     wires[2].send(format!("{get}{}", &get[..9]).as_bytes());
     assert_eq!(wires[2].read_answer().unwrap().0, 200);
-    std::thread::sleep(Duration::from_millis(1800));
+    for piece in [&get[..7], &get[7..30]] {
+        wires[1].send(piece.as_bytes());
+        std::thread::sleep(Duration::from_millis(1300));
+    }
+    wires[1].send(&get.as_bytes()[30..]);
+    assert_eq!(wires[1].read_answer().unwrap().0, 200);
     wires[2].send(&get.as_bytes()[9..]);
     assert_eq!(wires[2].read_answer().unwrap().0, 200);
     assert_eq!(server.records(&task()), 6);

@@ -36,7 +36,7 @@ impl Wire {
 
     fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+        stream.set_read_timeout(Some(Duration::from_secs(120)))?;
         Ok(Self(stream))
     }
 
@@ -75,6 +75,19 @@ impl Wire {
     /// Announces reports, which are still to come.
     pub fn open_upload(&mut self, task: &Task, length: usize) {
         self.try_open_upload(task, length).unwrap();
+    }
+
+    /// Announces reports, and waits until the server asks for them: then it has the request.
+    pub fn begin_upload(&mut self, task: &Task, length: usize) {
+        let path = path(task, "/reports");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: {REPORTS}\r\nContent-Length: {length}\r\nExpect: \
+                100-continue\r\n\r\n"
+        );
+        self.send(head.as_bytes());
+        let mut told = [0; 25];
+        self.0.read_exact(&mut told).unwrap();
+        assert_eq!(&told, b"HTTP/1.1 100 Continue\r\n\r\n");
     }
 
     pub fn upload(&mut self, task: &Task, body: &[u8]) -> io::Result<(u16, String)> {
