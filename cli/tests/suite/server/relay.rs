@@ -87,7 +87,7 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 #[test]
 fn whole_batches_are_released_and_fewer_never() {
     let (data, aggregator) = aggregator(&[]);
-    let relay = relay(data.path(), aggregator.address, 10, &[]);
+    let mut relay = relay(data.path(), aggregator.address, 10, &[]);
     let all = reports(&task(), 1, 25);
     let requests = sealed(relay.address, &all);
     for (index, request) in requests.iter().enumerate() {
@@ -96,12 +96,14 @@ fn whole_batches_are_released_and_fewer_never() {
         if index == 8 {
             // Sent again, it is kept once: the batch is not complete by it.
             assert_eq!(send(relay.address, request).status, 202);
-            sleep(Duration::from_millis(500));
+            sleep(Duration::from_millis(200));
             assert_eq!(records(aggregator.address), 0);
         }
     }
     counted(aggregator.address, 20);
-    sleep(Duration::from_millis(500));
+    // It says so once the file is gone.
+    relay.next_line("released batch=2 requests=10");
+    sleep(Duration::from_millis(100));
     assert_eq!(records(aggregator.address), 20, "five wait");
     let waiting = |folder: &Path| -> u64 {
         files(folder).iter().filter(|(name, _)| name.ends_with(".batch")).map(|(_, bytes)| bytes.len() as u64).sum()
@@ -110,12 +112,13 @@ fn whole_batches_are_released_and_fewer_never() {
     // A stop in good order, and another start, keep them.
     relay.signal("TERM");
     assert!(relay.ended());
-    let relay = self::relay(data.path(), aggregator.address, 10, &[]);
+    let mut relay = self::relay(data.path(), aggregator.address, 10, &[]);
     let more = reports(&task(), 2, 5);
     for request in sealed(relay.address, &more) {
         assert_eq!(send(relay.address, &request).status, 202);
     }
     counted(aggregator.address, 30);
+    relay.next_line("released batch=3 requests=10");
     assert_eq!(waiting(&data.path().join("relay")), 0);
     aggregator.signal("TERM");
     assert!(aggregator.ended());
@@ -178,6 +181,12 @@ fn no_file_and_no_log_has_the_address_of_a_sender_and_the_relays_none_of_its_rep
         send_from(address, relay.address, &request);
     }
     counted(aggregator.address, 4);
+    // It is removed after its last report counts.
+    let end = Instant::now() + Duration::from_secs(60);
+    while data.path().join("relay/1.batch").exists() {
+        assert!(Instant::now() < end, "what was released stays on the disk");
+        sleep(Duration::from_millis(10));
+    }
     let mut seen = files(data.path());
     assert!(seen.iter().any(|(name, bytes)| name.ends_with("2.batch") && bytes.len() == 2 * 348), "two wait");
     seen.push(("relay".into(), relay.log().into_bytes()));
@@ -366,7 +375,7 @@ fn the_command_line_leaves_reports_with_a_relay() {
     for _ in 0..2 {
         folder.run(&submit).ok();
     }
-    sleep(Duration::from_millis(500));
+    sleep(Duration::from_millis(200));
     assert_eq!(records(aggregator.address), 40);
     folder.write("r.ldpr", bytes_of(&reports(&task(), 3, 1)));
     folder.run(&submit).ok();
@@ -397,18 +406,28 @@ fn a_visitor_of_a_demo_sends_through_its_relay() {
     assert_eq!((keys.status, keys.header("content-type")), (200, "application/ohttp-keys"));
     assert_eq!(keys.body, get(relay, "/keys").body);
     let record = task.bound(vec![0.1; task.dimension()]).unwrap();
-    let report = task.randomize(&record).unwrap().to_bytes();
-    let sealed = SealingKey::read(&keys.body).unwrap().seal(task.digest(), &report).unwrap();
-    let before = records();
+    let key = SealingKey::read(&keys.body).unwrap();
+    let others = || task.randomize(&record).unwrap().to_bytes();
+    let seal = |report: &[u8]| key.seal(task.digest(), report).unwrap();
+    let end = Instant::now() + Duration::from_secs(60);
+    let counted = |count: u64| {
+        while records() < count {
+            assert!(Instant::now() < end, "{} of {count} count", records());
+            sleep(Duration::from_millis(50));
+        }
+    };
+    // Simulated users fill batches.
+    counted(1010);
+    let (report, before) = (others(), records());
+    let sealed = seal(&report);
     assert_eq!(post(demo.address, "/relay/reports", SEALED, &sealed).status, 202);
     // What the relay refuses is refused with its words.
     post(demo.address, "/relay/reports", SEALED, &sealed[1..]).assert_problem(400, "body-length", &["343 bytes"]);
     // Others fill its batch: the one on its way when it came, and the next.
-    let end = Instant::now() + Duration::from_secs(60);
-    while records() < before + 20 {
-        assert!(Instant::now() < end, "{} count", records());
-        sleep(Duration::from_millis(50));
+    for _ in 0..19 {
+        assert_eq!(send(relay, &seal(&others())).status, 202);
     }
+    counted(before + 20);
     let again = post(demo.address, &path(&task, "/reports"), REPORTS, &report).json();
     assert_eq!((&again["accepted"], &again["duplicate"]), (&0.into(), &1.into()));
     demo.signal("TERM");
