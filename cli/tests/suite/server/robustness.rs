@@ -29,9 +29,9 @@ impl Installed {
         let start = Instant::now();
         let path = folder.join("task.json");
         std::fs::write(&path, task().to_json()).unwrap();
-        // All that connect here have one address.
+        // All that connect here have one address, and some rest for as long as the others take to come.
         let config = folder.join("config.toml");
-        std::fs::write(&config, "issued_ids = false\nmax_client_connections = 16384\n").unwrap();
+        std::fs::write(&config, "issued_ids = false\nmax_client_connections = 16384\nidle_timeout = 600\n").unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_ldp-pca"))
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(folder.join("data"))
@@ -137,7 +137,16 @@ fn a_connection_that_rests_holds_no_buffers() {
         thread::sleep(Duration::from_secs(3));
         *resident = server.resident().unwrap();
     }
-    let each = resident[1].saturating_sub(resident[0]) / CROWD;
+    let start = Instant::now();
+    let each = loop {
+        let each = resident[1].saturating_sub(resident[0]) / CROWD;
+        // A busy machine takes longer.
+        if each <= 80 || start.elapsed() > Duration::from_secs(60) {
+            break each;
+        }
+        thread::sleep(Duration::from_millis(100));
+        resident[1] = server.resident().unwrap();
+    };
     println!("{each} KiB each; resident {resident:?} KiB");
     // 40 when this was written; 166 if nothing were given back.
     assert!(each <= 80, "{each} KiB for each idle connection");
@@ -246,8 +255,8 @@ fn kill(rounds: u64, filled: usize) {
     let folder = tempdir().unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(7);
     let mut expected = 0;
+    let mut server = Installed::start(folder.path());
     if filled > 0 {
-        let server = Installed::start(folder.path());
         let mut wire = Wire::connect(server.address);
         for (seed, start) in (0..filled).step_by(50_000).enumerate() {
             let count = (filled - start).min(50_000);
@@ -256,10 +265,8 @@ fn kill(rounds: u64, filled: usize) {
             expected += count as u64;
         }
     }
-    let (mut acknowledged_in_all, mut unknown_in_all, mut slowest) = (0, 0, Duration::ZERO);
+    let (mut acknowledged_in_all, mut unknown_in_all, mut slowest) = (0, 0, server.starting);
     for round in 0..rounds {
-        let server = Installed::start(folder.path());
-        slowest = slowest.max(server.starting);
         assert_eq!(server.records(), expected, "round {round}");
         let wait = Duration::from_micros(u64::from(rng.next_u32() % 400_000));
         let (acknowledged, sent) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
@@ -283,6 +290,12 @@ fn kill(rounds: u64, filled: usize) {
                 });
             }
             begin.wait();
+            let start = Instant::now();
+            // On a busy machine no answer may have come before any of the other kills.
+            while round + 1 == rounds && acknowledged_in_all == 0 && acknowledged.lock().unwrap().is_empty() {
+                assert!(start.elapsed() < Duration::from_secs(60), "nothing is acknowledged");
+                thread::sleep(Duration::from_millis(1));
+            }
             thread::sleep(wait);
             if round % 3 == 1 {
                 server.pause(Duration::from_millis(200));
@@ -291,7 +304,8 @@ fn kill(rounds: u64, filled: usize) {
             drop(server);
         });
         let (acknowledged, sent) = (acknowledged.into_inner().unwrap().concat(), sent.into_inner().unwrap().concat());
-        let server = Installed::start(folder.path());
+        server = Installed::start(folder.path());
+        slowest = slowest.max(server.starting);
         let found = server.records();
         let (acknowledged_count, sent_count) = (acknowledged.len() as u64 / 35, sent.len() as u64 / 35);
         assert!(found >= expected + acknowledged_count, "round {round}: acknowledged reports are missing");
