@@ -161,7 +161,7 @@ fn a_hangup_does_not_end_the_server_and_its_files_belong_to_its_user_only() {
         }
     }
     assert!(files > 5, "{files}");
-    assert!(server.log().contains("there is no certificate to read again"));
+    server.log_until("there is no certificate to read again");
 }
 
 #[test]

@@ -102,7 +102,10 @@ fn an_order_to_wait_is_followed() {
     let run = folder.run(&submit(&server, "--json"));
     assert!(started.elapsed() >= Duration::from_millis(3_900), "{:?}", started.elapsed());
     assert_eq!(run.stderr.matches("answers 429").count(), 1, "it says so once: {run:?}");
-    assert!(run.stderr.contains("trying again for 600 s"), "{run:?}");
+    // Ten minutes, of which some are over on a busy machine.
+    let left =
+        run.stderr.split("trying again for ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<u32>().ok());
+    assert!(left.is_some_and(|seconds| (500..=600).contains(&seconds)), "{run:?}");
     assert_eq!(counts(&run.json()), [20, 20, 0, 0]);
     // Without patience the first refusal is the end.
     folder.run(&submit(&server, "--patience 0 --json")).refused(1, &["answers 429"]);
