@@ -11,8 +11,8 @@ use tokio::net::{TcpListener, UnixStream};
 use super::*;
 use crate::{Secret, Server, ServerConfig};
 
-/// Sends batches from several threads during `meanwhile`, which gets the number of those that were answered. What is not
-/// acknowledged is sent again, and all of them when they are at their end. Returns what was acknowledged.
+/// Sends batches from several threads during `meanwhile`, which gets the number of those that were answered. What is
+/// not acknowledged is sent again, and all of them when they are at their end. Returns what was acknowledged.
 fn load<'a>(
     aggregators: &[Aggregator],
     task: &Task,
