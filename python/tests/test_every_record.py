@@ -215,9 +215,18 @@ def typed(make: Any, columns: Any) -> Any:
         return None
 
 
-# polars prints what such objects say.
+def can_be_typed(value: Any) -> bool:
+    """Whether neither pyarrow ends the process, on a time without a unit in a list, nor polars, on a zero in a name."""
+    if isinstance(value, dict):
+        return not any("\0" in key for key in value) and all(map(can_be_typed, value.values()))
+    if isinstance(value, (list, tuple)):
+        return not any(isinstance(one, np.datetime64) for one in value) and all(map(can_be_typed, value))
+    # polars prints what such objects say.
+    return not isinstance(value, Raising)
+
+
 @settings(deadline=None, max_examples=300)
-@given(anything.filter(lambda value: not isinstance(value, Raising)), st.sampled_from(["age", "plan"]))
+@given(anything.filter(can_be_typed), st.sampled_from(["age", "plan"]))
 def test_a_typed_table_of_one_row_gives_a_report(value: Any, name: str) -> None:
     columns = {known: [None] for known in NAMES} | {name: [value]}
     frame = typed(lambda columns: pl.DataFrame(columns, strict=False), columns)
