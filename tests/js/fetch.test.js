@@ -4,6 +4,7 @@ import { before, test } from "node:test";
 import { init, Task, TaskError } from "../../pkg/inline.js";
 import { Aggregator } from "../browser/aggregator.js";
 import { serveAnswers } from "./answers.js";
+import { limits } from "./limits.js";
 import { TASK } from "./task.js";
 
 const JSON_TYPE = { "content-type": "application/json" };
@@ -70,26 +71,19 @@ test("a digest that is named and not there is an error, and not any task", async
 });
 
 test("a server that does not answer, or does not finish, is given up", async (t) => {
-  const asked = [];
-  let limit;
-  t.mock.method(AbortSignal, "timeout", (milliseconds) => {
-    asked.push(milliseconds);
-    return limit.signal;
-  });
-  const over = () => limit.abort(new DOMException("", "TimeoutError"));
   const halfway = (request, response) => response.writeHead(200, JSON_TYPE).write("{");
   const { fetch } = globalThis;
-  t.mock.method(globalThis, "fetch", async (...parameters) => {
-    const response = await fetch(...parameters);
-    setTimeout(over);
-    return response;
-  });
-  for (const [answer, status] of [[over], [halfway, 200]]) {
-    limit = new AbortController();
-    const server = await answering(t, answer);
+  for (const [answer, status] of [[undefined], [halfway, 200]]) {
+    const { asked, over } = limits(t);
+    t.mock.method(globalThis, "fetch", async (...parameters) => {
+      const response = await fetch(...parameters);
+      setTimeout(over);
+      return response;
+    });
+    const server = await answering(t, answer ?? over);
     await refuses(Task.fetch(server.url, { timeout: 60 }), "fetch", status, /no answer from .*: it took over 60 ms/);
+    assert.deepEqual(asked, [60]);
   }
-  assert.deepEqual(asked, [60, 60]);
 });
 
 test("a URL without a scheme is an error that says so", async () => {

@@ -4,6 +4,7 @@ import { after, before, test } from "node:test";
 import { ArgumentError, init, issuedId, Randomizer, Report, submit, SubmitError, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS } from "../browser/aggregator.js";
 import { serveAnswers } from "./answers.js";
+import { limits } from "./limits.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
 
 const JSON_TYPE = { "content-type": "application/json" };
@@ -29,16 +30,6 @@ async function answering(t, ...answers) {
   const server = await serveAnswers(answers);
   t.after(() => server.close());
   return server;
-}
-
-/** The limits of attempts: `asked` says how long, and the first one passes when `over` is called, no other ever. */
-function limits(t) {
-  const asked = [];
-  const first = new AbortController();
-  t.mock.method(AbortSignal, "timeout", (milliseconds) =>
-    (asked.push(milliseconds) === 1 ? first : new AbortController()).signal,
-  );
-  return { asked, over: () => first.abort(new DOMException("", "TimeoutError")) };
 }
 
 /** That submitting rejects with this code (and status). */
