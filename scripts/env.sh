@@ -7,13 +7,13 @@ export PATH="$ROOT/node_modules/.bin:$ROOT/.tools/bin:$PATH"
 # Where tools are kept that are built from source: once for all clones.
 TOOLS=${LDP_PCA_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/ldp-pca}
 
-uv() { echo "$TOOLS/uv-$(sed -n 's/^uv==//p' "$ROOT/python/requirements/uv.in")/bin/uv"; }
+uv_path() { echo "$TOOLS/uv-$(sed -n 's/^uv==//p' "$ROOT/python/requirements/uv.in")/bin/uv"; }
 
 # Installs it where it is missing, aside first: another part of the setup may be at it.
 uv_found() {
     local home aside
-    [ -x "$(uv)" ] && return
-    home=$(dirname "$(dirname "$(uv)")")
+    [ -x "$(uv_path)" ] && return
+    home=$(dirname "$(dirname "$(uv_path)")")
     aside=$home.$BASHPID
     mkdir -p "$TOOLS"
     python3 -m venv "$aside" && "$aside/bin/python" -m pip install --quiet --disable-pip-version-check \

@@ -10,6 +10,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 uv_found
 cd python/requirements
 for listed in *.in; do
-    "$(uv)" pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+    "$(uv_path)" pip compile --quiet --universal --python-version 3.11 --generate-hashes \
         --no-header --no-annotate "$@" "$listed" --output-file "${listed%.in}.txt"
 done

@@ -253,7 +253,7 @@ python_packages() {
 # where that names the only index in reach, pip installs.
 install_python() {
     local python=.tools/$1/bin/python
-    (uv_found && "$(uv)" pip install --quiet --python "$python" --require-hashes --requirement "$2") ||
+    (uv_found && "$(uv_path)" pip install --quiet --python "$python" --require-hashes --requirement "$2") ||
         "$python" -m pip install --quiet --disable-pip-version-check --require-hashes --requirement "$2"
 }
 
