@@ -4,8 +4,6 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use chacha20::ChaCha8Rng;
 use ldp_pca_dps::{NoiseSource, Provider, Session, run};
@@ -14,7 +12,7 @@ use rand_distr::{Distribution, StandardNormal};
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
-use super::harness::{Serving, agent, get};
+use super::harness::{Serving, agent, get, wait_until};
 
 const DIMENSION: usize = 12;
 const PROVIDERS: usize = 3;
@@ -154,14 +152,6 @@ impl World {
 fn write_all_records(folder: &Path, counts: &[usize]) {
     for (provider, &count) in (1..).zip(counts) {
         write_records(&folder.join(format!("records-{provider}.csv")), &records(provider, count));
-    }
-}
-
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(60), "waited for {what}");
-        thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chacha20::ChaCha8Rng;
 use ldp_pca::aggregate::Aggregate;
@@ -246,6 +246,23 @@ impl Serving {
         self.child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
         self.child.wait().unwrap();
         text
+    }
+}
+
+impl Drop for Serving {
+    /// No test leaves a process behind, however it ends. One that has ended needs no signal.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits until it holds, which on a busy machine may take long.
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < Duration::from_secs(60), "waited for {what}");
+        thread::sleep(Duration::from_millis(5));
     }
 }
 

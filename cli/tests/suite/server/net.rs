@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use ldp_pca_server::{RateLimit, Server, ServerConfig, ServerError, TlsFiles, raise_file_limit};
 use tempfile::tempdir;
 
-use super::harness::{NEVER, REPORTS, Running, bytes_of, config, path, reports, task, try_post};
+use super::harness::{NEVER, REPORTS, Running, bytes_of, config, path, reports, task, try_post, wait_until};
 use super::wire::Wire;
 
 /// Whether the server has closed the connection; it waits for that.
@@ -18,6 +18,11 @@ fn is_closed(mut stream: &TcpStream) -> bool {
         Ok(bytes) => bytes == 0,
         Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
     }
+}
+
+/// Whether a new connection is answered.
+fn has_place(server: SocketAddr) -> bool {
+    Wire::connect(server).try_get("/healthz").is_some_and(|(status, _)| status == 200)
 }
 
 #[test]
@@ -114,11 +119,7 @@ fn slow_heads_give_way_when_all_places_are_taken() {
     let server = Running::start(settings, &[task()]);
     let mut slow: Vec<Wire> = (0..3).map(|_| Wire::connect(server.address)).collect();
     slow.iter_mut().for_each(|wire| wire.send(b"GET /healthz HT"));
-    let start = Instant::now();
-    while Wire::connect(server.address).try_get("/healthz").is_none_or(|(status, _)| status != 200) {
-        assert!(start.elapsed() < Duration::from_secs(60), "no head gives way");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    wait_until("a head to give way", || has_place(server.address));
     assert!(is_closed(slow[0].stream()));
 }
 
@@ -224,10 +225,7 @@ fn a_client_that_closes_its_half_in_a_body_counts_nothing_and_frees_its_place() 
     half.stream().shutdown(Shutdown::Write).unwrap();
     // A refusal, or nothing any more.
     assert!(half.read_answer().is_ok_and(|(status, _)| status == 400) || is_closed(half.stream()));
-    let start = Instant::now();
-    while Wire::connect(server.address).try_get("/healthz").is_none_or(|(status, _)| status != 200) {
-        assert!(start.elapsed() < Duration::from_secs(60), "its place is not free");
-    }
+    wait_until("its place to be free", || has_place(server.address));
     assert_eq!(server.records(&task()), 0);
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ldp_pca::report::Report;
 use ldp_pca::task::Task;
@@ -13,7 +13,7 @@ use ldp_pca_server::{SealingKey, maintenance};
 use tempfile::{TempDir, tempdir};
 
 use super::gateway::{GATEWAY, SEALED};
-use super::harness::{Answer, REPORTS, Serving, bytes_of, get, path, post, reports, segment_path, task};
+use super::harness::{Answer, REPORTS, Serving, bytes_of, get, path, post, reports, segment_path, task, wait_until};
 use crate::support::Folder;
 
 /// A folder of both, and the aggregator in it.
@@ -59,11 +59,7 @@ pub fn records(aggregator: SocketAddr) -> u64 {
 
 /// Waits until so many reports count.
 pub fn counted(aggregator: SocketAddr, count: u64) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while records(aggregator) < count {
-        assert!(Instant::now() < end, "{} of {count} count", records(aggregator));
-        sleep(Duration::from_millis(20));
-    }
+    wait_until(&format!("{count} reports to count"), || records(aggregator) >= count);
 }
 
 /// The files of a folder and of those in it, with their content.
@@ -182,11 +178,7 @@ fn no_file_and_no_log_has_the_address_of_a_sender_and_the_relays_none_of_its_rep
     }
     counted(aggregator.address, 4);
     // It is removed after its last report counts.
-    let end = Instant::now() + Duration::from_secs(60);
-    while data.path().join("relay/1.batch").exists() {
-        assert!(Instant::now() < end, "what was released stays on the disk");
-        sleep(Duration::from_millis(10));
-    }
+    wait_until("what was released to leave the disk", || !data.path().join("relay/1.batch").exists());
     let mut seen = files(data.path());
     assert!(seen.iter().any(|(name, bytes)| name.ends_with("2.batch") && bytes.len() == 2 * 348), "two wait");
     seen.push(("relay".into(), relay.log().into_bytes()));
@@ -409,13 +401,7 @@ fn a_visitor_of_a_demo_sends_through_its_relay() {
     let key = SealingKey::read(&keys.body).unwrap();
     let others = || task.randomize(&record).unwrap().to_bytes();
     let seal = |report: &[u8]| key.seal(task.digest(), report).unwrap();
-    let end = Instant::now() + Duration::from_secs(60);
-    let counted = |count: u64| {
-        while records() < count {
-            assert!(Instant::now() < end, "{} of {count} count", records());
-            sleep(Duration::from_millis(50));
-        }
-    };
+    let counted = |count: u64| wait_until(&format!("{count} reports to count"), || records() >= count);
     // Simulated users fill batches.
     counted(1010);
     let (report, before) = (others(), records());
