@@ -350,7 +350,7 @@ export interface Plan {
   readonly guarantee: Guarantee;
   /** The number of reports below which nothing can be recovered: that of the strongest component. */
   readonly thresholdRecords: number | null;
-  /** The same for each of the k components. */
+  /** For each of the k components, the number of reports below which it cannot be recovered. */
   readonly thresholdRecordsPerComponent: readonly (number | null)[];
   /** The error of a random subspace: k (1 - k/d). */
   readonly uninformed: number;
@@ -363,7 +363,7 @@ export interface Plan {
   readonly recordsForTarget?: number | null;
   /** The least epsilon (0.001 to 16) at which `records` reports reach `target`, where both are given. */
   readonly epsilonForTarget?: number | null;
-  /** The same for shuffled reports, where that is asked for. */
+  /** The plan for shuffled reports, where that is asked for. */
   readonly shuffled?: {
     /** Of each batch of `honestReports` honest reports. */
     readonly epsilon: number;
@@ -420,7 +420,10 @@ export interface PublishedBound {
  *   {@link ArgumentError} for options of another type or name.
  */
 export function plan(what: PopulationInput & PlanOptions): Plan;
-/** The same for another collection like that of the aggregate, with the spectrum of its estimate. */
+/**
+ * Finds how many reports, or which epsilon, a target takes in another collection like that of the aggregate, with the
+ * spectrum of its estimate.
+ */
 export function plan(aggregate: Aggregate, options: PlanOptions): Plan;
 
 /** The population of a simulation: unit-norm records `y / |y|` of the spiked model `y = g + sqrt(signal) V f`. */
@@ -657,7 +660,7 @@ export type Method =
 
 /** Options of a comparison of methods. */
 export interface CompareMethodsOptions extends Pick<PopulationOptions, "dimension" | "rank"> {
-  /** The same for every method. Its neighbouring relation differs: see {@link MethodComparison.guarantee}. */
+  /** The epsilon of every method. Its neighbouring relation differs: see {@link MethodComparison.guarantee}. */
   readonly epsilon: number;
   /** For the methods that have one. Default 1e-6. */
   readonly delta?: number;

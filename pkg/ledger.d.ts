@@ -202,9 +202,10 @@ export class PrivacyLedger {
   send<R>(randomizer: LedgerRandomizer<R>, record: R, options: SendOptions): Promise<Outcome>;
 
   /**
-   * The same without sending, for an aggregator: the one report of this device for the randomizer's task. It is on disk
-   * when the promise resolves; {@link PrivacyLedger.flush} sends it. What the page itself does with it, by `submit` for
-   * one, the ledger does not see: {@link PrivacyLedger.withdraw} says nothing of that.
+   * Makes the one report of this device for the randomizer's task, for an aggregator, and does not send it. The budget
+   * is spent as by {@link PrivacyLedger.send}. The report is on disk when the promise resolves;
+   * {@link PrivacyLedger.flush} sends it. What the page itself does with it, by `submit` for one, the ledger does not
+   * see: {@link PrivacyLedger.withdraw} says nothing of that.
    *
    * @throws {@link LedgerError} (by rejecting) with code `spent` when the task's report was sent or withdrawn; what
    *   {@link PrivacyLedger.send} throws.

@@ -424,7 +424,7 @@ function transactions(database) {
   };
 }
 
-/** The same for as long as the page lives. */
+/** Runs `change(entries, write)` on entries that last as long as the page lives, without a disk. */
 export function memory() {
   const entries = new Map();
   return async (change) =>

@@ -273,7 +273,7 @@ impl Covariance {
         }
     }
 
-    /// The same, from the units of bounded records to those of encoded features.
+    /// Converts the estimate from the units of bounded records to those of encoded features.
     fn in_units_of(mut self, bounding: Bounding) -> Self {
         let scale = bounding.covariance_scale();
         self.matrix *= scale;
@@ -349,7 +349,8 @@ impl Covariance {
         self.moved(task, task.mechanism().pull().of(hostile, self.records))
     }
 
-    /// The same for the reports of one task or of a family: the worst choice of tasks.
+    /// How far any `hostile` of the reports of one task or of a family can have moved an eigenvalue of
+    /// [`Covariance::matrix`], for the worst choice of tasks.
     pub(crate) fn pull_of(&self, reports: Reports<'_>, hostile: u64) -> Pull {
         self.moved(reports.task(), reports.pull(hostile))
     }

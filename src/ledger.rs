@@ -366,7 +366,7 @@ mod hexadecimal {
     }
 }
 
-/// The same, or nothing.
+/// Bytes as lower-case hexadecimal digits, or null.
 mod hexadecimal_or_null {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -82,7 +82,8 @@ pub(super) fn token(file: Option<&Path>) -> Result<Option<String>> {
     }
 }
 
-/// The same where the request needs a token.
+/// The token in the first line of a file, or else in the variable, for a request that needs one: an error if there is
+/// none.
 pub(super) fn needed_token(file: Option<&Path>) -> Result<String> {
     let missing = || CliError::usage(format!("there is no token: use --token-file, or the variable {TOKEN_VARIABLE}"));
     token(file)?.ok_or_else(missing)

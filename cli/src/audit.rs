@@ -60,7 +60,8 @@ struct AuditResult {
     events: Vec<Event>,
     /// The limits of an audit: where a randomizer that passed may still be wrong.
     not_shown: Vec<&'static str>,
-    /// The same trials, judged at the delta that the paper's scale is computed from.
+    /// The bound on epsilon from these trials at the delta that the paper's scale is computed from, where the mechanism
+    /// has another.
     #[serde(skip_serializing_if = "Option::is_none")]
     paper: Option<PaperClaim>,
     /// The claim, with its neighbouring relation and unit.

@@ -23,7 +23,7 @@ pub(super) enum CliError {
     /// The command could not do what it was asked.
     #[error("{0}")]
     Failed(String),
-    /// The same because of a file.
+    /// The command could not do what it was asked, because of a file or a part of one.
     #[error("{0}: {1}")]
     File(Place, String),
     /// A stage of the pipeline refused its input.
@@ -69,7 +69,7 @@ impl CliError {
         Self::at(path, "line", line, problem)
     }
 
-    /// The same for a file whose parts are not lines.
+    /// A numbered part of a file that cannot be used, where parts are not lines: `part` is their name.
     pub(super) fn at(path: &Path, part: &'static str, number: u64, problem: impl Display) -> Self {
         Self::in_part(path, Some((part, Some(number))), problem)
     }

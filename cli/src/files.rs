@@ -108,12 +108,12 @@ pub(super) fn aggregate(path: &Path, task: &Task) -> Result<Aggregate> {
     aggregate_of(path, open(path)?.0, task)
 }
 
-/// The same, of a task that `option` names.
+/// Reads the aggregate of a task; messages say that `option` gives the task.
 pub(super) fn aggregate_with(path: &Path, task: &Task, option: &str) -> Result<Aggregate> {
     read_aggregate(path, open(path)?.0, task, option)
 }
 
-/// The same from a reader; `path` is for messages.
+/// Reads the aggregate of a task from a reader; `path` is for messages.
 pub(super) fn aggregate_of(path: &Path, content: impl Read, task: &Task) -> Result<Aggregate> {
     read_aggregate(path, content, task, "--task")
 }
@@ -243,8 +243,8 @@ const LONGEST_HEADER: usize = 10_000;
 /// two around a type of one field. Each multiplies the parser's time by up to four.
 const MOST_BRACKETS: usize = 4;
 
-/// The same file from its first byte, once its header is known to be safe to parse: the parser reserves as much memory
-/// as the header claims to have bytes, takes time exponential in its brackets, and multiplies the shape unchecked.
+/// A reader of the whole file, once its header is known to be safe to parse: the parser reserves as much memory as the
+/// header claims to have bytes, takes time exponential in its brackets, and multiplies the shape unchecked.
 fn checked<R: Read>(mut reader: R) -> std::io::Result<impl Read + use<R>> {
     let refused = |problem: String| Err(std::io::Error::new(ErrorKind::InvalidData, problem));
     let mut start = Vec::new();
@@ -337,7 +337,8 @@ pub(super) fn read_symmetric(path: &Path) -> Result<SymmetricMatrix> {
     symmetric(path, file, bytes)
 }
 
-/// The same from a reader of this many bytes; `path` is for messages.
+/// Reads a symmetric matrix (gzip or not) from a reader of this many bytes, in the precision that it is stored in;
+/// `path` is for messages.
 pub(super) fn symmetric(path: &Path, file: impl Read, bytes: u64) -> Result<SymmetricMatrix> {
     let (start, content) = start(unpacked(path, file)?, START).in_file(path)?;
     Needed::Matrix.check(path, &start)?;

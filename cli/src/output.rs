@@ -26,7 +26,8 @@ impl Format {
         self.print_laid_out(result, |result| fitted(&text(result)))
     }
 
-    /// The same of a `text` that chooses the length of its lines itself.
+    /// Prints `result` as JSON, or `text` of it, which chooses the length of its lines itself: on standard output, or
+    /// where that is taken on standard error.
     pub(super) fn print_laid_out<T: Serialize>(self, result: &T, text: impl FnOnce(&T) -> String) -> Result<()> {
         let is_taken = TAKEN.load(Ordering::Relaxed);
         let mut out: Box<dyn Write> = if is_taken { Box::new(stderr().lock()) } else { Box::new(stdout().lock()) };

@@ -68,7 +68,7 @@ pub(super) struct Opening {
     pub(super) one_column: bool,
 }
 
-/// The same for records of a schema. What cannot be read is missing, and counted for each column.
+/// How a file of records of a schema is read. What cannot be read is missing, and counted for each column.
 #[derive(Args, Clone, Copy, Default)]
 pub(super) struct Reading {
     #[command(flatten)]
@@ -152,7 +152,8 @@ impl RecordFile {
         Self::new(path, reading("reading", length).wrap_read(input), opening, is_header)
     }
 
-    /// The same from the reader `raw`; `path` is its name.
+    /// Opens a file that the reader `raw` reads; `path` is its name. `is_header` decides with `Header::Auto`, from the
+    /// first line.
     pub(super) fn new(
         path: &Path,
         raw: impl Read + 'static,
@@ -278,7 +279,7 @@ impl Counts {
         self.unread.told().into_iter().map(|sentence| sentence + "\n").collect()
     }
 
-    /// The same on standard error.
+    /// Notes on standard error what cannot be read, if there is anything.
     pub(super) fn note_unread(&self) {
         self.unread.told().into_iter().for_each(note);
     }
@@ -295,7 +296,7 @@ pub(super) fn bounded(
     bounded_by(path, task.schema(), task.bounding(), reading, visit)
 }
 
-/// The same without a task.
+/// Reads the records of a file by a schema and a bounding, as [`bounded`] does by a task.
 pub(super) fn bounded_by(
     path: &Path,
     schema: &Schema,
@@ -306,7 +307,8 @@ pub(super) fn bounded_by(
     read_as(path, schema, reading, |features| BoundedRecord::new(features, bounding), visit)
 }
 
-/// The same, of the features alone: in their own units, and where that is asked for `is_bounded`.
+/// Reads the features of the records of a file, in their own units: bounded where `is_bounded` asks for that. Rows
+/// count as in [`bounded`].
 pub(super) fn features(
     path: &Path,
     task: &Task,
@@ -343,7 +345,8 @@ fn read_as<T>(
     read_once(path, schema, opening, make, visit).map(|(_, counts)| counts)
 }
 
-/// The same once, and the name of what a record stands in.
+/// Reads the records of a file in one pass; `make` makes of their features what is visited. Returns the name of what a
+/// record stands in, and the counts.
 fn read_once<T>(
     path: &Path,
     schema: &Schema,

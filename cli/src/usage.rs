@@ -71,7 +71,7 @@ pub(super) fn no_number(text: &str) -> String {
     format!("'{text}' is not a number{remedy}")
 }
 
-/// The same for a whole number.
+/// That a text is no whole number, and how it is written as one.
 pub(super) fn no_whole_number(text: &str) -> String {
     let groups: Vec<&str> = text.split([',', '_', '\'']).collect();
     let grouped = groups.len() > 1 && groups[1..].iter().all(|group| group.len() == 3);

@@ -31,7 +31,7 @@ def leading(answers: np.ndarray) -> np.ndarray:
 
 
 def private(answers: np.ndarray, bounding: str | float, epsilon: float, seed: int) -> np.ndarray:
-    """The same from reports. Seeded: this is a simulation."""
+    """The two principal components from reports. Seeded: this is a simulation."""
     task = Task(12, epsilon=epsilon, bounding=bounding)
     aggregate = Aggregate(task)
     aggregate.update(Randomizer(task).randomize(answers, insecure_seed=seed))

@@ -43,12 +43,12 @@ def records_of(records: Any, ignored: Iterable[str] = ()) -> Any:
 
 
 def numbers_of(records: Any) -> Any:
-    """The same for a caller who takes numbers by position or a table: rows are an array, too.
+    """Float64 array (NaN for what is missing), Arrow table, or list with mappings. Rows of numbers are an array, too.
 
     Raises
     ------
     RecordError
-        For rows of other values or of several lengths as well, with their ``row``.
+        For anything else, and for rows of other values or of several lengths, with their ``row``.
     """
     return _guarded(_numbers_of, records)
 

@@ -429,7 +429,7 @@ def _batch(rows: list[Row]) -> pa.RecordBatch:
 
 
 def _located(error: ReportError, first: int) -> ReportError:
-    """The same error about a row of the partition, of which the batch's first one is row ``first``."""
+    """The error with its row counted in the partition, of which the batch's first one is row ``first``."""
     located = ReportError(problem_of(error))
     located.row = first + (error.row or 0)
     return located

@@ -410,7 +410,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return str(super().__repr__(N_CHAR_MAX)) + ("" if notice is None else f"\n  notice: {notice}")
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The same as a notebook shows it."""
+        """The parameters, and after a fit the notice of what was recovered, as a notebook shows them."""
         shown, notice = super()._repr_mimebundle_(**kwargs), self._notice()
         if notice is not None and "text/html" in shown:
             shown["text/html"] += f"<p>Notice: {html.escape(notice)}</p>"

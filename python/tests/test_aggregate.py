@@ -16,7 +16,7 @@ from ldp_pca import Aggregate, AggregateError, Collection, Randomizer, ReportErr
 
 
 def forms_of(reports: Reports) -> list[object]:
-    """The same reports in every form that is taken."""
+    """The reports in every form that is taken."""
     array = pa.array(reports)
     binary = array.cast(pa.binary())
     rows = list(reports)

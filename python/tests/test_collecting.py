@@ -28,7 +28,7 @@ from ldp_pca import (
 
 @pytest.fixture
 def folder(task: Task, reports: Reports, tmp_path: Path) -> Path:
-    """The same reports as a plain file, as Parquet, and in two states."""
+    """The reports as a plain file, as Parquet, and in two states."""
     (tmp_path / "plain").write_bytes(reports.to_bytes())
     table = pa.table({"report": pa.array(reports), "day": np.arange(len(reports))})
     pa.parquet.write_table(table, tmp_path / "reports.parquet", row_group_size=1000)

@@ -39,7 +39,7 @@ def records() -> pd.DataFrame:
 
 
 def written(folder: Path, frame: pd.DataFrame) -> list[Path]:
-    """The same records in every format."""
+    """Files with the records in every format but CSV."""
     table = pa.Table.from_pandas(frame, preserve_index=False)
     for compression in ("none", "snappy", "zstd", "lz4", "gzip"):
         pa.parquet.write_table(table, folder / f"{compression}.parquet", compression=compression, row_group_size=700)

@@ -52,7 +52,7 @@ impl Layout {
         Ok(Self { header: names.map(matched).transpose()?, notation, unreadable: vec![] })
     }
 
-    /// The same for a file of which these columns cannot be read, for these reasons.
+    /// This layout, for a file of which these columns cannot be read: each is a name and the reason.
     #[must_use]
     pub fn without(mut self, schema: &Schema, columns: &[(String, String)]) -> Self {
         let problem = |column: &Column| columns.iter().find(|(name, _)| *name == column.name);
@@ -127,7 +127,8 @@ impl Layout {
         schema.encode_values(&read.iter().map(|value| *value.as_ref().unwrap_or(&Value::Missing)).collect::<Vec<_>>())
     }
 
-    /// The same of a row of numbers: one that is not there is missing.
+    /// The features of a row of numbers under the same schema: a number that is not there is missing. `fit` counts what
+    /// of the row cannot be read, and counts as missing; `told` adds to a problem what the owner of the file may see.
     pub fn encode_numbers(
         &self,
         schema: &Schema,

@@ -107,7 +107,7 @@ impl AuditLog {
         file.sync_data()
     }
 
-    /// The same for the server: what was done stays done, so a failure is only reported.
+    /// Appends a line, and only reports a failure: what the server did stays done.
     pub(super) fn note(&self, line: &AuditLine<'_>) {
         if let Err(error) = self.write(line) {
             tracing::error!(action = line.action, task = line.task, %error, "the audit log cannot be written");

@@ -41,7 +41,7 @@ pub(super) const MOST: u32 = 10_000;
 /// The start of the authenticated text, so that the key cannot serve another purpose by mistake.
 const CONTEXT: &[u8] = b"ldp-pca issued id 1";
 
-/// The same for data providers' tokens (`sessions`).
+/// The start of the authenticated text of data providers' tokens (`sessions`): no token passes as an id.
 const PROVIDER_CONTEXT: &[u8] = b"ldp-pca provider token 1";
 
 /// Makes ids, and recognizes its own.

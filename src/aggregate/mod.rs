@@ -233,7 +233,7 @@ impl Aggregate {
         Ok(self.ids.check_disjoint(&other.ids)?)
     }
 
-    /// The same sums with the ids of all their reports, for a caller who has them beside a state without ids; `None` if
+    /// This aggregate with the ids of all its reports, for a caller who has them beside a state without ids; `None` if
     /// they are not as many.
     #[must_use]
     #[doc(hidden)]

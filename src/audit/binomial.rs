@@ -39,7 +39,8 @@ pub fn is_more(count: u64, trials: u64, p: f64, alpha: f64) -> bool {
     count as f64 > trials as f64 * p && at_least(trials, count, p, 1.0 - p) <= alpha / slack(trials)
 }
 
-/// The same of so many events or fewer: then the event is less likely than p.
+/// Whether so many events or fewer have at most the probability `alpha` where each has the probability `p`: then the
+/// event is less likely than p, at level 1 - `alpha`.
 #[must_use]
 pub fn is_fewer(count: u64, trials: u64, p: f64, alpha: f64) -> bool {
     is_more(trials - count, trials, 1.0 - p, alpha)

@@ -479,7 +479,7 @@ pub enum AuditError {
     /// A job or a tally of another audit.
     #[error("the job or the tally is one of another audit: make both with the audit that they are given to")]
     Foreign,
-    /// The same trials twice.
+    /// A job that the tally has already.
     #[error("the tally has this job: count every job once, or run it with another seed")]
     Repeated,
     /// Trials that could not have refuted the claim with any result.

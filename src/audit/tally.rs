@@ -18,7 +18,7 @@ pub struct Tally {
 /// The observations of one pair of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Observed {
-    /// The same trials, sorted by each of the observers.
+    /// For each observer, how often it saw each kind of report. All observers look at the same trials.
     pub(super) counts: Vec<Counts>,
     /// Outputs for each record that no mechanism makes: payloads of another length, malformed ones of the right length,
     /// and missing payloads.

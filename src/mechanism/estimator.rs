@@ -177,11 +177,11 @@ pub enum Perturbation {
 pub struct Forms {
     /// m.
     pub coordinates: f64,
-    /// See above.
+    /// The coefficient of `|Q|^2` in `E <S, Q>^2`.
     pub norm: f64,
-    /// See above.
+    /// The coefficient of `|Q u|^2` in `E <S, Q>^2`.
     pub energy: f64,
-    /// See above.
+    /// The coefficient of `(u . Q u)^2` in `E <S, Q>^2`.
     pub square: f64,
     /// `1 / gain - 1/m`, with which the largest eigenvalue of one report is that of a normal candidate of its length.
     pub length: f64,

@@ -45,7 +45,8 @@ pub enum MechanismSpec {
         /// Number of likelier ones, L.
         cap: u32,
     },
-    /// The same with scores that have a sign, in the task of a refinement.
+    /// One of `candidates` public directions, `cap` of which are likelier by scores that have a sign, in the task of a
+    /// refinement.
     #[doc(hidden)]
     SignedCap {
         /// Privacy parameter epsilon; delta is 0.

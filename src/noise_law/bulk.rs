@@ -57,8 +57,9 @@ impl NoiseLaw {
         Self { perturbation: Perturbation::Directions { gain: 1.0 / inverse, forms, weights }, ..self }
     }
 
-    /// The same with, where there are fewer than twice as many reports as features, no less noise than makes the
-    /// eigenvalues of candidates of one length possible for normal ones.
+    /// The law whose noise between two directions of this variance is that of the reports themselves. Where there are
+    /// fewer than twice as many reports as features, it has no less noise than makes the eigenvalues of candidates of
+    /// one length possible for normal ones.
     pub(super) fn at_level_of_few(self, level: f64) -> Self {
         let law = self.at_level(level);
         let (Perturbation::Directions { gain, forms, weights }, None) = (law.perturbation, law.about) else {
@@ -164,7 +165,8 @@ impl NoiseBulk {
         self.eigenvalue_along(observed, 0.0)
     }
 
-    /// The same for a component whose noise has this excess: the bulk repels it more.
+    /// The true eigenvalue of a component with this observed one, whose noise has this excess; `None` unless the
+    /// observed one is above [`NoiseBulk::edge`]. The bulk repels a component with an excess more.
     pub(crate) fn eigenvalue_along(&self, observed: f64, excess: f64) -> Option<f64> {
         let aspect = self.aspect();
         (observed > self.edge()).then(|| match self.law.perturbation {

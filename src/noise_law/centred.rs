@@ -148,7 +148,7 @@ impl NoiseLaw {
 }
 
 impl NoiseBulk {
-    /// The same where the noise of only one direction of the bulk has an excess, and this one: by default that of a
+    /// This bulk where the noise of only one direction has an excess, and this one. By default the excess is that of a
     /// mean that lies in the bulk.
     pub(crate) fn beside(self, excess: f64) -> Self {
         let mut beside = self;

@@ -73,7 +73,8 @@ impl NoiseLaw {
         }
     }
 
-    /// The same bound for one report, as a function of what is known of M.
+    /// A bound on the variance that one report gives to the form, as a function of what is known of M, in the units of
+    /// bounded records.
     pub(super) fn form_terms(&self, form: &LinearForm) -> FormTerms {
         match self.perturbation {
             Perturbation::Additive { diagonal, off_diagonal } => {

@@ -203,8 +203,9 @@ impl NoiseLaw {
         self.draw_about_with_rng(truth, &[], rng)
     }
 
-    /// The same, for a law about an estimated mean, from a population that also has this `mean` (d numbers, in the
-    /// units of the features; zero if there are none). Other laws are about zero, and the mean is part of their truth.
+    /// Draws the estimate (d × d, symmetric to the last bit) that n records of a population would give, for a law about
+    /// an estimated mean: the population also has this `mean` (d numbers, in the units of the features; zero if there
+    /// are none). Other laws are about zero, and the mean is part of their truth.
     ///
     /// # Errors
     /// As [`NoiseLaw::draw_with_rng`].

@@ -15,7 +15,8 @@ pub struct Question {
     pub records: Option<u64>,
     /// An error `||sin Theta||_F^2`, to find the number of reports it takes, and with `records` the epsilon.
     pub target: Option<f64>,
-    /// The same for reports that are shuffled in batches before anybody sees them: epsilon is then that of one batch.
+    /// Batches in which reports are shuffled before anybody sees them, to answer for these as well: epsilon is then
+    /// that of one batch.
     pub shuffled: Option<Batches>,
     /// The number of features that the components use, for the published rates on sparse components.
     pub sparsity: Option<usize>,
@@ -61,7 +62,7 @@ pub struct Plan {
     /// [`Planner::epsilon_for`], for the `records` and the `target`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epsilon_for_target: Option<Option<Epsilon>>,
-    /// The same for a collection that is released in anonymised batches.
+    /// The answers for a collection that is released in anonymised batches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shuffled: Option<ShuffledPlan>,
     /// How many of these people other unbiased reports would need; `None` for a delta above 0, with clipping or
@@ -72,7 +73,8 @@ pub struct Plan {
     /// `None` with centring, where the number of reports matters beyond that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pull: Option<Pull>,
-    /// The same for the `records`, or for as many as the `target` takes.
+    /// The most that one hostile report, and all of them, can move an eigenvalue of the covariance estimate, for the
+    /// `records` or for as many as the `target` takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostile: Option<HostilePull>,
     /// Statements of the literature, of second moments: beside the prediction, never part of it. None with centring.

@@ -149,7 +149,7 @@ impl Spectrum {
         Ok(self)
     }
 
-    /// The same population where every record is so many times as long, in mean square.
+    /// The spectrum of the population where every record is multiplied by a factor with this mean square.
     #[must_use]
     #[doc(hidden)]
     pub fn scaled(mut self, mean_square: f64) -> Self {
@@ -180,7 +180,8 @@ impl Spectrum {
         Ok(Self { dimension: mean.len(), signals, bulk: split.bulk.level(), mean_along, mean_beside, rounded: None })
     }
 
-    /// The same of an estimate (d × d) of second moments, whose law is given.
+    /// Reads the spectrum from an estimate (d × d) of second moments with this law: eigenvalues above the noise edge,
+    /// corrected for the noise.
     #[doc(hidden)]
     pub fn of_matrix(matrix: &DMatrix<f64>, law: &NoiseLaw) -> Result<Self, PredictionError> {
         let observed = symmetric_eigenvalues(matrix).map_err(RecoveryError::from)?;

@@ -68,7 +68,7 @@ impl Planner {
         Ok(Self { spectrum, rank, family, bounding, centring: None, own: None })
     }
 
-    /// The same for tasks with centring: the spectrum is then that of the covariance.
+    /// This planner for tasks with this centring, if any: the spectrum is then that of the covariance.
     #[must_use]
     #[doc(hidden)]
     pub fn with_centring(self, centring: Option<Centring>) -> Self {

@@ -1,5 +1,4 @@
-//! The same questions for anonymised batches: epsilon is then a promise about each batch, and every report may carry
-//! more of it.
+//! Predictions for anonymised batches: epsilon is a promise about each batch, and every report may carry more of it.
 //!
 //! A *central* (epsilon, delta) is fixed. If reports are shuffled (see [`amplification`](crate::privacy::amplification)
 //! for who must be trusted with that), each may be randomized with a local epsilon0 above it: the largest for which a

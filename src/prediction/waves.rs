@@ -31,8 +31,8 @@ const SHARES: [f64; 5] = [0.3, 0.4, 0.5, 0.6, 0.7];
 pub const MOST_FIRST_ERROR: f64 = 0.2;
 /// The least gain for which a second wave is worth its trouble.
 pub const LEAST_GAIN: f64 = 1.2;
-/// The same of an estimated gain, once the first wave is over. Estimates of a gain of 1.2 vary by some 0.05, and what
-/// was planned is not to be refused for that. It still is above 1.
+/// The least estimated gain for which a second wave is worth its trouble, once the first wave is over. Estimates of a
+/// gain of 1.2 vary by some 0.05, and what was planned is not to be refused for that. It still is above 1.
 const LEAST_ESTIMATED_GAIN: f64 = 1.1;
 
 /// The prediction for two waves, or for one about the directions of a public sample, which then has the place of the
@@ -49,8 +49,8 @@ pub struct TwoWaves {
     pub per_component: Vec<f64>,
     /// The error of the whole subspace after the second wave.
     pub sin_theta_squared: f64,
-    /// The same where records are not elliptical, with a tenth of what the clip could do to them at worst. It is no
-    /// bound: the tenth is from one population, KDD Cup 99.
+    /// The error of the whole subspace after the second wave where records are not elliptical, with a tenth of what the
+    /// clip could do to them at worst. It is no bound: the tenth is from one population, KDD Cup 99.
     pub not_elliptical: f64,
     /// The error of one wave of all people.
     pub one_wave: f64,
@@ -127,7 +127,7 @@ fn too_little(gain: f64, least: f64) -> Option<WaveRefusal> {
 }
 
 impl TwoWaves {
-    /// The same where the gain is estimated from a first wave that is over: what was planned keeps a margin.
+    /// This prediction where the gain is estimated from a first wave that is over: what was planned keeps a margin.
     pub(super) fn of_estimate(self) -> Self {
         let refused = match self.refused {
             Some(WaveRefusal::Gain { gain, .. }) => too_little(gain, LEAST_ESTIMATED_GAIN),

@@ -234,7 +234,8 @@ mod tests {
         Choice { loss, outcomes }
     }
 
-    /// The same as `binary`, except for an outcome with probability `d` that reveals everything.
+    /// One of two answers is likelier, as in `binary`, except for an outcome with probability `d` that reveals
+    /// everything.
     fn approximate(units: i32, unit: f64, d: f64) -> Choice {
         let mut outcomes = binary(units, unit).outcomes;
         outcomes.iter_mut().for_each(|(probability, _)| *probability *= 1.0 - d);
@@ -352,7 +353,8 @@ mod tests {
         assert!(of(1.5, delta) > delta && of(1.0, 4.0 / 128.0) > delta);
     }
 
-    /// The same for the Renyi filter, where many more reports fit than by sums.
+    /// Every way to choose among these reports, enumerated: no adaptive choice gets more than delta past the Renyi
+    /// filter, where many more reports fit than by sums.
     #[test]
     fn no_adaptive_choice_exceeds_the_budget_of_divergences() {
         let unit = 0.25;

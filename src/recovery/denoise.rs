@@ -137,7 +137,8 @@ pub(crate) fn split_spectrum(observed: &DVector<f64>, law: &NoiseLaw) -> SplitSp
     split_from(observed.as_slice(), observed.len(), observed.sum(), observed[observed.len() / 2], law)
 }
 
-/// The same from the leading eigenvalues alone, fewer than d, and the trace. Components beyond them count as bulk.
+/// Finds the components above the noise edge, their true eigenvalues, and the bulk level, from the leading eigenvalues
+/// alone, fewer than d, and the trace. Components beyond them count as bulk.
 pub(crate) fn split_leading(observed: &[f64], dimension: usize, trace: f64, law: &NoiseLaw) -> SplitSpectrum {
     let rest = (trace - observed.iter().sum::<f64>()) / (dimension - observed.len()) as f64;
     split_from(observed, dimension, trace, rest, law)

@@ -57,7 +57,7 @@ impl FantopeProblem {
         Ok(Self { estimate, rank, penalty })
     }
 
-    /// The same estimate and rank with another penalty.
+    /// This problem with another penalty.
     #[must_use]
     #[doc(hidden)]
     pub fn with_penalty(self, penalty: Penalty) -> Self {

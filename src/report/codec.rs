@@ -93,7 +93,8 @@ impl Report {
         Self::many_in_parts(rows, task, threads, WORTH_A_THREAD)
     }
 
-    /// The same with a limit: fewer than `worth_a_thread` bytes get no thread of their own.
+    /// Reads many reports on up to `threads` threads: one outcome per row, in order, in parts. Fewer than
+    /// `worth_a_thread` bytes get no thread of their own.
     fn many_in_parts(
         rows: &[&[u8]],
         task: &Task,

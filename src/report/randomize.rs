@@ -44,7 +44,8 @@ impl Task {
         self.randomize_with_id_and_rng(record, id, &mut system_rng()?)
     }
 
-    /// The same with randomness from `rng` for the mechanism's draws. See
+    /// Randomizes a record into a report with an id that somebody else chose, with randomness from `rng` for the
+    /// mechanism's draws. See [`randomize_with_id`](Self::randomize_with_id) and
     /// [`randomize_with_rng`](Self::randomize_with_rng).
     ///
     /// # Errors
@@ -140,7 +141,7 @@ mod tests {
         assert!(matches!(centred.randomize(&augmented), Err(RandomizeError::Record(RecordError::Dimension { .. }))));
     }
 
-    /// The same bytes as a report whose generator happened to draw the id.
+    /// A report with a given id has the bytes of one whose generator happened to draw that id.
     #[test]
     fn a_report_with_a_given_id_is_the_one_that_drew_it() {
         use chacha20::ChaCha8Rng;

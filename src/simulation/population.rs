@@ -45,7 +45,7 @@ impl SpikedModel {
         Ok(Self { subspace: random_subspace(dimension, rank, sparsity, rng)?, signal, mean: None })
     }
 
-    /// The same with a mean in a random direction orthogonal to the components, which has this `share` of the second
+    /// This model with a mean in a random direction orthogonal to the components, which has this `share` of the second
     /// moments. For a share of 0 nothing is drawn.
     ///
     /// # Errors

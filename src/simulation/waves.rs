@@ -85,7 +85,8 @@ impl WavesTrial<'_> {
         self.run_on(&mut |record, rng| population.fill(record, rng), population.subspace(), rng, progress)
     }
 
-    /// The same for any population of unit vectors.
+    /// Draws the records and the reports of both waves, and recovers the components, for any population of unit
+    /// vectors: `fill` draws a record, and `truth` is the population's subspace.
     ///
     /// # Errors
     /// As [`WavesTrial::run`].

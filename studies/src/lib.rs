@@ -51,7 +51,8 @@ impl RecordsArguments {
         Ok(self.encoded(features)?.map(|encoded| encoded.rows))
     }
 
-    /// The same rows, and the schema that encodes them.
+    /// The encoded rows of the file, and the schema that encodes them; none without a file. A CSV file keeps all its
+    /// columns, any other file at most `features` of them, those of largest variance.
     ///
     /// # Errors
     /// As [`read`].

@@ -38,7 +38,7 @@ test("the statement says what leaves, what stays, and what is promised, in words
 // Python's mpmath.
 const GAUSSIAN = { 0.5: 0.013824119075, 1: 0.018324918232, 2: 0.030189684212, 4: 0.068310975064, 8: 0.213364123656 };
 
-/** The same for disjoint caps, of which each is `cap` of the candidates. */
+/** The largest power of a test with 1 % false alarms, for disjoint caps of which each is `cap` of the candidates. */
 function capPower(epsilon, { candidates, cap }) {
   const up = Math.exp(epsilon);
   return Math.min(0.01 * up, 0.01 + (cap * (up - 1)) / (cap * up + candidates - cap), 1 - 0.99 / up);

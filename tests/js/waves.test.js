@@ -27,7 +27,7 @@ function twoWaves({ dimension, rank, signals, bulk, epsilon, records }) {
   return call(({ twoWaves }) => twoWaves(dimension, rank, Float64Array.from(signals), bulk, epsilon, records));
 }
 
-/** The same, by the command line. */
+/** The prediction for two waves with a setting, by the command line. */
 function planned(setting) {
   const options = { ...setting, spectrum: setting.signals.join(), waves: 2 };
   delete options.signals;

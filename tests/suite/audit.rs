@@ -137,7 +137,7 @@ fn noise_that_is_a_fifth_too_small_is_flagged() {
     }
 }
 
-/// The same randomizer with the right scale, so that what flags the fault is its scale alone.
+/// The randomizer of the planted fault at the right scale, so that what flags the fault is its scale alone.
 #[test]
 fn the_planted_noise_passes_at_its_right_scale() {
     let claimed = analytic(1.0, 1e-2);

@@ -128,12 +128,12 @@ fn the_noise_is_as_large_as_stated() {
     }
 }
 
-/// The same, seen from the largest eigenvalue. With the small weight the direction of the mean leaves the bulk and the
-/// edge is 1.67 / 0.9 times that of a plain task. At d = 64 the largest eigenvalue of a Wigner matrix lies about 1.77
-/// d^(-2/3) / 2 = 6 % below the edge, with a deviation of 3 %; an outlier has one of sqrt(2 / d) / 2 = 9 %. The band
-/// is 4 of these on either side of the edge, and a wrong edge (that of the bulk for the small weight, twice 1 / (1 -
-/// w) instead of once) leaves it. (With double-cap at so large an epsilon and small a weight, the record's own noise
-/// in the direction of the mean would still be seen at this d.)
+/// Everybody has the same record, so that the largest eigenvalue is one of noise alone. With the small weight the
+/// direction of the mean leaves the bulk and the edge is 1.67 / 0.9 times that of a plain task. At d = 64 the largest
+/// eigenvalue of a Wigner matrix lies about 1.77 d^(-2/3) / 2 = 6 % below the edge, with a deviation of 3 %; an outlier
+/// has one of sqrt(2 / d) / 2 = 9 %. The band is 4 of these on either side of the edge, and a wrong edge (that of the
+/// bulk for the small weight, twice 1 / (1 - w) instead of once) leaves it. (With double-cap at so large an epsilon and
+/// small a weight, the record's own noise in the direction of the mean would still be seen at this d.)
 #[test]
 fn noise_alone_ends_at_the_stated_edge() {
     let dimension = 64;

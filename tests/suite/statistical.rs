@@ -73,9 +73,9 @@ fn double_cap_has_the_documented_error() {
     assert!((0.75..1.25).contains(&(error / predicted)), "measured {error}, predicted {predicted}");
 }
 
-/// The same with `--mechanism gaussian`, and its band of 0.8 to 1.1. First order predicts 0.955; 60 trials have mean
-/// 1.04 (a third of k is not a small error) and standard deviation 0.26, so the mean of five strays by 11 %: other
-/// seeds often leave the band, this one must not.
+/// The documented command with `--mechanism gaussian`, and its band of 0.8 to 1.1. First order predicts 0.955; 60
+/// trials have mean 1.04 (a third of k is not a small error) and standard deviation 0.26, so the mean of five strays by
+/// 11 %: other seeds often leave the band, this one must not.
 #[test]
 fn gaussian_has_the_documented_error_and_loses_to_double_cap() {
     let error = DOCUMENTED.mean_error(gaussian(2.0));

@@ -6,7 +6,7 @@ export interface Recovery {
   readonly rank: number;
   /** `rank` numbers, descending. */
   readonly eigenvalues: readonly number[];
-  /** The same without the bias of the noise, null for a component that is not above it; none of two waves. */
+  /** `rank` variances without the bias of the noise, null for one that is not above the noise; none of two waves. */
   readonly variances?: readonly (number | null)[];
   /** `rank` arrays of d numbers. */
   readonly components: readonly (readonly number[])[];

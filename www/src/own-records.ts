@@ -29,7 +29,10 @@ export function inPlace<S extends MadeUp>(settings: S, own: OwnRecords | undefin
   return own ? { ...settings, dimension, sparsity: dimension } : settings;
 }
 
-/** The same with as many components as there can be: the settings were perhaps chosen for the other kind of records. */
+/**
+ * The settings for records of the visitor's own, if there are any, with no more components than there can be: they were
+ * perhaps chosen for the other kind of records.
+ */
 export function about<S extends MadeUp>(
   settings: S,
   own: OwnRecords | undefined,

@@ -62,7 +62,7 @@ impl Parquet {
         self.batches_of(size, columns)
     }
 
-    /// The same with so many rows in a batch.
+    /// The rows of the columns at these places, in batches of at most `size` rows.
     pub(super) fn batches_of(self, size: usize, columns: &[usize]) -> Result<ParquetRecordBatchReader, String> {
         decoded(|| {
             let mask = ProjectionMask::roots(self.0.parquet_schema(), columns.iter().copied());

@@ -30,7 +30,7 @@ const EXAMPLE: f64 = 1.0;
 /// Dimension, signal and number of the synthetic records.
 const SPIKED: (usize, f64, u64) = (40, 20.0, 100_000);
 
-/// The same of the records with sparse components, and the nonzero rows of these.
+/// Dimension, signal and number of the synthetic records with sparse components, and the nonzero rows of these.
 const SPARSE: (usize, f64, u64) = (400, 20.0, 100_000);
 const NONZERO_ROWS: usize = 20;
 

@@ -273,7 +273,7 @@ impl Output {
         self.is_closed.then(|| CliError::Output(ErrorKind::BrokenPipe.into()))
     }
 
-    /// The same outcome, and whether the reader has left.
+    /// Returns `outcome` as it is, and remembers whether the reader has left.
     fn watched<T>(&mut self, outcome: std::io::Result<T>) -> std::io::Result<T> {
         let is_broken = |error: &std::io::Error| error.kind() == ErrorKind::BrokenPipe;
         self.is_closed |= is_standard(&self.target) && outcome.as_ref().err().is_some_and(is_broken);

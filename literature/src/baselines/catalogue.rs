@@ -26,9 +26,9 @@ pub fn methods(epsilon: Epsilon, delta: Delta) -> Vec<Box<dyn SubspaceEstimator>
 /// The rows that DPS-PCA keeps, in units of the nonzero ones: its paper keeps 50 for s = 10.
 pub const KEPT_ROWS: usize = 5;
 
-/// The same for components with `nonzero_rows` nonzero rows, where the methods for sparse components have the settings
-/// of their papers: DPS-PCA keeps [`KEPT_ROWS`] times as many, and Algorithm 2 is [`WangXuSparse::own`]. Double-cap's
-/// is that of [`methods`], as `recover` has it.
+/// All methods at `epsilon` for components with `nonzero_rows` nonzero rows, with `delta` where they need one. The
+/// methods for sparse components have the settings of their papers: DPS-PCA keeps [`KEPT_ROWS`] times as many rows, and
+/// Algorithm 2 is [`WangXuSparse::own`]. Double-cap's is that of [`methods`], as `recover` has it.
 #[must_use]
 pub fn methods_for_sparse(epsilon: Epsilon, delta: Delta, nonzero_rows: usize) -> Vec<Box<dyn SubspaceEstimator>> {
     with(epsilon, delta, WangXuSparse::own(epsilon, delta), Some(KEPT_ROWS * nonzero_rows))

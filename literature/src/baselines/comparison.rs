@@ -95,7 +95,7 @@ impl<'a> MethodComparison<'a> {
         Ok(Self { sample, rank, truth, captured, seed })
     }
 
-    /// The same, compared with other components than those of the records, such as the population's for synthetic
+    /// Compares methods with `truth` in place of the components of the records, such as the population's for synthetic
     /// records.
     ///
     /// # Errors

@@ -35,7 +35,7 @@ impl Trust {
         }
     }
 
-    /// The same in one word.
+    /// The parties that must be trusted, in one word.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

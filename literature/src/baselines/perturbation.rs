@@ -27,7 +27,7 @@ use ldp_pca::subspace::Subspace;
 /// of 2, rounded up.
 pub(super) const REPLACEMENT: f64 = COVARIANCE_SENSITIVITY;
 
-/// The same for a record more or less.
+/// The l2-sensitivity of n A to one record more or less, whether in all entries or in the upper triangle.
 pub(super) const ADDITION: f64 = 1.0;
 
 /// `matrix + N` with N symmetric: entries on and above the diagonal are drawn by `noise(on_diagonal)`, row by row.

@@ -86,7 +86,7 @@ pub enum Amplification {
     Shuffling,
     /// Every step is private on its own: any epsilon.
     None,
-    /// The same with T minibatches, equation (7).
+    /// Equation (7) with T minibatches. Every step is private on its own: any epsilon.
     Minibatches(usize),
 }
 
@@ -137,7 +137,7 @@ impl PrivateOja {
         }
     }
 
-    /// The same without amplification, for any epsilon.
+    /// Algorithm 2 without amplification, for any epsilon; otherwise as [`PrivateOja::new`].
     #[must_use]
     pub fn unshuffled(epsilon: Epsilon, delta: Delta) -> Self {
         Self { amplification: Amplification::None, ..Self::new(epsilon, delta) }

@@ -1,4 +1,4 @@
-"""The same on executors that are processes of their own, and when they die."""
+"""What ``ldp_pca.spark.aggregate`` gives on executors that are processes of their own, and when they die."""
 
 from __future__ import annotations
 

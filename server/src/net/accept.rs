@@ -33,7 +33,8 @@ use super::tls::Tls;
 /// The bytes that a connection reads at once. It holds this much while a request is under way.
 #[derive(Clone, Copy)]
 struct Reads {
-    /// The same before a request arrives: pipelined requests do not fill the memory while their answers wait.
+    /// The bytes read at once before a request arrives: pipelined requests do not fill the memory while their answers
+    /// wait.
     head: usize,
     body: usize,
 }

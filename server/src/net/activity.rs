@@ -161,7 +161,7 @@ impl<T> Watched<T> {
         Self { stream, activity, ahead: Bytes::new(), head: HeadScan::default(), head_bytes }
     }
 
-    /// The same stream, with these bytes to be read again.
+    /// Puts bytes back in front of the stream, to be read again.
     pub(super) fn put_back(self, ahead: Bytes) -> Self {
         self.activity.received();
         Self { ahead, ..self }

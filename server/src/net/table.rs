@@ -50,7 +50,7 @@ struct Open {
 struct Idle {
     looked: Option<Instant>,
     of_all: VecDeque<u64>,
-    /// The same for clients at their limit of connections.
+    /// For each client at its limit, the numbers of its connections that may give way, in the order of `of_all`.
     of_clients: HashMap<Client, VecDeque<u64>>,
 }
 

@@ -37,7 +37,7 @@ struct Document<'a> {
     method: Method,
     /// `rank` numbers, descending.
     eigenvalues: &'a [f64],
-    /// The same without the bias of the noise, null for a component that is not above it.
+    /// `rank` variances along the components without the bias of the noise, null for one that is not above the noise.
     #[serde(skip_serializing_if = "Option::is_none")]
     variances: Option<&'a [Option<f64>]>,
     /// `rank` arrays of d numbers.

@@ -160,7 +160,8 @@ impl Relay {
         Self::open(config, crate::listen_at).await
     }
 
-    /// The same at a port that is taken already, in place of `listen`: others may know it before the relay starts.
+    /// Opens the folder for a relay at a port that is taken already, in place of `listen`: others may know it before
+    /// the relay starts.
     ///
     /// # Errors
     /// As [`Relay::bind`].

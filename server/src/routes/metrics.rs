@@ -52,8 +52,8 @@ fn wants_plain_text(headers: &HeaderMap) -> bool {
     accepts("text/plain") && !accepts("application/openmetrics-text")
 }
 
-/// The same in the earlier format: a counter has the name of its sample, and there is neither a type for constants nor
-/// a unit or an end.
+/// Metrics in the earlier format, from those of OpenMetrics: a counter has the name of its sample, and there is neither
+/// a type for constants nor a unit or an end.
 fn plain_text(open_metrics: &str) -> String {
     let mut text = String::with_capacity(open_metrics.len());
     let mut help = "";

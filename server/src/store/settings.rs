@@ -78,13 +78,13 @@ impl TaskSettings {
         self.closed == Some(true)
     }
 
-    /// The same, with the first wave over.
+    /// These settings with the plan of the refinement, and with the first wave over.
     pub(crate) fn closing(&self, plan: RefinementPlan) -> Self {
         let (refine_after, refine_rank) = (Some(plan.after), Some(plan.rank));
         Self { refine_after, refine_rank, closed: Some(true), ..self.clone() }
     }
 
-    /// The same, with the first wave going on.
+    /// These settings with the first wave going on.
     pub(crate) fn reopening(&self) -> Self {
         Self { closed: None, ..self.clone() }
     }

@@ -88,7 +88,7 @@ pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
     best(candidates, epsilon, normal_gain)
 }
 
-/// The same for caps of the largest s.
+/// For caps of the largest s, the permitted one with the largest gain for `candidates` at `epsilon`, in high dimension.
 #[must_use]
 pub(in crate::mechanism) fn best_signed_cap(candidates: u32, epsilon: Epsilon) -> u32 {
     best(candidates, epsilon, |candidates, cap, q| signed_gain(candidates, cap, q, None))

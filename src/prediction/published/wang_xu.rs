@@ -253,8 +253,8 @@ mod tests {
         assert!(ratios[2] / ratios[0] > 1400.0, "{ratios:?}");
     }
 
-    /// The same for Algorithm 2, with the penalty of Lemma 15. Its constant is 2 × 16 × 8, as
-    /// `2 (4 s penalty / gap)^2` with `penalty = 2 sigma sqrt(ln p)`.
+    /// Algorithm 2 with the penalty of Lemma 15, at so many records that the error is in proportion to the variance of
+    /// the noise. The constant is 2 × 16 × 8, as `2 (4 s penalty / gap)^2` with `penalty = 2 sigma sqrt(ln p)`.
     #[test]
     fn the_measured_error_of_algorithm_2_is_in_proportion_to_what_is_proved() {
         let (n, s, mut rng) = (10_000_000_000, 6, ChaCha12Rng::seed_from_u64(4));

@@ -48,8 +48,8 @@ pub struct Answer {
     /// Variances along the components in the estimate itself, with the bias of the noise, in the units of the
     /// covariance.
     pub eigenvalues: Vec<f64>,
-    /// The same without that bias: estimates of the population's, none for a component that is not above the noise.
-    /// Where the law of the noise is known.
+    /// Variances along the components without the bias of the noise, where its law is known: estimates of the
+    /// population's, none for a component that is not above the noise. In the units of the covariance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variances: Option<Vec<Option<f64>>>,
     /// The standard errors of these, of a population with normal records; none for noise, and for [`Self::ties`], whose
@@ -402,7 +402,7 @@ impl Answer {
         DMatrix::from_fn(self.dimension, self.components.len(), |row, column| self.components[column][row])
     }
 
-    /// The same with these components, one list of d loadings each, and the variances along them.
+    /// This answer with these components, one list of d loadings each, and the variances along them.
     #[must_use]
     #[doc(hidden)]
     pub fn with_components(self, components: Vec<Vec<f64>>, eigenvalues: Vec<f64>) -> Self {
@@ -467,8 +467,8 @@ impl Answer {
         }
     }
 
-    /// The same with the variances that the population has along the components, by the law of the noise.
-    /// The estimated mean is empty without centring.
+    /// This answer with the variances that the population has along the components, by the law of the noise. The
+    /// estimated mean is empty without centring.
     pub(super) fn without_noise(self, law: Option<(NoiseLaw, &[f64])>) -> Self {
         let (Some(trace), Some((law, mean))) = (self.total_variance, law) else { return self };
         let (dimension, rank) = (self.dimension, self.rank);

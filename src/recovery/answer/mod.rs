@@ -120,7 +120,8 @@ pub enum HeldOutUse {
     Nothing,
     /// Measuring the variance that the components capture.
     Measure,
-    /// The same, and choosing the method and its penalty, where the question has no penalty.
+    /// Measuring the variance that the components capture, and choosing the method and its penalty where the question
+    /// has no penalty.
     Choose,
 }
 

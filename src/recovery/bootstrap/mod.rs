@@ -75,7 +75,8 @@ pub struct Bootstrap {
     pub loading_errors: DMatrix<f64>,
     /// `||sin Theta||_F^2` of the replicates, ascending.
     errors: Vec<f64>,
-    /// The same with the whole of every component that cannot be distinguished from noise, ascending.
+    /// `||sin Theta||_F^2` of the replicates, ascending, where every component that cannot be distinguished from noise
+    /// counts in full.
     largest_errors: Vec<f64>,
     /// The replicates from the second model, where there is one.
     second: Option<Box<Bootstrap>>,

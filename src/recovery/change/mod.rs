@@ -382,7 +382,7 @@ pub enum ChangeError {
          about zero: give two collections that agree on it"
     )]
     Centring,
-    /// The same reports twice.
+    /// One collection, given twice.
     #[error("both are the same sums, which do not differ: give two collections of different reports")]
     Same,
     /// Reports in both.

@@ -103,8 +103,9 @@ fn intervals_of_captured_variance_and_of_differences_cover_whatever_the_populati
     }
 }
 
-/// The same for a family of three reports at epsilon 1 to one at epsilon 4, where the choice of epsilon depends on the
-/// record or not: with it the truth is that of the mix of both, weighted as the estimates are.
+/// 200 collections of a family, of three reports at epsilon 1 to one at epsilon 4: at least 180 intervals hold the
+/// truth. The choice of epsilon depends on the record or not: with it the truth is that of the mix of both, weighted as
+/// the estimates are.
 #[test]
 fn intervals_of_a_family_cover_however_people_choose() {
     let tasks = [1.0, 4.0].map(|value| {

@@ -34,7 +34,7 @@ pub struct LikelihoodAnswer {
     /// The captured variance in reports held out; none where nothing was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub captured: Option<Measured>,
-    /// The same less that of the linear answer.
+    /// The captured variance less that of the linear answer, in reports held out; none where nothing was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Measured>,
     /// `||sin Theta||_F^2` from the linear answer.

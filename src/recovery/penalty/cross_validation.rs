@@ -93,7 +93,8 @@ pub fn cross_validate(
     cross_validate_reports(Reports::one(aggregate, task), rank, factors, settings, progress)
 }
 
-/// The same for the reports of one task or of a family.
+/// Solves for each penalty and scores it on reports held out, as [`cross_validate`] does, for the reports of one task
+/// or of a family.
 ///
 /// # Errors
 /// As [`cross_validate`].

@@ -46,7 +46,7 @@ use self::cross_validation::cross_validate_reports;
 const SEQUENCE_TOLERANCE: f64 = 1e-4;
 
 impl SolverSettings {
-    /// The same for [`cross_validate`] and a [`PenaltyPath`], which need no narrower gap than 1e-4.
+    /// These settings for [`cross_validate`] and a [`PenaltyPath`], which need no narrower gap than 1e-4.
     #[must_use]
     #[doc(hidden)]
     pub fn for_sequence(self) -> Self {
@@ -137,7 +137,7 @@ impl PenaltyChoice {
         self.select_for(covariance, Reports::one(aggregate, task), rank, settings, progress)
     }
 
-    /// The same for the reports of one task or of a family.
+    /// Finds the penalty for `covariance`, the estimate from the reports of one task or of a family.
     ///
     /// # Errors
     /// As [`PenaltyChoice::select`].

@@ -15,7 +15,7 @@ use crate::task::Task;
 /// What an answer of two waves does not have.
 const NOT_OFFERED: [&str; 5] = ["rank-test", "held-out", "sparse", "bootstrap", "hostile"];
 
-/// The same for whoever asks for one of these.
+/// What an answer of two waves does not have, in words for whoever asks for a part of it.
 pub const OF_FIRST_WAVE: &str = "the rank test, the variance in reports held out, sparse components and the effect of \
      hostile reports are of the first wave alone";
 

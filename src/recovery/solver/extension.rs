@@ -371,7 +371,7 @@ mod tests {
         (matrix, sum)
     }
 
-    /// The same in the units of the scaled problem, where there is nothing of the penalty on the diagonal.
+    /// Converts `S − Z` to the units of the scaled problem, where there is nothing of the penalty on the diagonal.
     fn centred(matrix: DMatrix<f64>, scaled: &ScaledProblem<'_>) -> DMatrix<f64> {
         let mut centred = matrix / scaled.scale;
         (0..centred.nrows()).for_each(|index| centred[(index, index)] += scaled.penalty - scaled.shift / scaled.scale);

@@ -167,7 +167,7 @@ impl Observed {
         (self.mean, (self.squares / self.numbers as f64).sqrt())
     }
 
-    /// The same of numbers shortened to the fences.
+    /// The mean and the standard deviation of the numbers that were kept, each shortened to the fences.
     fn robust_moments(&self) -> (f64, f64) {
         let [low, high] = self.kept.fences();
         if low <= self.minimum && self.maximum <= high {

@@ -47,7 +47,7 @@ pub enum Oddity {
         /// How many numbers.
         numbers: u64,
     },
-    /// The same value in every row.
+    /// The column has the same value in every row.
     Constant,
     /// Few numbers are much larger than the others, and the scale follows them.
     Outlier,

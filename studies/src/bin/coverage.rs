@@ -102,7 +102,7 @@ struct Outcome {
     sparse_interval: Coverage,
     captured: Coverage,
     difference: Coverage,
-    /// The same interval, and the components found without a fold.
+    /// The interval of `difference`, against what components found without a fold capture.
     difference_as_found: Coverage,
     /// Of the share of each true component that is missed, plain and sparse.
     components: [Coverage; 2],

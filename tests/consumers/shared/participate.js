@@ -24,7 +24,8 @@ async function compareOne(loadMethods, compare) {
 }
 
 /**
- * The same in a page, by several entries in turn. Its address names the aggregator; `data-outcomes` is what came of it.
+ * Takes part in a page, by several entries in turn. Its address names the aggregator; `data-outcomes` is what came of
+ * it.
  */
 export async function participateInPage(...apis) {
   const aggregator = new URLSearchParams(location.search).get("aggregator");

@@ -29,7 +29,7 @@ fn file(header: &str, record: impl Fn(usize) -> String) -> Vec<u8> {
     format!("{header}\n{}", lines.collect::<String>()).into_bytes()
 }
 
-/// The same with a line in the middle.
+/// A file of sixty records under a header, with `line` in the middle.
 fn with_line(line: &str) -> Vec<u8> {
     let mut text = String::from_utf8(plain()).unwrap();
     let middle = text.match_indices('\n').nth(29).unwrap().0;

@@ -10,7 +10,7 @@ fn collected(rows: usize, folds: u32) -> Folder {
     collected_by(rows, &format!("--folds {folds}"))
 }
 
-/// The same by a task with these options.
+/// Records with a strong component on (w, x), collected by a task with these options.
 fn collected_by(rows: usize, options: &str) -> Folder {
     let folder = Folder::new();
     let records: String = (0..rows)
@@ -584,7 +584,7 @@ fn collections_that_cannot_be_compared_are_refused() {
     }
 }
 
-/// The same people's records once at epsilon 1 and once at 4 stand for two groups that chose.
+/// Two groups that chose, one epsilon 1 and the other 4. The records of one set of people stand for both.
 fn family() -> Folder {
     let folder = collected(3000, 4);
     folder.run("task new --schema schema.json --epsilon 1 --folds 4 -o low.json").ok();

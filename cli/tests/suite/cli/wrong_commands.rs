@@ -89,7 +89,7 @@ fn every_wrong_command_says_where_and_what_to_do() {
     assert_eq!(folder.names(), before);
 }
 
-/// The same errors as documents, of the commands that have them.
+/// Each error of the table is one document with `--json`, for the commands that have it.
 #[test]
 fn every_error_is_one_document_with_json() {
     let folder = folder();

@@ -121,7 +121,7 @@ impl Running {
         .unwrap()
     }
 
-    /// The same as the admin.
+    /// A request with the admin's token, whose body is JSON.
     pub fn administer(&self, method: &str, path: &str, body: &[u8]) -> Answer {
         let authorization = format!("Bearer {ADMIN}");
         self.request(method, path, &[("authorization", &authorization), ("content-type", "application/json")], body)

@@ -282,7 +282,7 @@ fn a_first_wave_stays_open_beside_a_second_one_put_by_hand() {
     assert_eq!(named, expected(&body).digest().to_string());
 }
 
-/// The same variance everywhere: there is nothing to refine.
+/// All directions have the same variance: there is nothing to refine.
 #[test]
 fn a_second_wave_that_does_not_pay_does_not_open() {
     let folder = tempdir().unwrap();

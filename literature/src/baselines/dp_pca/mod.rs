@@ -166,15 +166,16 @@ impl DpPca {
         }
     }
 
-    /// The same with the noise of the paper's constants; K = 4 and a = 1 are those for Gaussian records (Remark 3.4).
+    /// Algorithms 3 to 5 with the noise of the paper's constants; K = 4 and a = 1 are those for Gaussian records
+    /// (Remark 3.4).
     #[must_use]
     pub fn printed(epsilon: Epsilon, delta: Delta) -> Self {
         let tail = Tail { constant: 4.0, exponent: 1.0 };
         Self { accounting: Accounting::Printed, tail, ..Self::new(epsilon, delta) }
     }
 
-    /// The same with the paper's number of batches for this many records and with its step sizes, for a law that is
-    /// known.
+    /// Algorithms 3 to 5 with the paper's constants, its number of batches for this many records, and its step sizes,
+    /// for a law that is known.
     #[must_use]
     pub fn wholly_printed(epsilon: Epsilon, delta: Delta, records: u64, law: &Theorem22) -> Self {
         let (batches, steps) = (Some(Self::printed_batches(records)), Self::printed_steps(law));
@@ -202,7 +203,7 @@ impl DpPca {
         Ok(Calibration::new(self, (self.epsilon, self.delta), (dimension, columns), batches)?.batch)
     }
 
-    /// The same with balls as ranges, which need less noise and fewer records.
+    /// Algorithms 3 to 5 with tight accounting and balls as ranges, which need less noise and fewer records than boxes.
     #[must_use]
     pub fn in_balls(epsilon: Epsilon, delta: Delta) -> Self {
         Self { range: Range::Ball, ..Self::new(epsilon, delta) }

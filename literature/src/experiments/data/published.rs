@@ -91,7 +91,7 @@ pub struct PublishedReader {
     width: usize,
     /// The values of the categorical columns of each line, by the order in which they came.
     categories: Vec<u32>,
-    /// The same order for each value, column by column.
+    /// The number of each value, in the order in which values came, column by column.
     values: Vec<BTreeMap<String, u32>>,
 }
 

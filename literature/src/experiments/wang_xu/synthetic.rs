@@ -77,7 +77,7 @@ pub(in crate::experiments) const FIGURE_3: Synthetic = Synthetic {
     ],
 };
 
-/// The same at parameters where something can be recovered.
+/// Figure 3 at parameters where something can be recovered: records of unit norm, λ = 20 and ε = 2.
 pub(in crate::experiments) const FIGURE_3_ABOVE: Synthetic = Synthetic {
     name: "wang-xu-figure-3-above-threshold",
     title: "Low dimension, synthetic records of unit norm: where there is something to recover",

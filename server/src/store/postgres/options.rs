@@ -15,7 +15,7 @@ pub(crate) struct PostgresOptions {
     pub(crate) poll: Duration,
     /// Reports after which a snapshot is written.
     pub(crate) snapshot_reports: u64,
-    /// The same in bytes of reports, where that is more than the bytes of the sum.
+    /// Bytes of reports after which a snapshot is written: as many as the sum has, where that is more.
     pub(crate) snapshot_bytes: u64,
     /// Its metrics.
     pub(crate) metrics: StoreMetrics,

@@ -26,7 +26,7 @@ impl Cluster {
         Self::start_with(settings, Self::copy_template)
     }
 
-    /// The same with an identifier of its own.
+    /// Makes and starts one with an identifier of its own; `None`, with a message, where PostgreSQL is not installed.
     pub(super) fn another(settings: &[&str]) -> Option<Self> {
         Self::start_with(settings, Self::make)
     }
