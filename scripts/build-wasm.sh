@@ -40,16 +40,21 @@ build_together() {
 # build NAME CRATE [FEATURES]: the crate with the feature of that name, and with others. The builds of a crate overwrite
 # its module, one by one.
 build() {
-    local imports module profile=lab out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp quickly=() inlining=()
+    local imports module profile=wasm out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp settings=() inlining=()
+    if $quick; then
+        profile=demo settings=(--config profile.demo.opt-level=2)
+    elif [ "$1" = client ]; then
+        # A report takes 1.4 times as long at level "s"; level 3 is no faster. What it needs of others is built for all.
+        settings=(--config profile.wasm.package.ldp-pca.opt-level=2)
+    fi
     # Less inlining than the level has, and loops of unknown length as they are written: 3.4 kB less, at the same speed.
     if [ "$1" = client ]; then
-        profile=client inlining=(-- -Cllvm-args=--inline-threshold=100 -Cllvm-args=--unroll-runtime=false)
+        inlining=(-- -Cllvm-args=--inline-threshold=100 -Cllvm-args=--unroll-runtime=false)
     fi
-    if $quick; then profile=demo quickly=(--config profile.demo.opt-level=2); fi
     module=$target/$TARGET/$profile/${2//-/_}.wasm
     # The crate type is asked for here alone: native builds need not wait for its link.
     cargo rustc --quiet --locked --package "$2" --lib --crate-type cdylib --profile "$profile" --target $TARGET \
-        --features "$1,${3:-}" --config "$(unplaced $TARGET)" "${quickly[@]}" "${inlining[@]}"
+        --features "$1,${3:-}" --config "$(unplaced $TARGET)" "${settings[@]}" "${inlining[@]}"
     if [ -d "$out" ] && [ "$(state "$out" "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
         return
     fi
@@ -66,16 +71,14 @@ build() {
     imports=$(sed -n 's/^export function \(__wb[A-Za-z0-9_]*\)(.*/\1/p' "$out/ldp_pca.js" | paste -sd,)
     echo "export const imports = { $imports };" >>"$out/ldp_pca.js"
     # What the compiler says it used; -Oz costs no speed here and saves a few hundred bytes. Merging functions would be
-    # in the way of the client, whose speed counts, and saves the others a few hundred more.
-    local merging=(--merge-similar-functions --gufa-optimizing)
-    if [ "$1" = client ]; then merging=(); fi
-    local passes=("${merging[@]}" -Oz --converge)
-    if $quick; then passes=(-O1); fi
+    # in the way of the client, whose speed counts, and saves the others a few hundred more, and so does a second time.
     local wasm=$out/ldp_pca_bg.wasm features=(--enable-bulk-memory --enable-multivalue --enable-mutable-globals
         --enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext --enable-simd)
+    local passes=(--merge-similar-functions --gufa-optimizing -Oz)
+    if [ "$1" = client ]; then passes=(-Oz --converge); fi
+    if $quick; then passes=(-O1); fi
     wasm-opt "${passes[@]}" "${features[@]}" --strip-debug --strip-producers --strip-target-features \
         "$wasm" --output "$wasm"
-    # What was merged leaves a few hundred bytes to a second time.
     if [ "$1" != client ] && ! $quick; then wasm-opt -Oz "${features[@]}" "$wasm" --output "$wasm"; fi
     if [ "$1" = client ]; then node scripts/inline-wasm.js "$out/ldp_pca_bg.wasm"; fi
     mkdir -p "$(dirname "$stamp")"

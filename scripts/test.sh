@@ -250,8 +250,10 @@ rust_tests_in_browser() {
     wasm_pack_test
 }
 
+# As the modules are compiled that are shipped: what these need of others is there already.
 wasm_pack_test() {
-    wasm-pack test --mode no-install --headless --chrome . --features js --test wasm 2>&1
+    wasm-pack test --mode no-install --headless --chrome . --features js --test wasm --profile wasm \
+        --config "$(unplaced $WASM)" 2>&1
 }
 
 # step "GROUP..." "heading" command...: runs the command if one of its groups was asked for.

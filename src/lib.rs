@@ -97,6 +97,9 @@
 //! randomize records. Every byte counts, so it uses no recovery, no `serde_json` and none of the standard library's
 //! number formatting.
 
+// `wasm-pack test` builds the library's own tests too, which run natively alone.
+#![cfg(not(all(test, target_family = "wasm")))]
+
 #[cfg(doc)]
 pub mod _documentation;
 
