@@ -94,8 +94,10 @@ rust() {
     step quick "unit tests and vectors" cargo nextest run --profile quick --package ldp-pca \
         -E 'kind(lib) | test(/^vectors::/)'
     # The methods of other papers are no product.
-    step "test native" "Rust tests" cargo nextest run "${CRATES[@]}" -E 'not package(ldp-pca-literature)'
-    step "check native" "tests of the literature" cargo nextest run "${CRATES[@]}" -E 'package(ldp-pca-literature)'
+    step "test native" "Rust tests" cargo nextest run --profile quick "${CRATES[@]}" \
+        -E 'default() - package(ldp-pca-literature)'
+    step "check native" "tests of laws and of the literature" cargo nextest run --profile quick "${CRATES[@]}" \
+        --ignore-default-filter -E 'package(ldp-pca-literature) + not default()'
     step "check native" "doctests" cargo test "${CRATES[@]}" --doc
     step "check native" "siege" scripts/siege.sh --short
     lane_ended packages

@@ -166,6 +166,10 @@ impl Scores {
             let b = (0..parts).map(|part| tail.probability(within(part).min(1.0))).sum::<f64>() / f64::from(parts);
             exceeded += slice[0];
             means.iter_mut().zip(&slice[1..]).for_each(|(mean, moment)| *mean += b * moment);
+            // Whoever scores less comes first even less often.
+            if b < 1e-18 {
+                break;
+            }
         }
         let unit = self.unit();
         let off = |row: usize, column: usize, mean: f64| {
