@@ -5,7 +5,7 @@
 # again.
 #
 # usage: scripts/build-wasm.sh [--quick] [client|lab|methods|records|waves]...   (all by default)
-#   --quick   there sooner, but larger, for the demo: optimized in one pass, and lab and methods are one module
+#   --quick   there sooner, but larger, for the demo: less work on the finished modules, and lab and methods are one
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
@@ -40,20 +40,17 @@ build_together() {
 # build NAME CRATE [FEATURES]: the crate with the feature of that name, and with others. The builds of a crate overwrite
 # its module, one by one.
 build() {
-    local imports module profile=wasm out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp settings=() inlining=()
-    if $quick; then
-        profile=demo settings=(--config profile.demo.opt-level=2)
-    elif [ "$1" = client ]; then
+    local imports module out=pkg/wasm/$1 stamp=.tools/pkg-wasm-$1.stamp settings=() inlining=()
+    if [ "$1" = client ]; then
         # A report takes 1.4 times as long at level "s"; level 3 is no faster. What it needs of others is built for all.
         settings=(--config profile.wasm.package.ldp-pca.opt-level=2)
-    fi
-    # Less inlining than the level has, and loops of unknown length as they are written: 3.4 kB less, at the same speed.
-    if [ "$1" = client ]; then
+        # Less inlining than the level has, and loops of unknown length as they are written: 3.4 kB less, at the same
+        # speed.
         inlining=(-- -Cllvm-args=--inline-threshold=100 -Cllvm-args=--unroll-runtime=false)
     fi
-    module=$target/$TARGET/$profile/${2//-/_}.wasm
+    module=$target/$TARGET/wasm/${2//-/_}.wasm
     # The crate type is asked for here alone: native builds need not wait for its link.
-    cargo rustc --quiet --locked --package "$2" --lib --crate-type cdylib --profile "$profile" --target $TARGET \
+    cargo rustc --quiet --locked --package "$2" --lib --crate-type cdylib --profile wasm --target $TARGET \
         --features "$1,${3:-}" --config "$(unplaced $TARGET)" "${settings[@]}" "${inlining[@]}"
     if [ -d "$out" ] && [ "$(state "$out" "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
         return
@@ -92,6 +89,7 @@ bindgen() {
 
 # The inputs of OUT, and its content when it was made.
 state() {
+    echo "quick: $quick"
     cksum "$2" package-lock.json scripts/build-wasm.sh scripts/inline-wasm.js
     grep -A 1 '^name = "wasm-bindgen-cli-support"' Cargo.lock
     find "$1" -type f -exec cksum {} + | LC_ALL=C sort
