@@ -19,6 +19,8 @@ main() {
     local build builds
     if [ "${1:-}" = --quick ]; then quick=true && shift; fi
     builds=${*:-client lab methods records waves}
+    # Compiled beside the first module, which leaves a core idle for long; `bindgen` waits for it.
+    cargo build --quiet --locked --profile demo --package ldp-pca-bindgen &
     for build in $builds; do
         case $build in
             client) build client ldp-pca ;;
@@ -27,6 +29,7 @@ main() {
             *) echo "unknown build '$build': use client, lab, methods, records, waves" >&2 && exit 2 ;;
         esac
     done
+    wait
     sizes pkg/wasm/*/ldp_pca_bg.wasm
 }
 
