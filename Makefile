@@ -11,7 +11,7 @@ demo: ## run the demo: page, aggregator and simulated users (RECORDS=file for yo
 test: ## does it work: the tests of every product, in Rust, Node, Chromium and Python
 	scripts/test.sh test
 
-check: ## may it land: lints, docs, literature, other browsers, bundlers, siege, Spark (not with SKIP_SPARK=1)
+check: ## may it land: lints, docs, laws, literature, other browsers, bundlers, siege, Spark (not with SKIP_SPARK=1)
 	scripts/test.sh check
 
 quick: ## run the inner ring: format, lints, the library's unit tests and vectors (a minute where all is built)
