@@ -58,10 +58,11 @@ web() {
     # shellcheck disable=SC2046 # a list of words
     step "test check wasm browser consumers" "browsers and bundlers" scripts/setup.sh $(web_parts)
     step "test check browser consumers" "wasm builds" scripts/build-wasm.sh
-    step "test browser" "JavaScript tests in Node" node_tests tests/js/*.test.js
-    step "test check browser" "page" npm run --silent build:page
-    step "test browser" "JavaScript tests in Chromium" tests_in_chromium
+    # What follows them waits until the Rust tests are compiled, for the command line.
     step "test wasm" "Rust tests in the browser" rust_tests_in_browser
+    step "test check browser" "page" npm run --silent build:page
+    step "test browser" "JavaScript tests in Node" node_tests tests/js/*.test.js
+    step "test browser" "JavaScript tests in Chromium" tests_in_chromium
     step "check browser" "types of the npm package" npm run --silent test:types
     step "check browser" "JavaScript tests in Firefox and WebKit" tests_in_other_browsers
     step "check consumers" "the packed package" node_tests tests/consumers/*.test.js
