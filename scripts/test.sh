@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs tests and checks, in lanes beside each other: what browsers and bundlers run, the installation of Python's
-# packages, and the rest. Each of them leaves a core idle for long. Cheap checks come first. Stops at the first failure.
+# Runs tests and checks, in lanes beside each other: what browsers and bundlers run, Python's, and the rest. Each of them
+# leaves a core idle for long. Cheap checks come first. Stops at the first failure.
 #
 # usage: scripts/test.sh [test|check|native|wasm|browser|consumers|python|spark|spark3|quick]...
 #   Two rings. The first is `make test`, the second `make check`; a change lands when both have passed (the default).
@@ -23,6 +23,8 @@ WASM=wasm32-unknown-unknown
 
 # Of Python, what tests the guide and the types, and no product.
 PYTHON_CHECKS=(python/tests/test_guide.py python/tests/test_typing.py)
+# The page's methods of other papers, which no user of the package runs.
+LITERATURE_ON_THE_PAGE=tests/browser/page-methods.test.js
 # What runs in other browsers than Chromium too.
 OTHER_BROWSERS=(consent-dialog every-record ledger package page-firefox page-own visits worker)
 
@@ -49,7 +51,7 @@ main() {
     # Types of the Python package are checked by a package of npm.
     step "test check wasm browser consumers python" "tools for WebAssembly" scripts/setup.sh page
     beside web
-    beside packages
+    beside python
     rust
     passed=true
 }
@@ -63,15 +65,27 @@ web() {
     step "test check browser" "page" npm run --silent build:page
     step "test browser" "JavaScript tests in Node" node_tests tests/js/*.test.js
     step "test browser" "JavaScript tests in Chromium" tests_in_chromium
+    step "check browser" "the literature's methods on the page" \
+        in_chromium "$LITERATURE_ON_THE_PAGE"
     step "check browser" "types of the npm package" npm run --silent test:types
     step "check browser" "JavaScript tests in Firefox and WebKit" tests_in_other_browsers
     step "check consumers" "the packed package" node_tests tests/consumers/*.test.js
     step "check wasm" "a host without JavaScript" node_tests tests/hosts/*.test.js
 }
 
-packages() {
+python() {
     # shellcheck disable=SC2046 # a list of words
     step "test check python spark spark3" "Python's packages" scripts/setup.sh $(python_parts)
+    step "check python" "lints for Python" lints_for_python
+    step "test python" "a second implementation of the formats" python3 tests/independent/test_format.py
+    step "test check python spark spark3" "the wheel" scripts/build-wheel.sh dev
+    step "test python" "Python tests" python_tests python -m "not sampling" python/tests \
+        --ignore python/tests/spark "${PYTHON_CHECKS[@]/#/--ignore=}"
+    step "check python" "Python tests with large samples" python_tests python -m sampling python/tests \
+        --ignore python/tests/spark "${PYTHON_CHECKS[@]/#/--ignore=}"
+    step "check python" "the guide and the types of Python" python_tests python "${PYTHON_CHECKS[@]}"
+    step "$(unless_skipped) spark" "tests in Spark 4" python_tests spark4 python/tests/spark
+    step spark3 "tests in Spark 3.5" python_tests spark3 python/tests/spark
 }
 
 rust() {
@@ -101,16 +115,8 @@ rust() {
         --ignore-default-filter -E 'package(ldp-pca-literature) + not default()'
     step "check native" "doctests" cargo test "${CRATES[@]}" --doc
     step "check native" "siege" scripts/siege.sh --short
-    lane_ended packages
-    step "check python" "lints for Python" lints_for_python
-    step "test python" "a second implementation of the formats" python3 tests/independent/test_format.py
-    step "test check python spark spark3" "the wheel" scripts/build-wheel.sh dev
-    step "test python" "Python tests" python_tests python python/tests --ignore python/tests/spark \
-        "${PYTHON_CHECKS[@]/#/--ignore=}"
-    step "check python" "the guide and the types of Python" python_tests python "${PYTHON_CHECKS[@]}"
-    step "$(unless_skipped) spark" "tests in Spark 4" python_tests spark4 python/tests/spark
-    step spark3 "tests in Spark 3.5" python_tests spark3 python/tests/spark
-    step any "the other lane" lane_ended web
+    step any "Python's lane" lane_ended python
+    step any "the lane of browsers" lane_ended web
 }
 
 # What a page loads in other modules than the client's.
@@ -164,18 +170,26 @@ lane_ended() {
     return $status
 }
 
-# A file that hangs fails, with its name.
+# A file that hangs fails, with its name. Two at a time: most of them wait for a browser or a server.
 node_tests() {
     build_as_tested ldp-pca
-    LDP_PCA_BIN=$(target_directory)/debug/ldp-pca node --test --test-timeout=1200000 --test-reporter=spec "$@"
+    LDP_PCA_BIN=$(target_directory)/debug/ldp-pca \
+        node --test --test-concurrency=2 --test-timeout=1200000 --test-reporter=spec "$@"
 }
 
 tests_in_chromium() {
     local file files=()
     for file in tests/browser/*.test.js; do
-        if [ "$file" != tests/browser/page-firefox.test.js ]; then files+=("$file"); fi
+        case $file in
+            tests/browser/page-firefox.test.js | "$LITERATURE_ON_THE_PAGE") ;;
+            *) files+=("$file") ;;
+        esac
     done
-    LDP_PCA_BROWSERS=Chromium node_tests "${files[@]}"
+    in_chromium "${files[@]}"
+}
+
+in_chromium() {
+    LDP_PCA_BROWSERS=Chromium node_tests "$@"
 }
 
 tests_in_other_browsers() {

@@ -332,6 +332,7 @@ def test_names_of_a_table_are_those_of_the_components(rows: np.ndarray) -> None:
     assert LocalPCA(radius=5.0, random_state=1).fit(odd).task_.feature_names[0] == "c1"
 
 
+@pytest.mark.sampling
 def test_the_number_of_components_may_be_left_to_the_reports(rows: np.ndarray) -> None:
     options = {"epsilon": 8.0, "radius": 7.0, "random_state": 1}
     assert LocalPCA(None, **options).fit(rows).n_components_ == 6
@@ -355,6 +356,7 @@ def test_reports_of_more_rows_are_added(rows: np.ndarray) -> None:
         parts.partial_fit(rows)
 
 
+@pytest.mark.sampling
 def test_whitened_projections_have_the_variance_1(rows: np.ndarray) -> None:
     white = LocalPCA(2, epsilon=8.0, radius=7.0, whiten=True, random_state=1).fit(rows)
     np.testing.assert_allclose(white.transform(rows).var(axis=0), [1.0, 1.0], rtol=0.2)
@@ -422,6 +424,7 @@ def test_where_nothing_stands_out_there_is_one_component_and_a_word(rows: np.nda
             recover(model.aggregate_, "auto")
 
 
+@pytest.mark.sampling
 def test_the_variance_is_that_of_scikit_learn_where_the_noise_is_small(rows: np.ndarray) -> None:
     ours = LocalPCA(2, epsilon=8.0, radius=7.0, random_state=1).fit(rows)
     theirs = PCA(2).fit(rows)

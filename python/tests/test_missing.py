@@ -445,6 +445,7 @@ def test_estimators_take_what_is_missing_for_zero(kind: Any, radius: float | Non
         np.testing.assert_array_equal(fitted.transform(form), same.transform(given), err_msg=name)
 
 
+@pytest.mark.sampling
 def test_missing_values_shrink_entries_by_the_share_of_records_that_have_both() -> None:
     """docs/records.md says so. 4.9 deviations of the noise, for 20 entries, are an error of 2e-5."""
     rng = np.random.default_rng(6)
@@ -492,6 +493,7 @@ def test_a_schema_is_read_past_missing_values() -> None:
         infer_schema([{"age": 1.0}])
 
 
+@pytest.mark.sampling
 def test_components_come_back_from_records_with_missing_values() -> None:
     rng = np.random.default_rng(8)
     rows = rng.normal(size=(40_000, 2)) @ rng.normal(size=(2, 6)) + 0.2 * rng.normal(size=(40_000, 6))

@@ -98,6 +98,7 @@ def test_a_plan_for_a_radius_is_the_command_lines(
     assert plan(**PLAN).clipping is None
 
 
+@pytest.mark.sampling
 def test_a_plan_for_another_clipped_collection_has_what_its_radius_costs(
     command: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:

@@ -115,13 +115,23 @@ export async function assertAccessible(page, selector = "html") {
   assert.deepEqual(found, []);
 }
 
-/** Asserts that nothing sticks out to the right. */
+/** Asserts that nothing sticks out to the right, once charts have followed the window's width. */
 export async function assertFits(page) {
-  const { content, width } = await page.evaluate(() => ({
-    content: document.documentElement.scrollWidth,
-    width: document.documentElement.clientWidth,
-  }));
-  assert.ok(content <= width, `${content} pixels of content in ${width}`);
+  const widths = () =>
+    page.evaluate(() => ({
+      content: document.documentElement.scrollWidth,
+      width: document.documentElement.clientWidth,
+    }));
+  await eventually(widths, ({ content, width }) => content <= width);
+}
+
+/** Calls `look` with the name of each view that the page is turned to: what it has computed, it has computed once. */
+export async function inEveryView(page, look) {
+  for (const [view, { viewport, colorScheme = "light" }] of Object.entries(VIEWS)) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize(viewport);
+    await look(view);
+  }
 }
 
 /** Keeps a picture of a section for those who look. */

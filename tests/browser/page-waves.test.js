@@ -12,6 +12,7 @@ import {
   assertFits,
   eventually,
   hostPage,
+  inEveryView,
   openPage,
   parsed,
   screenshot,
@@ -58,51 +59,51 @@ async function column(page, axis, series) {
   return new Map(rows.filter(([, name]) => name === series).map((row) => [row[0], row.at(-1)]));
 }
 
-for (const [view, options] of Object.entries(VIEWS)) {
-  test(`it is there with its gaps, in the legend, the table and in words: ${view}`, async () => {
-    const { page, trouble } = await host.open({ hash: `#error&${STATE}`, ...options });
-    const status = page.locator("#error-status");
-    await status.getByText(/^Done: /).waitFor();
-    const legend = page.locator("#error-epsilon-chart .legend");
-    assert.doesNotMatch(await legend.textContent(), /Two waves/);
-    const asked = [];
-    page.on("request", (request) => asked.push(request.url().split("/").at(-1)));
-    await box(page).check();
-    await predicted(page);
-    assert.equal(asked.filter((file) => /^on-demand-.*\.wasm$/.test(file)).length, 1, "once, for all workers");
-    assert.match(await status.textContent(), /^Done: /, "the simulation does not start again");
-    await legend.getByText("Two waves").waitFor();
-    assert.equal(await legend.locator(".green path").count(), 1, "a curve, and nothing simulated");
+test("it is there with its gaps, in the legend, the table and in words", async () => {
+  const { page, trouble } = await host.open({ hash: `#error&${STATE}`, ...VIEWS.light });
+  const status = page.locator("#error-status");
+  await status.getByText(/^Done: /).waitFor();
+  const legend = page.locator("#error-epsilon-chart .legend");
+  assert.doesNotMatch(await legend.textContent(), /Two waves/);
+  const asked = [];
+  page.on("request", (request) => asked.push(request.url().split("/").at(-1)));
+  await box(page).check();
+  await predicted(page);
+  assert.equal(asked.filter((file) => /^on-demand-.*\.wasm$/.test(file)).length, 1, "once, for all workers");
+  assert.match(await status.textContent(), /^Done: /, "the simulation does not start again");
+  await legend.getByText("Two waves").waitFor();
+  assert.equal(await legend.locator(".green path").count(), 1, "a curve, and nothing simulated");
 
-    const found = await column(page, "epsilon", "Two waves");
-    assert.equal(found.get("0.25"), "not worth it");
-    assert.equal(found.get("5.6"), "not worth it");
-    assert.equal((await column(page, "records", "Two waves")).get("1,000"), "not worth it");
-    const one = await column(page, "epsilon", "Double-cap");
-    for (const place of ["1.4", "2"]) {
-      assert.ok(1.2 * parsed(found.get(place)) < parsed(one.get(place)), `${place}: ${found.get(place)}`);
-    }
+  const found = await column(page, "epsilon", "Two waves");
+  assert.equal(found.get("0.25"), "not worth it");
+  assert.equal(found.get("5.6"), "not worth it");
+  assert.equal((await column(page, "records", "Two waves")).get("1,000"), "not worth it");
+  const one = await column(page, "epsilon", "Double-cap");
+  for (const place of ["1.4", "2"]) {
+    assert.ok(1.2 * parsed(found.get(place)) < parsed(one.get(place)), `${place}: ${found.get(place)}`);
+  }
 
-    const stage = page.getByRole("slider", { name: /^Error against ε/ });
-    await stage.focus();
-    await page.keyboard.press("Home");
-    const spoken = () => stage.getAttribute("aria-valuetext");
-    assert.match(await spoken(), /; Two waves not worth it; /);
-    for (let step = 0; step < 6; step += 1) await page.keyboard.press("ArrowRight");
-    assert.match(await spoken(), new RegExp(`^ε = 2: .*; Two waves predicted ${found.get("2")}; `));
-    const plot = page.locator("#error-epsilon-chart .plot");
-    const label = await eventually(() => plot.getAttribute("aria-label"), (label) => /Two waves: pred/.test(label));
-    assert.match(label, /Two waves: predicted from [\d.]+ at ε = 1\.\d+ to [\d.]+ at ε = [23][\d.]*\. Two waves are /);
+  const stage = page.getByRole("slider", { name: /^Error against ε/ });
+  await stage.focus();
+  await page.keyboard.press("Home");
+  const spoken = () => stage.getAttribute("aria-valuetext");
+  assert.match(await spoken(), /; Two waves not worth it; /);
+  for (let step = 0; step < 6; step += 1) await page.keyboard.press("ArrowRight");
+  assert.match(await spoken(), new RegExp(`^ε = 2: .*; Two waves predicted ${found.get("2")}; `));
+  const plot = page.locator("#error-epsilon-chart .plot");
+  const label = await eventually(() => plot.getAttribute("aria-label"), (label) => /Two waves: pred/.test(label));
+  assert.match(label, /Two waves: predicted from [\d.]+ at ε = 1\.\d+ to [\d.]+ at ε = [23][\d.]*\. Two waves are /);
 
+  await inEveryView(page, async (view) => {
     await screenshot(page, "error", `waves-${view}`);
     await assertFits(page);
     await assertAccessible(page, "#error");
-    await box(page).uncheck();
-    await eventually(() => legend.textContent(), (text) => !text.includes("Two waves"));
-    assert.equal(await note(page, "epsilon").textContent(), "");
-    assert.deepEqual(trouble, []);
   });
-}
+  await box(page).uncheck();
+  await eventually(() => legend.textContent(), (text) => !text.includes("Two waves"));
+  assert.equal(await note(page, "epsilon").textContent(), "");
+  assert.deepEqual(trouble, []);
+});
 
 test("its files have the places where it is worth it", async () => {
   const { page } = await host.open({ hash: `#error&${STATE}&waves.curve=two` });
