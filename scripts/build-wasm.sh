@@ -52,10 +52,13 @@ build() {
         inlining=(-- -Cllvm-args=--inline-threshold=100 -Cllvm-args=--unroll-runtime=false)
     fi
     module=$target/$TARGET/wasm/${2//-/_}.wasm
+    if unchanged "$out" "$stamp"; then return; fi
     # The crate type is asked for here alone: native builds need not wait for its link.
     cargo rustc --quiet --locked --package "$2" --lib --crate-type cdylib --profile wasm --target $TARGET \
         --features "$1,${3:-}" --config "$(unplaced $TARGET)" "${settings[@]}" "${inlining[@]}"
-    if [ -d "$out" ] && [ "$(state "$out" "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
+    sed 's/^[^:]*: //' "${module%.wasm}.d" >"$stamp.sources"
+    if [ -d "$out" ] && [ "$(state "$out" && cksum "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
+        touch "$stamp"
         return
     fi
     # The two halves that this target makes know nothing of where they are: pkg/instantiate.js brings them together.
@@ -82,7 +85,14 @@ build() {
     if [ "$1" != client ] && ! $quick; then wasm-opt -Oz "${features[@]}" "$wasm" --output "$wasm"; fi
     if [ "$1" = client ]; then node scripts/inline-wasm.js "$out/ldp_pca_bg.wasm"; fi
     mkdir -p "$(dirname "$stamp")"
-    state "$out" "$module" >"$stamp"
+    (state "$out" && cksum "$module") >"$stamp"
+}
+
+# unchanged OUT STAMP: nothing that the compiler read, or is told, is newer than the module. Cargo alone would link it
+# again: another build of the same crate is at its place.
+unchanged() {
+    [ -d "$1" ] && [ -f "$2.sources" ] && [ "$(state "$1")" = "$(head -n -1 "$2")" ] &&
+        [ -z "$(xargs sh -c 'find "$@" -newer "$0" 2>&1' "$2" Cargo.lock Cargo.toml ./*/Cargo.toml <"$2.sources")" ]
 }
 
 # bindgen MODULE OUT: the JavaScript that goes with a module. In a profile that no test waits for.
@@ -93,7 +103,8 @@ bindgen() {
 # The inputs of OUT, and its content when it was made.
 state() {
     echo "quick: $quick"
-    cksum "$2" package-lock.json scripts/build-wasm.sh scripts/inline-wasm.js
+    rustc -vV
+    cksum package-lock.json scripts/build-wasm.sh scripts/inline-wasm.js
     grep -A 1 '^name = "wasm-bindgen-cli-support"' Cargo.lock
     find "$1" -type f -exec cksum {} + | LC_ALL=C sort
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs tests and checks, in lanes beside each other: what browsers and bundlers run, Python's, and the rest. Each of them
-# leaves a core idle for long. Cheap checks come first. Stops at the first failure.
+# Runs tests and checks, in lanes beside each other: what browsers and bundlers run, Python's, and the rest. Each leaves
+# a core idle for long. Cheap checks come first. Stops at the first failure.
 #
 # usage: scripts/test.sh [test|check|native|wasm|browser|consumers|python|spark|spark3|quick]...
 #   Two rings. The first is `make test`, the second `make check`; a change lands when both have passed (the default).
@@ -23,8 +23,8 @@ WASM=wasm32-unknown-unknown
 
 # Of Python, what tests the guide and the types, and no product.
 PYTHON_CHECKS=(python/tests/test_guide.py python/tests/test_typing.py)
-# The page's methods of other papers, which no user of the package runs.
-LITERATURE_ON_THE_PAGE=tests/browser/page-methods.test.js
+# Of Chromium's, the methods of other papers on the page, and whatever can go wrong on the way to an aggregator.
+CHROMIUM_CHECKS=(tests/browser/page-methods.test.js tests/browser/visits.test.js)
 # What runs in other browsers than Chromium too.
 OTHER_BROWSERS=(consent-dialog every-record ledger package page-firefox page-own visits worker)
 
@@ -65,8 +65,7 @@ web() {
     step "test check browser" "page" npm run --silent build:page
     step "test browser" "JavaScript tests in Node" node_tests tests/js/*.test.js
     step "test browser" "JavaScript tests in Chromium" tests_in_chromium
-    step "check browser" "the literature's methods on the page" \
-        in_chromium "$LITERATURE_ON_THE_PAGE"
+    step "check browser" "the rest of Chromium's tests" in_chromium "${CHROMIUM_CHECKS[@]}"
     step "check browser" "types of the npm package" npm run --silent test:types
     step "check browser" "JavaScript tests in Firefox and WebKit" tests_in_other_browsers
     step "check consumers" "the packed package" node_tests tests/consumers/*.test.js
@@ -109,7 +108,8 @@ rust() {
     step quick "unit tests and vectors" cargo nextest run --profile without-laws --package ldp-pca \
         -E 'kind(lib) | test(/^vectors::/)'
     # The methods of other papers are no product.
-    step "test native" "Rust tests" cargo nextest run --profile without-laws "${CRATES[@]}" \
+    # More at a time than cores: many of them wait for a server.
+    step "test native" "Rust tests" cargo nextest run --profile without-laws --test-threads 4 "${CRATES[@]}" \
         -E 'default() - package(ldp-pca-literature)'
     step "check native" "tests of laws and of the literature" cargo nextest run --profile without-laws "${CRATES[@]}" \
         --ignore-default-filter -E 'package(ldp-pca-literature) + not default()'
@@ -170,18 +170,18 @@ lane_ended() {
     return $status
 }
 
-# A file that hangs fails, with its name. Two at a time: most of them wait for a browser or a server.
+# A file that hangs fails, with its name. Three at a time: most of them wait for a browser or a server.
 node_tests() {
     build_as_tested ldp-pca
     LDP_PCA_BIN=$(target_directory)/debug/ldp-pca \
-        node --test --test-concurrency=2 --test-timeout=1200000 --test-reporter=spec "$@"
+        node --test --test-concurrency=3 --test-timeout=1200000 --test-reporter=spec "$@"
 }
 
 tests_in_chromium() {
     local file files=()
     for file in tests/browser/*.test.js; do
-        case $file in
-            tests/browser/page-firefox.test.js | "$LITERATURE_ON_THE_PAGE") ;;
+        case " tests/browser/page-firefox.test.js ${CHROMIUM_CHECKS[*]} " in
+            *" $file "*) ;;
             *) files+=("$file") ;;
         esac
     done
