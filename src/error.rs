@@ -15,9 +15,7 @@ use crate::norms::NormsError;
 use crate::prediction::PredictionError;
 use crate::privacy::PrivacyError;
 use crate::record::RecordError;
-use crate::recovery::{
-    AnswerError, BootstrapError, ChangeError, LikelihoodError, PenaltyError, RecoveryError, RefineError,
-};
+use crate::recovery::{AnswerError, BootstrapError, ChangeError, PenaltyError, RecoveryError, RefineError};
 use crate::refinement::RefinementError;
 use crate::report::ReportError;
 use crate::sampling::EntropyError;
@@ -125,10 +123,6 @@ pub enum Error {
     #[error(transparent)]
     #[doc(hidden)]
     Refine(RefineError),
-    /// Finding components from stored reports.
-    #[error(transparent)]
-    #[doc(hidden)]
-    Likelihood(#[from] LikelihoodError),
     /// The lengths of records.
     #[error(transparent)]
     #[doc(hidden)]
@@ -218,7 +212,6 @@ mod tests {
             FamilyError,
             JsonError,
             LedgerError,
-            LikelihoodError,
             MechanismError,
             MechanismOptionError,
             NameError,

@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use clap::Args;
 use ldp_pca::aggregate::{Aggregate, SeenIds, SeenSums};
-use ldp_pca::recovery::StoredReports;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::Task;
 use ldp_pca_records::{Kind as Content, START};
@@ -66,11 +65,19 @@ impl AggregateCommand {
         let task = files::task(&self.task)?;
         // Before the work, which may take hours.
         let mut output = Output::create(&self.output)?;
-        let threads = self.threads.and_then(|threads| NonZeroUsize::new(threads.into())).unwrap_or_else(all_threads);
+        let threads = self.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
+        let threads = threads.or(std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
         let mut collection = Collection {
+            aggregate: Aggregate::empty(&task),
+            seen: SeenIds::new(threads),
+            sums: SeenSums::default(),
+            duplicates: 0,
+            skipped: 0,
+            first_skipped: None,
             skip_invalid: self.skip_invalid,
+            threads,
             is_alone: self.inputs.len() == 1,
-            ..Collection::new(&task, threads)
+            task: &task,
         };
         for input in &self.inputs {
             collection.add_file(input)?;
@@ -111,44 +118,9 @@ struct Collection<'a> {
     /// Whether there are no other inputs.
     is_alone: bool,
     task: &'a Task,
-    /// Where the reports themselves are stored, if they are.
-    stored: Option<&'a mut StoredReports>,
 }
 
-/// As many threads as the machine has.
-pub(super) fn all_threads() -> NonZeroUsize {
-    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
-}
-
-/// Sums files of reports, and stores the reports too.
-pub(super) fn sum_and_store(task: &Task, paths: &[PathBuf], stored: &mut StoredReports) -> Result<Aggregate> {
-    let mut collection = Collection { stored: Some(stored), ..Collection::new(task, all_threads()) };
-    for path in paths {
-        collection.add_file(path)?;
-    }
-    if collection.duplicates > 0 {
-        note(format_args!("note: {} duplicates counted once", grouped(collection.duplicates)));
-    }
-    Ok(collection.aggregate)
-}
-
-impl<'a> Collection<'a> {
-    fn new(task: &'a Task, threads: NonZeroUsize) -> Self {
-        Self {
-            aggregate: Aggregate::empty(task),
-            seen: SeenIds::new(threads),
-            sums: SeenSums::default(),
-            duplicates: 0,
-            skipped: 0,
-            first_skipped: None,
-            skip_invalid: false,
-            threads,
-            is_alone: false,
-            task,
-            stored: None,
-        }
-    }
-
+impl Collection<'_> {
     fn add_file(&mut self, path: &Path) -> Result<()> {
         let (mut file, length) = files::open(path)?;
         if let Input::File(file) = &mut file
@@ -160,11 +132,6 @@ impl<'a> Collection<'a> {
         let (start, mut content) = files::start(content, START).in_file(path)?;
         let kind = Kind::of(&start);
         if kind == Kind::Aggregate {
-            if self.stored.is_some() {
-                let problem = "it holds sums, and a likelihood pass needs the reports: give what `ldp-pca randomize` \
-                               or `store export` wrote, or leave out --likelihood";
-                return Err(CliError::file(path, problem));
-            }
             let other = files::aggregate_of(path, content, self.task)?;
             if other.unknown_ids() > 0 && !self.is_alone {
                 note(format_args!(
@@ -224,20 +191,14 @@ impl<'a> Collection<'a> {
             let problem = if *is_text {
                 "this is text, not a report: `ldp-pca randomize` makes reports of records".to_owned()
             } else {
-                let remedy =
-                    if self.stored.is_some() { "take it out" } else { "--skip-invalid leaves such reports out" };
-                format!("{problem} ({remedy})")
+                format!("{problem} (--skip-invalid leaves such reports out)")
             };
             return Err(CliError::at(path, part, *read, problem));
         }
         let decoded = batch.len();
         self.seen.retain_new(&mut batch);
         self.duplicates += (decoded - batch.len()) as u64;
-        self.aggregate.accumulate_with_threads(self.task, &batch, self.threads).in_file(path)?;
-        if let Some(stored) = &mut self.stored {
-            stored.extend(&batch);
-        }
-        Ok(())
+        self.aggregate.accumulate_with_threads(self.task, &batch, self.threads).in_file(path)
     }
 }
 

@@ -61,24 +61,14 @@ def aggregate(
         that are not in files are numbered over all batches of a reader, a dataset or an iterable. Also for a state
         whose reports are recognized, or reports of a state: they would count twice.
     """
-    adding = _added(reports, Collection(task, threads=threads, skip_invalid=skip_invalid), progress)
+    with closing(bar(progress, "aggregating", "report")) as shown:
+        adding = _Adding(Collection(task, threads=threads, skip_invalid=skip_invalid), shown)
+        for source, file in _sources(reports):
+            adding.add(source, file)
     if adding.first_skipped is not None:
         message = f"left out {adding.collection.skipped} invalid reports, the first in {adding.first_skipped}"
         warn(message, SkippedReportsWarning)
     return adding.collection.aggregate()
-
-
-def stored_reports(reports: Any, task: Task, progress: Progress) -> Collection:
-    """Sum reports and keep them, too, for a likelihood pass."""
-    return _added(reports, Collection._storing(task), progress).collection
-
-
-def _added(reports: Any, collection: Collection, progress: Progress) -> _Adding:
-    with closing(bar(progress, "aggregating", "report")) as shown:
-        adding = _Adding(collection, shown)
-        for source, file in _sources(reports):
-            adding.add(source, file)
-    return adding
 
 
 def _sources(reports: Any) -> Iterator[tuple[Any, str | None]]:

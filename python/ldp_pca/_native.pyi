@@ -474,8 +474,6 @@ class Collection:
     """
 
     def __new__(cls, task: Task, *, threads: int | None = None, skip_invalid: bool = False) -> Collection: ...
-    @staticmethod
-    def _storing(task: Task) -> Collection: ...
     def update(self, reports: Any) -> int:
         """Adds reports whose ids are new, in any of the forms of `Aggregate.update`. On an error nothing was added.
 
@@ -615,7 +613,6 @@ def _recover(
     replicates: int | None,
     seed: int,
     select: float | None,
-    stored: Collection | None,
     progress: Callable[[str, int, int | None], None] | None,
 ) -> dict[str, Any]: ...
 def _recover_refined(first: Aggregate | PublicSample, rank: int, refined: Aggregate) -> dict[str, Any]: ...

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._collecting import stored_reports
 from ._covariance import Mean, mean_of
 from ._native import Aggregate, PublicSample, _recover, _recover_refined, _sin_theta_squared
 from ._progress import Parts, Progress
@@ -255,14 +254,10 @@ class Recovery(_Comparable):
         both does not have (``not_offered``), and of a public ``sample`` how far off it was found to be. Its keys are
         those of ``ldp-pca recover --json``. The level of the noise is then that of the first wave; a sample has none,
         and ``noise_edge`` is the variance across its components.
-    likelihood : dict or None
-        With ``likelihood``: whether components by the likelihood of every single report are ``offered``, and then the
-        ``components`` with their ``eigenvalues``; what they capture in reports held out. Its keys are those of
-        ``ldp-pca recover --json`` (docs/likelihood.md).
     unfinished : list of dict
         What was asked for and is missing, because the time limit was reached: its ``part`` (``'penalty'``: that of
         ``'auto'`` was taken, ``'rank'``, ``'held-out'``, ``'solution'``, ``'path'``, ``'baselines'``,
-        ``'bootstrap'``, ``'likelihood'``), and how much of it was ``done``, ``of`` how much.
+        ``'bootstrap'``), and how much of it was ``done``, ``of`` how much.
     """
 
     method: str
@@ -296,7 +291,6 @@ class Recovery(_Comparable):
     rank_test: dict[str, Any] | None
     selection: dict[str, Any] | None
     refined: dict[str, Any] | None
-    likelihood: dict[str, Any] | None
     unfinished: list[dict[str, Any]]
 
     @property
@@ -461,7 +455,7 @@ def prediction_of(found: dict[str, Any] | None) -> Prediction | None:
 
 def _recovery_of(found: dict[str, Any]) -> Recovery:
     """The recovery that the native part describes."""
-    for name in ("held_out", "rank_test", "refined", "likelihood"):
+    for name in ("held_out", "rank_test", "refined"):
         if found[name] is not None:
             found[name] = json.loads(found[name])
     found["explained_variance_ratio"] = found.pop("explained_variance")
@@ -494,7 +488,6 @@ def recover(
     bootstrap_seed: int = 1,
     select: float | None = None,
     refined: Aggregate | None = None,
-    likelihood: Any = None,
     progress: Progress = False,
 ) -> Recovery:
     """Recover principal components from summed reports.
@@ -538,10 +531,6 @@ def recover(
         The sums of a second wave of other people, who answered the task that `Task.refine` made from ``aggregate``
         (docs/refinement.md). The components are then plain ones, of both waves, and as many as that task refines.
         Those of a sample are turned by what the wave reported.
-    likelihood : path, reports, or iterable of these, optional
-        The reports themselves that ``aggregate`` is the sum of, in any of the forms that `aggregate` takes. Plain
-        components are then found a second time, by the likelihood of every single report, and offered where they
-        capture at least as much in reports held out (docs/likelihood.md). Only of double-cap without centring.
     progress : bool or callable
         Show the progress of the parts that take long, as of `Randomizer.randomize`.
 
@@ -553,13 +542,10 @@ def recover(
     ------
     RecoveryError
         Without reports, for a rank or penalty that makes no sense, for cross-validation without folds, and where
-        ``rank='auto'`` finds no component; for a task that no likelihood pass is for, and other reports than those of
-        ``aggregate``. Also for the sums of a second wave or a sample alone, and beside them for
+        ``rank='auto'`` finds no component. Also for the sums of a second wave or a sample alone, and beside them for
         what they do not have.
     TaskError
         Where the second wave refines another task, or the first has centring.
-    AggregateError, ReportError
-        As of `aggregate`, for the reports of ``likelihood``; and for sums among them.
 
     Warns
     -----
@@ -576,14 +562,12 @@ def recover(
     if refined is not None:
         asked = {"rank='auto'": rank == "auto", "sparse": sparse, "bootstrap": bootstrap is not None}
         asked.update({"select": select is not None, "method": method != "auto", "time_limit": time_limit is not None})
-        asked["likelihood"] = likelihood is not None
         beside = [name for name, is_asked in asked.items() if is_asked]
         if beside or isinstance(rank, str):
             raise RecoveryError(f"{' and '.join(beside)} beside refined: leave it out, or recover the first wave alone")
         return _recovery_of(_recover_refined(aggregate, rank, refined))
     if isinstance(aggregate, PublicSample):
         raise RecoveryError("nobody's reports are in a public sample: give refined, the sums of the wave about it")
-    stored = None if likelihood is None else stored_reports(likelihood, aggregate.task, progress)
     with closing(Parts(progress)) as parts:
         found = _recover(
             aggregate,
@@ -598,7 +582,6 @@ def recover(
             bootstrap,
             bootstrap_seed,
             select,
-            stored,
             None if progress is False else parts,
         )
     return _recovery_of(found)

@@ -5,7 +5,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use ldp_pca::aggregate::{Aggregate as Sums, SeenIds, SeenSums};
-use ldp_pca::recovery::StoredReports;
 use ldp_pca::report::{Report, report_bytes};
 use pyo3::types::{PyBytes, PyType};
 use pyo3::{intern, prelude::*};
@@ -293,26 +292,9 @@ struct Held {
     duplicates: u64,
     skipped: u64,
     first_skipped: Option<BadRow>,
-    /// The reports themselves, where a likelihood pass is to follow.
-    stored: Option<StoredReports>,
 }
 
 impl Collection {
-    fn of(task: Py<Task>, threads: NonZeroUsize, skip_invalid: bool, stored: Option<StoredReports>) -> Self {
-        let sums = Sums::empty(task.get().inner());
-        let merged = SeenSums::default();
-        let held = Held { sums, merged, duplicates: 0, skipped: 0, first_skipped: None, stored };
-        let (seen, held) = (Mutex::new(SeenIds::new(threads)), Mutex::new(held));
-        Self { task, threads, skip_invalid, seen, updating: Mutex::new(None), held }
-    }
-
-    /// The sums, and the reports that were stored, which are then here no more.
-    pub(crate) fn take_stored(&self) -> Option<(Sums, StoredReports)> {
-        let mut held = self.locked();
-        let stored = held.stored.take()?;
-        Some((held.sums.clone(), stored))
-    }
-
     fn locked(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -342,9 +324,6 @@ impl Collection {
             seen.retain_new(&mut reports);
             duplicates += (decoded - reports.len()) as u64;
             new_ids.extend(reports.iter().map(Report::id));
-            if let Some(stored) = &mut self.locked().stored {
-                stored.extend(&reports);
-            }
             if slices.len() <= size {
                 return Ok(self.locked().sums.accumulate_with_threads(task.inner(), &reports, threads)?);
             }
@@ -358,9 +337,6 @@ impl Collection {
         let outcome = outcome.and_then(|()| Ok(sums.map_or(Ok(()), |sums| self.locked().sums.merge(&sums))?));
         *whose() = None;
         if let Err(failure) = outcome {
-            if let Some(stored) = &mut self.locked().stored {
-                stored.truncate(stored.records() - new_ids.len() as u64);
-            }
             new_ids.into_iter().for_each(|id| seen.forget(id));
             return Err(failure);
         }
@@ -379,14 +355,11 @@ impl Collection {
     #[new]
     #[pyo3(signature = (task, *, threads=None, skip_invalid=false))]
     fn new(task: Py<Task>, threads: Option<usize>, skip_invalid: bool) -> PyResult<Self> {
-        Ok(Self::of(task, threads_of(threads)?, skip_invalid, None))
-    }
-
-    /// One that keeps the reports too, for a likelihood pass. Refuses tasks that have none.
-    #[staticmethod]
-    fn _storing(task: Py<Task>) -> PyResult<Self> {
-        let stored = StoredReports::new(task.get().inner()).map_err(raised)?;
-        Ok(Self::of(task, threads_of(None)?, false, Some(stored)))
+        let threads = threads_of(threads)?;
+        let sums = Sums::empty(task.get().inner());
+        let held = Held { sums, merged: SeenSums::default(), duplicates: 0, skipped: 0, first_skipped: None };
+        let (seen, held) = (Mutex::new(SeenIds::new(threads)), Mutex::new(held));
+        Ok(Self { task, threads, skip_invalid, seen, updating: Mutex::new(None), held })
     }
 
     /// Adds reports whose ids are new, in any of the forms of `Aggregate.update`. On an error nothing was added.
@@ -404,12 +377,10 @@ impl Collection {
     fn merge(&self, py: Python<'_>, other: &Aggregate) -> PyResult<()> {
         py.detach(|| {
             let other = other.locked().clone();
-            let Held { sums, merged, stored, .. } = &mut *self.locked();
-            match stored {
-                Some(_) => Err(AggregateError::new_err("sums, where a likelihood pass needs the reports: give these")),
-                None => merged.merge(sums, &other).map_err(raised),
-            }
+            let Held { sums, merged, .. } = &mut *self.locked();
+            merged.merge(sums, &other)
         })
+        .map_err(raised)
     }
 
     /// The sums so far, a copy.

@@ -7,9 +7,8 @@ use ldp_pca::covariance::Covariance;
 use ldp_pca::family::Reports;
 use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
-    Answer, Baselines, ComponentInterval, Confidence, FeatureTest, HeldOutUse, LikelihoodAnswer, LikelihoodProgress,
-    Part, PathPoint, Penalty, PenaltyChoice, Question, Rank, RankTest, ScoredPenalty, Solver, Source, SparseAnswer,
-    Step, Stop, Unfinished, When, answer,
+    Answer, Baselines, ComponentInterval, Confidence, FeatureTest, HeldOutUse, Part, PathPoint, Penalty, PenaltyChoice,
+    Question, Rank, RankTest, ScoredPenalty, Solver, Source, SparseAnswer, Step, Stop, Unfinished, When, answer,
 };
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use nalgebra::DMatrix;
@@ -18,10 +17,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use serde::Serialize;
 
-use crate::aggregate::{Aggregate, Collection};
+use crate::aggregate::Aggregate;
 use crate::covariance::describe;
 use crate::error::{RecoveryError, raised};
-use crate::randomizer::threads_of;
 use crate::signals::{Shown, waited};
 
 /// Recovers components, as a dictionary.
@@ -41,7 +39,6 @@ pub(crate) fn _recover<'py>(
     replicates: Option<usize>,
     seed: u64,
     select: Option<f64>,
-    stored: Option<&Collection>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let task = aggregate.task_of().inner();
@@ -75,19 +72,9 @@ pub(crate) fn _recover<'py>(
     }
     question.penalty = penalty.map(choice).transpose()?;
     let sums = py.detach(|| aggregate.locked().clone());
-    let stored = match stored.and_then(|stored| py.detach(|| stored.take_stored())) {
-        Some((summed, _)) if summed.folds() != sums.folds() => {
-            return Err(RecoveryError::new_err(format!(
-                "the {} reports for likelihood are not the {} that the aggregate is the sum of: give the same",
-                summed.records(),
-                sums.records()
-            )));
-        }
-        stored => stored.map(|(_, stored)| stored),
-    };
     let show = |(part, done, total)| progress.map_or(Ok(()), |progress| progress.call1((part, done, total)).map(drop));
     let of_task = task.clone();
-    let (covariance, answer, rank_test, selection, likelihood) = waited(py, show, move |waiting| -> PyResult<_> {
+    let (covariance, answer, rank_test, selection) = waited(py, show, move |waiting| -> PyResult<_> {
         let task = &of_task;
         let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
         if let Some(objection) = FeatureTest::objection(task).filter(|_| select.is_some()) {
@@ -98,14 +85,13 @@ pub(crate) fn _recover<'py>(
         }
         let source = Source::Reports { aggregate: &sums, covariance: &covariance, task };
         let started = Instant::now();
-        let mut watch_part = |state: Shown| {
+        let mut watch = |step: &Step| {
             if time_limit.is_some_and(|limit| started.elapsed().as_secs_f64() > limit) {
                 return ControlFlow::Break(Stop::OutOfTime);
             }
-            waiting.show(state);
+            waiting.show(shown(step));
             waiting.flow().map_break(|()| Stop::Cancelled)
         };
-        let mut watch = |step: &Step| watch_part(shown(step));
         let mut unfinished = vec![];
         let mut rank_test = None;
         if rank.is_none() {
@@ -119,29 +105,12 @@ pub(crate) fn _recover<'py>(
         let mut found = answer(&question, source, &mut watch).map_err(raised)?;
         found.unfinished.extend(unfinished);
         let selection = select.map(|_| FeatureTest::new(&covariance, question.rank)).transpose().map_err(raised)?;
-        let likelihood = match stored {
-            Some(stored) => {
-                let (mut done, mut of) = (0, None);
-                let mut step = |state: LikelihoodProgress| {
-                    (done, of) = (state.done, Some(state.total));
-                    let shown = (Part::Likelihood.name(), state.done as usize, Some(state.total as usize));
-                    watch_part(shown).map_break(|_| ())
-                };
-                let pass = stored.likelihood(&sums, question.rank, threads_of(None)?, &mut step).map_err(raised)?;
-                if pass.is_none() {
-                    found.unfinished.push(Unfinished { part: Part::Likelihood, done, of });
-                }
-                pass.map(LikelihoodAnswer::if_offered)
-            }
-            None => None,
-        };
-        Ok((covariance, found, rank_test, selection, likelihood))
+        Ok((covariance, found, rank_test, selection))
     })??;
     let result = describe_answer(py, &answer)?;
     // As the command line prints them; Python reads the text.
     result.set_item("held_out", answer.held_out.as_ref().map(document).transpose()?)?;
     result.set_item("rank_test", rank_test.as_ref().map(document).transpose()?)?;
-    result.set_item("likelihood", likelihood.as_ref().map(document).transpose()?)?;
     let selection = selection.as_ref().map(|test| -> PyResult<_> {
         let selection = PyDict::new(py);
         selection.set_item("rate", select)?;

@@ -236,7 +236,7 @@ pub(crate) fn _recover_refined(
     result.set_item("feature_names", &answer.feature_names)?;
     result.set_item("noise_deviation", answer.noise_deviation)?;
     result.set_item("noise_edge", answer.noise_edge)?;
-    for name in ["mean", "held_out", "rank_test", "selection", "likelihood"] {
+    for name in ["mean", "held_out", "rank_test", "selection"] {
         result.set_item(name, py.None())?;
     }
     result.set_item("refined", document(&facts)?)?;

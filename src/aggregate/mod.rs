@@ -362,7 +362,7 @@ fn sketch_of(task: TaskDigest, records: u64, ids: impl IntoIterator<Item = Repor
 }
 
 /// The fold a report belongs to, a function of its id alone.
-pub(crate) fn fold_of(id: ReportId, folds: usize) -> usize {
+fn fold_of(id: ReportId, folds: usize) -> usize {
     if folds == 1 { 0 } else { crc32fast::hash(id.as_bytes()) as usize % folds }
 }
 

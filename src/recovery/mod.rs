@@ -38,7 +38,6 @@ mod denoise;
 mod fantope;
 mod feature_test;
 mod held_out;
-mod likelihood;
 mod method;
 mod outcome;
 mod pca;
@@ -80,8 +79,6 @@ pub use fantope::{FantopeProjection, dual_bound, project_onto_fantope, soft_thre
 pub use feature_test::FeatureTest;
 #[doc(hidden)]
 pub use held_out::{Fit, HeldOut, HeldOutAnswer, Measured};
-#[doc(hidden)]
-pub use likelihood::{LikelihoodAnswer, LikelihoodError, LikelihoodProgress, NotOffered, StoredReports};
 pub use method::Method;
 #[doc(hidden)]
 pub use outcome::{Certificate, DualMatrix, HistoryEntry};

@@ -55,11 +55,6 @@ impl Collections {
         Ok(Self { tasks, aggregates })
     }
 
-    /// The sums of one task.
-    pub(super) fn one(task: Task, aggregate: Aggregate) -> Self {
-        Self { tasks: vec![task], aggregates: vec![aggregate] }
-    }
-
     /// Each task with its sums, in the order of the tasks.
     pub(super) fn members(&self) -> Vec<Collection<'_>> {
         self.aggregates.iter().zip(&self.tasks).collect()

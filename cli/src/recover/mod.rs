@@ -3,7 +3,6 @@
 mod collections;
 mod denoising;
 mod family;
-mod likelihood;
 mod loadings;
 mod other;
 mod patterns;
@@ -30,7 +29,6 @@ use ldp_pca::task::Task;
 
 use self::collections::Collections;
 use self::denoising::CovarianceArguments;
-use self::likelihood::LikelihoodArguments;
 use self::loadings::{LoadingsFile, descending};
 use self::other::OtherArguments;
 use self::progress::Progress;
@@ -53,7 +51,7 @@ pub(super) use self::text::what_about;
 #[derive(Args)]
 pub(super) struct Recover {
     /// The aggregate; of a task family, one for each task, in any order
-    #[arg(required_unless_present_any = ["sample", "stored"])]
+    #[arg(required_unless_present = "sample")]
     aggregate: Vec<PathBuf>,
     /// The task file; of a family of tasks that differ in epsilon, each one (--task A --task B)
     #[arg(short, long, required = true)]
@@ -72,8 +70,6 @@ pub(super) struct Recover {
     /// Seed of those draws
     #[arg(long, default_value_t = 1, requires = "bootstrap")]
     bootstrap_seed: u64,
-    #[command(flatten)]
-    likelihood: LikelihoodArguments,
     #[command(flatten)]
     other: OtherArguments,
     #[command(flatten)]
@@ -115,10 +111,7 @@ impl Recover {
             let found = second.of_sample(sample, &tasks[0], self.reading)?;
             return self.refined(found, loadings.as_ref(), started);
         }
-        let (collections, stored) = match self.likelihood.read(&tasks, &self.rank)? {
-            Some((aggregate, stored)) => (Collections::one(tasks[0].clone(), aggregate), Some(stored)),
-            None => (Collections::read(tasks, &self.task, &self.aggregate)?, None),
-        };
+        let collections = Collections::read(tasks, &self.task, &self.aggregate)?;
         let members = collections.members();
         let reports = Reports::family(&members).map_err(CliError::failed)?;
         let covariance = Covariance::of_reports(reports)?;
@@ -155,13 +148,6 @@ impl Recover {
             }
             None => None,
         };
-        let likelihood = match stored {
-            Some(stored) => {
-                let found = likelihood::pass(&stored, first.0, rank, &mut progress)?;
-                found.map_err(|unfinished| answer.unfinished.push(unfinished)).ok()
-            }
-            None => None,
-        };
         let selection = self.selection.select(&covariance, rank, &answer.feature_names)?;
         drop(progress);
         if let Some(loadings) = &loadings {
@@ -183,7 +169,6 @@ impl Recover {
             covariance: denoised,
             compared,
             ordinary_pca,
-            likelihood,
             other,
             output: self.output,
             plot: self.plot,

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use indicatif::ProgressBar;
-use ldp_pca::recovery::{BootstrapProgress, LikelihoodProgress, Part, Step, Stop};
+use ldp_pca::recovery::{BootstrapProgress, Part, Step, Stop};
 
 use crate::output::{bar, spinner};
 use crate::solver::{SolverArguments, show};
@@ -45,12 +45,6 @@ impl Progress {
         self.in_time()
     }
 
-    /// Shows the reports that the likelihood pass has read, and stops when the time is up.
-    pub(super) fn watch_likelihood(&mut self, state: LikelihoodProgress) -> ControlFlow<()> {
-        self.show(Part::Likelihood, state.done as usize, state.total as usize);
-        self.in_time().map_break(|_| ())
-    }
-
     /// Stops the work when the time is up.
     pub(super) fn in_time(&self) -> ControlFlow<Stop> {
         self.solver.in_time(self.started)
@@ -80,7 +74,6 @@ fn label(part: Part) -> &'static str {
         Part::Baselines => "simpler methods",
         Part::Bootstrap => "bootstrapping",
         Part::Reference => "reference",
-        Part::Likelihood => "likelihood",
         Part::Other => "comparing",
     }
 }

@@ -20,7 +20,7 @@ use crate::task::{public_sample, sample_text, waves_text};
 
 /// What the answer of two waves does not use. Options that need another one are named too: clap takes them where the
 /// other one is in conflict.
-const OF_ONE_WAVE: [&str; 20] = [
+const OF_ONE_WAVE: [&str; 18] = [
     "method",
     "sparse",
     "penalty",
@@ -32,8 +32,6 @@ const OF_ONE_WAVE: [&str; 20] = [
     "select",
     "bootstrap",
     "bootstrap_seed",
-    "likelihood",
-    "stored",
     "other",
     "other_task",
     "reports",

@@ -4,7 +4,6 @@ use ldp_pca::recovery::{Answer, RankTest, ReferenceComparison, RefinedFacts};
 use serde::Serialize;
 
 use super::denoising::CovarianceResult;
-use super::likelihood::LikelihoodResult;
 use super::other::OtherResult;
 use super::selection::Selection;
 use crate::writing::Target;
@@ -27,9 +26,6 @@ pub(crate) struct RecoverResult {
     /// With `--reference`: the comparison with PCA of the encoded records, not bounded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ordinary_pca: Option<ReferenceComparison>,
-    /// With `--likelihood`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) likelihood: Option<LikelihoodResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) other: Option<OtherResult>,
     /// With `--refined`.

@@ -45,7 +45,6 @@ impl RecoverResult {
         text += &assumption(answer);
         text += &self.compared.as_ref().map(|compared| reference(answer, compared)).unwrap_or_default();
         text += &self.ordinary_pca.as_ref().map(|compared| ordinary(answer, compared)).unwrap_or_default();
-        text += &self.likelihood.as_ref().map(|found| found.text(answer, unit)).unwrap_or_default();
         text += &self.other.as_ref().map(|other| other.text(answer, unit)).unwrap_or_default();
         text += &self.refined.as_ref().map(refined::text).unwrap_or_default();
         let covariance = self.covariance.as_ref();
@@ -392,7 +391,6 @@ fn unfinished(answer: &Answer, &Unfinished { part, done, of }: &Unfinished) -> S
         }
         Part::Bootstrap => format!("{done} of {of} replicates: there is no interval of fewer than {FEWEST_REPLICATES}"),
         Part::Reference => format!("{done} records of the reference: there is no comparison with it"),
-        Part::Likelihood => format!("{done} of {of} reports of the likelihood pass: there is no answer of it"),
         Part::Other => format!("{done} of {of} pairs of collections from one population: the p-value is of those"),
     };
     format!("time was up after {what}")

@@ -47,7 +47,6 @@ pub(crate) mod coordinate;
 mod gain;
 #[doc(hidden)]
 pub mod kernel;
-mod likelihood;
 mod quantiles;
 mod sphere;
 mod table;
@@ -82,7 +81,6 @@ use crate::schema::MAX_DIMENSION;
 pub use self::cap::MAX_CANDIDATES;
 pub(crate) use self::gain::kept;
 pub(super) use self::gain::{best_signed_cap, signed_gain};
-pub(crate) use self::likelihood::{Likelihood, Slopes};
 pub(crate) use self::sphere::root;
 pub(super) use self::table::keystream;
 #[doc(hidden)]

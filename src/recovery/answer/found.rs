@@ -172,8 +172,6 @@ pub enum Part {
     Bootstrap,
     /// The comparison with a reference.
     Reference,
-    /// The likelihood pass over stored reports: where it is unfinished, there is no such answer.
-    Likelihood,
     /// The comparison with another collection ([`change`](crate::recovery::change())): where it is unfinished, the
     /// p-value is of fewer replicates, or missing below 20.
     Other,
@@ -634,7 +632,6 @@ impl Part {
             Self::Baselines => "baselines",
             Self::Bootstrap => "bootstrap",
             Self::Reference => "reference",
-            Self::Likelihood => "likelihood",
             Self::Other => "other",
         }
     }

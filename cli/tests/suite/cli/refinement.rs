@@ -249,7 +249,6 @@ fn what_the_answer_of_two_waves_does_not_use_is_refused() {
         "--select",
         "--bootstrap",
         "--bootstrap-seed 2",
-        "--likelihood",
         "--other other.ldpa",
         "--other-task other.json",
         "--reference people.csv",
