@@ -43,7 +43,7 @@ pub enum ServerError {
         path: PathBuf,
     },
     /// The port.
-    #[error("cannot listen on {address}: {source}; choose another address or port, or let the next free port be taken")]
+    #[error("cannot listen on {address}: {source}; choose another address or port")]
     Listen {
         /// The last address tried.
         address: SocketAddr,

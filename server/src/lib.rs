@@ -6,8 +6,7 @@
 //! ```no_run
 //! use ldp_pca_server::{Server, ServerConfig};
 //! # async fn serve(task: ldp_pca::task::Task) -> Result<(), Box<dyn std::error::Error>> {
-//! let config = ServerConfig { next_free_port: true, ..ServerConfig::new("aggregator-data") };
-//! let server = Server::bind(config, vec![task]).await?;
+//! let server = Server::bind(ServerConfig::new("aggregator-data"), vec![task]).await?;
 //! println!("listening on http://{}", server.local_addr());
 //! server.serve(async { tokio::signal::ctrl_c().await.unwrap_or(()) }).await?;
 //! # Ok(())
@@ -83,7 +82,7 @@ pub use sessions::read_session;
 pub use store::PostgresError;
 pub use store::{StoreError, TaskSettings, maintenance};
 
-/// Ports that are tried when the first is taken.
+/// Ports that [`Server::bind_near`] tries.
 const PORTS_TRIED: u16 = 100;
 
 /// A server that holds its folder and its port, and serves once [`Server::serve`] is called.
@@ -117,6 +116,20 @@ impl Server {
     /// # Errors
     /// [`ServerError`] when the folder cannot be opened, a token is invalid, or the port is taken.
     pub async fn bind(config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
+        Self::bind_one_of(1, config, tasks).await
+    }
+
+    /// As [`Server::bind`], but if the port is taken, takes the next free one, of 100 in all. For demos: elsewhere
+    /// programs expect a server at its port.
+    ///
+    /// # Errors
+    /// [`ServerError`], as [`Server::bind`], when all those ports are taken.
+    #[doc(hidden)]
+    pub async fn bind_near(config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
+        Self::bind_one_of(PORTS_TRIED, config, tasks).await
+    }
+
+    async fn bind_one_of(ports: u16, config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
         let tls = Self::checked(&config)?;
         let metrics = StoreMetrics::default();
         let store = open_store(&config, tasks, metrics.clone()).await?;
@@ -140,7 +153,7 @@ impl Server {
         let issuer = Issuer::load(&key)?;
         let keys = config.gateway_keys_file.clone().unwrap_or_else(|| config.data.join("gateway.keys"));
         let gateway = GatewayKeys::load(&keys)?;
-        let listener = listen(config.listen, config.next_free_port).await?;
+        let listener = listen(config.listen, ports)?;
         let address = listener.local_addr()?;
         let app = Arc::new(App::new(store, metrics, tokens, (issuer, gateway), sessions, audit, &Arc::new(config)));
         Ok(Self { listener, address, app, made_tokens, tls })
@@ -236,16 +249,16 @@ const BACKLOG: u32 = 4096;
 /// The system's buffer of unread answers, per connection. By default it takes megabytes.
 const UNREAD_BYTES: u32 = 256 << 10;
 
-/// Takes the port, or with `next_free` one of those after it.
-async fn listen(first: SocketAddr, next_free: bool) -> Result<TcpListener, ServerError> {
+/// Takes the first free port of so many.
+fn listen(first: SocketAddr, ports: u16) -> Result<TcpListener, ServerError> {
     let mut address = first;
     loop {
         match listen_at(address) {
             Ok(listener) => return Ok(listener),
             Err(error) => {
                 let taken = error.kind() == io::ErrorKind::AddrInUse;
-                let next = address.port().checked_add(1).filter(|port| port - first.port() < PORTS_TRIED);
-                match next.filter(|_| taken && next_free) {
+                let next = address.port().checked_add(1).filter(|port| port - first.port() < ports);
+                match next.filter(|_| taken) {
                     Some(port) => address.set_port(port),
                     None => return Err(ServerError::Listen { address, source: error }),
                 }

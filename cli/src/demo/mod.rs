@@ -104,14 +104,13 @@ impl Demo {
         let mut config = ServerConfig::new(folder.unwrap_or(Path::new("")));
         let admin = config.admin_token_file();
         config.listen = self.listen;
-        config.next_free_port = true;
         config.www = self.www.clone();
         // The population is synthetic, or the operator's own.
         config.open_recovery = true;
         // By an id that it issued, the aggregator would recognize a report.
         config.issued_ids = !self.relay;
         let runtime = runtime()?;
-        let server = runtime.block_on(Server::bind(config, vec![task.clone()])).map_err(CliError::failed)?;
+        let server = runtime.block_on(Server::bind_near(config, vec![task.clone()])).map_err(CliError::failed)?;
         let address = format!("http://{}", server.local_addr());
         let port = if self.relay { Some(relay::take_port()?) } else { None };
         let port = port.map(|(port, at)| {

@@ -36,8 +36,6 @@ pub struct ServerConfig {
     /// 127.0.0.1:8080, which only this machine reaches.
     #[serde(deserialize_with = "listened")]
     pub listen: SocketAddr,
-    /// Whether to try the ports after `listen`'s, up to 100 of them, when it is taken. Default false.
-    pub next_free_port: bool,
     /// The folder of the web page served at `/`. Default none.
     pub www: Option<PathBuf>,
     /// The largest request body, in bytes. Default 8 MiB.
@@ -253,7 +251,6 @@ impl ServerConfig {
             data: data.into(),
             store: None,
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
-            next_free_port: false,
             www: None,
             max_body_bytes: 8 << 20,
             max_pending_bytes: 64 << 20,

@@ -330,7 +330,7 @@ fn a_taken_port_is_an_error_or_the_next_one_is_used() {
     let Err(refused) = Running::try_start(taken.clone(), &[task()]) else { panic!("two servers on a port") };
     assert!(matches!(refused, ServerError::Listen { .. }), "{refused}");
     assert!(refused.to_string().contains(&first.address.to_string()));
-    let second = Running::start(ldp_pca_server::ServerConfig { next_free_port: true, ..taken }, &[task()]);
+    let second = Running::start_near(taken, &[task()]);
     assert!(second.address.port() > first.address.port());
     assert_eq!(second.get("/healthz").status, 200);
 }
