@@ -185,11 +185,6 @@ impl App {
         settings.issued_ids.unwrap_or(self.config.issued_ids)
     }
 
-    /// Whether dense reports that honest noise hardly ever makes are refused.
-    pub(super) fn range_check(&self, settings: &TaskSettings) -> bool {
-        settings.range_check.unwrap_or(self.config.range_check)
-    }
-
     /// The task's present phase, with the clock tolerance in the sender's favour.
     pub(super) fn period(&self, settings: &TaskSettings) -> Period {
         // Most tasks have no bounds, and need no clock.
@@ -216,7 +211,7 @@ impl App {
             report_bytes: reports.report_bytes(),
             open_recovery: self.open_recovery(&settings),
             issued_ids: self.issued_ids(&settings),
-            range_check: self.range_check(&settings),
+            range_check: settings.checks_range(),
             settings: TaskSettings::clone(&settings),
         }
     }

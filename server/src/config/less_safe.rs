@@ -52,12 +52,6 @@ impl ServerConfig {
                 "a modified client can choose its report's id, and so push the components further",
             ),
             (
-                !self.range_check,
-                "range_check",
-                "false".into(),
-                "a modified client can send a dense report with entries of any size, which push the components further",
-            ),
-            (
                 more_ids,
                 "seeds_rate_limit",
                 shown(rate),
@@ -118,7 +112,6 @@ mod tests {
                 "open_erasure = { per_second = 0.5, burst = 3 }: ",
             ),
             (ServerConfig { issued_ids: false, ..default() }, "issued_ids = false: "),
-            (ServerConfig { range_check: false, ..default() }, "range_check = false: "),
             (ServerConfig { seeds_rate_limit: None, ..default() }, "seeds_rate_limit = false: "),
             (
                 ServerConfig { seeds_rate_limit: rate(5.5, 100), ..default() },

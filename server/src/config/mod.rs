@@ -74,9 +74,6 @@ pub struct ServerConfig {
     /// Whether only reports with an id that this server issued are accepted (`/tasks/{id}/seeds`), so that clients
     /// cannot choose theirs. A task may override it. Default true.
     pub issued_ids: bool,
-    /// Whether dense reports with entries that a randomizer hardly ever makes are refused. A task may override it.
-    /// Default true.
-    pub range_check: bool,
     /// The number of reports after which a second wave of other people refines the components that the first wave found
     /// (docs/refinement.md). A task may have its own. Default none.
     pub refine_after: Option<u64>,
@@ -265,7 +262,6 @@ impl ServerConfig {
             open_recovery: false,
             open_erasure: None,
             issued_ids: true,
-            range_check: true,
             refine_after: None,
             refine_rank: 3,
             clock_skew: Duration::from_secs(60),

@@ -175,7 +175,7 @@ impl Rules {
         Self {
             task: task.clone(),
             report_bytes: reports.report_bytes(),
-            range: if app.range_check(settings) { task.mechanism().range_check() } else { None },
+            range: if settings.checks_range() { task.mechanism().range_check() } else { None },
             issuer: app.issued_ids(settings).then(|| app.issuer.clone()),
         }
     }

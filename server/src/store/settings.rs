@@ -41,8 +41,7 @@ pub struct TaskSettings {
     /// Whether only reports with an id that this server issued are accepted. Default: the server's setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issued_ids: Option<bool>,
-    /// Whether dense reports with entries that a randomizer hardly ever makes are refused. Default: the server's
-    /// setting.
+    /// Whether dense reports with entries that a randomizer hardly ever makes are refused. Default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range_check: Option<bool>,
     /// Whether everybody may see components, without the collector's token. Default: the server's setting.
@@ -73,6 +72,11 @@ pub(crate) struct RefinementPlan {
 }
 
 impl TaskSettings {
+    /// Whether dense reports that honest noise hardly ever makes are refused.
+    pub(crate) fn checks_range(&self) -> bool {
+        self.range_check.unwrap_or(true)
+    }
+
     /// Whether the first wave is over.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed == Some(true)
