@@ -54,7 +54,6 @@ pub(super) struct Limits {
     erasures: Option<RateLimiter>,
     ids: Option<RateLimiter>,
     reports: Option<RateLimiter>,
-    bytes: Option<RateLimiter>,
     told_of_proxy: Once,
     /// For requests that are answered without waiting.
     pub(super) turns: Arc<Turns>,
@@ -82,7 +81,6 @@ impl Limits {
             erasures: config.open_erasure.map(|limit| RateLimiter::new(limit, 1)),
             ids: config.seeds_rate_limit.map(|limit| RateLimiter::new(limit, limit.burst)),
             reports: config.reports_rate_limit.map(|limit| RateLimiter::new(limit, largest / SHORTEST_REPORT)),
-            bytes: config.bytes_rate_limit.map(|limit| RateLimiter::new(limit, largest)),
             told_of_proxy: Once::new(),
             turns: Arc::default(),
             lingering: Arc::new(Semaphore::new(LINGERING)),
@@ -142,13 +140,11 @@ impl Limits {
     }
 
     /// Whether the client may have this many reports stored now.
-    pub(super) fn admit_reports(&self, client: Client, reports: usize, bytes: usize) -> Result<(), Problem> {
+    pub(super) fn admit_reports(&self, client: Client, reports: usize) -> Result<(), Problem> {
         if self.is_relay(client) {
             return Ok(());
         }
-        let counted = |count| u32::try_from(count).unwrap_or(u32::MAX);
-        take(&self.reports, client, counted(reports))?;
-        take(&self.bytes, client, counted(bytes))
+        take(&self.reports, client, u32::try_from(reports).unwrap_or(u32::MAX))
     }
 
     /// Whether it speaks for many people, one request each.

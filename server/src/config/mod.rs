@@ -114,10 +114,9 @@ pub struct ServerConfig {
     /// The rate of one client's requests; beyond it they are refused with 429. Default none.
     pub rate_limit: Option<RateLimit>,
     /// The rate of one client's reports; beyond it requests are refused with 429. A request with more than `burst` is
-    /// accepted when the bucket is full, and the client waits afterwards. Default none.
+    /// accepted when the bucket is full, and the client waits afterwards. All reports of a task have one length, so
+    /// this limits their bytes too. Default none.
     pub reports_rate_limit: Option<RateLimit>,
-    /// The rate of one client's bytes of reports, in the same way. Default none.
-    pub bytes_rate_limit: Option<RateLimit>,
     /// The rate of report ids (`/tasks/{id}/seeds`) for one client without an admin's token; beyond it requests are
     /// refused with 429. `false` in a file for no limit. Default 5 a second and 100 at once.
     #[serde(deserialize_with = "limit_or_false")]
@@ -275,7 +274,6 @@ impl ServerConfig {
             max_header_bytes: 32 << 10,
             rate_limit: None,
             reports_rate_limit: None,
-            bytes_rate_limit: None,
             seeds_rate_limit: Some(RateLimit { per_second: 5.0, burst: 100 }),
             trusted_proxies: Vec::new(),
             tls: None,
@@ -299,7 +297,6 @@ impl ServerConfig {
         let limits = [
             ("rate_limit", self.rate_limit),
             ("reports_rate_limit", self.reports_rate_limit),
-            ("bytes_rate_limit", self.bytes_rate_limit),
             ("seeds_rate_limit", self.seeds_rate_limit),
             ("open_erasure", self.open_erasure),
         ];

@@ -75,7 +75,7 @@ pub(super) async fn take(
     };
     let upload = app.limits.read(client, &headers, body).await?;
     check_length(&upload.bytes, &*reports)?;
-    app.limits.admit_reports(client, upload.bytes.len() / reports.report_bytes(), upload.bytes.len())?;
+    app.limits.admit_reports(client, upload.bytes.len() / reports.report_bytes())?;
     let rules = Rules::new(&app, &*reports, &settings);
     let Decoded { mut batch, rejections, reasons } = if upload.bytes.len() <= DECODE_INLINE_BYTES {
         decode(upload, &rules)

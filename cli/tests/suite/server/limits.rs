@@ -198,33 +198,27 @@ fn shutdown_does_not_wait_for_a_client_that_never_finishes() {
 
 /// Requests are not what fills the disk.
 #[test]
-fn reports_and_bytes_of_one_client_are_limited_where_that_is_set() {
-    let limit = |per_second, burst| Some(RateLimit { per_second, burst });
-    let base = |data: &std::path::Path| config(data);
-    for bytes in [false, true] {
-        let data = tempdir().unwrap();
-        let settings = match bytes {
-            false => ServerConfig { reports_rate_limit: limit(0.001, 10), ..base(data.path()) },
-            true => ServerConfig { bytes_rate_limit: limit(0.035, 350), ..base(data.path()) },
-        };
-        let server = Running::start(settings, &[task()]);
-        let body = bytes_of(&reports(&task(), 1, 40));
-        assert_eq!(server.send(&task(), &body[..35 * 4]).status, 200);
-        // More than is left now, and none of it is counted.
-        server.send(&task(), &body[..35 * 7]).assert_problem(
-            429,
-            "rate-limit",
-            &["again in", "nothing of this was counted"],
-        );
-        assert_eq!(server.send(&task(), &body[..35 * 6]).status, 200);
-        server.send(&task(), &body[..35]).assert_problem(429, "rate-limit", &[]);
-        assert_eq!(server.records(&task()), 6, "the first four were there");
-    }
+fn reports_of_one_client_are_limited_where_that_is_set() {
+    let start = |data: &std::path::Path| {
+        let reports_rate_limit = Some(RateLimit { per_second: 0.001, burst: 10 });
+        Running::start(ServerConfig { reports_rate_limit, ..config(data) }, &[task()])
+    };
+    let body = bytes_of(&reports(&task(), 1, 40));
+    let data = tempdir().unwrap();
+    let server = start(data.path());
+    assert_eq!(server.send(&task(), &body[..35 * 4]).status, 200);
+    // More than is left now, and none of it is counted.
+    server.send(&task(), &body[..35 * 7]).assert_problem(
+        429,
+        "rate-limit",
+        &["again in", "nothing of this was counted"],
+    );
+    assert_eq!(server.send(&task(), &body[..35 * 6]).status, 200);
+    server.send(&task(), &body[..35]).assert_problem(429, "rate-limit", &[]);
+    assert_eq!(server.records(&task()), 6, "the first four were there");
     // More than a bucket ever holds comes in, once.
     let data = tempdir().unwrap();
-    let settings = ServerConfig { reports_rate_limit: limit(0.001, 10), ..base(data.path()) };
-    let server = Running::start(settings, &[task()]);
-    let body = bytes_of(&reports(&task(), 1, 40));
+    let server = start(data.path());
     assert_eq!(server.send(&task(), &body).status, 200);
     server.send(&task(), &body[..35]).assert_problem(429, "rate-limit", &[]);
 }
