@@ -20,14 +20,13 @@ pub(super) async fn open_store(
     tasks: Vec<Task>,
     metrics: StoreMetrics,
 ) -> Result<Arc<dyn ReportStore>, ServerError> {
-    let queue = config.max_pending_requests;
     if let Some(address) = &config.store {
         #[cfg(feature = "postgres")]
         {
             let (address, data) = (address.text(), &config.data);
             // For tokens and keys.
             fs::create_dir_all(data).at("make", data)?;
-            let options = PostgresOptions { queue, metrics, ..PostgresOptions::default() };
+            let options = PostgresOptions { metrics, ..PostgresOptions::default() };
             let store = PostgresStore::open(address, &tasks, options).await.map_err(StoreError::from)?;
             return Ok(Arc::new(store));
         }
@@ -37,7 +36,7 @@ pub(super) async fn open_store(
             return Err(StoreError::NoDatabases.into());
         }
     }
-    let (root, options) = (config.data.clone(), FolderOptions { queue, metrics, ..FolderOptions::default() });
+    let (root, options) = (config.data.clone(), FolderOptions { metrics, ..FolderOptions::default() });
     let store = spawn_blocking(move || FolderStore::open(&root, &tasks, options)).await.map_err(io::Error::from)??;
     Ok(Arc::new(store))
 }

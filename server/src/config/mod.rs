@@ -52,9 +52,6 @@ pub struct ServerConfig {
     pub max_task_records: u64,
     /// The most bytes of reports of one task, in the same way. Default 64 GiB.
     pub max_task_bytes: u64,
-    /// Requests per task that may wait for the disk at the same time; beyond them requests are refused with 503.
-    /// Default 4096.
-    pub max_pending_requests: usize,
     /// Event streams that may be open at the same time, over all tasks; beyond them requests for one are refused
     /// with 503. Default 1024.
     pub max_event_streams: usize,
@@ -108,9 +105,6 @@ pub struct ServerConfig {
     /// server, which would otherwise send requests into connections that are just being closed. Default 75 seconds.
     #[serde(deserialize_with = "seconds")]
     pub idle_timeout: Duration,
-    /// The largest head of a request, in bytes; beyond it a request is refused with 431. At least 8 KiB. Default 32
-    /// KiB.
-    pub max_header_bytes: usize,
     /// The rate of one client's requests; beyond it they are refused with 429. Default none.
     pub rate_limit: Option<RateLimit>,
     /// The rate of one client's reports; beyond it requests are refused with 429. A request with more than `burst` is
@@ -253,7 +247,6 @@ impl ServerConfig {
             max_client_pending_bytes: None,
             max_task_records: 50_000_000,
             max_task_bytes: 64 << 30,
-            max_pending_requests: 4096,
             max_event_streams: 1024,
             max_client_event_streams: None,
             max_recoveries: 1,
@@ -271,7 +264,6 @@ impl ServerConfig {
             max_client_connections: None,
             header_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(75),
-            max_header_bytes: 32 << 10,
             rate_limit: None,
             reports_rate_limit: None,
             seeds_rate_limit: Some(RateLimit { per_second: 5.0, burst: 100 }),
@@ -316,7 +308,6 @@ impl ServerConfig {
             ("max_connections", Some(self.max_connections)),
             ("max_client_connections", self.max_client_connections),
             ("max_body_bytes", Some(self.max_body_bytes)),
-            ("max_pending_requests", Some(self.max_pending_requests)),
             ("max_recoveries", Some(self.max_recoveries)),
         ];
         let rank = self.refine_rank;

@@ -30,6 +30,9 @@ use super::shares::Full;
 use super::table::Table;
 use super::tls::Tls;
 
+/// The largest head of a request, in bytes; beyond it a request is refused with 431.
+const MAX_HEAD: usize = 32 << 10;
+
 /// The bytes that a connection reads at once. It holds this much while a request is under way.
 #[derive(Clone, Copy)]
 struct Reads {
@@ -43,6 +46,9 @@ const READS: Reads = Reads { head: 16 << 10, body: 64 << 10 };
 
 /// While few connections are open: most requests whole, so that their bodies need not be put together.
 const READS_AMONG_FEW: Reads = Reads { head: 128 << 10, body: 128 << 10 };
+
+// hyper's buffer holds any head, and enough of a larger one to see that it is too large.
+const _: () = assert!(2 * MAX_HEAD <= READS.body);
 
 /// The part of the next request that an idle connection reads: most heads fit.
 const FIRST_BYTES: usize = 512;
@@ -104,7 +110,7 @@ pub(super) struct Connection<S> {
 }
 
 /// Serves the connection in its own task, or answers that there is no place for it.
-pub(super) fn start<S>(connection: Connection<S>, client: Option<Client>, table: &Arc<Table>, max_header_bytes: usize)
+pub(super) fn start<S>(connection: Connection<S>, client: Option<Client>, table: &Arc<Table>)
 where
     S: Answers + Send + 'static,
     S::Future: Send + 'static,
@@ -119,11 +125,11 @@ where
             let Some(stream) = stream else { return };
             let reads = if place.among_few { READS_AMONG_FEW } else { READS };
             match tls {
-                None => answer(stream, service, activity, draining, max_header_bytes, reads).await,
+                None => answer(stream, service, activity, draining, reads).await,
                 Some(tls) => {
                     // A handshake that fails concerns nobody else.
                     if let Ok(stream) = tls.shake_hands(stream).await {
-                        answer(stream, service, activity, draining, max_header_bytes, reads).await;
+                        answer(stream, service, activity, draining, reads).await;
                     }
                 }
             }
@@ -143,14 +149,8 @@ where
 ///
 /// A connection allocates its buffers when the first bytes of a request arrive, and releases them when it has been idle
 /// for a moment: thousands may be open, but few are in use at a time.
-async fn answer<T, S>(
-    stream: T,
-    service: S,
-    activity: Arc<Activity>,
-    draining: watch::Receiver<bool>,
-    max_header_bytes: usize,
-    reads: Reads,
-) where
+async fn answer<T, S>(stream: T, service: S, activity: Arc<Activity>, draining: watch::Receiver<bool>, reads: Reads)
+where
     T: AsyncRead + AsyncWrite + Unpin,
     S: Answers,
 {
@@ -166,9 +166,9 @@ async fn answer<T, S>(
     });
     let mut builder = http1::Builder::new();
     // The table enforces the times.
-    builder.header_read_timeout(None).max_header_size(max_header_bytes.max(8 << 10));
+    builder.header_read_timeout(None).max_header_size(MAX_HEAD);
     // One write for the head and a small body is less work than a gathered one.
-    builder.max_buf_size(reads.body.max(2 * max_header_bytes)).writev(false);
+    builder.max_buf_size(reads.body).writev(false);
     let new = Watched::new(stream, Arc::clone(&activity), reads.head);
     let Some(mut stream) = rest(new, Bytes::new(), draining.clone()).await else { return };
     loop {

@@ -90,7 +90,7 @@ pub(super) async fn serve<S>(
                     alive: alive.subscribe(),
                 };
                 let client = (!is_proxy(peer.ip(), &config.trusted_proxies)).then(|| Client::from(peer.ip()));
-                accept::start(connection, client, &table, config.max_header_bytes);
+                accept::start(connection, client, &table);
             }
             Err(error) => patience.after(&error, &table).await,
         }

@@ -7,6 +7,9 @@ use tokio::sync::{mpsc, oneshot};
 use super::{Batch, CommitError, Committed};
 use crate::locks::hold;
 
+/// Batches of a task that may wait at the same time; beyond them commits are [`CommitError::Busy`].
+pub(super) const MOST_WAITING: usize = 4096;
+
 /// Bytes of reports beyond which no further batch joins a group.
 const GROUP_BYTES: usize = 8 << 20;
 

@@ -2,12 +2,13 @@
 
 use super::sizes::Sizes;
 use crate::store::StoreMetrics;
+use crate::store::queue::MOST_WAITING;
 
 /// The options for writing a folder.
 #[derive(Clone, Debug)]
 pub(crate) struct FolderOptions {
     /// Batches that may wait per task; beyond them commits are [`CommitError::Busy`](crate::store::CommitError::Busy).
-    /// Default 4096.
+    /// Default [`MOST_WAITING`].
     pub(crate) queue: usize,
     /// Bytes of a segment from which it is sealed, or the bytes of the task's aggregate if that is more. Default 256
     /// MiB.
@@ -25,7 +26,7 @@ pub(crate) struct FolderOptions {
 impl Default for FolderOptions {
     fn default() -> Self {
         Self {
-            queue: 4096,
+            queue: MOST_WAITING,
             segment_bytes: 256 << 20,
             segment_reports: 1 << 17,
             reserve_bytes: 16 << 20,

@@ -7,8 +7,6 @@ use crate::store::StoreMetrics;
 /// The options for using a database.
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresOptions {
-    /// Batches that may wait per task.
-    pub(crate) queue: usize,
     /// Connections at the same time, beside the follower's.
     pub(crate) connections: usize,
     /// The time between two looks at other aggregators' writes.
@@ -24,7 +22,6 @@ pub(crate) struct PostgresOptions {
 impl Default for PostgresOptions {
     fn default() -> Self {
         Self {
-            queue: 4096,
             connections: 8,
             poll: Duration::from_millis(250),
             snapshot_reports: 1 << 18,

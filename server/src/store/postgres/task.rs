@@ -14,7 +14,7 @@ use super::shared::Shared;
 use super::state::Awaited;
 use super::writer::{Commit, commit};
 use crate::locks::hold;
-use crate::store::queue::{self, CommitQueue, Waiting, Waits};
+use crate::store::queue::{self, CommitQueue, MOST_WAITING, Waiting, Waits};
 use crate::store::{
     Batch, BoxFuture, CommitError, Committed, Counts, Damage, StoreError, StoreMetrics, TaskReports, TaskSettings, sum,
 };
@@ -35,7 +35,7 @@ pub(super) struct PostgresTask {
 impl PostgresTask {
     /// Starts the writers.
     pub(super) fn start(shared: Arc<Shared>, pool: &Arc<Pool>, options: &PostgresOptions, runtime: &Handle) -> Self {
-        let (queue, receiver) = CommitQueue::new(options.queue);
+        let (queue, receiver) = CommitQueue::new(MOST_WAITING);
         let receiver = Arc::new(AsyncMutex::new(receiver));
         let writers = (0..WRITERS)
             .map(|_| {
