@@ -104,7 +104,7 @@ impl App {
         let computed = metrics.computed_recoveries.clone();
         Self {
             store,
-            events: Events::new(config.max_event_streams, config.client_event_streams()),
+            events: Events::new(config.event_streams(), config.client_event_streams()),
             issuer,
             gateway,
             limits: Limits::new(config),
@@ -124,12 +124,12 @@ impl App {
     /// The most reports of the task that are accepted.
     pub(super) fn ceiling(&self, reports: &dyn TaskReports, settings: &TaskSettings) -> u64 {
         let records = settings.max_records.unwrap_or(self.config.max_task_records);
-        records.min(self.config.max_task_bytes / reports.report_bytes() as u64)
+        records.min(self.config.fixed.task_bytes / reports.report_bytes() as u64)
     }
 
     /// An end before this time is past for every clock.
     pub(super) fn earliest_end(&self) -> u64 {
-        unix_time().saturating_sub(self.config.clock_skew.as_secs())
+        unix_time().saturating_sub(self.config.fixed.clock_skew.as_secs())
     }
 
     /// The task of a path.
@@ -191,7 +191,7 @@ impl App {
         if settings.starts.is_none() && settings.expires.is_none() {
             return Period::Open;
         }
-        let (now, skew) = (unix_time(), self.config.clock_skew.as_secs());
+        let (now, skew) = (unix_time(), self.config.fixed.clock_skew.as_secs());
         match (settings.starts, settings.expires) {
             (Some(starts), _) if now.saturating_add(skew) < starts => Period::NotStarted(starts),
             (_, Some(expires)) if now > expires.saturating_add(skew) => Period::Expired(expires),

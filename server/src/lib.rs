@@ -69,7 +69,8 @@ pub use audit::{AuditLine, AuditLog};
 #[doc(hidden)]
 pub use config::socket_address;
 pub use config::{
-    AddressRange, AddressRangeError, LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles, TokenConfig,
+    AddressRange, AddressRangeError, FixedLimits, LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles,
+    TokenConfig,
 };
 pub use error::ServerError;
 pub use net::{TlsError, keep_files_private, raise_file_limit};

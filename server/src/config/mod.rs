@@ -1,6 +1,7 @@
 //! The operator's settings.
 
 mod address;
+mod fixed;
 mod less_safe;
 
 use std::fmt;
@@ -13,6 +14,8 @@ use serde::{Deserialize, Deserializer, de::Error};
 
 pub(super) use self::address::bits;
 pub use self::address::{AddressRange, AddressRangeError, socket_address};
+pub use self::fixed::FixedLimits;
+pub(super) use self::fixed::TASK_BYTES;
 
 /// The settings of a server. Start from [`ServerConfig::new`] and change fields, or read them from a file: the names
 /// are the same, durations are in seconds, and an unknown name is an error.
@@ -41,22 +44,13 @@ pub struct ServerConfig {
     /// The largest request body, in bytes. Default 8 MiB.
     pub max_body_bytes: usize,
     /// Bytes of reports that may wait for the disk at the same time, over all requests; beyond them requests are
-    /// refused with 503. At least twice `max_body_bytes`. An additional eighth is only for bodies of up to 64 KiB.
-    /// Default 64 MiB.
+    /// refused with 503. At least twice `max_body_bytes`. An additional eighth is only for bodies of up to 64 KiB. One
+    /// client may have a quarter of what the others leave, or room for the largest body if that is more; a client is an
+    /// IPv4 address or the /64 network of an IPv6 address, as in all limits by client. Default 64 MiB.
     pub max_pending_bytes: usize,
-    /// The part of them that one client may have. At least `max_body_bytes`. A client is an IPv4 address or the /64
-    /// network of an IPv6 address, as in all limits by client. Default: a quarter of what the others leave.
-    pub max_client_pending_bytes: Option<usize>,
     /// The most reports of one task, unless the task has its own `max_records`. Reports under way at that moment still
     /// count. Default 50 million, which need about 3 GB of memory.
     pub max_task_records: u64,
-    /// The most bytes of reports of one task, in the same way. Default 64 GiB.
-    pub max_task_bytes: u64,
-    /// Event streams that may be open at the same time, over all tasks; beyond them requests for one are refused
-    /// with 503. Default 1024.
-    pub max_event_streams: usize,
-    /// The part of them that one client may have. Default: a sixteenth of what the others leave.
-    pub max_client_event_streams: Option<usize>,
     /// Components that may be computed at the same time, over all tasks, for requests with the collector's token;
     /// further requests wait. As many again for everybody else, where `open_recovery` allows it: the collector never
     /// waits for them. Default 1.
@@ -76,10 +70,6 @@ pub struct ServerConfig {
     pub refine_after: Option<u64>,
     /// The number of components that a second wave refines. A task may have its own. Default 3.
     pub refine_rank: usize,
-    /// How far devices' and operators' clocks may be off: a task starts this much earlier, and expires this much later.
-    /// Default 60 seconds.
-    #[serde(deserialize_with = "seconds")]
-    pub clock_skew: Duration,
     /// How long the reports of a deleted task are kept, so that it can be brought back; 0 erases them at once. Default
     /// 24 hours.
     #[serde(deserialize_with = "seconds")]
@@ -92,19 +82,11 @@ pub struct ServerConfig {
     #[serde(deserialize_with = "seconds")]
     pub drain_timeout: Duration,
     /// Connections that may be open at the same time. Beyond them a new one takes the place of the one that has been
-    /// idle longest; when none is idle, it is answered with 503. Default 16384.
+    /// idle longest; when none is idle, it is answered with 503. One client may have a sixteenth of what the others
+    /// leave, with the same rule among its own; for the clients of a trusted proxy, that limits the requests being
+    /// answered. A sixteenth of all may be event streams, and one client may have a sixteenth of those that the others
+    /// leave; beyond that requests for one are refused with 503. Default 16384.
     pub max_connections: usize,
-    /// The part of them that one client may have, with the same rule among its own. For the clients of a trusted proxy,
-    /// it limits the requests being answered. Default: a sixteenth of what the others leave.
-    pub max_client_connections: Option<usize>,
-    /// The longest that a client may take for the head of a request, and for the TLS handshake before it. Default 10
-    /// seconds.
-    #[serde(deserialize_with = "seconds")]
-    pub header_timeout: Duration,
-    /// The longest that a connection stays open between requests. It must be longer than that of a proxy before the
-    /// server, which would otherwise send requests into connections that are just being closed. Default 75 seconds.
-    #[serde(deserialize_with = "seconds")]
-    pub idle_timeout: Duration,
     /// The rate of one client's requests; beyond it they are refused with 429. Default none.
     pub rate_limit: Option<RateLimit>,
     /// The rate of one client's reports; beyond it requests are refused with 429. A request with more than `burst` is
@@ -135,6 +117,9 @@ pub struct ServerConfig {
     /// The process's log on standard error. [`Server`](crate::Server) only emits it; the program that starts it
     /// subscribes.
     pub log: LogConfig,
+    /// Limits that no file sets.
+    #[serde(skip)]
+    pub fixed: FixedLimits,
 }
 
 /// A bucket of `burst` requests (or ids) per client that fills up at the rate of `per_second`. A client is an IPv4
@@ -233,6 +218,17 @@ impl Most {
     }
 }
 
+/// The part of the connections that one client may have of what the others leave, and the same of the event streams:
+/// one over this number.
+const CLIENT_PLACES: usize = 16;
+
+/// The part of the waiting bytes that one client may have of what the others leave: one over this number, or more where
+/// the largest body would not fit.
+const CLIENT_BYTES: usize = 4;
+
+/// The part of the connections that may be event streams: one over this number.
+const STREAMS: usize = 16;
+
 impl ServerConfig {
     /// The defaults, with the store in the folder `data`.
     #[must_use]
@@ -244,11 +240,7 @@ impl ServerConfig {
             www: None,
             max_body_bytes: 8 << 20,
             max_pending_bytes: 64 << 20,
-            max_client_pending_bytes: None,
             max_task_records: 50_000_000,
-            max_task_bytes: 64 << 30,
-            max_event_streams: 1024,
-            max_client_event_streams: None,
             max_recoveries: 1,
             minimum_batch: 100,
             open_recovery: false,
@@ -256,14 +248,10 @@ impl ServerConfig {
             issued_ids: true,
             refine_after: None,
             refine_rank: 3,
-            clock_skew: Duration::from_secs(60),
             deletion_grace: Duration::from_secs(24 * 3600),
             request_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(10),
             max_connections: 16_384,
-            max_client_connections: None,
-            header_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_secs(75),
             rate_limit: None,
             reports_rate_limit: None,
             seeds_rate_limit: Some(RateLimit { per_second: 5.0, burst: 100 }),
@@ -274,6 +262,7 @@ impl ServerConfig {
             gateway_keys_file: None,
             relays: Vec::new(),
             log: LogConfig::default(),
+            fixed: FixedLimits::default(),
         }
     }
 
@@ -305,25 +294,29 @@ impl ServerConfig {
             }
         }
         let counts = [
-            ("max_connections", Some(self.max_connections)),
-            ("max_client_connections", self.max_client_connections),
-            ("max_body_bytes", Some(self.max_body_bytes)),
-            ("max_recoveries", Some(self.max_recoveries)),
+            ("max_connections", self.max_connections),
+            ("max_body_bytes", self.max_body_bytes),
+            ("max_recoveries", self.max_recoveries),
         ];
         let rank = self.refine_rank;
         if !(1..=MAX_DIRECTIONS).contains(&rank) {
             return Some(format!("refine_rank is {rank}: a second wave refines 1 to {MAX_DIRECTIONS} components"));
         }
-        let zero = counts.iter().find(|(_, count)| *count == Some(0))?.0;
+        let zero = counts.iter().find(|(_, count)| *count == 0)?.0;
         Some(format!("{zero} is 0: nobody would be served; give at least 1"))
     }
 
     pub(crate) fn client_connections(&self) -> Most {
-        self.max_client_connections.map_or(Most::Part(16), Most::Fixed)
+        self.share(CLIENT_PLACES)
+    }
+
+    /// The event streams that may be open at the same time, over all tasks.
+    pub(crate) fn event_streams(&self) -> usize {
+        (self.max_connections / STREAMS).max(1)
     }
 
     pub(crate) fn client_event_streams(&self) -> Most {
-        self.max_client_event_streams.map_or(Most::Part(16), Most::Fixed)
+        self.share(CLIENT_PLACES)
     }
 
     /// The largest body fits, and beside it another client's.
@@ -333,8 +326,12 @@ impl ServerConfig {
 
     /// The largest body fits when nothing else waits.
     pub(crate) fn client_pending_bytes(&self) -> Most {
-        let most = self.max_client_pending_bytes.map(|most| Most::Fixed(most.max(self.max_body_bytes)));
-        most.unwrap_or(Most::Part((self.pending_bytes() / self.max_body_bytes.max(1)).clamp(2, 4)))
+        self.share((self.pending_bytes() / self.max_body_bytes.max(1)).clamp(2, CLIENT_BYTES))
+    }
+
+    /// One client's share, where clients have shares.
+    fn share(&self, parts: usize) -> Most {
+        if self.fixed.client_shares { Most::Part(parts) } else { Most::Fixed(usize::MAX) }
     }
 
     /// The defaults of a file, which need not name the folder.
@@ -415,4 +412,22 @@ fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Secret>
 fn ranges<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<AddressRange>, D::Error> {
     let ranges = Vec::<String>::deserialize(deserializer)?;
     ranges.iter().map(|range| range.parse().map_err(D::Error::custom)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_client_has_a_part_of_what_all_share() {
+        let most = |config: &ServerConfig| {
+            let (connections, streams) = (config.max_connections, config.event_streams());
+            let of_client = (config.client_connections().of(connections), config.client_event_streams().of(streams));
+            (streams, of_client, config.client_pending_bytes().of(config.pending_bytes()))
+        };
+        assert_eq!(most(&ServerConfig::new("")), (1024, (1024, 64), 16 << 20));
+        // The least that there is, and the largest body that fits.
+        let small = ServerConfig { max_connections: 1, max_body_bytes: 48 << 20, ..ServerConfig::new("") };
+        assert_eq!(most(&small), (1, (1, 1), 48 << 20));
+    }
 }

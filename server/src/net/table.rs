@@ -98,15 +98,16 @@ pub(super) struct Place {
 impl Table {
     pub(super) fn new(config: &ServerConfig) -> Self {
         let milliseconds = |limit: Duration| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-        let shortest = config.header_timeout.min(config.idle_timeout).min(config.request_timeout);
+        let fixed = &config.fixed;
+        let shortest = fixed.header_timeout.min(fixed.idle_timeout).min(config.request_timeout);
         Self {
             start: Instant::now(),
             clock: Arc::default(),
             open: Mutex::default(),
             max_connections: config.max_connections.max(1),
             of_client: config.client_connections(),
-            header: milliseconds(config.header_timeout),
-            idle: milliseconds(config.idle_timeout),
+            header: milliseconds(fixed.header_timeout),
+            idle: milliseconds(fixed.idle_timeout),
             stall: milliseconds(config.request_timeout),
             period: (shortest / 4).clamp(Duration::from_millis(1), SWEEP),
         }

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::blocking::blocking;
 use crate::app::{App, Period};
+use crate::config::TASK_BYTES;
 use crate::issuing::Issuer;
 use crate::limits::{Upload, busy};
 use crate::net::Client;
@@ -250,7 +251,8 @@ pub(super) fn not_committed(error: &CommitError) -> Problem {
         CommitError::Quota { limit, records } => Kind::Quota
             .because(format!(
                 "{error}; none of this request was counted: the operator can raise the limit (max_records of the \
-                    task, max_task_records and max_task_bytes of the server)"
+                    task, max_task_records of the server), up to {} GiB of reports",
+                TASK_BYTES >> 30
             ))
             .with(serde_json::json!({"max_records": limit, "records": records})),
         CommitError::Unknown(reason) => {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ldp_pca_server::{RateLimit, ServerConfig, TaskSettings};
+use ldp_pca_server::{FixedLimits, RateLimit, ServerConfig, TaskSettings};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
@@ -34,13 +34,13 @@ fn upload_many_from_elsewhere(server: &Running, seed: u64, count: usize) -> u16 
 #[test]
 fn eight_connections_do_not_silence_the_server() {
     let whole = 35 * 2000;
-    let attack = |max_client_pending_bytes: Option<usize>, seed: u64| {
+    let attack = |client_shares: bool, seed: u64| {
         let data = tempdir().unwrap();
         let settings = ServerConfig {
             max_body_bytes: whole,
             max_pending_bytes: 8 * whole,
-            max_client_pending_bytes,
             request_timeout: Duration::from_secs(600),
+            fixed: FixedLimits { client_shares, ..FixedLimits::default() },
             ..config(data.path())
         };
         let server = Running::start(settings, &[task()]);
@@ -61,18 +61,20 @@ fn eight_connections_do_not_silence_the_server() {
         drop(silent);
         statuses
     };
-    let silenced = (0..20).any(|seed| attack(Some(usize::MAX), 100 + seed) == (503, 200));
+    let silenced = (0..20).any(|seed| attack(false, 100 + seed) == (503, 200));
     assert!(silenced, "without a limit of one client large bodies are silenced, and small ones have room of their own");
     for seed in 0..3 {
-        assert_eq!(attack(None, 200 + seed), (200, 200));
+        assert_eq!(attack(true, 200 + seed), (200, 200));
     }
 }
 
 #[test]
 fn one_client_cannot_take_all_event_streams() {
-    let attack = |max_client_event_streams: Option<usize>| {
+    let attack = |client_shares: bool| {
         let data = tempdir().unwrap();
-        let settings = ServerConfig { max_event_streams: 32, max_client_event_streams, ..config(data.path()) };
+        let fixed = FixedLimits { client_shares, ..FixedLimits::default() };
+        // A sixteenth of them are 32 streams.
+        let settings = ServerConfig { max_connections: 512, fixed, ..config(data.path()) };
         let server = Running::start(settings, &[task()]);
         let mut taken: Vec<Wire> = Vec::new();
         let refused = loop {
@@ -104,16 +106,16 @@ fn one_client_cannot_take_all_event_streams() {
         }
         (count, status)
     };
-    assert_eq!(attack(Some(32)), (32, 503), "without a limit of one client nobody else can listen");
-    assert_eq!(attack(None), (2, 200));
+    assert_eq!(attack(false), (32, 503), "without a limit of one client nobody else can listen");
+    assert_eq!(attack(true), (2, 200));
 }
 
 #[test]
 fn one_client_cannot_take_all_connections() {
-    let attack = |max_client_connections: Option<usize>| {
+    let attack = |client_shares: bool| {
         let data = tempdir().unwrap();
-        let settings =
-            ServerConfig { max_connections: 32, max_client_connections, request_timeout: NEVER, ..config(data.path()) };
+        let fixed = FixedLimits { client_shares, ..FixedLimits::default() };
+        let settings = ServerConfig { max_connections: 32, request_timeout: NEVER, fixed, ..config(data.path()) };
         let server = Running::start(settings, &[task()]);
         // So many that they may take half a minute.
         let body = bytes_of(&reports(&task(), 2, 1000));
@@ -131,15 +133,16 @@ fn one_client_cannot_take_all_connections() {
         assert!(told.1.contains("urn:ldp-pca:problem:too-many-connections"), "{}", told.1);
         (told.1.contains("your address"), upload_from_elsewhere(&server, 1))
     };
-    assert_eq!(attack(Some(33)), (false, 503), "without a limit of one client nobody else gets in");
-    assert_eq!(attack(None), (true, 200));
+    assert_eq!(attack(false), (false, 503), "without a limit of one client nobody else gets in");
+    assert_eq!(attack(true), (true, 200));
 }
 
 /// An idle connection of the same client gives way, and none of another's.
 #[test]
 fn a_client_with_all_its_connections_gets_another_for_its_longest_idle_one() {
     let data = tempdir().unwrap();
-    let settings = ServerConfig { max_client_connections: Some(2), ..config(data.path()) };
+    // A sixteenth of what the other leaves are two.
+    let settings = ServerConfig { max_connections: 40, ..config(data.path()) };
     let server = Running::start(settings, &[task()]);
     let mut other = Wire::connect_from(THERE, server.address);
     assert_eq!(other.get("/healthz").0, 200);
@@ -156,10 +159,12 @@ fn a_client_with_all_its_connections_gets_another_for_its_longest_idle_one() {
 
 #[test]
 fn behind_a_trusted_proxy_clients_are_told_apart_by_the_address_that_it_names() {
+    /// Requests of one client at the same time.
+    const MOST: usize = 32;
     let data = tempdir().unwrap();
     let settings = ServerConfig {
-        max_event_streams: 32,
-        max_client_connections: Some(3),
+        // A sixteenth of them are 32 streams, and as many requests of one client while others have at most 15.
+        max_connections: 16 * MOST + 15,
         request_timeout: NEVER,
         trusted_proxies: vec!["127.0.0.1".parse().unwrap()],
         ..config(data.path())
@@ -194,12 +199,12 @@ fn behind_a_trusted_proxy_clients_are_told_apart_by_the_address_that_it_names() 
         let _ = wire.stream().write_all(&body[..body.len() - 35]);
         wire
     };
-    let mut slow: Vec<Wire> = (0..3).map(|_| open_slow()).collect();
+    let mut slow: Vec<Wire> = (0..MOST).map(|_| open_slow()).collect();
     let start = Instant::now();
     while Wire::connect(server.address).get_for("198.51.100.7", "/tasks") != 429 {
-        // The question itself may have had the third place.
+        // The question itself may have had the last place.
         slow.push(open_slow());
-        assert!(start.elapsed() < Duration::from_secs(60), "three requests are under way and a fourth is let in");
+        assert!(start.elapsed() < Duration::from_secs(60), "{MOST} requests are under way and one more is let in");
     }
     assert_eq!(Wire::connect(server.address).get_for("198.51.100.8", "/tasks"), 200);
     // One of them; another one was refused if the question came first.
@@ -208,9 +213,9 @@ fn behind_a_trusted_proxy_clients_are_told_apart_by_the_address_that_it_names() 
             && wire.read_answer().is_ok_and(|(status, _)| status == 200)
     });
     assert!(answered);
-    // Where there are more than three, another one may have come into its place.
+    // Where there are more, another one may have come into its place.
     while Wire::connect(server.address).get_for("198.51.100.7", "/tasks") != 200 {
-        if slow.len() > 3 {
+        if slow.len() > MOST {
             slow.pop();
         }
         assert!(start.elapsed() < Duration::from_secs(60), "one has ended");

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ldp_pca_server::ServerConfig;
+use ldp_pca_server::{FixedLimits, ServerConfig};
 use serde_json::Value;
 use tempfile::tempdir;
 
@@ -163,7 +163,9 @@ fn streams_end_when_the_server_stops() {
 #[test]
 fn there_are_no_more_streams_than_allowed_and_a_closed_one_makes_room() {
     let data = tempdir().unwrap();
-    let server = Running::start(ServerConfig { max_event_streams: 1, ..config(data.path()) }, &[task()]);
+    // A sixteenth of the connections is one stream. All of them come from here.
+    let fixed = FixedLimits { client_shares: false, ..FixedLimits::default() };
+    let server = Running::start(ServerConfig { max_connections: 31, fixed, ..config(data.path()) }, &[task()]);
     let address = path(&task(), "/events?rank=1");
     let mut listener = Listener::open(&server, 1);
     listener.expect("status", 0);

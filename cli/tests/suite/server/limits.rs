@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ldp_pca_server::{RateLimit, ServerConfig};
+use ldp_pca_server::{FixedLimits, RateLimit, ServerConfig};
 use tempfile::tempdir;
 
 use super::harness::{ADMIN, NEVER, REPORTS, Running, bytes_of, config, path, reports, task};
@@ -228,13 +228,16 @@ fn reports_of_one_client_are_limited_where_that_is_set() {
 fn a_task_has_a_ceiling_and_acknowledged_reports_are_still_answered() {
     for settings in [
         |data: &std::path::Path| ServerConfig { max_task_records: 3, ..config(data) },
-        |data: &std::path::Path| ServerConfig { max_task_bytes: 139, ..config(data) },
+        |data: &std::path::Path| {
+            let fixed = FixedLimits { task_bytes: 139, ..FixedLimits::default() };
+            ServerConfig { fixed, ..config(data) }
+        },
     ] {
         let data = tempdir().unwrap();
         let server = Running::start(settings(data.path()), &[task()]);
         let body = bytes_of(&reports(&task(), 1, 5));
         assert_eq!(server.send(&task(), &body[..105]).status, 200);
-        let full = server.send(&task(), &body).assert_problem(403, "quota", &["max_task_records", "max_task_bytes"]);
+        let full = server.send(&task(), &body).assert_problem(403, "quota", &["max_task_records", "64 GiB"]);
         assert_eq!((full["max_records"].as_u64(), full["records"].as_u64()), (Some(3), Some(3)));
         assert_eq!(server.send(&task(), &body[..105]).json()["duplicate"], 3);
         assert_eq!(server.records(&task()), 3);
@@ -246,6 +249,6 @@ fn a_task_has_a_ceiling_and_acknowledged_reports_are_still_answered() {
     server.put(&task(), &more);
     let body = bytes_of(&reports(&task(), 1, 5));
     assert_eq!((server.send(&task(), &body[..140]).status, server.send(&task(), &body).status), (200, 403));
-    let by_default = ServerConfig::new("");
-    assert_eq!((by_default.max_task_records, by_default.max_task_bytes), (50_000_000, 64 << 30));
+    let by_default = (ServerConfig::new("").max_task_records, FixedLimits::default().task_bytes);
+    assert_eq!(by_default, (50_000_000, 64 << 30));
 }

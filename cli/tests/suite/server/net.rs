@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use ldp_pca_server::{RateLimit, Server, ServerConfig, ServerError, TlsFiles, raise_file_limit};
+use ldp_pca_server::{FixedLimits, RateLimit, Server, ServerConfig, ServerError, TlsFiles, raise_file_limit};
 use tempfile::tempdir;
 
 use super::harness::{NEVER, REPORTS, Running, bytes_of, config, path, reports, task, try_post, wait_until};
@@ -28,9 +28,9 @@ fn has_place(server: SocketAddr) -> bool {
 #[test]
 fn a_slow_head_is_closed_and_does_not_affect_other_clients() {
     let data = tempdir().unwrap();
-    let settings =
-        ServerConfig { header_timeout: Duration::from_millis(300), idle_timeout: NEVER, ..config(data.path()) };
-    let server = Running::start(settings, &[task()]);
+    let header_timeout = Duration::from_millis(300);
+    let fixed = FixedLimits { header_timeout, idle_timeout: NEVER, ..FixedLimits::default() };
+    let server = Running::start(ServerConfig { fixed, ..config(data.path()) }, &[task()]);
     // A busy machine may be late with an honest head, too: then again.
     let connect = || {
         let mut wire = Wire::connect(server.address);
@@ -66,9 +66,9 @@ fn a_slow_head_is_closed_and_does_not_affect_other_clients() {
 #[test]
 fn a_connection_without_requests_is_closed_after_its_time() {
     let data = tempdir().unwrap();
-    let settings =
-        ServerConfig { header_timeout: NEVER, idle_timeout: Duration::from_millis(200), ..config(data.path()) };
-    let server = Running::start(settings, &[task()]);
+    let idle_timeout = Duration::from_millis(200);
+    let fixed = FixedLimits { header_timeout: NEVER, idle_timeout, ..FixedLimits::default() };
+    let server = Running::start(ServerConfig { fixed, ..config(data.path()) }, &[task()]);
     let mut kept = Wire::connect(server.address);
     assert_eq!(kept.get("/healthz").0, 200);
     assert!(is_closed(kept.stream()));
@@ -77,12 +77,8 @@ fn a_connection_without_requests_is_closed_after_its_time() {
 #[test]
 fn beyond_the_limit_the_longest_idle_connection_gives_way_and_busy_ones_do_not() {
     let data = tempdir().unwrap();
-    let settings = ServerConfig {
-        max_connections: 3,
-        max_client_connections: Some(3),
-        request_timeout: NEVER,
-        ..config(data.path())
-    };
+    let fixed = FixedLimits { client_shares: false, ..FixedLimits::default() };
+    let settings = ServerConfig { max_connections: 3, request_timeout: NEVER, fixed, ..config(data.path()) };
     let server = Running::start(settings, &[task()]);
     // So many that they may take minutes.
     let body = bytes_of(&reports(&task(), 1, 3000));
@@ -113,10 +109,8 @@ fn beyond_the_limit_the_longest_idle_connection_gives_way_and_busy_ones_do_not()
 #[test]
 fn slow_heads_give_way_when_all_places_are_taken() {
     let data = tempdir().unwrap();
-    let header_timeout = Duration::from_secs(600);
-    let settings =
-        ServerConfig { max_connections: 3, max_client_connections: Some(3), header_timeout, ..config(data.path()) };
-    let server = Running::start(settings, &[task()]);
+    let fixed = FixedLimits { client_shares: false, header_timeout: NEVER, ..FixedLimits::default() };
+    let server = Running::start(ServerConfig { max_connections: 3, fixed, ..config(data.path()) }, &[task()]);
     let mut slow: Vec<Wire> = (0..3).map(|_| Wire::connect(server.address)).collect();
     slow.iter_mut().for_each(|wire| wire.send(b"GET /healthz HT"));
     wait_until("a head to give way", || has_place(server.address));
@@ -185,8 +179,8 @@ fn who_asks_too_often_is_told_when_to_come_back() {
 #[test]
 fn shutdown_closes_idle_connections_at_once_and_finishes_open_requests() {
     let data = tempdir().unwrap();
-    let header_timeout = Duration::from_secs(3);
-    let settings = ServerConfig { drain_timeout: NEVER, request_timeout: NEVER, header_timeout, ..config(data.path()) };
+    let fixed = FixedLimits { header_timeout: Duration::from_secs(3), ..FixedLimits::default() };
+    let settings = ServerConfig { drain_timeout: NEVER, request_timeout: NEVER, fixed, ..config(data.path()) };
     let server = Running::start(settings, &[task()]);
     // So many that they may take minutes.
     let body = bytes_of(&reports(&task(), 1, 3000));

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use ldp_pca::task::Task;
-use ldp_pca_server::{Secret, ServerConfig, ServerError, TaskSettings, TokenConfig};
+use ldp_pca_server::{FixedLimits, Secret, ServerConfig, ServerError, TaskSettings, TokenConfig};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
@@ -246,9 +246,9 @@ fn settings_stay_unless_they_are_named() {
 #[test]
 fn reports_are_accepted_from_the_start_to_the_end_with_a_tolerance_for_clocks() {
     let data = tempdir().unwrap();
-    assert_eq!(ServerConfig::new("").clock_skew, Duration::from_secs(60));
-    let clock_skew = Duration::from_secs(3600);
-    let server = Running::start(ServerConfig { clock_skew, ..config(data.path()) }, &[]);
+    assert_eq!(FixedLimits::default().clock_skew, Duration::from_secs(60));
+    let fixed = FixedLimits { clock_skew: Duration::from_secs(3600), ..FixedLimits::default() };
+    let server = Running::start(ServerConfig { fixed, ..config(data.path()) }, &[]);
     let body = bytes_of(&reports(&task(), 4, 2));
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     let taken = |starts, expires| {
@@ -287,8 +287,8 @@ fn reports_are_accepted_from_the_start_to_the_end_with_a_tolerance_for_clocks() 
 
 /// Gives the task settings as they were given when their end was still to come: by a server for which it is.
 fn put_before_its_end(data: &std::path::Path, task: &Task, settings: &TaskSettings) {
-    let clock_skew = Duration::from_secs(FUTURE);
-    let server = Running::start(ServerConfig { clock_skew, ..config(data) }, &[]);
+    let fixed = FixedLimits { clock_skew: Duration::from_secs(FUTURE), ..FixedLimits::default() };
+    let server = Running::start(ServerConfig { fixed, ..config(data) }, &[]);
     assert!(server.put(task, settings) < 300);
     server.shut_down();
 }

@@ -32,8 +32,9 @@ impl Target {
             Some(folder) => tempfile::tempdir_in(folder)?,
             None => tempfile::tempdir()?,
         };
-        // One address sends all reports, with its own ids.
-        let settings = "issued_ids = false\nmax_client_connections = 16384\nmax_client_pending_bytes = 67108864\n";
+        // One address sends all reports, with its own ids. Its shares are 16384 connections, a sixteenth of them, and
+        // 64 MiB of the bytes that wait, a quarter.
+        let settings = "issued_ids = false\nmax_connections = 262144\nmax_pending_bytes = 268435456\n";
         let (program, further) = (arguments.server.as_deref(), &arguments.serve);
         let own = Started::start(program, folder, task, settings, further, Stdio::inherit())?;
         Ok(Self { address: own.address, pid: Some(own.pid()), _own: Some(own) })
