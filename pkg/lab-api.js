@@ -391,7 +391,7 @@ function shuffledOf(shuffled) {
   return shuffled ?? undefined;
 }
 
-function recovery({ rank, penalty, tolerance, maxIterations, baselines, reference, ...watched } = {}, run) {
+function recovery({ rank, penalty, tolerance, baselines, reference, ...watched } = {}, run) {
   noOthers(watched, "onProgress", "signal");
   if (reference !== undefined && !(reference instanceof Float64Array)) {
     throw failure("argument", "give the reference as a Float64Array of d × k numbers");
@@ -400,7 +400,6 @@ function recovery({ rank, penalty, tolerance, maxIterations, baselines, referenc
     rank: count("rank", rank, 1),
     penalty: penaltyOf(penalty),
     tolerance: tolerance === undefined ? undefined : number("tolerance", tolerance),
-    maxIterations: maxIterations === undefined ? undefined : count("maxIterations", maxIterations),
     baselines,
     reference,
   };

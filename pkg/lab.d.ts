@@ -109,8 +109,6 @@ export interface RecoverOptions extends WatchOptions {
   readonly penalty?: number | "auto" | "cv" | { readonly factor: number };
   /** The relative gap at which the solver stops, 1e-6 by default. */
   readonly tolerance?: number;
-  /** The largest number of iterations, 100,000 by default. */
-  readonly maxIterations?: number;
   /** Whether to add simpler methods beside sparse components; this takes full eigendecompositions. */
   readonly baselines?: boolean;
   /**

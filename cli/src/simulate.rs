@@ -76,12 +76,9 @@ pub(super) struct Simulate {
     /// are drawn from their law)
     #[arg(long, value_name = "WAVES", value_parser = clap::value_parser!(u8).range(1..=2), default_value_t = 1)]
     waves: u8,
-    /// The first wave's share of the records [default: the best one predicted]
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
-    share: Option<f64>,
     /// The second wave is asked about the directions of a public sample, which are off by this ||sin Theta||_F^2, and
     /// there is no first wave [with --waves 2]
-    #[arg(long, value_name = "ERROR", allow_hyphen_values = true, conflicts_with = "share")]
+    #[arg(long, value_name = "ERROR", allow_hyphen_values = true)]
     sample_error: Option<f64>,
     /// The number of records of that sample
     #[arg(long, value_name = "RECORDS", default_value_t = 1_000_000, requires = "sample_error")]
@@ -198,7 +195,6 @@ impl Simulate {
         };
         let two_waves = match self.waves {
             2 => Some(self.two_waves(mechanism.as_ref(), &progress)?),
-            _ if self.share.is_some() => return Err(CliError::Usage("--share goes with --waves 2".into())),
             _ if self.sample_error.is_some() => {
                 return Err(CliError::Usage("--sample-error goes with --waves 2".into()));
             }
@@ -266,8 +262,8 @@ impl Simulate {
             let problem = "--waves 2 has plain components of records about zero: leave --method and --mean-share out";
             return Err(CliError::Usage(problem.into()));
         }
-        if self.share.is_some_and(|share| !(share > 0.0 && share < 1.0)) || self.records < 2 {
-            return Err(CliError::Usage("--share must be above 0 and below 1, with at least 2 --records".into()));
+        if self.records < 2 {
+            return Err(CliError::Usage("--waves 2 needs at least 2 --records".into()));
         }
         SpikedModel::check(self.dimension, self.rank, self.signal, self.sparsity).map_err(CliError::usage)?;
         let epsilon = mechanism.guarantee().epsilon;
@@ -276,10 +272,9 @@ impl Simulate {
         let family =
             MechanismFamily::DoubleCap { candidates: Some(mechanism.candidates()), cap: Some(mechanism.cap()) };
         let planner = Planner::new(spectrum, self.rank, family, Bounding::UnitNorm)?;
-        let first = self.share.map(|share| ((self.records as f64 * share).round() as u64).clamp(1, self.records - 1));
         let sample = self.sample()?;
         let waves = match &sample {
-            None => planner.two_waves(epsilon, self.records, first)?,
+            None => planner.two_waves(epsilon, self.records, None)?,
             Some(sample) => planner.wave_about_sample(epsilon, self.records, sample.records, sample.error)?,
         };
         let signed = Waves::signed_cap(self.dimension, self.rank, epsilon)?;

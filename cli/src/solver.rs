@@ -5,37 +5,25 @@ use std::time::Instant;
 
 use clap::Args;
 use indicatif::ProgressBar;
-use ldp_pca::recovery::{Algorithm, Progress, Solver, Stop};
+use ldp_pca::recovery::{Progress, Solver, Stop};
 
-use super::choice::{Choice, one_of};
 use super::parameters::seconds;
 
-/// The solver's algorithm and stopping rules.
+/// When the solver stops.
 #[derive(Args, Clone, Copy)]
 pub(super) struct SolverArguments {
     /// Relative duality gap below which the solution counts as optimal
     #[arg(long, default_value_t = Solver::default().tolerance, allow_hyphen_values = true)]
     tolerance: f64,
-    /// Largest number of iterations, one eigendecomposition each
-    #[arg(long, default_value_t = Solver::default().max_iterations)]
-    max_iterations: usize,
     /// Seconds after which the work stops: the answer is what was found until then, and says what is missing [default:
     /// no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     time_limit: Option<f64>,
-    /// The algorithm
-    #[arg(long, value_parser = one_of(&ALGORITHMS), default_value = "working-set")]
-    solver: Algorithm,
 }
-
-const ALGORITHMS: [Choice<Algorithm>; 2] = [
-    ("working-set", "On the rows that matter, certified on all", Algorithm::WorkingSet),
-    ("admm", "The reference: Algorithm 2 of Wang & Xu (2019) on the whole matrix", Algorithm::Admm),
-];
 
 impl SolverArguments {
     pub(super) fn solver(self) -> Solver {
-        Solver { algorithm: self.solver, tolerance: self.tolerance, max_iterations: self.max_iterations }
+        Solver { tolerance: self.tolerance, ..Solver::default() }
     }
 
     /// Stops the work when the time is up.

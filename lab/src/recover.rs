@@ -33,7 +33,6 @@ struct Options {
     /// None for plain principal components.
     penalty: Option<PenaltyOption>,
     tolerance: Option<f64>,
-    max_iterations: Option<usize>,
     /// Whether to add simpler methods beside sparse components.
     baselines: Option<bool>,
     /// Components to compare with, in the form of [`Recovery::components`].
@@ -237,11 +236,7 @@ impl Options {
             PenaltyOption::Auto { factor } => PenaltyChoice::Auto { factor: factor.unwrap_or(DEFAULT_PENALTY_FACTOR) },
             PenaltyOption::CrossValidated => PenaltyChoice::cross_validated(),
         });
-        let solver = Solver {
-            tolerance: self.tolerance.unwrap_or(default.tolerance),
-            max_iterations: self.max_iterations.unwrap_or(default.max_iterations),
-            ..default
-        };
+        let solver = Solver { tolerance: self.tolerance.unwrap_or(default.tolerance), ..default };
         Question { penalty, solver, ..Question::new(self.rank) }
     }
 }

@@ -606,12 +606,10 @@ def _recover(
     method: str,
     penalty: str | float | None,
     tolerance: float | None,
-    max_iterations: int | None,
     time_limit: float | None,
     path: int | None,
     baselines: bool,
     replicates: int | None,
-    seed: int,
     select: float | None,
     progress: Callable[[str, int, int | None], None] | None,
 ) -> dict[str, Any]: ...

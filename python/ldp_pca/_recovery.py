@@ -480,12 +480,10 @@ def recover(
     sparse: bool = False,
     penalty: Literal["auto", "cross-validated"] | float = "auto",
     tolerance: float | None = None,
-    max_iterations: int | None = None,
     time_limit: float | None = None,
     path: int | None = None,
     baselines: bool = False,
     bootstrap: int | None = None,
-    bootstrap_seed: int = 1,
     select: float | None = None,
     refined: Aggregate | None = None,
     progress: Progress = False,
@@ -511,8 +509,6 @@ def recover(
         covariance.
     tolerance : float, optional
         Relative duality gap at which the sparse solution counts as optimal, 1e-6 when not given.
-    max_iterations : int, optional
-        The largest number of iterations of the sparse solver, 100,000 by default.
     time_limit : float, optional
         Seconds after which the work stops. The answer is what was found until then, the gap of a sparse solution
         certified, and its ``unfinished`` says what is missing.
@@ -522,8 +518,6 @@ def recover(
         Add the results of simpler methods on the same estimate. Takes full eigendecompositions.
     bootstrap : int, optional
         Draw the known noise again so many times (200 or more) for intervals of the error.
-    bootstrap_seed : int
-        Seed of those draws.
     select : float, optional
         Name the features whose covariances with the others are not all zero, of bounded records about the mean, at
         this false-discovery rate (0.1 is usual). Only of a task that clips, with centring.
@@ -553,7 +547,7 @@ def recover(
         Where a component cannot be distinguished from noise.
     """
     given = {"penalty": None if penalty == "auto" else penalty, "tolerance": tolerance}
-    given.update(max_iterations=max_iterations, path=path, baselines=baselines or None)
+    given.update(path=path, baselines=baselines or None)
     unused = [name for name, value in given.items() if value is not None]
     if unused and not sparse:
         raise RecoveryError(f"{' and '.join(unused)} of plain components: ask for sparse=True, or leave it out")
@@ -575,12 +569,10 @@ def recover(
             method,
             penalty if sparse else None,
             tolerance,
-            max_iterations,
             time_limit,
             path,
             baselines,
             bootstrap,
-            bootstrap_seed,
             select,
             None if progress is False else parts,
         )

@@ -32,12 +32,10 @@ pub(crate) fn _recover<'py>(
     method: &str,
     penalty: Option<&Bound<'py, PyAny>>,
     tolerance: Option<f64>,
-    max_iterations: Option<usize>,
     time_limit: Option<f64>,
     path: Option<usize>,
     baselines: bool,
     replicates: Option<usize>,
-    seed: u64,
     select: Option<f64>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -50,19 +48,14 @@ pub(crate) fn _recover<'py>(
     if let Some(rate) = select.filter(|rate| !(0.0 < *rate && *rate < 1.0)) {
         return Err(RecoveryError::new_err(format!("select={rate} is not a rate between 0 and 1, such as 0.1")));
     }
-    let defaults = Solver::default();
+    let solver = Solver::default();
     let mut question = Question {
-        solver: Solver {
-            tolerance: tolerance.unwrap_or(defaults.tolerance),
-            max_iterations: max_iterations.unwrap_or(defaults.max_iterations),
-            ..defaults
-        },
+        solver: Solver { tolerance: tolerance.unwrap_or(solver.tolerance), ..solver },
         path,
         baselines: if baselines { When::Always } else { When::Never },
         held_out,
         predict: true,
         bootstrap: replicates,
-        bootstrap_seed: seed,
         // One component until the test has found how many.
         ..Question::new(Rank::new(rank.unwrap_or(1)).map_err(raised)?)
     };

@@ -53,8 +53,8 @@ mod tests;
 #[doc(hidden)]
 pub use admm::{AdmmSettings, solve_admm};
 pub use answer::{
-    Algorithm, Answer, AnswerError, Baseline, Baselines, ComponentInterval, Confidence, MeanAnswer, Question,
-    ScoredPenalty, SparseAnswer, answer,
+    Answer, AnswerError, Baseline, Baselines, ComponentInterval, Confidence, MeanAnswer, Question, ScoredPenalty,
+    SparseAnswer, answer,
 };
 #[doc(hidden)]
 pub use answer::{

@@ -67,9 +67,6 @@ pub(super) struct Recover {
     /// support
     #[arg(long, value_name = "REPLICATES", num_args = 0..=1, default_missing_value = "200")]
     bootstrap: Option<usize>,
-    /// Seed of those draws
-    #[arg(long, default_value_t = 1, requires = "bootstrap")]
-    bootstrap_seed: u64,
     #[command(flatten)]
     other: OtherArguments,
     #[command(flatten)]
@@ -141,8 +138,8 @@ impl Recover {
         }
         let other = match other {
             Some(other) => {
-                let draws = (self.bootstrap.unwrap_or(other::REPLICATES), self.bootstrap_seed);
-                let result = other.compare(first, rank, draws, &mut progress)?;
+                let replicates = self.bootstrap.unwrap_or(other::REPLICATES);
+                let result = other.compare(first, rank, replicates, &mut progress)?;
                 answer.unfinished.extend(result.unfinished());
                 Some(result)
             }
@@ -210,7 +207,6 @@ impl Recover {
             held_out: method.held_out(),
             predict: true,
             bootstrap: self.bootstrap,
-            bootstrap_seed: self.bootstrap_seed,
             hostile: Some(self.hostile.reports),
             ..Question::new(rank)
         };

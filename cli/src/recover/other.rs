@@ -21,6 +21,9 @@ use crate::output::{grouped, on_scale};
 /// Pairs of collections that are drawn, where `--bootstrap` says nothing else.
 pub(super) const REPLICATES: usize = 200;
 
+/// The seed of those draws, which is that of the bootstrap.
+const SEED: u64 = 1;
+
 /// The probability below which one population does not explain a difference.
 const SIGNIFICANT: f64 = 0.05;
 
@@ -74,15 +77,15 @@ impl OtherArguments {
 }
 
 impl Other {
-    /// Compares the first collection with this one, by so many draws from a seed.
+    /// Compares the first collection with this one, by so many draws.
     pub(super) fn compare(
         self,
         first: (&Aggregate, &Task),
         rank: Rank,
-        (replicates, seed): (usize, u64),
+        replicates: usize,
         progress: &mut Progress,
     ) -> Result<OtherResult> {
-        let mut rng = ChaCha12Rng::seed_from_u64(seed);
+        let mut rng = ChaCha12Rng::seed_from_u64(SEED);
         let pairs = |state| match progress.watch_pairs(state) {
             ControlFlow::Continue(()) => ControlFlow::Continue(()),
             ControlFlow::Break(_) => ControlFlow::Break(()),

@@ -20,18 +20,15 @@ use crate::task::{public_sample, sample_text, waves_text};
 
 /// What the answer of two waves does not use. Options that need another one are named too: clap takes them where the
 /// other one is in conflict.
-const OF_ONE_WAVE: [&str; 18] = [
+const OF_ONE_WAVE: [&str; 15] = [
     "method",
     "sparse",
     "penalty",
     "path",
     "tolerance",
-    "max_iterations",
     "time_limit",
-    "solver",
     "select",
     "bootstrap",
-    "bootstrap_seed",
     "other",
     "other_task",
     "reports",

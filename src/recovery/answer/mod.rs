@@ -43,10 +43,9 @@ use self::watch::{Watched, unreasoned};
 use super::bootstrap::bootstrap_until;
 use super::held_out::used_rows;
 use super::{
-    AdmmSettings, BootstrapError, BootstrapProgress, Components, FantopeProblem, FantopeSolution, FantopeSolver, Fit,
-    HeldOut, Method, PathPoint, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, Progress, Rank,
-    RecoveryError, SolverSettings, SolverStatus, SubspaceEstimate, default_penalty, principal_components,
-    soft_threshold, solve_admm,
+    BootstrapError, BootstrapProgress, Components, FantopeProblem, FantopeSolution, FantopeSolver, Fit, HeldOut, Method,
+    PathPoint, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, Progress, Rank, RecoveryError,
+    SolverSettings, SolverStatus, SubspaceEstimate, default_penalty, principal_components, soft_threshold,
 };
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
@@ -125,28 +124,14 @@ pub enum HeldOutUse {
     Choose,
 }
 
-/// The solver's algorithm and stopping rules.
+/// The stopping rules of the solver.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Solver {
-    /// The algorithm.
-    pub algorithm: Algorithm,
     /// Relative duality gap at which the solution counts as optimal. Default 1e-6.
     pub tolerance: f64,
     /// Largest number of iterations, one eigendecomposition each. Default 100,000.
     pub max_iterations: usize,
-}
-
-/// The algorithm for the sparse problem.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Algorithm {
-    /// [`FantopeSolver`]: on the rows that matter, certified on all.
-    #[default]
-    WorkingSet,
-    /// [`solve_admm`], the reference.
-    Admm,
 }
 
 /// The source of components.
@@ -525,7 +510,7 @@ impl Question {
 impl Default for Solver {
     fn default() -> Self {
         let SolverSettings { tolerance, max_iterations, .. } = SolverSettings::default();
-        Self { algorithm: Algorithm::WorkingSet, tolerance, max_iterations }
+        Self { tolerance, max_iterations }
     }
 }
 
@@ -533,7 +518,7 @@ impl Solver {
     /// Solves the sparse problem. `watch` is called at every certificate.
     ///
     /// # Errors
-    /// As [`FantopeSolver`] and [`solve_admm`].
+    /// As [`FantopeSolver`].
     pub fn solve(
         &self,
         problem: &FantopeProblem,
@@ -545,14 +530,7 @@ impl Solver {
             stop = flow.break_value();
             unreasoned(flow)
         };
-        let mut solution = match self.algorithm {
-            Algorithm::WorkingSet => FantopeSolver::new(self.settings())?.solve_with(problem, None, &mut progress),
-            Algorithm::Admm => {
-                let Self { tolerance, max_iterations, .. } = *self;
-                let settings = AdmmSettings { tolerance, max_iterations, ..AdmmSettings::default() };
-                solve_admm(problem, &settings, &mut progress)
-            }
-        }?;
+        let mut solution = FantopeSolver::new(self.settings())?.solve_with(problem, None, &mut progress)?;
         if stop == Some(Stop::OutOfTime) && solution.status == SolverStatus::Cancelled {
             solution.status = SolverStatus::BudgetExhausted;
         }
@@ -562,7 +540,7 @@ impl Solver {
     /// The settings of [`FantopeSolver`].
     #[must_use]
     pub fn settings(&self) -> SolverSettings {
-        let &Self { tolerance, max_iterations, .. } = self;
+        let &Self { tolerance, max_iterations } = self;
         SolverSettings { tolerance, max_iterations, ..SolverSettings::default() }
     }
 }

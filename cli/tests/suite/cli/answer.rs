@@ -140,7 +140,7 @@ fn time_that_is_up_leaves_an_answer_that_says_what_is_missing() {
 #[test]
 fn exported_sparse_components_are_zero_off_the_support_and_orthonormal_on_it() {
     let folder = collected(false, "");
-    for options in ["--penalty auto", "--penalty 0.02", "--tolerance 1e-2", "--solver admm --tolerance 1e-3"] {
+    for options in ["--penalty auto", "--penalty 0.02", "--tolerance 1e-2"] {
         let line = format!("recover a.ldpa -t task.json --rank 2 --sparse {options} -o c.npy --json");
         let result = folder.run(&line).json();
         let names: Vec<&str> = result["feature_names"].as_array().unwrap().iter().filter_map(Value::as_str).collect();

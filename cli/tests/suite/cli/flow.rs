@@ -347,8 +347,7 @@ fn the_keys_of_solve_are_as_documented() {
     let rows: Vec<Vec<f64>> =
         (0..8).map(|i| (0..8).map(|j| ((i + j) as f64 * 0.7).sin() + f64::from(u8::from(i == j))).collect()).collect();
     folder.write("hard.npy", npy_matrix(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>()));
-    let stopped =
-        folder.run("solve hard.npy --rank 2 --penalty 0.4 --max-iterations 1 --tolerance 1e-12 --json").json();
+    let stopped = folder.run("solve hard.npy --rank 2 --penalty 0.4 --time-limit 1e-9 --tolerance 1e-12 --json").json();
     assert_eq!(stopped["status"], "budget-exhausted");
 }
 

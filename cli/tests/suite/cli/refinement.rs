@@ -34,7 +34,6 @@ fn two_waves_are_simulated() {
     assert!(refined < 0.7 * first, "{result}");
     let predicted = result["waves"]["sin_theta_squared"].as_f64().unwrap();
     assert!((predicted / refined - 1.0).abs() < 0.4, "{result}");
-    folder.run(&line.replace("--waves 2", "--share 0.5")).refused(2, &["--share goes with --waves 2"]);
 }
 
 /// A sample that is off by less than one wave's error: the mean of four trials scatters by some 10 %.
@@ -57,7 +56,6 @@ fn a_wave_about_a_public_sample_is_simulated() {
         (format!("{line} --sample-error 0.1"), "--sample-error goes with --waves 2"),
         (format!("{line} --waves 2 --sample-error 1.9"), "--sample-error"),
         (format!("{line} --waves 2 --sample-error nan"), "--sample-error"),
-        (format!("{line} --waves 2 --sample-error 0.1 --share 0.5"), "--share"),
         (format!("{line} --waves 2 --sample-records 5"), "--sample-error"),
         (format!("{line} --waves 2 --sample-error 0.1 --sample-records 0"), "records in the sample"),
         ("simulate --dimension 3 --rank 2 --epsilon 2 --waves 2 --sample-error 0.1".into(), "twice as many features"),
@@ -243,12 +241,9 @@ fn what_the_answer_of_two_waves_does_not_use_is_refused() {
         "--penalty cv",
         "--path",
         "--tolerance 1e-6",
-        "--max-iterations 9",
         "--time-limit 5",
-        "--solver admm",
         "--select",
         "--bootstrap",
-        "--bootstrap-seed 2",
         "--other other.ldpa",
         "--other-task other.json",
         "--reference people.csv",
