@@ -24,10 +24,14 @@ pub(super) struct Account {
     /// Number of reports that one person sends
     #[arg(long, value_name = "R", default_value_t = 1)]
     reports: u64,
-    /// The delta at which epsilons are stated [default: 1e-6, or the task's own if that is more]
+    /// The delta at which epsilons are stated
+    ///
+    /// [default: 1e-6, or the task's own if that is more]
     #[arg(long, value_parser = delta, allow_negative_numbers = true)]
     delta: Option<Delta>,
-    /// Also state the guarantee of each anonymised batch that has N honest reports, of N people
+    /// Also state the guarantee of each anonymised batch of N honest reports
+    ///
+    /// The reports are of N people
     #[arg(long, value_name = "N")]
     shuffled: Option<u64>,
     #[command(flatten)]

@@ -27,8 +27,9 @@ use super::writing::{Output, Target};
 /// for aggregates of earlier releases, which have no ids.)
 #[derive(Args)]
 pub(super) struct AggregateCommand {
-    /// Files of reports (Parquet files have them in the column `report`), or aggregates of other reports of the same
-    /// task
+    /// Files of reports, or aggregates of other reports of the same task
+    ///
+    /// Parquet files have reports in the column `report`
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
     /// The task file
@@ -37,7 +38,9 @@ pub(super) struct AggregateCommand {
     /// Where to write the aggregate
     #[arg(short, long, value_parser = Target::parser(Kind::Aggregate))]
     output: Target,
-    /// Leave out bytes that are not valid reports, and count them, instead of stopping at the first
+    /// Leave out bytes that are not valid reports, and count them
+    ///
+    /// Otherwise the command stops at the first
     #[arg(long)]
     skip_invalid: bool,
     /// Number of threads [default: as many as the machine has]

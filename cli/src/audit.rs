@@ -28,16 +28,20 @@ pub(super) struct Audit {
     #[arg(long, default_value_t = 4)]
     dimension: usize,
     /// How records are bounded: unit-norm, or clip:R
+    ///
+    /// That brings them into the unit ball; R is a radius
     #[arg(long, value_parser = parameters::bounding, default_value = "unit-norm")]
     bounding: Bounding,
-    /// Reports of each record of each pair; one half chooses the event, the other half judges it
+    /// Reports of each record of each pair
+    ///
+    /// One half chooses the event, the other half judges it
     #[arg(long, default_value_t = 200_000)]
     trials: u64,
     /// Seed of the randomizer under test
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Probability that the bound on epsilon is not too high
-    #[arg(long, value_parser = confidence, default_value = "0.99", allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", value_parser = confidence, default_value = "0.99", allow_negative_numbers = true)]
     confidence: Confidence,
     #[command(flatten)]
     format: Format,

@@ -21,12 +21,16 @@ use super::writing::{Kind, NpyRows, Output, Target};
 /// is missing is 0.
 #[derive(Args)]
 pub(super) struct Encode {
-    /// Records: CSV, NPY, Parquet or Arrow, gzip or not, which are read as `randomize` reads them
+    /// Records: CSV, NPY, Parquet or Arrow, gzip or not
+    ///
+    /// They are read as `randomize` reads them
     records: PathBuf,
     /// The task file
     #[arg(short, long)]
     task: PathBuf,
-    /// Where to write the features (a row for each record): .csv with feature names, or .npy
+    /// Where to write the features: .csv with their names, or .npy
+    ///
+    /// There is a row for each record
     #[arg(short, long, value_parser = Target::parser(Kind::Text))]
     output: Target,
     /// Bound every record, as the task says: to norm 1, or to at most its radius

@@ -1,4 +1,7 @@
-//! The two examples at the end of every `--help`. Together they are one collection, from the survey to its components.
+//! The two kinds of help: `-h` fits a screen, and `--help` has all options and two examples. Together the examples are
+//! one collection, from the survey to its components.
+
+use std::ffi::OsString;
 
 use clap::Command;
 
@@ -182,9 +185,39 @@ const EXAMPLES: &[Examples] = &[
     ]),
 ];
 
-/// Adds the examples to the long help of every command.
+/// The commands that `-h` describes; it names the others.
+const FIRST: [&str; 11] =
+    ["schema", "task", "randomize", "aggregate", "submit", "recover", "plan", "simulate", "inspect", "serve", "demo"];
+
+/// Adds the examples to the long help of every command. Options under a heading are those that few need: `-h` leaves
+/// them out.
 pub(super) fn with_examples(command: Command) -> Command {
     added("", command)
+}
+
+/// The interface for these arguments. Where they ask for the short help, it fits a screen: it has no lists of values,
+/// and that of the whole program does not describe every command.
+pub(super) fn shown_to(arguments: &[OsString], command: Command) -> Command {
+    let of_all = match arguments {
+        [] => true,
+        [one] => one == "-h",
+        _ => false,
+    };
+    let command = if of_all { first_commands(command) } else { command };
+    let is_short = of_all || arguments.iter().any(|argument| argument == "-h");
+    command.hide_possible_values(is_short)
+}
+
+/// Shows the commands that most people need, and names the others.
+fn first_commands(command: Command) -> Command {
+    let is_first = |name: &str| FIRST.contains(&name);
+    let others = command.get_subcommands().map(Command::get_name).filter(|name| !is_first(name));
+    let others = format!("Also {}: --help describes them.", others.collect::<Vec<_>>().join(", "));
+    let command = command.disable_help_subcommand(true).after_help(others);
+    command.mut_subcommands(|command| {
+        let is_shown = is_first(command.get_name());
+        command.hide(!is_shown)
+    })
 }
 
 fn added(path: &str, command: Command) -> Command {
@@ -192,8 +225,12 @@ fn added(path: &str, command: Command) -> Command {
         let path = format!("{path} {}", command.get_name());
         added(path.trim_start(), command)
     });
+    let command = command.mut_args(|argument| {
+        let is_rare = argument.get_help_heading().is_some();
+        argument.hide_short_help(is_rare)
+    });
     let Some((_, examples)) = EXAMPLES.iter().find(|(known, _)| *known == path) else { return command };
-    let mut help = command.get_after_help().map(|notes| format!("{notes}\n\n")).unwrap_or_default();
+    let mut help = command.get_after_long_help().map(|notes| format!("{notes}\n\n")).unwrap_or_default();
     help += "Examples:";
     examples.iter().for_each(|example| help += &format!("\n  {example}"));
     command.after_long_help(help)

@@ -10,7 +10,13 @@ use super::recover::Unit;
 #[derive(Args, Clone, Copy)]
 pub(super) struct HostileArguments {
     /// Suppose that this many reports are hostile, and show how far they can move an eigenvalue
-    #[arg(long = "hostile", value_name = "M", default_value = "1", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(
+        long = "hostile",
+        value_name = "M",
+        default_value = "1",
+        value_parser = clap::value_parser!(u64).range(1..),
+        help_heading = "Assumptions"
+    )]
     pub(super) reports: u64,
 }
 

@@ -49,6 +49,7 @@ mod usage;
 mod version;
 mod writing;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -65,11 +66,13 @@ use self::error::CliError;
 #[command(name = "ldp-pca", version, disable_version_flag = true, max_term_width = 110)]
 #[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
 struct Arguments {
-    /// Print the version, and with --verbose the commit, the features, the target and the profile of the build
+    /// Print the version
+    ///
+    /// With --verbose also the commit, the features, the target and the profile of the build
     #[arg(short = 'V', long, action = ArgAction::SetTrue)]
     version: bool,
     /// See --version
-    #[arg(short, long, requires = "version")]
+    #[arg(short, long, requires = "version", hide_short_help = true)]
     verbose: bool,
     #[command(subcommand)]
     command: Option<Command>,
@@ -129,7 +132,8 @@ fn interface() -> clap::Command {
 
 /// Parses the arguments, runs the command, and reports its error.
 pub fn run() -> ExitCode {
-    let matches = interface().try_get_matches();
+    let given: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let matches = help::shown_to(&given, interface()).try_get_matches();
     let parsed = matches.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
     let (arguments, matches) = match parsed {
         Ok(parsed) => parsed,

@@ -137,7 +137,9 @@ fn centring(text: &str) -> core::result::Result<Centring, String> {
 /// Whether a task has centring.
 #[derive(Args, Clone, Copy)]
 pub(super) struct CentringArgument {
-    /// Estimate the mean too, with this weight, and the covariance about it [default weight: 0.25]
+    /// Estimate the mean too, and the covariance about it
+    ///
+    /// The mean has this weight [default weight: 0.25]
     #[arg(long, value_name = "WEIGHT", value_parser = centring, num_args = 0..=1)]
     #[arg(default_missing_value = "0.25", allow_negative_numbers = true)]
     pub(super) centre: Option<Centring>,
@@ -149,7 +151,7 @@ pub(super) struct PopulationMean {
     #[command(flatten)]
     pub(super) centring: CentringArgument,
     /// The mean's share of the records' second moments, 0 to 1: their mean is orthogonal to the components [default: 0]
-    #[arg(long, value_name = "SHARE", requires = "centre", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", requires = "centre", allow_negative_numbers = true, help_heading = "Population")]
     mean_share: Option<f64>,
 }
 
@@ -202,10 +204,10 @@ pub(super) struct MechanismParameters {
     #[arg(long, value_parser = delta, allow_hyphen_values = true)]
     delta: Option<Delta>,
     /// Number of candidate directions J, for double-cap [default: chosen for epsilon]
-    #[arg(long, value_name = "J", value_parser = candidates())]
+    #[arg(long, value_name = "J", value_parser = candidates(), help_heading = "Double-cap")]
     candidates: Option<u32>,
     /// Number of likelier candidates L, for double-cap [default: the best for epsilon and J]
-    #[arg(long, value_name = "L")]
+    #[arg(long, value_name = "L", help_heading = "Double-cap")]
     cap: Option<u32>,
 }
 

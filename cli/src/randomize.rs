@@ -24,8 +24,10 @@ use super::writing::{Kind, Output, Target};
 
 #[derive(Args)]
 pub(super) struct Randomize {
-    /// Records: CSV, NPY, Parquet or Arrow, gzip or not. The first line of a CSV file is the header, or --header no and
-    /// --separator say how it is read. Each record has a report: what cannot be read is missing
+    /// Records: CSV, NPY, Parquet or Arrow, gzip or not
+    ///
+    /// The first line of a CSV file is the header, or --header no and --separator say how it is read. Each record has a
+    /// report: what cannot be read is missing
     records: PathBuf,
     /// The task file
     #[arg(short, long)]
@@ -35,18 +37,23 @@ pub(super) struct Randomize {
     output: Target,
     #[command(flatten)]
     reading: Reading,
-    /// Ids that an aggregator issued, at least one per record: a file with the answer of POST /tasks/{id}/seeds
+    /// Ids that an aggregator issued, at least one per record
+    ///
+    /// A file with the answer of POST /tasks/{id}/seeds
     #[arg(long, value_name = "FILE")]
     ids: Option<PathBuf>,
-    /// Ask this aggregator for an id per report: unless a task says otherwise, it accepts no others
+    /// Ask this aggregator for an id per report
+    ///
+    /// Unless a task says otherwise, it accepts no others
     #[arg(long, value_parser = aggregator::url, conflicts_with = "ids")]
     url: Option<String>,
-    /// A file with an admin's token, for more than a few ids at once [default: the variable LDP_PCA_TOKEN, if it is
-    /// set]
+    /// A file with an admin's token, for more than a few ids at once
+    ///
+    /// [default: the variable LDP_PCA_TOKEN, if it is set]
     #[arg(long, value_name = "FILE", requires = "url")]
     token_file: Option<PathBuf>,
     /// Draw from a fixed seed, for tests: such reports are NOT private
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", help_heading = "Tests")]
     insecure_seed: Option<u64>,
     #[command(flatten)]
     format: Format,

@@ -40,25 +40,28 @@ const OPTIONS: OptionNames = OptionNames {
     categorical: "--categorical",
 };
 
+/// The part of `--help` with the options of [`Reading`].
+const READING: &str = "Reading records";
+
 /// How a file of records is read, and what messages show of it.
 #[derive(Args, Clone, Copy, Default)]
 pub(super) struct Opening {
     /// Whether the first line of a CSV file names its columns
-    #[arg(long, value_parser = one_of(&HEADERS), default_value = "auto")]
+    #[arg(long, value_parser = one_of(&HEADERS), default_value = "auto", help_heading = READING)]
     pub(super) header: Header,
     /// What separates the cells of a text file: comma, semicolon, tab or one character [default: a tab where the name
     /// ends in .tsv or .tab, otherwise what separates the first lines]
-    #[arg(long, value_parser = parse_separator)]
+    #[arg(long, value_parser = parse_separator, help_heading = READING)]
     pub(super) separator: Option<u8>,
     /// Numbers of a text file have a decimal comma, as 1,5
-    #[arg(long)]
+    #[arg(long, help_heading = READING)]
     pub(super) decimal_comma: bool,
     /// What numbers of a text file may have, with commas between: thousands (1,234), percent (12.5% is 0.125), currency
     /// ($5 or 5 EUR, without conversion), parentheses ((5) is -5)
-    #[arg(long, value_name = "FORM,FORM", value_parser = NumberForms::parse)]
+    #[arg(long, value_name = "FORM,FORM", value_parser = NumberForms::parse, help_heading = READING)]
     pub(super) number_format: Option<NumberForms>,
     /// Show in messages what a bad row holds, not only its line and the column
-    #[arg(long)]
+    #[arg(long, help_heading = READING)]
     pub(super) show_values: bool,
     /// Whether the records are those of a device, and only a header may decide how they are read.
     #[arg(skip)]
@@ -74,7 +77,7 @@ pub(super) struct Reading {
     #[command(flatten)]
     pub(super) opening: Opening,
     /// Stop where something cannot be read, before anything is written, instead of counting it as missing
-    #[arg(long)]
+    #[arg(long, help_heading = READING)]
     pub(super) strict: bool,
 }
 

@@ -27,17 +27,25 @@ pub(super) struct Relay {
     /// The aggregator
     #[arg(long, value_name = "URL", value_parser = aggregator::url)]
     gateway: String,
-    /// The fewest reports that are sent together, in random order: the honest ones, which are the N of account
-    /// --shuffled and plan --batch, and those of people who may not be honest
+    /// The fewest reports that are sent together, in random order
+    ///
+    /// The honest ones, which are the N of account --shuffled and plan --batch, and those of people who may not be
+    /// honest
     #[arg(long, value_name = "N")]
     batch: u64,
-    /// Address and port, as 0.0.0.0:8090 or localhost:8090; port 0 takes any free one
+    /// Address and port; 0 takes any free one
+    ///
+    /// As 0.0.0.0:8090 or localhost:8090
     #[arg(long, value_parser = socket_address, default_value = "127.0.0.1:8090")]
     listen: SocketAddr,
-    /// The length that the task's reports are padded to before they are sealed: 256 for compact ones
+    /// The length that reports are padded to
+    ///
+    /// Those of the task, before they are sealed: 256 for compact ones
     #[arg(long, default_value_t = 256)]
     bytes: usize,
-    /// Reports that may wait at the same time; more are refused until the aggregator takes some
+    /// Reports that may wait at the same time
+    ///
+    /// More are refused until the aggregator takes some
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     max_waiting: u64,
     /// The form of the log on standard error, which has no times

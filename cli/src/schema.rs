@@ -40,23 +40,29 @@ pub(super) struct Infer {
     output: Option<Target>,
     #[command(flatten)]
     opening: Opening,
-    /// A column to leave out, by name (c1, c2, … in a file without header); may be repeated
+    /// A column to leave out; may be repeated
+    ///
+    /// By name (c1, c2, … in a file without header)
     #[arg(long, value_name = "COLUMN")]
     ignore: Vec<String>,
-    /// A column whose values are categories, and become public: numbers, many different texts, names; may be repeated
+    /// A column whose values are categories; may be repeated
+    ///
+    /// They become public: numbers, many different texts, names
     #[arg(long, value_name = "COLUMN")]
     categorical: Vec<String>,
-    /// A column and its categories, from public knowledge; may be repeated
+    /// A column and its public categories; may be repeated
+    ///
+    /// They come from public knowledge
     #[arg(long, value_name = "COLUMN=VALUE,VALUE", value_parser = listed)]
     categories: Vec<(String, Vec<String>)>,
     /// How numeric columns are scaled
     #[arg(long, value_parser = one_of(&SCALINGS), default_value = "robust")]
     scaling: Scaling,
     /// What a categorical value that is not in the sample does to a record
-    #[arg(long, value_parser = one_of(&UNSEEN), default_value = "zero")]
+    #[arg(long, value_parser = one_of(&UNSEEN), default_value = "zero", help_heading = "Categories")]
     unseen: Unseen,
     /// The largest number of categories of a column that no option names; one with more is left out
-    #[arg(long, default_value_t = InferenceOptions::default().max_values)]
+    #[arg(long, default_value_t = InferenceOptions::default().max_values, help_heading = "Categories")]
     max_values: usize,
     #[command(flatten)]
     format: Format,

@@ -14,7 +14,7 @@ use super::writing::{self, Kind, Target};
 /// Print the script by which a shell completes this command
 #[derive(Args)]
 pub(super) struct Completions {
-    /// The shell
+    /// The shell: bash, elvish, fish, powershell or zsh
     shell: Shell,
 }
 

@@ -35,7 +35,9 @@ use super::task::{sample_text, waves_text};
 /// a mean that is orthogonal to the components.
 #[derive(Args)]
 pub(super) struct Simulate {
-    /// How records are randomized; gaussian-paper works at any epsilon here, and its true guarantee is printed
+    /// How records are randomized
+    ///
+    /// gaussian-paper works at any epsilon here, and its true guarantee is printed
     #[arg(long, value_parser = SimulatedMechanism::parser(), default_value = MechanismName::DoubleCap.as_str())]
     mechanism: SimulatedMechanism,
     /// Privacy parameter epsilon, per report [not for --mechanism none]
@@ -49,7 +51,7 @@ pub(super) struct Simulate {
     /// Number of components, k
     #[arg(long, value_parser = parameters::rank, default_value = "3")]
     rank: Rank,
-    /// Strength of the components relative to the noise in the records
+    /// Strength of the components against the records' noise
     #[arg(long, default_value_t = 20.0, allow_hyphen_values = true)]
     signal: f64,
     /// Number of records, n
@@ -58,7 +60,7 @@ pub(super) struct Simulate {
     /// Number of repetitions
     #[arg(long, default_value_t = 5)]
     trials: u64,
-    /// Seed of the populations and of the (simulated) randomizers
+    /// Seed of the populations and the (simulated) randomizers
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Number of features that the components use [default: all]
@@ -66,25 +68,40 @@ pub(super) struct Simulate {
     sparsity: Option<usize>,
     #[command(flatten)]
     mean: PopulationMean,
-    /// How components are recovered; several methods, separated by commas, see the same reports
+    /// How components are recovered
+    ///
+    /// Several methods, separated by commas, see the same reports
     #[arg(long, value_enum, value_delimiter = ',', default_value = "pca")]
     method: Vec<MethodName>,
     /// How reports are generated
-    #[arg(long, value_parser = one_of(&REPORTS), default_value = "randomized")]
+    #[arg(long, value_parser = one_of(&REPORTS), default_value = "randomized", help_heading = "Simulation")]
     reports: Reports,
-    /// The number of waves of different people; with 2, the second refines what the first found (double-cap; reports
-    /// are drawn from their law)
+    /// The number of waves of different people, 1 or 2
+    ///
+    /// With 2, the second refines what the first found (double-cap; reports are drawn from their law)
     #[arg(long, value_name = "WAVES", value_parser = clap::value_parser!(u8).range(1..=2), default_value_t = 1)]
     waves: u8,
     /// The second wave is asked about the directions of a public sample, which are off by this ||sin Theta||_F^2, and
     /// there is no first wave [with --waves 2]
-    #[arg(long, value_name = "ERROR", allow_hyphen_values = true)]
+    #[arg(long, value_name = "ERROR", allow_hyphen_values = true, help_heading = "Two waves")]
     sample_error: Option<f64>,
     /// The number of records of that sample
-    #[arg(long, value_name = "RECORDS", default_value_t = 1_000_000, requires = "sample_error")]
+    #[arg(
+        long,
+        value_name = "RECORDS",
+        default_value_t = 1_000_000,
+        requires = "sample_error",
+        help_heading = "Two waves"
+    )]
     sample_records: u64,
     /// Penalty of soft-threshold and fantope, as the factor c of c × noise × sqrt(ln d)
-    #[arg(long, value_name = "C", default_value_t = DEFAULT_PENALTY_FACTOR, allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "C",
+        default_value_t = DEFAULT_PENALTY_FACTOR,
+        allow_hyphen_values = true,
+        help_heading = "Simulation"
+    )]
     penalty_factor: f64,
     #[command(flatten)]
     format: Format,

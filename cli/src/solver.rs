@@ -13,11 +13,11 @@ use super::parameters::seconds;
 #[derive(Args, Clone, Copy)]
 pub(super) struct SolverArguments {
     /// Relative duality gap below which the solution counts as optimal
-    #[arg(long, default_value_t = Solver::default().tolerance, allow_hyphen_values = true)]
+    #[arg(long, default_value_t = Solver::default().tolerance, allow_hyphen_values = true, help_heading = "Solver")]
     tolerance: f64,
     /// Seconds after which the work stops: the answer is what was found until then, and says what is missing [default:
     /// no limit]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true, help_heading = "Solver")]
     time_limit: Option<f64>,
 }
 

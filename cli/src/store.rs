@@ -118,7 +118,9 @@ fn repaired_text(repaired: &Repaired) -> String {
 pub(super) struct Export {
     /// The folder
     folder: PathBuf,
-    /// The task's digest, or the first part of it; not needed if the folder has one task
+    /// The task's digest, or the first part of it
+    ///
+    /// Not needed if the folder has one task
     #[arg(short, long)]
     task: Option<String>,
     /// Where to write the reports
@@ -291,7 +293,9 @@ impl Merge {
 /// The audit trail of commands that show reports or bring them back.
 #[derive(Args)]
 struct Audit {
-    /// The audit log of the aggregator (`serve --audit-log`), to which this adds a line
+    /// The audit log of the aggregator, to which this adds a line
+    ///
+    /// See `serve --audit-log`
     #[arg(long, value_name = "FILE")]
     audit_log: Option<PathBuf>,
 }

@@ -41,15 +41,19 @@ pub(super) struct Submit {
     /// A relay to leave the reports with, in place of the aggregator
     #[arg(long, value_name = "URL", value_parser = aggregator::url, conflicts_with_all = ["url", "token_file"])]
     relay: Option<String>,
-    /// The aggregator's keys, as /.well-known/ohttp-gateway of the aggregator gives them: nothing is sent to a relay
-    /// that gives out another key
+    /// The aggregator's keys: a relay that gives out another one gets nothing
+    ///
+    /// As /.well-known/ohttp-gateway of the aggregator gives them
     #[arg(long, value_name = "FILE", requires = "relay")]
     relay_keys: Option<PathBuf>,
-    /// A file with a token to send along. Aggregators need none; a gateway before one may [default: the variable
-    /// LDP_PCA_TOKEN, if it is set]
+    /// A file with a token to send along
+    ///
+    /// Aggregators need none; a gateway before one may [default: the variable LDP_PCA_TOKEN, if it is set]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Seconds to keep trying while the aggregator cannot be reached, or asks to wait
+    /// Seconds to keep trying while nothing answers
+    ///
+    /// Or while the aggregator asks to wait
     #[arg(long, default_value_t = DEFAULT_PATIENCE)]
     patience: u64,
     #[command(flatten)]

@@ -37,7 +37,9 @@ use super::writing::{self, Kind, Target};
 /// your own.
 #[derive(Args)]
 pub(super) struct Compare {
-    /// Records: CSV (with or without header), NPY, Parquet or Arrow, gzip or not
+    /// Records: CSV, NPY, Parquet or Arrow, gzip or not
+    ///
+    /// A CSV file may have a header or none
     #[arg(long, value_name = "FILE", required_unless_present = "standard")]
     records: Option<PathBuf>,
     /// Number of components, k
@@ -51,13 +53,17 @@ pub(super) struct Compare {
         allow_hyphen_values = true
     )]
     epsilon: Vec<Epsilons>,
-    /// How records are brought into the unit ball: unit-norm, or clip:R with a radius R
+    /// How records are bounded: unit-norm, or clip:R
+    ///
+    /// That brings them into the unit ball; R is a radius
     #[arg(long, value_parser = parameters::bounding, default_value = "unit-norm")]
     bounding: Bounding,
-    /// The schema file [default: inferred from the records, as `schema infer` does]
+    /// The schema file [default: inferred, as `schema infer` does]
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// A column to leave out of an inferred schema, by name (c1, c2, … in a file without header); may be repeated
+    /// A column to leave out of an inferred schema; may be repeated
+    ///
+    /// By name (c1, c2, … in a file without header)
     #[arg(long, value_name = "COLUMN", conflicts_with = "schema")]
     ignore: Vec<String>,
     #[command(flatten)]
@@ -67,7 +73,9 @@ pub(super) struct Compare {
     /// Where to draw the errors (.svg)
     #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::Text))]
     plot: Option<Target>,
-    /// Use the data sets of docs/comparison.md, with their files in this folder, and print that document
+    /// Use the data sets of docs/comparison.md, in this folder
+    ///
+    /// Their files are in the folder. The output is that document
     #[arg(
         long,
         value_name = "FOLDER",
@@ -87,10 +95,14 @@ struct Setting {
     /// Privacy parameter delta, for the methods that have one [default: 1e-6]
     #[arg(long, value_parser = parameters::delta, allow_hyphen_values = true)]
     delta: Option<Delta>,
-    /// Number of estimates by each method, each with its own random stream
+    /// Number of estimates by each method
+    ///
+    /// Each has its own random stream
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     trials: u64,
-    /// Seconds after which a method starts no further estimate [default: no limit]
+    /// Seconds after which a method starts no further estimate
+    ///
+    /// [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = parameters::seconds, allow_hyphen_values = true)]
     time_limit: Option<f64>,
     /// Only these methods, by name (such as mod-sulq), separated by commas

@@ -37,8 +37,9 @@ use crate::serve::{runtime, stopped};
 /// components and compares them with those found without privacy. Then it serves the page until Ctrl-C.
 #[derive(Args)]
 pub(super) struct Demo {
-    /// Your own records instead of the synthetic survey: CSV, NPY, Parquet or Arrow, gzip or not. The schema is
-    /// inferred from them, which a real collection must not do
+    /// Your own records instead of the synthetic survey
+    ///
+    /// CSV, NPY, Parquet or Arrow, gzip or not. The schema is inferred from them, which a real collection must not do
     #[arg(long, value_name = "FILE")]
     records: Option<PathBuf>,
     /// A column of --records to leave out; may be repeated
@@ -55,17 +56,24 @@ pub(super) struct Demo {
     /// Number of components
     #[arg(long, value_parser = parameters::rank, default_value = "3")]
     rank: Rank,
-    /// Address and port; if the port is in use, the next free one is taken
+    /// Address and port, or the next free one
+    ///
+    /// If the port is in use, the next free one is taken
     #[arg(long, value_parser = socket_address, default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// A folder with the page to serve at /. The page may be put there while the demo runs, which says when it is there
+    /// A folder with the page to serve at /
+    ///
+    /// The page may be put there while the demo runs, which says when it is there
     #[arg(long)]
     www: Option<PathBuf>,
-    /// The aggregator's folder [default: a temporary one, removed at the end]
+    /// The aggregator's folder [default: a temporary one]
+    ///
+    /// A temporary one is removed at the end
     #[arg(long)]
     data: Option<PathBuf>,
-    /// Start a relay, too: visitors can send their reports through it, and simulated users go on doing so. On one
-    /// machine, in batches of 10, it hides nobody
+    /// Start a relay, too, which simulated users go on using
+    ///
+    /// Visitors can send their reports through it. On one machine, in batches of 10, it hides nobody
     #[arg(long, conflicts_with_all = ["records", "once"])]
     relay: bool,
     /// Stop once the components are printed

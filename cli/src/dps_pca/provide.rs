@@ -24,6 +24,8 @@ use crate::writing::{Kind, Target};
 /// Sends one noisy matrix per round, and waits for the other providers in between. It answers every round once: after a
 /// crash, run it again with the same --memory.
 #[derive(Args)]
+#[command(override_usage = "ldp-pca dps-pca provide [OPTIONS] --session <SESSION> --token-file <FILE>
+       --memory <FILE> --epsilon <EPSILON> --delta <DELTA> <RECORDS>")]
 pub(crate) struct Provide {
     /// Records: CSV (with or without header), NPY, Parquet or Arrow, of numbers, gzip or not
     records: PathBuf,
@@ -33,7 +35,9 @@ pub(crate) struct Provide {
     /// A file with this provider's token
     #[arg(long, value_name = "FILE")]
     token_file: PathBuf,
-    /// The file that remembers what was sent, one per session and provider; created if missing
+    /// The file that remembers what was sent; created if missing
+    ///
+    /// One per session and provider
     #[arg(long, value_name = "FILE")]
     memory: PathBuf,
     /// The most that the session may reveal about a record: epsilon, and delta
@@ -45,16 +49,18 @@ pub(crate) struct Provide {
     /// The aggregator
     #[arg(long, value_parser = aggregator::url, default_value = aggregator::DEFAULT_URL)]
     url: String,
-    /// Seconds to keep trying while the aggregator cannot be reached
+    /// Seconds to keep trying while nothing answers
     #[arg(long, default_value_t = aggregator::DEFAULT_PATIENCE)]
     patience: u64,
     #[command(flatten)]
     opening: Opening,
-    /// Where to write the components, as an NPY matrix of features times components
+    /// Where to write the components, as an NPY matrix
+    ///
+    /// Of features times components
     #[arg(short, long, value_parser = Target::parser(Kind::Matrix))]
     output: Option<Target>,
     /// Draw from a fixed seed, for tests: such messages are NOT private
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", help_heading = "Tests")]
     insecure_seed: Option<u64>,
     #[command(flatten)]
     format: Format,

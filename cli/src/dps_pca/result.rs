@@ -21,7 +21,9 @@ pub(crate) struct ShowResult {
     /// The id of the session
     #[arg(long, value_parser = session_id)]
     session: SessionId,
-    /// A file with a collector's token, such as collector.token in the aggregator's folder, or with a provider's
+    /// A file with a collector's token, or with a provider's
+    ///
+    /// Such as collector.token in the aggregator's folder
     #[arg(long, value_name = "FILE")]
     token_file: PathBuf,
     /// Wait for the end of the session
@@ -30,7 +32,9 @@ pub(crate) struct ShowResult {
     /// The aggregator
     #[arg(long, value_parser = aggregator::url, default_value = aggregator::DEFAULT_URL)]
     url: String,
-    /// Where to write the components, as an NPY matrix of features times components
+    /// Where to write the components, as an NPY matrix
+    ///
+    /// Of features times components
     #[arg(short, long, value_parser = Target::parser(Kind::Matrix))]
     output: Option<Target>,
     #[command(flatten)]

@@ -22,6 +22,9 @@ use crate::writing::write_private;
 
 /// Fix the parameters of a session, and make the providers' tokens
 #[derive(Args)]
+#[command(override_usage = "ldp-pca dps-pca start [OPTIONS] --dimension <DIMENSION> --rank <RANK>
+       --providers <PROVIDERS> --epsilon <EPSILON> --delta <DELTA> --tokens <FOLDER>
+       --token-file <TOKEN_FILE>")]
 pub(crate) struct Start {
     /// The number of features of every record
     #[arg(long)]
@@ -38,20 +41,26 @@ pub(crate) struct Start {
     /// Delta for everything that a provider sends
     #[arg(long, value_parser = delta)]
     delta: Delta,
-    /// The number of rounds; the noise grows with its square root
+    /// The number of rounds
+    ///
+    /// The noise grows with its square root
     #[arg(long, default_value_t = 10)]
     rounds: u32,
-    /// The number of features that the components may use, at least --rank [default: all]
+    /// Number of features that the components may use [default: all]
+    ///
+    /// At least --rank
     #[arg(long)]
     kept_rows: Option<usize>,
-    /// Providers scale longer records to this norm; the noise grows with its square
+    /// Providers scale longer records to this norm
+    ///
+    /// The noise grows with its square
     #[arg(long, default_value_t = 1.0)]
     norm_bound: f64,
     /// How the noise follows from epsilon and delta
-    #[arg(long, value_parser = one_of(&FORMULAS), default_value = "corrected")]
+    #[arg(long, value_parser = one_of(&FORMULAS), default_value = "corrected", help_heading = "Protocol")]
     accounting: Accounting,
     /// The public seed of the first matrix, up to 2^53 [default: random]
-    #[arg(long)]
+    #[arg(long, help_heading = "Protocol")]
     start: Option<u64>,
     /// The folder for the providers' tokens; created if missing
     #[arg(long, value_name = "FOLDER")]
@@ -59,7 +68,9 @@ pub(crate) struct Start {
     /// The aggregator
     #[arg(long, value_parser = aggregator::url, default_value = aggregator::DEFAULT_URL)]
     url: String,
-    /// A file with an admin's token, such as admin.token in the aggregator's folder
+    /// A file with an admin's token
+    ///
+    /// Such as admin.token in the aggregator's folder
     #[arg(long)]
     token_file: PathBuf,
     #[command(flatten)]

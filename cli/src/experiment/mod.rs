@@ -48,10 +48,12 @@ pub(super) struct Run {
     /// The folder to write into
     #[arg(long, value_name = "DIR", default_value = "experiments")]
     out: PathBuf,
-    /// The folder with the papers' data sets [default: none; experiments that need one are left out]
+    /// The folder with the papers' data sets [default: none]
+    ///
+    /// Experiments that need one are left out without it
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Fewer points and repetitions: minutes for all experiments together instead of hours
+    /// Fewer points and repetitions: all experiments in minutes, not hours
     #[arg(long)]
     quick: bool,
     /// Seed of every random number

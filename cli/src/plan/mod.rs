@@ -43,8 +43,9 @@ pub(super) struct Plan {
     /// Number of components, k
     #[arg(long, value_parser = parameters::rank, default_value = "3")]
     rank: Rank,
-    /// The largest eigenvalues of bounded records, as shares of the total variance, separated by commas:
-    /// 0.646,0.176,0.088. Best one more than components
+    /// The largest eigenvalues of bounded records: 0.646,0.176,0.088
+    ///
+    /// As shares of the total variance, separated by commas. Best one more than components
     #[arg(
         long,
         value_name = "SHARES",
@@ -54,12 +55,16 @@ pub(super) struct Plan {
     )]
     spectrum: Option<Eigenvalues>,
     /// Every other eigenvalue [default: the rest of 1, in equal parts]
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true, help_heading = "Population")]
     bulk: Option<f64>,
-    /// Plan for a collection like that of this aggregate, with its task
+    /// Plan for a collection like that of this aggregate
+    ///
+    /// With its task
     #[arg(long, value_name = "FILE", requires = "task", conflicts_with_all = ["dimension", "spectrum", "bulk"])]
     aggregate: Option<PathBuf>,
-    /// Plan for records like those of this public sample, with its task; compares other settings of the task
+    /// Plan for records like those of this public sample
+    ///
+    /// With its task. The plan compares other settings of the task
     #[arg(
         long,
         value_name = "FILE",
@@ -82,19 +87,22 @@ pub(super) struct Plan {
         value_parser = parameters::radius,
         allow_hyphen_values = true,
         requires = "norms",
-        conflicts_with = "aggregate"
+        conflicts_with = "aggregate",
+        help_heading = "Lengths of records"
     )]
     radius: Option<Radius>,
     /// The sums of a collection about the lengths of records (see `task norms`)
-    #[arg(long, value_name = "FILE", requires_all = ["norms_task", "radius"])]
+    #[arg(long, value_name = "FILE", requires_all = ["norms_task", "radius"], help_heading = "Lengths of records")]
     norms: Option<PathBuf>,
     /// The task of these sums
-    #[arg(long, value_name = "FILE", requires = "norms")]
+    #[arg(long, value_name = "FILE", requires = "norms", help_heading = "Lengths of records")]
     norms_task: Option<PathBuf>,
     /// How records are randomized
     #[arg(long, value_parser = parameters::mechanism_name(), default_value = MechanismName::DoubleCap.as_str())]
     mechanism: MechanismName,
-    /// Privacy parameter epsilon, per report, or with --shuffled of each batch of --batch honest reports
+    /// Privacy parameter epsilon, per report
+    ///
+    /// With --shuffled that of each batch of --batch honest reports
     #[arg(long, value_parser = parameters::epsilon, allow_hyphen_values = true, required_unless_present = "task")]
     epsilon: Option<Epsilon>,
     #[command(flatten)]
@@ -104,7 +112,9 @@ pub(super) struct Plan {
     /// A number of reports: predict the error they give
     #[arg(long, value_name = "N")]
     records: Option<u64>,
-    /// An error ||sin Theta||_F^2: find the number of reports it takes, or the epsilon with --records
+    /// An error ||sin Theta||_F^2: find the number of reports it takes
+    ///
+    /// Or the epsilon with --records
     #[arg(long, value_name = "ERROR", allow_hyphen_values = true)]
     target: Option<f64>,
     /// Also plan for reports that somebody trusted shuffles before anybody sees them, in batches (--batch); epsilon is
@@ -116,19 +126,21 @@ pub(super) struct Plan {
         requires = "batch",
         num_args = 0..=1,
         default_missing_value = "1e-6",
-        allow_negative_numbers = true
+        allow_negative_numbers = true,
+        help_heading = "Shuffled batches"
     )]
     shuffled: Option<Delta>,
     /// The honest reports in one batch that is released, as many as you rely on: `relay --batch` counts those of people
     /// who may not be honest, too
-    #[arg(long, value_name = "N", requires = "shuffled")]
+    #[arg(long, value_name = "N", requires = "shuffled", help_heading = "Shuffled batches")]
     batch: Option<u64>,
-    /// The number of waves of different people; with 2, whether a second wave that refines the first pays [with
-    /// --records: all people]
+    /// The number of waves of different people, 1 or 2
+    ///
+    /// With 2, whether a second wave that refines the first pays [with --records: all people]
     #[arg(long, value_name = "WAVES", value_parser = clap::value_parser!(u8).range(1..=2), default_value_t = 1)]
     waves: u8,
     /// Number of features that the components use, for the published rates on sparse components
-    #[arg(long)]
+    #[arg(long, help_heading = "Population")]
     sparsity: Option<usize>,
     #[command(flatten)]
     hostile: HostileArguments,

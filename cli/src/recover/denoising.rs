@@ -15,10 +15,16 @@ use crate::writing::{Kind, Target};
 #[derive(Args)]
 pub(super) struct CovarianceArguments {
     /// Where to write the covariance (d × d), denoised: .csv with feature names, .npy, or .json
-    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::Text))]
+    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::Text), help_heading = "Covariance")]
     covariance: Option<Target>,
     /// How its noise is treated
-    #[arg(long, value_parser = one_of(&DENOISINGS), default_value = "frobenius", requires = "covariance")]
+    #[arg(
+        long,
+        value_parser = one_of(&DENOISINGS),
+        default_value = "frobenius",
+        requires = "covariance",
+        help_heading = "Covariance"
+    )]
     denoise: Denoising,
 }
 

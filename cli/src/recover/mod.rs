@@ -53,18 +53,23 @@ pub(super) struct Recover {
     /// The aggregate; of a task family, one for each task, in any order
     #[arg(required_unless_present = "sample")]
     aggregate: Vec<PathBuf>,
-    /// The task file; of a family of tasks that differ in epsilon, each one (--task A --task B)
+    /// The task file
+    ///
+    /// Of a family of tasks that differ in epsilon, each one (--task A --task B)
     #[arg(short, long, required = true)]
     task: Vec<PathBuf>,
-    /// Number of components, k, or auto: those that stand out from the noise, tested one after the other
+    /// Number of components, k, or auto: those that stand out
+    ///
+    /// They are tested against the noise, one after the other
     #[arg(long, value_name = "auto|RANK", value_parser = RankChoice::parse)]
     rank: RankChoice,
     #[command(flatten)]
     sparse: SparseArguments,
     #[command(flatten)]
     selection: SelectionArguments,
-    /// Redraw the known noise this many times (200 or more), for an interval of the error and the stability of the
-    /// support
+    /// Redraw the known noise, for an interval of the error
+    ///
+    /// This many times (200 or more). It also gives the stability of the support
     #[arg(long, value_name = "REPLICATES", num_args = 0..=1, default_missing_value = "200")]
     bootstrap: Option<usize>,
     #[command(flatten)]
@@ -73,17 +78,23 @@ pub(super) struct Recover {
     refined: RefinedArguments,
     #[command(flatten)]
     hostile: HostileArguments,
-    /// Compare with PCA of these records, without privacy: of the bounded ones, as the task is about, and ordinary PCA
+    /// Compare with PCA of these records, without privacy
+    ///
+    /// Of the bounded ones, as the task is about, and ordinary PCA
     #[arg(long, value_name = "RECORDS")]
     reference: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
-    /// Where to write the components (d rows, one column each): .csv with feature names, .npy, or .json
+    /// Where to write the components: .csv, .npy, or .json
+    ///
+    /// They have d rows and one column each, in .csv with feature names
     #[arg(short, long, value_parser = Target::parser(Kind::Text))]
     output: Option<Target>,
     #[command(flatten)]
     covariance: CovarianceArguments,
-    /// Where to draw the eigenvalues with the noise edge, the loadings, and the penalties tried (.svg)
+    /// Where to draw eigenvalues, loadings and penalties (.svg)
+    ///
+    /// The eigenvalues with the noise edge, and the penalties that were tried
     #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::Text))]
     plot: Option<Target>,
     #[command(flatten)]

@@ -30,12 +30,14 @@ const SIGNIFICANT: f64 = 0.05;
 /// The arguments of the other collection.
 #[derive(Args)]
 pub(super) struct OtherArguments {
-    /// Compare the plain components with those of this aggregate of other reports: did the population change? (The
-    /// noise is drawn again as often as --bootstrap says, or 200 times)
+    /// Compare with this aggregate: did the population change?
+    ///
+    /// It has other reports, and the plain components of both are compared. (The noise is drawn again as often as
+    /// --bootstrap says, or 200 times)
     #[arg(long, value_name = "AGGREGATE")]
     other: Option<PathBuf>,
     /// The task of that aggregate, if it is another one with the same features
-    #[arg(long, value_name = "TASK", requires = "other")]
+    #[arg(long, value_name = "TASK", requires = "other", help_heading = "Further input")]
     other_task: Option<PathBuf>,
 }
 

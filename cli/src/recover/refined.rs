@@ -41,14 +41,22 @@ const OF_ONE_WAVE: [&str; 15] = [
 /// The arguments of a second wave.
 #[derive(Args)]
 pub(super) struct RefinedArguments {
-    /// The sums of a second wave of other people: components of both waves together, with their predicted error
+    /// The sums of a second wave: components of both waves together
+    ///
+    /// The second wave has asked other people. The error of the components is predicted
     #[arg(long, value_name = "AGGREGATE", requires = "refined_task", conflicts_with_all = OF_ONE_WAVE)]
     refined: Option<PathBuf>,
     /// The task of the second wave (see `task refine`)
     #[arg(long, value_name = "TASK", requires = "refined")]
     refined_task: Option<PathBuf>,
     /// In the place of the aggregate the public records that the second wave's task was made from
-    #[arg(long, value_name = "RECORDS", requires = "refined", conflicts_with = "aggregate")]
+    #[arg(
+        long,
+        value_name = "RECORDS",
+        requires = "refined",
+        conflicts_with = "aggregate",
+        help_heading = "Further input"
+    )]
     sample: Option<PathBuf>,
 }
 

@@ -12,8 +12,9 @@ use crate::parameters;
 /// The argument.
 #[derive(Args)]
 pub(super) struct SelectionArguments {
-    /// Name the features whose covariances with the others are not all zero, at this false-discovery rate (only of a
-    /// task that clips, with centring)
+    /// Name the features that take part, at this false-discovery rate
+    ///
+    /// Those whose covariances with the others are not all zero (only of a task that clips, with centring)
     #[arg(
         long,
         value_name = "RATE",

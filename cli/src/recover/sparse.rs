@@ -30,18 +30,21 @@ impl MethodChoice {
 pub(super) struct SparseArguments {
     /// The method: auto compares plain components with sparse ones on reports held out, where the task has folds, and
     /// takes another than plain ones only if it captures more
-    #[arg(long, value_enum, default_value_t, conflicts_with = "sparse")]
+    #[arg(long, value_enum, default_value_t, conflicts_with = "sparse", help_heading = "Method")]
     pub(super) method: MethodChoice,
     /// Recover sparse components, by the Fantope program
     #[arg(long)]
     pub(super) sparse: bool,
-    /// Penalty of the Fantope program: auto (0.5 × noise × sqrt(ln d)), cv (cross-validated over the task's folds), or
-    /// a number in the units of the covariance
+    /// Penalty of the program: auto, cv or a number
+    ///
+    /// auto is 0.5 × noise × sqrt(ln d), cv is cross-validated over the task's folds, and a number is in the units of
+    /// the covariance
     #[arg(long, value_name = "auto|cv|NUMBER", default_value = "auto", value_parser = penalty_choice,
         requires = "sparse", allow_hyphen_values = true)]
     pub(super) penalty: PenaltyChoice,
-    /// Also solve a sequence of this many penalties, from the largest that changes anything to a quarter of `auto`, and
-    /// show what each gives
+    /// Also solve a sequence of penalties, and show what each gives
+    ///
+    /// This many, from the largest that changes anything to a quarter of `auto`
     #[arg(long, value_name = "POINTS", num_args = 0..=1, require_equals = true, default_missing_value = "20",
         value_parser = clap::value_parser!(u16).range(2..=1000), requires = "sparse")]
     pub(super) path: Option<u16>,

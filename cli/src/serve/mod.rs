@@ -35,45 +35,49 @@ pub(super) struct Serve {
     /// A PostgreSQL database for tasks and reports in place of the folder, as
     /// postgres:///reports?host=/run/postgresql&user=aggregator; put a password into the --config file, because every
     /// user of a machine sees the options of its processes
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = "Storage and logs")]
     store: Option<String>,
     /// A task to collect for; may be repeated
     #[arg(short, long)]
     task: Vec<PathBuf>,
-    /// Address and port, as 0.0.0.0:8080 or localhost:8080; port 0 takes any free one [default: 127.0.0.1:8080]
+    /// Address and port; port 0 takes any free one [default: 127.0.0.1:8080]
+    ///
+    /// As 0.0.0.0:8080 or localhost:8080
     #[arg(long, value_parser = socket_address)]
     listen: Option<SocketAddr>,
     /// A folder with the page to serve at /
     #[arg(long)]
     www: Option<PathBuf>,
     /// Recover nothing from fewer reports than this
-    #[arg(long)]
+    #[arg(long, help_heading = "Tasks")]
     minimum_batch: Option<u64>,
     /// Show components to everybody, without the collector's token
-    #[arg(long)]
+    #[arg(long, help_heading = "Tasks")]
     open_recovery: bool,
     /// Also accept reports that made their own ids, where a task does not say otherwise; a modified client can then
     /// choose among more directions
-    #[arg(long)]
+    #[arg(long, help_heading = "Tasks")]
     no_issued_ids: bool,
     /// When a task has this many reports, close it, and open the task of a second wave in which other people refine its
     /// components, if that pays (docs/refinement.md); tasks may have their own number
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Tasks")]
     refine_after: Option<u64>,
     /// Number of components that a second wave refines [default: 3]
-    #[arg(long, value_name = "K", value_parser = parameters::rank)]
+    #[arg(long, value_name = "K", value_parser = parameters::rank, help_heading = "Tasks")]
     refine_rank: Option<Rank>,
-    /// Read the settings, the tasks, the certificate and the tokens, say what is wrong with them, and serve nothing
+    /// Say what is wrong with the settings, and serve nothing
+    ///
+    /// The tasks, the certificate and the tokens are read, too
     #[arg(long)]
     check: bool,
     /// A file to which each change by an admin, erasure and deletion adds a line of JSON
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Storage and logs")]
     audit_log: Option<PathBuf>,
     /// The form of the log on standard error
-    #[arg(long, value_name = "pretty|json", value_parser = log_format)]
+    #[arg(long, value_name = "pretty|json", value_parser = log_format, help_heading = "Storage and logs")]
     log_format: Option<LogFormat>,
     /// error, warn, info, debug (a line for every request) or trace, or a filter [default: info]
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", help_heading = "Storage and logs")]
     log_level: Option<String>,
 }
 

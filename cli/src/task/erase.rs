@@ -33,8 +33,9 @@ pub(crate) struct Erase {
     /// The aggregator
     #[arg(long, value_parser = aggregator::url, default_value = aggregator::DEFAULT_URL)]
     url: String,
-    /// A file with an admin's token; not needed for one id where the aggregator's open_erasure allows that [default:
-    /// the variable LDP_PCA_TOKEN has it]
+    /// A file with an admin's token [default: the variable LDP_PCA_TOKEN has it]
+    ///
+    /// Not needed for one id where the aggregator's open_erasure allows that
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     #[command(flatten)]

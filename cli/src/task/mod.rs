@@ -51,13 +51,16 @@ pub(super) struct New {
     schema: PathBuf,
     #[command(flatten)]
     mechanism: MechanismArguments,
-    /// How records are brought into the unit ball: unit-norm, or clip:R with a radius R
+    /// How records are bounded: unit-norm, or clip:R
+    ///
+    /// That brings them into the unit ball; R is a radius
     #[arg(long, value_parser = bounding, default_value = "unit-norm")]
     bounding: Bounding,
     #[command(flatten)]
     centring: CentringArgument,
-    /// The number of independent sums that reports are split into, for answers to be measured on reports that they were
-    /// not found from [default: 10, or 2 beyond 1,000 features]
+    /// Number of independent sums that reports are split into
+    ///
+    /// Answers can then be measured on reports that they were not found from [default: 10, or 2 beyond 1,000 features]
     #[arg(long)]
     folds: Option<u32>,
     /// Where to write the task

@@ -21,17 +21,23 @@ use crate::writing::{self, Kind, Target};
 /// Each person says with one randomized bit whether the record is longer than one of a few lengths. `norms` reads the
 /// sums. Whoever answers this task and the one that follows spends both epsilons: ask other people.
 #[derive(Args)]
+#[command(override_usage = "ldp-pca task norms [OPTIONS] --schema <SCHEMA> --radius <RADIUS> --epsilon <EPSILON>
+       --output <OUTPUT>")]
 pub(crate) struct Norms {
     /// The schema file (see `schema infer`)
     #[arg(long)]
     schema: PathBuf,
-    /// A length that nearly no record exceeds: the longest that is asked about is 0.84 times as long
+    /// A length that nearly no record exceeds
+    ///
+    /// The longest that is asked about is 0.84 times as long
     #[arg(long, value_parser = radius, allow_hyphen_values = true)]
     radius: Radius,
     /// Privacy parameter epsilon, per report
     #[arg(long, value_parser = epsilon, allow_hyphen_values = true)]
     epsilon: Epsilon,
-    /// The number of lengths that are asked about, each 0.84 times the one before
+    /// The number of lengths that are asked about
+    ///
+    /// Each is 0.84 times the one before
     #[arg(long, value_name = "M", default_value_t = 64, value_parser = thresholds())]
     thresholds: u32,
     /// Where to write the task

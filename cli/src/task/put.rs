@@ -23,11 +23,14 @@ pub(crate) struct Put {
     /// The aggregator
     #[arg(long, value_parser = aggregator::url, default_value = aggregator::DEFAULT_URL)]
     url: String,
-    /// A file with an admin's token, such as admin.token in the aggregator's folder [default: the variable
-    /// LDP_PCA_TOKEN has it]
+    /// A file with an admin's token [default: the variable LDP_PCA_TOKEN has it]
+    ///
+    /// Such as admin.token in the aggregator's folder
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// A file with settings for the task, in JSON (docs/http-api.md): {"minimum_batch": 1000}; null takes one away
+    /// A file with settings for the task, in JSON
+    ///
+    /// Such as {"minimum_batch": 1000}; null takes one away (docs/http-api.md)
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
     /// Show what would change, and change nothing

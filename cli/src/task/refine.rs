@@ -30,20 +30,26 @@ pub(crate) struct Refine {
     /// The sums of the first wave
     #[arg(long, required_unless_present = "sample")]
     aggregate: Option<PathBuf>,
-    /// In their place public records: CSV, NPY, Parquet or Arrow, which are read as `randomize` reads them
+    /// In their place public records: CSV, NPY, Parquet or Arrow
+    ///
+    /// They are read as `randomize` reads them
     #[arg(long, value_name = "RECORDS", conflicts_with = "aggregate", requires = "records")]
     sample: Option<PathBuf>,
     /// How far the leading directions of the sample are off, as ||sin Theta||_F^2 [default: as those of a sample of the
     /// same population]
-    #[arg(long, value_name = "ERROR", requires = "sample", allow_hyphen_values = true)]
+    #[arg(long, value_name = "ERROR", requires = "sample", allow_hyphen_values = true, help_heading = "Public sample")]
     sample_error: Option<f64>,
-    /// The task of the first wave, or the one whose people the sample stands for
+    /// The task of the first wave
+    ///
+    /// Or the one whose people the sample stands for
     #[arg(short, long)]
     task: PathBuf,
     /// Number of components, k
     #[arg(long, value_parser = parameters::rank, default_value = "3")]
     rank: Rank,
-    /// The number of people that the second wave will have [default: as many as the first; with --sample it is needed]
+    /// The number of people that the second wave will have
+    ///
+    /// [default: as many as the first; with --sample it is needed]
     #[arg(long, value_name = "N")]
     records: Option<u64>,
     /// Write the task also where a second wave does not pay

@@ -80,6 +80,9 @@ impl Serialize for Target {
     }
 }
 
+/// What `--force` does.
+const FORCE: &str = "Replace the file that is there, whatever it holds";
+
 /// Adds `--force` to every command that has a [`Target`], and says what `-` is.
 pub(super) fn with_force(command: Command) -> Command {
     let writes =
@@ -89,8 +92,8 @@ pub(super) fn with_force(command: Command) -> Command {
         return command;
     }
     let force = Arg::new("force").long("force").action(ArgAction::SetTrue);
-    let command = command.arg(force.help("Replace the file that is there, whatever it holds, unless it is read"));
-    command.after_help("A file named - is standard input, or standard output.")
+    let command = command.arg(force.help(FORCE).long_help(format!("{FORCE}, unless it is read")));
+    command.after_long_help("A file named - is standard input, or standard output.")
 }
 
 /// Refuses arguments of a command by which it would destroy a file, or could not write one: before it does anything.

@@ -9,6 +9,7 @@ mod encode;
 mod experiment;
 mod flow;
 mod formats;
+mod help;
 mod messy;
 mod messy_files;
 mod norms;

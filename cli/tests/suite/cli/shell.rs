@@ -19,7 +19,7 @@ fn other(folder: &Folder, program: &str, arguments: &[&str]) -> Option<Output> {
 }
 
 /// All commands, as `task new`, that the pages of help list.
-fn commands(folder: &Folder, path: &str) -> Vec<String> {
+pub(super) fn commands(folder: &Folder, path: &str) -> Vec<String> {
     let help = folder.run(&format!("{path} --help")).ok().stdout;
     let list = help.split_once("Commands:\n").map_or("", |(_, list)| list.split("\n\n").next().unwrap());
     let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
