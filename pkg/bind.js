@@ -2,7 +2,7 @@
 // class and freed objects a clear message.
 
 import { columnsOf, readRecord, recordBytes, taskText, utf8, valuesOf } from "./boundary.js";
-import { affordable, allowed, campaigns, fetchTask } from "./checks.js";
+import { affordable, alive, allowed, campaigns, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
 import { loading } from "./instantiate.js";
 import { KEY, reportOf } from "./report.js";
@@ -12,11 +12,6 @@ export function bind(wasm) {
   const { call, load: start } = loading(wasm);
 
   const parsed = (json) => call(() => new wasm.Task(utf8(taskText(json))));
-
-  function alive(object, name) {
-    if (object === undefined) throw failure("argument", `the ${name} was freed: make a new one`);
-    return object;
-  }
 
   let generated;
 

@@ -1,5 +1,5 @@
-// Checks of a task outside the WebAssembly module: its source, that it is the expected one, and that it asks for no
-// more than the page allows.
+// Checks of a task outside the WebAssembly module: its source, that it is the expected one, that it asks for no more
+// than the page allows, and that it was not freed.
 
 import { failure } from "./errors.js";
 import { reach } from "./reach.js";
@@ -90,6 +90,12 @@ export function expectDigest(task, digest = task.digest) {
   if (task.digest === digest) return task;
   task.free();
   throw failure("digest", `the task is ${task.digest}, and ${digest} was meant`);
+}
+
+/** What an object of the page stands for, if it was not freed. */
+export function alive(held, name) {
+  if (held === undefined) throw failure("argument", `the ${name} was freed: make a new one`);
+  return held;
 }
 
 /** The guarantee, if it is within the page's limits. `what` asks for it. */

@@ -3,6 +3,7 @@
 
 import { columnsOf, recordBytes, valuesOf } from "./boundary.js";
 import { bind } from "./bind.js";
+import { alive } from "./checks.js";
 import { failure } from "./errors.js";
 import { loading } from "./instantiate.js";
 import * as wasm from "./wasm/lab/ldp_pca.js";
@@ -49,8 +50,7 @@ export class Aggregate {
   static {
     sums = (aggregate) => {
       if (!(#aggregate in Object(aggregate))) throw failure("argument", "give an Aggregate");
-      if (!aggregate.#aggregate) throw failure("argument", "the aggregate was freed: make a new one");
-      return aggregate.#aggregate;
+      return alive(aggregate.#aggregate, "aggregate");
     };
   }
 

@@ -1,53 +1,45 @@
-// The other side of worker.js: holds the module and the objects that the page has handles of.
+// The other side of worker.js: holds the module, and the tasks in it that the page has handles of. The page checks what
+// a record is and how much a task asks for.
 
-import { init, LdpPcaError, Randomizer, Task, version } from "./index.js";
-import { failure } from "./errors.js";
+import { recordBytes, taskText, translated, utf8 } from "./boundary.js";
+import { failure, LdpPcaError } from "./errors.js";
+import { init } from "./index.js";
+import { Task, version } from "./wasm/client/ldp_pca.js";
 
-const NO_LIMITS = { maxEpsilon: Infinity, maxDelta: 1, maxReportBytes: Infinity, maxDraws: Infinity };
-
-const objects = new Map();
+const tasks = new Map();
 let ready;
 
 const methods = {
-  init(input) {
-    ready = init(input);
-    return ready;
-  },
-
+  init: (input) => (ready = init(input)),
   version,
 
   parse(handle, json) {
-    const task = Task.parse(json);
-    objects.set(handle, task);
-    return { ...task, text: String(task) };
+    const task = keep(handle, taskText(json));
+    return { ...JSON.parse(task.facts()), text: task.canonicalJSON() };
   },
 
-  randomizer(handle, task) {
-    // The page has compared what the task asks for with its limits.
-    objects.set(handle, new Randomizer(held(task), NO_LIMITS));
+  copy(handle, from) {
+    keep(handle, held(from).canonicalJSON());
   },
 
-  /** The randomizer that an earlier worker had. */
-  revive(handle, json) {
-    const task = Task.parse(json);
-    objects.set(handle, new Randomizer(task, NO_LIMITS));
-    task.free();
-  },
-
-  randomize(handle, record, options) {
-    return held(handle).randomize(record, options).bytes;
-  },
+  randomize: (handle, values, { id }) => held(handle).randomize(recordBytes(values, id)),
 
   free(handle) {
-    objects.get(handle)?.free();
-    objects.delete(handle);
+    tasks.get(handle)?.free();
+    tasks.delete(handle);
   },
 };
 
+function keep(handle, text) {
+  const task = new Task(utf8(text));
+  tasks.set(handle, task);
+  return task;
+}
+
 function held(handle) {
-  const object = objects.get(handle);
-  if (!object) throw failure("argument", "the object belongs to a worker that has ended: make a new one");
-  return object;
+  const task = tasks.get(handle);
+  if (!task) throw failure("argument", "the object belongs to a worker that has ended: make a new one");
+  return task;
 }
 
 onmessage = async ({ data: { id, method, parameters } }) => {
@@ -57,7 +49,8 @@ onmessage = async ({ data: { id, method, parameters } }) => {
     const value = await methods[method](...parameters);
     // The bytes of a report move, they are not copied.
     postMessage({ id, value }, value instanceof Uint8Array ? [value.buffer] : []);
-  } catch (error) {
+  } catch (cause) {
+    const error = translated(cause);
     const { code, message } = error;
     // An unforeseen error may have words of a record in its message.
     const told =

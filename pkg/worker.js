@@ -2,7 +2,7 @@
 // page's own thread stays free.
 
 import { columnsOf, readRecord, valuesOf } from "./boundary.js";
-import { affordable, allowed, campaigns, fetchTask } from "./checks.js";
+import { affordable, alive, allowed, campaigns, fetchTask } from "./checks.js";
 import { failure } from "./errors.js";
 import { KEY, reportOf } from "./report.js";
 
@@ -22,8 +22,8 @@ let silence;
 /** The last number of a call or an object. No two have the same, in any worker. */
 let last = 0;
 const calls = new Map();
-/** The calls that make the objects of a dead worker again in the next one, by handle. */
-const recipes = new Map();
+/** The texts of the tasks that the worker holds, by handle: after its death the next one reads them again. */
+const texts = new Map();
 const used = new WeakSet();
 
 export function init(input, options) {
@@ -56,7 +56,7 @@ async function start(input, { worker: source, timeout = 30_000 } = {}) {
   // A relative URL is meant from the page, not from the worker's script.
   const located = typeof input === "string" || input instanceof URL ? new URL(input, document.baseURI).href : input;
   const ready = call("init", located);
-  for (const recipe of recipes.values()) call(...recipe).catch(() => {});
+  for (const [handle, text] of texts) call("parse", handle, text).catch(() => {});
   await ready;
 }
 
@@ -72,7 +72,7 @@ function made(source) {
 
 /** Ends the worker and all calls that wait for it; `init` starts another one. */
 export function terminate() {
-  recipes.clear();
+  texts.clear();
   beginning = undefined;
   stop("it was terminated: `await init()` starts another");
 }
@@ -114,8 +114,7 @@ export class Task {
     this.#text = text;
     Object.assign(this, facts);
     campaigns[this.digest] = this.campaign;
-    recipes.set(handle, ["parse", handle, text]);
-    dropped.register(this, handle, this);
+    keep(this, handle, text);
   }
 
   static async parse(json) {
@@ -155,12 +154,11 @@ export class Randomizer {
     this.guarantee = allowed({ ...task.guarantee }, limits);
     affordable(task, limits);
     this.taskDigest = task.digest;
-    recipes.set(this.#handle, ["revive", this.#handle, String(task)]);
     this.#columns = columnsOf(task);
     this.#strict = limits.strict;
-    // If this fails, so does what is asked of the randomizer.
-    call("randomizer", this.#handle, from).catch(() => {});
-    dropped.register(this, this.#handle, this);
+    // A task of its own, since the app may free the other. If this fails, so does what is asked of the randomizer.
+    keep(this, this.#handle, String(task));
+    call("copy", this.#handle, from).catch(() => {});
   }
 
   async randomize(record, { id } = {}) {
@@ -178,9 +176,10 @@ export class Randomizer {
 
 if (Symbol.dispose) for (const { prototype } of [Task, Randomizer]) prototype[Symbol.dispose] = prototype.free;
 
-function alive(handle, name) {
-  if (handle === undefined) throw failure("argument", `the ${name} was freed: make a new one`);
-  return handle;
+/** Has a task in every worker until the object that it is for is freed or forgotten. */
+function keep(object, handle, text) {
+  texts.set(handle, text);
+  dropped.register(object, handle, object);
 }
 
 // The worker need not keep what the page forgets.
@@ -188,7 +187,7 @@ const dropped = new FinalizationRegistry((handle) => release(undefined, handle))
 
 function release(object, handle) {
   if (object) dropped.unregister(object);
-  recipes.delete(handle);
+  texts.delete(handle);
   if (worker && handle) call("free", handle).catch(() => {});
 }
 

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, test } from "node:test";
 
 import { campaigns } from "../../pkg/checks.js";
 import { LdpPcaError, RecordError, TaskError } from "../../pkg/errors.js";
-import { Randomizer, Task } from "../../pkg/index.js";
 import { Report } from "../../pkg/report.js";
+import { Task as HeldTask } from "../../pkg/wasm/client/ldp_pca.js";
 import base64 from "../../pkg/wasm/client/ldp_pca_bg.wasm.js";
 import { bytesOf, digestOf } from "./ledger-tools.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
@@ -420,7 +420,7 @@ test("a randomizer keeps within the page's limits, and its reports are of its ta
   assert.equal(worker.asked.length, 2);
   const randomizer = new Randomizer(task, { maxEpsilon: 2, maxReportBytes: 35, maxDraws: 64 });
   const [, , [method, handle, from]] = worker.asked;
-  assert.deepEqual([method, from], ["randomizer", taskHandle]);
+  assert.deepEqual([method, from], ["copy", taskHandle]);
   assert.deepEqual(
     [randomizer.guarantee, randomizer.taskDigest, Object.isFrozen(randomizer.guarantee)],
     [GUARANTEE, FACTS.digest, true],
@@ -514,7 +514,7 @@ test("the successor of a dead worker has all that lives, under the same handles,
   assert.deepEqual(workers[1].asked.slice(0, -1), [
     ["init", undefined],
     ["parse", handles[0], TEXT],
-    ["revive", handles[2], TEXT],
+    ["parse", handles[2], TEXT],
   ]);
   assert.deepEqual(workers[1].asked.at(-1).slice(0, 2), ["randomize", handles[2]]);
   // New handles are others.
@@ -526,7 +526,7 @@ test("the successor of a dead worker has all that lives, under the same handles,
   one.free();
   assert.equal(workers.length, 2, "that starts no worker");
   assert.equal((await Task.parse(TEXT)).digest, FACTS.digest);
-  assert.deepEqual(workers[2].asked.map(([method]) => method), ["init", "parse", "revive", "parse"]);
+  assert.deepEqual(workers[2].asked.map(([method]) => method), ["init", "parse", "parse", "parse"]);
   // After its end everything starts again.
   terminate();
   await init();
@@ -580,6 +580,8 @@ async function thread() {
   };
 }
 
+/** What the page makes of RECORD. */
+const VALUES = [RECORD.height, null, RECORD.plan];
 const MODULE = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 
 // The module is loaded once for all tests of this file, here.
@@ -600,40 +602,40 @@ test("in the worker's script requests wait for the module, and a module that fai
   assert.deepEqual([typeof version.value, parsed.value.reportBytes], ["string", 35]);
 });
 
-test("the worker's script keeps tasks and randomizers under handles, and moves the bytes of reports", async (t) => {
+test("the worker's script keeps tasks under handles, and moves the bytes of reports", async (t) => {
   const ask = await thread();
-  const freed = [Task, Randomizer].map(({ prototype }) => t.mock.method(prototype, "free").mock);
-  const counts = () => freed.map((mock) => mock.callCount());
+  const { mock: freed } = t.mock.method(HeldTask.prototype, "free");
   const nothing = { value: undefined, moved: [] };
   assert.deepEqual(await ask("init", MODULE), nothing);
   assert.match((await ask("version")).value, /^\d+\.\d+\.\d+/);
   const { value: parsed } = await ask("parse", 1, TEXT);
   assert.deepEqual([JSON.parse(parsed.text), parsed.guarantee.epsilon, parsed.reportBytes], [TASK, 2, 35]);
   assert.match(parsed.digest, /^[0-9a-f]{64}$/);
-  assert.deepEqual(await ask("randomizer", 2, 1), nothing);
-  const { value: bytes, moved } = await ask("randomize", 2, RECORD, { id: "0123456789abcdef".repeat(2) });
+  assert.deepEqual(await ask("copy", 2, 1), nothing);
+  const { value: bytes, moved } = await ask("randomize", 2, VALUES, { id: "0123456789abcdef".repeat(2) });
   assert.deepEqual([bytes.length, moved.length, moved[0] === bytes.buffer], [35, 1, true]);
   assert.equal(Buffer.from(bytes.subarray(13, 29)).toString("hex"), "0123456789abcdef".repeat(2));
-  // The limits are the page's: a task of any cost has a randomizer here.
+  // The limits are the page's: a task of any cost is copied here.
   const costly = { ...TASK, mechanism: { type: "gaussian", epsilon: 20, delta: 1e-3, calibration: "analytic" } };
   await ask("parse", 3, costly);
-  assert.deepEqual(await ask("randomizer", 4, 3), nothing);
+  assert.deepEqual(await ask("copy", 4, 3), nothing);
   // As in the worker before this one.
-  assert.deepEqual(await ask("revive", 5, TEXT), nothing);
-  assert.deepEqual(counts(), [1, 0]);
-  assert.equal((await ask("randomize", 5, RECORD, {})).value.length, 35);
-  // A task that is freed is gone, and its randomizer lives.
+  assert.equal((await ask("parse", 5, TEXT)).value.text, parsed.text);
+  assert.equal((await ask("randomize", 5, VALUES, {})).value.length, 35);
+  assert.equal(freed.callCount(), 0);
+  // A task that is freed is gone, and its copy lives.
   assert.deepEqual(await ask("free", 1), nothing);
   assert.deepEqual(await ask("free", 1), nothing);
   const ended = {
     error: { code: "argument", message: "the object belongs to a worker that has ended: make a new one" },
     moved: undefined,
   };
-  assert.deepEqual(await ask("randomizer", 6, 1), ended);
-  assert.equal((await ask("randomize", 2, RECORD, {})).value.length, 35);
+  assert.equal(freed.callCount(), 1);
+  assert.deepEqual(await ask("copy", 6, 1), ended);
+  assert.equal((await ask("randomize", 2, VALUES, {})).value.length, 35);
   await ask("free", 2);
-  assert.deepEqual(await ask("randomize", 2, RECORD, {}), ended);
-  assert.deepEqual(counts(), [2, 1]);
+  assert.deepEqual(await ask("randomize", 2, VALUES, {}), ended);
+  assert.equal(freed.callCount(), 2);
 });
 
 test("in the worker's script a refinement has the digest of the task that it refines, and others have none", async () => {
@@ -644,8 +646,8 @@ test("in the worker's script a refinement has the digest of the task that it ref
   const mechanism = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
   const { value: second } = await ask("parse", 2, { ...TASK, version: 4, mechanism, refinement });
   assert.deepEqual([Object.hasOwn(first, "campaign"), second.campaign], [false, first.digest]);
-  await ask("revive", 3, second.text);
-  const { value: bytes } = await ask("randomize", 3, RECORD, {});
+  await ask("parse", 3, second.text);
+  const { value: bytes } = await ask("randomize", 3, VALUES, {});
   assert.deepEqual([bytes.length, second.reportBytes], [35, 35]);
   assert.equal(Buffer.from(bytes.subarray(5, 13)).toString("hex"), second.digest.slice(0, 16));
 });
@@ -661,8 +663,12 @@ test("the worker's script passes the package's errors as they are, and of others
     message: "the worker failed: TypeError",
     fatal: true,
   });
+  // Those of the module, and of what the page leaves to the worker.
+  assert.equal((await ask("parse", 1, 5)).error.code, "task");
   await ask("parse", 1, TEXT);
-  await ask("randomizer", 2, 1);
-  assert.equal((await ask("randomize", 2, null, {})).error.code, "record");
+  for (const [values, id, code] of [[[], undefined, "schema"], [VALUES, "0", "argument"]]) {
+    const { error } = await ask("randomize", 1, values, { id });
+    assert.deepEqual([error.code, "fatal" in error], [code, false]);
+  }
 });
 
