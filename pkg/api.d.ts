@@ -37,8 +37,8 @@ export interface Freeable {
   [Symbol.dispose](): void;
 }
 
-/** The properties of a task, in the page and in the worker alike. */
-export interface TaskFacts<S extends Schema = Schema> extends Freeable {
+/** What a task has, in the page and in the worker alike, where `Problems` are a promise. */
+export interface TaskFacts<S extends Schema = Schema, Problems = RecordError[]> extends Freeable {
   /** The task's identity: SHA-256 of its canonical JSON, as 64 hexadecimal digits. */
   readonly digest: string;
   /** For the task of a second wave: the digest of the first wave's task. A ledger has one report for both. */
@@ -55,6 +55,16 @@ export interface TaskFacts<S extends Schema = Schema> extends Freeable {
   readonly reportBytes: number;
   /** The number of random numbers in a report: the same for every record, and its cost in time. */
   readonly draws: number;
+
+  /**
+   * All that does not fit the task's columns, and so counts as missing in a report, for marking inputs: first the
+   * columns in their order, last the problems of no column. Empty if all of the record fits.
+   *
+   * The result depends only on names and JavaScript's types (NaN and infinite numbers are missing values, in every
+   * column), and the errors contain no value. A value that no column lists, or that is missing, is not a problem:
+   * requiring an answer is up to the form.
+   */
+  check(record: unknown): Problems;
 
   /** The task's JSON; `Task.parse` of it is the same task. */
   toJSON(): TaskDocument<S>;
@@ -101,16 +111,6 @@ export class Task<const S extends Schema = Schema> {
    *   asks for more.
    */
   static fetch<const S extends Schema = Schema>(url: string | URL, options?: TaskFetchOptions): Promise<Task<S>>;
-
-  /**
-   * All that does not fit the task's columns, and so counts as missing in a report, for marking inputs: first the
-   * columns in their order, last the problems of no column. Empty if all of the record fits.
-   *
-   * The result depends only on names and JavaScript's types (NaN and infinite numbers are missing values, in every
-   * column), and the errors contain no value. A value that no column lists, or that is missing, is not a problem:
-   * requiring an answer is up to the form.
-   */
-  check(record: unknown): RecordError[];
 }
 export interface Task<S extends Schema = Schema> extends TaskFacts<S> {}
 
@@ -145,24 +145,12 @@ export interface RandomizeOptions {
   readonly id?: string | undefined;
 }
 
-/** The properties of a randomizer, in the page and in the worker alike. */
-export interface RandomizerFacts extends Freeable {
+/** What a randomizer has, in the page and in the worker alike, where `Result` is a promise. */
+export interface RandomizerFacts<S extends Schema = Schema, Result = Report> extends Freeable {
   /** The digest of the task. */
   readonly taskDigest: string;
   /** What one report promises. */
   readonly guarantee: Guarantee;
-}
-
-/** Turns records into reports of one task. */
-export class Randomizer<const S extends Schema = Schema> {
-  #page: true;
-  /**
-   * @param task - It may be freed as soon as the randomizer exists.
-   * @throws {@link TaskError} with code `max-epsilon`, `max-delta`, `max-report-bytes` or `max-draws` when the task
-   *   asks for more than `options` allow;
-   *   {@link ArgumentError} with code `argument` when `task` is not a task, or was freed, or `maxEpsilon` is missing.
-   */
-  constructor(task: Task<S>, options: RandomizerOptions);
 
   /**
    * Randomizes a record into a report, which is private on its own: send its bytes, and nothing else.
@@ -180,6 +168,18 @@ export class Randomizer<const S extends Schema = Schema> {
    *   with {@link RandomizerOptions.strict} also with code `schema`, for the first problem of {@link Task.check};
    *   {@link EntropyError} with code `entropy` without randomness; {@link ArgumentError} for an invalid `id`.
    */
-  randomize(record: RecordOf<S>, options?: RandomizeOptions): Report;
+  randomize(record: RecordOf<S>, options?: RandomizeOptions): Result;
 }
-export interface Randomizer<S extends Schema = Schema> extends RandomizerFacts {}
+
+/** Turns records into reports of one task. */
+export class Randomizer<const S extends Schema = Schema> {
+  #page: true;
+  /**
+   * @param task - It may be freed as soon as the randomizer exists.
+   * @throws {@link TaskError} with code `max-epsilon`, `max-delta`, `max-report-bytes` or `max-draws` when the task
+   *   asks for more than `options` allow;
+   *   {@link ArgumentError} with code `argument` when `task` is not a task, or was freed, or `maxEpsilon` is missing.
+   */
+  constructor(task: Task<S>, options: RandomizerOptions);
+}
+export interface Randomizer<S extends Schema = Schema> extends RandomizerFacts<S> {}

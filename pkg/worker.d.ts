@@ -1,8 +1,8 @@
-import type { RandomizeOptions, RandomizerFacts, RandomizerOptions, TaskFacts, TaskFetchOptions } from "./api.js";
+import type { RandomizerFacts, RandomizerOptions, TaskFacts, TaskFetchOptions } from "./api.js";
 import type { RecordError } from "./errors.js";
 import type { InitInput as PageInput } from "./index.js";
 import type { Report } from "./report.js";
-import type { ImportedTask, RecordOf, Schema, TaskDocument } from "./task.js";
+import type { ImportedTask, Schema, TaskDocument } from "./task.js";
 
 export type { RandomizeOptions, RandomizerOptions, TaskFetchOptions } from "./api.js";
 export * from "./common.js";
@@ -50,7 +50,10 @@ export function terminate(): void;
 /** The version of the library, for instance `0.1.0`. */
 export function version(): Promise<string>;
 
-/** Like the `Task` of `ldp-pca`, but read in the worker. What it asks for is here as plain data. */
+/**
+ * Like the `Task` of `ldp-pca`, but read in the worker. What it asks for is here as plain data, and records to check
+ * stay on the page.
+ */
 export class Task<const S extends Schema = Schema> {
   #worker: true;
   private constructor();
@@ -58,10 +61,8 @@ export class Task<const S extends Schema = Schema> {
   static parse<V extends number>(json: ImportedTask<V>): Promise<Task>;
   static parse(json: string): Promise<Task>;
   static fetch<const S extends Schema = Schema>(url: string | URL, options?: TaskFetchOptions): Promise<Task<S>>;
-  /** Like that of `ldp-pca`. The record stays on the page. */
-  check(record: unknown): Promise<RecordError[]>;
 }
-export interface Task<S extends Schema = Schema> extends TaskFacts<S> {}
+export interface Task<S extends Schema = Schema> extends TaskFacts<S, Promise<RecordError[]>> {}
 
 /**
  * Like the `Randomizer` of `ldp-pca`, with promises: the part of a record that the task asks for is copied into the
@@ -71,6 +72,5 @@ export interface Task<S extends Schema = Schema> extends TaskFacts<S> {}
 export class Randomizer<const S extends Schema = Schema> {
   #worker: true;
   constructor(task: Task<S>, options: RandomizerOptions);
-  randomize(record: RecordOf<S>, options?: RandomizeOptions): Promise<Report>;
 }
-export interface Randomizer<S extends Schema = Schema> extends RandomizerFacts {}
+export interface Randomizer<S extends Schema = Schema> extends RandomizerFacts<S, Promise<Report>> {}
