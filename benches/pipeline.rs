@@ -14,7 +14,7 @@ use std::time::Duration;
 use chacha20::ChaCha12Rng;
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ldp_pca::aggregate::{Accumulator, Aggregate};
-use ldp_pca::mechanism::double_cap::kernel::Path;
+use ldp_pca::mechanism::cap::kernel::Path;
 use ldp_pca::mechanism::{Calibration, DoubleCap, MechanismSpec, triangle};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};

@@ -90,7 +90,7 @@ def write_quantile_table():
         "];",
         "",
     ]
-    (root / "src/mechanism/double_cap/quantiles.rs").write_text("\n".join(lines))
+    (root / "src/mechanism/cap/quantiles.rs").write_text("\n".join(lines))
     print("second moment of the candidate table:", 2 * sum(m * m * width for m, width in entries), "/", 2**16)
 
 

@@ -77,7 +77,7 @@
 //!
 //! Invariants: `aggregate` and everything after it never name a record. Only the interfaces do IO or read a clock.
 //! Randomness is an argument; each function that opens the system's source is one line. `linalg` imports nothing of
-//! ours. `cfg(target…)` appears only here, in `js` and [`mechanism::double_cap::kernel`], which alone has `unsafe`
+//! ours. `cfg(target…)` appears only here, in `js` and [`mechanism::cap::kernel`], which alone has `unsafe`
 //! code. Every stage has its own error, and [`error::Error`] holds them all.
 //!
 //! # Documents

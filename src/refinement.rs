@@ -50,7 +50,7 @@ use nalgebra::DMatrix;
 use crate::centring::without_dust;
 use crate::identity::TaskDigest;
 use crate::json::{Read, Reader, write_array, write_wholes};
-use crate::mechanism::double_cap::root;
+use crate::mechanism::cap::root;
 use crate::schema::MAX_DIMENSION;
 
 /// The most directions, k.

@@ -2,8 +2,9 @@
 
 use nalgebra::DMatrix;
 
-use crate::mechanism::double_cap::candidates::Candidates;
-use crate::mechanism::double_cap::{Weights, direction, usual_threshold};
+use crate::mechanism::cap::Weights;
+use crate::mechanism::cap::candidates::Candidates;
+use crate::mechanism::double_cap::{direction, usual_threshold};
 use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, Perturbation, SignedCap, triangle};
 use crate::record::BoundedRecord;
 use crate::report::ReportId;

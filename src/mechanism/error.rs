@@ -55,7 +55,7 @@ pub enum MechanismError {
     #[error(
         "{candidates} candidates with a cap of {cap}: it needs 2 to {most} candidates, and a cap of at most a half and \
          at least a 1024th of them",
-        most = super::double_cap::cap::MAX_CANDIDATES
+        most = super::cap::MAX_CANDIDATES
     )]
     Cap {
         /// J.

@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 
 use nalgebra::DMatrix;
 
-use super::double_cap::Weights;
+use super::cap::Weights;
 use super::error::PayloadError;
 use super::pull::Pull;
 use super::range::RangeCheck;

@@ -6,6 +6,8 @@
 //! | [`double_cap`] | epsilon, delta = 0 | 2 bytes beside the report's id | the default: less noise than the Gaussian ones |
 //! | [`gaussian`] | (epsilon, delta) | one byte per entry of the upper triangle | comparison with the literature, dense reports |
 
+#[doc(hidden)]
+pub mod cap;
 pub mod double_cap;
 mod error;
 mod estimator;

@@ -39,7 +39,7 @@ use core::num::NonZeroUsize;
 
 use rand::rand_core::TryCryptoRng;
 
-use super::double_cap::{Weights, check_index, drawn, index, parameters, squared_length};
+use super::cap::{Weights, check_index, drawn, index, parameters, squared_length};
 use super::estimator::{Estimator, no_moments};
 use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
 use crate::identity::ReportId;

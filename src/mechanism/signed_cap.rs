@@ -7,7 +7,7 @@
 //! 1. The record becomes the vector u of m = k d + 1 coordinates that [`refinement`](crate::refinement) describes.
 //! 2. A public *turn* of the task (`turn.rs`), an orthogonal map to M coordinates, makes v of u: M is the power of two
 //!    from 2048 on that has room for m coordinates.
-//! 3. The report's public id and the task expand into J candidates z, each of M random signs (`signs.rs`).
+//! 3. The report's public id and the task expand into J candidates z, each of M random signs (`cap/signs.rs`).
 //! 4. The *cap* is the set of the L candidates with the largest `z . v`, sign included, ties to the lower index.
 //! 5. The report is an index, drawn with integer weight `W = floor(2^32 e^epsilon)` inside the cap and `2^32` outside.
 //!
@@ -29,9 +29,9 @@
 //! sum of both epsilons, by composition. docs/privacy/double-cap.md has the statement for both waves together.
 //!
 //! # Utility
-//! `E[z | u] = gain v / |v|`, with `gain` computed by quadrature over order statistics (`gain.rs`) for a v of uniform
-//! direction. So the sum of all reports, turned back and divided by n gain, estimates the sum of u without bias, but
-//! for three things:
+//! `E[z | u] = gain v / |v|`, with `gain` computed by quadrature over order statistics (`cap/gain.rs`) for a v of
+//! uniform direction. So the sum of all reports, turned back and divided by n gain, estimates the sum of u without
+//! bias, but for three things:
 //!
 //! - Signs are not quite normal. The bias has a length of at most about `|t^2 - 1| / M`, with t the score that the
 //!   cap's share of normal candidates exceeds, and it is across u. At the recommended J and the best L it is below 1e-3
@@ -50,7 +50,6 @@
 //! An aggregator counts ones, for which it never takes words of keystream apart: over ten times as many reports a
 //! second as double-cap's at 400 features (benches/pipeline.rs). And all candidates of signs have one length.
 
-pub(super) mod signs;
 #[cfg(test)]
 mod tests;
 mod turn;
@@ -60,11 +59,13 @@ use std::sync::{Arc, OnceLock};
 
 use rand::rand_core::TryCryptoRng;
 
-use self::signs::Signs;
 use self::turn::Turn;
-use super::double_cap::coordinate::Coordinate;
-use super::double_cap::kernel::Path;
-use super::double_cap::{DoubleCap, Weights, check_index, draw, index, parameters, signed_gain};
+use super::cap::coordinate::Coordinate;
+use super::cap::gain::{best_signed_cap, signed_gain};
+use super::cap::kernel::Path;
+use super::cap::signs::{ACROSS, Signs};
+use super::cap::{Weights, check_index, draw, index, parameters};
+use super::double_cap::DoubleCap;
 use super::estimator::{Estimator, no_moments};
 use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
 use crate::identity::ReportId;
@@ -112,7 +113,7 @@ impl SignedCap {
     /// The permitted L with the largest gain among J = `candidates` (at least 2) at `epsilon`.
     #[must_use]
     pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
-        super::double_cap::best_signed_cap(candidates, epsilon)
+        best_signed_cap(candidates, epsilon)
     }
 
     /// The gain: `E[z | u] = gain v / |v|`.
@@ -148,7 +149,7 @@ impl SignedCap {
         let share = f64::from(self.cap) / f64::from(self.candidates);
         // As many exceed it to the one side as to the other.
         let deviations = Coordinate::new(Some(self.turned())).exceeded_with(2.0 * share);
-        signs::ACROSS as f64 + deviations * turn::length(self.turned())
+        ACROSS as f64 + deviations * turn::length(self.turned())
     }
 
     /// The vector u of a record.

@@ -4,7 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::double_cap::MAX_CANDIDATES;
+use super::cap::MAX_CANDIDATES;
 use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError, NormCap, SignedCap};
 use crate::decimal;
 use crate::json::{Read, Reader};

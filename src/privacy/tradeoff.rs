@@ -143,7 +143,8 @@ mod tests {
     use rand::{Rng, SeedableRng};
 
     use super::*;
-    use crate::mechanism::double_cap::{candidates, cap, direction};
+    use crate::mechanism::cap::{self, candidates};
+    use crate::mechanism::double_cap::direction;
     use crate::mechanism::{Calibration, DoubleCap, Estimator, Gaussian, LocalRandomizer};
     use crate::privacy::Rho;
     use crate::privacy::calibration::COVARIANCE_SENSITIVITY;

@@ -30,10 +30,8 @@ use super::collection::{Collection, Estimate};
 use super::moments::{Block, OuterProducts};
 use super::population::SpikedModel;
 use crate::centring::Centring;
-use crate::mechanism::double_cap::Weights;
-use crate::mechanism::double_cap::candidates;
-use crate::mechanism::double_cap::coordinate::Coordinate;
-use crate::mechanism::double_cap::kept;
+use crate::mechanism::cap::coordinate::Coordinate;
+use crate::mechanism::cap::{Weights, candidates, kept};
 use crate::mechanism::{DoubleCap, Estimator, LocalRandomizer, Mechanism, Perturbation, SignedCap};
 
 /// Draws `count` records and, block by block, the reports of each mechanism for them; extended ones with centring.
@@ -258,7 +256,7 @@ fn mean_noise<R: Rng + ?Sized>(dimension: usize, [on, off]: [f64; 2], records: u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::double_cap::candidates::Candidates;
+    use crate::mechanism::cap::candidates::Candidates;
     use crate::mechanism::{Calibration, Gaussian, MechanismSpec};
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::{BoundedRecord, Bounding, Radius};

@@ -4,8 +4,8 @@
 //! 0.001.
 
 use ldp_pca::audit::{Audit, AuditError, Confidence, Finding, Job, Malformed, Randomizer, Tally};
-use ldp_pca::mechanism::double_cap::candidates::Candidates;
-use ldp_pca::mechanism::double_cap::cap;
+use ldp_pca::mechanism::cap;
+use ldp_pca::mechanism::cap::candidates::Candidates;
 use ldp_pca::mechanism::{
     Calibration, DoubleCap, Estimator, Gaussian, LocalRandomizer, Mechanism, MechanismSpec, RandomizeError,
 };

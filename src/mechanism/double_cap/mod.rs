@@ -5,12 +5,13 @@
 //! few candidates with public randomness (Feldman & Talwar 2021; Shah et al. 2022; Isik et al. 2023).
 //!
 //! 1. The report's public id is a seed; together with the task it expands into J candidate vectors z, nearly uniform on
-//!    a sphere ([`candidates`]).
+//!    a sphere ([`candidates`](super::cap::candidates)).
 //! 2. The *cap* is the set of the L candidates with the largest `(z . u)^2`, ties to the lower index: always exactly
-//!    L of J ([`cap`]). Here u is the record's lift `(x, sqrt(1 - |x|^2))`: a unit vector of m = d + 1 coordinates for
-//!    every record of the unit ball, `(0, …, 0, 1)` for the one whose values are all 0 or missing.
+//!    L of J ([`members`](super::cap::members)). Here u is the record's lift `(x, sqrt(1 - |x|^2))`: a unit vector of
+//!    m = d + 1 coordinates for every record of the unit ball, `(0, …, 0, 1)` for the one whose values are all 0 or
+//!    missing.
 //! 3. The report is an index j, drawn with integer weight `W = floor(2^32 e^epsilon)` inside the cap and `2^32`
-//!    outside. W is that integer exactly, on every machine (`weight.rs`).
+//!    outside. W is that integer exactly, on every machine (`cap/weight.rs`).
 //!
 //! # Statement
 //! For every id, any two records x, y and every index j: `P[j | x] <= e^epsilon P[j | y]`. Delta is 0. Every record
@@ -39,20 +40,8 @@
 //! An off-diagonal entry ij of one report has a variance of about `1 / gain^2` across the record (`u_i = u_j = 0`), and
 //! more along it ([`Forms`]).
 
-#[doc(hidden)]
-pub mod candidates;
-#[doc(hidden)]
-pub mod cap;
-pub(crate) mod coordinate;
-mod gain;
-#[doc(hidden)]
-pub mod kernel;
-mod quantiles;
-mod sphere;
-mod table;
 #[cfg(test)]
 mod tests;
-mod weight;
 
 use core::num::NonZeroUsize;
 use std::sync::OnceLock;
@@ -60,35 +49,23 @@ use std::sync::OnceLock;
 use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 
-use self::candidates::Candidates;
-use self::cap::permitted_caps;
-use self::coordinate::Coordinate;
-use self::kernel::Path;
-use self::sphere::Sphere;
-use self::table::LARGEST_MAGNITUDE;
+use super::cap::candidates::Candidates;
+use super::cap::coordinate::Coordinate;
+use super::cap::kernel::Path;
+use super::cap::sphere::Sphere;
+use super::cap::table::LARGEST_MAGNITUDE;
+use super::cap::{Weights, check_index, draw, gain, index, parameters, squared_length};
 use super::estimator::{Estimator, Forms, Perturbation, triangle};
 use super::pull::{Check, Pull};
 use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
-use crate::centring::zero_below;
 use crate::identity::ReportId;
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::BoundedRecord;
-use crate::sampling::bits::Bits;
 use crate::schema::MAX_DIMENSION;
 
-pub use self::cap::MAX_CANDIDATES;
-pub(crate) use self::gain::kept;
-pub(super) use self::gain::{best_signed_cap, signed_gain};
-pub(crate) use self::sphere::root;
-pub(super) use self::table::keystream;
-#[doc(hidden)]
-pub use self::weight::Weights;
-
-/// Below it, `e^epsilon - 1` in units of 2^-32 has few digits or none, and so has the gain. From this value W exceeds
-/// 2^32, which the privacy argument needs.
-const SMALLEST_EPSILON: f64 = 1e-6;
+pub use super::cap::MAX_CANDIDATES;
 
 /// What estimates need to know of the reported candidate.
 #[derive(Clone, Copy, Debug)]
@@ -223,7 +200,7 @@ impl DoubleCap {
 
     /// The probability of a report from the cap.
     fn cap_probability(&self) -> f64 {
-        self.weights.of_cap() as f64 / self.weights.total as f64
+        self.weights.of_cap() as f64 / self.weights.total() as f64
     }
 
     /// The number of candidates, J.
@@ -244,20 +221,6 @@ impl DoubleCap {
     }
 }
 
-/// The weights of a cap and its privacy loss, for parameters that fit together.
-pub(super) fn parameters(epsilon: Epsilon, candidates: u32, cap: u32) -> Result<(Weights, Cap), MechanismError> {
-    if !(2..=MAX_CANDIDATES).contains(&candidates) || !permitted_caps(candidates).contains(&cap) {
-        return Err(MechanismError::Cap { candidates, cap });
-    }
-    if epsilon.value() < SMALLEST_EPSILON {
-        return Err(MechanismError::EpsilonTooSmall { epsilon: epsilon.value() });
-    }
-    let weights = weight::cap_weight(epsilon)?
-        .and_then(|inside| Weights::new(candidates, cap, inside))
-        .ok_or(MechanismError::Weights { epsilon: epsilon.value(), cap })?;
-    Ok((weights, Cap::new(epsilon, candidates, cap)?))
-}
-
 /// The score of candidates of `rows` coordinates that the cap's share of them exceeds.
 pub(crate) fn usual_threshold(weights: &Weights, rows: usize) -> f64 {
     let share = f64::from(weights.cap()) / f64::from(weights.candidates());
@@ -269,31 +232,6 @@ pub(crate) fn direction(record: &BoundedRecord) -> Vec<f64> {
     let mut direction = record.coordinates().to_vec();
     direction.push((1.0 - squared_length(record)).max(0.0).sqrt());
     direction
-}
-
-/// The square of the record's length, in the unit ball. Squares of coordinates that are left out may be subnormal,
-/// which some processors multiply more slowly.
-pub(super) fn squared_length(record: &BoundedRecord) -> f64 {
-    record.coordinates().iter().map(|&x| zero_below(x, 500)).map(|x| x * x).sum()
-}
-
-/// The payload: the index of a candidate, drawn with these weights. The cap has the candidates with the highest scores.
-pub(super) fn draw<R: TryCryptoRng + ?Sized>(
-    scores: &[u64],
-    weights: Weights,
-    rng: &mut R,
-) -> Result<Vec<u8>, RandomizeError> {
-    drawn(&cap::largest(scores, weights.cap()), weights, rng)
-}
-
-/// The payload: an index, drawn with these weights from those in the cap and the others.
-pub(super) fn drawn<R: TryCryptoRng + ?Sized>(
-    in_cap: &[bool],
-    weights: Weights,
-    rng: &mut R,
-) -> Result<Vec<u8>, RandomizeError> {
-    let index = weights.draw(in_cap, &mut Bits::new(rng, 8))?;
-    Ok((index as u16).to_le_bytes().to_vec())
 }
 
 impl LocalRandomizer for DoubleCap {
@@ -405,16 +343,4 @@ impl Estimator for DoubleCap {
         let bound = (squared / self.gain()).max(1.0 + 1.0 / self.gain());
         Pull::new(bound, bound, Check::None)
     }
-}
-
-/// Accepts two bytes that name one of so many candidates.
-pub(super) fn check_index(payload: &[u8], candidates: u32) -> Result<(), PayloadError> {
-    PayloadError::check_length(2, payload)?;
-    let index = index(payload);
-    if index < candidates { Ok(()) } else { Err(PayloadError::CandidateOutOfRange { index, candidates }) }
-}
-
-/// The candidate that a payload names.
-pub(super) fn index(payload: &[u8]) -> u32 {
-    u32::from(u16::from_le_bytes([payload[0], payload[1]]))
 }

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use super::*;
 use crate::identity::TaskDigest;
 use crate::mechanism::Mechanism;
-use crate::mechanism::double_cap::cap;
+use crate::mechanism::cap;
 use crate::privacy::tests::epsilon;
 use crate::record::{Bounding, Radius};
 use crate::refinement::tests::{extreme_refinements, records};
@@ -99,10 +99,10 @@ fn mean(mechanism: &SignedCap, u: &[f64], planted_fault: bool, ids: u64) -> [[f6
     for number in 0..ids {
         let signs = Signs::new(&KEY, id(number), mechanism.turned());
         let scores = directions.each_ref().map(|(v, _)| signs.scores(v, mechanism.candidates));
-        let of_fault = |&score: &u64| if planted_fault { score.abs_diff(signs::ACROSS) } else { score };
+        let of_fault = |&score: &u64| if planted_fault { score.abs_diff(ACROSS) } else { score };
         let in_cap = cap::largest(&scores[0].iter().map(of_fault).collect::<Vec<_>>(), mechanism.cap);
         for place in 0..2 {
-            let along = |score: u64| (score as f64 - signs::ACROSS as f64) / directions[place].1;
+            let along = |score: u64| (score as f64 - ACROSS as f64) / directions[place].1;
             let weights = in_cap.iter().map(|member| if *member { inside } else { outside });
             let own: f64 = scores[place].iter().zip(weights).map(|(&score, weight)| weight * along(score)).sum();
             sums[place] += own;

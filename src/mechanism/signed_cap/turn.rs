@@ -10,7 +10,7 @@
 
 use core::f64::consts::SQRT_2;
 
-use crate::mechanism::double_cap::keystream;
+use crate::mechanism::cap::table::keystream;
 use crate::refinement::{DIRECTION_PLACES, rounded};
 
 /// The fewest coordinates M. The bias of signs is about 1/M of the vector's length at wide caps, up to 9/M at the

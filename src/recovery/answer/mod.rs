@@ -43,8 +43,8 @@ use self::watch::{Watched, unreasoned};
 use super::bootstrap::bootstrap_until;
 use super::held_out::used_rows;
 use super::{
-    BootstrapError, BootstrapProgress, Components, FantopeProblem, FantopeSolution, FantopeSolver, Fit, HeldOut, Method,
-    PathPoint, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, Progress, Rank, RecoveryError,
+    BootstrapError, BootstrapProgress, Components, FantopeProblem, FantopeSolution, FantopeSolver, Fit, HeldOut,
+    Method, PathPoint, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, Progress, Rank, RecoveryError,
     SolverSettings, SolverStatus, SubspaceEstimate, default_penalty, principal_components, soft_threshold,
 };
 use crate::aggregate::Aggregate;

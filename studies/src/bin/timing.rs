@@ -6,8 +6,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::mechanism::double_cap::candidates::Candidates;
-use ldp_pca::mechanism::double_cap::cap;
+use ldp_pca::mechanism::cap;
+use ldp_pca::mechanism::cap::candidates::Candidates;
 use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};

@@ -18,9 +18,9 @@
 
 use nalgebra::DMatrix;
 
-use crate::mechanism::double_cap::gain::{BinomialTail, moments_along};
-use crate::mechanism::double_cap::sphere::Sphere;
-use crate::mechanism::double_cap::table::{OFFSET_STEP, TABLE_DEVIATION, TABLE_SECOND_MOMENT, of_magnitudes};
+use crate::mechanism::cap::gain::{BinomialTail, moments_along};
+use crate::mechanism::cap::sphere::Sphere;
+use crate::mechanism::cap::table::{OFFSET_STEP, TABLE_DEVIATION, TABLE_SECOND_MOMENT, of_magnitudes};
 
 /// "Unbiased" means: off by less.
 const LIMIT: f64 = 1e-3;
@@ -189,10 +189,11 @@ impl Scores {
 mod tests {
     use super::*;
     use crate::identity::ReportId;
-    use crate::mechanism::double_cap::candidates::Candidates;
-    use crate::mechanism::double_cap::cap::{self, permitted_caps};
-    use crate::mechanism::double_cap::weight::UNIT_WEIGHT;
-    use crate::mechanism::double_cap::{DoubleCap, MAX_CANDIDATES};
+    use crate::mechanism::DoubleCap;
+    use crate::mechanism::cap::candidates::Candidates;
+    use crate::mechanism::cap::members::permitted_caps;
+    use crate::mechanism::cap::weight::UNIT_WEIGHT;
+    use crate::mechanism::cap::{MAX_CANDIDATES, largest};
     use crate::privacy::tests::epsilon;
     use chacha20::ChaCha8Rng;
     use rand::{Rng, SeedableRng};
@@ -286,7 +287,7 @@ mod tests {
                 let u: Vec<f64> = direction.iter().map(|value| value / length).collect();
                 let m = u.len() as f64;
                 let mechanism = DoubleCap::new(u.len() - 1, epsilon(e), j, l).unwrap();
-                let more = (mechanism.weights.inside - UNIT_WEIGHT) as f64 / mechanism.weights.total as f64;
+                let more = (mechanism.weights.inside - UNIT_WEIGHT) as f64 / mechanism.weights.total() as f64;
                 let mut rng = ChaCha8Rng::seed_from_u64(23);
                 let (mut sums, mut squares) =
                     (DMatrix::<f64>::zeros(u.len(), u.len()), DMatrix::<f64>::zeros(u.len(), u.len()));
@@ -294,7 +295,7 @@ mod tests {
                     let mut id = [0; 16];
                     rng.fill_bytes(&mut id);
                     let candidates = || Candidates::new(b"a task's digest.", ReportId::new(id), u.len());
-                    let in_cap = cap::largest(&candidates().scores(&u, j), l);
+                    let in_cap = largest(&candidates().scores(&u, j), l);
                     let mut mean = DMatrix::identity(u.len(), u.len()) * -f64::from(l);
                     for (index, _) in (0..).zip(in_cap).filter(|(_, member)| *member) {
                         let z = nalgebra::DVector::from_iterator(

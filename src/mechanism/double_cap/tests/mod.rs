@@ -5,9 +5,11 @@ mod bias;
 use rand::Rng;
 
 use super::*;
+use crate::mechanism::cap::largest;
+use crate::mechanism::cap::weight::{UNIT_WEIGHT, cap_weight};
 use crate::privacy::tests::epsilon;
 use crate::record::{Bounding, Radius};
-use crate::sampling::bits::tests::{Script, ScriptedSource};
+use crate::sampling::bits::tests::ScriptedSource;
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 
@@ -44,63 +46,6 @@ fn parameters_that_do_not_fit_are_refused() {
     assert!(DoubleCap::new(0, epsilon(1.0), 8, 1).is_err());
 }
 
-/// How many of the words of eight bits that are not drawn again give each index.
-fn words_of<const UNIT: u64>(weights: Weights<UNIT>, in_cap: &[bool]) -> Vec<u64> {
-    let mut counts = vec![0; in_cap.len()];
-    for word in 256 % weights.total..256 {
-        let mut script = Script::new(core::slice::from_ref(&word));
-        let index = weights.draw::<8>(in_cap, &mut script).unwrap();
-        assert_eq!(script.left(), 0);
-        counts[index as usize] += 1;
-    }
-    counts
-}
-
-/// The exact law of the index for all caps of all sizes, from all words of eight bits: each index has its weight, and
-/// the ratio of no two records exceeds that of the weights.
-#[test]
-fn every_index_has_exactly_its_weight_whatever_the_cap() {
-    const UNIT: u64 = 4;
-    for (candidates, cap, inside) in [(2, 1, 5), (3, 1, 40), (4, 2, 7), (5, 2, 11), (6, 3, 29), (7, 2, 5)] {
-        let weights = Weights::<UNIT>::new(candidates, cap, inside).unwrap();
-        let total = inside * u64::from(cap) + UNIT * u64::from(candidates - cap);
-        assert_eq!(weights.total, total);
-        let caps = (0u32..1 << candidates).filter(|members| members.count_ones() == cap);
-        let mut laws = vec![];
-        for members in caps {
-            let in_cap: Vec<bool> = (0..candidates).map(|index| members >> index & 1 == 1).collect();
-            let law = words_of(weights, &in_cap);
-            for (count, member) in law.iter().zip(&in_cap) {
-                let weight = if *member { inside } else { UNIT };
-                assert_eq!(*count, weight * (256 / total), "{in_cap:?}: {law:?}");
-            }
-            laws.push(law);
-        }
-        let ratios = laws.iter().flat_map(|one| laws.iter().flat_map(|other| one.iter().zip(other)));
-        let mut reached = false;
-        for (one, other) in ratios {
-            assert!(UNIT * one <= inside * other, "J {candidates} L {cap}: {one} / {other}");
-            reached |= UNIT * one == inside * other;
-        }
-        assert!(reached, "J {candidates} L {cap}: the bound is no better than it need be");
-    }
-}
-
-#[test]
-fn a_word_that_is_refused_is_drawn_again() {
-    let weights = Weights::<4>::new(5, 2, 11).unwrap();
-    let in_cap = [false, true, false, false, true];
-    let drawn = |words: &[u64]| {
-        let mut script = Script::new(words);
-        (weights.draw::<8>(&in_cap, &mut script).unwrap(), script.left())
-    };
-    // 256 mod 34 is 18: the first two are refused.
-    let last_of_cap = 34 + 21;
-    assert_eq!(drawn(&[0, 17, last_of_cap, 9]), (4, 1));
-    assert_eq!(drawn(&[last_of_cap + 1, 9]), (0, 1));
-    assert_eq!(drawn(&[18, 9]), (4, 1));
-}
-
 /// A word that gives `draw` for a number below `bound`, and is not drawn again.
 fn word_of(draw: u64, bound: u64) -> u64 {
     if draw >= bound.wrapping_neg() % bound { draw } else { draw + bound }
@@ -115,7 +60,7 @@ fn the_ends_of_every_weight_belong_to_its_index() {
         [(1e-6, 2, 1), (1.0, 64, 14), (4.0, 256, 10), (16.0, 1024, 1), (8.0, MAX_CANDIDATES, 16)]
     {
         let mechanism = DoubleCap::new(3, epsilon(e), candidates, cap).unwrap();
-        let inside = weight::cap_weight(epsilon(e)).unwrap().unwrap();
+        let inside = cap_weight(epsilon(e)).unwrap().unwrap();
         let of_cap = u64::from(cap) * inside;
         let total = of_cap + u64::from(candidates - cap) * (1 << 32);
         let (key, id) = ([3; 16], ReportId::new([8; 16]));
@@ -175,18 +120,6 @@ fn the_lift_makes_a_unit_vector_of_every_record() {
     }
 }
 
-/// Ranks have the randomizer's law: as many of each as the weights say, on both sides of the cap.
-#[test]
-fn every_number_has_its_place() {
-    let weights = Weights::<4>::new(5, 2, 11).unwrap();
-    let places: Vec<(bool, u64)> = (0..weights.total).map(|draw| weights.place(draw)).collect();
-    let expected = (0..22).map(|draw| (true, draw / 11)).chain((0..12).map(|draw| (false, draw / 4)));
-    assert!(places.into_iter().eq(expected));
-    assert!(Weights::<4>::new(5, 2, u64::MAX / 2).is_none());
-    assert!(Weights::<4>::new(5, 2, u64::MAX / 2 - 6).is_some_and(|weights| weights.total == u64::MAX - 1));
-    assert!(Weights::<4>::new(5, 2, u64::MAX / 2 - 5).is_none());
-}
-
 /// Frequencies of every index against its exact weight, for one id and a fixed record: chi-square, alpha 0.001.
 #[test]
 fn selection_frequencies_are_the_weights() {
@@ -195,7 +128,7 @@ fn selection_frequencies_are_the_weights() {
     let id = random_id(&mut rng);
     let record = BoundedRecord::new(vec![0.1, -0.4, 0.2, 0.9, 0.0], Bounding::UnitNorm).unwrap();
     let scores = Candidates::new(&[7; 16], id, 6).scores(&direction(&record), 16);
-    let in_cap = cap::largest(&scores, 3);
+    let in_cap = largest(&scores, 3);
     assert_eq!(in_cap.iter().filter(|&&member| member).count(), 3);
     let draws = 200_000;
     let mut counts = [0f64; 16];
@@ -205,8 +138,8 @@ fn selection_frequencies_are_the_weights() {
     }
     let chi_square: f64 = (0..16)
         .map(|j| {
-            let weight = if in_cap[j] { mechanism.weights.inside } else { weight::UNIT_WEIGHT };
-            let expected = f64::from(draws) * weight as f64 / mechanism.weights.total as f64;
+            let weight = if in_cap[j] { mechanism.weights.inside } else { UNIT_WEIGHT };
+            let expected = f64::from(draws) * weight as f64 / mechanism.weights.total() as f64;
             (counts[j] - expected).powi(2) / expected
         })
         .sum();

@@ -14,7 +14,7 @@ use super::quantiles::MAGNITUDE_COUNTS;
 pub(crate) const TABLE_SECOND_MOMENT: f64 = 55_115_722.0 / 65_536.0;
 
 /// The deviation of the normal law that the table follows.
-pub(super) const TABLE_DEVIATION: i32 = 29;
+pub(in crate::mechanism) const TABLE_DEVIATION: i32 = 29;
 
 /// The largest magnitude in the table.
 pub(in crate::mechanism) const LARGEST_MAGNITUDE: u32 = MAGNITUDE_COUNTS.len() as u32 - 1;
@@ -23,7 +23,7 @@ pub(in crate::mechanism) const LARGEST_MAGNITUDE: u32 = MAGNITUDE_COUNTS.len() a
 pub(super) const PER_BLOCK: usize = 40;
 
 /// The offset of a score in integers: this times the sum of two uniform bytes, less their largest value.
-pub(super) const OFFSET_STEP: i32 = 384;
+pub(in crate::mechanism) const OFFSET_STEP: i32 = 384;
 
 /// The table: entry i for the 12-bit number i where the four further bits do not matter, [`END_MARK`] where they do.
 pub(super) static TABLE: LazyLock<[i8; 4096]> = LazyLock::new(|| {
@@ -56,7 +56,7 @@ pub(super) static END: [i8; 64] = {
 const END_START: u16 = 65_472;
 
 /// The entry of a 16-bit number by definition: those from 32,768 on ascend, and T(65535 - x) = -T(x).
-pub(super) fn of_magnitudes(number: u16) -> i8 {
+pub(in crate::mechanism) fn of_magnitudes(number: u16) -> i8 {
     let upper = number.max(!number);
     let mut below = 32_768;
     for (magnitude, &count) in MAGNITUDE_COUNTS.iter().enumerate() {

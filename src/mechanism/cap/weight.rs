@@ -13,7 +13,7 @@
 
 use rand::{Rng, RngExt};
 
-use super::cap;
+use super::members;
 use crate::mechanism::MechanismError;
 use crate::privacy::Epsilon;
 use crate::sampling::{EntropyError, bits::Words, uniform::below};
@@ -25,7 +25,7 @@ const LARGEST_EPSILON: f64 = 21.48;
 ///
 /// # Errors
 /// [`MechanismError::UnknownWeight`] for the rare epsilon whose weight the arithmetic cannot determine.
-pub(super) fn cap_weight(epsilon: Epsilon) -> Result<Option<u64>, MechanismError> {
+pub(in crate::mechanism) fn cap_weight(epsilon: Epsilon) -> Result<Option<u64>, MechanismError> {
     weight::<64>(epsilon)
 }
 
@@ -82,15 +82,15 @@ fn quotient(number: u128, divisor: u64) -> u128 {
 }
 
 /// The weight of a candidate outside the cap.
-pub(super) const UNIT_WEIGHT: u64 = 1 << 32;
+pub(in crate::mechanism) const UNIT_WEIGHT: u64 = 1 << 32;
 
 /// Integer weights of the indices: `inside` for each of the `cap` that are in the cap, `UNIT` for each other one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weights<const UNIT: u64 = UNIT_WEIGHT> {
     candidates: u32,
     cap: u32,
-    pub(super) inside: u64,
-    pub(super) total: u64,
+    pub(in crate::mechanism) inside: u64,
+    total: u64,
 }
 
 impl<const UNIT: u64> Weights<UNIT> {
@@ -112,7 +112,7 @@ impl<const UNIT: u64> Weights<UNIT> {
 
     /// Whether the index of a number below the total weight is in the cap, and its place on its side.
     #[inline]
-    pub(super) fn place(&self, draw: u64) -> (bool, u64) {
+    fn place(&self, draw: u64) -> (bool, u64) {
         // Whether the index is from the cap is the secret. Both ranks are computed and one is kept, without a branch.
         let inside = draw < self.of_cap();
         let mask = u64::from(inside).wrapping_neg();
@@ -144,7 +144,7 @@ impl<const UNIT: u64> Weights<UNIT> {
         words: &mut impl Words<WIDTH>,
     ) -> Result<u64, EntropyError> {
         let (inside, rank) = self.place(below(words, self.total)?);
-        Ok(cap::nth_member(in_cap, inside, rank) as u64)
+        Ok(members::nth_member(in_cap, inside, rank) as u64)
     }
 }
 
@@ -152,6 +152,7 @@ impl<const UNIT: u64> Weights<UNIT> {
 mod tests {
     use super::*;
     use crate::privacy::tests::epsilon;
+    use crate::sampling::bits::tests::Script;
 
     #[test]
     fn quotients_are_those_of_the_general_division() {
@@ -288,5 +289,74 @@ mod tests {
             assert!(((upper - lower) as f64) < 300.0 * (e.exp() + 2.0), "{e}");
             e *= 1.01;
         }
+    }
+
+    /// How many of the words of eight bits that are not drawn again give each index.
+    fn words_of<const UNIT: u64>(weights: Weights<UNIT>, in_cap: &[bool]) -> Vec<u64> {
+        let mut counts = vec![0; in_cap.len()];
+        for word in 256 % weights.total..256 {
+            let mut script = Script::new(core::slice::from_ref(&word));
+            let index = weights.draw::<8>(in_cap, &mut script).unwrap();
+            assert_eq!(script.left(), 0);
+            counts[index as usize] += 1;
+        }
+        counts
+    }
+
+    /// The exact law of the index for all caps of all sizes, from all words of eight bits: each index has its weight,
+    /// and the ratio of no two records exceeds that of the weights.
+    #[test]
+    fn every_index_has_exactly_its_weight_whatever_the_cap() {
+        const UNIT: u64 = 4;
+        for (candidates, cap, inside) in [(2, 1, 5), (3, 1, 40), (4, 2, 7), (5, 2, 11), (6, 3, 29), (7, 2, 5)] {
+            let weights = Weights::<UNIT>::new(candidates, cap, inside).unwrap();
+            let total = inside * u64::from(cap) + UNIT * u64::from(candidates - cap);
+            assert_eq!(weights.total, total);
+            let caps = (0u32..1 << candidates).filter(|members| members.count_ones() == cap);
+            let mut laws = vec![];
+            for members in caps {
+                let in_cap: Vec<bool> = (0..candidates).map(|index| members >> index & 1 == 1).collect();
+                let law = words_of(weights, &in_cap);
+                for (count, member) in law.iter().zip(&in_cap) {
+                    let weight = if *member { inside } else { UNIT };
+                    assert_eq!(*count, weight * (256 / total), "{in_cap:?}: {law:?}");
+                }
+                laws.push(law);
+            }
+            let ratios = laws.iter().flat_map(|one| laws.iter().flat_map(|other| one.iter().zip(other)));
+            let mut reached = false;
+            for (one, other) in ratios {
+                assert!(UNIT * one <= inside * other, "J {candidates} L {cap}: {one} / {other}");
+                reached |= UNIT * one == inside * other;
+            }
+            assert!(reached, "J {candidates} L {cap}: the bound is no better than it need be");
+        }
+    }
+
+    #[test]
+    fn a_word_that_is_refused_is_drawn_again() {
+        let weights = Weights::<4>::new(5, 2, 11).unwrap();
+        let in_cap = [false, true, false, false, true];
+        let drawn = |words: &[u64]| {
+            let mut script = Script::new(words);
+            (weights.draw::<8>(&in_cap, &mut script).unwrap(), script.left())
+        };
+        // 256 mod 34 is 18: the first two are refused.
+        let last_of_cap = 34 + 21;
+        assert_eq!(drawn(&[0, 17, last_of_cap, 9]), (4, 1));
+        assert_eq!(drawn(&[last_of_cap + 1, 9]), (0, 1));
+        assert_eq!(drawn(&[18, 9]), (4, 1));
+    }
+
+    /// Ranks have the randomizer's law: as many of each as the weights say, on both sides of the cap.
+    #[test]
+    fn every_number_has_its_place() {
+        let weights = Weights::<4>::new(5, 2, 11).unwrap();
+        let places: Vec<(bool, u64)> = (0..weights.total).map(|draw| weights.place(draw)).collect();
+        let expected = (0..22).map(|draw| (true, draw / 11)).chain((0..12).map(|draw| (false, draw / 4)));
+        assert!(places.into_iter().eq(expected));
+        assert!(Weights::<4>::new(5, 2, u64::MAX / 2).is_none());
+        assert!(Weights::<4>::new(5, 2, u64::MAX / 2 - 6).is_some_and(|weights| weights.total == u64::MAX - 1));
+        assert!(Weights::<4>::new(5, 2, u64::MAX / 2 - 5).is_none());
     }
 }

@@ -4,8 +4,8 @@
 //! Bit b of 32-bit little-endian word w is coordinate 32 w + b: 1 where it is 0, and -1 where it is 1. All candidates
 //! have the length sqrt(M).
 
+use super::table::keystream;
 use crate::identity::ReportId;
-use crate::mechanism::double_cap::keystream;
 
 /// The score of a candidate across the vector.
 pub(crate) const ACROSS: u64 = 1 << 32;
@@ -25,8 +25,8 @@ impl Signs {
         Self { key, dimension }
     }
 
-    /// The scores of the first `count` candidates for a [turned](super::turn) vector: how far each is along it, and
-    /// 2^32. No sum of a part of the vector's coordinates leaves 32 bits.
+    /// The scores of the first `count` candidates for a vector that signed-cap turned: how far each is along it,
+    /// and 2^32. No sum of a part of the vector's coordinates leaves 32 bits.
     #[inline(never)]
     pub(crate) fn scores(&self, v: &[i32], count: u32) -> Vec<u64> {
         let sums = sums_of_fours(v);

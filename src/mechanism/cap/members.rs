@@ -1,5 +1,5 @@
-//! The cap: its permitted size, and the selection of the L of J scores in it without a branch or an address that
-//! depends on them.
+//! The members of the cap: how many are permitted, and the selection of the L of J scores without a branch or an
+//! address that depends on them.
 
 use core::ops::RangeInclusive;
 
@@ -9,9 +9,9 @@ pub const MAX_CANDIDATES: u32 = 16_384;
 /// The most candidates per member of the cap: the table has few scores beyond those of one in this many.
 const MOST_TO_A_MEMBER: u32 = 1024;
 
-/// The permitted L for a J: those for which the bias of the estimate is below 1e-3 (tests/bias.rs), and the cap at most
-/// half.
-pub(super) fn permitted_caps(candidates: u32) -> RangeInclusive<u32> {
+/// The permitted L for a J: those for which the bias of double-cap is below 1e-3 (its tests/bias.rs), and the cap at
+/// most half.
+pub(in crate::mechanism) fn permitted_caps(candidates: u32) -> RangeInclusive<u32> {
     candidates.div_ceil(MOST_TO_A_MEMBER)..=candidates / 2
 }
 

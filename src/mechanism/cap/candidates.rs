@@ -18,7 +18,7 @@
 //!   ranking smooth, and takes a small part of the gain (`gain`). Short vectors have finer coordinates.
 //! - The record is rounded to multiples of 1/32767 up or down (`dithered`): right on average over the ids.
 //!
-//! The tests in tests/bias.rs hold what is left.
+//! The tests in double_cap/tests/bias.rs hold what is left.
 
 use std::sync::LazyLock;
 

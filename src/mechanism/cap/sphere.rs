@@ -28,7 +28,7 @@ const SPREAD: u32 = 2_654_435_769;
 
 /// The sphere of the candidates of so many coordinates.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sphere {
+pub(in crate::mechanism) struct Sphere {
     rows: usize,
     radius_squared: u64,
     /// s: the binary places of factors.
@@ -36,7 +36,7 @@ pub(super) struct Sphere {
 }
 
 impl Sphere {
-    pub(super) fn new(rows: usize) -> Self {
+    pub(in crate::mechanism) fn new(rows: usize) -> Self {
         let longest = u64::from(LARGEST_MAGNITUDE).pow(2);
         let (radius_squared, places) = if rows <= SHORT { (longest, 24) } else { (625 * rows as u64, 16) };
         Self { rows, radius_squared, places }
@@ -56,21 +56,21 @@ impl Sphere {
     }
 
     /// The score of a candidate that has the length `deviations` along the record, in deviations of a coordinate.
-    pub(super) fn score_of(self, deviations: f64) -> f64 {
+    pub(in crate::mechanism) fn score_of(self, deviations: f64) -> f64 {
         let deviation = (self.radius_squared as f64 / self.rows as f64).sqrt();
         deviations * deviation * f64::from(i16::MAX) * f64::from(1 << self.places)
     }
 
     /// f, for a vector with this sum of squares.
     #[inline]
-    pub(super) fn factor(self, squares: u64) -> u32 {
+    pub(in crate::mechanism) fn factor(self, squares: u64) -> u32 {
         // At most 2^57 and 2^62 before the root, so that the factor is below 2^29 and 2^31.
         root((self.radius_squared << (2 * self.places)) / squares.max(1))
     }
 
     /// A bound on the length of a candidate, in integers: rounding moves no coordinate by more than 1, or 1/2, and
     /// `-127 … 127` moves none outwards.
-    pub(super) fn longest(self) -> f64 {
+    pub(in crate::mechanism) fn longest(self) -> f64 {
         let moved = if self.is_short() { 1.0 } else { 0.5 };
         (self.radius_squared as f64).sqrt() + moved * (self.rows as f64).sqrt()
     }
@@ -78,13 +78,13 @@ impl Sphere {
     /// The mean square by which rounding moves a coordinate: a fraction x is rounded up with probability x, or to the
     /// nearer side, and fractions are uniform. (Of very long vectors, whose factors are nearly 1, many stay as they
     /// are.)
-    pub(super) fn rounding(self) -> f64 {
+    pub(in crate::mechanism) fn rounding(self) -> f64 {
         if self.is_short() { 1.0 / 6.0 } else { 1.0 / 12.0 }
     }
 
     /// The mean square of a candidate's coordinate, `scale^2` in the formulas: that of the sphere, and what rounding
-    /// adds to it. tests/bias.rs has it to 1e-5.
-    pub(super) fn second_moment(self) -> f64 {
+    /// adds to it. double_cap/tests/bias.rs has it to 1e-5.
+    pub(in crate::mechanism) fn second_moment(self) -> f64 {
         if self.is_short() {
             return self.radius_squared as f64 / self.rows as f64 + self.rounding();
         }

@@ -1,4 +1,4 @@
-//! The gain of the double-cap mechanism: how much longer the reported candidate is along the record than across it.
+//! The gain: how much longer the reported candidate is along the record than across it.
 //!
 //! Candidates z are uniform on the sphere of radius sqrt(m) in m dimensions, so that `s = z . u` has mean square 1 for
 //! every unit vector u, and `s^2 / m` the law Beta(1/2, (m - 1)/2).
@@ -40,7 +40,7 @@ const MOST_MEANS: usize = 1000;
 /// `E s^2` and `E s^4` of the reported candidate along the record, for J = `candidates`, L = `cap`, `cap_probability` =
 /// q, and candidates of m = `rows` coordinates.
 #[must_use]
-pub(super) fn moments_along(candidates: u32, cap: u32, cap_probability: f64, rows: usize) -> [f64; 2] {
+pub(in crate::mechanism) fn moments_along(candidates: u32, cap: u32, cap_probability: f64, rows: usize) -> [f64; 2] {
     let m = rows as f64;
     let kept = kept(candidates, cap, rows);
     let means = known_top_means(candidates, cap, Some(rows), false);
@@ -95,7 +95,7 @@ pub(in crate::mechanism) fn best_signed_cap(candidates: u32, epsilon: Epsilon) -
 }
 
 fn best(candidates: u32, epsilon: Epsilon, gain: impl Fn(u32, u32, f64) -> f64) -> u32 {
-    let (least, most) = super::cap::permitted_caps(candidates).into_inner();
+    let (least, most) = super::members::permitted_caps(candidates).into_inner();
     if most <= least {
         return least;
     }
@@ -168,7 +168,7 @@ fn top_signed(candidates: u32, cap: u32, coordinate: &Coordinate) -> [f64; 2] {
 }
 
 /// P[Binomial(trials, p) <= most] for many p.
-pub(super) struct BinomialTail {
+pub(in crate::mechanism) struct BinomialTail {
     trials: u32,
     most: u32,
     /// The logarithms of the numbers of ways to choose `most`, and one more, of the trials.
@@ -176,7 +176,7 @@ pub(super) struct BinomialTail {
 }
 
 impl BinomialTail {
-    pub(super) fn new(trials: u32, most: u32) -> Self {
+    pub(in crate::mechanism) fn new(trials: u32, most: u32) -> Self {
         let log_ways = |count: u32| {
             let (n, k) = (f64::from(trials), f64::from(count));
             libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0)
@@ -185,7 +185,7 @@ impl BinomialTail {
     }
 
     /// By summing the shorter tail from its largest term on.
-    pub(super) fn probability(&self, p: f64) -> f64 {
+    pub(in crate::mechanism) fn probability(&self, p: f64) -> f64 {
         let &Self { trials, most, log_ways } = self;
         if most >= trials || p <= 0.0 {
             return 1.0;
@@ -317,7 +317,7 @@ mod tests {
         for e in [0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0] {
             let epsilon = Epsilon::new(e).unwrap();
             let best = |candidates| per_coordinate_variance(candidates, best_cap(candidates, epsilon), e);
-            let recommended = best(super::super::DoubleCap::recommended_candidates(epsilon));
+            let recommended = best(crate::mechanism::DoubleCap::recommended_candidates(epsilon));
             assert!(recommended <= 1.05 * best(16_384), "eps {e}: {recommended} {}", best(16_384));
         }
     }
@@ -327,7 +327,7 @@ mod tests {
         for j in [2, 3, 1024, 1025, 4096, 16_384] {
             for e in [1e-3, 1.0, 8.0, 12.0, 16.0] {
                 let best = best_cap(j, Epsilon::new(e).unwrap());
-                assert!(super::super::cap::permitted_caps(j).contains(&best), "eps {e} J {j} L {best}");
+                assert!(super::super::members::permitted_caps(j).contains(&best), "eps {e} J {j} L {best}");
             }
         }
         for (e, j) in [(0.1, 16), (1.0, 64), (3.0, 100), (6.0, 256)] {

@@ -33,10 +33,10 @@ mod wide;
 
 use core::num::NonZeroUsize;
 
+use super::signs::Signs;
 use super::sphere::Sphere;
 use super::table::PER_BLOCK;
 use crate::identity::ReportId;
-use crate::mechanism::signed_cap::signs::Signs;
 
 /// A variant of the hot loops that this machine can run.
 ///

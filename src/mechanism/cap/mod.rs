@@ -1,0 +1,95 @@
+//! What mechanisms share whose report is an index: [`double_cap`](super::double_cap),
+//! [`signed_cap`](super::signed_cap) and [`norm_cap`](super::norm_cap).
+//!
+//! Of J indices, the L in the *cap* are likelier than the others. Who is in it depends on the record, how many are does
+//! not. Each mechanism states what an index means and who is in the cap.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`members`] | the permitted L, and the L largest of J scores |
+//! | `weight` | the weight of the cap, and the draw by weights |
+//! | `gain`, `coordinate` | how far the reported candidate is along the record |
+//! | [`candidates`], `sphere`, `table`, `quantiles` | vectors of one length from a public id, and their scores |
+//! | `signs` | vectors of signs from a public id, and their scores |
+//! | [`kernel`] | both kinds of candidates, for each kind of processor |
+
+pub mod candidates;
+pub(crate) mod coordinate;
+pub(super) mod gain;
+pub mod kernel;
+pub mod members;
+mod quantiles;
+pub(super) mod signs;
+pub(super) mod sphere;
+pub(super) mod table;
+pub(super) mod weight;
+
+use rand::rand_core::TryCryptoRng;
+
+use self::members::permitted_caps;
+use super::{MechanismError, PayloadError, RandomizeError};
+use crate::centring::zero_below;
+use crate::privacy::Epsilon;
+use crate::privacy::renyi::Cap;
+use crate::record::BoundedRecord;
+use crate::sampling::bits::Bits;
+
+pub(crate) use self::gain::kept;
+pub use self::members::{MAX_CANDIDATES, largest, nth_member};
+pub(crate) use self::sphere::root;
+pub use self::weight::Weights;
+
+/// Below it, `e^epsilon - 1` in units of 2^-32 has few digits or none, and so has the gain. From this value W exceeds
+/// 2^32, which the privacy argument needs.
+const SMALLEST_EPSILON: f64 = 1e-6;
+
+/// The weights of a cap and its privacy loss, for parameters that fit together.
+pub(super) fn parameters(epsilon: Epsilon, candidates: u32, cap: u32) -> Result<(Weights, Cap), MechanismError> {
+    if !(2..=MAX_CANDIDATES).contains(&candidates) || !permitted_caps(candidates).contains(&cap) {
+        return Err(MechanismError::Cap { candidates, cap });
+    }
+    if epsilon.value() < SMALLEST_EPSILON {
+        return Err(MechanismError::EpsilonTooSmall { epsilon: epsilon.value() });
+    }
+    let weights = weight::cap_weight(epsilon)?
+        .and_then(|inside| Weights::new(candidates, cap, inside))
+        .ok_or(MechanismError::Weights { epsilon: epsilon.value(), cap })?;
+    Ok((weights, Cap::new(epsilon, candidates, cap)?))
+}
+
+/// The square of the record's length, in the unit ball. Squares of coordinates that are left out may be subnormal,
+/// which some processors multiply more slowly.
+pub(super) fn squared_length(record: &BoundedRecord) -> f64 {
+    record.coordinates().iter().map(|&x| zero_below(x, 500)).map(|x| x * x).sum()
+}
+
+/// The payload: the index of a candidate, drawn with these weights. The cap has the candidates with the highest scores.
+pub(super) fn draw<R: TryCryptoRng + ?Sized>(
+    scores: &[u64],
+    weights: Weights,
+    rng: &mut R,
+) -> Result<Vec<u8>, RandomizeError> {
+    drawn(&largest(scores, weights.cap()), weights, rng)
+}
+
+/// The payload: an index, drawn with these weights from those in the cap and the others.
+pub(super) fn drawn<R: TryCryptoRng + ?Sized>(
+    in_cap: &[bool],
+    weights: Weights,
+    rng: &mut R,
+) -> Result<Vec<u8>, RandomizeError> {
+    let index = weights.draw(in_cap, &mut Bits::new(rng, 8))?;
+    Ok((index as u16).to_le_bytes().to_vec())
+}
+
+/// Accepts two bytes that name one of so many candidates.
+pub(super) fn check_index(payload: &[u8], candidates: u32) -> Result<(), PayloadError> {
+    PayloadError::check_length(2, payload)?;
+    let index = index(payload);
+    if index < candidates { Ok(()) } else { Err(PayloadError::CandidateOutOfRange { index, candidates }) }
+}
+
+/// The candidate that a payload names.
+pub(super) fn index(payload: &[u8]) -> u32 {
+    u32::from(u16::from_le_bytes([payload[0], payload[1]]))
+}
