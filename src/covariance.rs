@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::aggregate::{Aggregate, AggregateError, FoldSum};
 use crate::centring::{Centring, add_mean_square};
-use crate::family::{Reports, precision};
-use crate::mechanism::{Estimator, Mechanism, MechanismError, Pull};
+use crate::family::{FamilyMember, OneReport, Reports, precision};
+use crate::mechanism::{Mechanism, MechanismError, Moments, Pull};
 use crate::noise_law::{LinearForm, NoiseLaw, WeightedLaw};
 use crate::record::Bounding;
 use crate::report::Report;
@@ -57,12 +57,15 @@ pub struct Covariance {
     lift: Option<f64>,
     /// That of the second moments of the tasks' reports.
     moments_law: WeightedLaw,
+    /// One report of each task that has reports.
+    each: Vec<OneReport>,
 }
 
 /// The sums of one task's reports, of which there are some.
 struct Part<'a> {
     sum: Cow<'a, FoldSum>,
     task: &'a Task,
+    mechanism: &'a Mechanism,
 }
 
 /// An unbiased estimate of the mean of the bounded records, in the units of the encoded features.
@@ -178,7 +181,7 @@ impl Covariance {
     /// # Errors
     /// [`CovarianceError`] for an aggregate of another task, or when these folds have no reports.
     pub(crate) fn of_folds(reports: Reports<'_>, chosen: impl Fn(usize) -> bool) -> Result<Self, CovarianceError> {
-        let mut parts = vec![];
+        let (mut parts, mut each) = (vec![], vec![]);
         for (aggregate, task) in reports.members() {
             if aggregate.task() != task.digest() {
                 return Err(AggregateError::OtherTask { expected: task.digest(), found: aggregate.task() }.into());
@@ -186,16 +189,19 @@ impl Covariance {
             if task.refinement().is_some() {
                 return Err(AggregateError::Refinement.into());
             }
-            task.mechanism().check_covariance()?;
+            let mechanism = task.moments()?;
+            if aggregate.records() > 0 {
+                each.push(OneReport::of(task, mechanism));
+            }
             let folds = aggregate.folds().iter().enumerate();
             let mut folds = folds.filter(|(index, _)| chosen(*index)).map(|(_, sum)| sum);
             let mut sum = Cow::Borrowed(folds.next().ok_or(CovarianceError::Empty)?);
             folds.for_each(|other| sum.to_mut().add(other));
             if sum.records() > 0 {
-                parts.push(Part { sum, task });
+                parts.push(Part { sum, task, mechanism });
             }
         }
-        Self::of_parts(&parts)
+        Self::of_parts(&parts, each)
     }
 
     /// Debiases one report: what an aggregator reads from it alone. The mean over many reports of their
@@ -210,14 +216,15 @@ impl Covariance {
         Self::estimate(&aggregate, task)
     }
 
-    fn of_parts(parts: &[Part<'_>]) -> Result<Self, CovarianceError> {
-        let Some(Part { task, .. }) = parts.first() else { return Err(CovarianceError::Empty) };
-        let (mechanism, bounding) = (task.mechanism(), task.bounding());
-        let precisions: Vec<f64> = parts.iter().map(|part| precision(part.sum.records(), part.task, task)).collect();
+    fn of_parts(parts: &[Part<'_>], each: Vec<OneReport>) -> Result<Self, CovarianceError> {
+        let Some(&Part { task, mechanism, .. }) = parts.first() else { return Err(CovarianceError::Empty) };
+        let (bounding, of_first) = (task.bounding(), mechanism.entry_deviation());
+        let of_part = |part: &Part<'_>| precision(part.sum.records(), part.mechanism.entry_deviation(), of_first);
+        let precisions: Vec<f64> = parts.iter().map(of_part).collect();
         let total: f64 = precisions.iter().sum();
         let mut laws = Vec::with_capacity(parts.len());
         for (part, precision) in parts.iter().zip(precisions) {
-            let law = NoiseLaw::new(part.task.mechanism(), bounding, part.sum.records());
+            let law = NoiseLaw::new(part.mechanism, bounding, part.sum.records());
             laws.push((precision / total, law.map_err(|_no_records| CovarianceError::Empty)?));
         }
         let moments_law = WeightedLaw::new(laws);
@@ -235,6 +242,7 @@ impl Covariance {
             noise_law,
             lift: lift_of(parts, &moments_law),
             moments_law,
+            each,
         };
         let bounded = match task.centring() {
             Some(centring) => {
@@ -270,6 +278,7 @@ impl Covariance {
             mean: Some(mean),
             lift: self.lift,
             moments_law: self.moments_law,
+            each: self.each,
         }
     }
 
@@ -346,13 +355,23 @@ impl Covariance {
     #[must_use]
     #[doc(hidden)]
     pub fn pull(&self, task: &Task, hostile: u64) -> Pull {
-        self.moved(task, task.mechanism().pull().of(hostile, self.records))
+        self.moved(task, self.each[0].pull().of(hostile, self.records))
     }
 
     /// How far any `hostile` of the reports of one task or of a family can have moved an eigenvalue of
     /// [`Covariance::matrix`], for the worst choice of tasks.
     pub(crate) fn pull_of(&self, reports: Reports<'_>, hostile: u64) -> Pull {
-        self.moved(reports.task(), reports.pull(hostile))
+        self.moved(reports.task(), reports.pull(&self.each, hostile))
+    }
+
+    /// The part of each task of a family, of which this is the estimate; none where there is but one task.
+    pub(crate) fn parts_of(&self, reports: Reports<'_>) -> Option<Vec<FamilyMember>> {
+        reports.parts(&self.each)
+    }
+
+    /// The weights of the folds of one task or of a family, of which this is the estimate.
+    pub(crate) fn shares_of_folds(&self, reports: Reports<'_>) -> Vec<f64> {
+        reports.shares_of_folds(&self.each)
     }
 
     /// What becomes of a bound on the second moments of the extended records.
@@ -410,8 +429,8 @@ fn check_fold(reports: Reports<'_>, fold: usize) -> Result<(), CovarianceError> 
 
 /// The weighted mean of the debiased second moments.
 fn mean_of(parts: &[Part<'_>], law: &WeightedLaw) -> DMatrix<f64> {
-    let mut parts = parts.iter().zip(law.members()).map(|(Part { sum, task }, (weight, _))| {
-        let mut matrix = task.mechanism().debias(sum.sums(), sum.records());
+    let mut parts = parts.iter().zip(law.members()).map(|(Part { sum, mechanism, .. }, (weight, _))| {
+        let mut matrix = mechanism.debias(sum.sums(), sum.records());
         if *weight != 1.0 {
             matrix *= *weight;
         }
@@ -423,7 +442,7 @@ fn mean_of(parts: &[Part<'_>], law: &WeightedLaw) -> DMatrix<f64> {
 
 /// The weighted mean square of the lift; none for mechanisms that do not lift.
 fn lift_of(parts: &[Part<'_>], law: &WeightedLaw) -> Option<f64> {
-    let lift = |(Part { sum, task }, (weight, _)): (&Part<'_>, &(f64, _))| match task.mechanism() {
+    let lift = |(Part { sum, mechanism, .. }, (weight, _)): (&Part<'_>, &(f64, _))| match mechanism {
         Mechanism::DoubleCap(mechanism) => Some(weight * mechanism.lift(sum.sums(), sum.records())),
         _ => None,
     };
@@ -432,7 +451,7 @@ fn lift_of(parts: &[Part<'_>], law: &WeightedLaw) -> Option<f64> {
 
 /// The standard deviation of a number in the weighted mean that has this one in one report.
 fn deviation_of(parts: &[Part<'_>], law: &WeightedLaw, of_one: impl Fn(&Mechanism) -> f64) -> f64 {
-    let of_part = |part: &Part<'_>| of_one(part.task.mechanism()) / (part.sum.records() as f64).sqrt();
+    let of_part = |part: &Part<'_>| of_one(part.mechanism) / (part.sum.records() as f64).sqrt();
     match parts {
         [only] => of_part(only),
         parts => {
@@ -471,6 +490,7 @@ mod tests {
     use core::num::NonZeroUsize;
 
     use super::*;
+    use crate::mechanism::Summable;
     use chacha20::ChaCha20Rng;
     use rand::{RngExt, SeedableRng};
     use rand_distr::StandardNormal;
@@ -496,7 +516,7 @@ mod tests {
 
     /// Possible sums of this many reports in the one fold of a task, as a state of version 1.
     fn made_up(task: &Task, records: u64, mut sum: impl FnMut(usize, usize) -> i64) -> Aggregate {
-        let rows = task.mechanism().state_dimension();
+        let rows = task.moments().unwrap().state_dimension();
         let mut bytes = [&b"LDPA\x01"[..], task.digest().as_bytes(), &records.to_le_bytes()].concat();
         for row in 0..rows {
             bytes.extend((row..rows).flat_map(|column| sum(row, column).to_le_bytes()));
@@ -511,7 +531,7 @@ mod tests {
     fn printed_noise_is_that_of_the_formulas_for_means_of_every_length() {
         for mechanism in [DOUBLE_CAP, GAUSSIAN] {
             let task = task(mechanism, true, 1);
-            let one_report = task.mechanism();
+            let one_report = task.moments().unwrap();
             let (mut short, mut long) = (0, 0);
             for records in [1u64, 2, 20, 1000, 1_000_000] {
                 for share in [0, 1, 3, 10, 40] {
@@ -557,9 +577,9 @@ mod tests {
             assert!(short >= 5 && long >= 5, "{short} {long}");
             let plain = self::task(mechanism, false, 1);
             let estimate = Covariance::estimate(&made_up(&plain, 20, |_, _| 0), &plain).unwrap();
-            let deviation = plain.mechanism().entry_deviation() / 20f64.sqrt();
+            let deviation = plain.moments().unwrap().entry_deviation() / 20f64.sqrt();
             assert!((estimate.noise_deviation() / (9.0 * deviation) - 1.0).abs() < 1e-12);
-            assert!((estimate.noise_edge() / (9.0 * plain.mechanism().noise_edge(20)) - 1.0).abs() < 1e-12);
+            assert!((estimate.noise_edge() / (9.0 * plain.moments().unwrap().noise_edge(20)) - 1.0).abs() < 1e-12);
             assert_eq!((estimate.noise_factor(), estimate.mean()), (1.0, None));
             assert_eq!(estimate.noise_law().records(), 20);
         }
@@ -571,7 +591,7 @@ mod tests {
     fn printed_noise_is_that_of_drawn_estimates_and_these_are_unbiased() {
         const DRAWS: usize = 4000;
         let task = task(GAUSSIAN, true, 1);
-        let mechanism = task.mechanism();
+        let mechanism = task.moments().unwrap();
         let steps = mechanism.debias(&[1; 10], 1) - mechanism.debias(&[0; 10], 1);
         let deviation = mechanism.entry_deviation();
         let mut rng = ChaCha20Rng::from_seed([5; 32]);
@@ -644,7 +664,7 @@ mod tests {
             for centred in [false, true] {
                 let task = task(mechanism, centred, 1);
                 let aggregate = made_up(&task, 50, |row, column| 7 * row as i64 - 5 * (column as i64) - 3);
-                let debiased = task.mechanism().debias(aggregate.folds()[0].sums(), 50);
+                let debiased = task.moments().unwrap().debias(aggregate.folds()[0].sums(), 50);
                 let factor = RADIUS.powi(2) / if centred { 1.0 - WEIGHT } else { 1.0 };
                 let expected = debiased.view((0, 0), (3, 3)) * factor;
                 let estimate = Covariance::estimate(&aggregate, &task).unwrap();
@@ -669,11 +689,11 @@ mod tests {
         for mechanism in [DOUBLE_CAP, GAUSSIAN] {
             for centred in [false, true] {
                 let task = task(mechanism, centred, 1);
-                let most = i64::from(task.mechanism().largest_entry());
+                let most = i64::from(task.moments().unwrap().largest_entry());
                 let sum = |row, column| if (row, column) == (0, 3) { most / 2 } else { 0 };
                 let estimate = Covariance::estimate(&made_up(&task, 50, sum), &task).unwrap();
                 for hostile in [0u64, 1, 7, 50, 60] {
-                    let (found, alone) = (estimate.pull(&task, hostile), task.mechanism().pull());
+                    let (found, alone) = (estimate.pull(&task, hostile), task.moments().unwrap().pull());
                     for (found, alone) in [(found.unchecked, alone.unchecked), (found.checked, alone.checked)] {
                         let moved = alone * hostile.min(50) as f64 / 50.0;
                         let expected = estimate.mean().map_or(moved, |mean| {

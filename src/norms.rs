@@ -26,7 +26,7 @@
 use crate::aggregate::{Aggregate, AggregateError};
 use crate::audit::binomial;
 use crate::covariance::Covariance;
-use crate::mechanism::Mechanism;
+use crate::mechanism::TaskMechanism;
 use crate::prediction::Spectrum;
 use crate::privacy::Guarantee;
 use crate::record::{Bounding, Radius, RecordError};
@@ -182,7 +182,7 @@ impl Norms {
     /// [`NormsError::NotNorms`] for another mechanism, [`NormsError::Aggregate`] for sums of another task and where
     /// there are no reports.
     pub fn of(aggregate: &Aggregate, task: &Task) -> Result<Self, NormsError> {
-        let (Mechanism::NormCap(mechanism), Bounding::Clip { radius }) = (task.mechanism(), task.bounding()) else {
+        let (TaskMechanism::NormCap(mechanism), Bounding::Clip { radius }) = (task.mechanism(), task.bounding()) else {
             return Err(NormsError::NotNorms);
         };
         aggregate.check_task(task.digest())?;

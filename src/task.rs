@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::centring::{Centring, CentringError};
 use crate::json::{self, JsonError, Read, Reader, deserialize_as_json};
-use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec, SignedCap};
+use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec, SignedCap, TaskMechanism};
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::refinement::{Refinement, RefinementError};
@@ -59,7 +59,7 @@ pub const MAX_DRAWS: u64 = 1 << 28;
 pub struct Task {
     document: Arc<TaskDocument>,
     digest: TaskDigest,
-    mechanism: Mechanism,
+    mechanism: TaskMechanism,
 }
 
 /// The serialized parameters, in canonical order.
@@ -147,7 +147,7 @@ impl Task {
         }
         let mechanism = match (&document.refinement, document.mechanism) {
             (None, MechanismSpec::SignedCap { .. }) => return Err(RefinementError::Missing.into()),
-            (None, mechanism) => mechanism.build(coordinates, document.bounding)?,
+            (None, mechanism) => mechanism.for_task(coordinates, document.bounding)?,
             (Some(_), _) if document.centring.is_some() => return Err(RefinementError::Centring.into()),
             (Some(refinement), _) if refinement.dimension() != features => {
                 let found = refinement.dimension();
@@ -218,8 +218,17 @@ impl Task {
 
     /// The mechanism. In a task with [centring](crate::centring) it is one for d + 1 coordinates.
     #[must_use]
-    pub fn mechanism(&self) -> &Mechanism {
+    pub fn mechanism(&self) -> &TaskMechanism {
         &self.mechanism
+    }
+
+    /// The mechanism, where the reports are about second moments.
+    ///
+    /// # Errors
+    /// As [`TaskMechanism::moments`].
+    #[doc(hidden)]
+    pub fn moments(&self) -> Result<&Mechanism, MechanismError> {
+        self.mechanism.moments()
     }
 
     /// The number of independent sums that the reports are split into.

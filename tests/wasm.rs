@@ -9,7 +9,7 @@ use js_sys::{Array, JSON, Reflect};
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::audit::{Audit, Confidence};
 use ldp_pca::js::{Task, version};
-use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, Mechanism, MechanismSpec};
+use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, MechanismSpec, TaskMechanism};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
 use ldp_pca::report::Report;
@@ -129,7 +129,7 @@ fn entropy_fills_requests_beyond_one_quota() {
 fn an_audit_on_the_browsers_own_entropy_stays_below_the_claim() {
     for claim in [1.0, 4.0] {
         let double_cap = DoubleCap::new(4, Epsilon::new(claim).unwrap(), 64, 8).unwrap();
-        let mechanism = Mechanism::DoubleCap(double_cap);
+        let mechanism = TaskMechanism::from(double_cap);
         let shipped = |record: &_, task_key: &_, id, _: &mut dyn CryptoRng| {
             mechanism.randomize_with_rng(record, task_key, id, &mut getrandom::SysRng).map(Some)
         };

@@ -5,7 +5,7 @@ use std::time::Instant;
 use clap::Args;
 use indicatif::ProgressBar;
 use ldp_pca::audit::{self, AuditError, Confidence, Event, Job, Malformed, Tally};
-use ldp_pca::mechanism::{LocalRandomizer, Mechanism};
+use ldp_pca::mechanism::{LocalRandomizer, TaskMechanism};
 use ldp_pca::privacy::{Delta, Guarantee};
 use ldp_pca::record::Bounding;
 use serde::Serialize;
@@ -134,10 +134,10 @@ impl Audit {
     }
 
     /// The mechanism, and the paper's delta where the mechanism gives another.
-    fn mechanism(&self) -> Result<(Mechanism, Option<Delta>)> {
+    fn mechanism(&self) -> Result<(TaskMechanism, Option<Delta>)> {
         let family = self.mechanism.family()?;
         let mechanism = family.build(self.mechanism.epsilon, self.dimension, self.bounding)?;
-        Ok((mechanism, family.printed_delta()))
+        Ok((mechanism.into(), family.printed_delta()))
     }
 
     /// All jobs, over the available cores. Each has its own random stream and counts add in any order, so the result
@@ -146,7 +146,7 @@ impl Audit {
         &self,
         audit: &audit::Audit,
         jobs: &[Job],
-        mechanism: &Mechanism,
+        mechanism: &TaskMechanism,
         progress: &ProgressBar,
     ) -> core::result::Result<Tally, AuditError> {
         // A few parts: each keeps its own tally.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
 use ldp_pca::centring::Centring;
-use ldp_pca::mechanism::double_cap::MAX_CANDIDATES;
+use ldp_pca::mechanism::cap::MAX_CANDIDATES;
 use ldp_pca::mechanism::{MechanismFamily, MechanismName, MechanismOptionError, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::{Bounding, Radius};

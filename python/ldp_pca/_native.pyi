@@ -191,7 +191,7 @@ class Task:
     def entry_deviation(self) -> float:
         """Standard deviation of one off-diagonal entry of the second moments of one report, in the units of the bounded
         record: divided by the root of their number, that of many. Raises `TaskError` for a second wave's task, whose
-        reports say nothing about second moments alone.
+        reports say nothing about second moments alone, and for a task about the lengths of records.
         """
 
     def refine(

@@ -1,9 +1,9 @@
 //! The public parameters of a collection.
 
 use ldp_pca::centring::Centring;
-use ldp_pca::mechanism::double_cap::MAX_CANDIDATES;
+use ldp_pca::mechanism::cap::MAX_CANDIDATES;
 use ldp_pca::mechanism::norm_cap::MAX_THRESHOLDS;
-use ldp_pca::mechanism::{Estimator, MechanismFamily, MechanismName, MechanismSpec};
+use ldp_pca::mechanism::{MechanismFamily, MechanismName, MechanismSpec, Moments};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::schema::{Column, ColumnKind, Schema};
@@ -262,7 +262,7 @@ impl Task {
 
     /// Standard deviation of one off-diagonal entry of the second moments of one report, in the units of the bounded
     /// record: divided by the root of their number, that of many. Raises `TaskError` for a second wave's task, whose
-    /// reports say nothing about second moments alone.
+    /// reports say nothing about second moments alone, and for a task about the lengths of records.
     #[getter]
     fn entry_deviation(&self) -> PyResult<f64> {
         if self.0.refinement().is_some() {
@@ -270,7 +270,8 @@ impl Task {
                            task for its entry_deviation";
             return Err(TaskError::new_err(problem));
         }
-        Ok(self.0.mechanism().entry_deviation() * self.0.centring().map_or(1.0, Centring::covariance_factor))
+        let mechanism = self.0.moments().map_err(raised)?;
+        Ok(mechanism.entry_deviation() * self.0.centring().map_or(1.0, Centring::covariance_factor))
     }
 
     /// Makes the task of a second wave, in which other people refine what this task's sums found, as ``ldp-pca task

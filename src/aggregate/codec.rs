@@ -18,7 +18,7 @@ use core::convert::Infallible;
 
 use super::sketch::{MOST_TAGS, Sketch, TAG_BYTES};
 use super::{Aggregate, AggregateError, FoldSum, MAX_RECORDS};
-use crate::mechanism::Estimator;
+use crate::mechanism::Summable;
 use crate::task::{Task, TaskDigest};
 
 const MAGIC: [u8; 4] = *b"LDPA";

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 use nalgebra::DMatrix;
 
-use crate::mechanism::{Estimator, Mechanism};
+use crate::mechanism::{Summable, TaskMechanism};
 use crate::parallel;
 use crate::refinement::CrossBlock;
 use crate::report::{Report, ReportId};
@@ -304,7 +304,9 @@ impl Aggregate {
     #[doc(hidden)]
     pub fn cross_block(&self, task: &Task) -> Result<CrossBlock, AggregateError> {
         self.check_task(task.digest())?;
-        let Mechanism::SignedCap(mechanism) = task.mechanism() else { return Err(AggregateError::NotARefinement) };
+        let TaskMechanism::SignedCap(mechanism) = task.mechanism() else {
+            return Err(AggregateError::NotARefinement);
+        };
         let records = self.records();
         if records == 0 {
             return Err(AggregateError::NoReports);

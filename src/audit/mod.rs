@@ -47,11 +47,11 @@
 //!
 //! ```
 //! use ldp_pca::audit::{Audit, Confidence, Randomizer};
-//! use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, Mechanism};
+//! use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, TaskMechanism};
 //! use ldp_pca::privacy::Epsilon;
 //! use ldp_pca::record::Bounding;
 //!
-//! let mechanism = Mechanism::from(DoubleCap::new(4, Epsilon::new(2.0)?, 32, 4)?);
+//! let mechanism = TaskMechanism::from(DoubleCap::new(4, Epsilon::new(2.0)?, 32, 4)?);
 //! let audit = Audit::new(&mechanism, Bounding::UnitNorm)?;
 //! let mut tally = audit.empty_tally();
 //! for job in audit.jobs(4_000)? {
@@ -76,12 +76,12 @@ use sha2::{Digest, Sha256};
 use self::observer::Observer;
 pub use self::tally::Tally;
 use self::tally::{Counts, Observed, visible};
-use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, RandomizeError};
+use crate::mechanism::{LocalRandomizer, RandomizeError, Summable, TaskMechanism};
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::report::ReportId;
 
-/// Anything that turns a record into a payload, correct or not: a [`Mechanism`], or a closure. Calls are independent:
-/// there is no state, and all randomness is new, from `rng` or elsewhere.
+/// Anything that turns a record into a payload, correct or not: a [`TaskMechanism`], or a closure. Calls are
+/// independent: there is no state, and all randomness is new, from `rng` or elsewhere.
 pub trait Randomizer {
     /// The payload of `record` under a task and a report id; `None` where it refuses the record, which others can see.
     /// (An error ends the audit; it is not a refusal.)
@@ -97,7 +97,7 @@ pub trait Randomizer {
     ) -> Result<Option<Vec<u8>>, RandomizeError>;
 }
 
-impl Randomizer for Mechanism {
+impl Randomizer for TaskMechanism {
     fn payload(
         &self,
         record: &BoundedRecord,
@@ -127,7 +127,7 @@ where
 /// The pairs of records and events for randomizers that claim to be a mechanism.
 #[derive(Debug)]
 pub struct Audit {
-    mechanism: Mechanism,
+    mechanism: TaskMechanism,
     comparisons: Vec<Comparison>,
     /// Identifies the jobs and tallies of this audit.
     fingerprint: u64,
@@ -182,7 +182,7 @@ impl Audit {
     ///
     /// # Errors
     /// [`AuditError::Record`] for a mechanism without dimensions.
-    pub fn new(mechanism: &Mechanism, bounding: Bounding) -> Result<Self, AuditError> {
+    pub fn new(mechanism: &TaskMechanism, bounding: Bounding) -> Result<Self, AuditError> {
         let d = mechanism.dimension();
         let mut pairs = vec![];
         if d >= 2 {

@@ -5,7 +5,9 @@ use nalgebra::DMatrix;
 use crate::mechanism::cap::Weights;
 use crate::mechanism::cap::candidates::Candidates;
 use crate::mechanism::double_cap::{direction, usual_threshold};
-use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, Perturbation, SignedCap, triangle};
+use crate::mechanism::{
+    LocalRandomizer, Mechanism, Moments, Perturbation, SignedCap, Summable, TaskMechanism, triangle,
+};
 use crate::record::BoundedRecord;
 use crate::report::ReportId;
 
@@ -22,15 +24,18 @@ const BYTE_KINDS: usize = 1 << 12;
 
 impl Observer {
     /// All observers for the reports of `mechanism`. The exact bytes are observed where there are few: two.
-    pub(super) fn all(mechanism: &Mechanism, pair: &[BoundedRecord; 2]) -> Vec<Self> {
+    pub(super) fn all(mechanism: &TaskMechanism, pair: &[BoundedRecord; 2]) -> Vec<Self> {
         match mechanism {
-            Mechanism::NormCap(_) => return vec![Self::Bytes],
-            Mechanism::SignedCap(signed) => {
+            TaskMechanism::NormCap(_) => vec![Self::Bytes],
+            TaskMechanism::SignedCap(signed) => {
                 let directions = pair.each_ref().map(|record| signed.direction(record));
-                return vec![Self::Ranks(Ranks::new(signed.weights(), directions, Some(signed))), Self::Bytes];
+                vec![Self::Ranks(Ranks::new(signed.weights(), directions, Some(signed))), Self::Bytes]
             }
-            Mechanism::DoubleCap(_) | Mechanism::Gaussian(_) => {}
+            TaskMechanism::Moments(mechanism) => Self::of_moments(mechanism, pair),
         }
+    }
+
+    fn of_moments(mechanism: &Mechanism, pair: &[BoundedRecord; 2]) -> Vec<Self> {
         let own = match mechanism.perturbation() {
             Perturbation::Additive { diagonal, off_diagonal } => {
                 Self::Projection(Projection::new(mechanism, [diagonal, off_diagonal], pair))

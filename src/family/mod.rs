@@ -19,7 +19,7 @@ use thiserror::Error;
 use crate::aggregate::{Aggregate, AggregateError, FoldSum};
 use crate::identity::TaskDigest;
 use crate::linalg::sorted_descending;
-use crate::mechanism::{Estimator, MechanismName, Pull};
+use crate::mechanism::{Mechanism, MechanismName, Moments, Pull};
 use crate::record::Bounding;
 use crate::task::Task;
 
@@ -34,6 +34,28 @@ const MARGIN: f64 = 1.0 + 1e-12;
 pub struct Reports<'a> {
     first: Collection<'a>,
     others: &'a [Collection<'a>],
+}
+
+/// What one report of a task does to an estimate of second moments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct OneReport {
+    task: TaskDigest,
+    /// The deviation of an entry.
+    deviation: f64,
+    /// Were it hostile.
+    pull: Pull,
+}
+
+impl OneReport {
+    /// Of a task with this mechanism.
+    pub(crate) fn of(task: &Task, mechanism: &Mechanism) -> Self {
+        Self { task: task.digest(), deviation: mechanism.entry_deviation(), pull: mechanism.pull() }
+    }
+
+    /// Were it hostile.
+    pub(crate) fn pull(&self) -> Pull {
+        self.pull
+    }
 }
 
 /// The part of one task in the estimate of a family.
@@ -97,21 +119,22 @@ impl<'a> Reports<'a> {
     }
 
     /// The weights of the folds in the estimate of all: their shares in the reports, of a family in the precision.
-    pub(crate) fn shares_of_folds(self) -> Vec<f64> {
-        let of_member = |member: Collection<'_>, fold| precision(records_of(member, fold), member.1, self.task());
+    /// `each` has one report of each task that has reports.
+    pub(crate) fn shares_of_folds(self, each: &[OneReport]) -> Vec<f64> {
+        let of_member = |member: Collection<'_>, fold| precision_of(records_of(member, fold), member.1, each);
         let of_fold = |fold: usize| self.members().map(|member| of_member(member, fold)).sum();
         let folds: Vec<f64> = (0..self.folds()).map(of_fold).collect();
         let total: f64 = folds.iter().sum();
         folds.into_iter().map(|fold| fold / total).collect()
     }
 
-    /// The part of each task in the estimate of all; none where there is but one task.
-    #[must_use]
-    pub fn parts(self) -> Option<Vec<FamilyMember>> {
+    /// The part of each task in the estimate of all; none where there is but one task. `each` has one report of each
+    /// task that has reports.
+    pub(crate) fn parts(self, each: &[OneReport]) -> Option<Vec<FamilyMember>> {
         if self.others.is_empty() {
             return None;
         }
-        let of = |(aggregate, task): Collection<'_>| precision(aggregate.records(), task, self.task());
+        let of = |(aggregate, task): Collection<'_>| precision_of(aggregate.records(), task, each);
         let total: f64 = self.members().map(of).sum();
         let part = |member: Collection<'_>| FamilyMember {
             task: member.1.digest(),
@@ -125,19 +148,20 @@ impl<'a> Reports<'a> {
 
     /// The most that so many hostile reports move an eigenvalue of the second moments, in the units of bounded records,
     /// by the statement of [`Pull`], against honest reports in the tasks that they are of: those of the task in which
-    /// one report moves most, then of the next.
-    pub(crate) fn pull(self, hostile: u64) -> Pull {
-        let (aggregate, task) = self.first;
-        let pull = task.mechanism().pull();
-        let Some(parts) = self.parts() else { return pull.of(hostile, aggregate.records()) };
-        let of_one = |((_, task), part): (Collection<'_>, &FamilyMember)| {
-            (part.records, task.mechanism().pull().of(1, part.records).scaled(part.weight * MARGIN))
+    /// one report moves most, then of the next. `each` has one report of each task that has reports, of which there is
+    /// one at least.
+    pub(crate) fn pull(self, each: &[OneReport], hostile: u64) -> Pull {
+        let pull = each[0].pull;
+        let Some(parts) = self.parts(each) else { return pull.of(hostile, self.first.0.records()) };
+        let of_one = |part: &FamilyMember| {
+            let one = each.iter().find(|one| one.task == part.task)?;
+            Some((part.records, one.pull.of(1, part.records).scaled(part.weight * MARGIN)))
         };
-        let each: Vec<(u64, Pull)> = self.members().zip(&parts).map(of_one).collect();
+        let members: Vec<(u64, Pull)> = parts.iter().filter_map(of_one).collect();
         let most = |of: fn(&Pull) -> f64| {
-            let each = each.iter().map(|(records, pull)| (*records, of(pull))).collect();
+            let members = members.iter().map(|(records, pull)| (*records, of(pull))).collect();
             let mut left = hostile;
-            let moved = sorted_descending(each, |(_, pull)| *pull).into_iter().map(|(records, pull)| {
+            let moved = sorted_descending(members, |(_, pull)| *pull).into_iter().map(|(records, pull)| {
                 let count = left.min(records);
                 left -= count;
                 count as f64 * pull
@@ -148,10 +172,16 @@ impl<'a> Reports<'a> {
     }
 }
 
-/// The number of reports of the first task that give an entry as little noise as so many of this one.
-pub(crate) fn precision(records: u64, task: &Task, first: &Task) -> f64 {
-    let [deviation, of_first] = [task, first].map(|task| task.mechanism().entry_deviation());
+/// The number of reports of the first task that give an entry as little noise as so many of this one, from the
+/// deviations of an entry of one report of each.
+pub(crate) fn precision(records: u64, deviation: f64, of_first: f64) -> f64 {
     records as f64 * (of_first / deviation).powi(2)
+}
+
+/// The same, of the first task that has reports; 0 for one that has none.
+fn precision_of(records: u64, task: &Task, each: &[OneReport]) -> f64 {
+    let own = each.iter().find(|one| one.task == task.digest());
+    own.map_or(0.0, |own| precision(records, own.deviation, each[0].deviation))
 }
 
 fn records_of((aggregate, _): Collection<'_>, fold: usize) -> u64 {

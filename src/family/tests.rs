@@ -102,7 +102,7 @@ fn the_estimate_is_unbiased_with_the_noise_of_its_law_which_is_less_than_that_of
             stated[1] += family.noise_deviation().powi(2) / 200.0;
             sums += family.matrix() - &truth;
             assert_eq!(family.records(), 1650);
-            weights = reports.parts().unwrap();
+            weights = family.parts_of(reports).unwrap();
         }
         let error =
             |row: usize, column: usize| 5.0 * (if row == column { 3.0 } else { 1.0 } * stated[0] / 200.0).sqrt() + 1e-3;
@@ -218,7 +218,7 @@ fn a_family_of_one_is_the_task_to_the_last_bit_and_a_task_without_reports_change
             }
         }
         let both = family_members(&aggregates, &tasks);
-        let parts = Reports::family(&both).unwrap().parts().unwrap();
+        let parts = alone.parts_of(Reports::family(&both).unwrap()).unwrap();
         assert_eq!(parts.iter().map(|part| (part.records, part.weight)).collect::<Vec<_>>(), [(0, 0.0), (900, 1.0)]);
         let empty = tasks.each_ref().map(Aggregate::empty);
         let none = family_members(&empty, &tasks);
@@ -245,7 +245,7 @@ fn an_answer_about_a_family_names_its_tasks_and_uses_all_reports() {
     assert_eq!((found.records, parts.iter().map(|part| part.epsilon).collect::<Vec<_>>()), (2700, vec![4.0, 1.0, 2.0]));
     assert!((parts.iter().map(|part| part.weight).sum::<f64>() - 1.0).abs() < 1e-12);
     let variance = |part: &FamilyMember, task: &Task| {
-        part.weight.powi(2) * task.mechanism().entry_deviation().powi(2) / part.records as f64
+        part.weight.powi(2) * task.moments().unwrap().entry_deviation().powi(2) / part.records as f64
     };
     let variance: f64 = parts.iter().zip(&tasks).map(|(part, task)| variance(part, task)).sum();
     assert!((found.noise_deviation / variance.sqrt() - 1.0).abs() < 1e-12);
@@ -253,14 +253,14 @@ fn an_answer_about_a_family_names_its_tasks_and_uses_all_reports() {
     let precision: f64 = tasks
         .iter()
         .zip([500.0, 1500.0, 700.0])
-        .map(|(task, records)| records / task.mechanism().entry_deviation().powi(2))
+        .map(|(task, records)| records / task.moments().unwrap().entry_deviation().powi(2))
         .sum();
     assert!((variance * precision - 1.0).abs() < 1e-12);
     assert_eq!(found.predicted, Some(predict_from_estimate(&covariance, rank(1)).unwrap()));
     assert!(found.confidence.is_some() && found.total_variance_error.unwrap() > 0.0);
     assert_eq!(found.hostile, Some(HostilePull::new(9, 2700, |hostile| covariance.pull_of(reports, hostile))));
     // The folds together are the whole.
-    let shares = reports.shares_of_folds();
+    let shares = covariance.shares_of_folds(reports);
     let folds: DMatrix<f64> = shares
         .iter()
         .enumerate()
@@ -277,21 +277,21 @@ fn the_bound_on_hostile_reports_takes_the_task_in_which_they_move_most() {
     let aggregates = collected(&tasks, &[60, 20], &records, 3);
     let members = family_members(&aggregates, &tasks);
     let reports = Reports::family(&members).unwrap();
-    let parts = reports.parts().unwrap();
+    let honest = Covariance::of_reports(reports).unwrap();
+    let parts = honest.parts_of(reports).unwrap();
     let one: Vec<f64> = tasks
         .iter()
         .zip(&parts)
-        .map(|(task, part)| part.weight * task.mechanism().pull().unchecked / part.records as f64)
+        .map(|(task, part)| part.weight * task.moments().unwrap().pull().unchecked / part.records as f64)
         .collect();
     let (most, first) = if one[0] > one[1] { (one[0], 60u64) } else { (one[1], 20) };
     let least = one[0].min(one[1]);
     for hostile in [0, 1, 7, 20, 25, 60, 61, 80, 90] {
         let expected = hostile.min(first) as f64 * most + hostile.saturating_sub(first).min(80 - first) as f64 * least;
-        let found = reports.pull(hostile);
+        let found = honest.pull_of(reports, hostile);
         assert!(found.unchecked >= expected && found.unchecked <= expected * (1.0 + 1e-9), "{hostile}: {found:?}");
         assert!(found.checked <= found.unchecked);
     }
-    let honest = Covariance::of_reports(reports).unwrap();
     let allowed = honest.pull_of(reports, 1).unchecked;
     let values = |covariance: &Covariance| {
         let mut values = covariance.matrix().clone().symmetric_eigenvalues().as_slice().to_vec();

@@ -21,7 +21,7 @@
 //!    entries × the sampler's total variation; `step` is rounded so that 16 steps are never less than sigma.
 //!
 //! # What the aggregator may rely on
-//! `floor` shifts the mean by half a step (undone in [`debias`](Estimator::debias)) and adds step^2/12 to the
+//! `floor` shifts the mean by half a step (undone in [`debias`](Moments::debias)) and adds step^2/12 to the
 //! variance, 0.03 %. The residual bias of rounding a Gaussian of 16 steps is below 10^-2000 steps; that of clamping
 //! below 10^-9 standard deviations, since the payload's width leaves 6 of them on both sides.
 
@@ -33,8 +33,8 @@ use rand::rand_core::TryCryptoRng;
 use serde::Serialize;
 
 use super::{
-    Check, Estimator, LocalRandomizer, MechanismError, PayloadError, Perturbation, Pull, RandomizeError, RangeCheck,
-    triangle,
+    Check, LocalRandomizer, MechanismError, Moments, PayloadError, Perturbation, Pull, RandomizeError, RangeCheck,
+    Summable, triangle,
 };
 use crate::identity::ReportId;
 use crate::parallel;
@@ -76,6 +76,8 @@ pub enum Calibration {
 #[derive(Clone, Debug)]
 pub struct Gaussian {
     dimension: usize,
+    /// What the scale is computed from, beside epsilon.
+    rule: (Calibration, Delta),
     guarantee: Guarantee,
     loss: PrivacyLoss,
     diagonal: Lattice,
@@ -115,7 +117,8 @@ impl Gaussian {
             return Err(MechanismError::DeltaBelowSampler { delta: delta.value(), error: slack, most_epsilon });
         }
         let sigma = analytic_gaussian_sigma(epsilon, Delta::new(delta.value() - slack)?, COVARIANCE_SENSITIVITY)?;
-        Self::with_deviations(dimension, Guarantee::local(epsilon, Some(delta)), sigma, off_diagonal_deviation(sigma))
+        let (rule, guarantee) = ((Calibration::Analytic, delta), Guarantee::local(epsilon, Some(delta)));
+        Self::with_deviations(dimension, rule, guarantee, [sigma, off_diagonal_deviation(sigma)])
     }
 
     /// The paper's mechanism at any epsilon, to compare with. Its guarantee is the (epsilon, delta) that it truly
@@ -128,14 +131,15 @@ impl Gaussian {
         let sigma = paper_sigma(epsilon, delta);
         let slack = sampler_slack(dimension, epsilon)?;
         let real = gaussian_delta(sigma, COVARIANCE_SENSITIVITY, epsilon)? + slack;
-        Self::with_deviations(dimension, Guarantee::local(epsilon, Some(Delta::new(real)?)), sigma, sigma)
+        let (rule, guarantee) = ((Calibration::Paper, delta), Guarantee::local(epsilon, Some(Delta::new(real)?)));
+        Self::with_deviations(dimension, rule, guarantee, [sigma, sigma])
     }
 
     fn with_deviations(
         dimension: usize,
+        rule: (Calibration, Delta),
         guarantee: Guarantee,
-        diagonal: f64,
-        off_diagonal: f64,
+        [diagonal, off_diagonal]: [f64; 2],
     ) -> Result<Self, MechanismError> {
         let diagonal_deviation = diagonal;
         let diagonal = Lattice::new(diagonal)?;
@@ -144,7 +148,13 @@ impl Gaussian {
         // 32 steps.
         let largest = (1.0 / diagonal.step).max(0.5 / off_diagonal.step);
         let width = if largest <= 32.0 { 1 } else { 2 };
-        Ok(Self { dimension, guarantee, loss: loss(dimension, diagonal_deviation)?, diagonal, off_diagonal, width })
+        let loss = loss(dimension, diagonal_deviation)?;
+        Ok(Self { dimension, rule, guarantee, loss, diagonal, off_diagonal, width })
+    }
+
+    /// The rule for the noise scale, and the delta that it is computed from.
+    pub(super) fn rule(&self) -> (Calibration, Delta) {
+        self.rule
     }
 
     /// The range of honest payloads.
@@ -334,14 +344,14 @@ impl LocalRandomizer for Gaussian {
     }
 }
 
-impl Estimator for Gaussian {
+impl Summable for Gaussian {
     fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
         // Every payload of the right length is one that noise can produce.
         PayloadError::check_length(self.payload_bytes(), payload)
     }
 
-    fn state_dimension(&self) -> usize {
-        self.dimension
+    fn sums_len(&self) -> usize {
+        triangle(self.dimension)
     }
 
     fn largest_entry(&self) -> u32 {
@@ -366,6 +376,16 @@ impl Estimator for Gaussian {
                 add_in_parts(payloads, &range, sums, 1 << 16, add_pairs);
             }
         });
+    }
+
+    fn range_check(&self) -> Option<RangeCheck> {
+        Some(self.range())
+    }
+}
+
+impl Moments for Gaussian {
+    fn state_dimension(&self) -> usize {
+        self.dimension
     }
 
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {
@@ -406,10 +426,6 @@ impl Estimator for Gaussian {
     fn noise_edge(&self, records: u64) -> f64 {
         // The semicircle law of a symmetric matrix with independent entries (Wigner 1958).
         2.0 * self.entry_deviation() * (self.dimension as f64 / records as f64).sqrt()
-    }
-
-    fn range_check(&self) -> Option<RangeCheck> {
-        Some(self.range())
     }
 
     fn pull(&self) -> Pull {
@@ -640,8 +656,9 @@ mod tests {
     #[test]
     fn one_byte_is_for_shares_of_at_most_thirty_two_steps() {
         let width = |diagonal, off_diagonal| {
-            let guarantee = Guarantee::local(epsilon(1.0), Some(delta(1e-6)));
-            Gaussian::with_deviations(3, guarantee, diagonal, off_diagonal).unwrap().width
+            let (rule, guarantee) =
+                ((Calibration::Analytic, delta(1e-6)), Guarantee::local(epsilon(1.0), Some(delta(1e-6))));
+            Gaussian::with_deviations(3, rule, guarantee, [diagonal, off_diagonal]).unwrap().width
         };
         assert_eq!([width(0.5, 0.25), width(0.499, 0.25), width(0.5, 0.249)], [1, 2, 2]);
         assert_eq!([width(9.0, 6.0), width(9.0, 0.249), width(0.499, 6.0)], [1, 2, 2]);

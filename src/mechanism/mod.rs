@@ -10,8 +10,8 @@
 pub mod cap;
 pub mod double_cap;
 mod error;
-mod estimator;
 pub mod gaussian;
+mod moments;
 #[doc(hidden)]
 pub mod norm_cap;
 mod pull;
@@ -20,6 +20,7 @@ mod range;
 #[doc(hidden)]
 pub mod signed_cap;
 mod spec;
+mod summable;
 
 use core::num::NonZeroUsize;
 
@@ -33,9 +34,9 @@ use crate::record::BoundedRecord;
 
 pub use double_cap::DoubleCap;
 pub use error::{MechanismError, PayloadError, RandomizeError};
-#[doc(hidden)]
-pub use estimator::{Estimator, Forms, Perturbation, triangle};
 pub use gaussian::{Calibration, Gaussian};
+#[doc(hidden)]
+pub use moments::{Forms, Moments, Perturbation, triangle};
 #[doc(hidden)]
 pub use norm_cap::NormCap;
 #[doc(hidden)]
@@ -48,8 +49,10 @@ pub use signed_cap::SignedCap;
 pub use spec::{MechanismFamily, MechanismSpec};
 #[doc(hidden)]
 pub use spec::{MechanismName, MechanismOptionError, MechanismOptions};
+#[doc(hidden)]
+pub use summable::Summable;
 
-/// One of the crate's mechanisms, ready to use.
+/// A mechanism whose reports are about second moments, ready to use.
 ///
 /// ```
 /// use ldp_pca::{Bounding, Epsilon, LocalRandomizer, Mechanism, MechanismSpec};
@@ -65,39 +68,35 @@ pub enum Mechanism {
     Gaussian(Gaussian),
     /// See [`double_cap`].
     DoubleCap(DoubleCap),
-    /// See [`signed_cap`].
+}
+
+/// The mechanism of a task: what its reports are about.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum TaskMechanism {
+    /// Second moments.
+    Moments(Mechanism),
+    /// What a first wave left open. See [`signed_cap`].
     #[doc(hidden)]
     SignedCap(SignedCap),
-    /// See [`norm_cap`].
+    /// The lengths of records. See [`norm_cap`].
     #[doc(hidden)]
     NormCap(NormCap),
 }
 
-impl Mechanism {
-    /// The gate in front of everything that reads second moments from reports, or predicts them.
+impl TaskMechanism {
+    /// The mechanism, where the reports are about second moments.
     ///
     /// # Errors
     /// [`MechanismError::Refinement`] for the mechanism of a refinement, [`MechanismError::NoMoments`] for that of
     /// lengths.
     #[doc(hidden)]
-    pub fn check_covariance(&self) -> Result<(), MechanismError> {
+    pub fn moments(&self) -> Result<&Mechanism, MechanismError> {
         match self {
+            Self::Moments(mechanism) => Ok(mechanism),
             Self::SignedCap(_) => Err(MechanismError::Refinement),
             Self::NormCap(_) => Err(MechanismError::NoMoments),
-            Self::DoubleCap(_) | Self::Gaussian(_) => Ok(()),
         }
-    }
-}
-
-impl From<SignedCap> for Mechanism {
-    fn from(mechanism: SignedCap) -> Self {
-        Self::SignedCap(mechanism)
-    }
-}
-
-impl From<NormCap> for Mechanism {
-    fn from(mechanism: NormCap) -> Self {
-        Self::NormCap(mechanism)
     }
 }
 
@@ -113,6 +112,36 @@ impl From<Gaussian> for Mechanism {
     }
 }
 
+impl From<Mechanism> for TaskMechanism {
+    fn from(mechanism: Mechanism) -> Self {
+        Self::Moments(mechanism)
+    }
+}
+
+impl From<DoubleCap> for TaskMechanism {
+    fn from(mechanism: DoubleCap) -> Self {
+        Self::Moments(mechanism.into())
+    }
+}
+
+impl From<Gaussian> for TaskMechanism {
+    fn from(mechanism: Gaussian) -> Self {
+        Self::Moments(mechanism.into())
+    }
+}
+
+impl From<SignedCap> for TaskMechanism {
+    fn from(mechanism: SignedCap) -> Self {
+        Self::SignedCap(mechanism)
+    }
+}
+
+impl From<NormCap> for TaskMechanism {
+    fn from(mechanism: NormCap) -> Self {
+        Self::NormCap(mechanism)
+    }
+}
+
 /// Keeps the traits of mechanisms to this crate.
 mod sealed {
     pub trait Sealed {}
@@ -122,108 +151,122 @@ mod sealed {
     impl Sealed for super::Mechanism {}
     impl Sealed for super::NormCap {}
     impl Sealed for super::SignedCap {}
+    impl Sealed for super::TaskMechanism {}
 }
 
-/// Calls the same method on every mechanism.
+/// Calls the same method on every mechanism of a kind.
 macro_rules! delegate {
-    ($self:ident, $mechanism:ident => $call:expr) => {
+    ($self:ident: $kind:ident { $($variant:ident)+ }, $mechanism:ident => $call:expr) => {
         match $self {
-            Mechanism::Gaussian($mechanism) => $call,
-            Mechanism::DoubleCap($mechanism) => $call,
-            Mechanism::SignedCap($mechanism) => $call,
-            Mechanism::NormCap($mechanism) => $call,
+            $($kind::$variant($mechanism) => $call,)+
         }
     };
 }
 
-impl LocalRandomizer for Mechanism {
-    fn guarantee(&self) -> Guarantee {
-        delegate!(self, mechanism => mechanism.guarantee())
-    }
+/// What all mechanisms of a kind have.
+macro_rules! randomize_and_sum {
+    ($kind:ident { $($variant:ident)+ }) => {
+        impl LocalRandomizer for $kind {
+            fn guarantee(&self) -> Guarantee {
+                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.guarantee())
+            }
 
-    fn privacy_loss(&self) -> PrivacyLoss {
-        delegate!(self, mechanism => mechanism.privacy_loss())
-    }
+            fn privacy_loss(&self) -> PrivacyLoss {
+                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.privacy_loss())
+            }
 
-    fn dimension(&self) -> usize {
-        delegate!(self, mechanism => mechanism.dimension())
-    }
+            fn dimension(&self) -> usize {
+                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.dimension())
+            }
 
-    fn payload_bytes(&self) -> usize {
-        delegate!(self, mechanism => mechanism.payload_bytes())
-    }
+            fn payload_bytes(&self) -> usize {
+                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.payload_bytes())
+            }
 
-    fn draws(&self) -> u64 {
-        delegate!(self, mechanism => mechanism.draws())
-    }
+            fn draws(&self) -> u64 {
+                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.draws())
+            }
 
-    fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
-        &self,
-        record: &BoundedRecord,
-        task_key: &[u8; 16],
-        id: ReportId,
-        rng: &mut R,
-    ) -> Result<Vec<u8>, RandomizeError> {
-        delegate!(self, mechanism => mechanism.randomize_with_rng(record, task_key, id, rng))
-    }
+            fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
+                &self,
+                record: &BoundedRecord,
+                task_key: &[u8; 16],
+                id: ReportId,
+                rng: &mut R,
+            ) -> Result<Vec<u8>, RandomizeError> {
+                delegate!(
+                    self: $kind { $($variant)+ },
+                    mechanism => mechanism.randomize_with_rng(record, task_key, id, rng)
+                )
+            }
+        }
+
+        impl Summable for $kind {
+            fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
+                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.check(payload))
+            }
+
+            fn sums_len(&self) -> usize {
+                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.sums_len())
+            }
+
+            fn largest_entry(&self) -> u32 {
+                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.largest_entry())
+            }
+
+            fn accumulate_with_threads(
+                &self,
+                task_key: &[u8; 16],
+                payloads: &[(ReportId, &[u8])],
+                sums: &mut [i64],
+                threads: NonZeroUsize,
+            ) {
+                delegate!(
+                    self: $kind { $($variant)+ },
+                    mechanism => mechanism.accumulate_with_threads(task_key, payloads, sums, threads)
+                );
+            }
+
+            fn range_check(&self) -> Option<RangeCheck> {
+                delegate!(self: $kind { $($variant)+ }, mechanism => mechanism.range_check())
+            }
+        }
+    };
 }
 
-impl Estimator for Mechanism {
-    fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
-        delegate!(self, mechanism => mechanism.check(payload))
-    }
+randomize_and_sum!(Mechanism { Gaussian DoubleCap });
+randomize_and_sum!(TaskMechanism { Moments SignedCap NormCap });
 
+impl Moments for Mechanism {
     fn state_dimension(&self) -> usize {
-        delegate!(self, mechanism => mechanism.state_dimension())
-    }
-
-    fn sums_len(&self) -> usize {
-        delegate!(self, mechanism => mechanism.sums_len())
-    }
-
-    fn largest_entry(&self) -> u32 {
-        delegate!(self, mechanism => mechanism.largest_entry())
-    }
-
-    fn accumulate_with_threads(
-        &self,
-        task_key: &[u8; 16],
-        payloads: &[(ReportId, &[u8])],
-        sums: &mut [i64],
-        threads: NonZeroUsize,
-    ) {
-        delegate!(self, mechanism => mechanism.accumulate_with_threads(task_key, payloads, sums, threads));
+        delegate!(self: Mechanism { Gaussian DoubleCap }, mechanism => mechanism.state_dimension())
     }
 
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {
-        delegate!(self, mechanism => mechanism.debias(sums, records))
+        delegate!(self: Mechanism { Gaussian DoubleCap }, mechanism => mechanism.debias(sums, records))
     }
 
     fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64> {
-        delegate!(self, mechanism => mechanism.sums_of_mean(mean, records))
+        delegate!(self: Mechanism { Gaussian DoubleCap }, mechanism => mechanism.sums_of_mean(mean, records))
     }
 
     fn perturbation(&self) -> Perturbation {
-        delegate!(self, mechanism => mechanism.perturbation())
+        delegate!(self: Mechanism { Gaussian DoubleCap }, mechanism => mechanism.perturbation())
     }
 
     fn entry_deviation(&self) -> f64 {
-        delegate!(self, mechanism => mechanism.entry_deviation())
+        delegate!(self: Mechanism { Gaussian DoubleCap }, mechanism => mechanism.entry_deviation())
     }
 
     fn deviation_beside(&self, energy: f64) -> f64 {
-        delegate!(self, mechanism => mechanism.deviation_beside(energy))
+        delegate!(self: Mechanism { Gaussian DoubleCap }, mechanism => mechanism.deviation_beside(energy))
     }
 
     fn noise_edge(&self, records: u64) -> f64 {
-        delegate!(self, mechanism => mechanism.noise_edge(records))
-    }
-
-    fn range_check(&self) -> Option<RangeCheck> {
-        delegate!(self, mechanism => mechanism.range_check())
+        delegate!(self: Mechanism { Gaussian DoubleCap }, mechanism => mechanism.noise_edge(records))
     }
 
     fn pull(&self) -> Pull {
-        delegate!(self, mechanism => mechanism.pull())
+        delegate!(self: Mechanism { Gaussian DoubleCap }, mechanism => mechanism.pull())
     }
 }

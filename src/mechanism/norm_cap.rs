@@ -40,8 +40,7 @@ use core::num::NonZeroUsize;
 use rand::rand_core::TryCryptoRng;
 
 use super::cap::{Weights, check_index, drawn, index, parameters, squared_length};
-use super::estimator::{Estimator, no_moments};
-use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
+use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError, Summable};
 use crate::identity::ReportId;
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
@@ -140,14 +139,10 @@ impl LocalRandomizer for NormCap {
     }
 }
 
-/// Its sums are the numbers of reports of every index. They say nothing about second moments.
-impl Estimator for NormCap {
+/// Its sums are the numbers of reports of every index.
+impl Summable for NormCap {
     fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
         check_index(payload, self.weights.candidates())
-    }
-
-    fn state_dimension(&self) -> usize {
-        self.dimension
     }
 
     fn sums_len(&self) -> usize {
@@ -168,6 +163,4 @@ impl Estimator for NormCap {
         self.assert_summable(payloads, sums);
         payloads.iter().for_each(|(_, payload)| sums[index(payload) as usize] += 1);
     }
-
-    no_moments!();
 }

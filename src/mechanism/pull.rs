@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::identity::ReportId;
     use crate::mechanism::cap::candidates::Candidates;
-    use crate::mechanism::{Calibration, Estimator, LocalRandomizer, Mechanism, MechanismSpec, triangle};
+    use crate::mechanism::{Calibration, LocalRandomizer, Mechanism, MechanismSpec, Moments, Summable, triangle};
     use crate::privacy::tests::{assert_rounded_up, delta, epsilon, known};
     use crate::record::{BoundedRecord, Bounding, Radius};
 

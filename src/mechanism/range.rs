@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
     use crate::identity::ReportId;
-    use crate::mechanism::{Calibration, Estimator, LocalRandomizer, MechanismSpec};
+    use crate::mechanism::{Calibration, LocalRandomizer, MechanismSpec, Summable};
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::{BoundedRecord, Bounding};
 

@@ -66,8 +66,7 @@ use super::cap::kernel::Path;
 use super::cap::signs::{ACROSS, Signs};
 use super::cap::{Weights, check_index, draw, index, parameters};
 use super::double_cap::DoubleCap;
-use super::estimator::{Estimator, no_moments};
-use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
+use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError, Summable};
 use crate::identity::ReportId;
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
@@ -206,14 +205,10 @@ impl LocalRandomizer for SignedCap {
     }
 }
 
-/// Its sums are of vectors, not of matrices: they say nothing about second moments.
-impl Estimator for SignedCap {
+/// Its sums are of vectors, not of matrices.
+impl Summable for SignedCap {
     fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
         check_index(payload, self.candidates)
-    }
-
-    fn state_dimension(&self) -> usize {
-        self.dimension()
     }
 
     fn sums_len(&self) -> usize {
@@ -235,6 +230,4 @@ impl Estimator for SignedCap {
         let named: Vec<(ReportId, u32)> = payloads.iter().map(|(id, payload)| (*id, index(payload))).collect();
         Path::fastest().add_signs(task_key, &named, sums, threads);
     }
-
-    no_moments!();
 }

@@ -5,7 +5,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::cap::MAX_CANDIDATES;
-use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError, NormCap, SignedCap};
+use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError, NormCap, SignedCap, TaskMechanism};
 use crate::decimal;
 use crate::json::{Read, Reader};
 use crate::privacy::{Delta, Epsilon};
@@ -98,12 +98,21 @@ impl MechanismSpec {
         Self::NormCap { epsilon, candidates: 2 * lengths, cap: lengths }
     }
 
-    /// The mechanism for records of `dimension` features under `bounding`. (That of a refinement needs its directions
-    /// too: a task has both.)
+    /// The mechanism for records of `dimension` features under `bounding`, which is about second moments.
     ///
     /// # Errors
     /// [`MechanismError`] when the parameters do not fit together.
     pub fn build(&self, dimension: usize, bounding: Bounding) -> Result<Mechanism, MechanismError> {
+        self.for_task(dimension, bounding)?.moments().cloned()
+    }
+
+    /// The mechanism of a task about records of `dimension` features under `bounding`. (That of a refinement needs its
+    /// directions too: a task has both.)
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    #[doc(hidden)]
+    pub fn for_task(&self, dimension: usize, bounding: Bounding) -> Result<TaskMechanism, MechanismError> {
         Ok(match *self {
             Self::Gaussian { epsilon, delta, calibration } => {
                 Gaussian::new(dimension, epsilon, delta, calibration)?.into()
@@ -388,17 +397,15 @@ impl MechanismFamily {
     }
 }
 
-impl TryFrom<MechanismSpec> for MechanismFamily {
-    type Error = MechanismError;
-
-    /// The family of a task's mechanism, with the best J and L for every epsilon.
-    fn try_from(spec: MechanismSpec) -> Result<Self, MechanismError> {
-        match spec {
-            MechanismSpec::DoubleCap { .. } => Ok(Self::DoubleCap { candidates: None, cap: None }),
-            MechanismSpec::SignedCap { .. } => Err(MechanismError::Refinement),
-            MechanismSpec::NormCap { .. } => Err(MechanismError::NoMoments),
-            MechanismSpec::Gaussian { delta, calibration: Calibration::Analytic, .. } => Ok(Self::Gaussian { delta }),
-            MechanismSpec::Gaussian { delta, calibration: Calibration::Paper, .. } => Ok(Self::WangXu { delta }),
+/// The family of a mechanism, with the best J and L for every epsilon.
+impl From<&Mechanism> for MechanismFamily {
+    fn from(mechanism: &Mechanism) -> Self {
+        match mechanism {
+            Mechanism::DoubleCap(_) => Self::DoubleCap { candidates: None, cap: None },
+            Mechanism::Gaussian(mechanism) => match mechanism.rule() {
+                (Calibration::Analytic, delta) => Self::Gaussian { delta },
+                (Calibration::Paper, delta) => Self::WangXu { delta },
+            },
         }
     }
 }

@@ -376,7 +376,7 @@ mod tests {
             }
             let average = first / f64::from(reports);
             let variance = second / f64::from(reports) - average.component_mul(&average);
-            let moments = NoiseLaw::new(task.mechanism(), bounding, 1).unwrap();
+            let moments = NoiseLaw::new(task.moments().unwrap(), bounding, 1).unwrap();
             let law = moments.about_mean(centring(), 0.25);
             let value = 0.25 * population.spectrum().signal;
             let along = Along { eigenvalue: value, excess: law.excess(0.09) };

@@ -77,7 +77,7 @@ use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
 use crate::centring::Centring;
 use crate::linalg::EigenError;
-use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, MechanismError, Perturbation};
+use crate::mechanism::{LocalRandomizer, Mechanism, Moments, Perturbation};
 use crate::record::Bounding;
 
 /// The scatter of the mean of n debiased reports about the truth, in the units of the encoded features.
@@ -106,7 +106,6 @@ impl NoiseLaw {
     /// # Errors
     /// [`NoiseError::NoRecords`].
     pub fn new(mechanism: &Mechanism, bounding: Bounding, records: u64) -> Result<Self, NoiseError> {
-        mechanism.check_covariance()?;
         if records == 0 {
             return Err(NoiseError::NoRecords);
         }
@@ -307,9 +306,6 @@ pub enum NoiseError {
     /// No reports.
     #[error("0 reports give no estimate: state at least 1")]
     NoRecords,
-    /// The mechanism of a refinement.
-    #[error(transparent)]
-    Mechanism(#[from] MechanismError),
     /// The truth has another dimension than the law.
     #[error("the matrix has dimension {found} but the collection has {expected} features: pass one of that dimension")]
     Dimension {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::optimum::Optimum;
 use super::{Batches, Planner, Prediction, PredictionError, Published, alone, published};
-use crate::mechanism::{Estimator, HostilePull, LocalRandomizer, Mechanism, Pull};
+use crate::mechanism::{HostilePull, LocalRandomizer, Mechanism, Moments, Pull};
 use crate::privacy::{Delta, Epsilon, Guarantee};
 use crate::record::Bounding;
 

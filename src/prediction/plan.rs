@@ -3,7 +3,7 @@
 use super::waves::{TwoWaves, Waves};
 use super::{Prediction, PredictionError, Spectrum, predict};
 use crate::centring::Centring;
-use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, MechanismError, MechanismFamily, Pull};
+use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismFamily, Moments, Pull};
 use crate::noise_law::NoiseLaw;
 use crate::privacy::Epsilon;
 use crate::record::Bounding;
@@ -81,8 +81,9 @@ impl Planner {
     /// # Errors
     /// As [`Planner::new`].
     pub fn of_task(spectrum: Spectrum, rank: Rank, task: &Task) -> Result<Self, PredictionError> {
-        let planner = Self::new(spectrum, rank, task.mechanism_spec().try_into()?, task.bounding())?;
-        Ok(Self { own: Some(task.mechanism().clone()), centring: task.centring(), ..planner })
+        let own = task.moments()?.clone();
+        let planner = Self::new(spectrum, rank, MechanismFamily::from(&own), task.bounding())?;
+        Ok(Self { own: Some(own), centring: task.centring(), ..planner })
     }
 
     /// The spectrum that is planned for.
@@ -351,7 +352,7 @@ fn whole(value: f64) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::mechanism::MechanismSpec;
-    use crate::mechanism::double_cap::MAX_CANDIDATES;
+    use crate::mechanism::cap::MAX_CANDIDATES;
     use crate::noise_law::NoiseError;
     use crate::prediction::Batches;
     use crate::privacy::tests::{delta, epsilon};
@@ -597,13 +598,13 @@ mod tests {
         let planner = Planner::of_task(spectrum(), Rank::new(1).unwrap(), &task).unwrap();
         let deviation = |value: f64| planner.mechanism(epsilon(value)).unwrap().entry_deviation();
         let recommended = |value: f64| new(1).unwrap().mechanism(epsilon(value)).unwrap().entry_deviation();
-        assert_eq!(deviation(2.0), task.mechanism().entry_deviation());
+        assert_eq!(deviation(2.0), task.moments().unwrap().entry_deviation());
         assert!(deviation(2.0) > 1.01 * recommended(2.0));
         assert_eq!(deviation(2.1), recommended(2.1));
         let centred = task.with_centring(Centring::default()).unwrap();
         let planner = Planner::of_task(spectrum(), Rank::new(1).unwrap(), &centred).unwrap();
         let of_task = planner.mechanism(epsilon(2.0)).unwrap();
-        assert_eq!((of_task.dimension(), of_task.entry_deviation()), (5, centred.mechanism().entry_deviation()));
+        assert_eq!((of_task.dimension(), of_task.entry_deviation()), (5, centred.moments().unwrap().entry_deviation()));
         assert_eq!(planner.mechanism(epsilon(2.1)).unwrap().dimension(), 5);
     }
 

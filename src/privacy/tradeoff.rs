@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::mechanism::cap::{self, candidates};
     use crate::mechanism::double_cap::direction;
-    use crate::mechanism::{Calibration, DoubleCap, Estimator, Gaussian, LocalRandomizer};
+    use crate::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, Moments, Summable};
     use crate::privacy::Rho;
     use crate::privacy::calibration::COVARIANCE_SENSITIVITY;
     use crate::privacy::composition::TotalVariation;

@@ -14,7 +14,7 @@
 use core::num::NonZeroUsize;
 
 use super::{Report, ReportId, checksum::crc32};
-use crate::mechanism::{Estimator, LocalRandomizer, PayloadError};
+use crate::mechanism::{LocalRandomizer, PayloadError, Summable};
 use crate::parallel;
 use crate::task::Task;
 

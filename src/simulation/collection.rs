@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 
 use crate::centring::Centring;
-use crate::mechanism::{Estimator, Mechanism};
+use crate::mechanism::{Mechanism, Moments};
 
 /// The estimates that an aggregator would have, and the truth, which is unknown in practice.
 #[derive(Clone, Debug, PartialEq)]

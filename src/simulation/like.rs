@@ -4,7 +4,7 @@ use rand::Rng;
 
 use super::collection::{Collection, Estimate};
 use super::trial::{RecoveryMethod, SimulationError, TrialResult};
-use crate::mechanism::{Estimator, LocalRandomizer, Mechanism};
+use crate::mechanism::{LocalRandomizer, Mechanism, Moments};
 use crate::noise_law::{NoiseLaw, SpikedCovariance};
 use crate::record::Bounding;
 use crate::recovery::Rank;

@@ -9,7 +9,7 @@ use super::collection::{Collection, Estimate};
 use super::drawn;
 use super::population::{PopulationError, SpikedModel};
 use crate::centring::Centring;
-use crate::mechanism::{Estimator, LocalRandomizer, Mechanism, RandomizeError, triangle};
+use crate::mechanism::{LocalRandomizer, Mechanism, Moments, RandomizeError, Summable, triangle};
 use crate::noise_law::NoiseError;
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::recovery::{
@@ -135,7 +135,6 @@ impl Trial<'_> {
         if self.records == 0 {
             return Err(SimulationError::NoRecords);
         }
-        self.mechanisms.iter().try_for_each(Mechanism::check_covariance).map_err(NoiseError::from)?;
         let collection = match self.reports {
             Reports::Randomized => self.randomize_all(rng, progress)?,
             Reports::Drawn => {

@@ -13,7 +13,7 @@ use super::drawn::Reported;
 use super::moments::{Block, OuterProducts};
 use super::population::{SpikedModel, SpikedSpectrum};
 use super::trial::SimulationError;
-use crate::mechanism::{DoubleCap, Estimator, LocalRandomizer, Mechanism, SignedCap};
+use crate::mechanism::{DoubleCap, LocalRandomizer, Mechanism, Moments, SignedCap};
 use crate::noise_law::NoiseLaw;
 use crate::record::Bounding;
 use crate::recovery::{FirstWave, Rank, RefineError, SecondWave, WaveDesign, principal_components};

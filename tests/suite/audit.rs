@@ -7,7 +7,7 @@ use ldp_pca::audit::{Audit, AuditError, Confidence, Finding, Job, Malformed, Ran
 use ldp_pca::mechanism::cap;
 use ldp_pca::mechanism::cap::candidates::Candidates;
 use ldp_pca::mechanism::{
-    Calibration, DoubleCap, Estimator, Gaussian, LocalRandomizer, Mechanism, MechanismSpec, RandomizeError,
+    Calibration, DoubleCap, Gaussian, LocalRandomizer, MechanismSpec, Moments, RandomizeError, TaskMechanism,
 };
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -42,7 +42,7 @@ fn observed(audit: &Audit, trials: u64, randomizer: &impl Randomizer) -> Tally {
 }
 
 /// The findings about a randomizer that claims to be `mechanism`.
-fn finding(mechanism: &Mechanism, bounding: Bounding, trials: u64, randomizer: &impl Randomizer) -> Finding {
+fn finding(mechanism: &TaskMechanism, bounding: Bounding, trials: u64, randomizer: &impl Randomizer) -> Finding {
     let audit = Audit::new(mechanism, bounding).unwrap();
     let claimed = mechanism.guarantee();
     let tally = observed(&audit, trials, randomizer);
@@ -52,16 +52,16 @@ fn finding(mechanism: &Mechanism, bounding: Bounding, trials: u64, randomizer: &
 }
 
 /// The bound for a randomizer that claims to be `mechanism`, and makes well-formed payloads.
-fn bound(mechanism: &Mechanism, bounding: Bounding, trials: u64, randomizer: &impl Randomizer) -> f64 {
+fn bound(mechanism: &TaskMechanism, bounding: Bounding, trials: u64, randomizer: &impl Randomizer) -> f64 {
     let found = finding(mechanism, bounding, trials, randomizer);
     assert_eq!(found.malformed, []);
     assert_eq!(found.passed, found.epsilon_lower_bound <= mechanism.guarantee().epsilon.value());
     found.epsilon_lower_bound
 }
 
-fn double_cap(e: f64) -> Mechanism {
+fn double_cap(e: f64) -> TaskMechanism {
     let cap = DoubleCap::best_cap(64, epsilon(e));
-    Mechanism::DoubleCap(DoubleCap::new(DIMENSION, epsilon(e), 64, cap).unwrap())
+    TaskMechanism::from(DoubleCap::new(DIMENSION, epsilon(e), 64, cap).unwrap())
 }
 
 fn analytic(e: f64, d: f64) -> Gaussian {
@@ -90,7 +90,7 @@ fn lifted_records_stay_below_the_claim_too() {
 fn gaussian_stays_below_its_claim() {
     for e in [0.5, 1.0, 2.0, 4.0] {
         for d in [1e-6, 1e-2] {
-            let mechanism = Mechanism::Gaussian(analytic(e, d));
+            let mechanism = TaskMechanism::from(analytic(e, d));
             let found = bound(&mechanism, Bounding::UnitNorm, 60_000, &mechanism);
             assert!(found <= e, "epsilon {e} is claimed, at least {found} is given");
             assert!(d < 1e-2 || found >= 0.5 * e, "the audit sees {found} of {e}");
@@ -101,7 +101,7 @@ fn gaussian_stays_below_its_claim() {
 /// The paper's scale keeps the guarantee that it is printed to have here, not the one it was computed from.
 #[test]
 fn the_scale_of_the_paper_keeps_what_it_really_gives() {
-    let mechanism = Mechanism::Gaussian(Gaussian::paper_as_printed(DIMENSION, epsilon(4.0), delta(0.02)).unwrap());
+    let mechanism = TaskMechanism::from(Gaussian::paper_as_printed(DIMENSION, epsilon(4.0), delta(0.02)).unwrap());
     let audit = Audit::new(&mechanism, Bounding::UnitNorm).unwrap();
     let tally = observed(&audit, 200_000, &mechanism);
     let at = |d| audit.conclude(&tally, d, confidence()).unwrap().epsilon_lower_bound;
@@ -132,7 +132,7 @@ fn noise_that_is_a_fifth_too_small_is_flagged() {
         let claimed = analytic(e, 1e-2);
         assert!(claimed.payload_bytes() == 10, "the fault writes one byte per entry");
         let randomizer = scaled_noise(&claimed, 0.8);
-        let found = bound(&Mechanism::Gaussian(claimed), Bounding::UnitNorm, 120_000, &randomizer);
+        let found = bound(&TaskMechanism::from(claimed), Bounding::UnitNorm, 120_000, &randomizer);
         assert!(found > e, "{found} of {e}");
     }
 }
@@ -142,7 +142,7 @@ fn noise_that_is_a_fifth_too_small_is_flagged() {
 fn the_planted_noise_passes_at_its_right_scale() {
     let claimed = analytic(1.0, 1e-2);
     let randomizer = scaled_noise(&claimed, 1.0);
-    let found = bound(&Mechanism::Gaussian(claimed), Bounding::UnitNorm, 120_000, &randomizer);
+    let found = bound(&TaskMechanism::from(claimed), Bounding::UnitNorm, 120_000, &randomizer);
     assert!(found <= 1.0 && found > 0.6, "{found}");
 }
 
@@ -151,7 +151,7 @@ fn sensitivity_one_in_place_of_the_square_root_of_two_is_flagged() {
     let claimed = analytic(4.0, 1e-2);
     let sigma = |sensitivity| analytic_gaussian_sigma(epsilon(4.0), delta(1e-2), sensitivity).unwrap();
     let randomizer = scaled_noise(&claimed, sigma(1.0) / sigma(COVARIANCE_SENSITIVITY));
-    let found = bound(&Mechanism::Gaussian(claimed), Bounding::UnitNorm, 100_000, &randomizer);
+    let found = bound(&TaskMechanism::from(claimed), Bounding::UnitNorm, 100_000, &randomizer);
     assert!(found > 4.0, "{found}");
 }
 
@@ -199,7 +199,7 @@ fn a_weight_that_is_applied_twice_is_flagged() {
 #[test]
 fn a_cap_of_data_dependent_size_is_flagged() {
     let claimed = DoubleCap::new(DIMENSION, epsilon(3.0), 32, 4).unwrap();
-    let claimed = Mechanism::DoubleCap(claimed);
+    let claimed = TaskMechanism::from(claimed);
     let randomizer = faulty_double_cap(32, weight(3.0), |scores| cap::largest(scores, 4));
     let right = bound(&claimed, Bounding::UnitNorm, 10_000, &randomizer);
     assert!((2.1..=3.0).contains(&right), "{right}");
@@ -218,7 +218,7 @@ fn a_cap_of_data_dependent_size_is_flagged() {
 /// Version 1 made no report for the zero vector. Its reports alone do not show that.
 #[test]
 fn a_refusal_is_flagged() {
-    for claimed in [double_cap(2.0), Mechanism::Gaussian(analytic(2.0, 1e-2))] {
+    for claimed in [double_cap(2.0), TaskMechanism::from(analytic(2.0, 1e-2))] {
         let refusing = |record: &BoundedRecord, key: &[u8; 16], id: ReportId, rng: &mut dyn CryptoRng| {
             let nothing = record.coordinates().iter().all(|&coordinate| coordinate == 0.0);
             if nothing { Ok(None) } else { claimed.randomize_with_rng(record, key, id, rng).map(Some) }
@@ -307,8 +307,8 @@ fn plaintext(record: &BoundedRecord) -> Vec<u8> {
 }
 
 /// The claims that every leak is held to.
-fn claims() -> [Mechanism; 2] {
-    [double_cap(1.0), Mechanism::Gaussian(analytic(1.0, 1e-2))]
+fn claims() -> [TaskMechanism; 2] {
+    [double_cap(1.0), TaskMechanism::from(analytic(1.0, 1e-2))]
 }
 
 fn assert_malformed(found: &Finding, of_another_length: u64, of_right_length: u64) {
@@ -440,7 +440,7 @@ fn audits_that_make_no_sense_are_refused() {
 #[test]
 fn norm_cap_stays_below_its_claim_and_one_with_a_larger_epsilon_is_flagged() {
     let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
-    let norm_cap = |e| MechanismSpec::norm_cap(epsilon(e), 4).build(DIMENSION, clip).unwrap();
+    let norm_cap = |e| MechanismSpec::norm_cap(epsilon(e), 4).for_task(DIMENSION, clip).unwrap();
     for (e, trials) in [(0.5, 80_000), (1.0, 40_000), (4.0, 12_000)] {
         let mechanism = norm_cap(e);
         let found = bound(&mechanism, clip, trials, &mechanism);

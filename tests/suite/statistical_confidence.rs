@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use chacha20::ChaCha12Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::mechanism::{Estimator as _, LocalRandomizer as _, MechanismSpec, triangle};
+use ldp_pca::mechanism::{LocalRandomizer as _, MechanismSpec, Moments as _, Summable as _, triangle};
 use ldp_pca::noise_law::NoiseLaw;
 use ldp_pca::prediction::{Spectrum, predict, predict_from_estimate};
 use ldp_pca::record::{BoundedRecord, Bounding};

@@ -4,7 +4,7 @@
 //! 2 exp(-2 × 2.3^2) = 5.1e-5: one false alarm in 500 new seeds for the 40 of them here.
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::mechanism::{Calibration, DoubleCap, Estimator, Gaussian, LocalRandomizer, triangle};
+use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, Moments, triangle};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::report::ReportId;
@@ -30,7 +30,7 @@ fn dense_record() -> BoundedRecord {
 
 /// The noise of one debiased report beside the record's contribution, for many reports.
 fn errors(
-    mechanism: &(impl LocalRandomizer + Estimator),
+    mechanism: &(impl LocalRandomizer + Moments),
     record: &BoundedRecord,
     reports: usize,
     seed: u64,

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ldp_pca::centring::Centring;
-use ldp_pca::mechanism::{Estimator, Mechanism, MechanismSpec, Pull};
+use ldp_pca::mechanism::{Mechanism, MechanismSpec, Moments, Pull, TaskMechanism};
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::Bounding;
 use ldp_pca::report::report_bytes;
@@ -73,7 +73,7 @@ pub(super) struct New {
 /// What the reports of a task are about.
 pub(crate) fn what_about(task: &Task) -> &'static str {
     match task.mechanism() {
-        Mechanism::NormCap(_) => "the lengths of records",
+        TaskMechanism::NormCap(_) => "the lengths of records",
         _ => recover::what_about(task.centring().is_some()),
     }
 }
@@ -114,11 +114,11 @@ pub(super) struct CentringSummary {
 }
 
 impl CentringSummary {
-    fn of(task: &Task, centring: Centring) -> Self {
+    fn of(mechanism: &Mechanism, centring: Centring) -> Self {
         Self {
             weight: centring.weight(),
             noise_factor: centring.covariance_factor(),
-            mean_deviation: centring.mean_factor() * task.mechanism().deviation_beside(centring.weight()),
+            mean_deviation: centring.mean_factor() * mechanism.deviation_beside(centring.weight()),
         }
     }
 
@@ -136,21 +136,20 @@ impl CentringSummary {
 
 impl TaskSummary {
     pub(super) fn of(task: &Task) -> Self {
-        let (mechanism, factor) = (task.mechanism(), task.centring().map_or(1.0, Centring::covariance_factor));
-        let of_moments = mechanism.check_covariance().is_ok();
+        let (moments, factor) = (task.moments().ok(), task.centring().map_or(1.0, Centring::covariance_factor));
         Self {
             digest: task.digest().to_string(),
             features: task.dimension(),
             about: what_about(task),
             bounding: task.bounding(),
             centred: task.centring().is_some(),
-            centring: task.centring().map(|centring| CentringSummary::of(task, centring)),
+            centring: moments.zip(task.centring()).map(|(moments, centring)| CentringSummary::of(moments, centring)),
             mechanism: task.mechanism_spec(),
             folds: task.folds().count(),
             guarantee: task.guarantee(),
             report_bytes: report_bytes(task),
-            entry_deviation: of_moments.then(|| mechanism.entry_deviation() * factor),
-            pull: of_moments.then(|| mechanism.pull().scaled(factor)),
+            entry_deviation: moments.map(|moments| moments.entry_deviation() * factor),
+            pull: moments.map(|moments| moments.pull().scaled(factor)),
         }
     }
 

@@ -101,7 +101,7 @@ pub(super) async fn recover(
     if waves.first.task().refinement().is_some() {
         return Err(of_second_wave(waves.first.task()));
     }
-    waves.first.task().mechanism().check_covariance().map_err(|error| Kind::NoComponents.because(error.to_string()))?;
+    waves.first.task().moments().map_err(|error| Kind::NoComponents.because(error.to_string()))?;
     let first = if waves.second.is_some() { waves.first.counts() } else { last };
     let second = waves.second.as_ref().map(|second| (second, last, " of the second wave"));
     for (reports, Counts { records, .. }, which) in iter::once((&waves.first, first, "")).chain(second) {

@@ -20,7 +20,7 @@ use crate::origins::supply_type;
 use crate::problem::{Kind, Problem, Rejected, excerpt, urn};
 use crate::request::Id;
 use crate::store::{Batch, CommitError, Committed, TaskReports, TaskSettings};
-use ldp_pca::mechanism::{Estimator, RangeCheck};
+use ldp_pca::mechanism::{RangeCheck, Summable};
 use ldp_pca::report::{Report, ReportError};
 use ldp_pca::task::Task;
 

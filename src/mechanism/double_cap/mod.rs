@@ -55,17 +55,15 @@ use super::cap::kernel::Path;
 use super::cap::sphere::Sphere;
 use super::cap::table::LARGEST_MAGNITUDE;
 use super::cap::{Weights, check_index, draw, gain, index, parameters, squared_length};
-use super::estimator::{Estimator, Forms, Perturbation, triangle};
+use super::moments::{Forms, Moments, Perturbation, triangle};
 use super::pull::{Check, Pull};
-use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError};
+use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError, Summable};
 use crate::identity::ReportId;
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::BoundedRecord;
 use crate::schema::MAX_DIMENSION;
-
-pub use super::cap::MAX_CANDIDATES;
 
 /// What estimates need to know of the reported candidate.
 #[derive(Clone, Copy, Debug)]
@@ -268,13 +266,13 @@ impl LocalRandomizer for DoubleCap {
     }
 }
 
-impl Estimator for DoubleCap {
+impl Summable for DoubleCap {
     fn check(&self, payload: &[u8]) -> Result<(), PayloadError> {
         check_index(payload, self.candidates)
     }
 
-    fn state_dimension(&self) -> usize {
-        self.dimension + 1
+    fn sums_len(&self) -> usize {
+        triangle(self.state_dimension())
     }
 
     fn largest_entry(&self) -> u32 {
@@ -291,6 +289,12 @@ impl Estimator for DoubleCap {
         self.assert_summable(payloads, sums);
         let named: Vec<(ReportId, u32)> = payloads.iter().map(|(id, payload)| (*id, index(payload))).collect();
         Path::fastest().accumulate(task_key, self.state_dimension(), &named, sums, threads);
+    }
+}
+
+impl Moments for DoubleCap {
+    fn state_dimension(&self) -> usize {
+        self.dimension + 1
     }
 
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {

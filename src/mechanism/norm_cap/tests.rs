@@ -1,5 +1,5 @@
 use super::*;
-use crate::mechanism::MechanismSpec;
+use crate::mechanism::{MechanismSpec, TaskMechanism};
 use crate::privacy::tests::epsilon;
 use crate::record::Radius;
 use crate::sampling::bits::tests::ScriptedSource;
@@ -81,13 +81,12 @@ fn sums_are_the_numbers_of_reports_of_every_index() {
     mechanism.accumulate(&KEY, &named, &mut sums);
     assert_eq!(sums, [1, 0, 0, 2]);
     assert!(mechanism.check(&[4, 0]).is_err() && mechanism.check(&[3, 0]).is_ok() && mechanism.check(&[3]).is_err());
-    assert!(mechanism.debias(&sums, 3).iter().all(|entry| entry.is_nan()));
 }
 
 #[test]
 fn it_goes_with_clip_alone_and_has_half_of_the_candidates_in_its_cap() {
     let build = |bounding, candidates, cap| {
-        MechanismSpec::NormCap { epsilon: epsilon(1.0), candidates, cap }.build(3, bounding).map(drop)
+        MechanismSpec::NormCap { epsilon: epsilon(1.0), candidates, cap }.for_task(3, bounding).map(drop)
     };
     assert_eq!(build(clip(), 1024, 512), Ok(()));
     for (bounding, candidates, cap) in
@@ -98,5 +97,6 @@ fn it_goes_with_clip_alone_and_has_half_of_the_candidates_in_its_cap() {
     for (candidates, cap) in [(8, 5), (0, 0), (u32::MAX, 1 << 31)] {
         assert_eq!(build(clip(), candidates, cap), Err(MechanismError::Cap { candidates, cap }));
     }
-    assert_eq!(super::super::Mechanism::from(mechanism(1.0, 4)).check_covariance(), Err(MechanismError::NoMoments));
+    let of_task = TaskMechanism::from(mechanism(1.0, 4));
+    assert_eq!(of_task.moments().err(), Some(MechanismError::NoMoments));
 }

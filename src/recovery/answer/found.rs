@@ -429,7 +429,7 @@ impl Answer {
         Self {
             centred: Some(covariance.mean().is_some()),
             records: covariance.records(),
-            family: reports.parts(),
+            family: covariance.parts_of(reports),
             total_variance: total.or(bare.total_variance),
             // The bound is about second moments, without a mean subtracted.
             total_variance_error: total.map(|_| error),

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{FirstWave, RefineError};
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
-use crate::mechanism::Mechanism;
+use crate::mechanism::{Mechanism, TaskMechanism};
 use crate::prediction::{Planner, PredictionError, Spectrum, TwoWaves, Waves};
 use crate::recovery::{Answer, Question, Rank, Source, Watch, components};
 use crate::refinement::{Refinement, RefinementError};
@@ -91,7 +91,7 @@ impl SecondTask {
         let refinement = Refinement::along_axes(task.digest(), task.dimension(), rank.value())?;
         let second = task.refined_by(refinement, task.guarantee().epsilon, None, None)?;
         match task.mechanism() {
-            Mechanism::DoubleCap(_) => Ok(second),
+            TaskMechanism::Moments(Mechanism::DoubleCap(_)) => Ok(second),
             _ => Err(PredictionError::OneWave.into()),
         }
     }
@@ -200,7 +200,7 @@ mod tests {
         let spec = MechanismSpec::double_cap(epsilon);
         let task = Task::new(schema, Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
         let spectrum = Spectrum::of_unit_trace(12, vec![0.18; 3]).unwrap();
-        let family = task.mechanism_spec().try_into().unwrap();
+        let family = task.moments().unwrap().into();
         let stated = Planner::new(spectrum.clone(), rank, family, Bounding::UnitNorm).unwrap();
         let planned = stated.two_waves(epsilon, 30_000, None).unwrap();
         let [first, second] = planned.records;

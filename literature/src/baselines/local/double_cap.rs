@@ -16,7 +16,7 @@ use super::{Estimate, SparseSolver};
 use crate::baselines::{
     Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
 };
-use ldp_pca::mechanism::{DoubleCap, Estimator};
+use ldp_pca::mechanism::{DoubleCap, Moments};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use ldp_pca::simulation::directions_mean;

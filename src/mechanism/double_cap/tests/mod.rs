@@ -5,8 +5,8 @@ mod bias;
 use rand::Rng;
 
 use super::*;
-use crate::mechanism::cap::largest;
 use crate::mechanism::cap::weight::{UNIT_WEIGHT, cap_weight};
+use crate::mechanism::cap::{MAX_CANDIDATES, largest};
 use crate::privacy::tests::epsilon;
 use crate::record::{Bounding, Radius};
 use crate::sampling::bits::tests::ScriptedSource;
@@ -201,7 +201,7 @@ fn a_failing_source_gives_an_error() {
     assert!(mechanism(5, 1.0, 16, 3).randomize_with_rng(&record, &[0; 16], id, &mut source).is_err());
 }
 
-/// ((1 + sqrt((d + 1) / n))^2 - 1) / gain of normal candidates, through the mechanism of a task as well.
+/// ((1 + sqrt((d + 1) / n))^2 - 1) / gain of normal candidates, through the enum as well.
 #[test]
 fn the_edge_of_the_noise_is_that_of_marchenko_and_pastur() {
     for (dimension, records, edge) in [(3, 16, 1.25), (1, 200, 0.21), (8, 1, 15.0)] {

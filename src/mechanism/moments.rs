@@ -1,58 +1,16 @@
-//! A mechanism's part at the aggregator: from payloads to integer sums, and from sums to an estimate with known noise.
-
-use core::num::NonZeroUsize;
+//! A mechanism's part at the aggregator, second half: from sums to second moments with known noise.
 
 use nalgebra::DMatrix;
 
 use super::cap::Weights;
-use super::error::PayloadError;
 use super::pull::Pull;
-use super::range::RangeCheck;
-use super::sealed::Sealed;
-use crate::identity::ReportId;
+use super::summable::Summable;
 
-/// The half of a mechanism that an aggregator runs. It never sees a record. Sealed, as [`LocalRandomizer`] is.
-///
-/// [`LocalRandomizer`]: super::LocalRandomizer
-pub trait Estimator: Sealed {
-    /// Checks that this mechanism can produce `payload`.
-    ///
-    /// # Errors
-    /// [`PayloadError`] otherwise.
-    fn check(&self, payload: &[u8]) -> Result<(), PayloadError>;
-
-    /// Rows of the summed matrix: d, or d + 1 with double-cap, which lifts the record.
+/// The half of a mechanism that makes second moments of sums. Those that sum something else are without it.
+pub trait Moments: Summable {
+    /// Rows of the summed matrix, whose upper triangle the sums are: d, or d + 1 with double-cap, which lifts the
+    /// record.
     fn state_dimension(&self) -> usize;
-
-    /// The number of sums: those of the upper triangle of that matrix, unless the mechanism sums vectors.
-    fn sums_len(&self) -> usize {
-        triangle(self.state_dimension())
-    }
-
-    /// The largest magnitude that one payload can add to an entry of the sums.
-    fn largest_entry(&self) -> u32;
-
-    /// Adds payloads to `sums`, the upper triangle (row by row, with the diagonal) of the summed matrix.
-    ///
-    /// # Panics
-    /// For a payload that [`check`](Self::check) refuses, and `sums` of another length than
-    /// [`sums_len`](Self::sums_len): the result would not be a sum.
-    fn accumulate(&self, task_key: &[u8; 16], payloads: &[(ReportId, &[u8])], sums: &mut [i64]) {
-        self.accumulate_with_threads(task_key, payloads, sums, NonZeroUsize::MIN);
-    }
-
-    /// [`accumulate`](Self::accumulate) on up to `threads` threads, each on its own parts of `sums`: the integers are
-    /// the same and the state is held once. WebAssembly always uses one thread.
-    ///
-    /// # Panics
-    /// As [`accumulate`](Self::accumulate).
-    fn accumulate_with_threads(
-        &self,
-        task_key: &[u8; 16],
-        payloads: &[(ReportId, &[u8])],
-        sums: &mut [i64],
-        threads: NonZeroUsize,
-    );
 
     /// The unbiased estimate (d × d) of the second-moment matrix of bounded records from the sums of `records` reports.
     /// (With [`double_cap`](super::double_cap) that means up to 1e-3, in spectral norm, for records of length one.)
@@ -82,68 +40,10 @@ pub trait Estimator: Sealed {
     /// the limit of many features. Eigenvalues that are not above it cannot be distinguished from noise.
     fn noise_edge(&self, records: u64) -> f64;
 
-    /// The check for reports that honest noise hardly ever makes; `None` for a mechanism whose reports are bounded by
-    /// their form.
-    fn range_check(&self) -> Option<RangeCheck> {
-        None
-    }
-
     /// How far one hostile report can move an eigenvalue of the debiased estimate from the place that the mean of an
     /// honest report gives it, times the number of reports. [`Pull`] has the statement.
     fn pull(&self) -> Pull;
-
-    /// Panics where [`accumulate`](Self::accumulate) says so.
-    fn assert_summable(&self, payloads: &[(ReportId, &[u8])], sums: &[i64]) {
-        self.assert_sums(sums);
-        assert!(payloads.iter().all(|(_, payload)| self.check(payload).is_ok()), "a payload is not of this mechanism");
-    }
-
-    /// Panics where these are not sums of this mechanism's payloads.
-    fn assert_sums(&self, sums: &[i64]) {
-        assert_eq!(sums.len(), self.sums_len(), "the sums are not of this mechanism");
-    }
 }
-
-/// The methods about second moments of a mechanism with `weights` whose sums say nothing about them: the estimate is
-/// not a number and has an infinite deviation. Whoever wants a covariance is refused first
-/// ([`check_covariance`](super::Mechanism::check_covariance)).
-macro_rules! no_moments {
-    () => {
-        fn debias(&self, sums: &[i64], _records: u64) -> nalgebra::DMatrix<f64> {
-            self.assert_sums(sums);
-            nalgebra::DMatrix::from_element(self.state_dimension(), self.state_dimension(), f64::NAN)
-        }
-
-        fn sums_of_mean(&self, _mean: &nalgebra::DMatrix<f64>, _records: u64) -> Vec<i64> {
-            vec![0; self.sums_len()]
-        }
-
-        fn perturbation(&self) -> $crate::mechanism::Perturbation {
-            $crate::mechanism::Perturbation::Directions {
-                gain: 0.0,
-                forms: $crate::mechanism::Forms::default(),
-                weights: self.weights,
-            }
-        }
-
-        fn entry_deviation(&self) -> f64 {
-            f64::INFINITY
-        }
-
-        fn deviation_beside(&self, _energy: f64) -> f64 {
-            f64::INFINITY
-        }
-
-        fn noise_edge(&self, _records: u64) -> f64 {
-            f64::INFINITY
-        }
-
-        fn pull(&self) -> $crate::mechanism::Pull {
-            $crate::mechanism::Pull::new(f64::INFINITY, f64::INFINITY, $crate::mechanism::Check::None)
-        }
-    };
-}
-pub(super) use no_moments;
 
 /// How one report represents `x x^T`, in the unit ball. Laws, simulations and audits follow from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -218,7 +118,8 @@ mod tests {
     use rand::SeedableRng;
 
     use super::*;
-    use crate::mechanism::{LocalRandomizer, Mechanism, MechanismSpec, RandomizeError};
+    use crate::identity::ReportId;
+    use crate::mechanism::{LocalRandomizer, Mechanism, MechanismSpec, PayloadError, RandomizeError};
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::{BoundedRecord, Bounding, Radius, RecordError};
 
