@@ -9,7 +9,7 @@ use crate::identity::NameError;
 use crate::json::JsonError;
 use crate::ledger::LedgerError;
 use crate::linalg::EigenError;
-use crate::mechanism::{MechanismError, MechanismOptionError, PayloadError, RandomizeError, RangeError};
+use crate::mechanism::{MechanismError, PayloadError, RandomizeError, RangeError};
 use crate::noise_law::NoiseError;
 use crate::norms::NormsError;
 use crate::prediction::PredictionError;
@@ -58,9 +58,6 @@ pub enum Error {
     /// A mechanism's parameters.
     #[error(transparent)]
     Mechanism(#[from] MechanismError),
-    /// A parameter of another mechanism.
-    #[error(transparent)]
-    MechanismOption(#[from] MechanismOptionError),
     /// A JSON text.
     #[error(transparent)]
     Json(#[from] JsonError),
@@ -213,7 +210,6 @@ mod tests {
             JsonError,
             LedgerError,
             MechanismError,
-            MechanismOptionError,
             NameError,
             NoiseError,
             NormsError,

@@ -142,7 +142,6 @@ fn is_of_an_option(error: &Error) -> bool {
     match error {
         Error::Privacy(_)
         | Error::Mechanism(_)
-        | Error::MechanismOption(_)
         | Error::Centring(_)
         | Error::Population(_)
         | Error::Simulation(SimulationError::Population(_) | SimulationError::NoRecords)

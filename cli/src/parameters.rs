@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
 use ldp_pca::centring::Centring;
 use ldp_pca::mechanism::cap::MAX_CANDIDATES;
-use ldp_pca::mechanism::{MechanismFamily, MechanismName, MechanismOptionError, MechanismSpec};
+use ldp_pca::mechanism::{MechanismError, MechanismFamily, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::{Penalty, Rank};
@@ -161,23 +161,26 @@ impl PopulationMean {
     }
 }
 
+/// The name of the mechanism where none is given.
+pub(super) const USUAL_MECHANISM: &str = MechanismFamily::ALL[0].name();
+
 /// A mechanism's name for clap, with its description.
-pub(super) fn mechanism_value(name: MechanismName) -> PossibleValue {
-    PossibleValue::new(name.as_str()).help(name.description())
+pub(super) fn mechanism_value(mechanism: MechanismFamily) -> PossibleValue {
+    PossibleValue::new(mechanism.name()).help(mechanism.description())
 }
 
-/// Parses the name of a mechanism.
-pub(super) fn mechanism_name() -> impl TypedValueParser<Value = MechanismName> {
-    PossibleValuesParser::new(MechanismName::ALL.map(mechanism_value))
-        .try_map(|name| MechanismName::of(&name).ok_or("not a mechanism"))
+/// Parses the name of a mechanism: it with its usual parameters.
+pub(super) fn mechanism() -> impl TypedValueParser<Value = MechanismFamily> {
+    PossibleValuesParser::new(MechanismFamily::ALL.map(mechanism_value))
+        .try_map(|name| MechanismFamily::named(&name).ok_or("not a mechanism"))
 }
 
 /// A mechanism and its privacy parameters.
 #[derive(Args, Clone)]
 pub(super) struct MechanismArguments {
     /// How records are randomized
-    #[arg(long, value_parser = mechanism_name(), default_value = MechanismName::DoubleCap.as_str())]
-    mechanism: MechanismName,
+    #[arg(long, value_parser = mechanism(), default_value = USUAL_MECHANISM)]
+    mechanism: MechanismFamily,
     /// Privacy parameter epsilon, per report
     #[arg(long, value_parser = epsilon, allow_hyphen_values = true)]
     pub(super) epsilon: Epsilon,
@@ -212,16 +215,14 @@ pub(super) struct MechanismParameters {
 }
 
 impl MechanismParameters {
-    /// The mechanism of this name without its epsilon. Parameters that it does not have are wrong usage.
-    pub(super) fn family(&self, name: MechanismName) -> Result<MechanismFamily> {
-        MechanismFamily::new(name, self.candidates, self.cap, self.delta).map_err(|error| {
-            let problem = match error {
-                MechanismOptionError::Delta => "--delta does not go with double-cap: its delta is 0",
-                MechanismOptionError::Candidates => "--candidates and --cap go with double-cap only",
-                MechanismOptionError::Refinement => "signed-cap is for a second wave: see `task refine`",
-                MechanismOptionError::Norms => "norm-cap is for the lengths of records: see `task norms`",
-            };
-            CliError::Usage(problem.into())
+    /// The mechanism with these parameters, without its epsilon. Parameters that it does not have are wrong usage.
+    pub(super) fn family(&self, usual: MechanismFamily) -> Result<MechanismFamily> {
+        usual.with(self.candidates, self.cap, self.delta).map_err(|error| {
+            CliError::Usage(match error {
+                MechanismError::NoDelta => "--delta does not go with double-cap: its delta is 0".into(),
+                MechanismError::NoCandidates => "--candidates and --cap go with double-cap only".into(),
+                other => other.to_string(),
+            })
         })
     }
 
@@ -236,26 +237,27 @@ mod tests {
     use super::*;
     use ldp_pca::mechanism::Calibration;
 
-    fn refusal(parameters: &MechanismParameters, mechanism: MechanismName) -> Option<String> {
+    fn refusal(parameters: &MechanismParameters, mechanism: MechanismFamily) -> Option<String> {
         parameters.family(mechanism).err().map(|error| error.to_string())
     }
 
     #[test]
     fn a_mechanism_takes_its_own_parameters_and_no_others() {
         let none = MechanismParameters { delta: None, candidates: None, cap: None };
-        assert_eq!(MechanismName::ALL.map(|name| refusal(&none, name)), [None, None, None]);
+        assert_eq!(MechanismFamily::ALL.map(|usual| refusal(&none, usual)), [None, None, None]);
 
         let delta = MechanismParameters { delta: Some(Delta::new(1e-4).unwrap()), ..none.clone() };
-        let [double_cap, others @ ..] = MechanismName::ALL.map(|name| refusal(&delta, name));
+        let [double_cap, others @ ..] = MechanismFamily::ALL.map(|usual| refusal(&delta, usual));
         assert!(double_cap.unwrap().contains("--delta does not go with double-cap"));
         assert_eq!(others, [None, None]);
 
+        let [double_cap, others @ ..] = MechanismFamily::ALL;
         for (candidates, cap) in [(Some(16), None), (None, Some(3))] {
             let parameters = MechanismParameters { candidates, cap, ..none.clone() };
-            let family = parameters.family(MechanismName::DoubleCap).unwrap();
+            let family = parameters.family(double_cap).unwrap();
             assert_eq!(family, MechanismFamily::DoubleCap { candidates, cap });
-            for name in [MechanismName::Gaussian, MechanismName::WangXu] {
-                assert!(refusal(&parameters, name).unwrap().contains("go with double-cap only"), "{name:?}");
+            for other in others {
+                assert!(refusal(&parameters, other).unwrap().contains("go with double-cap only"), "{other:?}");
             }
         }
     }
@@ -269,11 +271,9 @@ mod tests {
         };
         let own = Delta::new(1e-4).unwrap();
         for (given, delta) in [(None, Delta::USUAL), (Some(own), own)] {
-            for (name, calibration) in
-                [(MechanismName::Gaussian, Calibration::Analytic), (MechanismName::WangXu, Calibration::Paper)]
-            {
+            for (name, calibration) in [("gaussian", Calibration::Analytic), ("gaussian-paper", Calibration::Paper)] {
                 let expected = MechanismSpec::Gaussian { epsilon, delta, calibration };
-                assert_eq!(arguments(name, given).spec().unwrap(), expected);
+                assert_eq!(arguments(MechanismFamily::named(name).unwrap(), given).spec().unwrap(), expected);
             }
         }
     }

@@ -6,7 +6,7 @@ use chacha20::ChaCha12Rng;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
-use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismFamily, MechanismName};
+use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismFamily};
 use ldp_pca::prediction::{Planner, PredictionError, Spectrum, TwoWaves, Waves};
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::Bounding;
@@ -38,7 +38,7 @@ pub(super) struct Simulate {
     /// How records are randomized
     ///
     /// gaussian-paper works at any epsilon here, and its true guarantee is printed
-    #[arg(long, value_parser = SimulatedMechanism::parser(), default_value = MechanismName::DoubleCap.as_str())]
+    #[arg(long, value_parser = SimulatedMechanism::parser(), default_value = parameters::USUAL_MECHANISM)]
     mechanism: SimulatedMechanism,
     /// Privacy parameter epsilon, per report [not for --mechanism none]
     #[arg(long, value_parser = parameters::epsilon, allow_hyphen_values = true)]
@@ -109,13 +109,13 @@ pub(super) struct Simulate {
 
 /// A mechanism, or none.
 #[derive(Clone, Copy)]
-struct SimulatedMechanism(Option<MechanismName>);
+struct SimulatedMechanism(Option<MechanismFamily>);
 
 impl SimulatedMechanism {
     fn parser() -> impl TypedValueParser<Value = Self> {
-        let names = MechanismName::ALL.map(parameters::mechanism_value).into_iter();
+        let names = MechanismFamily::ALL.map(parameters::mechanism_value).into_iter();
         PossibleValuesParser::new(names.chain([PossibleValue::new("none").help("No privacy")]))
-            .map(|name| Self(MechanismName::of(&name)))
+            .map(|name| Self(MechanismFamily::named(&name)))
     }
 }
 
@@ -261,10 +261,10 @@ impl Simulate {
 
     /// The mechanism, and the delta it claims where it gives another.
     fn mechanism(&self) -> Result<(Option<Mechanism>, Option<Delta>)> {
-        let Some(name) = self.mechanism.0 else { return Ok((None, None)) };
+        let Some(usual) = self.mechanism.0 else { return Ok((None, None)) };
         let epsilon =
             self.epsilon.ok_or_else(|| CliError::Usage("--epsilon is missing: 0.5 to 8 are common".into()))?;
-        let family = self.parameters.family(name)?;
+        let family = self.parameters.family(usual)?;
         let coordinates = self.dimension + usize::from(self.mean.centring.centre.is_some());
         let mechanism = family.build(epsilon, coordinates, Bounding::UnitNorm)?;
         Ok((Some(mechanism), family.printed_delta()))

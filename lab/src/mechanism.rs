@@ -2,9 +2,9 @@
 
 #[cfg(feature = "lab")]
 use ldp_pca::centring::Centring;
-use ldp_pca::mechanism::{Mechanism, MechanismFamily, MechanismOptionError, MechanismOptions};
+use ldp_pca::mechanism::{Mechanism, MechanismError, MechanismFamily};
+use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
-#[cfg(feature = "lab")]
 use serde::Deserialize;
 use wasm_bindgen::prelude::JsValue;
 #[cfg(feature = "lab")]
@@ -14,18 +14,35 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::crossing::read;
 use crate::crossing::{failure, thrown};
 
+/// A mechanism with its parameters. (One struct for all: an enum tagged by its `type` would add about ten kilobytes.)
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MechanismOptions {
+    r#type: MechanismName,
+    pub(crate) epsilon: Epsilon,
+    candidates: Option<u32>,
+    cap: Option<u32>,
+    pub(crate) delta: Option<Delta>,
+}
+
+/// The names of [`MechanismFamily::ALL`] in JavaScript, in its order.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum MechanismName {
+    DoubleCap,
+    Gaussian,
+    WangXu,
+}
+
 /// The mechanism without its epsilon.
 pub(crate) fn family(mechanism: &MechanismOptions) -> Result<MechanismFamily, JsValue> {
-    mechanism.family().map_err(|error| {
-        let problem = match error {
-            MechanismOptionError::Delta => "there is 'delta', which double-cap lacks: it is 0",
-            MechanismOptionError::Candidates => {
-                "there is 'candidates' or 'cap', which only double-cap has: leave them out"
-            }
-            MechanismOptionError::Norms => "norm-cap is for lengths, which the command line asks about",
-            MechanismOptionError::Refinement => "signed-cap is for refinements, which the command line makes",
-        };
-        failure("argument", &problem)
+    let &MechanismOptions { r#type, candidates, cap, delta, .. } = mechanism;
+    MechanismFamily::ALL[r#type as usize].with(candidates, cap, delta).map_err(|error| match error {
+        MechanismError::NoDelta => failure("argument", &"there is 'delta', which double-cap lacks: it is 0"),
+        MechanismError::NoCandidates => {
+            failure("argument", &"there is 'candidates' or 'cap', which only double-cap has: leave them out")
+        }
+        other => thrown(other),
     })
 }
 

@@ -5,8 +5,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
 use crate::crossing::{object, read, thrown};
-use crate::mechanism::{CentringOptions, build, centring, family};
-use ldp_pca::mechanism::MechanismOptions;
+use crate::mechanism::{CentringOptions, MechanismOptions, build, centring, family};
 use ldp_pca::noise_law::NoiseLaw;
 use ldp_pca::prediction::{Batches, Planner, Question, Spectrum, predict};
 use ldp_pca::privacy::{Delta, Epsilon};

@@ -14,7 +14,7 @@ use std::io::{self, BufReader, Read};
 
 use chacha20::ChaCha12Rng;
 use js_sys::{Function, Uint8Array};
-use ldp_pca::mechanism::{MechanismError, MechanismOptions};
+use ldp_pca::mechanism::MechanismError;
 use ldp_pca::noise_law::{NoiseError, SpikedCovariance};
 use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
 use ldp_pca::recovery::{Rank, RecoveryError};
@@ -31,7 +31,7 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::crossing::{coded, failure, matrix, object, read, thrown};
-use crate::mechanism::build;
+use crate::mechanism::{MechanismOptions, build};
 
 coded! {
     MechanismError => "argument",

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::crossing::{failure, matrix, object, read, thrown};
-use crate::mechanism::{CentringOptions, build, centring};
+use crate::mechanism::{CentringOptions, MechanismOptions, build, centring};
 use crate::recover::{PathOptions, Watch, solve_path};
-use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismOptions};
+use ldp_pca::mechanism::{LocalRandomizer, Mechanism};
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Penalty, Rank, default_penalty, principal_components};
 use ldp_pca::report::framed_bytes;

@@ -20,9 +20,7 @@ pub(crate) fn raised(error: impl Into<Error>) -> PyErr {
     let error = error.into();
     let message = error.to_string();
     match error {
-        Error::Privacy(_) | Error::Mechanism(_) | Error::MechanismOption(_) | Error::Task(_) | Error::Refinement(_) => {
-            TaskError::new_err(message)
-        }
+        Error::Privacy(_) | Error::Mechanism(_) | Error::Task(_) | Error::Refinement(_) => TaskError::new_err(message),
         Error::Schema(_) => SchemaError::new_err(message),
         Error::Record(_) | Error::Randomize(_) | Error::Entropy(_) => RecordError::new_err(message),
         Error::Report(_) => ReportError::new_err(message),

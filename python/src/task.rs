@@ -3,7 +3,7 @@
 use ldp_pca::centring::Centring;
 use ldp_pca::mechanism::cap::MAX_CANDIDATES;
 use ldp_pca::mechanism::norm_cap::MAX_THRESHOLDS;
-use ldp_pca::mechanism::{MechanismFamily, MechanismName, MechanismSpec, Moments};
+use ldp_pca::mechanism::{MechanismFamily, MechanismSpec, Moments};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::schema::{Column, ColumnKind, Schema};
@@ -236,7 +236,7 @@ impl Task {
     /// The mechanism: 'double-cap', 'gaussian', 'gaussian-paper', 'signed-cap' (second wave), 'norm-cap' (norms).
     #[getter]
     fn mechanism(&self) -> &'static str {
-        self.0.mechanism_spec().name().as_str()
+        self.0.mechanism_spec().name()
     }
 
     /// The norm that records are clipped to, in the units of the encoded features; None under unit norm.
@@ -489,14 +489,14 @@ pub(crate) fn family(
     candidates: Option<u32>,
     cap: Option<u32>,
 ) -> PyResult<MechanismFamily> {
-    let name = MechanismName::of(mechanism).ok_or_else(|| {
-        let [first @ .., last] = MechanismName::ALL.map(|name| format!("'{}'", name.as_str()));
+    let usual = MechanismFamily::named(mechanism).ok_or_else(|| {
+        let [first @ .., last] = MechanismFamily::ALL.map(|family| format!("'{}'", family.name()));
         TaskError::new_err(format!("'{mechanism}' is not a mechanism: use {} or {last}", first.join(", ")))
     })?;
     // A parameter that the mechanism does not have is refused before its value is.
     let given = delta.map(Delta::new);
-    let usual = |delta: &Result<Delta, _>| delta.as_ref().copied().unwrap_or(Delta::USUAL);
-    let family = MechanismFamily::new(name, candidates, cap, given.as_ref().map(usual)).map_err(raised)?;
+    let usable = |delta: &Result<Delta, _>| delta.as_ref().copied().unwrap_or(Delta::USUAL);
+    let family = usual.with(candidates, cap, given.as_ref().map(usable)).map_err(raised)?;
     given.transpose().map_err(raised)?;
     match candidates.filter(|count| !CANDIDATES.contains(count)) {
         Some(count) => Err(TaskError::new_err(format!("{count} candidates: use 2 to {MAX_CANDIDATES}"))),

@@ -19,7 +19,7 @@ use thiserror::Error;
 use crate::aggregate::{Aggregate, AggregateError, FoldSum};
 use crate::identity::TaskDigest;
 use crate::linalg::sorted_descending;
-use crate::mechanism::{Mechanism, MechanismName, Moments, Pull};
+use crate::mechanism::{Mechanism, Moments, Pull};
 use crate::record::Bounding;
 use crate::task::Task;
 
@@ -271,15 +271,14 @@ pub enum FamilyError {
     },
     /// Another kind of mechanism.
     #[error(
-        "the task has the mechanism {} and the first one {}: the tasks of a family have one mechanism (`--mechanism`)",
-        .other.as_str(),
-        .first.as_str()
+        "the task has the mechanism {other} and the first one {first}: the tasks of a family have one mechanism \
+         (`--mechanism`)"
     )]
     Mechanism {
         /// In the first task.
-        first: MechanismName,
+        first: &'static str,
         /// In the other.
-        other: MechanismName,
+        other: &'static str,
     },
     /// An aggregate beside another task.
     #[error(transparent)]

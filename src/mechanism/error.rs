@@ -101,6 +101,14 @@ pub enum MechanismError {
     #[error("norm-cap is about the lengths of records, not about a covariance: see `ldp-pca norms`")]
     #[doc(hidden)]
     NoMoments,
+    /// A delta for a mechanism that has none.
+    #[error("delta does not go with double-cap: its delta is 0")]
+    #[doc(hidden)]
+    NoDelta,
+    /// Candidates or a cap for a mechanism that has none.
+    #[error("candidates and cap go with double-cap only")]
+    #[doc(hidden)]
+    NoCandidates,
     /// A dimension out of range.
     #[error("the dimension is {0}: it must be between 1 and {max}", max = crate::schema::MAX_DIMENSION)]
     Dimension(usize),

@@ -48,8 +48,6 @@ pub use range::{RangeCheck, RangeError};
 pub use signed_cap::SignedCap;
 pub use spec::{MechanismFamily, MechanismSpec};
 #[doc(hidden)]
-pub use spec::{MechanismName, MechanismOptionError, MechanismOptions};
-#[doc(hidden)]
 pub use summable::Summable;
 
 /// A mechanism whose reports are about second moments, ready to use.

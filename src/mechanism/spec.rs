@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::cap::MAX_CANDIDATES;
 use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError, NormCap, SignedCap, TaskMechanism};
@@ -13,6 +13,11 @@ use crate::record::Bounding;
 
 const FIELDS: &str = "a mechanism has 'type' and 'epsilon', and 'delta' and 'calibration' where it is 'gaussian', \
                       'candidates' and 'cap' where it is not";
+
+// Names on the command line and in Python. (That of the paper's scale is not a task's.)
+const DOUBLE_CAP: &str = "double-cap";
+const GAUSSIAN: &str = "gaussian";
+const GAUSSIAN_PAPER: &str = "gaussian-paper";
 
 /// A mechanism and its parameters, in the form of a task.
 ///
@@ -125,16 +130,16 @@ impl MechanismSpec {
         })
     }
 
-    /// The mechanism.
+    /// The mechanism's name on the command line and in Python.
     #[must_use]
     #[doc(hidden)]
-    pub fn name(&self) -> MechanismName {
+    pub fn name(&self) -> &'static str {
         match self {
-            Self::DoubleCap { .. } => MechanismName::DoubleCap,
-            Self::SignedCap { .. } => MechanismName::SignedCap,
-            Self::NormCap { .. } => MechanismName::NormCap,
-            Self::Gaussian { calibration: Calibration::Analytic, .. } => MechanismName::Gaussian,
-            Self::Gaussian { calibration: Calibration::Paper, .. } => MechanismName::WangXu,
+            Self::DoubleCap { .. } => DOUBLE_CAP,
+            Self::SignedCap { .. } => "signed-cap",
+            Self::NormCap { .. } => "norm-cap",
+            Self::Gaussian { calibration: Calibration::Analytic, .. } => GAUSSIAN,
+            Self::Gaussian { calibration: Calibration::Paper, .. } => GAUSSIAN_PAPER,
         }
     }
 
@@ -229,76 +234,6 @@ impl fmt::Display for MechanismSpec {
     }
 }
 
-/// A mechanism with its parameters. (One struct for all: an enum tagged by its `type` would add about ten kilobytes to
-/// a browser's lab.)
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct MechanismOptions {
-    /// Its name.
-    pub r#type: MechanismName,
-    /// Its privacy parameter epsilon.
-    pub epsilon: Epsilon,
-    /// J of double-cap; by default the recommended number for epsilon.
-    pub candidates: Option<u32>,
-    /// L of double-cap; by default the best for epsilon and J.
-    pub cap: Option<u32>,
-    /// The delta of the others; by default [`Delta::USUAL`].
-    pub delta: Option<Delta>,
-}
-
-/// The available mechanisms.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MechanismName {
-    /// [`DoubleCap`].
-    DoubleCap,
-    /// [`Gaussian`] with the analytic calibration.
-    Gaussian,
-    /// [`Gaussian`] with the scale of Wang & Xu (2019).
-    WangXu,
-    /// [`SignedCap`], of refinements.
-    #[serde(skip_deserializing)]
-    SignedCap,
-    /// [`NormCap`], of lengths.
-    #[serde(skip_deserializing)]
-    NormCap,
-}
-
-impl MechanismName {
-    /// All that second moments can be estimated from, in one wave.
-    pub const ALL: [Self; 3] = [Self::DoubleCap, Self::Gaussian, Self::WangXu];
-
-    /// The name on the command line and in Python.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::DoubleCap => "double-cap",
-            Self::Gaussian => "gaussian",
-            Self::WangXu => "gaussian-paper",
-            Self::SignedCap => "signed-cap",
-            Self::NormCap => "norm-cap",
-        }
-    }
-
-    /// A description in one line.
-    #[must_use]
-    pub fn description(self) -> &'static str {
-        match self {
-            Self::DoubleCap => "One of J public directions, L of them likelier: pure epsilon, less noise",
-            Self::Gaussian => "Gaussian noise on x x^T, analytic calibration",
-            Self::WangXu => "Gaussian noise with the scale printed by Wang & Xu (2019)",
-            Self::SignedCap => "One of J public directions, for what a first wave left open: pure epsilon",
-            Self::NormCap => "Whether the record is longer than one of a few public lengths: pure epsilon",
-        }
-    }
-
-    /// The mechanism whose [`as_str`](Self::as_str) is `name`, if any.
-    #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mechanism| mechanism.as_str() == name)
-    }
-}
-
 /// A mechanism whose epsilon is open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -323,37 +258,58 @@ pub enum MechanismFamily {
     },
 }
 
-impl MechanismOptions {
-    /// The mechanism without its epsilon.
-    ///
-    /// # Errors
-    /// As [`MechanismFamily::new`].
-    pub fn family(&self) -> Result<MechanismFamily, MechanismOptionError> {
-        MechanismFamily::new(self.r#type, self.candidates, self.cap, self.delta)
-    }
-}
-
 impl MechanismFamily {
-    /// The mechanism of this name.
+    /// All that second moments can be estimated from, in one wave, each with its usual parameters.
+    #[doc(hidden)]
+    pub const ALL: [Self; 3] = [
+        Self::DoubleCap { candidates: None, cap: None },
+        Self::Gaussian { delta: Delta::USUAL },
+        Self::WangXu { delta: Delta::USUAL },
+    ];
+
+    /// That of [`ALL`](Self::ALL) with this [`name`](Self::name).
+    #[must_use]
+    #[doc(hidden)]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|family| family.name() == name)
+    }
+
+    /// The name on the command line and in Python.
+    #[must_use]
+    #[doc(hidden)]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DoubleCap { .. } => DOUBLE_CAP,
+            Self::Gaussian { .. } => GAUSSIAN,
+            Self::WangXu { .. } => GAUSSIAN_PAPER,
+        }
+    }
+
+    /// A description in one line.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::DoubleCap { .. } => "One of J public directions, L of them likelier: pure epsilon, less noise",
+            Self::Gaussian { .. } => "Gaussian noise on x x^T, analytic calibration",
+            Self::WangXu { .. } => "Gaussian noise with the scale printed by Wang & Xu (2019)",
+        }
+    }
+
+    /// This mechanism with the parameters that are given.
     ///
     /// # Errors
-    /// [`MechanismOptionError`] for a parameter that it does not have.
+    /// [`MechanismError::NoDelta`] and [`MechanismError::NoCandidates`] for a parameter that it does not have.
     #[doc(hidden)]
-    pub fn new(
-        name: MechanismName,
-        candidates: Option<u32>,
-        cap: Option<u32>,
-        delta: Option<Delta>,
-    ) -> Result<Self, MechanismOptionError> {
-        let usual = delta.unwrap_or(Delta::USUAL);
-        match name {
-            MechanismName::DoubleCap if delta.is_some() => Err(MechanismOptionError::Delta),
-            MechanismName::DoubleCap => Ok(Self::DoubleCap { candidates, cap }),
-            MechanismName::SignedCap => Err(MechanismOptionError::Refinement),
-            MechanismName::NormCap => Err(MechanismOptionError::Norms),
-            _ if candidates.or(cap).is_some() => Err(MechanismOptionError::Candidates),
-            MechanismName::Gaussian => Ok(Self::Gaussian { delta: usual }),
-            MechanismName::WangXu => Ok(Self::WangXu { delta: usual }),
+    pub fn with(self, candidates: Option<u32>, cap: Option<u32>, delta: Option<Delta>) -> Result<Self, MechanismError> {
+        match self {
+            Self::DoubleCap { .. } if delta.is_some() => Err(MechanismError::NoDelta),
+            Self::DoubleCap { candidates: usual, cap: best } => {
+                Ok(Self::DoubleCap { candidates: candidates.or(usual), cap: cap.or(best) })
+            }
+            _ if candidates.or(cap).is_some() => Err(MechanismError::NoCandidates),
+            Self::Gaussian { delta: usual } => Ok(Self::Gaussian { delta: delta.unwrap_or(usual) }),
+            Self::WangXu { delta: usual } => Ok(Self::WangXu { delta: delta.unwrap_or(usual) }),
         }
     }
 
@@ -383,9 +339,7 @@ impl MechanismFamily {
             Self::WangXu { delta } => MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Paper },
         }
     }
-}
 
-impl MechanismFamily {
     /// The delta that the scale is computed from, where the mechanism has another.
     #[must_use]
     #[doc(hidden)]
@@ -410,54 +364,53 @@ impl From<&Mechanism> for MechanismFamily {
     }
 }
 
-/// A parameter that the mechanism does not have.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum MechanismOptionError {
-    /// Of double-cap.
-    #[error("delta does not go with double-cap: its delta is 0")]
-    Delta,
-    /// Candidates or a cap for another mechanism.
-    #[error("candidates and cap go with double-cap only")]
-    Candidates,
-    /// The mechanism of a refinement.
-    #[error("signed-cap is for the task of a refinement, which is made from the sums of a first wave")]
-    Refinement,
-    /// The mechanism of lengths.
-    #[error("norm-cap says nothing about a covariance: it is for a task about the lengths of records")]
-    Norms,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::privacy::tests::{delta, epsilon};
 
-    fn options(name: &str, more: &str) -> Result<MechanismFamily, MechanismOptionError> {
-        let text = format!(r#"{{"type": "{name}", "epsilon": 2{more}}}"#);
-        serde_json::from_str::<MechanismOptions>(&text).unwrap().family()
+    fn named(name: &str) -> MechanismFamily {
+        MechanismFamily::named(name).unwrap()
     }
 
-    /// serde's own list of the names has as many.
+    /// A family, and a task of it.
     #[test]
-    fn every_mechanism_is_in_the_list_of_all() {
-        let error = serde_json::from_str::<MechanismName>("\"none\"").unwrap_err().to_string();
-        assert_eq!(error.split('`').skip(3).step_by(2).count(), MechanismName::ALL.len(), "{error}");
-        for name in MechanismName::ALL {
-            assert_eq!(MechanismName::of(name.as_str()), Some(name));
+    fn every_mechanism_has_a_name_of_its_own() {
+        for family in MechanismFamily::ALL {
+            assert_eq!(MechanismFamily::named(family.name()), Some(family));
+            assert_eq!(family.spec(epsilon(0.5)).name(), family.name());
         }
+        for other in ["signed-cap", "norm-cap", "wang-xu", ""] {
+            assert_eq!(MechanismFamily::named(other), None);
+        }
+        assert_eq!(MechanismSpec::signed_cap(epsilon(1.0), None, None).name(), "signed-cap");
+        assert_eq!(MechanismSpec::norm_cap(epsilon(1.0), 4).name(), "norm-cap");
     }
 
     #[test]
     fn missing_parameters_are_recommended_and_unknown_ones_are_refused() {
         let family = MechanismFamily::DoubleCap { candidates: Some(64), cap: None };
-        assert_eq!(options("double-cap", r#", "candidates": 64"#), Ok(family));
+        let double_cap = named("double-cap");
+        assert_eq!(double_cap.with(Some(64), None, None), Ok(family));
         let cap = DoubleCap::best_cap(64, epsilon(2.0));
         assert_eq!(family.spec(epsilon(2.0)), MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 64, cap });
-        assert_eq!(options("double-cap", r#", "delta": 1e-6"#), Err(MechanismOptionError::Delta));
-        assert_eq!(options("gaussian", ""), Ok(MechanismFamily::Gaussian { delta: Delta::USUAL }));
-        assert_eq!(options("wang-xu", r#", "delta": 1e-4"#), Ok(MechanismFamily::WangXu { delta: delta(1e-4) }));
-        for name in ["gaussian", "wang-xu"] {
-            assert_eq!(options(name, r#", "cap": 3"#), Err(MechanismOptionError::Candidates));
+        assert_eq!(double_cap.with(None, None, Some(delta(1e-6))), Err(MechanismError::NoDelta));
+        let [gaussian, paper] = ["gaussian", "gaussian-paper"].map(named);
+        assert_eq!(gaussian.with(None, None, None), Ok(MechanismFamily::Gaussian { delta: Delta::USUAL }));
+        assert_eq!(paper.with(None, None, Some(delta(1e-4))), Ok(MechanismFamily::WangXu { delta: delta(1e-4) }));
+        for family in [gaussian, paper] {
+            assert_eq!(family.with(None, Some(3), None), Err(MechanismError::NoCandidates));
+            assert_eq!(family.with(Some(3), None, None), Err(MechanismError::NoCandidates));
+        }
+    }
+
+    /// What is planned from a collection is planned with the mechanism that it has.
+    #[test]
+    fn the_family_of_a_mechanism_is_the_one_that_it_was_built_from() {
+        for family in MechanismFamily::ALL {
+            let family = family.with(None, None, (family != named("double-cap")).then(|| delta(1e-4))).unwrap();
+            let mechanism = family.build(epsilon(2.0), 3, Bounding::UnitNorm).unwrap();
+            assert_eq!(MechanismFamily::from(&mechanism), family);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
-use ldp_pca::mechanism::MechanismName;
+use ldp_pca::mechanism::MechanismFamily;
 use ldp_pca::norms::Clipping;
 use ldp_pca::prediction::{self, Batches, Planner, PredictionError, Question, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -98,8 +98,8 @@ pub(super) struct Plan {
     #[arg(long, value_name = "FILE", requires = "norms", help_heading = "Lengths of records")]
     norms_task: Option<PathBuf>,
     /// How records are randomized
-    #[arg(long, value_parser = parameters::mechanism_name(), default_value = MechanismName::DoubleCap.as_str())]
-    mechanism: MechanismName,
+    #[arg(long, value_parser = parameters::mechanism(), default_value = parameters::USUAL_MECHANISM)]
+    mechanism: MechanismFamily,
     /// Privacy parameter epsilon, per report
     ///
     /// With --shuffled that of each batch of --batch honest reports

@@ -96,7 +96,7 @@ impl Refine {
                 self.rank.value()
             )),
             RefineError::Prediction(PredictionError::OneWave) => {
-                let name = task.mechanism_spec().name().as_str();
+                let name = task.mechanism_spec().name();
                 let problem = "a second wave refines double-cap: ask everybody in one wave";
                 CliError::file(&self.task, format!("the mechanism of the task is {name}, and {problem}"))
             }
