@@ -320,7 +320,6 @@ mod tests {
             for report in &mut reports[..hostile] {
                 *report = match &mechanism {
                     Mechanism::Gaussian(_) => (report.0, vec![0x80; mechanism.payload_bytes()]),
-                    Mechanism::SignedCap(_) | Mechanism::NormCap(_) => unreachable!(),
                     Mechanism::DoubleCap(_) => {
                         let (id, index, _) = longest(&mechanism, dimension, 64, 2000);
                         (id, (index as u16).to_le_bytes().to_vec())
@@ -338,7 +337,6 @@ mod tests {
             let (bound, nearly) = match mechanism {
                 Mechanism::Gaussian(_) => (bound.unchecked, 0.9),
                 Mechanism::DoubleCap(_) => (bound.checked, 0.3),
-                Mechanism::SignedCap(_) | Mechanism::NormCap(_) => unreachable!(),
             };
             assert!(moved <= bound && moved > nearly * bound, "{moved} {bound}");
         }
