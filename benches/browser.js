@@ -53,7 +53,7 @@ function task(dimension, mechanism) {
     offset: 0,
     scale: 1,
   }));
-  const document = { version: 4, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
+  const document = { version: 1, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
   if (mechanism.type !== "signed-cap") return document;
   const directions = Array.from({ length: RANK }, (_, row) => columns.map((_, place) => (row === place) * 2 ** 20));
   const refinement = { parent: "0".repeat(64), directions, weights: Array(RANK).fill(2 ** 16), clip: 2 ** 38 };

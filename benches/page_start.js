@@ -54,7 +54,7 @@ async function buildPage(folder, file) {
     scale: 1,
   }));
   const mechanism = { type: "double-cap", epsilon: 2, candidates: 64, cap: 8 };
-  const task = { version: 4, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
+  const task = { version: 1, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
   writeFileSync(join(root, "public/task.json"), JSON.stringify(task));
   writeFileSync(
     join(root, "index.html"),

@@ -15,7 +15,7 @@ pub(crate) fn tasks() -> Vec<Task> {
     ]}"#;
     let task = |mechanism, bounding| {
         let json =
-            format!(r#"{{"version":4,"schema":{SCHEMA},"bounding":{bounding},"mechanism":{mechanism},"folds":2}}"#);
+            format!(r#"{{"version":1,"schema":{SCHEMA},"bounding":{bounding},"mechanism":{mechanism},"folds":2}}"#);
         Task::from_json(&json).expect("a valid task")
     };
     let pairs = MECHANISMS.iter().flat_map(|mechanism| BOUNDINGS.iter().map(move |bounding| (mechanism, bounding)));

@@ -95,9 +95,9 @@ export interface LedgerStatus {
     readonly taskDigest: string;
     /**
      * The origin that the report is promised to, of its `url` or `relay`. Any author of a task can name another's first
-     * wave as its parent: a page knows its own report by both. Undefined for reports that earlier releases sent.
+     * wave as its parent: a page knows its own report by both.
      */
-    readonly origin: string | undefined;
+    readonly origin: string;
     readonly guarantee: Guarantee;
     /**
      * `booked`: its budget is spent and no report was made yet (randomizing failed, or the page was left meanwhile),

@@ -74,7 +74,7 @@ export class PrivacyLedger {
     if (stateOf(entry) === "sent") return about(entry, { status: "duplicate" });
     return this.#deliver(entry, options, async (limits) => {
       const isGiven = "id" in options || entry.relay;
-      const id = isGiven ? options.id : this.#parts.issuedId({ digest: taskOf(entry) }, limits);
+      const id = isGiven ? options.id : this.#parts.issuedId({ digest: entry.wave }, limits);
       return randomizer.randomize(record, { id: await id });
     });
   }
@@ -88,7 +88,7 @@ export class PrivacyLedger {
 
   async withdraw(taskDigest) {
     const campaign = campaignOf(taskDigest);
-    const isMeant = (entry) => campaignIn(entry) === campaign || isOf(taskDigest)(entry);
+    const isMeant = (entry) => entry.campaign === campaign || isOf(taskDigest)(entry);
     for (const [stop, entry] of this.#stops) if (isMeant(entry)) stop.abort(spent({ taskDigest, withdrawn: true }));
     const found = await this.#change((entries, write) =>
       entries.filter(isMeant).map((entry) => {
@@ -98,7 +98,7 @@ export class PrivacyLedger {
         return withdrawn;
       }),
     );
-    const answers = [...found, { taskDigest, withdrawn: true }].map((entry) =>
+    const answers = [...found, { wave: taskDigest, withdrawn: true }].map((entry) =>
       about(entry, { sent: entry.left ?? !entry.withdrawn }),
     );
     return answers.find(({ sent }) => sent) ?? answers[0];
@@ -108,7 +108,7 @@ export class PrivacyLedger {
     return this.#change((entries) => ({
       ...total(entries),
       reports: entries.map((entry) => ({
-        taskDigest: campaignIn(entry),
+        taskDigest: entry.campaign,
         origin: originOf(entry),
         guarantee: entry.guarantee,
         state: stateOf(entry),
@@ -132,7 +132,7 @@ export class PrivacyLedger {
     if (!randomizer?.randomize?.call) throw failure("argument", "give a Randomizer");
     const { taskDigest: wave, guarantee } = randomizer;
     const campaign = campaignOf(wave);
-    const isWave = (entry) => campaignIn(entry) === campaign && isPromisedTo(entry, to);
+    const isWave = (entry) => entry.campaign === campaign && isPromisedTo(entry, to);
     const book = (found, entries) => {
       if (found && !isPromisedTo(found, to)) {
         throw spoken("destination", wave, `promised to ${placeOf(found)}: send it there`);
@@ -169,7 +169,7 @@ export class PrivacyLedger {
 
   /** Sends the report of an entry, which `make` makes where there is none, and returns its outcome. */
   async #deliver(entry, options = {}, make) {
-    const { deadline } = checked({ deadline: DELIVERY, ...options, url: placeOf(entry) ?? options.url });
+    const { deadline } = checked({ deadline: DELIVERY, ...options, url: placeOf(entry) });
     const end = performance.now() + deadline;
     const stop = new AbortController();
     const late = AbortSignal.timeout(deadline);
@@ -188,7 +188,7 @@ export class PrivacyLedger {
         return attempt && found.bytes && !found.attempted ? { ...found, ...attempt } : found;
       });
       if (entry.withdrawn) throw spent(entry);
-      if (!entry.bytes) return entry.status ?? "duplicate";
+      if (!entry.bytes) return entry.status;
     };
     const send = async () => {
       const known = await claim();
@@ -268,33 +268,23 @@ function campaignOf(digest) {
   return campaigns[digest] ?? digest;
 }
 
-/** That of an entry. Those of earlier releases have it as their key. */
-function campaignIn({ campaign, taskDigest }) {
-  return campaign ?? taskDigest;
-}
-
 /** Whether an entry was ever booked for a task. */
 function isOf(digest) {
-  return ({ taskDigest, wave, waves }) => taskDigest === digest || wave === digest || waves?.has(digest);
+  return ({ waves }) => waves.has(digest);
 }
 
-/** Where an entry's report goes; undefined for what earlier releases have sent. */
+/** Where an entry's report goes. */
 function placeOf({ relay, url }) {
   return relay ?? url;
 }
 
 function originOf(entry) {
-  return placeOf(entry) && new URL(placeOf(entry)).origin;
+  return new URL(placeOf(entry)).origin;
 }
 
 /** Whether the report of an entry may go there. */
 function isPromisedTo(entry, to) {
-  return !originOf(entry) || (originOf(entry) === originOf(to) && !entry.relay === !to.relay);
-}
-
-/** The task of an entry's report. Those that were written before there were refinements have no `wave`. */
-function taskOf({ wave, taskDigest }) {
-  return wave ?? taskDigest;
+  return originOf(entry) === originOf(to) && !entry.relay === !to.relay;
 }
 
 function stateOf(entry) {
@@ -310,12 +300,12 @@ function over(entry, more) {
 
 /** What callers are told of an entry. */
 function about(entry, more) {
-  return { taskDigest: taskOf(entry), id: entry.id ?? (entry.bytes && reportIn(entry).id), ...more };
+  return { taskDigest: entry.wave, id: entry.id ?? (entry.bytes && reportIn(entry).id), ...more };
 }
 
 function reportIn(entry) {
   if (!entry.bytes) throw spent(entry);
-  return reportOf(entry.bytes, taskOf(entry), entry.guarantee);
+  return reportOf(entry.bytes, entry.wave, entry.guarantee);
 }
 
 function refusal({ refused }) {

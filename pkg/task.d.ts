@@ -51,7 +51,7 @@ export interface Schema {
 /** The task's JSON. */
 export interface TaskDocument<S extends Schema = Schema> {
   /** 4 for the task of a second wave, 3 for others. */
-  readonly version: 4;
+  readonly version: 1;
   readonly schema: S;
   readonly bounding: { readonly type: "unit-norm" } | { readonly type: "clip"; readonly radius: number };
   /**

@@ -507,19 +507,23 @@ mod tests {
             .to_vec();
         let centring = if centred { format!(r#""centring": {{"weight": {WEIGHT}}},"#) } else { String::new() };
         Task::from_json(&format!(
-            r#"{{"version": 4, "schema": {{"columns": [{}]}}, "bounding": {{"type": "clip", "radius": {RADIUS}}}, {centring}
+            r#"{{"version": 1, "schema": {{"columns": [{}]}}, "bounding": {{"type": "clip", "radius": {RADIUS}}}, {centring}
             "mechanism": {mechanism}, "folds": {folds}}}"#,
             columns.join(", ")
         ))
         .unwrap()
     }
 
-    /// Possible sums of this many reports in the one fold of a task, as a state of version 1.
+    /// Possible sums of this many reports in the one fold of a task, with some tags.
     fn made_up(task: &Task, records: u64, mut sum: impl FnMut(usize, usize) -> i64) -> Aggregate {
         let rows = task.moments().unwrap().state_dimension();
         let mut bytes = [&b"LDPA\x01"[..], task.digest().as_bytes(), &records.to_le_bytes()].concat();
         for row in 0..rows {
             bytes.extend((row..rows).flat_map(|column| sum(row, column).to_le_bytes()));
+        }
+        for place in 0..records.min(1024) as u32 {
+            bytes.extend(place.to_be_bytes());
+            bytes.extend([0; 16]);
         }
         bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
         Aggregate::from_bytes(&bytes, task).unwrap()
@@ -752,7 +756,7 @@ mod tests {
             r#"{"type": "gaussian", "epsilon": 2, "delta": 1e-6, "calibration": "analytic"}"#,
         ] {
             let task = Task::from_json(&format!(
-                r#"{{"version": 4, "schema": {{"columns": [
+                r#"{{"version": 1, "schema": {{"columns": [
                     {{"name": "a", "type": "numeric", "offset": 0, "scale": 1}},
                     {{"name": "b", "type": "numeric", "offset": 0, "scale": 1}}
                 ]}}, "bounding": {{"type": "clip", "radius": 3}}, "mechanism": {mechanism}, "folds": 3}}"#
@@ -777,7 +781,7 @@ mod tests {
     fn hostile_reports_move_no_eigenvalue_beyond_the_bound_with_centring_and_radius() {
         for (centring, nearly) in [("", 0.1), (r#""centring": {"weight": 0.25},"#, 0.02)] {
             let task = Task::from_json(&format!(
-                r#"{{"version": 4, "schema": {{"columns": [
+                r#"{{"version": 1, "schema": {{"columns": [
                     {{"name": "a", "type": "numeric", "offset": 0, "scale": 1}},
                     {{"name": "b", "type": "numeric", "offset": 0, "scale": 1}}
                 ]}}, "bounding": {{"type": "clip", "radius": 3}}, {centring}
@@ -821,7 +825,7 @@ mod tests {
     #[test]
     fn a_fold_and_the_rest_weigh_up_to_the_whole() {
         let task = Task::from_json(
-            r#"{"version": 4, "schema": {"columns": [
+            r#"{"version": 1, "schema": {"columns": [
                 {"name": "a", "type": "numeric", "offset": 0, "scale": 1},
                 {"name": "b", "type": "numeric", "offset": 0, "scale": 1}
             ]}, "bounding": {"type": "unit-norm"},

@@ -11,8 +11,7 @@
 //!    fresh randomization would cost again, so there is none. A task that is booked and has no report is spent.
 //! 3. A report is recorded, and the ledger saved, before the report is sent.
 //! 4. All booked tasks together stay within the budget by a [`Filter`] that was fixed beforehand, since those who
-//!    choose the tasks may know the earlier reports. A ledger of version 1 granted reports without such a filter: see
-//!    [`Ledger::from_json`].
+//!    choose the tasks may know the earlier reports.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,9 +23,9 @@ use crate::task::{Task, TaskDigest};
 
 pub use crate::privacy::filter::{Budget, Filter};
 
-/// The version of the ledger format that this crate writes. It reads version 1, too, which had no filter.
+/// The version of the ledger format that this crate reads and writes.
 #[doc(hidden)]
-pub const LEDGER_VERSION: u32 = 2;
+pub const LEDGER_VERSION: u32 = 1;
 
 /// The largest ledger document that is read, in bytes.
 #[doc(hidden)]
@@ -160,8 +159,7 @@ impl Entry {
 struct Document {
     version: u32,
     budget: Budget,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    filter: Option<Filter>,
+    filter: Filter,
     entries: Vec<Entry>,
 }
 
@@ -252,18 +250,12 @@ impl Ledger {
     /// The document to keep.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let (budget, filter, entries) = (self.budget, Some(self.filter), self.entries.clone());
+        let Self { budget, filter, entries } = self.clone();
         // Numbers, names and hexadecimal digits: nothing can fail.
         serde_json::to_string(&Document { version: LEDGER_VERSION, budget, filter, entries }).unwrap_or_default()
     }
 
     /// Reads a document. Unknown fields, other versions and a task that occurs twice are errors.
-    ///
-    /// One of version 1 has no filter. It becomes a ledger with [`Filter::Renyi`], in which every report counts in
-    /// full; where they exceed the budget by that filter, nothing more fits. But the filter was not fixed before its
-    /// first report: version 1 took the least of several methods. So nothing is proved about the sequence as a whole if
-    /// its tasks were chosen after seeing earlier reports. If you need that, start a new ledger with the rest of the
-    /// budget.
     ///
     /// # Errors
     /// [`LedgerError`].
@@ -273,15 +265,10 @@ impl Ledger {
             return Err(LedgerError::TooLong(text.len()));
         }
         let VersionOnly { version } = serde_json::from_str(text).map_err(malformed)?;
-        if !(1..=LEDGER_VERSION).contains(&version) {
+        if version != LEDGER_VERSION {
             return Err(LedgerError::Version(version));
         }
         let Document { budget, filter, entries, .. } = serde_json::from_str(text).map_err(malformed)?;
-        let filter = match (version, filter) {
-            (1, None) if entries.iter().all(|entry| entry.report.is_some()) => Filter::Renyi,
-            (1, _) => return Err(LedgerError::Json("version 1 has no filter and a report for every task".to_owned())),
-            (_, filter) => filter.ok_or_else(|| LedgerError::Json("missing field `filter`".to_owned()))?,
-        };
         for name in [Entry::task, Entry::campaign] {
             let mut names: Vec<TaskDigest> = entries.iter().map(name).collect();
             names.sort_unstable();
@@ -308,8 +295,7 @@ pub enum LedgerError {
     Json(String),
     /// Another version.
     #[error(
-        "the ledger has version {0}, and this software reads versions 1 to {LEDGER_VERSION}: use a release that knows \
-            it"
+        "the ledger has version {0}, and this software reads version {LEDGER_VERSION}: use a release that knows it"
     )]
     Version(u32),
     /// A document beyond the limit.
@@ -607,18 +593,6 @@ mod tests {
         answer(&mut ledger(0.8, Some(1e-6), Filter::Sums), &gaussian(3, 0.8));
     }
 
-    /// A document that version 0.1 wrote: all its reports count.
-    #[test]
-    fn a_document_of_version_1_is_read_and_its_reports_count_in_full() {
-        let mut ledger = ledger(4.0, None, Filter::Renyi);
-        let sent = answer(&mut ledger, &cap(3, 2.5));
-        let old = ledger.to_json().replace("\"version\":2", "\"version\":1").replace(",\"filter\":\"renyi\"", "");
-        let mut read = Ledger::from_json(&old).unwrap();
-        assert_eq!(read, ledger);
-        assert_eq!(read.book(&cap(3, 2.5)), Decision::Resend(sent));
-        assert!(matches!(read.book(&cap(4, 2.0)), Decision::Refuse { .. }));
-    }
-
     #[test]
     fn documents_that_make_no_sense_are_refused() {
         let mut ledger = ledger(4.0, None, Filter::Sums);
@@ -633,10 +607,9 @@ mod tests {
         let twice = format!("{},{other}{}", &text[..end], &text[end..]);
         assert!(matches!(Ledger::from_json(&twice), Err(LedgerError::Twice(_))));
         for (from, to, expected) in [
-            ("\"version\":2", "\"version\":3", "version 3"),
-            ("\"version\":2", "\"version\":0", "version 0"),
-            ("\"version\":2", "\"version\":1", "no filter"),
-            ("\"version\":2,", "", "version"),
+            ("\"version\":1", "\"version\":2", "version 2"),
+            ("\"version\":1", "\"version\":0", "version 0"),
+            ("\"version\":1,", "", "version"),
             ("\"filter\":\"sums\",", "", "filter"),
             ("\"sums\"", "\"least\"", "least"),
             ("\"entries\"", "\"note\":1,\"entries\"", "note"),
@@ -669,12 +642,10 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_read_up_to_its_limit_and_version_1_with_all_reports() {
+    fn a_document_is_read_up_to_its_limit() {
         let mut ledger = ledger(4.0, None, Filter::Renyi);
         let _never_recorded = booked(&mut ledger, &cap(3, 2.5));
         let text = ledger.to_json();
-        let old = text.replace("\"version\":2", "\"version\":1").replace(",\"filter\":\"renyi\"", "");
-        assert!(matches!(Ledger::from_json(&old), Err(LedgerError::Json(_))));
         let padded = |length: usize| format!("{text}{}", " ".repeat(length - text.len()));
         assert_eq!(Ledger::from_json(&padded(MAX_LEDGER_BYTES)).unwrap(), ledger);
         let beyond = Ledger::from_json(&padded(MAX_LEDGER_BYTES + 1));

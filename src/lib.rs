@@ -11,7 +11,7 @@
 //!
 //! // The public parameters of a collection, fixed before the first report.
 //! let task = Task::from_json(r#"{
-//!     "version": 4,
+//!     "version": 1,
 //!     "schema": {"columns": [
 //!         {"type": "numeric", "name": "height", "offset": 170, "scale": 30},
 //!         {"type": "numeric", "name": "weight", "offset": 70, "scale": 40},

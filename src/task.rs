@@ -18,7 +18,7 @@ use crate::schema::{MAX_DIMENSION, Schema};
 pub use crate::identity::{NameError, TaskDigest};
 
 /// The version of the task format that this crate reads and writes.
-pub const TASK_VERSION: u32 = 4;
+pub const TASK_VERSION: u32 = 1;
 
 /// The largest task document that is read, in bytes.
 pub const MAX_TASK_BYTES: usize = 16 << 20;
@@ -41,7 +41,7 @@ pub const MAX_DRAWS: u64 = 1 << 28;
 /// ```
 /// use ldp_pca::task::Task;
 /// let task = Task::from_json(r#"{
-///     "version": 4,
+///     "version": 1,
 ///     "schema": {"columns": [
 ///         {"name": "height", "type": "numeric", "offset": 0, "scale": 200},
 ///         {"name": "weight", "type": "numeric", "offset": 0, "scale": 100}
@@ -67,7 +67,7 @@ pub struct Task {
 struct TaskDocument {
     schema: Schema,
     bounding: Bounding,
-    // Absent, not null, in a task without: its canonical JSON is what it was before there was centring.
+    // Absent, not null, in a task without.
     centring: Option<Centring>,
     // Likewise.
     refinement: Option<Arc<Refinement>>,
@@ -400,12 +400,8 @@ pub enum TaskError {
     /// Not JSON, or not the JSON of a task.
     #[error("not a valid task: {0}")]
     Json(JsonError),
-    /// Another version. Version 1 had a randomizer that refused some records, version 2 candidates of random lengths,
-    /// and version 3 counted a record of zeros as I/d.
-    #[error(
-        "the task has version {0}, and this software reads version {TASK_VERSION}: make it again (1 leaked values, 2 \
-         is noisier, 3 miscounts records of zeros), or use a release that knows it"
-    )]
+    /// Another version.
+    #[error("the task has version {0}, and this software reads version {TASK_VERSION}: use a release that knows it")]
     Version(u32),
     /// More than a device can compute.
     #[error(
@@ -462,13 +458,13 @@ mod tests {
     #[test]
     fn the_canonical_json_is_what_is_documented_and_what_is_digested() {
         let text = concat!(
-            r#"{"version":4,"schema":{"columns":[{"type":"numeric","name":"c1","offset":0.0,"scale":1.0},"#,
+            r#"{"version":1,"schema":{"columns":[{"type":"numeric","name":"c1","offset":0.0,"scale":1.0},"#,
             r#"{"type":"numeric","name":"c2","offset":0.0,"scale":1.0},"#,
             r#"{"type":"numeric","name":"c3","offset":0.0,"scale":1.0}]},"bounding":{"type":"unit-norm"},"#,
             r#""mechanism":{"type":"double-cap","epsilon":2.0,"candidates":64,"cap":8},"folds":1}"#
         );
         assert_eq!(task().to_json(), text);
-        let digest = "e20a655b670680f4454c481107a7203a85d602bf9bf4867cfabc3a2665441822";
+        let digest = "6553c1c52f75933a1e98f540925fbf37f432b1067ff62fa38bba8e284a72c16a";
         assert_eq!(task().digest().to_string(), digest);
         assert_eq!(TaskDigest::from_hex(digest), Some(task().digest()));
     }
@@ -503,9 +499,9 @@ mod tests {
         let double_cap = json.replace("signed-cap", "double-cap");
         refused(Task::from_json(&double_cap), RefinementError::Mechanism);
         refused(Task::from_json(&first.to_json().replace("double-cap", "signed-cap")), RefinementError::Missing);
-        assert!(json.starts_with(r#"{"version":4,"#));
-        for version in [2, 3, 5] {
-            let other = json.replace("version\":4", &format!("version\":{version}"));
+        assert!(json.starts_with(r#"{"version":1,"#));
+        for version in [0, 2, 3] {
+            let other = json.replace("version\":1", &format!("version\":{version}"));
             assert_eq!(Task::from_json(&other), Err(TaskError::Version(version)));
         }
         let both = json.replace(r#""refinement""#, r#""centring":{"weight":0.5},"refinement""#);
@@ -558,13 +554,9 @@ mod tests {
 
     #[test]
     fn other_versions_are_told_apart_before_anything_else_is_read() {
-        for (version, error) in [
-            (0, TaskError::Version(0)),
-            (1, TaskError::Version(1)),
-            (2, TaskError::Version(2)),
-            (3, TaskError::Version(3)),
-            (u32::MAX, TaskError::Version(u32::MAX)),
-        ] {
+        for (version, error) in
+            [(0, TaskError::Version(0)), (2, TaskError::Version(2)), (u32::MAX, TaskError::Version(u32::MAX))]
+        {
             let text = format!(r#"{{"what": ["nobody", {{"knows": null}}], "version": {version}}}"#);
             assert_eq!(Task::from_json(&text), Err(error));
         }
@@ -592,10 +584,9 @@ mod tests {
     fn tasks_that_make_no_sense_are_refused_with_the_value() {
         let canonical = task().to_json();
         let cases = [
-            ("\"version\":4", "\"version\":3", "version 3"),
-            ("\"version\":4", "\"version\":2", "version 2"),
-            ("\"version\":4", "\"version\":1", "version 1"),
-            ("\"version\":4,", "", "version"),
+            ("\"version\":1", "\"version\":2", "version 2"),
+            ("\"version\":1", "\"version\":0", "version 0"),
+            ("\"version\":1,", "", "version"),
             ("\"folds\":1", "\"folds\":0", "0 folds"),
             ("\"folds\":1", "\"folds\":1,\"note\":\"x\"", "note"),
             ("\"epsilon\":2.0", "\"epsilon\":0", "epsilon is 0"),

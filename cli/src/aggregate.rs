@@ -16,15 +16,14 @@ use super::columnar::{self, ReportRows};
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, Input};
 use super::kind::{Kind, Needed};
-use super::output::{Format, grouped, note, reading};
+use super::output::{Format, grouped, reading};
 use super::writing::{Output, Target};
 
 /// Sum reports, and sums of reports. A report that occurs twice (by its id) is counted once.
 ///
 /// An aggregate (a sum) has a sample of its reports' ids. Reports and other aggregates that are recognized as being in
 /// it are refused, since they would count twice: always an aggregate that is given twice, and every report while all
-/// inputs together have no more than 1,024; otherwise nearly always where 1 % of the reports so far come again. (Not
-/// for aggregates of earlier releases, which have no ids.)
+/// inputs together have no more than 1,024; otherwise nearly always where 1 % of the reports so far come again.
 #[derive(Args)]
 pub(super) struct AggregateCommand {
     /// Files of reports, or aggregates of other reports of the same task
@@ -79,7 +78,6 @@ impl AggregateCommand {
             first_skipped: None,
             skip_invalid: self.skip_invalid,
             threads,
-            is_alone: self.inputs.len() == 1,
             task: &task,
         };
         for input in &self.inputs {
@@ -118,8 +116,6 @@ struct Collection<'a> {
     first_skipped: Option<String>,
     skip_invalid: bool,
     threads: NonZeroUsize,
-    /// Whether there are no other inputs.
-    is_alone: bool,
     task: &'a Task,
 }
 
@@ -136,14 +132,6 @@ impl Collection<'_> {
         let kind = Kind::of(&start);
         if kind == Kind::Aggregate {
             let other = files::aggregate_of(path, content, self.task)?;
-            if other.unknown_ids() > 0 && !self.is_alone {
-                note(format_args!(
-                    "note: {} has no ids of {} of its reports, since an earlier release wrote it: if any of them \
-                     are in other files, too, they count twice",
-                    path.display(),
-                    grouped(other.unknown_ids())
-                ));
-            }
             return self.sums.merge(&mut self.aggregate, &other).in_file(path);
         }
         if kind == Kind::Parquet {

@@ -55,9 +55,6 @@ enum Content {
         centred: bool,
         records: u64,
         fold_records: Vec<u64>,
-        /// Reports of sums that an earlier release wrote: whether they are in another sum, too, is not noticed.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        unknown_ids: Option<u64>,
         #[serde(skip_serializing_if = "Option::is_none")]
         hostile: Option<HostilePull>,
     },
@@ -115,7 +112,6 @@ impl Inspect {
             centred: task.centring().is_some(),
             records: aggregate.records(),
             fold_records: aggregate.folds().iter().map(ldp_pca::aggregate::FoldSum::records).collect(),
-            unknown_ids: Some(aggregate.unknown_ids()).filter(|unknown| *unknown > 0),
             // No reports give no estimate.
             hostile: Covariance::estimate(&aggregate, task)
                 .ok()
@@ -156,19 +152,12 @@ impl Content {
                 }
                 text
             }
-            Self::Aggregate { task, about, records, fold_records, unknown_ids, hostile, .. } => {
+            Self::Aggregate { task, about, records, fold_records, hostile, .. } => {
                 let folds: Vec<String> = fold_records.iter().map(|&records| grouped(records)).collect();
-                let unknown = unknown_ids.map(|unknown| {
-                    format!(
-                        "no ids of  {} reports: they count twice if they are in another sum, too\n",
-                        grouped(unknown)
-                    )
-                });
                 format!(
-                    "aggregate\ntask       {task}\nabout      {about}\nreports    {}\nper fold   {}\n{}{}",
+                    "aggregate\ntask       {task}\nabout      {about}\nreports    {}\nper fold   {}\n{}",
                     grouped(*records),
                     folds.join(", "),
-                    unknown.unwrap_or_default(),
                     hostile.as_ref().map(|pull| hostile_text(pull, None)).unwrap_or_default()
                 )
             }

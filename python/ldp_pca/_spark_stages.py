@@ -28,9 +28,8 @@ STATE, PRINTS, REPEATED, SUSPECTS, NOTE, TAGS = range(6)
 SCHEMA_NAMES = ("key", "kind", "part", "data")
 SCHEMA = "key int, kind int, part int, data binary"
 
-#: Bytes of an aggregate's state before its integers, between them and the tags, and behind these
-#: (docs/wire-format.md).
-STATE_HEADER, STATE_UNKNOWN, STATE_CHECKSUM = 37, 8, 4
+#: Bytes of an aggregate's state before its integers, and behind the tags that follow them (docs/wire-format.md).
+STATE_HEADER, STATE_CHECKSUM = 37, 4
 #: Bytes of a tag of an id, and the most tags that an aggregate has.
 TAG_BYTES, MOST_TAGS = 20, 1024
 #: Where a report has its id (docs/wire-format.md).
@@ -383,7 +382,7 @@ def state_rows(sums: Aggregate, prints: int, group: int, job: Job) -> Iterator[R
     """The state of ``sums`` in stretches, each with its number of reports and the sum of their fingerprints."""
     state = memoryview(sums.to_bytes())
     end = STATE_HEADER + sums._integer_bytes()
-    integers, tags = state[STATE_HEADER:end], state[end + STATE_UNKNOWN : -STATE_CHECKSUM]
+    integers, tags = state[STATE_HEADER:end], state[end:-STATE_CHECKSUM]
     of = np.array([sums.records, prints % (1 << 64)], dtype="<u8").tobytes()
     for part, start in enumerate(range(0, len(integers), job.row_bytes)):
         yield -1 - (part * job.groups + group), STATE, part, bytes(integers[start : start + job.row_bytes]) + of

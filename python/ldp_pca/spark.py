@@ -399,7 +399,7 @@ class _Total:
         if not self.states:
             return Aggregate(task)
         body = b"".join(self.states[part][:-2].tobytes() for part in sorted(self.states))
-        state = state[: stages.STATE_HEADER] + body + bytes(stages.STATE_UNKNOWN) + self.tags[:-16]
+        state = state[: stages.STATE_HEADER] + body + self.tags[:-16]
         return Aggregate.from_bytes(state + zlib.crc32(state).to_bytes(stages.STATE_CHECKSUM, "little"), task)
 
 

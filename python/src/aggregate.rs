@@ -17,7 +17,7 @@ use crate::task::{Task, open};
 
 /// The summed reports of one task. Any order and any grouping of the same reports gives the same bytes.
 ///
-/// It has a sample of the known ids in it, up to 1,024, and refuses reports and sums that it recognizes: always while
+/// It has a sample of the ids in it, up to 1,024, and refuses reports and sums that it recognizes: always while
 /// it has no more reports, and always a sum of the same reports. `Collection` and `aggregate` keep single duplicates
 /// out, and compare each sum with every one before it. Comparable, picklable, and safe to use from several threads.
 ///

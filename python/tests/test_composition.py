@@ -143,7 +143,7 @@ def test_the_command_line_says_the_same_of_reports_of_one_task(command: Command,
     [part] = case["parts"]
     loss = part["loss"]
     document = {
-        "version": 4,
+        "version": 1,
         "schema": {"columns": [{"name": "a", "type": "numeric", "offset": 0, "scale": 1}]},
         "bounding": {"type": "unit-norm"},
         "mechanism": {"type": "double-cap", **{name: loss[name] for name in ("epsilon", "candidates", "cap")}},

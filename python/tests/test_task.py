@@ -123,6 +123,6 @@ def test_what_makes_no_sense_is_refused_with_the_remedy(columns, parameters, err
 
 
 def test_json_that_is_no_task_is_refused() -> None:
-    for text, words in [("{", "not a valid task"), ('{"version": 1}', "version 1"), ("[]", "not a valid task")]:
+    for text, words in [("{", "not a valid task"), ('{"version": 2}', "version 2"), ("[]", "not a valid task")]:
         with pytest.raises(TaskError, match=words):
             Task.from_json(text)

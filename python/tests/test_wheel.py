@@ -28,7 +28,7 @@ print(json.dumps({"heavy": sorted(heavy), "records": aggregate.records, "version
 """
 
 TASK = {
-    "version": 4,
+    "version": 1,
     "schema": {"columns": [{"type": "numeric", "name": name, "offset": 0, "scale": 1} for name in ("a", "b")]},
     "bounding": {"type": "unit-norm"},
     "mechanism": {"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8},

@@ -58,7 +58,7 @@ impl Issuer {
         let make = || random_line(32).map(|line| format!("{line}crc32 {}\n", checksum_of(line.trim())));
         let (text, _) = read_or_make(path, make).map_err(refused)?;
         let key = match text.split_whitespace().collect::<Vec<_>>()[..] {
-            // The form of earlier versions, and of people.
+            // As people write it.
             [key] => key,
             [key, "crc32", checksum] if checksum == checksum_of(key) => key,
             _ => {

@@ -3,30 +3,24 @@
 //! ```text
 //! offset  bytes  what
 //!      0      4  "LDPA"
-//!      4      1  version, 2
+//!      4      1  version, 1
 //!      5     32  task digest
 //!     37         per fold: number of reports (u64), then the upper triangle row by row (i64 each)
-//!             8  number of reports whose ids are unknown (u64)
-//!          20 t  the first t tags of the other reports' ids, ascending
+//!          20 t  the first t tags of the reports' ids, ascending
 //!    end      4  CRC-32 (IEEE) of all bytes before it
 //! ```
 //!
-//! All integers are little-endian. t is the number of reports with known ids, at most 1,024. Version 1 ends after the
-//! folds: all its ids are unknown.
+//! All integers are little-endian. t is the number of reports, at most 1,024.
 
 use core::convert::Infallible;
 
 use super::sketch::{MOST_TAGS, Sketch, TAG_BYTES};
-use super::{Aggregate, AggregateError, FoldSum, MAX_RECORDS};
+use super::{Aggregate, AggregateError, FoldSum, MAX_RECORDS, VERSION};
 use crate::mechanism::Summable;
 use crate::task::{Task, TaskDigest};
 
 const MAGIC: [u8; 4] = *b"LDPA";
-const VERSION: u8 = 2;
-/// The version of releases before there were tags.
-const WITHOUT_IDS: u8 = 1;
 const HEADER: usize = 4 + 1 + 32;
-const UNKNOWN: usize = 8;
 const CHECKSUM: usize = 4;
 
 /// Bytes that are passed on together, except single ones.
@@ -37,7 +31,7 @@ impl Aggregate {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let entries: usize = self.folds.iter().map(|fold| 1 + fold.sums.len()).sum();
-        let length = HEADER + 8 * entries + UNKNOWN + TAG_BYTES * self.ids.tags().len() + CHECKSUM;
+        let length = HEADER + 8 * entries + TAG_BYTES * self.ids.tags().len() + CHECKSUM;
         let mut bytes = Vec::with_capacity(length);
         let Ok(()) = self.visit_bytes(|part| {
             bytes.extend_from_slice(part);
@@ -70,7 +64,6 @@ impl Aggregate {
                 visit_content(&bytes)?;
             }
         }
-        visit_content(&self.ids.unknown().to_le_bytes())?;
         for tags in self.ids.tags().chunks(BYTES_AT_ONCE / TAG_BYTES) {
             visit_content(tags.as_flattened())?;
         }
@@ -86,22 +79,20 @@ impl Aggregate {
         let shortest = HEADER + 8 * entries * task.folds().count() + CHECKSUM;
         let other_length = |expected| Err(AggregateError::Length { expected, found: bytes.len() });
         if bytes.len() < HEADER {
-            return other_length(shortest + UNKNOWN);
+            return other_length(shortest);
         }
         if bytes[..4] != MAGIC {
             return Err(AggregateError::Magic);
         }
-        let (shortest, most_tags) = match bytes[4] {
-            VERSION => (shortest + UNKNOWN, MOST_TAGS),
-            WITHOUT_IDS => (shortest, 0),
-            other => return Err(AggregateError::Version(other)),
-        };
+        if bytes[4] != VERSION {
+            return Err(AggregateError::Version(bytes[4]));
+        }
         let mut digest = [0; 32];
         digest.copy_from_slice(&bytes[5..HEADER]);
         if digest != *task.digest().as_bytes() {
             return Err(AggregateError::OtherTask { expected: task.digest(), found: TaskDigest::new(digest) });
         }
-        let is_length = |tags: usize| tags.is_multiple_of(TAG_BYTES) && tags / TAG_BYTES <= most_tags;
+        let is_length = |tags: usize| tags.is_multiple_of(TAG_BYTES) && tags / TAG_BYTES <= MOST_TAGS;
         if !bytes.len().checked_sub(shortest).is_some_and(is_length) {
             return other_length(shortest);
         }
@@ -109,7 +100,7 @@ impl Aggregate {
         if crc32fast::hash(content).to_le_bytes() != checksum {
             return Err(AggregateError::Checksum);
         }
-        let (sums, ids) = content[HEADER..].split_at(8 * entries * task.folds().count());
+        let (sums, tags) = content[HEADER..].split_at(8 * entries * task.folds().count());
         let mut words = sums.as_chunks().0.iter().copied();
         let folds = (0..task.folds().count())
             .map(|_| FoldSum {
@@ -121,10 +112,7 @@ impl Aggregate {
         let records = folds.iter().try_fold(0u64, |records, fold| records.checked_add(fold.records));
         let records =
             records.filter(|records| *records <= MAX_RECORDS && folds.iter().all(|fold| fold.is_possible(largest)));
-        let ids = records.and_then(|records| match ids.split_first_chunk() {
-            Some((unknown, tags)) => Sketch::new(records, u64::from_le_bytes(*unknown), tags.as_chunks().0),
-            None => Some(Sketch::of_unknown(records)),
-        });
+        let ids = records.and_then(|records| Sketch::new(records, tags.as_chunks().0));
         Ok(Self { task: task.digest(), folds, ids: ids.ok_or(AggregateError::NotASum)? })
     }
 }
@@ -138,20 +126,12 @@ mod tests {
     use crate::mechanism::MechanismSpec;
     use crate::privacy::Epsilon;
     use crate::record::Bounding;
-    use crate::report::Report;
     use crate::schema::Schema;
     use crate::task::Folds;
 
     fn sealed(mut content: Vec<u8>) -> Vec<u8> {
         content.extend(crc32fast::hash(&content).to_le_bytes());
         content
-    }
-
-    /// The state without its ids, as earlier releases wrote it.
-    fn version_1(aggregate: &Aggregate) -> Vec<u8> {
-        let bytes = aggregate.to_bytes();
-        let end = bytes.len() - CHECKSUM - aggregate.ids.tags().as_flattened().len() - UNKNOWN;
-        sealed([b"LDPA\x01", &bytes[5..end]].concat())
     }
 
     #[test]
@@ -181,40 +161,32 @@ mod tests {
         }
         assert_eq!(aggregate, Aggregate::empty(&tasks[0]));
 
-        for (bytes, other_version) in [(aggregate.to_bytes(), 0x12), (version_1(&aggregate), 0x11)] {
-            let found = tasks[0].digest();
-            let read = |bytes: &[u8]| Aggregate::from_bytes(bytes, &tasks[0]).unwrap_err();
-            assert_eq!(
-                Aggregate::from_bytes(&bytes, &tasks[1]),
-                Err(AggregateError::OtherTask { expected: tasks[1].digest(), found })
-            );
-            for length in HEADER..bytes.len() {
-                let error = AggregateError::Length { expected: bytes.len(), found: length };
-                assert_eq!(read(&bytes[..length]), error, "{length}");
-            }
-            let longer = [&bytes[..], &[0]].concat();
-            assert_eq!(read(&longer), AggregateError::Length { expected: bytes.len(), found: bytes.len() + 1 });
-            for byte in 0..bytes.len() {
-                let mut altered = bytes.clone();
-                altered[byte] ^= 0x10;
-                let error = match byte {
-                    0..4 => AggregateError::Magic,
-                    4 => AggregateError::Version(other_version),
-                    5..37 => {
-                        let mut digest = *expected.as_bytes();
-                        digest[byte - 5] ^= 0x10;
-                        AggregateError::OtherTask { expected, found: TaskDigest::new(digest) }
-                    }
-                    _ => AggregateError::Checksum,
-                };
-                assert_eq!(read(&altered), error, "{byte}");
-            }
-        }
         let bytes = aggregate.to_bytes();
+        assert_eq!(
+            Aggregate::from_bytes(&bytes, &tasks[1]),
+            Err(AggregateError::OtherTask { expected: tasks[1].digest(), found: tasks[0].digest() })
+        );
         let read = |bytes: &[u8]| Aggregate::from_bytes(bytes, &tasks[0]).unwrap_err();
-        for length in 0..HEADER {
+        for length in 0..bytes.len() {
             let error = AggregateError::Length { expected: bytes.len(), found: length };
             assert_eq!(read(&bytes[..length]), error, "{length}");
+        }
+        let longer = [&bytes[..], &[0]].concat();
+        assert_eq!(read(&longer), AggregateError::Length { expected: bytes.len(), found: bytes.len() + 1 });
+        for byte in 0..bytes.len() {
+            let mut altered = bytes.clone();
+            altered[byte] ^= 0x10;
+            let error = match byte {
+                0..4 => AggregateError::Magic,
+                4 => AggregateError::Version(0x11),
+                5..37 => {
+                    let mut digest = *expected.as_bytes();
+                    digest[byte - 5] ^= 0x10;
+                    AggregateError::OtherTask { expected, found: TaskDigest::new(digest) }
+                }
+                _ => AggregateError::Checksum,
+            };
+            assert_eq!(read(&altered), error, "{byte}");
         }
         // A header and nothing else, of something else.
         assert_eq!(read(&[b'x'; HEADER]), AggregateError::Magic);
@@ -228,7 +200,7 @@ mod tests {
         let task = Task::new(Schema::numeric(70).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(3).unwrap());
         let task = task.unwrap();
         let mut aggregate = Aggregate::empty(&task);
-        let mut expected = [&b"LDPA\x02"[..], task.digest().as_bytes()].concat();
+        let mut expected = [&b"LDPA\x01"[..], task.digest().as_bytes()].concat();
         for (fold, index) in aggregate.folds.iter_mut().zip(0i64..) {
             fold.records = 1000 + index.unsigned_abs();
             expected.extend(fold.records.to_le_bytes());
@@ -238,7 +210,6 @@ mod tests {
                 expected.extend(sum.to_le_bytes());
             }
         }
-        expected.extend(5u64.to_le_bytes());
         let tags: Vec<[u8; 20]> = (1..=MOST_TAGS as u32)
             .map(|place| {
                 let mut tag = [9; 20];
@@ -247,7 +218,7 @@ mod tests {
             })
             .collect();
         expected.extend(tags.as_flattened());
-        aggregate.ids = Sketch::new(3003, 5, &tags).unwrap();
+        aggregate.ids = Sketch::new(3003, &tags).unwrap();
         let expected = sealed(expected);
         assert_eq!(aggregate.to_bytes(), expected);
         let (mut visited, mut longest) = (Vec::new(), 0);
@@ -272,7 +243,7 @@ mod tests {
                 forged.folds[0].records = records[0];
                 forged.folds[0].sums[1] = sum;
                 let all = forged.folds.iter().fold(0u64, |all, fold| all.saturating_add(fold.records));
-                forged.ids = Sketch::of_unknown(all);
+                forged.ids = Sketch::of_any(all);
                 Aggregate::from_bytes(&forged.to_bytes(), &task).map(|aggregate| aggregate.records())
             };
             for (records, sum) in [(0, 1), (0, i64::MIN), (3, 3 * largest + 1), (3, -3 * largest - 1), (5, i64::MAX)] {
@@ -301,11 +272,9 @@ mod tests {
         swapped[first..].as_chunks_mut::<TAG_BYTES>().0.swap(3, 4);
         let mut twice = content.to_vec();
         twice.copy_within(first..first + TAG_BYTES, first + TAG_BYTES);
-        let mut unknown = content.to_vec();
-        unknown[first - UNKNOWN] = 1;
         let cut = content[..content.len() - TAG_BYTES].to_vec();
         let longer = [content, &[255; TAG_BYTES]].concat();
-        for forged in [swapped, twice, unknown, cut, longer] {
+        for forged in [swapped, twice, cut, longer] {
             assert_eq!(read(forged), Err(AggregateError::NotASum));
         }
         for length in bytes.len() - 3 * TAG_BYTES..bytes.len() {
@@ -313,32 +282,6 @@ mod tests {
             let whole_tags = (bytes.len() - length).is_multiple_of(TAG_BYTES);
             assert_eq!(error == AggregateError::Checksum, whole_tags, "{length} {error}");
             assert_eq!(matches!(error, AggregateError::Length { .. }), !whole_tags);
-        }
-    }
-
-    #[test]
-    fn states_of_version_1_have_unknown_ids_and_can_be_summed() {
-        for task in tasks() {
-            let all = reports(&task, 1100);
-            let sum = |reports: &[Report]| {
-                let mut sum = Aggregate::empty(&task);
-                sum.accumulate(&task, reports).unwrap();
-                sum
-            };
-            let (old, new) = (sum(&all[..70]), sum(&all[70..]));
-            let read = Aggregate::from_bytes(&version_1(&old), &task).unwrap();
-            assert_eq!((read.folds(), read.unknown_ids(), read.ids.tags().len()), (old.folds(), 70, 0));
-            let mut merged = new.clone();
-            merged.merge(&read).unwrap();
-            assert_eq!((merged.folds(), merged.unknown_ids()), (sum(&all).folds(), 70));
-            assert_eq!(merged.ids.tags(), new.ids.tags());
-            let mut added = read.clone();
-            added.accumulate(&task, &all[70..]).unwrap();
-            assert_eq!(added, merged);
-            assert_eq!(Aggregate::from_bytes(&merged.to_bytes(), &task), Ok(merged.clone()));
-            // What is known is compared.
-            assert!(matches!(merged.clone().merge(&new), Err(AggregateError::Overlap { .. })));
-            assert_eq!(merged.merge(&read), Ok(()), "the same reports again, which nobody can know");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What an aggregate refuses.
 
-use super::MAX_RECORDS;
 use super::sketch::{Common, MOST_TAGS, TAG_BYTES};
+use super::{MAX_RECORDS, VERSION};
 use crate::report::ReportId;
 use crate::task::TaskDigest;
 
@@ -47,7 +47,7 @@ pub enum AggregateError {
     #[error("not an aggregate: the first four bytes are not \"LDPA\"")]
     Magic,
     /// Another version of the format.
-    #[error("the aggregate has version {0}, and this software reads versions 1 and 2: use a release that knows it")]
+    #[error("the aggregate has version {0}, and this software reads version {VERSION}: use a release that knows it")]
     Version(u8),
     /// Too short or too long.
     #[error(

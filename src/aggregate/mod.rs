@@ -27,7 +27,7 @@ use sketch::{NewTags, Repeats, Sketch};
 ///
 /// `accumulate` and `merge` are commutative and associative where nothing is refused.
 ///
-/// Each report must be added once. An aggregate has a sample of the known ids in it, up to 1,024, and refuses reports
+/// Each report must be added once. An aggregate has a sample of the ids in it, up to 1,024, and refuses reports
 /// and sums that it recognizes: always while it has no more reports, and always a sum of the same reports; a part of
 /// them with a probability that depends on their share (see docs/wire-format.md). The caller keeps single duplicates
 /// out ([`SeenIds`]), and compares many sums one by one ([`SeenSums`]).
@@ -67,6 +67,9 @@ pub struct FoldSum {
 /// in all.
 #[doc(hidden)]
 pub const MAX_RECORDS: u64 = 1 << 40;
+
+/// The version of the format of states.
+const VERSION: u8 = 1;
 
 impl FoldSum {
     /// The number of reports.
@@ -233,15 +236,6 @@ impl Aggregate {
         Ok(self.ids.check_disjoint(&other.ids)?)
     }
 
-    /// This aggregate with the ids of all its reports, for a caller who has them beside a state without ids; `None` if
-    /// they are not as many.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn with_ids(mut self, ids: impl IntoIterator<Item = ReportId>) -> Option<Self> {
-        self.ids = sketch_of(self.task, self.records(), ids)?;
-        Some(self)
-    }
-
     /// Takes reports out again; `left` are the ids of all others. That the reports are in the sum, each once, is for
     /// the caller to know.
     ///
@@ -280,14 +274,6 @@ impl Aggregate {
     #[must_use]
     pub fn records(&self) -> u64 {
         self.folds.iter().map(|fold| fold.records).sum()
-    }
-
-    /// The number of reports whose ids are unknown, since they come from states of version 1: whether they are in
-    /// another sum, too, is not noticed.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn unknown_ids(&self) -> u64 {
-        self.ids.unknown()
     }
 
     /// The sums per fold.
@@ -542,7 +528,7 @@ mod tests {
         let with = |records: [u64; 3]| {
             let mut aggregate = Aggregate::empty(task);
             aggregate.folds.iter_mut().zip(records).for_each(|(fold, records)| fold.records = records);
-            aggregate.ids = Sketch::of_unknown(records.into_iter().fold(0, u64::wrapping_add));
+            aggregate.ids = Sketch::of_any(records.into_iter().fold(0, u64::wrapping_add));
             aggregate
         };
         for (records, fits) in [([MAX_RECORDS - 2, 0, 0], true), ([0, 1, MAX_RECORDS - 2], false)] {
@@ -581,7 +567,7 @@ mod tests {
                         let sum = records.cast_signed().checked_mul(sign * largest).unwrap();
                         *fold = FoldSum { records, sums: vec![sum; fold.sums.len()] };
                     }
-                    aggregate.ids = Sketch::of_unknown(shares.iter().sum());
+                    aggregate.ids = Sketch::of_any(shares.iter().sum());
                     let read = Aggregate::from_bytes(&aggregate.to_bytes(), &task);
                     assert_eq!(read.as_ref(), Ok(&aggregate));
                     let mut merged = Aggregate::empty(&task);
@@ -645,19 +631,5 @@ mod tests {
         alone.accumulate(task, &all[..7]).unwrap();
         once.add_folds(&alone);
         assert_eq!(again.folds, once.folds);
-    }
-
-    #[test]
-    fn all_ids_make_a_sum_without_ids_a_whole_one() {
-        let task = &tasks()[0];
-        let all = reports(task, 30);
-        let mut whole = Aggregate::empty(task);
-        whole.accumulate(task, &all).unwrap();
-        let without = Aggregate { ids: Sketch::of_unknown(30), ..whole.clone() };
-        assert_eq!((without.unknown_ids(), whole.unknown_ids()), (30, 0));
-        let ids = || all.iter().map(Report::id);
-        assert_eq!(without.clone().with_ids(ids()), Some(whole));
-        assert_eq!(without.clone().with_ids(ids().skip(1)), None);
-        assert_eq!(without.with_ids(ids().skip(1).chain(ids().next_back())), None);
     }
 }

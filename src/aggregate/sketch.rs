@@ -48,10 +48,8 @@ pub(super) type Tag = [u8; TAG_BYTES];
 /// The first tags of the ids in a sum.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(super) struct Sketch {
-    /// Ascending, without repeats: as many as there are reports with known ids, at most [`MOST_TAGS`].
+    /// Ascending, without repeats: as many as there are reports, at most [`MOST_TAGS`].
     tags: Vec<Tag>,
-    /// Reports whose ids are unknown, since they come from states without tags.
-    unknown: u64,
 }
 
 /// Tags to be added: ascending, without repeats, and none of them in the sketch.
@@ -87,23 +85,13 @@ impl NewTags {
 
 impl Sketch {
     /// A sketch of that many reports with these tags; `None` if reports cannot have them.
-    pub(super) fn new(records: u64, unknown: u64, tags: &[Tag]) -> Option<Self> {
-        let known = records.checked_sub(unknown)?;
-        let fits = tags.len() as u64 == known.min(MOST_TAGS as u64) && tags.is_sorted_by(|tag, next| tag < next);
-        fits.then(|| Self { tags: tags.to_vec(), unknown })
-    }
-
-    /// A sketch of that many reports with unknown ids.
-    pub(super) fn of_unknown(records: u64) -> Self {
-        Self { tags: vec![], unknown: records }
+    pub(super) fn new(records: u64, tags: &[Tag]) -> Option<Self> {
+        let fits = tags.len() as u64 == records.min(MOST_TAGS as u64) && tags.is_sorted_by(|tag, next| tag < next);
+        fits.then(|| Self { tags: tags.to_vec() })
     }
 
     pub(super) fn tags(&self) -> &[Tag] {
         &self.tags
-    }
-
-    pub(super) fn unknown(&self) -> u64 {
-        self.unknown
     }
 
     /// Looks for the tags that ids add, as [`Sieve::finish`] gives them.
@@ -143,7 +131,6 @@ impl Sketch {
 
     /// Adds a sketch without common tags.
     pub(super) fn merge(&mut self, other: &Self) {
-        self.unknown += other.unknown;
         self.tags.extend(&other.tags);
         self.tags = sorted(mem::take(&mut self.tags));
         self.tags.truncate(MOST_TAGS);
@@ -152,7 +139,7 @@ impl Sketch {
 
 impl fmt::Debug for Sketch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Sketch {{ tags: {}, unknown: {} }}", self.tags.len(), self.unknown)
+        write!(f, "Sketch {{ tags: {} }}", self.tags.len())
     }
 }
 
@@ -249,6 +236,18 @@ mod tests {
     use super::*;
     use chacha20::ChaCha8Rng;
     use rand::{Rng, SeedableRng};
+
+    impl Sketch {
+        /// A sketch that so many reports can have, whichever they are.
+        pub(in super::super) fn of_any(records: u64) -> Self {
+            let tag = |place: u32| {
+                let mut tag = [0; TAG_BYTES];
+                tag[..4].copy_from_slice(&place.to_be_bytes());
+                tag
+            };
+            Self { tags: (0..records.min(MOST_TAGS as u64) as u32).map(tag).collect() }
+        }
+    }
 
     fn task() -> TaskDigest {
         TaskDigest::new([7; 32])
@@ -450,17 +449,13 @@ mod tests {
     #[test]
     fn tags_that_reports_cannot_have_are_none() {
         let tags = all_tags_sorted(&ids(&mut ChaCha8Rng::seed_from_u64(7), MOST_TAGS + 1));
-        let sketch = |records, unknown, tags: &[Tag]| Sketch::new(records, unknown, tags).map(|sketch| sketch.unknown);
-        for (records, unknown, length) in [(0, 0, 0), (3, 0, 3), (3, 3, 0), (9, 2, 7), (5000, 0, MOST_TAGS)] {
-            assert_eq!(sketch(records, unknown, &tags[..length]), Some(unknown));
-            assert_eq!(sketch(records, unknown, &tags[..=length]), None, "{records} {unknown}");
-            if length > 0 {
-                assert_eq!(sketch(records, unknown, &tags[1..length]), None, "{records} {unknown}");
-            }
+        let fits = |records, tags: &[Tag]| Sketch::new(records, tags).is_some();
+        for (records, length) in [(0, 0), (3, 3), (MOST_TAGS as u64, MOST_TAGS), (5000, MOST_TAGS)] {
+            assert!(fits(records, &tags[..length]) && !fits(records, &tags[..=length]), "{records}");
+            assert!(length == 0 || !fits(records, &tags[1..length]), "{records}");
         }
-        assert_eq!(sketch(3, 4, &[]), None);
-        assert_eq!(sketch(2, 0, &[tags[1], tags[0]]), None, "not ascending");
-        assert_eq!(sketch(2, 0, &[tags[0], tags[0]]), None, "repeated");
+        assert!(!fits(2, &[tags[1], tags[0]]), "not ascending");
+        assert!(!fits(2, &[tags[0], tags[0]]), "repeated");
     }
 
     #[test]

@@ -81,7 +81,7 @@ async function refining(task) {
   const { tasks } = await aggregator.get("/tasks");
   const mechanism = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
   const refinement = { parent: tasks[0], directions: [[2 ** 20, 0, 0]], weights: [2 ** 16], clip: 2 ** 40 };
-  return { ...task, version: 4, mechanism, refinement };
+  return { ...task, mechanism, refinement };
 }
 
 async function records() {
@@ -352,53 +352,38 @@ function ledgerTests(name, { launch, newProfile, kill, launchWithoutStorage }) {
     assert.deepEqual(stored.sent, [[...kept, "id", "status"]]);
   });
 
-  test("whoever has a report of the first wave makes none in the second, whatever version kept it", async (t) => {
-    for (const old of [false, true]) {
-      const context = await profile(t);
-      const tab = await openTab(context);
-      const first = await tab.evaluate(async (old) => {
-        const ledger = await api.PrivacyLedger.open({ maxEpsilon: 2 });
-        const report = await ledger.report(randomizer, record, { url });
-        ledger.close();
-        // As it was kept before there were refinements.
-        const store = ({ result }) => result.transaction("reports", "readwrite").objectStore("reports");
-        await new Promise((resolve) => {
-          const request = indexedDB.open("ldp-pca", 1);
-          request.onsuccess = () => {
-            const reports = store(request);
-            reports.getAll().onsuccess = ({ target }) => {
-              const [{ campaign, wave, waves, ...entry }] = target.result;
-              if (old) reports.put(entry);
-              reports.transaction.oncomplete = () => (request.result.close(), resolve());
-            };
-          };
-        });
-        return hex(report);
-      }, old);
-      await tab.close();
-      const next = await openTab(context);
-      const found = await next.evaluate(async (refinement) => {
-        const task = api.Task.parse(refinement);
-        const one = new api.Randomizer(task, { maxEpsilon: 2 });
-        const ledger = await api.PrivacyLedger.open({ maxEpsilon: 2 });
-        const waiting = hex(await ledger.report(one, record, { url }));
-        const statuses = [];
-        for (let tries = 0; tries < 2; tries += 1) statuses.push((await ledger.send(one, record, { url })).status);
-        const { epsilon, reports } = await ledger.status();
-        const isFirst = reports.map(({ taskDigest }) => taskDigest === randomizer.taskDigest);
-        const { sent } = await ledger.withdraw(task.digest);
-        return { campaign: task.campaign, waiting, statuses, epsilon, isFirst, sent };
-      }, await refining(TASK));
-      const { tasks } = await aggregator.get("/tasks");
-      assert.deepEqual(found, {
-        campaign: tasks[0],
-        waiting: first,
-        statuses: ["accepted", "duplicate"],
-        epsilon: 2,
-        isFirst: [true],
-        sent: true,
-      });
-    }
+  test("whoever has a report of the first wave makes none in the second", async (t) => {
+    const context = await profile(t);
+    const tab = await openTab(context);
+    const first = await tab.evaluate(async () => {
+      const ledger = await api.PrivacyLedger.open({ maxEpsilon: 2 });
+      const report = await ledger.report(randomizer, record, { url });
+      ledger.close();
+      return hex(report);
+    });
+    await tab.close();
+    const next = await openTab(context);
+    const found = await next.evaluate(async (refinement) => {
+      const task = api.Task.parse(refinement);
+      const one = new api.Randomizer(task, { maxEpsilon: 2 });
+      const ledger = await api.PrivacyLedger.open({ maxEpsilon: 2 });
+      const waiting = hex(await ledger.report(one, record, { url }));
+      const statuses = [];
+      for (let tries = 0; tries < 2; tries += 1) statuses.push((await ledger.send(one, record, { url })).status);
+      const { epsilon, reports } = await ledger.status();
+      const isFirst = reports.map(({ taskDigest }) => taskDigest === randomizer.taskDigest);
+      const { sent } = await ledger.withdraw(task.digest);
+      return { campaign: task.campaign, waiting, statuses, epsilon, isFirst, sent };
+    }, await refining(TASK));
+    const { tasks } = await aggregator.get("/tasks");
+    assert.deepEqual(found, {
+      campaign: tasks[0],
+      waiting: first,
+      statuses: ["accepted", "duplicate"],
+      epsilon: 2,
+      isFirst: [true],
+      sent: true,
+    });
   });
 
   test("where the browser denies storage there is no ledger, unless the visitor wants one that forgets", async (t) => {

@@ -23,7 +23,7 @@ after(async () => {
 });
 
 const TASK = {
-  version: 4,
+  version: 1,
   schema: { columns: ["running", "reading"].map((name) => ({ name, type: "numeric", offset: 0, scale: 5 })) },
   bounding: { type: "unit-norm" },
   mechanism: { type: "double-cap", epsilon: 2, candidates: 64, cap: 8 },

@@ -18,7 +18,7 @@ export const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>empty
 /** The launchers of the browsers. */
 export const BROWSERS = asked({ Chromium: launchChromium, Firefox: launchFirefox });
 
-const VECTORS = join(ROOT, "tests/vectors/v4");
+const VECTORS = join(ROOT, "tests/vectors/v1");
 
 /** A page, and the errors that it reports. */
 export async function openPage(browser, url) {

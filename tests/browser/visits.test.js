@@ -647,7 +647,7 @@ VISITS.push([
       const one = new api.Randomizer(await api.Task.parse(json), { maxEpsilon: 2 });
       const { id } = await ledger.send(one, record, { ...options, url: "http://127.0.0.1:9", id: undefined });
       return [id, await states()];
-    }, { ...visitor.task, version: 4, mechanism, refinement });
+    }, { ...visitor.task, mechanism, refinement });
     assert.notEqual(id, outcome.id);
     assert.deepEqual(states, ["pending", "pending"]);
     visitor.network = good;

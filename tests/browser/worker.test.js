@@ -78,7 +78,7 @@ function workerTests(name, launch) {
     const [parent] = tasks;
     const mechanism = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
     const refinement = { parent, directions: [[2 ** 20, 0, 0]], weights: [2 ** 16], clip: 2 ** 40 };
-    const second = { ...TASK, version: 4, mechanism, refinement };
+    const second = { ...TASK, mechanism, refinement };
     const digest = await digestOf(second);
     const cors = { "access-control-allow-origin": "*", "access-control-expose-headers": "refined-by" };
     const headers = { ...cors, "content-type": "application/json", "refined-by": digest };

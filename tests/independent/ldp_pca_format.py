@@ -22,7 +22,7 @@ import struct
 import zlib
 from decimal import ROUND_FLOOR, Decimal, localcontext
 
-VERSION = 4  # of tasks
+VERSION = 1  # of tasks
 TINY = 2.0**-1022  # the smallest positive normal number
 LARGEST = math.ldexp(2.0 - 2.0**-52, 1023)  # the largest finite number
 
@@ -1018,7 +1018,6 @@ class Aggregate:
         self.entries = task.mechanism.entries
         self.counts = [0] * task.folds
         self.sums = [[0] * self.entries for _ in range(task.folds)]
-        self.unknown = 0
         self.tags = []
 
     def add(self, report):
@@ -1033,7 +1032,6 @@ class Aggregate:
     def merge(self, other):
         """Add the sums of other reports."""
         self.add_tags(other.tags)
-        self.unknown += other.unknown
         self.counts = list(map(int.__add__, self.counts, other.counts))
         self.sums = [list(map(int.__add__, mine, theirs)) for mine, theirs in zip(self.sums, other.sums)]
 
@@ -1044,10 +1042,10 @@ class Aggregate:
 
     def encode(self):
         """The aggregate's bytes."""
-        data = b"LDPA\2" + self.task.digest
+        data = b"LDPA\1" + self.task.digest
         for count, sums in zip(self.counts, self.sums):
             data += struct.pack(f"<Q{self.entries}q", count, *sums)
-        return sealed(data + struct.pack("<Q", self.unknown) + b"".join(self.tags))
+        return sealed(data + b"".join(self.tags))
 
     @classmethod
     def decode(cls, task, data):
@@ -1057,22 +1055,14 @@ class Aggregate:
         end = 37 + task.folds * size
         demand(len(data) >= end + 4, "an aggregate of another length")
         demand(data[:4] == b"LDPA", "not an aggregate")
-        demand(data[4] in (1, 2), "an aggregate of another version")
+        demand(data[4] == 1, "an aggregate of another version")
         demand(data == sealed(data[:-4]), "a wrong checksum")
         demand(data[5:37] == task.digest, "an aggregate of another task")
         for fold in range(task.folds):
             numbers = struct.unpack_from(f"<Q{result.entries}q", data, 37 + fold * size)
             result.counts[fold], result.sums[fold] = numbers[0], list(numbers[1:])
-        records = sum(result.counts)
-        if data[4] == 1:
-            demand(len(data) == end + 4, "an aggregate of another length")
-            result.unknown = records
-            return result
-        demand(len(data) >= end + 12, "an aggregate of another length")
-        (result.unknown,) = struct.unpack_from("<Q", data, end)
-        demand(result.unknown <= records, "more unknown ids than reports")
-        tags = data[end + 8 : -4]
-        demand(len(tags) == 20 * min(MOST_TAGS, records - result.unknown), "not as many tags as reports have")
+        tags = data[end:-4]
+        demand(len(tags) == 20 * min(MOST_TAGS, sum(result.counts)), "not as many tags as reports have")
         result.tags = [tags[at : at + 20] for at in range(0, len(tags), 20)]
         demand(result.tags == sorted(set(result.tags)), "tags in another order")
         return result

@@ -132,7 +132,7 @@ export function anyRecord(columns, number) {
 
 function taskOf(columns, epsilon, folds = 1) {
   return {
-    version: 4,
+    version: 1,
     schema: { columns },
     bounding: { type: "unit-norm" },
     mechanism: { type: "double-cap", epsilon, candidates: 64, cap: 8 },

@@ -93,7 +93,7 @@ test("a URL without a scheme is an error that says so", async () => {
 test("invalid documents give the same errors as their text does", async (t) => {
   for (const [document, part] of [
     [{ ...TASK, note: 1 }, /note/],
-    [{ ...TASK, version: 1 }, /version 1/],
+    [{ ...TASK, version: 2 }, /version 2/],
     [[], /./],
   ]) {
     const server = await answering(t, { ...GOOD, body: JSON.stringify(document) });

@@ -36,6 +36,11 @@ function aggregator(verdict = () => ({ status: "accepted", attempts: 1 })) {
   return { calls, deliver };
 }
 
+/** The entry of a task that is asked alone, but what became of it. */
+function entryOf({ taskDigest, guarantee }) {
+  return { taskDigest, campaign: taskDigest, wave: taskDigest, waves: new Set([taskDigest]), guarantee, url };
+}
+
 /** Never answers, but ends as the client's own does when its signal says so. */
 function silence(_, __, { signal }) {
   return new Promise((resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -332,8 +337,6 @@ test("a flight that is over is stopped by nobody", async () => {
 test("what another tab does to the task counts here, before each attempt and at the end", async () => {
   for (const [state, expected] of [
     [{ id: idOf(1), status: "accepted" }, { status: "accepted" }],
-    // As the first version kept it.
-    [{ id: idOf(1) }, { status: "duplicate" }],
     [{ withdrawn: true, id: idOf(1) }, { status: "refused", code: "spent" }],
     [
       { bytes: bytesOf(1), refused: { code: "refused", message: "expired", type: "task-expired" } },
@@ -342,8 +345,8 @@ test("what another tab does to the task counts here, before each attempt and at 
   ]) {
     for (const when of ["while it is made", "between attempts"]) {
       const device = newDevice();
-      const { taskDigest, guarantee } = randomizerOf(1);
-      const meddle = () => device.put({ taskDigest, guarantee, url, ...state });
+      const entry = entryOf(randomizerOf(1));
+      const meddle = () => device.put({ ...entry, ...state });
       const { calls, deliver } = aggregator(async (count, report, options, between) => {
         await meddle();
         return { status: await between(), attempts: 2 };
@@ -362,7 +365,7 @@ test("what another tab does to the task counts here, before each attempt and at 
       assert.equal(calls.length, when === "between attempts" ? 1 : 0);
       const [kept, ...others] = await device.all();
       assert.deepEqual(others, []);
-      if (outcome.error) assert.deepEqual(kept, { taskDigest, guarantee, url, ...state }, "as the other tab left it");
+      if (outcome.error) assert.deepEqual(kept, { ...entry, ...state }, "as the other tab left it");
     }
   }
 });
@@ -370,14 +373,14 @@ test("what another tab does to the task counts here, before each attempt and at 
 test("an answer that nothing is to be sent again keeps what another tab has done", async () => {
   for (const state of [{ withdrawn: true, id: idOf(1) }, { id: idOf(1), status: "accepted" }]) {
     const device = newDevice();
-    const { taskDigest, guarantee } = randomizerOf(1);
+    const entry = { ...entryOf(randomizerOf(1)), ...state };
     const { deliver } = aggregator(async () => {
-      await device.put({ taskDigest, guarantee, ...state });
+      await device.put(entry);
       throw expired();
     });
     const ledger = await openOn(device, {}, { deliver });
     assert.equal((await ledger.send(randomizerOf(1), RECORD, OWN)).status, "refused");
-    assert.deepEqual(await device.all(), [{ taskDigest, guarantee, ...state }]);
+    assert.deepEqual(await device.all(), [entry]);
   }
 });
 

@@ -227,7 +227,7 @@ function hostileTask(number) {
     },
   );
   const bounding = one({ type: "unit-norm" }, { type: "clip", radius: one(1e-150, 1, 1e150) });
-  return { version: 4, schema: { columns }, bounding, mechanism, folds: one(1, 5) };
+  return { version: 1, schema: { columns }, bounding, mechanism, folds: one(1, 5) };
 }
 
 test("a thousand hostile tasks: refused, or any record has a report, and each is booked", async (t) => {

@@ -18,7 +18,7 @@ const MECHANISM = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
 function refining(first, { mechanism, ...changes } = {}) {
   const { digest } = Task.parse(first);
   const refinement = { parent: digest, directions: [[2 ** 20, 0, 0]], weights: [2 ** 16], clip: 2 ** 40 };
-  return { ...first, version: 4, mechanism: { ...MECHANISM, ...mechanism }, refinement, ...changes };
+  return { ...first, mechanism: { ...MECHANISM, ...mechanism }, refinement, ...changes };
 }
 
 before(() => init());
@@ -235,30 +235,6 @@ test("whoever answered, booked or has a report of one wave has no second one in 
         assert.equal((await ledger.status()).epsilon, 2, name);
       }
     }
-  }
-});
-
-test("an entry that was written before there were refinements is that of the first wave", async () => {
-  const guarantee = { epsilon: 1, delta: 0 };
-  const bytes = bytesOf(1);
-  for (const [state, entry, status] of [
-    ["booked", { url, booked: true }, "accepted"],
-    ["pending", { url, bytes, attempted: true }, "accepted"],
-    ["refused", { url, bytes, refused: { code: "refused", message: "expired" } }, "accepted"],
-    ["sent", { id: idOf(1), status: "accepted" }, "duplicate"],
-    ["withdrawn", { id: idOf(1), withdrawn: true, left: false }, "refused"],
-  ]) {
-    const storage = newDevice();
-    await storage.put({ taskDigest: CAMPAIGN, guarantee, ...entry });
-    const { deliver, sent } = await device("booked", 9);
-    const ledger = await openOn(storage, { maxEpsilon: 1 }, { deliver });
-    assert.equal((await ledger.status()).reports[0].state, state);
-    const outcome = await ledger.send(randomizerOf(2), {}, OWN);
-    const wave = state === "booked" ? 2 : 1;
-    assert.deepEqual([outcome.taskDigest, outcome.id, outcome.status], [digestOf(wave), idOf(wave), status]);
-    const expected = { booked: [2], pending: [1], refused: [1] }[state] ?? [];
-    assert.deepEqual(sent, expected.map((number) => [digestOf(number), bytesOf(number), 1]));
-    assert.equal((await storage.all()).length, 1);
   }
 });
 

@@ -103,7 +103,7 @@ test("reports of any length are opened by the aggregator, and have few lengths w
   ]) {
     const column = (_, at) => ({ name: `c${at}`, type: "numeric", offset: 0, scale: 1 });
     const columns = Array.from({ length: dimension }, column);
-    const json = { version: 4, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
+    const json = { version: 1, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
     const long = Task.parse(json);
     await aggregator.put(long.digest, json, {});
     const randomizer = new Randomizer(long, LIMITS_OF_LONG);

@@ -7,7 +7,7 @@ import { seededBy } from "../../pkg/seeded.js";
  * entry with a worker has promises for.
  */
 export async function differences(api, { version, cases }) {
-  if (![3, 4].includes(version)) return [`the vectors have version ${version}`];
+  if (version !== 1) return [`the vectors have version ${version}`];
   if (cases.length === 0) return ["there are no vectors"];
   const found = cases.map((one) => ("text" in one ? taskDifferences(api, one) : reportDifferences(api, one)));
   return (await Promise.all(found)).flat();

@@ -5,7 +5,7 @@ import { before, test } from "node:test";
 import * as api from "../../pkg/inline.js";
 import { differences } from "./vectors.js";
 
-const FOLDER = new URL("../vectors/v4/", import.meta.url);
+const FOLDER = new URL("../vectors/v1/", import.meta.url);
 
 before(() => api.init());
 

@@ -381,7 +381,7 @@ test("a page that asks for the first wave gets the second, if that is its refine
   const requests = [];
   t.mock.method(globalThis, "fetch", async (url) => {
     requests.push(`${url}`);
-    const body = requests.length === 1 ? TEXT : JSON.stringify({ ...TASK, version: 4, refinement: {} });
+    const body = requests.length === 1 ? TEXT : JSON.stringify({ ...TASK, refinement: {} });
     const headers = { "content-type": "application/json", "refined-by": facts.digest };
     return Object.defineProperty(new Response(body, { headers }), "url", { value: `${url}` });
   });
@@ -644,7 +644,7 @@ test("in the worker's script a refinement has the digest of the task that it ref
   const { value: first } = await ask("parse", 1, TEXT);
   const refinement = { parent: first.digest, directions: [[2 ** 20, 0, 0]], weights: [2 ** 16], clip: 2 ** 40 };
   const mechanism = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
-  const { value: second } = await ask("parse", 2, { ...TASK, version: 4, mechanism, refinement });
+  const { value: second } = await ask("parse", 2, { ...TASK, mechanism, refinement });
   assert.deepEqual([Object.hasOwn(first, "campaign"), second.campaign], [false, first.digest]);
   await ask("parse", 3, second.text);
   const { value: bytes } = await ask("randomize", 3, VALUES, {});

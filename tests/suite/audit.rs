@@ -215,7 +215,7 @@ fn a_cap_of_data_dependent_size_is_flagged() {
     assert!(found > 3.0, "{found} of 3");
 }
 
-/// Version 1 made no report for the zero vector. Its reports alone do not show that.
+/// The reports that come do not show that none comes for the zero vector.
 #[test]
 fn a_refusal_is_flagged() {
     for claimed in [double_cap(2.0), TaskMechanism::from(analytic(2.0, 1e-2))] {
@@ -229,8 +229,8 @@ fn a_refusal_is_flagged() {
     }
 }
 
-/// A whole device: what its form holds goes through the schema first. One that refuses a text in a numeric column, as
-/// releases once did, tells who skipped the question; ours stays below its claim.
+/// A whole device: what its form holds goes through the schema first. One that refuses a text in a numeric column
+/// tells who skipped the question; ours stays below its claim.
 #[test]
 fn a_device_that_refuses_a_value_of_the_wrong_type_is_flagged() {
     let claimed = double_cap(2.0);

@@ -285,9 +285,7 @@ proptest! {
         prop_assert_eq!(&Aggregate::from_bytes(&aggregate.to_bytes(), &task).unwrap(), &aggregate);
         let bytes = mutate(&aggregate.to_bytes(), &edits, cut, repair);
         if let Ok(accepted) = Aggregate::from_bytes(&bytes, &task) {
-            let written = accepted.to_bytes();
-            prop_assert!(written == bytes || bytes[4] == 1 && accepted.unknown_ids() == accepted.records());
-            prop_assert_eq!(&Aggregate::from_bytes(&written, &task).unwrap(), &accepted);
+            prop_assert_eq!(&accepted.to_bytes(), &bytes);
             // Whatever was accepted can be used: no sum leaves its range.
             let mut merged = aggregate.clone();
             if merged.merge(&accepted).is_ok() {

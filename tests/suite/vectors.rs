@@ -6,10 +6,10 @@
 //! cargo test --test suite -- --ignored write_vectors
 //! ```
 //!
-//! those of lengths by `write_norm_vectors`, and those of refinements by `write_refined_vectors`, except the aggregates
-//! of version 2, which the second implementation in `tests/independent` wrote. They are not to be written again: a
-//! difference means that devices and aggregators of two releases no longer agree. A new format gets a new version and a
-//! folder of its own, in place of one that is not read any more.
+//! those of lengths by `write_norm_vectors`, those of refinements by `write_refined_vectors`, and the tags of many ids
+//! by `write_id_vectors`. The second implementation in `tests/independent` computes them all again. They are not to be
+//! written again: a difference means that devices and aggregators of two releases no longer agree. A new format gets a
+//! new version and a folder of its own.
 
 use std::fs;
 use std::path::PathBuf;
@@ -113,17 +113,6 @@ struct NormCase {
     aggregate: String,
 }
 
-/// The state of an aggregate.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AggregateCase {
-    name: String,
-    task: Json,
-    unknown: usize,
-    reports: Vec<String>,
-    aggregate: String,
-}
-
 /// The tags of many ids.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -141,7 +130,7 @@ fn the_document_names_the_versions_that_are_written() {
     let report = task.randomize(&task.bound(vec![1.0; task.dimension()]).unwrap()).unwrap();
     let release = env!("CARGO_PKG_VERSION").rsplit_once('.').unwrap().0;
     let row = format!(
-        "\n| {release} | {TASK_VERSION} | {} | {} (reads 1) | {LEDGER_VERSION} (",
+        "\n| {release} | {TASK_VERSION} | {} | {} | {LEDGER_VERSION} |\n",
         report.to_bytes()[4],
         Aggregate::empty(&task).to_bytes()[4],
     );
@@ -179,9 +168,8 @@ fn reports_and_aggregates_are_those_of_the_vectors() {
     for file in ["double-cap.json", "gaussian.json", "centred.json"] {
         for case in read::<ReportCase>(file).cases {
             let (task, aggregate) = collected(&case.name, &case.task, &case.digest, &case.reports);
-            let old = Aggregate::from_bytes(&unhex(&case.aggregate), &task).unwrap();
-            assert_eq!(hex(&version_1(&aggregate)), case.aggregate, "{}", case.name);
-            assert_eq!((old.folds(), old.unknown_ids()), (aggregate.folds(), case.reports.len() as u64));
+            assert_eq!(hex(&aggregate.to_bytes()), case.aggregate, "{}", case.name);
+            assert_eq!(Aggregate::from_bytes(&unhex(&case.aggregate), &task).as_ref(), Ok(&aggregate));
             let (second_moment, mean) = estimate(&aggregate, &task);
             for (found, expected) in [(second_moment, &case.second_moment), (mean, &case.mean)] {
                 let largest = expected.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
@@ -215,36 +203,11 @@ fn reports_about_lengths_are_those_of_the_vectors() {
 }
 
 #[test]
-fn aggregates_with_tags_are_those_of_the_vectors() {
-    for case in read_from::<AggregateCase>(AGGREGATES, "aggregates.json").cases {
-        let task = Task::from_json(&case.task.to_string()).unwrap();
-        let aggregate = aggregate_of(&task, &case.reports, case.unknown);
-        assert_eq!(hex(&aggregate.to_bytes()), case.aggregate, "{}", case.name);
-        assert_eq!(Aggregate::from_bytes(&unhex(&case.aggregate), &task), Ok(aggregate), "{}", case.name);
-    }
+fn tags_are_those_of_the_vectors() {
     for case in read_from::<IdsCase>(AGGREGATES, "ids.json").cases {
         let task = Task::from_json(&case.task.to_string()).unwrap();
         assert_eq!(tags_of(&task, case.count), case.tags, "{}", case.name);
     }
-}
-
-/// The sum of the reports, the first of them from a state of version 1.
-fn aggregate_of(task: &Task, reports: &[String], unknown: usize) -> Aggregate {
-    let read = |report: &String| Report::from_bytes(&unhex(report), task).unwrap();
-    let reports: Vec<Report> = reports.iter().map(read).collect();
-    let mut old = Aggregate::empty(task);
-    old.accumulate(task, &reports[..unknown]).unwrap();
-    let mut aggregate = Aggregate::from_bytes(&version_1(&old), task).unwrap();
-    aggregate.accumulate(task, &reports[unknown..]).unwrap();
-    aggregate
-}
-
-/// The state as earlier releases wrote it: without what is between the sums and the checksum.
-fn version_1(aggregate: &Aggregate) -> Vec<u8> {
-    let words: usize = aggregate.folds().iter().map(|fold| 1 + fold.sums().len()).sum();
-    let mut bytes = [b"LDPA\x01", &aggregate.to_bytes()[5..37 + 8 * words]].concat();
-    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
-    bytes
 }
 
 /// SHA-256 of the tags of that many ids, at the end of a state.
@@ -327,6 +290,23 @@ fn write_refined_vectors() {
     write("refined.json", command, meaning, refined_cases().map(refined_case));
 }
 
+#[test]
+#[ignore = "writes the frozen file: only for a new version of the format"]
+fn write_id_vectors() {
+    let command = "cargo test --test suite -- --ignored write_id_vectors";
+    let meaning = "the ids are the first 16 bytes of SHA-256 of the numbers from 0 to count - 1 in decimal; tags is \
+        SHA-256 of the tags that an aggregate of the task has of them, one after the other";
+    let document = include_str!("../../examples/task.json");
+    let task = Task::from_json(document).unwrap();
+    let cases = [1, 1023, 1024, 1025, 10_000].map(|count| IdsCase {
+        name: format!("{count} ids"),
+        task: serde_json::from_str(document).unwrap(),
+        count,
+        tags: tags_of(&task, count),
+    });
+    write_to(AGGREGATES, "ids.json", command, meaning, cases);
+}
+
 /// A first task, directions, weights and clip as integers, and records.
 type Refined = (&'static str, Json, Vec<Vec<i64>>, Vec<i64>, i64, Vec<Json>);
 
@@ -407,7 +387,7 @@ fn report_case((name, task, records): (&str, Json, Vec<Json>)) -> ReportCase {
         task: serde_json::from_str(&task.to_json()).unwrap(),
         digest: task.digest().to_string(),
         reports,
-        aggregate: hex(&version_1(&aggregate)),
+        aggregate: hex(&aggregate.to_bytes()),
         second_moment: estimate(&aggregate, &task).0,
         mean: estimate(&aggregate, &task).1,
     }
@@ -437,7 +417,7 @@ fn task_texts() -> [(&'static str, &'static str); 4] {
     [
         (
             "numbers and characters at the ends of their forms",
-            r#"{"version": 4, "schema": {"columns": [
+            r#"{"version": 1, "schema": {"columns": [
                 {"name": "\u0001\t\u007f\/", "type": "numeric", "offset": 1e-5, "scale": 9999999999999998},
                 {"name": "b", "type": "numeric", "offset": 0e9, "scale": 1e16},
                 {"name": "c", "type": "numeric", "offset": 0.000001, "scale": -1e-100},
@@ -449,11 +429,11 @@ fn task_texts() -> [(&'static str, &'static str); 4] {
             "fields in another order, spaces, and other spellings of the numbers",
             r#"{ "folds": 1, "mechanism": {"epsilon": 2e0, "cap": 8, "candidates": 64, "type": "double-cap"},
                  "schema": {"columns": [{"scale": 200, "offset": 0.00, "name": "height", "type": "numeric"}]},
-                 "bounding": {"type": "unit-norm"}, "version": 4 }"#,
+                 "bounding": {"type": "unit-norm"}, "version": 1 }"#,
         ),
         (
             "all kinds of columns, with names beyond ASCII",
-            r#"{"version": 4, "schema": {"columns": [
+            r#"{"version": 1, "schema": {"columns": [
                 {"name": "größe", "type": "numeric", "offset": -0.5, "scale": 1e-3},
                 {"name": "farbe \"x\"", "type": "categorical", "values": ["röt", "blue\n", "😀"], "unseen": "zero"},
                 {"name": "note", "type": "ignored"},
@@ -462,7 +442,7 @@ fn task_texts() -> [(&'static str, &'static str); 4] {
         ),
         (
             "gaussian",
-            r#"{"version": 4, "schema": {"columns": [
+            r#"{"version": 1, "schema": {"columns": [
                 {"name": "a", "type": "numeric", "offset": 0, "scale": 3},
                 {"name": "b", "type": "numeric", "offset": 0.1, "scale": 123456789012345680000}
             ]}, "bounding": {"type": "unit-norm"},
@@ -530,7 +510,7 @@ fn centred_cases() -> [(&'static str, Json, Vec<Json>); 5] {
 }
 
 fn task(columns: &Json, bounding: &Json, mechanism: &Json, folds: u32) -> Json {
-    json!({"version": 4, "schema": {"columns": columns}, "bounding": bounding, "mechanism": mechanism, "folds": folds})
+    json!({"version": 1, "schema": {"columns": columns}, "bounding": bounding, "mechanism": mechanism, "folds": folds})
 }
 
 fn unit_norm() -> Json {
@@ -604,14 +584,9 @@ fn randomize(task: &Task, record: &Json, seed: &str) -> Report {
     task.randomize_with_rng(&task.bound(features).unwrap(), &mut ChaCha20Rng::from_seed(seed)).unwrap()
 }
 
-/// The folders of tasks and reports (with aggregates of version 1), and of aggregates of version 2.
-const REPORTS: &str = "v4";
-const AGGREGATES: &str = "aggregates-v2";
-
-/// The version of what is in a folder.
-fn version(folder: &str) -> u32 {
-    if folder == AGGREGATES { 2 } else { TASK_VERSION }
-}
+/// The folders of tasks with reports and aggregates, and of aggregates alone.
+const REPORTS: &str = "v1";
+const AGGREGATES: &str = "aggregates";
 
 fn path(folder: &str, file: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests/vectors", folder, file].iter().collect()
@@ -623,7 +598,7 @@ fn read<Case: for<'de> Deserialize<'de>>(file: &str) -> Vectors<Case> {
 
 fn read_from<Case: for<'de> Deserialize<'de>>(folder: &str, file: &str) -> Vectors<Case> {
     let vectors: Vectors<Case> = serde_json::from_str(&fs::read_to_string(path(folder, file)).unwrap()).unwrap();
-    assert_eq!(vectors.version, version(folder));
+    assert_eq!(vectors.version, TASK_VERSION);
     assert!(!vectors.cases.is_empty());
     vectors
 }
@@ -644,7 +619,7 @@ fn write_to<Case: Serialize>(
         release: format!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
         meaning: meaning.to_owned(),
     };
-    let vectors = Vectors { version: version(folder), provenance, cases: cases.into_iter().collect() };
+    let vectors = Vectors { version: TASK_VERSION, provenance, cases: cases.into_iter().collect() };
     fs::create_dir_all(path(folder, "")).unwrap();
     fs::write(path(folder, file), serde_json::to_string_pretty(&vectors).unwrap() + "\n").unwrap();
 }

@@ -28,7 +28,7 @@ new Task();
 // @ts-expect-error the old name
 Task.fromJSON("{}");
 // @ts-expect-error another version
-Task.parse({ ...task.toJSON(), version: 1 });
+Task.parse({ ...task.toJSON(), version: 2 });
 // @ts-expect-error an unknown field
 Task.parse({ ...task.toJSON(), note: 1 });
 // @ts-expect-error what was read does not change
@@ -118,7 +118,7 @@ await ledger.flush({ url: "/" });
 
 // The ledger takes randomizers of both kinds, and knows their columns.
 const x = {
-  version: 4,
+  version: 1,
   schema: { columns: [{ name: "x", type: "numeric", offset: 0, scale: 1 }] },
   bounding: { type: "unit-norm" },
   mechanism: { type: "double-cap", epsilon: 2, candidates: 64, cap: 8 },

@@ -6,7 +6,7 @@ import * as inWorker from "ldp-pca/worker";
 const limits = { maxEpsilon: 2 };
 
 const task = Task.parse({
-  version: 4,
+  version: 1,
   schema: {
     columns: [
       { name: "height", type: "numeric", offset: 0, scale: 200 },
@@ -51,7 +51,7 @@ randomizer.randomize([181, "", "free", "phone"]);
 
 // A constant document of the program is as good as a literal.
 const document = {
-  version: 4,
+  version: 1,
   schema: { columns: [{ name: "x", type: "numeric", offset: 0, scale: 1 }] },
   bounding: { type: "clip", radius: 2 },
   mechanism: { type: "gaussian", epsilon: 1, delta: 1e-6, calibration: "analytic" },

@@ -30,4 +30,4 @@ imported satisfies ImportedTask;
 // @ts-expect-error no task at all
 Task.parse({ ...imported, schema: undefined });
 // @ts-expect-error another version
-Task.parse({ ...imported, version: 1 } as const);
+Task.parse({ ...imported, version: 2 } as const);

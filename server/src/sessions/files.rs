@@ -8,7 +8,7 @@
 //!
 //! Every file is there whole or not at all. A start replays the messages in their order, which gives the same rounds:
 //! they depend on nothing else. A damaged file is refused: the session's id is the parameters' digest, and messages
-//! have their checksum in their name (those of earlier versions have none).
+//! have their checksum in their name.
 
 use std::fs::File;
 use std::io;

@@ -115,7 +115,7 @@ fn load(folder: &Path, id: SessionId) -> Result<Option<Running>, String> {
     names.sort_unstable();
     for name in names {
         let bytes = fs::read(folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
-        if checksum_of(name).is_some_and(|checksum| checksum != format!("{:08x}", crc32fast::hash(&bytes))) {
+        if checksum_of(name).is_none_or(|checksum| checksum != format!("{:08x}", crc32fast::hash(&bytes))) {
             return Err(format!("{name} is damaged: restore it from a backup, or delete the session's folder"));
         }
         running.replay(&bytes).map_err(|problem| format!("{name}: {problem}"))?;

@@ -48,13 +48,6 @@ pub enum StoreError {
         /// Its content.
         found: String,
     },
-    /// A folder of the previous format, which only a server or a repair upgrades.
-    #[error("{} is of an older release: start a server on the folder once, or run `ldp-pca store repair`, and it says \
-        '{}'", path.display(), super::folder::format::FORMAT)]
-    Old {
-        /// The file that names the format.
-        path: PathBuf,
-    },
     /// A task that cannot be read.
     #[error("{}: {source}; restore it from a copy of the task", path.display())]
     Task {

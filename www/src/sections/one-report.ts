@@ -173,7 +173,7 @@ class View {
 /** The public parameters of a collection of these answers. */
 function taskOf(lab: Lab, { mechanism, epsilon }: Settings): Parameters<Lab["Task"]["parse"]>[0] {
   return JSON.stringify({
-    version: 4,
+    version: 1,
     schema: { columns: ACTIVITIES.map((name) => ({ name, type: "numeric", offset: 0, scale: LIKING.max })) },
     bounding: { type: "unit-norm" },
     mechanism: lab.recommendedMechanism({ type: mechanism, epsilon }),

@@ -8,7 +8,7 @@ use crate::support::words;
 fn the_account_of_a_task_names_every_method_and_keeps_the_local_guarantee_first() {
     let folder = tempfile::tempdir().unwrap();
     let task = folder.path().join("task.json");
-    let text = r#"{"version": 4, "schema": {"columns": [{"name": "a", "type": "numeric", "offset": 0, "scale": 1}]},
+    let text = r#"{"version": 1, "schema": {"columns": [{"name": "a", "type": "numeric", "offset": 0, "scale": 1}]},
         "bounding": {"type": "unit-norm"}, "folds": 1,
         "mechanism": {"type": "double-cap", "epsilon": 2, "candidates": 64, "cap": 8}}"#;
     std::fs::write(&task, text).unwrap();

@@ -275,15 +275,21 @@ fn a_damaged_session_is_named_at_the_start_and_an_incomplete_one_is_ignored() {
         let Err(error) = Running::try_start(config(data.path()), &[]) else { panic!("started with byte {byte}") };
         assert!(error.to_string().contains("0001-0001") && error.to_string().contains("is damaged"), "{error}");
     }
-    // As earlier versions named it.
     fs::remove_file(&message).unwrap();
-    let message = folder.join("0001-0001.json");
     for (bad, named) in [(&b"{}"[..], "missing field"), (br#"{"round":2,"provider":1,"cells":[1]}"#, "does not fit")] {
-        fs::write(&message, bad).unwrap();
+        let forged = folder.join(format!("0001-0001.{:08x}.json", crc32fast::hash(bad)));
+        fs::write(&forged, bad).unwrap();
         let Err(error) = Running::try_start(config(data.path()), &[]) else { panic!("started") };
         let error = error.to_string();
-        assert!(error.contains("0001-0001.json") && error.contains(named) && error.contains(id), "{error}");
+        assert!(error.contains("0001-0001") && error.contains(named) && error.contains(id), "{error}");
+        fs::remove_file(&forged).unwrap();
     }
+    // Nor is a message without its checksum one.
+    let unnamed = folder.join("0001-0001.json");
+    fs::write(&unnamed, &good).unwrap();
+    let Err(error) = Running::try_start(config(data.path()), &[]) else { panic!("started") };
+    assert!(error.to_string().contains("0001-0001.json is damaged"), "{error}");
+    fs::remove_file(&unnamed).unwrap();
     fs::write(&message, good).unwrap();
     // The rest of a message or a session that was never acknowledged, after a crash.
     fs::write(folder.join("0001-0002.json.tmp"), "{").unwrap();

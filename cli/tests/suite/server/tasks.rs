@@ -194,7 +194,7 @@ fn what_is_no_task_with_settings_is_refused_by_what_is_wrong() {
         let body = format!("{{\"task\": {canonical}, \"settings\": {settings}}}");
         put(&task(), &body).assert_problem(422, "bad-settings", &[said]);
     }
-    for (from, to, said) in [("\"folds\":3", "\"folds\":0", "0 folds"), ("\"version\":4", "\"version\":7", "version 7")]
+    for (from, to, said) in [("\"folds\":3", "\"folds\":0", "0 folds"), ("\"version\":1", "\"version\":7", "version 7")]
     {
         put(&task(), &format!("{{\"task\": {}}}", canonical.replace(from, to))).assert_problem(
             422,

@@ -7,16 +7,13 @@ pub(in super::super) const FORMAT: &str = "ldp-pca store 3";
 /// else is the same.
 pub(super) const ERASED_FORMAT: &str = "ldp-pca store 4";
 
-/// Its previous content; a start upgrades such a folder to this format.
-pub(super) const OLD_FORMAT: &str = "ldp-pca store 2";
-
 /// The age of a folder, according to its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Age {
     /// No format yet: it is being created.
     New,
-    /// The previous format, or an upgrade to this one that did not finish.
-    Old,
+    /// Nobody can tell: the file is damaged or missing in a folder that is repaired.
+    Unknown,
     /// This format.
     Current,
 }

@@ -15,13 +15,11 @@ use super::format::Age;
 use super::rows::{SELECT_TASKS, Sealed, SegmentRow, StoredTask, TaskRow, put_part, snapshot_checksum};
 use super::sizes::Sizes;
 use super::slots::{Found, Slots};
-use super::tables::{OLD_VERSION, TABLES, VERSION, make_tables};
+use super::tables::{TABLES, VERSION, make_tables};
 use super::tally::{Problem, State, Tally};
-use super::upgrade::upgrade;
 use crate::locks::hold;
 use crate::store::{At, StoreError, TaskSettings};
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::report::ReportId;
 use ldp_pca::task::{Task, TaskDigest};
 
 /// The file beside the database that counts its changes: SQLite silently skips damage in its log.
@@ -47,16 +45,12 @@ struct Inner {
 }
 
 impl Manifest {
-    /// Opens the database of a folder, creates it in a new one, and upgrades that of an old one. An error if anything
-    /// in it is not intact.
+    /// Opens the database of a folder, and creates it in a new one. An error if anything in it is not intact.
     pub(super) fn open(disk: &dyn Disk, path: &Path, age: Age) -> Result<Self, StoreError> {
         let failed = |problem: Problem| StoreError::manifest(path, problem);
         let mut connection = disk.database(path, age == Age::New).map_err(|error| failed(error.into()))?;
         let version = prepare(&mut connection, age == Age::New).map_err(failed)?;
-        if version == OLD_VERSION && age != Age::Current {
-            check_pages(&connection).map_err(failed)?;
-            upgrade(disk, path, &mut connection)?;
-        } else if version != VERSION {
+        if version != VERSION {
             let problem = format!("its tables have version {version} instead of {VERSION}");
             return Err(failed(problem.into()));
         }
@@ -188,15 +182,7 @@ impl Manifest {
         if bytes.is_empty() {
             return Ok(Aggregate::empty(task));
         }
-        let sum = Aggregate::from_bytes(&bytes, task).map_err(|source| StoreError::manifest(&self.path, source))?;
-        if sum.unknown_ids() == 0 {
-            return Ok(sum);
-        }
-        // An earlier release wrote it. All of its ids are in the rows of the segments; if they are not as many, the
-        // caller finds out.
-        let segments = self.segments(digest)?;
-        let ids = segments.iter().flat_map(|row| row.ids.as_chunks::<16>().0).map(|id| ReportId::new(*id));
-        Ok(sum.clone().with_ids(ids).unwrap_or(sum))
+        Aggregate::from_bytes(&bytes, task).map_err(|source| StoreError::manifest(&self.path, source))
     }
 
     /// Records sealed segments, and the sum up to the end of the last, which replaces the previous sum.
@@ -342,11 +328,7 @@ pub(super) fn now() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use chacha20::ChaCha8Rng;
-    use rand::SeedableRng;
-
     use super::super::maintenance::tests::compact;
-    use super::super::tests::model::{reports, sum};
     use super::super::tests::simulated::Machine;
     use super::*;
 
@@ -390,34 +372,6 @@ mod tests {
                 assert!(found.unwrap_err().to_string().contains("segment 0"), "{reports} {ids}");
             }
         }
-    }
-
-    /// Its states had no ids, but the rows of the segments have all of them.
-    #[test]
-    fn a_sum_of_an_earlier_release_gets_the_ids_of_its_segments() {
-        let task = compact();
-        let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(1), 40);
-        let whole = sum(&task, &all);
-        let mut old = whole.to_bytes();
-        old.truncate(old.len() - 4 - 40 * 20 - 8);
-        old[4] = 1;
-        old.extend(crc32fast::hash(&old).to_le_bytes());
-        let old = Aggregate::from_bytes(&old, &task).unwrap();
-        let rows: Vec<SegmentRow> = (all.chunks(15).zip(0..))
-            .map(|(reports, number)| SegmentRow {
-                number,
-                reports: reports.len() as u64,
-                sealed: Sealed { bytes: 100, footer: 7 },
-                ids: reports.iter().flat_map(|report| *report.id().as_bytes()).collect(),
-            })
-            .collect();
-        let snapshot = |rows: &[SegmentRow]| {
-            let (_, manifest) = made();
-            manifest.seal(rows, &old).unwrap();
-            manifest.snapshot(&task).unwrap()
-        };
-        assert_eq!(snapshot(&rows), whole);
-        assert_eq!(snapshot(&rows[1..]), old, "a start refuses them for their number");
     }
 
     #[test]

@@ -48,7 +48,6 @@ mod tables;
 mod tally;
 mod task;
 mod thrift;
-mod upgrade;
 mod writer;
 
 #[cfg(test)]
@@ -62,7 +61,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use self::acknowledged::Acknowledged;
 use self::deletion::Deletion;
 use self::disk::{Disk, SystemDisk, read_small, write_small};
-use self::format::{Age, ERASED_FORMAT, FORMAT, OLD_FORMAT};
+use self::format::{Age, ERASED_FORMAT, FORMAT};
 use self::manifest::{AT_ONCE, Manifest};
 use self::place::{Place, folder_of, task_folders};
 use self::reserve::Reserve;
@@ -345,7 +344,6 @@ fn read_format(disk: &dyn Disk, root: &Path) -> Result<Age, StoreError> {
         Ok(found) if [FORMAT, ERASED_FORMAT].iter().any(|format| found.trim_ascii_end() == format.as_bytes()) => {
             Ok(Age::Current)
         }
-        Ok(found) if found.trim_ascii_end() == OLD_FORMAT.as_bytes() => Ok(Age::Old),
         Ok(found) => {
             let found = String::from_utf8_lossy(&found).trim().chars().take(80).collect();
             Err(StoreError::Format { path, found })

@@ -13,7 +13,6 @@
 //! The crate `parquet` writes a file from its start to its footer. A segment stays open instead: reports are appended
 //! to it, and after a crash its whole pages count. Tests read the segments with that crate.
 
-use super::format::OLD_FORMAT;
 use super::thrift::{Kind, Reader, Writer};
 
 /// The first and the last bytes of a file.
@@ -215,14 +214,9 @@ impl Footer {
         (ours && reader.position() == metadata.len()).then_some(footer)
     }
 
-    /// Whether it says the same as `other`, whichever release wrote it. The previous format had no checksum of ids.
+    /// Whether it says the same as `other`, whichever release wrote it.
     pub(super) fn tells_the_same(&self, mut other: Self) -> bool {
         other.writer.clone_from(&self.writer);
-        if self.note(FORMAT_NOTE) == Some(OLD_FORMAT) {
-            other.notes.retain(|(key, _)| key != IDS_NOTE);
-            let format = other.notes.iter_mut().find(|(key, _)| key == FORMAT_NOTE);
-            format.into_iter().for_each(|(_, value)| OLD_FORMAT.clone_into(value));
-        }
         *self == other
     }
 
@@ -284,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_footer_of_the_earlier_format_has_the_same_facts_without_a_checksum_of_ids() {
+    fn a_footer_of_another_release_has_the_same_facts() {
         let footer = |notes: &[(&str, &str)], release: u32| Footer {
             reports: 3,
             report_bytes: 35,
@@ -292,14 +286,11 @@ mod tests {
             notes: notes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             writer: format!("{WRITER}{release}"),
         };
-        let (format, old) = ((FORMAT_NOTE, super::super::format::FORMAT), (FORMAT_NOTE, OLD_FORMAT));
+        let format = (FORMAT_NOTE, super::super::format::FORMAT);
         let (ids, segment) = ((IDS_NOTE, "01234567"), ("ldp-pca.segment", "3"));
         let now = || footer(&[format, segment, ids], 2);
         assert!(footer(&[format, segment, ids], 1).tells_the_same(now()));
-        assert!(footer(&[old, segment], 1).tells_the_same(now()));
-        for other in
-            [&[format, segment][..], &[old, segment, ids], &[old, ("ldp-pca.segment", "4")], &[segment], &[old]]
-        {
+        for other in [&[format, segment][..], &[format, ("ldp-pca.segment", "4"), ids], &[segment, ids]] {
             assert!(!footer(other, 1).tells_the_same(now()), "{other:?}");
         }
         assert_eq!(now().note(IDS_NOTE), Some("01234567"));

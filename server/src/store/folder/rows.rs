@@ -2,7 +2,6 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
-use super::tables::OLD_VERSION;
 use super::tally::{Problem, RowChecksum};
 use crate::store::TaskSettings;
 use ldp_pca::task::TaskDigest;
@@ -56,14 +55,9 @@ pub(super) struct StoredTask {
 }
 
 impl StoredTask {
-    /// A row as it is found.
-    pub(super) fn copy(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self { digest: row.get(0)?, settings: row.get(1)?, created: row.get(2)?, deleted_at: row.get(3)? })
-    }
-
     /// A row, if it is intact.
     pub(super) fn read(row: &Row<'_>) -> Result<Self, Problem> {
-        let stored = Self::copy(row)?;
+        let stored = Self { digest: row.get(0)?, settings: row.get(1)?, created: row.get(2)?, deleted_at: row.get(3)? };
         if stored.checksum() == row.get::<_, u32>(4)? {
             return Ok(stored);
         }
@@ -93,24 +87,16 @@ impl StoredTask {
     /// The intact rows of a database that may be damaged anywhere.
     pub(super) fn salvage(connection: &Connection) -> Vec<TaskRow> {
         let mut salvaged = Vec::new();
-        let mut read = |select: &str, read: &dyn Fn(&Row<'_>) -> Result<Self, Problem>| {
-            let mut statement = connection.prepare(select)?;
+        let mut read = || {
+            let mut statement = connection.prepare(&format!("{SELECT_TASKS} NOT INDEXED"))?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
-                salvaged.extend(read(row).and_then(Self::open));
+                salvaged.extend(Self::read(row).and_then(Self::open));
             }
             Ok::<(), rusqlite::Error>(())
         };
-        let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0));
         // Rows after an error are lost.
-        if version == Ok(OLD_VERSION) {
-            let select = "SELECT digest, settings, created, deleted FROM tasks NOT INDEXED";
-            let _ = read(select, &|row| Ok(Self::copy(row)?));
-            // Nothing shows that these are intact. A deletion can be asked for again.
-            salvaged.retain(|row| row.deleted_at == 0);
-        } else {
-            let _ = read(&format!("{SELECT_TASKS} NOT INDEXED"), &Self::read);
-        }
+        let _ = read();
         salvaged
     }
 

@@ -1,12 +1,9 @@
-//! The tables of the manifest, and their versions.
+//! The tables of the manifest, and their version.
 
 use rusqlite::Transaction;
 
 /// The tables' version.
-pub(super) const VERSION: i64 = 3;
-
-/// The previous version, which a start upgrades (`upgrade`).
-pub(super) const OLD_VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 1;
 
 /// Checksums are before the long columns, so that they are read without them.
 pub(super) const TABLES: [&str; 4] = [

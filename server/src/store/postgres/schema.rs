@@ -39,7 +39,8 @@ const TABLES: &str = "
         digest text NOT NULL UNIQUE,
         document text NOT NULL,
         settings jsonb NOT NULL,
-        records bigint
+        records bigint,
+        erased bigint NOT NULL DEFAULT 0
     );
     CREATE TABLE ldp_pca.snapshots (
         task integer NOT NULL REFERENCES ldp_pca.tasks ON DELETE CASCADE,
@@ -48,13 +49,10 @@ const TABLES: &str = "
         counted bigint[] NOT NULL,
         records bigint NOT NULL,
         bytes bytea NOT NULL,
+        passed_over bigint NOT NULL DEFAULT 0,
         PRIMARY KEY (task, part)
     );
     ALTER TABLE ldp_pca.snapshots ALTER COLUMN bytes SET STORAGE EXTERNAL;
-";
-
-/// Additions since the first release of these tables, which ignores them.
-const ADDITIONS: &str = "
     CREATE TABLE ldp_pca.deleted (
         number integer PRIMARY KEY,
         digest text NOT NULL,
@@ -65,14 +63,10 @@ const ADDITIONS: &str = "
     );
     CREATE TABLE ldp_pca.probe (bytes bytea NOT NULL);
     ALTER TABLE ldp_pca.probe ALTER COLUMN bytes SET STORAGE EXTERNAL;
-    ALTER TABLE ldp_pca.snapshots ADD COLUMN passed_over bigint NOT NULL DEFAULT 0;
 ";
 
-/// How many reports of a task were erased. Their rows keep the ids, so that these stay refused, without a report, and
-/// with a transaction before all others: no sum and no count has them, of older releases either.
-const ERASED: &str = "ALTER TABLE ldp_pca.tasks ADD COLUMN erased bigint NOT NULL DEFAULT 0";
-
-/// The transaction of an erased report's row.
+/// The transaction of an erased report's row: before all others, so that no sum and no count has it. The row keeps the
+/// id, which stays refused, without the report.
 pub(super) const ERASED_XID: i64 = -1;
 
 /// The table of a task's reports. Randomized data cannot be compressed, so compression is off.
@@ -110,12 +104,6 @@ pub(super) async fn create(client: &Client) -> Result<(), PostgresError> {
             "INSERT INTO ldp_pca.meta (version, cluster) SELECT $1, system_identifier::text FROM pg_control_system()";
         statements.rows(insert, &[(&VERSION, Type::INT4)]).await?;
     }
-    if !is_there(client, "ldp_pca.deleted").await? {
-        statements.run(ADDITIONS).await?;
-    }
-    if !has_erased(client).await? {
-        statements.run(ERASED).await?;
-    }
     statements.run("COMMIT").await?;
     let rows = statements.rows("SELECT version FROM ldp_pca.meta", &[]).await?;
     match rows.first().map_or(0, |row| row.get(0)) {
@@ -130,20 +118,10 @@ async fn is_there(client: &Client, table: &str) -> Result<bool, PostgresError> {
     Ok(rows.first().is_some_and(|row| row.get(0)))
 }
 
-async fn has_erased(client: &Client) -> Result<bool, PostgresError> {
-    let query = "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('ldp_pca.tasks')
-        AND attname = 'erased' AND NOT attisdropped)";
-    let rows = Statements::to("look for the tables", client).rows(query, &[]).await?;
-    Ok(rows.first().is_some_and(|row| row.get(0)))
-}
-
-/// Upgrades tables that somebody else restored, maybe from a copy of an older release.
+/// Takes over tables that somebody else restored, maybe into another cluster.
 pub(super) async fn adopt(client: &Client) -> Result<(), PostgresError> {
     if !is_there(client, "ldp_pca.meta").await? {
         return Err(PostgresError::Replaced);
-    }
-    if !is_there(client, "ldp_pca.deleted").await? || !has_erased(client).await? {
-        create(client).await?;
     }
     let query = "SELECT cluster <> system_identifier::text FROM ldp_pca.meta, pg_control_system()";
     let renumbered = Statements::to("show which database it is", client).rows(query, &[]).await?;

@@ -86,10 +86,6 @@ async fn find(client: &Client, task: &Task, number: i32) -> Result<Option<Snapsh
     let rows = Statements::to("read a snapshot", client).rows(query, &[(&number, Type::INT4)]).await?;
     let bytes: Vec<u8> = rows.iter().flat_map(|row| row.get::<_, &[u8]>(2)).copied().collect();
     let (Some(row), Ok(aggregate)) = (rows.first(), Aggregate::from_bytes(&bytes, task)) else { return Ok(None) };
-    if aggregate.unknown_ids() > 0 {
-        // An earlier release wrote it.
-        return Ok(None);
-    }
     let passed_over = row.get::<_, i64>(3).unsigned_abs();
     Ok(Some(Snapshot { aggregate, horizon: row.get(0), counted: row.get(1), passed_over }))
 }

@@ -4,7 +4,7 @@
 use ldp_pca::Task;
 
 const TASK: &str = r#"{
-    "version": 4,
+    "version": 1,
     "schema": {"columns": [
         {"type": "numeric", "name": "height", "offset": 170, "scale": 30},
         {"type": "numeric", "name": "weight", "offset": 70, "scale": 40}

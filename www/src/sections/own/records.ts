@@ -90,7 +90,7 @@ export function taskOf(
   // The schema is inserted as text, so its numbers keep their digits.
   const withFolds = (folds: number): Task => {
     const rest = JSON.stringify({ bounding: { type: "unit-norm" }, mechanism: stated, folds }).slice(1);
-    return Tasks.parse(`{"version":4,"schema":${schema},${rest}`);
+    return Tasks.parse(`{"version":1,"schema":${schema},${rest}`);
   };
   let task = withFolds(10);
   if (task.dimension > 1000) {

@@ -41,8 +41,7 @@ impl Folder {
         let path = self.root.join("format");
         match read_format(&*self.disk, &self.root)? {
             Age::Current => Ok(()),
-            Age::Old => Err(StoreError::Old { path }),
-            Age::New => {
+            Age::New | Age::Unknown => {
                 let problem = io::Error::new(io::ErrorKind::NotFound, format!("it must say '{FORMAT}'"));
                 Err(StoreError::io("read", &path, problem))
             }

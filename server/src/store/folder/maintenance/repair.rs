@@ -104,14 +104,12 @@ fn repair_format(folder: &Folder, done: &mut Repaired) -> Result<Age, StoreError
     let age = match read_format(&*folder.disk, &folder.root) {
         Err(StoreError::Format { found, .. }) if !is_format(&found) => {
             done.repairs.push(format!("{path} was damaged"));
-            return Ok(Age::Old);
+            return Ok(Age::Unknown);
         }
         age => age?,
     };
-    match age {
-        Age::New => done.repairs.push(format!("{path} was missing")),
-        Age::Old => done.repairs.push(format!("{path} says '{FORMAT}' now")),
-        Age::Current => {}
+    if age == Age::New {
+        done.repairs.push(format!("{path} was missing"));
     }
     Ok(age)
 }
@@ -124,7 +122,7 @@ fn repair_manifest(
 ) -> Result<(Arc<Manifest>, Vec<TaskDigest>), StoreError> {
     let path = folder.manifest_path();
     // A folder without the name of its format still has a manifest.
-    let opened = Manifest::open(&*folder.disk, &path, if age == Age::New { Age::Old } else { age });
+    let opened = Manifest::open(&*folder.disk, &path, if age == Age::New { Age::Unknown } else { age });
     let error = match opened.and_then(|manifest| Ok((manifest.tasks()?, manifest))) {
         Ok((rows, manifest)) => {
             done.lost.extend(manifest.doubt.clone());

@@ -1,20 +1,16 @@
 //! Folders that the disk changed: what a start, `verify` and `repair` report on each, and that nothing more is lost.
 
 use std::fs;
-use std::path::Path;
-use std::sync::Arc;
 
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rusqlite::Connection;
 use tempfile::{TempDir, tempdir};
 
-use super::super::disk::{Disk, SystemDisk, write_small};
+use super::super::FolderStore;
 use super::super::maintenance::tests::{commit, compact, filled, options, problems, segment};
 use super::super::maintenance::{Repaired, repair, verify};
-use super::super::{FORMAT, FolderStore};
 use super::model::{batch, reports};
-use super::simulated::Machine;
 use crate::store::{Damage, ReportStore, StoreError, TaskSettings};
 use ldp_pca::report::Report;
 use ldp_pca::task::Task;
@@ -253,79 +249,4 @@ fn a_damaged_name_of_the_format_is_refused_and_repaired() {
         assert!(repaired(&root).repairs[0].contains("format was damaged"));
         assert_eq!(problems(&root), Vec::<String>::new());
     }
-}
-
-/// Converts a folder to the previous format.
-fn age(disk: &dyn Disk, root: &Path) {
-    let connection = disk.database(&root.join("store.sqlite"), false).unwrap();
-    let change = "DROP TABLE state; ALTER TABLE tasks DROP COLUMN checksum; ALTER TABLE segments DROP COLUMN checksum;
-         ALTER TABLE segments DROP COLUMN footer; ALTER TABLE snapshots DROP COLUMN checksum; PRAGMA user_version = 2;";
-    connection.execute_batch(change).unwrap();
-    disk.remove(&root.join("store.sqlite-changes")).unwrap();
-    let tasks = root.join("tasks");
-    for task in disk.list(&tasks).unwrap() {
-        disk.remove(&tasks.join(&task).join("acknowledged")).unwrap();
-        disk.sync_folder(&tasks.join(&task)).unwrap();
-    }
-    write_small(disk, root, "format", b"ldp-pca store 2\n").unwrap();
-}
-
-#[test]
-fn a_folder_of_the_format_before_is_brought_to_this_one() {
-    for repairs in [false, true] {
-        let (root, all) = folder();
-        age(&SystemDisk, root.path());
-        let error = verify(root.path(), &mut |_, _| {}).err().unwrap().to_string();
-        assert!(error.contains("start a server on the folder once") && error.contains(FORMAT), "{error}");
-        if repairs {
-            assert_eq!(repaired(&root).lost, Vec::<String>::new());
-        } else {
-            drop(open(&root).unwrap());
-        }
-        assert_eq!(problems(&root), Vec::<String>::new());
-        let store = open(&root).unwrap();
-        assert_eq!(*store.task(compact().digest()).unwrap().settings(), settings());
-        assert_eq!((damage(&store), new_in(&store, &compact(), &all)), (Damage::default(), 0));
-    }
-    // An old folder with a missing segment is reported, and repaired.
-    let (root, all) = folder();
-    fs::remove_file(segment(&root, &compact(), "00000001.parquet")).unwrap();
-    age(&SystemDisk, root.path());
-    let error = open(&root).err().unwrap().to_string();
-    assert!(error.contains("00000001.parquet is gone"), "{error}");
-    assert!(repaired(&root).lost[0].contains("segment 1 with 21 reports is gone"));
-    assert_eq!(new_in(&open(&root).unwrap(), &compact(), &all), 21);
-}
-
-#[test]
-fn whenever_the_machine_stops_an_old_folder_is_brought_to_this_format() {
-    let (task, root) = (compact(), Path::new("/data"));
-    let all = reports(&task, &mut ChaCha8Rng::seed_from_u64(9), 50);
-    let mut stops = 0;
-    for operations in 0.. {
-        let machine = Machine::new(operations);
-        let open = |machine: &Machine| FolderStore::open_on(Arc::new(machine.clone()), root, &[], options());
-        let store = open(&machine).unwrap();
-        store.put(task.clone(), settings()).unwrap();
-        all.chunks(7).for_each(|reports| commit(&store, &task, reports));
-        drop(store);
-        age(&machine, root);
-        machine.stop_after(operations);
-        let first = open(&machine);
-        let stopped = machine.has_stopped();
-        drop(first);
-        if operations % 2 == 0 {
-            machine.restart();
-        } else {
-            machine.revive();
-        }
-        let store = open(&machine).unwrap();
-        assert_eq!(*store.task(task.digest()).unwrap().settings(), settings());
-        assert_eq!((damage(&store), new_in(&store, &task, &all)), (Damage::default(), 0), "{operations}");
-        if !stopped {
-            break;
-        }
-        stops += 1;
-    }
-    assert!(stops > 20, "{stops}");
 }

@@ -79,23 +79,6 @@ fn an_erasure_makes_room_in_a_quota_and_survives_a_killed_database() {
     assert_eq!(aggregator.metrics.missing_reports.get(), 0);
 }
 
-/// The tables of the release before, which an aggregator adopts.
-#[test]
-fn tables_without_erasures_get_what_they_need() {
-    let Some(cluster) = Cluster::start(&[]) else { return };
-    let task = small_task();
-    let reports = reports(&task, 53, 10);
-    let first = Aggregator::open(&cluster.address(), slice::from_ref(&task));
-    first.commit(&task, &reports).unwrap();
-    first.execute("ALTER TABLE ldp_pca.tasks DROP COLUMN erased");
-    let second = Aggregator::open(&cluster.address(), &[]);
-    assert_eq!(erase(&second, &task, &reports[..1]).erased, 1);
-    for aggregator in [&first, &second] {
-        eventually("it is gone", || aggregator.records(&task) == 9);
-        assert_eq!(aggregator.aggregate(&task), sum_of(&task, &reports[1..]));
-    }
-}
-
 #[test]
 fn many_erasures_at_once_from_two_aggregators_each_count_once() {
     let Some(cluster) = Cluster::start(&[]) else { return };

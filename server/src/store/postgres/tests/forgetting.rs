@@ -167,7 +167,7 @@ fn a_snapshot_of_other_reports_than_the_table_has_is_dropped() {
     first.commit(&task, &reports[..200]).unwrap();
     let snapshot = "SELECT coalesce(max(records), 0) FROM ldp_pca.snapshots";
     eventually("a snapshot is written", || first.query(snapshot) == "200");
-    // As an earlier release left it: the sum of reports that an older copy took away.
+    // The sum of reports that an older copy took away.
     first.execute("DELETE FROM ldp_pca.reports_1 WHERE id IN (SELECT id FROM ldp_pca.reports_1 ORDER BY id LIMIT 50)");
     let kept = stored(&first);
     let left = || reports.iter().filter(|report| kept.contains(&report.id().to_string()));
