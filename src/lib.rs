@@ -1,4 +1,4 @@
-//! Principal components of data that never leaves its owner's device.
+//! Principal components of data that never leaves its owner's device: the library, which does no IO and reads no clock.
 //!
 //! A browser (or any other device) bounds a record and randomizes it. What leaves the device is a report that is
 //! private on its own. An aggregator sums reports without ever seeing a record. The sum is debiased into a covariance
@@ -71,9 +71,10 @@
 //! [`prediction`] (the error that follows from it), [`linalg`] and [`subspace`] (numerics), [`simulation`] and
 //! [`second_moment`] (the error to expect, and the non-private answer to compare with), [`audit`] (a statistical test
 //! of the guarantee), [`json`] and [`decimal`] (the text of which a task's digest is taken, read and written by the
-//! same code everywhere, small enough for a browser), and `js`, the interface for browsers. The aggregator (`server/`),
-//! the command line (`cli/`), the page's lab (`lab/`) and the Python package (`python/`) are crates on this one: they
-//! translate, and never compute. The methods of the literature are another (`literature/`).
+//! same code everywhere, small enough for a browser), and `js`, the interface for browsers. The aggregator
+//! (`crates/server/`), the command line (`crates/cli/`), the page's lab (`crates/lab/`) and the Python package
+//! (`python/`) are crates on this one: they translate, and never compute. The methods of the literature are another
+//! (`research/literature/`).
 //!
 //! Invariants: `aggregate` and everything after it never name a record. Only the interfaces do IO or read a clock.
 //! Randomness is an argument; each function that opens the system's source is one line. `linalg` imports nothing of

@@ -1,4 +1,4 @@
-//! Finds the faults in the crate that its tests do not notice.
+//! Finds the faults in the crate that its tests do not notice: a tool with its lists, which no crate depends on.
 //!
 //! cargo-mutants lists mutants and, by itself, builds each of them. Here they are all built once, behind a switch: a
 //! test runs with a mutant when the environment variable MUTANT has its number. Before that every test runs alone, to
@@ -43,7 +43,7 @@ Exit codes: 0 all are caught or listed in mutants/equivalent.toml, 1 some are no
 
 /// How the tests that judge a file are built. The first whose prefix fits.
 const GROUPS: [Group; 2] = [
-    Group { sources: "server/src/", arguments: &["--package", "ldp-pca-server", "--lib"], tests: &["config", "store", "tokens"] },
+    Group { sources: "crates/server/src/", arguments: &["--package", "ldp-pca-server", "--lib"], tests: &["config", "store", "tokens"] },
     Group { sources: "src/", arguments: &["--package", "ldp-pca", "--lib"], tests: &[] },
 ];
 

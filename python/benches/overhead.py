@@ -1,6 +1,7 @@
 """What `Aggregate.update` costs over the Rust kernel: the same reports, decoded and summed by both, in turns.
 
-The kernel is ``studies/src/bin/kernel.rs``, a process of its own that holds the file in memory and times itself:
+The kernel is ``research/studies/src/bin/kernel.rs``, a process of its own that holds the file in memory and times
+itself:
 
     cargo build --release -p ldp-pca-studies --bin kernel
     python python/benches/overhead.py target/release/kernel

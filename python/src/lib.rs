@@ -1,5 +1,7 @@
-//! The native half of the Python package `ldp_pca`, which wraps it: the crate's functions take and give NumPy and Arrow
-//! arrays. Every kernel runs without the interpreter's lock.
+//! The native half of the Python package `ldp_pca`, which is beside it with its tests: it translates, never computes.
+//!
+//! The library's functions take and give NumPy and Arrow arrays here, and the package wraps them. Every kernel runs
+//! without the interpreter's lock.
 
 mod aggregate;
 mod arrow;

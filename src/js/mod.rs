@@ -1,9 +1,9 @@
 //! Bindings for browsers and other JavaScript hosts: they translate, and never compute.
 //!
 //! This is the *client*: a page loads it to randomize records, so every byte counts. The aggregator's side is a crate
-//! of its own, `lab/`. The npm package (`pkg/`) wraps both and is what applications use. Only text, bytes and numbers
-//! cross the boundary: objects would cost more glue than the work behind them. Texts cross as their bytes, whose glue
-//! is the smallest.
+//! of its own, `crates/lab/`. The npm package (`pkg/`) wraps both and is what applications use. Only text, bytes and
+//! numbers cross the boundary: objects would cost more glue than the work behind them. Texts cross as their bytes,
+//! whose glue is the smallest.
 //!
 //! Everything here throws a text, `code: message`, with the crate's own message and a stable code:
 //!

@@ -12,7 +12,7 @@ declare module "ldp-pca/instantiate" {
   };
 }
 
-/** What `lab/src/records.rs` exports. */
+/** What `crates/lab/src/records.rs` exports. */
 declare module "ldp-pca/records-module" {
   export const imports: object;
   export class RecordsReader {
@@ -27,7 +27,7 @@ declare module "ldp-pca/records-module" {
   export function trialLike(secondMoment: Float64Array, options: object): import("./engine/protocol.js").LikeTrial;
 }
 
-/** What `lab/src/waves.rs` exports. */
+/** What `crates/lab/src/waves.rs` exports. */
 declare module "ldp-pca/waves-module" {
   export const imports: object;
   export function twoWaves(

@@ -1,0 +1,187 @@
+//! The rules and the dashboard of docs/prometheus, against the real figures of a server.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::tempdir;
+
+use super::harness::{COLLECTOR, Running, bytes_of, config, path, reports, task};
+
+/// The figures that Prometheus itself and its blackbox exporter make.
+const OF_OTHERS: [&str; 2] = ["up", "probe_success"];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/prometheus")
+}
+
+/// The figures of a server that has done something, as its collector sees them.
+fn metrics() -> String {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[task()]);
+    server.send(&task(), &bytes_of(&reports(&task(), 1, 100)));
+    assert_eq!(server.get(&path(&task(), "/recovery?rank=2")).status, 200);
+    let authorization = format!("Bearer {COLLECTOR}");
+    let answer = server.request("GET", "/metrics", &[("authorization", &authorization)], b"");
+    assert_eq!(answer.header("content-type"), "application/openmetrics-text; version=1.0.0; charset=utf-8");
+    String::from_utf8(answer.body).unwrap()
+}
+
+/// The names of the samples.
+fn names(metrics: &str) -> BTreeSet<String> {
+    let samples = metrics.lines().filter(|line| !line.starts_with('#'));
+    samples.map(|line| line.split(['{', ' ']).next().unwrap_or_default().to_owned()).collect()
+}
+
+/// The names of figures in an expression: words outside braces and brackets that are no keywords and are not followed
+/// by a parenthesis. Labels that an aggregation keeps are none.
+fn names_in(expression: &str) -> BTreeSet<String> {
+    let (mut bare, mut depth) = (String::new(), 0);
+    for character in expression.chars() {
+        match character {
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth -= 1,
+            _ if depth == 0 => bare.push(character),
+            _ => {}
+        }
+    }
+    while let Some(at) = bare.find("by (") {
+        let length = bare[at..].find(')').unwrap() + 1;
+        bare.replace_range(at..at + length, " (");
+    }
+    let is_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let (mut names, mut rest) = (BTreeSet::new(), bare.as_str());
+    while let Some(start) = rest.find(is_word) {
+        let word = rest[start..].split(|character| !is_word(character)).next().unwrap();
+        rest = &rest[start + word.len()..];
+        let is_number = word.starts_with(|character: char| character.is_ascii_digit());
+        if !is_number && !["or", "and", "offset"].contains(&word) && !rest.trim_start().starts_with('(') {
+            names.insert(word.to_owned());
+        }
+    }
+    names
+}
+
+/// The expressions of the rules: `expr:` and the lines of a folded one.
+fn rules() -> Vec<String> {
+    let text = fs::read_to_string(folder().join("alerts.yml")).unwrap();
+    let mut lines = text.lines().peekable();
+    let mut found = Vec::new();
+    while let Some(line) = lines.next() {
+        let Some(expression) = line.trim().strip_prefix("expr: ") else { continue };
+        let mut expression = expression.to_owned();
+        if expression == ">-" {
+            expression.clear();
+            while let Some(more) = lines.next_if(|line| line.starts_with("          ")) {
+                expression += more;
+            }
+        }
+        found.push(expression);
+    }
+    found
+}
+
+fn panels() -> Vec<String> {
+    let dashboard: Value = serde_json::from_slice(&fs::read(folder().join("dashboard.json")).unwrap()).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().unwrap());
+    targets.map(|target| target["expr"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn names_of_figures_are_found_in_expressions() {
+    let expression =
+        "sum by (task) (rate(a_total{x=~\"b|c\"}[5m])) / max(d offset 1d) > 0.5 or e_bucket{le=\"1\"} == 0";
+    assert_eq!(names_in(expression).into_iter().collect::<Vec<_>>(), ["a_total", "d", "e_bucket"]);
+}
+
+#[test]
+fn rules_and_dashboard_use_figures_that_exist() {
+    let known = names(&metrics());
+    let (rules, panels) = (rules(), panels());
+    assert!(rules.len() >= 15 && panels.len() >= 15, "{} rules, {} panels", rules.len(), panels.len());
+    let mut used = BTreeSet::new();
+    for expression in rules.iter().chain(&panels) {
+        let names = names_in(expression);
+        assert!(!names.is_empty(), "{expression}");
+        for name in names {
+            assert!(
+                known.contains(&name) || OF_OTHERS.contains(&&*name),
+                "{name} of '{expression}' is not in {known:?}"
+            );
+            used.insert(name);
+        }
+    }
+    // No figure of ours is left out of both.
+    let part_of =
+        |name: &str| ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).map(str::to_owned);
+    let used: BTreeSet<String> = used.into_iter().map(|name| part_of(&name).unwrap_or(name)).collect();
+    for name in known.iter().filter(|name| name.starts_with("ldp_pca_")) {
+        let name = part_of(name).unwrap_or(name.clone());
+        assert!(used.contains(&name), "{name} is in no rule and no panel");
+    }
+}
+
+#[test]
+fn every_figure_is_in_the_manual() {
+    let manual = fs::read_to_string(folder().join("../http-api.md")).unwrap();
+    for name in names(&metrics()) {
+        let base = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+        // Some are written as the end of the one before.
+        let end = base.rsplit_once("reports").map_or(base, |(_, end)| end);
+        assert!(manual.contains(&format!("`{base}")) || manual.contains(&format!("`…{end}")), "{name}");
+    }
+}
+
+#[test]
+fn the_process_and_the_release_are_among_the_figures() {
+    let metrics = metrics();
+    let version = format!("ldp_pca_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"));
+    assert!(metrics.lines().any(|line| line == version), "{metrics}");
+    let value = |name: &str| -> f64 {
+        let line = metrics.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
+        line.unwrap_or_else(|| panic!("{name} is not in\n{metrics}")).parse().unwrap()
+    };
+    assert!(value("process_start_time_seconds") > 1.7e9);
+    if cfg!(target_os = "linux") {
+        assert!(value("process_resident_memory_bytes") > 1e6 && value("process_cpu_seconds_total") >= 0.0);
+        assert!(value("process_open_fds") < value("process_max_fds") && value("process_threads") >= 1.0);
+    }
+    assert!(value("ldp_pca_store_free_bytes") > 0.0);
+}
+
+/// Debian has it in the package `prometheus`.
+fn promtool(arguments: &[&str], input: &str) {
+    let tool = Command::new("promtool")
+        .args(arguments)
+        .current_dir(folder())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let Ok(mut tool) = tool else { return println!("promtool is not installed: {arguments:?} is skipped") };
+    tool.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = tool.wait_with_output().unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(output.status.success(), "{arguments:?}: {text}");
+}
+
+#[test]
+fn promtool_takes_the_rules_their_tests_and_the_configuration() {
+    promtool(&["check", "rules", "--lint=all", "--lint-fatal", "alerts.yml"], "");
+    promtool(&["test", "rules", "alerts_test.yml"], "");
+    promtool(&["check", "config", "prometheus.yml"], "");
+}
+
+#[test]
+fn promtool_finds_nothing_to_say_about_the_figures() {
+    let data = tempdir().unwrap();
+    let server = Running::start(config(data.path()), &[task()]);
+    server.send(&task(), &bytes_of(&reports(&task(), 1, 100)));
+    let answer = server.request("GET", "/metrics", &[("accept", "text/plain")], b"");
+    assert_eq!(answer.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+    promtool(&["check", "metrics"], &String::from_utf8(answer.body).unwrap());
+}

@@ -1,0 +1,280 @@
+//! The aggregator over HTTP with its stores. It takes reports, never records; sums and components are the library's.
+//!
+//! It acknowledges a report when it is on disk. docs/http-api.md describes the interface, and `store` the folder that
+//! keeps everything.
+//!
+//! ```no_run
+//! use ldp_pca_server::{Server, ServerConfig};
+//! # async fn serve(task: ldp_pca::task::Task) -> Result<(), Box<dyn std::error::Error>> {
+//! let server = Server::bind(ServerConfig::new("aggregator-data"), vec![task]).await?;
+//! println!("listening on http://{}", server.local_addr());
+//! server.serve(async { tokio::signal::ctrl_c().await.unwrap_or(()) }).await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod agent;
+mod app;
+mod audit;
+mod config;
+mod database;
+mod durable;
+mod error;
+mod events;
+mod issuing;
+mod limits;
+mod locks;
+mod metrics;
+mod net;
+mod object;
+mod oblivious;
+mod origins;
+mod problem;
+mod process;
+mod readiness;
+mod recovery;
+mod refining;
+mod relay;
+mod request;
+mod retention;
+mod routes;
+mod secrets;
+mod sessions;
+mod store;
+mod tokens;
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::task::{JoinSet, spawn_blocking};
+
+use self::app::App;
+use self::database::open_store;
+use self::issuing::Issuer;
+use self::net::Tls;
+use self::oblivious::GatewayKeys;
+use self::routes::Routes;
+use self::sessions::Sessions;
+use self::store::{StoreMetrics, TaskReports};
+use self::tokens::Tokens;
+use ldp_pca::task::{Task, TaskDigest};
+
+#[doc(hidden)]
+pub use agent::agent;
+pub use audit::{AuditLine, AuditLog};
+#[doc(hidden)]
+pub use config::socket_address;
+pub use config::{
+    AddressRange, AddressRangeError, FixedLimits, LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles,
+    TokenConfig,
+};
+pub use error::ServerError;
+pub use net::{TlsError, keep_files_private, raise_file_limit};
+#[doc(hidden)]
+pub use oblivious::{SealError, SealingKey, is_for_a_gateway, padded_length, sealed_length};
+pub use relay::{Relay, RelayConfig, RelayError};
+#[doc(hidden)]
+pub use sessions::read_session;
+#[cfg(feature = "postgres")]
+pub use store::PostgresError;
+pub use store::{StoreError, TaskSettings, maintenance};
+
+/// Ports that [`Server::bind_near`] tries.
+const PORTS_TRIED: u16 = 100;
+
+/// A server that holds its folder and its port, and serves once [`Server::serve`] is called.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    app: Arc<App>,
+    made_tokens: Vec<PathBuf>,
+    tls: Option<Tls>,
+}
+
+/// A task of a server, with the findings of opening its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskSummary {
+    /// The task.
+    pub digest: TaskDigest,
+    /// Reports counted.
+    pub records: u64,
+    /// The most reports that are accepted.
+    pub ceiling: u64,
+    /// Bytes cut off the end of its file because they were not a whole report, after everything acknowledged.
+    pub cut_bytes: u64,
+    /// Acknowledged reports that are damaged or gone: the disk lost them. The log has their places.
+    pub damaged_reports: u64,
+}
+
+impl Server {
+    /// Opens the folder with `tasks` and those that it already has, and takes the port. It does not answer yet. More
+    /// tasks can be added over HTTP.
+    ///
+    /// # Errors
+    /// [`ServerError`] when the folder cannot be opened, a token is invalid, or the port is taken.
+    pub async fn bind(config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
+        Self::bind_one_of(1, config, tasks).await
+    }
+
+    /// As [`Server::bind`], but if the port is taken, takes the next free one, of 100 in all. For demos: elsewhere
+    /// programs expect a server at its port.
+    ///
+    /// # Errors
+    /// [`ServerError`], as [`Server::bind`], when all those ports are taken.
+    #[doc(hidden)]
+    pub async fn bind_near(config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
+        Self::bind_one_of(PORTS_TRIED, config, tasks).await
+    }
+
+    async fn bind_one_of(ports: u16, config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
+        let tls = Self::checked(&config)?;
+        let metrics = StoreMetrics::default();
+        let store = open_store(&config, tasks, metrics.clone()).await?;
+        let sessions = match Sessions::load(&config.data) {
+            Ok(sessions) => sessions,
+            Err(error) => {
+                // The next start can then succeed at once.
+                spawn_blocking(move || store.close()).await.map_err(io::Error::from)?;
+                return Err(error);
+            }
+        };
+        // The folder is ours now: missing parts can be created.
+        let (tokens, made_tokens) = Tokens::load(&config.tokens, &config.data)?;
+        let audit = AuditLog::open(&config.log)?;
+        for (role, names) in tokens.names() {
+            // A token that is new or gone shows here: tokens are read at a start.
+            let who = Some(&*names);
+            audit.note(&AuditLine { action: "tokens-read", outcome: "done", role, who, ..AuditLine::default() });
+        }
+        let key = config.issuing_key_file.clone().unwrap_or_else(|| config.data.join("issuing.key"));
+        let issuer = Issuer::load(&key)?;
+        let keys = config.gateway_keys_file.clone().unwrap_or_else(|| config.data.join("gateway.keys"));
+        let gateway = GatewayKeys::load(&keys)?;
+        let listener = listen(config.listen, ports)?;
+        let address = listener.local_addr()?;
+        let app = Arc::new(App::new(store, metrics, tokens, (issuer, gateway), sessions, audit, &Arc::new(config)));
+        Ok(Self { listener, address, app, made_tokens, tls })
+    }
+
+    /// Checks the settings: limits, the page's folder, the certificate and its key, and the named files of tokens and
+    /// of the gateway's keys. It creates nothing, and opens neither folder nor database nor port.
+    ///
+    /// # Errors
+    /// [`ServerError`], as [`Server::bind`] would return it.
+    pub fn check(config: &ServerConfig) -> Result<(), ServerError> {
+        Self::checked(config).map(drop)
+    }
+
+    fn checked(config: &ServerConfig) -> Result<Option<Tls>, ServerError> {
+        if let Some(problem) = config.problem() {
+            return Err(ServerError::Config(problem));
+        }
+        if let Some(www) = config.www.as_ref().filter(|www| !www.is_dir()) {
+            return Err(ServerError::Page { path: www.clone() });
+        }
+        let tls = config.tls.as_ref().map(Tls::load).transpose()?;
+        Tokens::check_files(&config.tokens)?;
+        if let Some(keys) = config.gateway_keys_file.as_ref().filter(|keys| keys.exists()) {
+            GatewayKeys::load(keys)?;
+        }
+        Ok(tls)
+    }
+
+    /// The address that it listens on.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The files of tokens that this start created: give them to the people who may do what they allow.
+    #[must_use]
+    pub fn made_tokens(&self) -> &[PathBuf] {
+        &self.made_tokens
+    }
+
+    /// The tasks, in the order of their digests.
+    #[must_use]
+    pub fn tasks(&self) -> Vec<TaskSummary> {
+        let summary = |store: &Arc<dyn TaskReports>| TaskSummary {
+            digest: store.task().digest(),
+            records: store.counts().records,
+            ceiling: self.app.ceiling(&**store, &store.settings()),
+            cut_bytes: store.damage().cut_bytes,
+            damaged_reports: store.damage().passed_over,
+        };
+        self.app.store.tasks().iter().map(summary).collect()
+    }
+
+    /// Lets the page send through the relay at this address, by way of this server: a page may connect to its own
+    /// origin alone. For demos: the server then sees the senders that a relay hides.
+    #[doc(hidden)]
+    pub fn show_relay(&self, relay: SocketAddr) {
+        // The first one stays.
+        let _ = self.app.relay.set(relay);
+    }
+
+    /// Serves until `shutdown` is ready. Then it accepts no more connections, closes idle ones, ends event streams,
+    /// finishes open requests for up to `drain_timeout`, cuts off the rest, and releases the folder.
+    ///
+    /// # Errors
+    /// [`ServerError::Io`] when the store's last writes cannot be waited for.
+    pub async fn serve(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
+        let Self { listener, app, tls, .. } = self;
+        let routes = Arc::new(Routes::new(Arc::clone(&app), app.config.www.as_deref()));
+        // Before anybody can change what an earlier process began.
+        refining::resume(&app).await;
+        let mut keeping = JoinSet::new();
+        keeping.spawn(retention::sweep_forever(Arc::clone(&app)));
+        keeping.spawn(refining::refine_forever(Arc::clone(&app)));
+        let stopped = async {
+            shutdown.await;
+            // Streams end only on this signal, and connections are closed only after their last request.
+            app.events.stop();
+        };
+        net::serve(listener, &app.config, tls, |peer| routes.answering(peer), stopped).await;
+        drop(keeping);
+        spawn_blocking(move || app.store.close()).await.map_err(io::Error::from)?;
+        Ok(())
+    }
+}
+
+/// Connections that the system accepts for the server until it takes them: devices that send one report each arrive by
+/// the thousand at once, and one without a place tries again after a second. The system's own limit may be lower
+/// (net.core.somaxconn).
+const BACKLOG: u32 = 4096;
+
+/// The system's buffer of unread answers, per connection. By default it takes megabytes.
+const UNREAD_BYTES: u32 = 256 << 10;
+
+/// Takes the first free port of so many.
+fn listen(first: SocketAddr, ports: u16) -> Result<TcpListener, ServerError> {
+    let mut address = first;
+    loop {
+        match listen_at(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => {
+                let taken = error.kind() == io::ErrorKind::AddrInUse;
+                let next = address.port().checked_add(1).filter(|port| port - first.port() < ports);
+                match next.filter(|_| taken) {
+                    Some(port) => address.set_port(port),
+                    None => return Err(ServerError::Listen { address, source: error }),
+                }
+            }
+        }
+    }
+}
+
+pub(crate) fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // Connections of a server that just ended do not keep the port.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    // Connections have it from here.
+    socket.set_send_buffer_size(UNREAD_BYTES)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
