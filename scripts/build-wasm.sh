@@ -91,8 +91,9 @@ build() {
 # unchanged OUT STAMP: nothing that the compiler read, or is told, is newer than the module. Cargo alone would link it
 # again: another build of the same crate is at its place.
 unchanged() {
+    local newer='find "$@" Cargo.toml Cargo.lock ./crates/*/Cargo.toml ./research/*/Cargo.toml -newer "$0" 2>&1'
     [ -d "$1" ] && [ -f "$2.sources" ] && [ "$(state "$1")" = "$(head -n -1 "$2")" ] &&
-        [ -z "$(xargs sh -c 'find "$@" -newer "$0" 2>&1' "$2" Cargo.lock Cargo.toml ./*/Cargo.toml <"$2.sources")" ]
+        [ -z "$(xargs sh -c "$newer" "$2" <"$2.sources")" ]
 }
 
 # bindgen MODULE OUT: the JavaScript that goes with a module. In a profile that no test waits for.
