@@ -372,10 +372,15 @@ impl Answer {
         }
     }
 
-    /// The total that `explained_variance` has shares of; none where noise makes it 0 or less.
+    /// The total that `explained_variance` has shares of; none where noise could give it, and shares would say little.
     #[must_use]
     #[doc(hidden)]
     pub fn whole(&self) -> Option<f64> {
+        let deviation = self.total_variance_error.unwrap_or_else(|| {
+            // That of d diagonal entries, each with sqrt(2) times the deviation of another entry.
+            (2.0 * self.dimension as f64).sqrt() * self.noise_deviation
+        });
+        self.total_variance.filter(|total| *total > TOTAL_DEVIATIONS * deviation)?;
         match &self.variances {
             Some(variances) => whole(&without_none(variances), self.total_variance),
             None => whole(&self.eigenvalues, self.total_variance),
@@ -391,7 +396,8 @@ impl Answer {
         if self.dimension == 1 || self.eigenvalues[0] <= self.edge() {
             return vec![];
         }
-        patterns::marks_of_mean(loadings, &self.feature_names, self.explained_variance.as_ref().map(|shares| shares[0]))
+        let share = self.whole().and(self.explained_variance.as_ref()).map(|shares| shares[0]);
+        patterns::marks_of_mean(loadings, &self.feature_names, share)
     }
 
     /// The components as columns, d × k.
@@ -727,6 +733,9 @@ fn along_variances(
 fn without_none(variances: &[Option<f64>]) -> Vec<f64> {
     variances.iter().map(|variance| variance.unwrap_or(0.0)).collect()
 }
+
+/// So many deviations of its noise a total must be away from 0 before anything is called a share of it.
+const TOTAL_DEVIATIONS: f64 = 2.0;
 
 /// The shares of a total.
 fn shares(parts: &[f64], total: Option<f64>) -> Option<Vec<f64>> {

@@ -13,18 +13,10 @@ pub(crate) struct Unit {
 /// The unit of numbers that are no shares.
 pub(super) const SQUARES: &str = "in squared units of the encoded, bounded features";
 
-/// So many deviations of its noise a total must be away from 0: shares of less would say little.
-pub(super) const DEVIATIONS: f64 = 2.0;
-
 impl Unit {
     /// That of an answer.
     pub(super) fn of(answer: &Answer) -> Self {
-        let deviation = answer.total_variance_error.unwrap_or_else(|| {
-            // That of d diagonal entries, each with sqrt(2) times the deviation of another entry.
-            (2.0 * answer.dimension as f64).sqrt() * answer.noise_deviation
-        });
-        let is_known = answer.total_variance.is_some_and(|total| total > DEVIATIONS * deviation);
-        Self { total: answer.whole().filter(|_| is_known) }
+        Self { total: answer.whole() }
     }
 
     /// Whether variances are shares.

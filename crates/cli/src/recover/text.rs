@@ -13,7 +13,7 @@ use super::rank::tested;
 use super::refined;
 use super::result::RecoverResult;
 use super::selection::Selection;
-use super::share::{DEVIATIONS, SQUARES, Unit, percent};
+use super::share::{SQUARES, Unit, percent};
 use crate::hostile::hostile_text;
 use crate::output::{first, grouped, on_scale, plural, wrote};
 
@@ -126,6 +126,9 @@ fn explained(answer: &Answer, unit: Unit) -> String {
         ),
     }
 }
+
+/// So many of its standard errors the share of records that say nothing must be above 0.
+const DEVIATIONS: f64 = 2.0;
 
 /// How many records say nothing, where that stands out from the noise.
 fn empty(answer: &Answer) -> String {
