@@ -53,12 +53,15 @@ build() {
     fi
     module=$target/$TARGET/wasm/${2//-/_}.wasm
     if unchanged "$out" "$stamp"; then return; fi
+    # A source that is changed from here on is newer than what it was compiled from.
+    mkdir -p .tools
+    touch "$stamp.begun"
     # The crate type is asked for here alone: native builds need not wait for its link.
     cargo rustc --quiet --locked --package "$2" --lib --crate-type cdylib --profile wasm --target $TARGET \
         --features "$1,${3:-}" --config "$(unplaced $TARGET)" "${settings[@]}" "${inlining[@]}"
     sed 's/^[^:]*: //' "${module%.wasm}.d" >"$stamp.sources"
     if [ -d "$out" ] && [ "$(state "$out" && cksum "$module")" = "$(cat "$stamp" 2>/dev/null)" ]; then
-        touch "$stamp"
+        touch -r "$stamp.begun" "$stamp"
         return
     fi
     # The two halves that this target makes know nothing of where they are: pkg/instantiate.js brings them together.
@@ -84,8 +87,8 @@ build() {
         "$wasm" --output "$wasm"
     if [ "$1" != client ] && ! $quick; then wasm-opt -Oz "${features[@]}" "$wasm" --output "$wasm"; fi
     if [ "$1" = client ]; then node scripts/inline-wasm.js "$out/ldp_pca_bg.wasm"; fi
-    mkdir -p "$(dirname "$stamp")"
     (state "$out" && cksum "$module") >"$stamp"
+    touch -r "$stamp.begun" "$stamp"
 }
 
 # unchanged OUT STAMP: nothing that the compiler read, or is told, is newer than the module. Cargo alone would link it
@@ -105,7 +108,7 @@ bindgen() {
 state() {
     echo "quick: $quick"
     rustc -vV
-    cksum package-lock.json scripts/build-wasm.sh scripts/inline-wasm.js
+    cksum package-lock.json scripts/build-wasm.sh scripts/env.sh scripts/inline-wasm.js
     grep -A 1 '^name = "wasm-bindgen-cli-support"' Cargo.lock
     find "$1" -type f -exec cksum {} + | LC_ALL=C sort
 }

@@ -178,7 +178,8 @@ pub(crate) fn precision(records: u64, deviation: f64, of_first: f64) -> f64 {
     records as f64 * (of_first / deviation).powi(2)
 }
 
-/// The same, of the first task that has reports; 0 for one that has none.
+/// The number of reports of the first task that has some, as [`precision`] counts them, for so many of this task; 0 for
+/// a task that has none.
 fn precision_of(records: u64, task: &Task, each: &[OneReport]) -> f64 {
     let own = each.iter().find(|one| one.task == task.digest());
     own.map_or(0.0, |own| precision(records, own.deviation, each[0].deviation))
