@@ -194,9 +194,10 @@ fn a_disk_that_is_full_for_a_while_costs_nothing_that_was_acknowledged() {
     };
     let folder = disk.0.path();
     let patience = Duration::from_secs(30);
+    // Made first: a connection without a request is soon closed.
+    let batches: Vec<Vec<u8>> = (0..4).map(|seed| bytes_of(&reports(&task(), seed, 20_000))).collect();
     let mut server = Installed::start(folder);
     let mut wire = Wire::connect(server.address);
-    let batches: Vec<Vec<u8>> = (0..4).map(|seed| bytes_of(&reports(&task(), seed, 20_000))).collect();
     assert_eq!(wire.upload(&task(), &batches[0]).unwrap().0, 200);
     assert_eq!(wire.get("/readyz").0, 200);
     let filler = folder.join("filler");
@@ -262,10 +263,10 @@ fn kill(rounds: u64, filled: usize) {
     let mut expected = 0;
     let mut server = Installed::start(folder.path());
     if filled > 0 {
-        let mut wire = Wire::connect(server.address);
         for (seed, start) in (0..filled).step_by(50_000).enumerate() {
             let count = (filled - start).min(50_000);
-            let (status, body) = wire.upload(&task(), &bytes_of(&reports(&task(), seed as u64, count))).unwrap();
+            let body = bytes_of(&reports(&task(), seed as u64, count));
+            let (status, body) = Wire::connect(server.address).upload(&task(), &body).unwrap();
             assert_eq!(status, 200, "{body}");
             expected += count as u64;
         }
@@ -276,13 +277,14 @@ fn kill(rounds: u64, filled: usize) {
         let wait = Duration::from_micros(u64::from(rng.next_u32() % 400_000));
         let (acknowledged, sent) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
         let begin = Barrier::new(WORKERS + 1);
+        let own = |worker| reports(&task(), 1_000_000 + 10 * round + worker as u64, 4000);
+        let prepared: Vec<_> = (0..WORKERS).map(own).collect();
         thread::scope(|scope| {
-            for worker in 0..WORKERS {
+            for (worker, own) in prepared.iter().enumerate() {
                 let (acknowledged, sent, begin) = (&acknowledged, &sent, &begin);
                 // A thread that does not reach the barrier would keep the others waiting forever, so steps that may
                 // fail come before it.
                 let mut wire = Wire::connect(server.address);
-                let own = reports(&task(), 1_000_000 + 10 * round + worker as u64, 4000);
                 scope.spawn(move || {
                     begin.wait();
                     for share in own.chunks(1 + 7 * worker) {
