@@ -45,7 +45,9 @@ mutants: ## change the code in thousands of small ways and list the changes that
 	scripts/mutants.sh
 
 faults: ## apply known faults one by one and list the test that notices each
-	scripts/mutants.sh faults
+	scripts/setup.sh native page
+	[ -e pkg/wasm ] || scripts/build-wasm.sh
+	python3 scripts/faults.py
 
 wheel: ## build the wheel of the Python package into python/dist
 	scripts/setup.sh python

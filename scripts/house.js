@@ -239,9 +239,9 @@ function longLines() {
   return found;
 }
 
-/** Faults that `scripts/mutants.sh faults` could no longer plant. */
+/** Faults that `make faults` could no longer plant. */
 function staleFaults() {
-  const faults = readFileSync(join(ROOT, "mutants/faults.toml"), "utf8").split("[[fault]]").slice(1);
+  const faults = readFileSync(join(ROOT, "tests/faults.toml"), "utf8").split("[[fault]]").slice(1);
   return faults.flatMap((fault) => {
     const of = (key) => {
       const [, long, short] = new RegExp(`^${key} = (?:'''(.*?)'''|"(.*?)")$`, "ms").exec(fault) ?? [];
@@ -249,7 +249,7 @@ function staleFaults() {
     };
     const file = join(ROOT, of("file"));
     const places = existsSync(file) ? readFileSync(file, "utf8").split(of("before") + of("old")).length - 1 : 0;
-    return places === 1 ? [] : [`mutants/faults.toml: ${of("name")}: ${places} places in ${of("file")} have its text`];
+    return places === 1 ? [] : [`tests/faults.toml: ${of("name")}: ${places} places in ${of("file")} have its text`];
   });
 }
 

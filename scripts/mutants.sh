@@ -9,7 +9,7 @@
 #                 --in-diff FILE       only in the lines that a diff changes: git diff main >FILE
 #                 --survivors          only those that were not caught the last time
 #   javascript    the client's ledger, submission and worker
-#   faults        the faults of mutants/faults.toml, such as a careless maintainer might make
+#   faults        the faults of tests/faults.toml, such as a careless maintainer might make
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"

@@ -1,4 +1,4 @@
-//! Applies the faults of mutants/faults.toml, such as a careless maintainer might make, one by one: each must fail a
+//! Applies the faults of tests/faults.toml, such as a careless maintainer might make, one by one: each must fail a
 //! test.
 
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ impl Fault {
 
 pub fn judge(root: &Path, options: &Options) -> Result<bool, Error> {
     let places = Places::of(root)?;
-    let faults: Faults = toml::from_str(&fs::read_to_string(root.join("mutants/faults.toml"))?)?;
+    let faults: Faults = toml::from_str(&fs::read_to_string(root.join("tests/faults.toml"))?)?;
     let mut faults = faults.fault;
     faults.retain(|fault| options.names.is_empty() || options.names.contains(&fault.name));
     let (client, native): (Vec<Fault>, Vec<Fault>) =

@@ -37,7 +37,7 @@ const USAGE: &str =
   --own-builds     those too that take a build of their own: in constants, mostly (half a minute each)
   --jobs N         tests at once (as many as there are cores without)
   --json           results for programs
-  --faults         the faults that are listed in mutants/faults.toml, in place of mutants
+  --faults         the faults that are listed in tests/faults.toml, in place of mutants
 
 Exit codes: 0 all are caught or listed in mutants/equivalent.toml, 1 some are not, 2 wrong usage.";
 
