@@ -14,13 +14,14 @@ const sizeOf = (module: string) => {
   return `${10 * Math.round(bytes / 10_000)} kB`;
 };
 
-// The page keeps to itself wherever it is hosted. Only in the build: the development server inserts inline styles.
+// The page keeps to itself wherever it is hosted; an image that it makes itself (blob:) becomes a PNG. Only in the
+// build: the development server inserts inline styles.
 const policy = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
   "worker-src 'self'",
   "style-src 'self'",
-  "img-src 'self'",
+  "img-src 'self' blob:",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",

@@ -15,10 +15,12 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::problem::Problem;
 
-/// The rights of pages: load from here, run WebAssembly, connect to here. The built page states the same in its own
-/// head, for hosts that send no headers (www/vite.config.ts). Only here can it say that nobody may frame it.
+/// The rights of pages: load from here, show images of their own making (`blob:`), run WebAssembly, connect to here.
+/// The built page states the same in its own head, for hosts that send no headers (www/vite.config.ts). Only here can
+/// it say that nobody may frame it.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; \
-    style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    style-src 'self'; img-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+    frame-ancestors 'none'";
 
 /// The one hidden folder that is for everybody (RFC 8615).
 const WELL_KNOWN: &str = ".well-known";

@@ -21,7 +21,7 @@ fn the_page_is_served_with_its_policy_beside_the_interface() {
     assert_eq!(
         page.header("content-security-policy"),
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; img-src \
-            'self'; \
+            'self' blob:; \
          connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     );
     assert_eq!(page.header("x-content-type-options"), "nosniff");
