@@ -238,6 +238,35 @@ test("the chart is read by keyboard, and in words", async () => {
   );
 });
 
+test("the chart is read by pointer, and follows width and colours with the elements that it has", async () => {
+  const { page, trouble } = await open();
+  await done(page);
+  const plot = page.locator("#error-epsilon-chart .plot");
+  const readout = page.locator("#error-epsilon-chart .readout");
+  const { width, height } = await plot.boundingBox();
+  await plot.hover({ position: { x: 85, y: height / 2 } });
+  assert.match(await readout.textContent(), /^ε = 0\.25/);
+  await plot.hover({ position: { x: width - 35, y: height / 2 } });
+  assert.match(await readout.textContent(), /^ε = 5\.6/);
+
+  const picture = plot.locator("svg");
+  await picture.evaluate((svg) => {
+    globalThis.kept = [...svg.querySelectorAll("path")].slice(0, 5);
+  });
+  const color = () => picture.evaluate((svg) => getComputedStyle(svg.querySelector("path")).stroke);
+  const light = await color();
+  await page.emulateMedia({ colorScheme: "dark" });
+  assert.notEqual(await color(), light);
+  await page.setViewportSize(VIEWS.phone.viewport);
+  // Drawn anew for the room, not scaled into it.
+  await eventually(
+    () => picture.evaluate((svg) => [Number(svg.getAttribute("width")), svg.getBoundingClientRect().width]),
+    ([drawn, shown]) => Math.abs(drawn - shown) < 1 && drawn < 360,
+  );
+  assert.equal(await page.evaluate(() => globalThis.kept.every(({ isConnected }) => isConnected)), true);
+  assert.deepEqual(trouble, []);
+});
+
 test("the files that a chart gives are whole, and have its numbers", async () => {
   const { page, trouble } = await open();
   await done(page);
@@ -300,12 +329,23 @@ test("the files that a chart gives are whole, and have its numbers", async () =>
       name,
     );
 
+  // What is seen is what is saved: as many shapes of every series, in the plot and in the legend.
+  const source = svg.bytes.toString("utf8");
+  const colors = { blue: "#1f5fa8", orange: "#c25a0a", purple: "#8a3f8f", grey: "#586274" };
+  for (const [name, color] of Object.entries(colors)) {
+    const inFile = source.match(new RegExp(`<path fill="${color}"`, "g"))?.length;
+    // A band and ten marks, and in the legend one of each.
+    assert.equal(inFile, 13, name);
+    const seen = page.locator(`#error-epsilon-chart path[fill="var(--${name})"]`);
+    await eventually(() => seen.count(), (count) => count === inFile);
+  }
+
   const png = await saved(page, "epsilon", "PNG");
   assert.equal(png.name, "error-against-epsilon.png");
   assert.deepEqual([...png.bytes.subarray(0, 8)], [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
   assert.deepEqual([png.bytes.readUInt32BE(16), png.bytes.readUInt32BE(20)], [1920, 1200]);
   // Chromium reads it, and something is painted on it.
-  const colors = await page.evaluate(async (base64) => {
+  const painted = await page.evaluate(async (base64) => {
     const bytes = Uint8Array.from(atob(base64), (letter) => letter.codePointAt(0));
     const bitmap = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
     const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
@@ -313,6 +353,6 @@ test("the files that a chart gives are whole, and have its numbers", async () =>
     context.drawImage(bitmap, 0, 0);
     return new Set(new Uint32Array(context.getImageData(0, 0, bitmap.width, bitmap.height).data.buffer)).size;
   }, png.bytes.toString("base64"));
-  assert.ok(colors > 50, `${colors} colours`);
+  assert.ok(painted > 50, `${painted} colours`);
   assert.deepEqual(trouble, []);
 });

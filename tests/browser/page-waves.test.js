@@ -128,7 +128,7 @@ test("gaps between parts of the curve are said, and open in a picture", async ()
   ]);
   const picture = readFileSync(await download.path(), "utf8");
   const curves = picture.match(/<path [^>]*stroke="#1d6b45"[^>]*stroke-dasharray[^>]*>/g);
-  assert.equal(curves?.length, 2, picture);
+  assert.equal(curves?.length, 3, `two parts, and the sample in the legend: ${picture}`);
 });
 
 test("its number is that of the command line, for the records of the page", async () => {

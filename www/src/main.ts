@@ -1,6 +1,5 @@
 // The page: starts its sections, and moves between them.
 
-import { loadPlots } from "./charts/screen.js";
 import { type Context, element, type Start } from "./context.js";
 import { compile, start as startLab } from "./engine/lab.js";
 import { Pool } from "./engine/pool.js";
@@ -42,8 +41,6 @@ async function main(): Promise<void> {
 
 /** Each section in its own turn, so that the page stays responsive between them. */
 async function beginAll(context: Context): Promise<void> {
-  // If it does not load, the sections with charts say so.
-  await loadPlots().catch(() => undefined);
   for (const [id, start] of Object.entries(SECTIONS)) {
     await yieldToMain();
     void begin(id, start, context);

@@ -2,7 +2,7 @@
 
 import type { MechanismInput } from "ldp-pca/lab";
 
-import type { Style } from "./charts/model.js";
+import type { Style } from "./charts/series.js";
 
 export type MechanismName = MechanismInput["type"];
 export const MECHANISMS: readonly MechanismName[] = ["double-cap", "gaussian", "wang-xu"];

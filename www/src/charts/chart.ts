@@ -6,7 +6,8 @@ import { describe, valuesAt } from "./describe.js";
 import type { Format } from "./file.js";
 import { legend } from "./legend.js";
 import { type ChartData, xValues } from "./model.js";
-import { Screen } from "./screen.js";
+import { plot } from "./plot.js";
+import { draw, type Frame, picture } from "./shapes.js";
 import { chartTable } from "./table.js";
 import { download } from "../download.js";
 import { number } from "../format.js";
@@ -23,9 +24,13 @@ export class Chart {
   readonly #legend = make("ul", "legend");
   readonly #table = make("table", "numbers series");
   readonly #details = document.createElement("details");
-  readonly #screen: Screen;
+  readonly #svg = picture();
   readonly #name: string;
   #data: ChartData | undefined;
+  /** Where numbers lie in what is drawn. */
+  #frame: Frame | undefined;
+  /** The room that it was drawn for. */
+  #width = 0;
   #at: number | undefined;
   readonly #marks: string[] = [];
   #drawn = -Infinity;
@@ -40,6 +45,7 @@ export class Chart {
     const stage = make("div", "stage");
     this.#plot.setAttribute("role", "img");
     this.#plot.setAttribute("aria-label", this.#heading);
+    this.#plot.append(this.#svg);
     this.#cursor.hidden = true;
     this.#makeSlider(stage);
     stage.append(this.#plot, this.#cursor);
@@ -53,8 +59,7 @@ export class Chart {
     this.#details.append(summary, scroller);
     this.#details.addEventListener("toggle", () => this.#tabulate());
     figure.append(this.#legend, stage, this.#readout, this.#files(), this.#details);
-    this.#screen = new Screen(this.#plot);
-    new ResizeObserver(() => this.#point(this.#at)).observe(stage);
+    new ResizeObserver(() => this.#fit()).observe(stage);
     this.#stage = stage;
   }
 
@@ -80,9 +85,8 @@ export class Chart {
   }
 
   #draw(): void {
-    const data = this.#data!;
-    this.#screen.show(data);
-    legend(this.#legend, data);
+    this.#paint();
+    legend(this.#legend, this.#data!);
     this.#tabulate();
     this.#point(this.#at);
     const wait = Math.max(0, this.#described + DESCRIBE_MS - performance.now());
@@ -93,15 +97,31 @@ export class Chart {
     }, wait);
   }
 
+  /** Draws the plot as wide as there is room. */
+  #paint(): void {
+    this.#width = this.#plot.clientWidth;
+    const width = Math.max(240, this.#width);
+    const size = [width, Math.round(Math.min(440, Math.max(300, width * 0.58)))] as const;
+    const { frame, shapes } = plot(this.#data!, size);
+    draw(this.#svg, size, shapes);
+    this.#frame = frame;
+  }
+
+  #fit(): void {
+    if (this.#frame && this.#width !== this.#plot.clientWidth) this.#paint();
+    this.#point(this.#at);
+  }
+
   /** The stage is a slider over the places of the x-axis, which screen readers and keys know how to move. */
   #makeSlider(stage: HTMLElement): void {
     stage.tabIndex = 0;
     stage.setAttribute("role", "slider");
     stage.setAttribute("aria-valuemin", "0");
     const nearest = (event: PointerEvent) => {
-      if (!this.#data) return;
-      const value = this.#screen.value(event.clientX - stage.getBoundingClientRect().left);
-      const distance = (x: number) => Math.abs(this.#data!.x.log ? Math.log(x / value) : x - value);
+      const frame = this.#frame;
+      if (!frame) return;
+      const left = event.clientX - stage.getBoundingClientRect().left;
+      const distance = (x: number) => Math.abs(frame.x(x) - left);
       const all = this.#xValues();
       this.#point(all.reduce((best, x) => (distance(x) < distance(best) ? x : best), all[0]!));
     };
@@ -135,20 +155,19 @@ export class Chart {
   /** Puts the cursor on a place of the x-axis, and says what is there. */
   #point(x: number | undefined): void {
     this.#at = x;
-    const data = this.#data;
-    this.#cursor.hidden = x === undefined;
+    const [data, frame] = [this.#data, this.#frame];
+    this.#cursor.hidden = x === undefined || !frame;
     const all = this.#xValues();
     this.#stage.setAttribute("aria-label", data ? `${data.title}: move along the ${data.x.label}` : this.#heading);
     this.#stage.setAttribute("aria-valuemax", String(Math.max(0, all.length - 1)));
-    if (!data || x === undefined) {
+    if (!data || !frame || x === undefined) {
       this.#readout.replaceChildren(item(HINT, "hint"));
       this.#stage.setAttribute("aria-valuenow", "0");
       this.#stage.setAttribute("aria-valuetext", "no place chosen");
       return;
     }
-    const { left, top, height } = this.#screen.place(x);
-    this.#cursor.style.transform = `translate(${left}px, ${top}px)`;
-    this.#cursor.style.height = `${height}px`;
+    this.#cursor.style.transform = `translate(${frame.x(x)}px, ${frame.top}px)`;
+    this.#cursor.style.height = `${frame.bottom - frame.top}px`;
     const values = valuesAt(data, x);
     const where = `${data.x.symbol} = ${number(x)}`;
     this.#readout.replaceChildren(

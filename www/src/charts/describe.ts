@@ -1,6 +1,7 @@
 // A chart in words: for readers who cannot see it, and for the description in its files.
 
-import { type ChartData, REFUSED, type Series } from "./model.js";
+import type { ChartData } from "./model.js";
+import { REFUSED, type Series } from "./series.js";
 import { about } from "./ticks.js";
 import { number } from "../format.js";
 

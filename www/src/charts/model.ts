@@ -1,8 +1,6 @@
-// The content of a chart: measured points with bands, predicted curves over them, and where noise drowns the
-// components.
+// The content of a chart: its axes, its series, and where noise drowns the components.
 
-/** The style of a series: its colour, its marks and its dashes each identify it on their own. */
-export type Style = "blue" | "orange" | "purple" | "green" | "grey";
+import type { Series, Style } from "./series.js";
 
 export interface Axis {
   readonly label: string;
@@ -11,34 +9,6 @@ export interface Axis {
   readonly log: boolean;
   readonly range: readonly [number, number];
 }
-
-/** Trials at one place: their median and quartiles. */
-export interface Measured {
-  readonly x: number;
-  readonly median: number;
-  readonly low: number;
-  readonly high: number;
-  readonly trials: number;
-}
-
-export interface Point {
-  readonly x: number;
-  readonly y: number;
-}
-
-export interface Series {
-  readonly name: string;
-  readonly style: Style;
-  readonly measured: readonly Measured[];
-  readonly predicted: readonly Point[];
-  /** Places that the predicted curve leaves out. */
-  readonly refused?: readonly number[];
-  /** A sentence about it, for those who do not see the chart. */
-  readonly note?: string;
-}
-
-/** The place of a number that the curve leaves out. */
-export const REFUSED = "not worth it";
 
 /** Up to `x` noise drowns the components of a series: from the left end of the axis to the threshold. */
 export interface Limit {

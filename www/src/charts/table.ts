@@ -1,7 +1,8 @@
 // The numbers of a chart as a table.
 
 import { fillTable } from "../tables.js";
-import { type ChartData, REFUSED, xValues } from "./model.js";
+import { type ChartData, xValues } from "./model.js";
+import { REFUSED } from "./series.js";
 import { number } from "../format.js";
 
 /** One row for each place and series. */

@@ -2,7 +2,8 @@
 // waves of people are predicted on request.
 
 import { Chart } from "../charts/chart.js";
-import { type ChartData, KNOWING_NOTHING, roundedRange, type Series } from "../charts/model.js";
+import { type ChartData, KNOWING_NOTHING, roundedRange } from "../charts/model.js";
+import type { Series } from "../charts/series.js";
 import { counted, number } from "../format.js";
 import { type Context, element } from "../context.js";
 import { unlessAborted } from "../concurrency.js";

@@ -2,7 +2,8 @@
 // trusted party are predicted; methods that see the records are simulated while the visitor watches.
 
 import { Chart } from "../charts/chart.js";
-import { type ChartData, KNOWING_NOTHING, roundedRange, type Series } from "../charts/model.js";
+import { type ChartData, KNOWING_NOTHING, roundedRange } from "../charts/model.js";
+import type { Series } from "../charts/series.js";
 import { atMost, counted } from "../format.js";
 import { type Context, element } from "../context.js";
 import { restartable } from "../concurrency.js";

@@ -2,7 +2,8 @@
 
 import type { Prediction } from "ldp-pca/lab";
 
-import type { Limit, Point } from "../../charts/model.js";
+import type { Limit } from "../../charts/model.js";
+import type { Point } from "../../charts/series.js";
 import type { Pool } from "../../engine/pool.js";
 import { mechanism, type MechanismName, NAMES, STYLES } from "../../mechanisms.js";
 import type { Axis } from "./trials.js";

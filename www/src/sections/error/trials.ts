@@ -1,6 +1,6 @@
 // The work behind the two charts: the simulations they need, their order, and their results.
 
-import type { Measured } from "../../charts/model.js";
+import type { Measured } from "../../charts/series.js";
 import { EPSILONS, RECORDS, type Settings } from "./settings.js";
 
 /** Which of the two charts, by what it has on its x-axis. */

@@ -1,6 +1,6 @@
 // Whether the charts show the curve of two waves: a choice of its own, which starts no simulation again.
 
-import type { Point } from "../../charts/model.js";
+import type { Point } from "../../charts/series.js";
 import { subset } from "../../fields.js";
 
 export const FIELDS = { curve: subset([], ["two"], 0) };

@@ -2,7 +2,7 @@
 
 import type { ComparedMoments, CompareMethodsOptions, ComparedPopulation, LabMethod, Progress } from "ldp-pca/lab";
 
-import type { Measured, Style } from "../../charts/model.js";
+import type { Measured, Style } from "../../charts/series.js";
 import type { Pool } from "../../engine/pool.js";
 import { TrialErrors } from "../error/trials.js";
 

@@ -2,7 +2,7 @@
 
 import type { PredictOptions } from "ldp-pca/lab";
 
-import type { Style } from "../../charts/model.js";
+import type { Style } from "../../charts/series.js";
 import { BATCH } from "../../guarantee.js";
 import type { Pool, RunOptions } from "../../engine/pool.js";
 
