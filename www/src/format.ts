@@ -7,7 +7,7 @@ let allDigits: Intl.NumberFormat | undefined;
 /** Three digits, with a real minus sign: 0.0123, 12,300, 1.23 × 10⁻⁶. */
 export function number(value: number): string {
   if (value !== 0 && Math.abs(value) < 1e-4) {
-    const [digits, exponent] = value.toExponential(2).split("e-");
+    const [digits, exponent] = Number(value.toPrecision(3)).toExponential().split("e-");
     return `${digits!.replace("-", "−")} × 10⁻${exponent!.replace(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]!)}`;
   }
   threeDigits ??= new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
