@@ -20,7 +20,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::app::{App, Period};
 use super::audit::AuditLine;
-use super::store::{Batch, CommitError, Put, RefinementPlan, SecondWave, StoreError, TaskReports, TaskSettings};
+use super::store::{Batch, CommitError, Put, RefinementPlan, SecondWave, StoreError, TaskReports};
 use ldp_pca::prediction::WaveRefusal;
 use ldp_pca::recovery::{Rank, RefineError, SecondTask};
 use ldp_pca::task::{Task, TaskDigest};
@@ -84,12 +84,6 @@ pub(super) async fn resume(app: &Arc<App>) {
     }
 }
 
-/// The plan for a task with these settings, if there is one. The server's own is only for tasks that can be refined.
-pub(super) fn plan_of(app: &App, settings: &TaskSettings) -> Option<RefinementPlan> {
-    let after = settings.refine_after.or(app.config.refine_after).filter(|after| *after > 0)?;
-    Some(RefinementPlan { after, rank: settings.refine_rank.unwrap_or(app.config.refine_rank) })
-}
-
 /// A second wave's task of the size that this plan asks for.
 pub(super) fn placeholder(task: &Task, plan: RefinementPlan) -> Result<Task, RefineError> {
     SecondTask::placeholder(task, Rank::new(plan.rank)?)
@@ -107,7 +101,7 @@ impl Refining {
         if settings.refined_by.is_some() || self.failed.get(&digest).is_some_and(|(until, _)| Instant::now() < *until) {
             return;
         }
-        let outcome = match plan_of(app, &settings) {
+        let outcome = match settings.plan() {
             None => {
                 self.due.remove(&digest);
                 return;
@@ -142,11 +136,6 @@ impl Refining {
         let due = self.due.get(&digest).filter(|due| due.plan == plan).map_or(plan.after, |due| due.at);
         let enough = records >= due.max(least(app, reports, plan));
         if !enough || app.period(&reports.settings()) != Period::Open || app.store.second_wave_of(digest).is_some() {
-            return Ok(());
-        }
-        if placeholder(reports.task(), plan).is_err() {
-            // Whatever the number of reports.
-            self.due.insert(digest, Due { plan, at: u64::MAX });
             return Ok(());
         }
         let (made, records) = second_task(reports, plan).await?;
@@ -201,7 +190,7 @@ async fn close(app: &Arc<App>, digest: TaskDigest, plan: RefinementPlan) -> Resu
     let _alone = app.putting.lock().await;
     let Some(reports) = app.store.task(digest) else { return Ok(false) };
     let enough = reports.counts().records >= least(app, &reports, plan);
-    if !enough || plan_of(app, &reports.settings()) != Some(plan) || app.store.second_wave_of(digest).is_some() {
+    if !enough || reports.settings().plan() != Some(plan) || app.store.second_wave_of(digest).is_some() {
         return Ok(false);
     }
     let app = Arc::clone(app);

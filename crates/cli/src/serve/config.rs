@@ -71,8 +71,8 @@ mod tests {
         assert!(config.tokens.admin_file.is_some() && config.tokens.collector_file.is_some());
         assert!(config.log.audit.is_some());
         let changed = fields(&config).iter().zip(fields(&ServerConfig::new(""))).filter(|(a, b)| *a != b).count();
-        // The folder, and 11 without a default; those in tables are above.
-        assert_eq!(changed, 12);
+        // The folder, and 10 without a default; those in tables are above.
+        assert_eq!(changed, 11);
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use ldp_pca::recovery::Rank;
 use ldp_pca::task::Task;
 use ldp_pca_server::{
     LogConfig, LogFormat, Secret, Server, ServerConfig, ServerError, keep_files_private, raise_file_limit,
@@ -18,7 +17,6 @@ use tracing_subscriber::filter::LevelFilter;
 use super::error::{CliError, Result};
 use super::files;
 use super::output::{grouped, note};
-use super::parameters;
 
 /// Collect reports over HTTP
 ///
@@ -58,13 +56,6 @@ pub(super) struct Serve {
     /// choose among more directions
     #[arg(long, help_heading = "Tasks")]
     no_issued_ids: bool,
-    /// When a task has this many reports, close it, and open the task of a second wave in which other people refine its
-    /// components, if that pays (docs/refinement.md); tasks may have their own number
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Tasks")]
-    refine_after: Option<u64>,
-    /// Number of components that a second wave refines [default: 3]
-    #[arg(long, value_name = "K", value_parser = parameters::rank, help_heading = "Tasks")]
-    refine_rank: Option<Rank>,
     /// Say what is wrong with the settings, and serve nothing
     ///
     /// The tasks, the certificate and the tokens are read, too
@@ -161,8 +152,6 @@ impl Serve {
         set(&mut config.data, &self.data);
         set(&mut config.listen, &self.listen);
         set(&mut config.minimum_batch, &self.minimum_batch);
-        set(&mut config.refine_after, &self.refine_after.map(Some));
-        set(&mut config.refine_rank, &self.refine_rank.map(Rank::value));
         set(&mut config.log.format, &self.log_format);
         set(&mut config.log.level, &self.log_level);
         if self.audit_log.is_some() {

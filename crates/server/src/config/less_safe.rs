@@ -34,12 +34,6 @@ impl ServerConfig {
                 "everybody sees components, without the collector's token",
             ),
             (
-                self.refine_after.is_some(),
-                "refine_after",
-                self.refine_after.map_or_else(String::new, |reports| reports.to_string()),
-                "the task of a second wave shows everybody the components of the first one",
-            ),
-            (
                 self.open_erasure.is_some(),
                 "open_erasure",
                 shown(self.open_erasure),
@@ -106,7 +100,6 @@ mod tests {
             (ServerConfig { listen: anywhere, ..default() }, "listen = 0.0.0.0:8080: "),
             (ServerConfig { minimum_batch: 99, ..default() }, "minimum_batch = 99: "),
             (ServerConfig { open_recovery: true, ..default() }, "open_recovery = true: "),
-            (ServerConfig { refine_after: Some(1000), ..default() }, "refine_after = 1000: "),
             (
                 ServerConfig { open_erasure: rate(0.5, 3), ..default() },
                 "open_erasure = { per_second = 0.5, burst = 3 }: ",

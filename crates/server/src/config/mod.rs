@@ -9,7 +9,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ldp_pca::refinement::MAX_DIRECTIONS;
 use serde::{Deserialize, Deserializer, de::Error};
 
 pub(super) use self::address::bits;
@@ -65,11 +64,6 @@ pub struct ServerConfig {
     /// Whether only reports with an id that this server issued are accepted (`/tasks/{id}/seeds`), so that clients
     /// cannot choose theirs. A task may override it. Default true.
     pub issued_ids: bool,
-    /// The number of reports after which a second wave of other people refines the components that the first wave found
-    /// (docs/refinement.md). A task may have its own. Default none.
-    pub refine_after: Option<u64>,
-    /// The number of components that a second wave refines. A task may have its own. Default 3.
-    pub refine_rank: usize,
     /// How long the reports of a deleted task are kept, so that it can be brought back; 0 erases them at once. Default
     /// 24 hours.
     #[serde(deserialize_with = "seconds")]
@@ -246,8 +240,6 @@ impl ServerConfig {
             open_recovery: false,
             open_erasure: None,
             issued_ids: true,
-            refine_after: None,
-            refine_rank: 3,
             deletion_grace: Duration::from_secs(24 * 3600),
             request_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(10),
@@ -298,10 +290,6 @@ impl ServerConfig {
             ("max_body_bytes", self.max_body_bytes),
             ("max_recoveries", self.max_recoveries),
         ];
-        let rank = self.refine_rank;
-        if !(1..=MAX_DIRECTIONS).contains(&rank) {
-            return Some(format!("refine_rank is {rank}: a second wave refines 1 to {MAX_DIRECTIONS} components"));
-        }
         let zero = counts.iter().find(|(_, count)| *count == 0)?.0;
         Some(format!("{zero} is 0: nobody would be served; give at least 1"))
     }

@@ -22,7 +22,7 @@ use crate::net::Client;
 use crate::object;
 use crate::origins::{is_origin, supply_type};
 use crate::problem::{Kind, Problem, excerpt};
-use crate::refining::{placeholder, plan_of};
+use crate::refining::placeholder;
 use crate::request::{Id, Parameters};
 use crate::retention;
 use crate::store::{CommitError, Erase, Put, RefinementPlan, StoreError, TaskSettings, date_of};
@@ -298,13 +298,14 @@ fn check_refinement(
     {
         return Err(not_stored(&StoreError::SecondWave { first, second }));
     }
-    if let (Some(rank), None) = (settings.refine_rank, settings.refine_after.or(app.config.refine_after)) {
-        return bad(format!("refine_rank is {rank} without refine_after: give both"));
-    }
-    // The server's own plan leaves tasks alone that cannot be refined.
-    let asked = settings.refine_after.is_some() || settings.refine_rank.is_some();
-    let Some(plan) = plan_of(app, settings).filter(|_| asked) else { return Ok(()) };
+    let Some(plan) = settings.plan() else {
+        let rank = settings.refine_rank;
+        return rank.map_or(Ok(()), |rank| bad(format!("refine_rank is {rank} without refine_after: give both")));
+    };
     let RefinementPlan { after, rank } = plan;
+    if after == 0 {
+        return bad("refine_after is 0: give at least 1, or leave it out for no second wave".into());
+    }
     if let Some(most) = settings.max_records.filter(|most| *most < after) {
         return bad(format!(
             "refine_after is {after}, but max_records is {most}: the second wave would never open; give fewer"

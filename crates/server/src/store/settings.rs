@@ -47,11 +47,11 @@ pub struct TaskSettings {
     /// Whether everybody may see components, without the collector's token. Default: the server's setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_recovery: Option<bool>,
-    /// The number of reports after which a second wave of other people refines the components; 0 for no second wave.
-    /// Default: the server's.
+    /// The number of reports after which a second wave of other people refines the components (docs/refinement.md). Its
+    /// task shows everybody the components that the first wave found. Default: no second wave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refine_after: Option<u64>,
-    /// The number of components that the second wave refines. Default: the server's.
+    /// The number of components that the second wave refines. Default 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refine_rank: Option<usize>,
     /// Whether the first wave is over, so that no new report is accepted. Only the server sets it.
@@ -61,6 +61,9 @@ pub struct TaskSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refined_by: Option<TaskDigest>,
 }
+
+/// The number of components that a second wave refines, where the task's settings have none.
+const REFINE_RANK: usize = 3;
 
 /// When a task is refined, and how many components of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +78,12 @@ impl TaskSettings {
     /// Whether dense reports that honest noise hardly ever makes are refused.
     pub(crate) fn checks_range(&self) -> bool {
         self.range_check.unwrap_or(true)
+    }
+
+    /// The plan of the second wave, if there is to be one.
+    pub(crate) fn plan(&self) -> Option<RefinementPlan> {
+        let rank = self.refine_rank.unwrap_or(REFINE_RANK);
+        self.refine_after.map(|after| RefinementPlan { after, rank })
     }
 
     /// Whether the first wave is over.
@@ -129,6 +138,17 @@ pub(crate) fn date_of(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_second_wave_refines_three_components_where_the_task_has_no_number() {
+        let plan = |refine_after, refine_rank| {
+            let settings = TaskSettings { refine_after, refine_rank, ..TaskSettings::default() };
+            settings.plan().map(|plan| (plan.after, plan.rank))
+        };
+        assert_eq!(plan(Some(5), None), Some((5, 3)));
+        assert_eq!(plan(Some(5), Some(2)), Some((5, 2)));
+        assert_eq!(plan(None, Some(2)), None);
+    }
 
     #[test]
     fn times_are_numbers_or_dates_and_kept_as_numbers() {

@@ -285,17 +285,15 @@ fn a_first_wave_stays_open_beside_a_second_one_put_by_hand() {
 /// All directions have the same variance: there is nothing to refine.
 #[test]
 fn a_second_wave_that_does_not_pay_does_not_open() {
-    let folder = tempdir().unwrap();
+    let data = tempdir().unwrap();
     let other = after(&task(), 0);
-    let files = [task(), other.clone()].map(|task| {
-        let file = folder.path().join(task.digest().to_string());
-        fs::write(&file, task.to_json()).unwrap();
-        file.to_str().unwrap().to_owned()
-    });
-    let data = folder.path().join("data");
-    let options = ["--refine-after", "50", "--refine-rank", "1", "--minimum-batch", "1"];
-    let tasks = ["--data", data.to_str().unwrap(), "--task", &files[0], "--task", &files[1]];
-    let mut server = Serving::start(&[&tasks[..], &options].concat());
+    let settings = TaskSettings { refine_after: Some(50), refine_rank: Some(1), ..TaskSettings::default() };
+    let before = Running::start(config(data.path()), &[]);
+    for task in [&task(), &other] {
+        assert_eq!(before.put(task, &settings), 201);
+    }
+    before.shut_down();
+    let mut server = Serving::start(&["--data", data.path().to_str().unwrap(), "--minimum-batch", "1"]);
     let body = bytes_of(&people(&task(), 1.0 / DIMENSION as f64, 3, 130));
     let (each, address) = (body.len() / 130, server.address);
     let send = |task: &Task, body: &[u8]| {
@@ -315,7 +313,8 @@ fn a_second_wave_that_does_not_pay_does_not_open() {
     send(&task(), &body[90 * each..]);
     asked(&task());
     assert_eq!(get(address, &path(&task(), "")).header("refined-by"), "");
-    assert_eq!(get(address, &path(&task(), "/status")).json()["settings"], json!({}));
+    let unchanged = json!({"refine_after": 50, "refine_rank": 1});
+    assert_eq!(get(address, &path(&task(), "/status")).json()["settings"], unchanged);
 }
 
 #[test]
@@ -326,6 +325,7 @@ fn tasks_that_cannot_be_refined_refuse_the_settings() {
     let second = SecondTask::placeholder(&task(), Rank::new(1).unwrap()).unwrap();
     for (task, settings, said) in [
         (task(), json!({"refine_rank": 2}), "without refine_after"),
+        (task(), json!({"refine_after": 0}), "refine_after is 0"),
         (task(), json!({"refine_after": 5, "refine_rank": 0}), "rank 0"),
         (task(), json!({"refine_after": 5, "refine_rank": DIMENSION}), "rank 16"),
         (task(), json!({"refine_after": 5, "refine_rank": usize::MAX}), "rank 18446744073709551615"),
@@ -346,45 +346,6 @@ fn tasks_that_cannot_be_refined_refuse_the_settings() {
     assert_eq!(server.put(&waves[0], &TaskSettings::default()), 200);
     let (there, body) = (waves[0].digest().to_string(), put_body(&waves[1], &TaskSettings::default()));
     server.administer("PUT", &path(&waves[1], ""), &body).assert_problem(422, "bad-task", &[&there]);
-}
-
-/// The effective plan: settings of the task, and the server's for the others.
-#[test]
-fn a_plan_of_the_server_leaves_tasks_alone_that_cannot_be_refined() {
-    let data = tempdir().unwrap();
-    let plan = ServerConfig { refine_after: Some(50), refine_rank: 2, ..config(data.path()) };
-    let server = Running::start(plan, &[other_task()]);
-    let put = |task: &Task, settings: Value| {
-        let body = format!("{{\"task\": {}, \"settings\": {settings}}}", task.to_json());
-        server.administer("PUT", &path(task, ""), body.as_bytes())
-    };
-    for (task, settings, said) in [
-        (task(), json!({"refine_rank": 0}), "rank 0"),
-        (task(), json!({"refine_rank": 100}), "rank 100"),
-        (task(), json!({"refine_rank": 1, "max_records": 49}), "refine_after is 50"),
-        (other_task(), json!({"refine_rank": 1}), "double-cap"),
-    ] {
-        put(&task, settings).assert_problem(422, "bad-settings", &[said]);
-    }
-    // The number is the server's, and the rank is the task's. One task has none of it.
-    let [ranked, without] = [after(&other_task(), 0), after(&other_task(), 1)];
-    assert_eq!(put(&ranked, json!({"refine_rank": 1})).status, 201);
-    assert_eq!(put(&without, json!({"refine_after": 0})).status, 201);
-    for task in [&ranked, &without] {
-        assert_eq!(server.send(task, &bytes_of(&people(task, 0.7, 8, ENOUGH))).json()["accepted"], ENOUGH);
-    }
-    server.send(&other_task(), &bytes_of(&super::harness::reports(&other_task(), 1, 60)));
-    let second = refined_by(&ranked, || server.get(&path(&ranked, "")));
-    let second = server.get(&format!("/tasks/{second}")).body;
-    let second = Task::from_json(std::str::from_utf8(&second).unwrap()).unwrap();
-    assert_eq!(second.refinement().unwrap().rank(), 1);
-    let settings = server.get(&path(&ranked, "/status")).json()["settings"].clone();
-    assert_eq!((&settings["refine_after"], &settings["refine_rank"]), (&json!(50), &json!(1)));
-    look_at(&server, &without, 2);
-    for task in [&without, &other_task()] {
-        assert_eq!(server.get(&path(task, "")).header("refined-by"), "");
-    }
-    assert_eq!(server.get(&path(&without, "/status")).json()["settings"], json!({"refine_after": 0}));
 }
 
 /// The directions of the second wave are theirs no more.
@@ -420,7 +381,7 @@ fn close(data: &Path, reports: &[u8]) {
     maintenance::restore(data, task().digest()).unwrap();
 }
 
-/// It goes on before it answers anybody, also without the option: the plan is the closed task's own.
+/// It goes on before it answers anybody, by itself: the plan is the closed task's own.
 #[test]
 fn a_server_goes_on_where_another_ended_between_the_steps() {
     let body = bytes_of(&people(&task(), 0.7, 4, ENOUGH));
