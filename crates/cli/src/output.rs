@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
-pub(super) use ldp_pca_literature::experiments::grouped;
+use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use super::error::{CliError, Result};
@@ -59,6 +58,11 @@ pub(super) fn duration(seconds: f64) -> String {
         _ if seconds < 99.5 => format!("{seconds:.1} s"),
         _ => format!("{seconds:.0} s"),
     }
+}
+
+/// A number with thousands separators.
+pub(super) fn grouped(number: u64) -> String {
+    HumanCount(number).to_string()
 }
 
 /// "1 feature", "2,000 features".

@@ -69,8 +69,7 @@ mod wang_xu;
 pub use figure::{Axis, Figure, Grid, Level, Point, Series, Style};
 pub use table::{Row, Rows, Summary, Table, Value};
 use table::{is, row};
-pub use text::grouped;
-use text::{labelled, texts};
+use text::{grouped, labelled, texts};
 
 use core::fmt;
 use core::time::Duration;

@@ -1,8 +1,7 @@
 //! Numbers in sentences.
 
 /// A number with thousands separators.
-#[must_use]
-pub fn grouped(number: u64) -> String {
+pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (position, digit) in digits.chars().enumerate() {
