@@ -7,7 +7,6 @@
 )]
 
 use std::hint::black_box;
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
@@ -52,7 +51,7 @@ fn admm(criterion: &mut Criterion) {
         let penalty = default_penalty(NOISE, dimension, DEFAULT_PENALTY_FACTOR).unwrap();
         let problem = FantopeProblem::new(&spiked_estimate(dimension), Rank::new(RANK).unwrap(), penalty).unwrap();
         group.bench_with_input(BenchmarkId::new("default settings", dimension), &problem, |bencher, problem| {
-            bencher.iter(|| solve_admm(problem, &AdmmSettings::default(), &mut |_| ControlFlow::Continue(())).unwrap());
+            bencher.iter(|| solve_admm(problem, &AdmmSettings::default()).unwrap());
         });
     }
     group.finish();

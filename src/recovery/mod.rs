@@ -2,7 +2,7 @@
 //!
 //! [`principal_components`] takes the leading eigenvectors. [`FantopeSolver`] solves the sparse problem of Vu, Cho, Lei
 //! & Rohe (2013) over the Fantope, and certifies how close it came to the optimum. [`solve_admm`] is Algorithm 2 of
-//! Wang & Xu (2019), the reference:
+//! Wang & Xu (2019), the reference of tests and research:
 //!
 //! ```
 //! use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings};

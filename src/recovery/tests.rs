@@ -1,8 +1,6 @@
 //! Ranks and penalties, and laws that every way of solving the sparse problem obeys, on inputs with ties, zeros and
 //! extreme ranks.
 
-use std::ops::ControlFlow;
-
 use nalgebra::{DMatrix, DVector};
 
 use super::{
@@ -17,7 +15,7 @@ pub(super) fn problem(matrix: &DMatrix<f64>, rank: usize, penalty: f64) -> Fanto
 
 /// Both solvers, to the same tolerance.
 fn solve_by_both(problem: &FantopeProblem) -> [FantopeSolution; 2] {
-    [solve(problem), solve_admm(problem, &AdmmSettings::default(), &mut |_| ControlFlow::Continue(())).unwrap()]
+    [solve(problem), solve_admm(problem, &AdmmSettings::default()).unwrap()]
 }
 
 pub(super) fn solve(problem: &FantopeProblem) -> FantopeSolution {
@@ -86,7 +84,7 @@ fn components_of_rough_solutions_are_orthonormal_on_their_support_and_zero_elsew
             let reference = AdmmSettings { tolerance: 1e-4, max_iterations, ..Default::default() };
             for solution in [
                 FantopeSolver::new(settings).unwrap().solve(&problem).unwrap(),
-                solve_admm(&problem, &reference, &mut |_| ControlFlow::Continue(())).unwrap(),
+                solve_admm(&problem, &reference).unwrap(),
             ] {
                 assert_zero_off_the_support(&solution);
                 let gram = solution.components.tr_mul(&solution.components);

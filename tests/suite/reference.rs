@@ -3,7 +3,6 @@
 //! The fixtures live outside the package, in `../shared/fixtures/fps` or under the directory named by the environment
 //! variable `LDP_PCA_SHARED`; without them these tests say so and pass.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -52,7 +51,7 @@ fn the_reference_method_reaches_the_stored_optima_too() {
     let Some(folder) = fixtures() else { return };
     for instance in read_instances(&folder).into_iter().filter(|instance| instance.p <= 100) {
         let problem = instance.problem(&folder);
-        let solve = || solve_admm(&problem, &AdmmSettings::default(), &mut |_| ControlFlow::Continue(())).unwrap();
+        let solve = || solve_admm(&problem, &AdmmSettings::default()).unwrap();
         instance.check("admm", &problem, &solve);
     }
 }

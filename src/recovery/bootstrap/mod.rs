@@ -348,7 +348,7 @@ mod tests {
         let estimate = law.draw_with_rng(&truth.unwrap(), &mut rng()).unwrap();
         let sparse = |matrix: &DMatrix<f64>| {
             let problem = FantopeProblem::new(matrix, Rank::new(1)?, Penalty::new(0.05)?)?;
-            Ok(solve_admm(&problem, &AdmmSettings::default(), &mut |_| ControlFlow::Continue(()))?.into())
+            Ok(solve_admm(&problem, &AdmmSettings::default())?.into())
         };
         let found = bootstrap(&estimate, &law, 30, sparse, &mut rng(), go).unwrap();
         assert!(found.support_stability[..4].iter().all(|&share| share == 1.0));

@@ -51,13 +51,13 @@ use rand::RngExt;
 use rand::rand_core::CryptoRng;
 use rand_distr::StandardNormal;
 
-use super::{Estimate, MOST_STEPS, TOLERANCE};
+use super::{Estimate, MOST_STEPS};
 use crate::baselines::{
     Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
 };
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, paper_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::recovery::{AdmmSettings, DEFAULT_PENALTY_FACTOR, Rank};
+use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 
 /// Wang & Xu (2019), Algorithm 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -166,9 +166,12 @@ pub struct WangXuSparse {
 /// An algorithm for the sparse problem of Algorithm 2. It is convex: all find the same solution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SparseSolver {
-    /// ADMM from the soft-thresholded estimate, to a certificate. A step is an eigendecomposition of all p features,
-    /// which takes a minute at p = 7,000.
-    Admm(AdmmSettings),
+    /// ADMM from the soft-thresholded estimate, with constant rho and no over-relaxation, until a relative gap of 1e-4.
+    /// A step is an eigendecomposition of all p features, which takes a minute at p = 7,000.
+    Admm {
+        /// The most iterations.
+        most: usize,
+    },
     /// ADMM as printed: from zero, so many steps, and the principal components of the last Y.
     Printed {
         /// The number of iterations, which the paper does not give.
@@ -179,16 +182,14 @@ pub enum SparseSolver {
 }
 
 impl WangXuSparse {
-    /// With this crate's own factor, [`DEFAULT_PENALTY_FACTOR`], so that methods differ only in their noise; constant
-    /// rho, no over-relaxation, until a relative gap of 1e-4 or for 300 iterations.
+    /// With this crate's own factor, [`DEFAULT_PENALTY_FACTOR`], so that methods differ only in their noise, and at
+    /// most 300 iterations.
     #[must_use]
     pub fn new(epsilon: Epsilon, delta: Delta) -> Self {
-        let admm = AdmmSettings { tolerance: TOLERANCE, max_iterations: MOST_STEPS, ..AdmmSettings::default() };
-        let admm = AdmmSettings { adapt_rho: false, relaxation: 1.0, ..admm };
         Self {
             reports: WangXuPca::new(epsilon, delta),
             penalty_factor: DEFAULT_PENALTY_FACTOR,
-            solver: SparseSolver::Admm(admm),
+            solver: SparseSolver::Admm { most: MOST_STEPS },
         }
     }
 
@@ -196,12 +197,8 @@ impl WangXuSparse {
     /// up to 3,000. The paper gives no number of steps.
     #[must_use]
     pub fn own(epsilon: Epsilon, delta: Delta) -> Self {
-        let new = Self::new(epsilon, delta);
-        let solver = match new.solver {
-            SparseSolver::Admm(admm) => SparseSolver::Admm(AdmmSettings { max_iterations: OWN_STEPS, ..admm }),
-            other => other,
-        };
-        Self { penalty_factor: LEMMA_15_FACTOR, solver, ..new }
+        let solver = SparseSolver::Admm { most: OWN_STEPS };
+        Self { penalty_factor: LEMMA_15_FACTOR, solver, ..Self::new(epsilon, delta) }
     }
 }
 

@@ -23,13 +23,13 @@ pub use double_cap::{DoubleCapPca, DoubleCapSparse};
 pub use gaussian::{AnalyticGaussianPca, NoisePlacement, SparseSolver, WangXuPca, WangXuSparse};
 pub(crate) use gaussian::{HYPOTHESIS, LEMMA_15_FACTOR};
 
-use std::ops::ControlFlow;
-
 use nalgebra::DMatrix;
 
 use super::perturbation::leading_subspace;
 use super::{BaselineError, Outcome};
-use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Rank, SolverSettings, default_penalty, solve_admm};
+use ldp_pca::recovery::{
+    AdmmSettings, FantopeProblem, FantopeSolver, Rank, SolverSettings, default_penalty, solve_admm,
+};
 use ldp_pca::subspace::Subspace;
 
 /// The aggregator's unbiased estimate of the second moments.
@@ -58,7 +58,9 @@ impl Estimate {
         }
         let problem = FantopeProblem::new(&self.matrix, rank, penalty)?;
         let solution = match solver {
-            SparseSolver::Admm(settings) => solve_admm(&problem, &settings, &mut |_| ControlFlow::Continue(()))?,
+            SparseSolver::Admm { most } => {
+                solve_admm(&problem, &AdmmSettings { tolerance: TOLERANCE, max_iterations: most, as_printed: true })?
+            }
             SparseSolver::Printed { .. } | SparseSolver::Certified => {
                 let settings = SolverSettings::default();
                 let settings = SolverSettings { tolerance: TOLERANCE, max_iterations: MOST_STEPS, ..settings };

@@ -9,7 +9,7 @@ use crate::baselines::BaselineError;
 use ldp_pca::recovery::{Penalty, Rank, project_onto_fantope, soft_threshold};
 
 /// Y after `steps` iterations (d × d). rho is the natural scale of the problem, that of
-/// [`AdmmSettings`](ldp_pca::recovery::AdmmSettings): the paper gives none.
+/// [`solve_admm`](ldp_pca::recovery::solve_admm): the paper gives none.
 pub(super) fn last_iterate(
     estimate: &DMatrix<f64>,
     rank: Rank,
