@@ -295,7 +295,7 @@ impl Merge {
 struct Audit {
     /// The audit log of the aggregator, to which this adds a line
     ///
-    /// See `serve --audit-log`
+    /// It is `audit` in the aggregator's settings
     #[arg(long, value_name = "FILE")]
     audit_log: Option<PathBuf>,
 }

@@ -8,8 +8,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ldp_pca::task::Task;
 use ldp_pca_server::{
-    LogConfig, LogFormat, Secret, Server, ServerConfig, ServerError, keep_files_private, raise_file_limit,
-    socket_address,
+    LogConfig, LogFormat, Server, ServerConfig, ServerError, keep_files_private, raise_file_limit, socket_address,
 };
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
@@ -30,11 +29,6 @@ pub(super) struct Serve {
     /// A file of settings in TOML (docs/http-api.md); options given here win
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A PostgreSQL database for tasks and reports in place of the folder, as
-    /// postgres:///reports?host=/run/postgresql&user=aggregator; put a password into the --config file, because every
-    /// user of a machine sees the options of its processes
-    #[arg(long, value_name = "URL", help_heading = "Storage and logs")]
-    store: Option<String>,
     /// A task to collect for; may be repeated
     #[arg(short, long)]
     task: Vec<PathBuf>,
@@ -46,9 +40,6 @@ pub(super) struct Serve {
     /// A folder with the page to serve at /
     #[arg(long)]
     www: Option<PathBuf>,
-    /// Recover nothing from fewer reports than this
-    #[arg(long, help_heading = "Tasks")]
-    minimum_batch: Option<u64>,
     /// Show components to everybody, without the collector's token
     #[arg(long, help_heading = "Tasks")]
     open_recovery: bool,
@@ -61,14 +52,11 @@ pub(super) struct Serve {
     /// The tasks, the certificate and the tokens are read, too
     #[arg(long)]
     check: bool,
-    /// A file to which each change by an admin, erasure and deletion adds a line of JSON
-    #[arg(long, value_name = "FILE", help_heading = "Storage and logs")]
-    audit_log: Option<PathBuf>,
     /// The form of the log on standard error
-    #[arg(long, value_name = "pretty|json", value_parser = log_format, help_heading = "Storage and logs")]
+    #[arg(long, value_name = "pretty|json", value_parser = log_format, help_heading = "Log")]
     log_format: Option<LogFormat>,
     /// error, warn, info, debug (a line for every request) or trace, or a filter [default: info]
-    #[arg(long, value_name = "LEVEL", help_heading = "Storage and logs")]
+    #[arg(long, value_name = "LEVEL", help_heading = "Log")]
     log_level: Option<String>,
 }
 
@@ -151,14 +139,9 @@ impl Serve {
         };
         set(&mut config.data, &self.data);
         set(&mut config.listen, &self.listen);
-        set(&mut config.minimum_batch, &self.minimum_batch);
         set(&mut config.log.format, &self.log_format);
         set(&mut config.log.level, &self.log_level);
-        if self.audit_log.is_some() {
-            config.log.audit.clone_from(&self.audit_log);
-        }
         set(&mut config.www, &self.www.clone().map(Some));
-        set(&mut config.store, &self.store.as_ref().map(Secret::new).map(Some));
         config.open_recovery |= self.open_recovery;
         config.issued_ids &= !self.no_issued_ids;
         if config.data.as_os_str().is_empty() {

@@ -46,7 +46,7 @@ fn the_long_help_has_what_the_short_one_leaves_out() {
         ("plan", "Population", "--bulk"),
         ("simulate", "Double-cap", "--cap"),
         ("randomize", "Tests", "--insecure-seed"),
-        ("serve", "Storage and logs", "--log-level"),
+        ("serve", "Log", "--log-level"),
     ] {
         let (short, long) = (printed(&folder, path, "-h"), printed(&folder, path, "--help"));
         assert!(!short.contains(option) && !short.contains(heading), "{path}: {short}");

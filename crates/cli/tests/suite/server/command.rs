@@ -90,17 +90,17 @@ fn the_command_line_wins_over_the_file() {
     let task_file = data.path().join("task.json");
     fs::write(&task_file, task().to_json()).unwrap();
     // The helper gives an address of its own.
-    let arguments = ["--config", text(&file), "--task", text(&task_file), "--minimum-batch", "9", "--open-recovery"];
+    let arguments = ["--config", text(&file), "--task", text(&task_file), "--open-recovery"];
     let server = Serving::start(&arguments);
     let status = get(server.address, &path(&task(), "/status")).json();
-    assert_eq!((&status["minimum_batch"], &status["open_recovery"]), (&9.into(), &true.into()));
+    assert_eq!((&status["minimum_batch"], &status["open_recovery"]), (&5.into(), &true.into()));
     assert!(
         folder.join("collector.token").exists() && !folder.join("admin.token").exists(),
         "only what is missing is made"
     );
     drop(server.log());
     let server = Serving::start(&arguments[..4]);
-    assert_eq!(get(server.address, &path(&task(), "/status")).json()["minimum_batch"], 5);
+    assert_eq!(get(server.address, &path(&task(), "/status")).json()["open_recovery"], false);
     drop(server.log());
 }
 

@@ -287,13 +287,13 @@ fn a_first_wave_stays_open_beside_a_second_one_put_by_hand() {
 fn a_second_wave_that_does_not_pay_does_not_open() {
     let data = tempdir().unwrap();
     let other = after(&task(), 0);
-    let settings = TaskSettings { refine_after: Some(50), refine_rank: Some(1), ..TaskSettings::default() };
+    let settings = TaskSettings { minimum_batch: Some(1), refine_after: Some(50), ..refined() };
     let before = Running::start(config(data.path()), &[]);
     for task in [&task(), &other] {
         assert_eq!(before.put(task, &settings), 201);
     }
     before.shut_down();
-    let mut server = Serving::start(&["--data", data.path().to_str().unwrap(), "--minimum-batch", "1"]);
+    let mut server = Serving::start(&["--data", data.path().to_str().unwrap()]);
     let body = bytes_of(&people(&task(), 1.0 / DIMENSION as f64, 3, 130));
     let (each, address) = (body.len() / 130, server.address);
     let send = |task: &Task, body: &[u8]| {
@@ -313,7 +313,7 @@ fn a_second_wave_that_does_not_pay_does_not_open() {
     send(&task(), &body[90 * each..]);
     asked(&task());
     assert_eq!(get(address, &path(&task(), "")).header("refined-by"), "");
-    let unchanged = json!({"refine_after": 50, "refine_rank": 1});
+    let unchanged = json!({"minimum_batch": 1, "refine_after": 50, "refine_rank": 1});
     assert_eq!(get(address, &path(&task(), "/status")).json()["settings"], unchanged);
 }
 
@@ -403,8 +403,10 @@ fn a_first_wave_with_too_few_reports_goes_on() {
     let (wave, late) = body.split_at(body.len() / (ENOUGH + 1) * ENOUGH);
     let data = tempdir().unwrap();
     close(data.path(), wave);
-    let more = (ENOUGH + 1).to_string();
-    let server = Serving::start(&["--data", data.path().to_str().unwrap(), "--minimum-batch", &more]);
+    let folder = tempdir().unwrap();
+    let file = folder.path().join("server.toml");
+    fs::write(&file, format!("minimum_batch = {}\n", ENOUGH + 1)).unwrap();
+    let server = Serving::start(&["--data", data.path().to_str().unwrap(), "--config", file.to_str().unwrap()]);
     let settings = || get(server.address, &path(&task(), "/status")).json()["settings"].clone();
     assert_eq!(settings(), json!({"refine_after": ENOUGH, "refine_rank": 1}));
     assert_eq!(post(server.address, &path(&task(), "/reports"), REPORTS, late).json()["accepted"], 1);
