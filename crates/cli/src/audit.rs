@@ -18,8 +18,8 @@ use super::parameters::{self, MechanismArguments};
 /// Test a randomizer's guarantee on worst-case pairs of records
 ///
 /// Randomizes pairs of records many times, looks for events that distinguish them, and bounds epsilon from below with
-/// the stated confidence (Clopper and Pearson). A bound above the claim refutes the claim, and so does a payload that
-/// the mechanism cannot make: the exit code is 1. A bound below the claim proves nothing.
+/// 99 % confidence (Clopper and Pearson). A bound above the claim refutes the claim, and so does a payload that the
+/// mechanism cannot make: the exit code is 1. A bound below the claim proves nothing.
 #[derive(Args)]
 pub(super) struct Audit {
     #[command(flatten)]
@@ -40,17 +40,12 @@ pub(super) struct Audit {
     /// Seed of the randomizer under test
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Probability that the bound on epsilon is not too high
-    #[arg(long, value_name = "P", value_parser = confidence, default_value = "0.99", allow_negative_numbers = true)]
-    confidence: Confidence,
     #[command(flatten)]
     format: Format,
 }
 
-fn confidence(text: &str) -> core::result::Result<Confidence, String> {
-    let value = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
-    Confidence::new(value).map_err(|error: AuditError| error.to_string())
-}
+/// The probability that the bound on epsilon is not too high.
+const CONFIDENCE: f64 = 0.99;
 
 #[derive(Serialize)]
 struct AuditResult {
@@ -92,7 +87,8 @@ impl Audit {
         let tally = self.tally(&audit, &jobs, &mechanism, &progress)?;
         progress.finish_and_clear();
         let guarantee = mechanism.guarantee();
-        let conclude = |delta| audit.conclude(&tally, delta, self.confidence);
+        let confidence = Confidence::new(CONFIDENCE)?;
+        let conclude = |delta| audit.conclude(&tally, delta, confidence);
         let finding = conclude(guarantee.delta_value())?;
         let claimed = finding.epsilon_claimed;
         let paper = match paper_delta.map(Delta::value) {
@@ -105,7 +101,7 @@ impl Audit {
         let result = AuditResult {
             epsilon_claimed: claimed,
             epsilon_lower_bound: finding.epsilon_lower_bound,
-            confidence: self.confidence.value(),
+            confidence: CONFIDENCE,
             delta: finding.delta,
             passed: finding.passed,
             trials: self.trials,

@@ -209,18 +209,15 @@ pub(super) struct MechanismParameters {
     /// Number of candidate directions J, for double-cap [default: chosen for epsilon]
     #[arg(long, value_name = "J", value_parser = candidates(), help_heading = "Double-cap")]
     candidates: Option<u32>,
-    /// Number of likelier candidates L, for double-cap [default: the best for epsilon and J]
-    #[arg(long, value_name = "L", help_heading = "Double-cap")]
-    cap: Option<u32>,
 }
 
 impl MechanismParameters {
     /// The mechanism with these parameters, without its epsilon. Parameters that it does not have are wrong usage.
     pub(super) fn family(&self, usual: MechanismFamily) -> Result<MechanismFamily> {
-        usual.with(self.candidates, self.cap, self.delta).map_err(|error| {
+        usual.with(self.candidates, None, self.delta).map_err(|error| {
             CliError::Usage(match error {
                 MechanismError::NoDelta => "--delta does not go with double-cap: its delta is 0".into(),
-                MechanismError::NoCandidates => "--candidates and --cap go with double-cap only".into(),
+                MechanismError::NoCandidates => "--candidates goes with double-cap only".into(),
                 other => other.to_string(),
             })
         })
@@ -243,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_mechanism_takes_its_own_parameters_and_no_others() {
-        let none = MechanismParameters { delta: None, candidates: None, cap: None };
+        let none = MechanismParameters { delta: None, candidates: None };
         assert_eq!(MechanismFamily::ALL.map(|usual| refusal(&none, usual)), [None, None, None]);
 
         let delta = MechanismParameters { delta: Some(Delta::new(1e-4).unwrap()), ..none.clone() };
@@ -252,13 +249,12 @@ mod tests {
         assert_eq!(others, [None, None]);
 
         let [double_cap, others @ ..] = MechanismFamily::ALL;
-        for (candidates, cap) in [(Some(16), None), (None, Some(3))] {
-            let parameters = MechanismParameters { candidates, cap, ..none.clone() };
-            let family = parameters.family(double_cap).unwrap();
-            assert_eq!(family, MechanismFamily::DoubleCap { candidates, cap });
-            for other in others {
-                assert!(refusal(&parameters, other).unwrap().contains("go with double-cap only"), "{other:?}");
-            }
+        let candidates = Some(16);
+        let parameters = MechanismParameters { candidates, ..none };
+        let family = parameters.family(double_cap).unwrap();
+        assert_eq!(family, MechanismFamily::DoubleCap { candidates, cap: None });
+        for other in others {
+            assert!(refusal(&parameters, other).unwrap().contains("goes with double-cap only"), "{other:?}");
         }
     }
 
@@ -266,7 +262,7 @@ mod tests {
     fn the_delta_of_the_gaussian_mechanisms_has_a_default() {
         let epsilon = Epsilon::new(0.5).unwrap();
         let arguments = |mechanism, delta| {
-            let parameters = MechanismParameters { delta, candidates: None, cap: None };
+            let parameters = MechanismParameters { delta, candidates: None };
             MechanismArguments { mechanism, epsilon, parameters }
         };
         let own = Delta::new(1e-4).unwrap();

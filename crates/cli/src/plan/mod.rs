@@ -78,7 +78,7 @@ pub(super) struct Plan {
     #[arg(
         short,
         long,
-        conflicts_with_all = ["mechanism", "epsilon", "delta", "candidates", "cap", "centre"]
+        conflicts_with_all = ["mechanism", "epsilon", "delta", "candidates", "centre"]
     )]
     task: Option<PathBuf>,
     /// Plan for records that are clipped at this radius, of the lengths in --norms [default: unit norm]
