@@ -204,10 +204,10 @@ impl MechanismArguments {
 #[derive(Args, Clone)]
 pub(super) struct MechanismParameters {
     /// Privacy parameter delta, for the Gaussian mechanisms [default: 1e-6]
-    #[arg(long, value_parser = delta, allow_hyphen_values = true)]
+    #[arg(long, value_parser = delta, allow_hyphen_values = true, help_heading = "Mechanism")]
     delta: Option<Delta>,
     /// Number of candidate directions J, for double-cap [default: chosen for epsilon]
-    #[arg(long, value_name = "J", value_parser = candidates(), help_heading = "Double-cap")]
+    #[arg(long, value_name = "J", value_parser = candidates(), help_heading = "Mechanism")]
     candidates: Option<u32>,
 }
 

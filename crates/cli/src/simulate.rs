@@ -38,7 +38,12 @@ pub(super) struct Simulate {
     /// How records are randomized
     ///
     /// gaussian-paper works at any epsilon here, and its true guarantee is printed
-    #[arg(long, value_parser = SimulatedMechanism::parser(), default_value = parameters::USUAL_MECHANISM)]
+    #[arg(
+        long,
+        value_parser = SimulatedMechanism::parser(),
+        default_value = parameters::USUAL_MECHANISM,
+        help_heading = "Mechanism"
+    )]
     mechanism: SimulatedMechanism,
     /// Privacy parameter epsilon, per report [not for --mechanism none]
     #[arg(long, value_parser = parameters::epsilon, allow_hyphen_values = true)]
@@ -61,10 +66,10 @@ pub(super) struct Simulate {
     #[arg(long, default_value_t = 5)]
     trials: u64,
     /// Seed of the populations and the (simulated) randomizers
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = "Simulation")]
     seed: u64,
     /// Number of features that the components use [default: all]
-    #[arg(long)]
+    #[arg(long, help_heading = "Simulation")]
     sparsity: Option<usize>,
     #[command(flatten)]
     mean: PopulationMean,
@@ -79,7 +84,13 @@ pub(super) struct Simulate {
     /// The number of waves of different people, 1 or 2
     ///
     /// With 2, the second refines what the first found (double-cap; reports are drawn from their law)
-    #[arg(long, value_name = "WAVES", value_parser = clap::value_parser!(u8).range(1..=2), default_value_t = 1)]
+    #[arg(
+        long,
+        value_name = "WAVES",
+        value_parser = clap::value_parser!(u8).range(1..=2),
+        default_value_t = 1,
+        help_heading = "Two waves"
+    )]
     waves: u8,
     /// The second wave is asked about the directions of a public sample, which are off by this ||sin Theta||_F^2, and
     /// there is no first wave [with --waves 2]

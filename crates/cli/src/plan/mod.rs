@@ -60,7 +60,13 @@ pub(super) struct Plan {
     /// Plan for a collection like that of this aggregate
     ///
     /// With its task
-    #[arg(long, value_name = "FILE", requires = "task", conflicts_with_all = ["dimension", "spectrum", "bulk"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "task",
+        conflicts_with_all = ["dimension", "spectrum", "bulk"],
+        help_heading = "Population"
+    )]
     aggregate: Option<PathBuf>,
     /// Plan for records like those of this public sample
     ///
@@ -98,7 +104,12 @@ pub(super) struct Plan {
     #[arg(long, value_name = "FILE", requires = "norms", help_heading = "Lengths of records")]
     norms_task: Option<PathBuf>,
     /// How records are randomized
-    #[arg(long, value_parser = parameters::mechanism(), default_value = parameters::USUAL_MECHANISM)]
+    #[arg(
+        long,
+        value_parser = parameters::mechanism(),
+        default_value = parameters::USUAL_MECHANISM,
+        help_heading = "Mechanism"
+    )]
     mechanism: MechanismFamily,
     /// Privacy parameter epsilon, per report
     ///
@@ -137,7 +148,13 @@ pub(super) struct Plan {
     /// The number of waves of different people, 1 or 2
     ///
     /// With 2, whether a second wave that refines the first pays [with --records: all people]
-    #[arg(long, value_name = "WAVES", value_parser = clap::value_parser!(u8).range(1..=2), default_value_t = 1)]
+    #[arg(
+        long,
+        value_name = "WAVES",
+        value_parser = clap::value_parser!(u8).range(1..=2),
+        default_value_t = 1,
+        help_heading = "Two waves"
+    )]
     waves: u8,
     /// Number of features that the components use, for the published rates on sparse components
     #[arg(long, help_heading = "Population")]

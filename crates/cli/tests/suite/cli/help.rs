@@ -44,7 +44,7 @@ fn the_long_help_has_what_the_short_one_leaves_out() {
         ("recover", "Solver", "--tolerance"),
         ("recover", "Reading records", "--strict"),
         ("plan", "Population", "--bulk"),
-        ("simulate", "Double-cap", "--candidates"),
+        ("simulate", "Mechanism", "--candidates"),
         ("randomize", "Tests", "--insecure-seed"),
         ("serve", "Log", "--log-level"),
     ] {
