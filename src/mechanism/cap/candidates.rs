@@ -25,9 +25,11 @@ use std::sync::LazyLock;
 use chacha20::rand_core::Rng;
 
 use super::kernel::Path;
-use super::sphere::Sphere;
-use super::table::{
-    OFFSET_STEP, PER_BLOCK, TABLE, TABLE_SECOND_MOMENT, at_end, blocks, keystream, look_up, place_ends, words,
+use super::table::{OFFSET_STEP, PER_BLOCK, TABLE, TABLE_SECOND_MOMENT, at_end, keystream};
+#[cfg(test)]
+use super::{
+    sphere::Sphere,
+    table::{blocks, look_up, place_ends, words},
 };
 use crate::identity::ReportId;
 
@@ -69,8 +71,8 @@ impl Candidates {
     }
 
     /// Candidate `index`: `rows` integers.
-    #[must_use]
-    pub fn candidate(self, index: u32) -> Vec<i8> {
+    #[cfg(test)]
+    pub(crate) fn candidate(self, index: u32) -> Vec<i8> {
         let keystream = self.keystream(index);
         let mut candidate = vec![[0; PER_BLOCK]; self.blocks()];
         for (block, out) in blocks(&keystream).iter().zip(&mut candidate) {
