@@ -43,10 +43,11 @@ pub struct Encoded {
 }
 
 impl RecordsArguments {
-    /// The rows of the file in the columns of largest variance, at most so many; none without a file.
+    /// The encoded rows of the file; none without a file. A CSV file keeps all its columns, any other file at most
+    /// `features` of them, those of largest variance.
     ///
     /// # Errors
-    /// As [`read`].
+    /// When the file is no table of its kind that can be read.
     pub fn rows(&self, features: usize) -> Result<Option<Vec<Vec<f64>>>, Failure> {
         Ok(self.encoded(features)?.map(|encoded| encoded.rows))
     }
@@ -55,7 +56,7 @@ impl RecordsArguments {
     /// columns, any other file at most `features` of them, those of largest variance.
     ///
     /// # Errors
-    /// As [`read`].
+    /// When the file is no table of its kind that can be read.
     pub fn encoded(&self, features: usize) -> Result<Option<Encoded>, Failure> {
         let Some(path) = &self.records else { return Ok(None) };
         if path.extension().is_some_and(|extension| extension == "csv") {

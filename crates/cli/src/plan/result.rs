@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::sample::SampleResult;
 use crate::hostile::{hostile_text, per_report};
 use crate::norms::clipping_text;
-use crate::output::{grouped, on_scale, wrote};
+use crate::output::{grouped, on_scale, plural, wrote};
 use crate::task::waves_text;
 use crate::writing::Target;
 
@@ -55,7 +55,7 @@ impl PlanResult {
                 None => "none above the rest".to_owned(),
             };
             let from = match records {
-                Some(records) => format!("recoverable from {} reports", grouped(*records)),
+                Some(records) => format!("recoverable from {}", plural(*records, "report")),
                 None => "not recoverable by any number of reports".to_owned(),
             };
             text += &format!("  component {:<3} {share:<20} {from}\n", index + 1);
@@ -67,7 +67,7 @@ impl PlanResult {
         );
         text.extend(self.notes.iter().map(|note| format!("note        {note}\n")));
         if let (Some(records), Some(predicted)) = (plan.records, &plan.predicted) {
-            text += &predicted_text(&format!("{} reports", grouped(records)), predicted, plan.uninformed);
+            text += &predicted_text(&plural(records, "report"), predicted, plan.uninformed);
         }
         if let Some(waves) = &self.waves {
             text += &waves_text(waves);
@@ -78,7 +78,7 @@ impl PlanResult {
         }
         if let (Some(target), Some(records)) = (plan.target, plan.records_for_target) {
             let answer = match records {
-                Some(records) => format!("{} reports", grouped(records)),
+                Some(records) => plural(records, "report"),
                 None => "no number of reports reaches it: a component is as large as one that is left out, or too weak"
                     .to_owned(),
             };
@@ -86,7 +86,7 @@ impl PlanResult {
         }
         if let (Some(records), Some(epsilon)) = (plan.records, plan.epsilon_for_target) {
             let answer = epsilon.map_or("above 16".to_owned(), |epsilon| format!("{epsilon:.4}"));
-            text += &format!("               or epsilon {answer} with {} reports\n", grouped(records));
+            text += &format!("               or epsilon {answer} with {}\n", plural(records, "report"));
         }
         if let Some(shuffled) = &plan.shuffled {
             text += &shuffled_text(shuffled, plan);
@@ -126,7 +126,7 @@ fn predicted_text(what: &str, predicted: &Prediction, uninformed: f64) -> String
 }
 
 fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan) -> String {
-    let batch = format!("each batch of {} honest reports", grouped(shuffled.honest_reports));
+    let batch = format!("each batch of {}", plural(shuffled.honest_reports, "honest report"));
     let allowed = match shuffled.local_epsilon {
         Some(epsilon) => format!("epsilon {} per report", at_least(epsilon.value())),
         None => "no epsilon per report keeps it".to_owned(),
@@ -137,11 +137,11 @@ fn shuffled_text(shuffled: &ShuffledPlan, plan: &Plan) -> String {
         shuffled.epsilon, shuffled.delta
     );
     if let (Some(records), Some(predicted)) = (plan.records, &shuffled.predicted) {
-        text += &predicted_text(&format!("  {} reports", grouped(records)), predicted, plan.uninformed);
+        text += &predicted_text(&format!("  {}", plural(records, "report")), predicted, plan.uninformed);
     }
     if let (Some(target), Some(records)) = (plan.target, shuffled.records_for_target) {
         let answer = match records {
-            Some(records) => format!("{} reports", grouped(records)),
+            Some(records) => plural(records, "report"),
             None => "no number of reports reaches it".to_owned(),
         };
         text += &format!("  error {target}   {answer}\n");

@@ -1,5 +1,5 @@
-//! Comparison of methods on the same records: the distance from the answer without privacy, the cost, and the guarantee
-//! of each.
+//! Comparison of methods on the same records: the distance from the same components, usually the records' own, the
+//! cost, and the guarantee of each.
 
 use chacha20::ChaCha12Rng;
 use rand::SeedableRng;
@@ -10,7 +10,8 @@ use super::{BaselineError, MethodGuarantee, Outcome, Sample, Shape, SubspaceEsti
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::{Subspace, captured_variance, sin_theta_squared};
 
-/// Records, the number of components to find, and those components without privacy.
+/// Records, the number of components to find, and the components that methods are compared with: the records' own,
+/// without privacy, or [others](Self::against).
 ///
 /// ```
 /// use ldp_pca_literature::baselines::{Sample, catalogue, comparison::MethodComparison};
@@ -51,7 +52,7 @@ pub struct Row {
 /// One estimate of a method.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
-    /// `||sin Theta||_F^2` from the components found without privacy, 0 to k.
+    /// `||sin Theta||_F^2` from the components that methods are compared with, 0 to k.
     pub sin_theta_squared: f64,
     /// `q_F = tr(V^T A V)`: the part of the second moments A that the estimate V captures.
     pub captured: f64,
@@ -161,7 +162,7 @@ impl<'a> MethodComparison<'a> {
         Ok(())
     }
 
-    /// One estimate, with the numbered random stream, compared with the components found without privacy.
+    /// One estimate, with the numbered random stream, and its distance from what methods are compared with.
     ///
     /// # Errors
     /// [`BaselineError`] where the method refuses.
