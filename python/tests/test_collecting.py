@@ -227,14 +227,14 @@ def test_what_the_aggregator_seals_and_exports_is_read(command, collected, tmp_p
     data = tmp_path / "data"
     collected(data, tmp_path / "task.json", reports.to_bytes())
     command("store", "export", data, "-o", tmp_path / "plain")
-    command("store", "export", data, "--parquet", "-o", tmp_path / "parquet")
+    command("store", "export", data, "-o", tmp_path / "table.parquet")
     whole = Aggregate(task)
     whole.update(reports)
-    for exported in (tmp_path / "plain", tmp_path / "parquet"):
+    for exported in (tmp_path / "plain", tmp_path / "table.parquet"):
         assert aggregate(exported, task).to_bytes() == whole.to_bytes()
     segments = sorted((data / "tasks" / task.digest).glob("*.parquet"))
     collection = Collection(task)
     for segment in segments:
         collection.merge(aggregate(segment, task))
     assert 131_072 <= collection.records <= 140_000
-    assert aggregate([*segments, tmp_path / "parquet", tmp_path / "plain"], task) == whole
+    assert aggregate([*segments, tmp_path / "table.parquet", tmp_path / "plain"], task) == whole

@@ -140,7 +140,7 @@ const EXAMPLES: &[Examples] = &[
     ]),
     ("store export", [
         "ldp-pca store export collected -o stored.ldpr",
-        "ldp-pca store export collected --task 5d41 --parquet -o stored.parquet",
+        "ldp-pca store export collected --task 5d41 -o stored.parquet",
     ]),
     ("store merge", [
         "ldp-pca store merge first second --into merged",

@@ -123,12 +123,11 @@ pub(super) struct Export {
     /// Not needed if the folder has one task
     #[arg(short, long)]
     task: Option<String>,
-    /// Where to write the reports
+    /// Where to write the reports: a table where it ends in .parquet
+    ///
+    /// Otherwise the plain sequence; `aggregate` reads both
     #[arg(short, long, value_parser = Target::parser(Kind::Reports))]
     output: Target,
-    /// Write a Parquet file instead of the plain sequence; `aggregate` reads both
-    #[arg(long)]
-    parquet: bool,
     #[command(flatten)]
     audit: Audit,
     #[command(flatten)]
@@ -149,7 +148,8 @@ impl Export {
         check(&[&self.folder])?;
         let tasks = maintenance::tasks(&self.folder).map_err(CliError::failed)?;
         let task = choose(&tasks, self.task.as_deref().unwrap_or_default(), "tasks", "--task")?;
-        let layout = if self.parquet { Layout::Parquet } else { Layout::Plain };
+        let is_table = self.output.extension().is_some_and(|extension| extension == "parquet");
+        let layout = if is_table { Layout::Parquet } else { Layout::Plain };
         let mut output = Output::create(&self.output)?;
         let exported =
             with_bar("exporting", |progress| maintenance::export(&self.folder, task, layout, &mut output, progress));

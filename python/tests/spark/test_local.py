@@ -150,7 +150,7 @@ def test_sealed_segments_and_exports_are_read(
     collected(data, reports.task_file, sent.tobytes())
     exported, state = tmp_path / "export.ldpr", tmp_path / "sums.ldpa"
     command("store", "export", data, "--output", exported)
-    command("store", "export", data, "--parquet", "--output", tmp_path / "export.parquet")
+    command("store", "export", data, "--output", tmp_path / "export.parquet")
     command("aggregate", "--task", reports.task_file, "--output", state, exported)
     export = aggregate(spark.read.parquet(str(tmp_path / "export.parquet")), reports.task)
     assert (export.records, export.to_bytes()) == (150_000, state.read_bytes())

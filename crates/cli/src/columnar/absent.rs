@@ -64,8 +64,8 @@ impl ReportRows {
 fn reports_refused(path: &Path) -> CliError {
     CliError::file(
         path,
-        "this ldp-pca was built without Parquet: build it with the feature parquet, or use `store export` without \
-         --parquet",
+        "this ldp-pca was built without Parquet: build it with the feature parquet, or have `store export` write a \
+         file that does not end in .parquet",
     )
 }
 

@@ -42,7 +42,7 @@ fn what_is_exported_sums_to_what_the_server_had() {
     drop(reader);
     let unread = folder.command(["store", "export", "data", "-o", "-"]).stdout(writer).output().unwrap();
     assert_eq!((unread.status.code(), &unread.stderr[..]), (Some(0), &b""[..]), "its reader has seen enough");
-    folder.run("store export data --parquet --output all.parquet").ok();
+    folder.run("store export data --output all.parquet").ok();
     assert!(folder.read("all.parquet").starts_with(b"PAR1") && folder.read("all.parquet").ends_with(b"PAR1"));
     #[cfg(feature = "parquet")]
     {
