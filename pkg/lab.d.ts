@@ -759,7 +759,8 @@ export interface MethodsComparison {
 /**
  * Runs methods of the literature on the same records: local, distributed and central ones, each with whom it requires
  * trust in and what it guarantees. They are comparators: their noise is not for a release. A method that refuses keeps
- * its row. The numbers of a method are the same in either module, and equal those of `ldp-pca compare`.
+ * its row. The numbers of a method are the same in either module, and equal those
+ * of `ldp-pca-research compare`.
  *
  * @throws {@link LdpPcaError} with code `argument` or `method` for invalid records, or a name that no method of the
  *   loaded modules has.

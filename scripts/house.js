@@ -17,6 +17,7 @@ const FLOORS = [
   ["ldp-pca-dps", "ldp-pca-python", "ldp-pca-records"],
   ["ldp-pca-literature", "ldp-pca-server"],
   ["ldp-pca-lab", "ldp-pca-cli", "ldp-pca-studies"],
+  ["ldp-pca-research"],
 ];
 
 /** The library's features. Each feature is one more way to build it, which needs tests. */

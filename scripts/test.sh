@@ -110,9 +110,9 @@ rust() {
     # The methods of other papers are no product.
     # More at a time than cores: many of them wait for a server.
     step "test native" "Rust tests" cargo nextest run --profile without-laws --test-threads 4 "${CRATES[@]}" \
-        -E 'default() - package(ldp-pca-literature)'
+        -E 'default() - package(ldp-pca-literature) - package(ldp-pca-research)'
     step "check native" "tests of laws and of the literature" cargo nextest run --profile without-laws "${CRATES[@]}" \
-        --ignore-default-filter -E 'package(ldp-pca-literature) + not default()'
+        --ignore-default-filter -E 'package(ldp-pca-literature) + package(ldp-pca-research) + not default()'
     step "check native" "doctests" cargo test "${CRATES[@]}" --doc
     step "check native" "siege" scripts/siege.sh --short
     step any "Python's lane" lane_ended python
@@ -172,8 +172,10 @@ lane_ended() {
 
 # A file that hangs fails, with its name. Three at a time: most of them wait for a browser or a server.
 node_tests() {
-    build_as_tested ldp-pca
-    LDP_PCA_BIN=$(target_directory)/debug/ldp-pca \
+    local folder
+    build_as_tested ldp-pca ldp-pca-research
+    folder=$(target_directory)/debug
+    LDP_PCA_BIN=$folder/ldp-pca LDP_PCA_RESEARCH_BIN=$folder/ldp-pca-research \
         node --test --test-concurrency=3 --test-timeout=1200000 --test-reporter=spec "$@"
 }
 

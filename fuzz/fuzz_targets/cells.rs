@@ -3,7 +3,7 @@
 #![no_main]
 
 use ldp_pca_literature::experiments::{Scale, Table, Value, all};
-use ldp_pca_cli::fuzzing as cli;
+use ldp_pca_research::fuzzing as research;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -13,21 +13,21 @@ fuzz_target!(|input: &[u8]| {
     let experiment = experiments[usize::from(choice & 0x7f) % experiments.len()].as_ref();
     let mut file = bytes.to_vec();
     if choice & 0x80 != 0 {
-        file.splice(..0, format!("{}\n", cli::head(experiment)).into_bytes());
+        file.splice(..0, format!("{}\n", research::head(experiment)).into_bytes());
     }
     let columns = experiment.columns();
-    let (head, mut cells, length) = cli::cells(&file, columns.len());
+    let (head, mut cells, length) = research::cells(&file, columns.len());
     assert!(length as usize <= file.len() && (head || cells.is_empty()));
     assert!(length == 0 || file[length as usize - 1] == b'\n');
     cells.sort_by(|left, right| left.0.cmp(&right.0));
-    let mut written = format!("{}\n", cli::head(experiment));
+    let mut written = format!("{}\n", research::head(experiment));
     let mut table = Table::new(columns);
     for (cell, rows) in &cells {
         assert!(rows.iter().flatten().all(|value| !matches!(value, Value::Number(number) if number.is_infinite())));
-        written += &format!("{}\n", cli::line(cell, rows));
+        written += &format!("{}\n", research::line(cell, rows));
         table.extend(rows.clone());
     }
-    let (_, mut again, whole) = cli::cells(written.as_bytes(), columns.len());
+    let (_, mut again, whole) = research::cells(written.as_bytes(), columns.len());
     assert_eq!(whole as usize, written.len());
     again.sort_by(|left, right| left.0.cmp(&right.0));
     // As text: NaN is not equal to itself.

@@ -2,11 +2,11 @@
 #![no_main]
 
 use ldp_pca_literature::experiments::data::Scaling;
-use ldp_pca_cli::fuzzing as cli;
+use ldp_pca_research::fuzzing as research;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(connections) = cli::connections(bytes) else { return };
+    let Ok(connections) = research::connections(bytes) else { return };
     let (records, dimension) = (connections.records(), connections.dimension());
     assert!(records > 0 && (3..=38 + 3 * 1000).contains(&dimension));
     assert_eq!(connections.norms().len(), records);

@@ -4,11 +4,12 @@
 
 use ldp_pca_literature::experiments::data::scaled_as_chaudhuri;
 use ldp_pca_cli::fuzzing as cli;
+use ldp_pca_research::fuzzing as research;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let small = bytes.len() < 1 << 16;
-    if let Ok(matrix) = cli::matrix(bytes) {
+    if let Ok(matrix) = research::matrix(bytes) {
         assert!(matrix.columns > 0 && !matrix.values.is_empty() && matrix.values.len().is_multiple_of(matrix.columns));
         assert!(matrix.values.iter().all(|value| value.is_finite()));
         if small && matrix.columns <= 256 {

@@ -11,10 +11,15 @@ import { ended } from "./executable.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The binary that LDP_PCA_BIN names, or built if need be. Only cargo knows where. */
-export function binary() {
-  if (process.env.LDP_PCA_BIN) return process.env.LDP_PCA_BIN;
-  const messages = execFileSync("cargo", ["build", "--quiet", "--package", "ldp-pca-cli", "--message-format=json"], {
+/** The binary that LDP_PCA_BIN names, or built if need be. */
+export const binary = () => process.env.LDP_PCA_BIN || built("ldp-pca-cli");
+
+/** The program with the methods of papers, which LDP_PCA_RESEARCH_BIN names. */
+export const researchBinary = () => process.env.LDP_PCA_RESEARCH_BIN || built("ldp-pca-research");
+
+/** The binary of a package. Only cargo knows where it is. */
+function built(name) {
+  const messages = execFileSync("cargo", ["build", "--quiet", "--package", name, "--message-format=json"], {
     cwd: ROOT,
     encoding: "utf8",
     maxBuffer: 1 << 26,

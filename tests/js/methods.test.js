@@ -10,7 +10,7 @@ import { before, test } from "node:test";
 import { Worker } from "node:worker_threads";
 
 import { compare, init, loadMethods, simulate } from "../../pkg/lab-node.js";
-import { binary } from "../browser/aggregator.js";
+import { researchBinary } from "../browser/aggregator.js";
 import { throws } from "./throws.js";
 
 const LAB = new URL("../../pkg/lab-node.js", import.meta.url);
@@ -155,7 +155,8 @@ test("its numbers are those of the command line", (t) => {
   writeFileSync(files.schema, JSON.stringify({ columns }));
   const given = ["--records", files.records, "--schema", files.schema, "--bounding", "clip:1"];
   const asked = ["--rank", "2", "--epsilon", "2", "--seed", "9", "--trials", "1"];
-  const printed = JSON.parse(execFileSync(binary(), ["compare", ...given, ...asked, "--json"], { encoding: "utf8" }));
+  const words = ["compare", ...given, ...asked, "--json"];
+  const printed = JSON.parse(execFileSync(researchBinary(), words, { encoding: "utf8" }));
   const found = compare({ records: Float64Array.from(rows.flat()), dimension, rank: 2, epsilon: 2, seed: 9 });
   const [{ rows: expected }] = printed.epsilons;
   assert.deepEqual(found.methods.map(({ key }) => key), expected.map(({ key }) => key));

@@ -23,10 +23,10 @@ use super::files;
 use super::output::note;
 
 /// Where `serve` listens unless it is given another address.
-pub(super) const DEFAULT_URL: &str = "http://127.0.0.1:8080";
+pub const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 
 /// Seconds for which a request is repeated unless the command is given another number.
-pub(super) const DEFAULT_PATIENCE: u64 = 600;
+pub const DEFAULT_PATIENCE: u64 = 600;
 
 /// The variable with a token. The arguments of a process, which every user of a machine sees, never have one.
 const TOKEN_VARIABLE: &str = "LDP_PCA_TOKEN";
@@ -55,7 +55,7 @@ pub(super) const RELAY_KEYS: &str = "/keys";
 pub(super) const RELAY_REPORTS: &str = "/reports";
 
 /// Reads the address of an aggregator. One of this machine needs no `http://`.
-pub(super) fn url(text: &str) -> core::result::Result<String, String> {
+pub fn url(text: &str) -> core::result::Result<String, String> {
     let uri: Uri = text.parse().map_err(|error| format!("'{text}' is not an address: {error}"))?;
     let text = text.trim_end_matches('/');
     match (uri.scheme_str(), uri.host()) {
@@ -90,7 +90,7 @@ pub(super) fn needed_token(file: Option<&Path>) -> Result<String> {
 }
 
 /// An aggregator, and how it is asked.
-pub(super) struct Aggregator {
+pub struct Aggregator {
     url: String,
     token: Option<String>,
     agent: ureq::Agent,
@@ -103,9 +103,11 @@ pub(super) struct Aggregator {
 }
 
 /// An answer of any status.
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) text: String,
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The body as text.
+    pub text: String,
     pub(super) body: Vec<u8>,
     retry_after: Option<Duration>,
 }
@@ -119,7 +121,7 @@ pub(super) struct IssuedIds {
 
 impl Aggregator {
     /// It asks once, and waits for an answer as long as it takes to send reports.
-    pub(super) fn new(url: &str, token: Option<String>) -> Self {
+    pub fn new(url: &str, token: Option<String>) -> Self {
         Self {
             url: url.trim_end_matches('/').to_owned(),
             token,
@@ -131,7 +133,7 @@ impl Aggregator {
     }
 
     /// Repeats requests for this number of seconds, each while it has no final answer.
-    pub(super) fn patient(self, seconds: u64) -> Self {
+    pub fn patient(self, seconds: u64) -> Self {
         Self { patience: Duration::from_secs(seconds), ..self }
     }
 
@@ -146,17 +148,17 @@ impl Aggregator {
     }
 
     /// The address of a path.
-    pub(super) fn at(&self, path: &str) -> String {
+    pub fn at(&self, path: &str) -> String {
         format!("{}{path}", self.url)
     }
 
     /// Asks with an empty body.
-    pub(super) fn get(&self, path: &str) -> Result<Answer> {
+    pub fn get(&self, path: &str) -> Result<Answer> {
         self.ask("GET", path, None)
     }
 
     /// Sends a document.
-    pub(super) fn send_json(&self, method: &str, path: &str, document: &str) -> Result<Answer> {
+    pub fn send_json(&self, method: &str, path: &str, document: &str) -> Result<Answer> {
         self.ask(method, path, Some((JSON, document.as_bytes())))
     }
 
@@ -198,7 +200,7 @@ impl Aggregator {
     }
 
     /// The document that an answer is.
-    pub(super) fn document<T: DeserializeOwned>(&self, path: &str, answer: &Answer) -> Result<T> {
+    pub fn document<T: DeserializeOwned>(&self, path: &str, answer: &Answer) -> Result<T> {
         serde_json::from_str(&answer.text).map_err(|error| {
             let (url, status) = (self.at(path), answer.status);
             CliError::Failed(format!("{url} answers {status}, but not as an aggregator: {error}"))
@@ -206,7 +208,7 @@ impl Aggregator {
     }
 
     /// The answer, if it is a success.
-    pub(super) fn good(&self, path: &str, answer: Answer) -> Result<Answer> {
+    pub fn good(&self, path: &str, answer: Answer) -> Result<Answer> {
         if (200..300).contains(&answer.status) { Ok(answer) } else { Err(self.refused(path, &answer)) }
     }
 
@@ -271,7 +273,7 @@ impl Aggregator {
 
 impl Answer {
     /// The end of the type of the problem that the answer is.
-    pub(super) fn problem(&self) -> Option<&str> {
+    pub fn problem(&self) -> Option<&str> {
         #[derive(Deserialize)]
         struct Problem<'a> {
             #[serde(borrow)]

@@ -11,8 +11,7 @@ use serde::Serialize;
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, is_standard};
 use super::output::{Format, grouped, note, plural};
-use super::randomize::NO_RECORDS;
-use super::records::{self, Counts, Reading};
+use super::records::{self, Counts, NO_RECORDS, Reading};
 use super::writing::{Kind, NpyRows, Output, Target};
 
 /// Show the features of records, as reports have them before they are randomized.

@@ -12,11 +12,11 @@ use ldp_pca::task::TaskError;
 use serde_json::{Value, json};
 
 /// The result of a command.
-pub(super) type Result<T> = core::result::Result<T, CliError>;
+pub type Result<T> = core::result::Result<T, CliError>;
 
 /// A failure, with the place where it happened.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum CliError {
+pub enum CliError {
     /// The arguments do not make sense together.
     #[error("{0}")]
     Usage(String),
@@ -39,7 +39,7 @@ pub(super) enum CliError {
 
 impl CliError {
     /// A file that cannot be read, written or understood.
-    pub(super) fn file(path: &Path, problem: impl Display) -> Self {
+    pub fn file(path: &Path, problem: impl Display) -> Self {
         Self::in_part(path, None, problem)
     }
 
@@ -55,22 +55,22 @@ impl CliError {
     }
 
     /// The request cannot be carried out.
-    pub(super) fn failed(problem: impl Display) -> Self {
+    pub fn failed(problem: impl Display) -> Self {
         Self::Failed(problem.to_string())
     }
 
     /// The request makes no sense.
-    pub(super) fn usage(problem: impl Display) -> Self {
+    pub fn usage(problem: impl Display) -> Self {
         Self::Usage(problem.to_string())
     }
 
     /// A line of a file that cannot be used.
-    pub(super) fn line(path: &Path, line: u64, problem: impl Display) -> Self {
+    pub fn line(path: &Path, line: u64, problem: impl Display) -> Self {
         Self::at(path, "line", line, problem)
     }
 
     /// A numbered part of a file that cannot be used, where parts are not lines: `part` is their name.
-    pub(super) fn at(path: &Path, part: &'static str, number: u64, problem: impl Display) -> Self {
+    pub fn at(path: &Path, part: &'static str, number: u64, problem: impl Display) -> Self {
         Self::in_part(path, Some((part, Some(number))), problem)
     }
 
@@ -117,7 +117,7 @@ pub(super) fn system_words(error: &io::Error) -> String {
 
 /// A file, and the part of it where something is wrong.
 #[derive(Debug)]
-pub(super) struct Place {
+pub struct Place {
     file: String,
     part: Option<Part>,
 }
@@ -170,7 +170,7 @@ fn is_of_an_option(error: &Error) -> bool {
 }
 
 /// Adds the name of the file to a problem.
-pub(super) trait InFile<T> {
+pub trait InFile<T> {
     /// Names the file.
     fn in_file(self, path: &Path) -> Result<T>;
 }
@@ -178,12 +178,6 @@ pub(super) trait InFile<T> {
 impl<T, E: Display> InFile<T> for core::result::Result<T, E> {
     fn in_file(self, path: &Path) -> Result<T> {
         self.map_err(|error| CliError::file(path, error))
-    }
-}
-
-impl From<ldp_pca_literature::baselines::BaselineError> for CliError {
-    fn from(error: ldp_pca_literature::baselines::BaselineError) -> Self {
-        Self::Failed(error.to_string())
     }
 }
 

@@ -33,8 +33,10 @@ pub(super) fn can_be_read_twice(path: &Path, why: &str) -> Result<()> {
 }
 
 /// What a command reads.
-pub(super) enum Input {
+pub enum Input {
+    /// A file.
     File(File),
+    /// Standard input.
     Standard(StdinLock<'static>),
 }
 
@@ -48,7 +50,7 @@ impl Read for Input {
 }
 
 /// Opens a file, and returns its length in bytes. That of standard input is not known, and given as 0.
-pub(super) fn open(path: &Path) -> Result<(Input, u64)> {
+pub fn open(path: &Path) -> Result<(Input, u64)> {
     if is_standard(path) {
         return Ok((Input::Standard(std::io::stdin().lock()), 0));
     }
@@ -69,7 +71,7 @@ pub(super) fn start<R: Read>(mut content: R, length: u64) -> std::io::Result<(Ve
 }
 
 /// Reads a text document of bounded size.
-pub(super) fn text(path: &Path) -> Result<String> {
+pub fn text(path: &Path) -> Result<String> {
     String::from_utf8(document(path)?).map_err(|error| {
         let held = Kind::of(error.as_bytes()).name();
         CliError::file(path, format!("it holds {held}: give a text file in UTF-8"))
@@ -88,7 +90,7 @@ pub(super) fn task(path: &Path) -> Result<Task> {
 }
 
 /// Reads a schema.
-pub(super) fn schema(path: &Path) -> Result<Schema> {
+pub fn schema(path: &Path) -> Result<Schema> {
     parsed(path, &document(path)?, Needed::Schema, Schema::from_json)
 }
 
@@ -133,14 +135,14 @@ fn read_aggregate(path: &Path, mut content: impl Read, task: &Task, option: &str
 }
 
 /// The first token of a file. A name may stand before it, as in the server's files of tokens.
-pub(super) fn token(path: &Path) -> Result<String> {
+pub fn token(path: &Path) -> Result<String> {
     let text = text(path)?;
     let token = text.lines().find_map(|line| line.split_whitespace().last());
     token.map(ToOwned::to_owned).ok_or("the file has no token: write one into its first line").in_file(path)
 }
 
 /// Opens a file under an exclusive lock, and creates it if it does not exist. `busy` is the message if it is locked.
-pub(super) fn locked(path: &Path, busy: &str) -> Result<File> {
+pub fn locked(path: &Path, busy: &str) -> Result<File> {
     let file = File::options().read(true).write(true).create(true).truncate(false).open(path).in_file(path)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -150,7 +152,7 @@ pub(super) fn locked(path: &Path, busy: &str) -> Result<File> {
 }
 
 /// A buffered reader that unpacks content in gzip, whatever the file's name.
-pub(super) fn unpacked<'a>(path: &Path, raw: impl Read + 'a) -> Result<Box<dyn std::io::BufRead + 'a>> {
+pub fn unpacked<'a>(path: &Path, raw: impl Read + 'a) -> Result<Box<dyn std::io::BufRead + 'a>> {
     let (start, raw) = start(raw, 2).in_file(path)?;
     let raw = BufReader::with_capacity(1 << 16, raw);
     if Content::of(&start) == Content::Gzip {
@@ -161,7 +163,7 @@ pub(super) fn unpacked<'a>(path: &Path, raw: impl Read + 'a) -> Result<Box<dyn s
 }
 
 /// A matrix of numbers, read row by row.
-pub(super) struct NpyRows<'a> {
+pub struct NpyRows<'a> {
     values: Box<dyn Iterator<Item = std::io::Result<f64>> + 'a>,
     path: PathBuf,
     rows: u64,
@@ -172,7 +174,8 @@ pub(super) struct NpyRows<'a> {
 }
 
 impl<'a> NpyRows<'a> {
-    pub(super) fn new(path: &Path, reader: impl Read + 'a) -> Result<Self> {
+    /// Opens the file that the reader reads; `path` is for messages.
+    pub fn new(path: &Path, reader: impl Read + 'a) -> Result<Self> {
         let unreadable = |problem: &dyn Display| CliError::file(path, format!("not a readable NPY file: {problem}"));
         // The parser's own words quote the header, where names of fields are.
         let file = NpyFile::new(checked(reader).map_err(|error| unreadable(&error))?)
@@ -207,12 +210,12 @@ impl<'a> NpyRows<'a> {
     }
 
     /// The length of a row.
-    pub(super) fn columns(&self) -> usize {
+    pub fn columns(&self) -> usize {
         self.columns
     }
 
     /// The next row and its number (from 1), or `None` after the last.
-    pub(super) fn next_row(&mut self, row: &mut Vec<f64>) -> Result<Option<u64>> {
+    pub fn next_row(&mut self, row: &mut Vec<f64>) -> Result<Option<u64>> {
         row.clear();
         if self.read == self.rows {
             return Ok(None);

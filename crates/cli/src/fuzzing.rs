@@ -7,13 +7,10 @@ use std::path::Path;
 use ldp_pca::linalg::SymmetricMatrix;
 use ldp_pca::schema::Schema;
 use ldp_pca::schema::infer::NumberForms;
-use ldp_pca_literature::experiments::data::{Connections, DATA_SETS, Published};
-use ldp_pca_literature::experiments::{Experiment, Matrix, Scale, Value};
 use ldp_pca_server::ServerConfig;
 
 use crate::columnar::ReportRows;
 use crate::error::CliError;
-use crate::experiment::{folder, kept};
 use crate::records::{Header, Opening, RecordFile, Row, is_header_of, looks_like_names};
 use crate::{dps_pca, files, serve};
 
@@ -119,63 +116,4 @@ pub fn answers(bytes: &[u8], header: &str) -> Result<(Vec<String>, usize)> {
 /// The message that a user would see.
 pub fn config(text: &str) -> Result<ServerConfig> {
     serve::config::parse(text)
-}
-
-/// Reads a matrix of a data set, gzip or not.
-///
-/// # Errors
-/// The message that a user would see.
-pub fn matrix(bytes: &[u8]) -> Result<Matrix> {
-    folder::read_matrix(Path::new(NAME), bytes).map_err(|error| error.to_string())
-}
-
-/// Reads KDD Cup 99, gzip or not.
-///
-/// # Errors
-/// The message that a user would see.
-pub fn connections(bytes: &[u8]) -> Result<Connections> {
-    folder::read_connections(Path::new(NAME), bytes).map_err(|error| error.to_string())
-}
-
-/// Reads one published file of a data set, gzip or not; the choice is that of the data set.
-///
-/// # Errors
-/// The message that a user would see.
-pub fn published(bytes: &[u8], choice: u8) -> Result<Matrix> {
-    let sets: Vec<Published> = DATA_SETS.iter().filter_map(|set| set.published).collect();
-    let mut reader = sets[usize::from(choice) % sets.len()].reader();
-    let text = files::unpacked(Path::new(NAME), bytes).map_err(|error| error.to_string())?;
-    reader.read(0, text).and_then(|()| reader.finish()).map_err(|error| error.to_string())
-}
-
-/// The head of an experiment's cells under --quick.
-///
-/// # Panics
-/// If it cannot be written, which is a bug.
-#[must_use]
-pub fn head(experiment: &dyn Experiment) -> String {
-    serde_json::to_string(&kept::Head::new(experiment, Scale::Quick, 1)).expect("it can be written")
-}
-
-/// Cells of an experiment by their names.
-pub type Cells = Vec<(String, Vec<Vec<Value>>)>;
-
-/// Reads kept cells: whether there is a head, the complete cells, and how many bytes all that is.
-///
-/// # Panics
-/// If memory cannot be read, which is a bug.
-#[must_use]
-pub fn cells(bytes: &[u8], columns: usize) -> (bool, Cells, u64) {
-    let (head, cells, length) = kept::read(bytes, columns).expect("memory can be read");
-    let cells = cells.into_iter().map(|(name, (rows, _))| (name, rows));
-    (head.is_some(), cells.collect(), length)
-}
-
-/// The line of a cell, as it is kept.
-///
-/// # Panics
-/// If it cannot be written, which is a bug.
-#[must_use]
-pub fn line(cell: &str, rows: &[Vec<Value>]) -> String {
-    kept::line(cell, rows, 0.0).expect("it can be written")
 }

@@ -1,15 +1,10 @@
-//! The two kinds of help: `-h` fits a screen, and `--help` has all options and two examples. Together the examples are
-//! one collection, from the survey to its components.
+//! The examples in the help of every command, two of each: together they are one collection, from the survey to its
+//! components.
 
-use std::ffi::OsString;
-
-use clap::Command;
-
-/// The command, and two uses of it.
-type Examples = (&'static str, [&'static str; 2]);
+use super::program::Examples;
 
 #[rustfmt::skip]
-const EXAMPLES: &[Examples] = &[
+pub(super) const EXAMPLES: &Examples = &[
     ("", [
         "ldp-pca demo",
         "ldp-pca task new --schema schema.json --epsilon 2 -o task.json",
@@ -82,25 +77,9 @@ const EXAMPLES: &[Examples] = &[
         "ldp-pca simulate --epsilon 2 --dimension 12 --records 5000",
         "ldp-pca simulate --epsilon 2 --dimension 40 --sparsity 5 --method pca,fantope",
     ]),
-    ("compare", [
-        "ldp-pca compare --records survey.csv --rank 3 --epsilon 1,4",
-        "ldp-pca compare --records survey.csv --rank 3 --epsilon 2 --plot methods.svg",
-    ]),
     ("audit", [
         "ldp-pca audit --mechanism double-cap --epsilon 2",
         "ldp-pca audit --mechanism gaussian --epsilon 1 --delta 1e-6 --trials 20000",
-    ]),
-    ("experiment", [
-        "ldp-pca experiment list",
-        "ldp-pca experiment run all --quick",
-    ]),
-    ("experiment list", [
-        "ldp-pca experiment list",
-        "ldp-pca experiment list --json",
-    ]),
-    ("experiment run", [
-        "ldp-pca experiment run all --quick",
-        "ldp-pca experiment run all --data data-sets --out experiments",
     ]),
     ("solve", [
         "ldp-pca solve covariance.npy --rank 3 --penalty 0.05",
@@ -186,52 +165,5 @@ const EXAMPLES: &[Examples] = &[
 ];
 
 /// The commands that `-h` describes; it names the others.
-const FIRST: [&str; 11] =
+pub(super) const FIRST: [&str; 11] =
     ["schema", "task", "randomize", "aggregate", "submit", "recover", "plan", "simulate", "inspect", "serve", "demo"];
-
-/// Adds the examples to the long help of every command. Options under a heading are those that few need: `-h` leaves
-/// them out.
-pub(super) fn with_examples(command: Command) -> Command {
-    added("", command)
-}
-
-/// The interface for these arguments. Where they ask for the short help, it fits a screen: it has no lists of values,
-/// and that of the whole program does not describe every command.
-pub(super) fn shown_to(arguments: &[OsString], command: Command) -> Command {
-    let of_all = match arguments {
-        [] => true,
-        [one] => one == "-h",
-        _ => false,
-    };
-    let command = if of_all { first_commands(command) } else { command };
-    let is_short = of_all || arguments.iter().any(|argument| argument == "-h");
-    command.hide_possible_values(is_short)
-}
-
-/// Shows the commands that most people need, and names the others.
-fn first_commands(command: Command) -> Command {
-    let is_first = |name: &str| FIRST.contains(&name);
-    let others = command.get_subcommands().map(Command::get_name).filter(|name| !is_first(name));
-    let others = format!("Also {}: --help describes them.", others.collect::<Vec<_>>().join(", "));
-    let command = command.disable_help_subcommand(true).after_help(others);
-    command.mut_subcommands(|command| {
-        let is_shown = is_first(command.get_name());
-        command.hide(!is_shown)
-    })
-}
-
-fn added(path: &str, command: Command) -> Command {
-    let command = command.mut_subcommands(|command| {
-        let path = format!("{path} {}", command.get_name());
-        added(path.trim_start(), command)
-    });
-    let command = command.mut_args(|argument| {
-        let is_rare = argument.get_help_heading().is_some();
-        argument.hide_short_help(is_rare)
-    });
-    let Some((_, examples)) = EXAMPLES.iter().find(|(known, _)| *known == path) else { return command };
-    let mut help = command.get_after_long_help().map(|notes| format!("{notes}\n\n")).unwrap_or_default();
-    help += "Examples:";
-    examples.iter().for_each(|example| help += &format!("\n  {example}"));
-    command.after_long_help(help)
-}

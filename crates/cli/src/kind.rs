@@ -13,16 +13,22 @@ use super::error::{CliError, Result};
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
+    /// A task.
     Task,
+    /// A schema.
     Schema,
+    /// Reports, one after the other.
     Reports,
+    /// Sums of reports.
     Aggregate,
     /// A matrix in NPY.
     Matrix,
     /// Parquet, in which `store export` writes reports too.
     Parquet,
+    /// Arrow, as a file or as a stream.
     Arrow,
+    /// Anything in gzip.
     Gzip,
     /// An archive, such as a spreadsheet.
     Zip,
@@ -30,8 +36,11 @@ pub(super) enum Kind {
     Json,
     /// CSV or SVG, or any other text.
     Text,
+    /// Text in UTF-16.
     Utf16,
+    /// Bytes that are not text.
     Binary,
+    /// Nothing, or spaces alone.
     Empty,
 }
 

@@ -1,24 +1,25 @@
 //! The command line `ldp-pca`: arguments, files, texts and pictures. What they are about is computed in other crates.
 //!
 //! Each subcommand has one file. `files` and `records` have reading, `writing` has writing, and `output` the terminal.
+//! The public modules are those that another program takes from here: `ldp-pca-research`, with the methods of papers.
 //!
 //! Exit codes: 0 ok, 1 failed, 2 wrong usage. Results go to standard output as text, or as one JSON document with
 //! `--json`; progress, notes and errors go to standard error, and progress only when that is a terminal. An error is
 //! its last line.
 
+#![allow(clippy::missing_errors_doc, reason = "each error names the place or the value, and the remedy")]
+
 mod account;
 mod aggregate;
-mod aggregator;
+pub mod aggregator;
 mod audit;
-mod choice;
+pub mod choice;
 mod columnar;
-mod compare;
 mod demo;
 mod dps_pca;
 mod encode;
-mod error;
-mod experiment;
-mod files;
+pub mod error;
+pub mod files;
 #[doc(hidden)]
 pub mod fuzzing;
 mod help;
@@ -26,17 +27,18 @@ mod hostile;
 mod inspect;
 mod kind;
 mod norms;
-mod output;
-mod parallel;
-mod parameters;
+pub mod output;
+pub mod parallel;
+pub mod parameters;
 mod plan;
-mod plot;
+pub mod plot;
+pub mod program;
 mod randomize;
 mod ready;
-mod records;
+pub mod records;
 mod recover;
 mod relay;
-mod schema;
+pub mod schema;
 mod serve;
 mod shell;
 mod simulate;
@@ -44,19 +46,15 @@ mod solve;
 mod solver;
 mod store;
 mod submit;
-mod table;
+pub mod table;
 mod task;
 mod usage;
-mod version;
-mod writing;
+pub mod version;
+pub mod writing;
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
-use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-
-use self::error::CliError;
+use clap::{ArgAction, Parser, Subcommand};
 
 /// Principal components of data that never leaves its owner's device.
 ///
@@ -100,12 +98,8 @@ enum Command {
     Plan(plan::Plan),
     /// Measure the error to expect, on synthetic records
     Simulate(simulate::Simulate),
-    /// Run every method of the literature on the same records, and compare
-    Compare(compare::Compare),
     /// Test a randomizer's guarantee on worst-case pairs of records
     Audit(audit::Audit),
-    #[command(subcommand)]
-    Experiment(experiment::ExperimentCommand),
     /// Solve the sparse (Fantope) problem for a matrix
     Solve(solve::Solve),
     /// Show what a schema, task, reports or aggregate file holds
@@ -128,69 +122,38 @@ enum Command {
 
 /// All commands with their options and their help.
 fn interface() -> clap::Command {
-    help::with_examples(writing::with_force(Arguments::command()))
+    program::interface::<Arguments>(help::EXAMPLES)
 }
 
-/// Parses the arguments, runs the command, and reports its error.
+/// The program `ldp-pca`.
 pub fn run() -> ExitCode {
-    let given: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let matches = help::shown_to(&given, interface()).try_get_matches();
-    let parsed = matches.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
-    let (arguments, matches) = match parsed {
-        Ok(parsed) => parsed,
-        Err(error) => {
-            // Help and version are not failures; everything else is wrong usage.
-            let code = if error.use_stderr() { 2 } else { 0 };
-            if code == 0 || (error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !output::is_json())
-            {
-                // When the terminal itself is gone, nobody can read a message.
-                let _ = error.print();
-            } else {
-                output::error(&CliError::Usage(usage::line(&error)));
-            }
-            return ExitCode::from(code);
+    program::run(help::EXAMPLES, &help::FIRST, |Arguments { command, verbose, .. }| {
+        let Some(command) = command else { return version::print(verbose) };
+        match command {
+            Command::Schema(command) => command.run(),
+            Command::Task(command) => command.run(),
+            Command::Randomize(command) => command.run(),
+            Command::Encode(command) => command.run(),
+            Command::Aggregate(command) => command.run(),
+            Command::Submit(command) => command.run(),
+            Command::Recover(command) => command.run(),
+            Command::Norms(command) => command.run(),
+            Command::Plan(command) => command.run(),
+            Command::Simulate(command) => command.run(),
+            Command::Audit(command) => command.run(),
+            Command::Solve(command) => command.run(),
+            Command::Inspect(command) => command.run(),
+            Command::Account(command) => command.run(),
+            Command::Serve(command) => command.run(),
+            Command::Relay(command) => command.run(),
+            Command::Ready(command) => command.run(),
+            Command::Store(command) => command.run(),
+            Command::DpsPca(command) => command.run(),
+            Command::Demo(command) => command.run(),
+            Command::Completions(command) => command.run(interface()),
+            Command::Man(command) => command.run(interface()),
         }
-    };
-    let Some(command) = arguments.command else { return ended(version::print(arguments.verbose)) };
-    ended(writing::check(&matches).and_then(|()| match command {
-        Command::Schema(command) => command.run(),
-        Command::Task(command) => command.run(),
-        Command::Randomize(command) => command.run(),
-        Command::Encode(command) => command.run(),
-        Command::Aggregate(command) => command.run(),
-        Command::Submit(command) => command.run(),
-        Command::Recover(command) => command.run(),
-        Command::Norms(command) => command.run(),
-        Command::Plan(command) => command.run(),
-        Command::Simulate(command) => command.run(),
-        Command::Compare(command) => command.run(),
-        Command::Audit(command) => command.run(),
-        Command::Experiment(command) => command.run(),
-        Command::Solve(command) => command.run(),
-        Command::Inspect(command) => command.run(),
-        Command::Account(command) => command.run(),
-        Command::Serve(command) => command.run(),
-        Command::Relay(command) => command.run(),
-        Command::Ready(command) => command.run(),
-        Command::Store(command) => command.run(),
-        Command::DpsPca(command) => command.run(),
-        Command::Demo(command) => command.run(),
-        Command::Completions(command) => command.run(interface()),
-        Command::Man(command) => command.run(interface()),
-    }))
-}
-
-/// The exit code of a command, whose error is reported.
-fn ended(result: error::Result<()>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
-        Err(CliError::Told(code)) => ExitCode::from(code),
-        Err(error) => {
-            output::error(&error);
-            ExitCode::from(error.exit_code())
-        }
-    }
+    })
 }
 
 #[cfg(test)]
@@ -208,7 +171,7 @@ mod tests {
     #[test]
     fn every_help_ends_with_two_examples_of_the_command_that_can_be_parsed() {
         let all = commands("ldp-pca", &interface());
-        assert!(all.len() > 35, "{}", all.len());
+        assert!(all.len() > 30, "{}", all.len());
         for (path, command) in all {
             let help = command.clone().render_long_help().to_string().replace("\\\n", "");
             let (_, examples) = help.split_once("\nExamples:\n").unwrap_or_else(|| panic!("{path} has no examples"));

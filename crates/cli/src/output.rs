@@ -12,7 +12,7 @@ use super::error::{CliError, Result};
 
 /// The form of the printed result.
 #[derive(Args, Clone, Copy)]
-pub(super) struct Format {
+pub struct Format {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
@@ -21,13 +21,13 @@ pub(super) struct Format {
 impl Format {
     /// Prints `result` as JSON, or `text` of it, in lines that fit a terminal: on standard output, or where that is
     /// taken on standard error.
-    pub(super) fn print<T: Serialize>(self, result: &T, text: impl FnOnce(&T) -> String) -> Result<()> {
+    pub fn print<T: Serialize>(self, result: &T, text: impl FnOnce(&T) -> String) -> Result<()> {
         self.print_laid_out(result, |result| fitted(&text(result)))
     }
 
     /// Prints `result` as JSON, or `text` of it, which chooses the length of its lines itself: on standard output, or
     /// where that is taken on standard error.
-    pub(super) fn print_laid_out<T: Serialize>(self, result: &T, text: impl FnOnce(&T) -> String) -> Result<()> {
+    pub fn print_laid_out<T: Serialize>(self, result: &T, text: impl FnOnce(&T) -> String) -> Result<()> {
         let is_taken = TAKEN.load(Ordering::Relaxed);
         let mut out: Box<dyn Write> = if is_taken { Box::new(stderr().lock()) } else { Box::new(stdout().lock()) };
         if self.json {
@@ -51,7 +51,7 @@ pub(super) fn take_stdout() -> Stdout {
 }
 
 /// A time, as precise as readers need it.
-pub(super) fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     match seconds {
         _ if seconds < 1e-3 => "< 1 ms".to_owned(),
         _ if seconds < 0.9995 => format!("{:.0} ms", 1e3 * seconds),
@@ -61,18 +61,18 @@ pub(super) fn duration(seconds: f64) -> String {
 }
 
 /// A number with thousands separators.
-pub(super) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     HumanCount(number).to_string()
 }
 
 /// "1 feature", "2,000 features".
-pub(super) fn plural(count: u64, what: &str) -> String {
+pub fn plural(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{} {what}s", grouped(count)) }
 }
 
 /// A bar for work of known size; silent where standard error is not a terminal. Like the others here, it is cleared
 /// when it is dropped.
-pub(super) fn bar(label: &'static str, length: u64) -> ProgressBar {
+pub fn bar(label: &'static str, length: u64) -> ProgressBar {
     // The template is a constant; were it wrong, the default bar would do.
     let style = ProgressStyle::with_template("{msg:12} {bar:30} {human_pos}/{human_len} {eta}")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -87,14 +87,14 @@ pub(super) fn reading(label: &'static str, length: u64) -> ProgressBar {
 }
 
 /// A spinner for work of unknown size.
-pub(super) fn spinner(label: &'static str) -> ProgressBar {
+pub fn spinner(label: &'static str) -> ProgressBar {
     let spinner = ProgressBar::new_spinner().with_message(label);
     spinner.enable_steady_tick(Duration::from_millis(120));
     spinner
 }
 
 /// A remark for people, on standard error.
-pub(super) fn note(text: impl core::fmt::Display) {
+pub fn note(text: impl core::fmt::Display) {
     // When standard error is closed, nobody can read it.
     let _ = writeln!(stderr(), "{text}");
 }
@@ -110,7 +110,7 @@ pub(super) fn error(error: &CliError) {
 }
 
 /// The first `most` entries, with an ellipsis where there are more.
-pub(super) fn first<T: ToString>(items: impl IntoIterator<Item = T>, most: usize) -> String {
+pub fn first<T: ToString>(items: impl IntoIterator<Item = T>, most: usize) -> String {
     let mut items = items.into_iter();
     let mut shown: Vec<String> = items.by_ref().take(most).map(|item| item.to_string()).collect();
     shown.extend(items.next().map(|_| "…".to_owned()));
@@ -118,7 +118,7 @@ pub(super) fn first<T: ToString>(items: impl IntoIterator<Item = T>, most: usize
 }
 
 /// "wrote FILE".
-pub(super) fn wrote(target: Option<impl core::fmt::Display>) -> String {
+pub fn wrote(target: Option<impl core::fmt::Display>) -> String {
     target.map(|target| format!("{WROTE}{target}\n")).unwrap_or_default()
 }
 

@@ -6,10 +6,7 @@ use std::thread::{available_parallelism, scope};
 
 /// The results of `work` for 0 to `count - 1`, in order. The next free core takes the next one. After a failure no more
 /// are started, because the others would fail in the same way.
-pub(super) fn on_all_cores<T: Send, E: Send>(
-    count: usize,
-    work: impl Fn(usize) -> Result<T, E> + Sync,
-) -> Result<Vec<T>, E> {
+pub fn on_all_cores<T: Send, E: Send>(count: usize, work: impl Fn(usize) -> Result<T, E> + Sync) -> Result<Vec<T>, E> {
     let next = AtomicUsize::new(0);
     let worker = || {
         let mut done = vec![];

@@ -20,12 +20,12 @@ fn number(text: &str) -> core::result::Result<f64, String> {
 }
 
 /// Parses epsilon.
-pub(super) fn epsilon(text: &str) -> core::result::Result<Epsilon, String> {
+pub fn epsilon(text: &str) -> core::result::Result<Epsilon, String> {
     Epsilon::new(number(text)?).map_err(|error| error.to_string())
 }
 
 /// Parses delta.
-pub(super) fn delta(text: &str) -> core::result::Result<Delta, String> {
+pub fn delta(text: &str) -> core::result::Result<Delta, String> {
     Delta::new(number(text)?).map_err(|error| error.to_string())
 }
 
@@ -57,7 +57,7 @@ pub(super) fn warn_of_delta(delta: Option<Delta>) {
 }
 
 /// Parses the number of components.
-pub(super) fn rank(text: &str) -> core::result::Result<Rank, String> {
+pub fn rank(text: &str) -> core::result::Result<Rank, String> {
     let rank = usize::from_str(text).map_err(|_| no_whole_number(text))?;
     Rank::new(rank).map_err(|error| error.to_string())
 }
@@ -68,7 +68,7 @@ pub(super) fn penalty(text: &str) -> core::result::Result<Penalty, String> {
 }
 
 /// Parses a positive number of seconds.
-pub(super) fn seconds(text: &str) -> core::result::Result<f64, String> {
+pub fn seconds(text: &str) -> core::result::Result<f64, String> {
     let value = number(text)?;
     if value > 0.0 { Ok(value) } else { Err(format!("{value} is not a positive number of seconds")) }
 }
@@ -85,10 +85,10 @@ pub(super) fn rate(text: &str) -> core::result::Result<f64, String> {
 
 /// Several values of epsilon in one argument.
 #[derive(Clone, Debug)]
-pub(super) struct Epsilons(pub(super) Vec<Epsilon>);
+pub struct Epsilons(pub Vec<Epsilon>);
 
 /// Parses values of epsilon separated by commas, which no decimals have.
-pub(super) fn epsilons(text: &str) -> core::result::Result<Epsilons, String> {
+pub fn epsilons(text: &str) -> core::result::Result<Epsilons, String> {
     let parsed = text.split(',').map(|part| epsilon(part.trim())).collect::<core::result::Result<_, _>>();
     parsed.map(Epsilons).map_err(|problem| match text.contains([',', ';']) {
         true => format!("{problem}; commas separate several epsilons, and decimals have a point, as in 0.5,1.5"),
@@ -116,7 +116,7 @@ pub(super) fn candidates() -> RangedI64ValueParser<u32> {
 }
 
 /// Parses `unit-norm` or `clip:R`.
-pub(super) fn bounding(text: &str) -> core::result::Result<Bounding, String> {
+pub fn bounding(text: &str) -> core::result::Result<Bounding, String> {
     match text.split_once(':') {
         None if text == "unit-norm" => Ok(Bounding::UnitNorm),
         Some(("clip", radius)) => Ok(Bounding::Clip { radius: self::radius(radius)? }),

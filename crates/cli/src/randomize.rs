@@ -19,7 +19,7 @@ use super::error::{CliError, Result};
 use super::files;
 use super::output::{Format, grouped, note};
 use super::parallel::on_all_cores;
-use super::records::{self, Counts, Reading};
+use super::records::{self, Counts, NO_RECORDS, Reading};
 use super::writing::{Kind, Output, Target};
 
 #[derive(Args)]
@@ -186,9 +186,6 @@ fn given_ids(path: &Path) -> Result<Vec<ReportId>> {
     }
     Ok(ids)
 }
-
-/// Why there is nothing to write.
-pub(super) const NO_RECORDS: &str = "there are no records in it";
 
 impl Randomize {
     pub(super) fn run(self) -> Result<()> {

@@ -45,7 +45,7 @@ const READING: &str = "Reading records";
 
 /// How a file of records is read, and what messages show of it.
 #[derive(Args, Clone, Copy, Default)]
-pub(super) struct Opening {
+pub struct Opening {
     /// Whether the first line of a CSV file names its columns
     #[arg(long, value_parser = one_of(&HEADERS), default_value = "auto", help_heading = READING)]
     pub(super) header: Header,
@@ -73,9 +73,10 @@ pub(super) struct Opening {
 
 /// How a file of records of a schema is read. What cannot be read is missing, and counted for each column.
 #[derive(Args, Clone, Copy, Default)]
-pub(super) struct Reading {
+pub struct Reading {
+    /// How the file is opened.
     #[command(flatten)]
-    pub(super) opening: Opening,
+    pub opening: Opening,
     /// Stop where something cannot be read, before anything is written, instead of counting it as missing
     #[arg(long, help_heading = READING)]
     pub(super) strict: bool,
@@ -92,7 +93,7 @@ impl Reading {
 
 impl Opening {
     /// The problem, with what the row or the header holds where that was asked for.
-    pub(super) fn told(self, problem: impl Display, held: impl Debug) -> String {
+    pub fn told(self, problem: impl Display, held: impl Debug) -> String {
         if self.show_values { format!("{problem}; it holds {held:?}") } else { problem.to_string() }
     }
 
@@ -111,7 +112,7 @@ impl Opening {
 }
 
 /// The rows of a file, one after the other, with their line numbers.
-pub(super) struct RecordFile {
+pub struct RecordFile {
     path: PathBuf,
     rows: Rows,
     /// What the file holds in place of records, as far as its start shows.
@@ -126,9 +127,10 @@ enum Rows {
 
 /// One row.
 #[derive(Clone, Copy)]
-pub(super) enum Row<'a> {
+pub enum Row<'a> {
     /// Its cells, and why it cannot be read as it stands.
     Text(&'a StringRecord, Option<&'a str>),
+    /// Its numbers, where the file has nothing else.
     Numbers(&'a [f64]),
 }
 
@@ -143,7 +145,7 @@ impl Debug for Row<'_> {
 
 impl RecordFile {
     /// Opens a file. `is_header` decides with `Header::Auto`, from the first line.
-    pub(super) fn open(path: &Path, opening: Opening, is_header: impl Fn(&[&str]) -> bool) -> Result<Self> {
+    pub fn open(path: &Path, opening: Opening, is_header: impl Fn(&[&str]) -> bool) -> Result<Self> {
         let (mut input, length) = files::open(path)?;
         if !opening.is_text(path)
             && let Input::File(file) = &mut input
@@ -190,7 +192,7 @@ impl RecordFile {
     }
 
     /// How it writes its numbers.
-    pub(super) fn notation(&self) -> Notation {
+    pub fn notation(&self) -> Notation {
         match &self.rows {
             Rows::Text(rows) => rows.notation(),
             Rows::Npy(_) | Rows::Columnar(_) => Notation::PLAIN,
@@ -216,7 +218,7 @@ impl RecordFile {
     }
 
     /// The name of what a record stands in: a line of a text, or a row.
-    pub(super) fn part(&self) -> &'static str {
+    pub fn part(&self) -> &'static str {
         if matches!(self.rows, Rows::Columnar(_)) { "row" } else { "line" }
     }
 
@@ -234,7 +236,7 @@ impl RecordFile {
     }
 
     /// Calls `visit` with every row and the number (from 1) of its [`part`](Self::part) until it fails.
-    pub(super) fn for_each(self, mut visit: impl FnMut(u64, Row<'_>) -> Result<()>) -> Result<()> {
+    pub fn for_each(self, mut visit: impl FnMut(u64, Row<'_>) -> Result<()>) -> Result<()> {
         let path = self.path;
         match self.rows {
             Rows::Text(mut rows) => {
@@ -265,15 +267,19 @@ fn problem_of(path: &Path, Problem { line, of_options, what }: Problem) -> CliEr
     }
 }
 
+/// The error of a file without records.
+pub const NO_RECORDS: &str = "there are no records in it";
+
 /// Counts of the rows of a file.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Counts {
-    pub(super) records: u64,
+pub struct Counts {
+    /// All rows.
+    pub records: u64,
     /// Those that cannot be read among them.
     #[serde(rename = "missing_values")]
     pub(super) missing: u64,
     /// What cannot be read, and is missing.
-    pub(super) unread: Fit,
+    pub unread: Fit,
 }
 
 impl Counts {
@@ -299,8 +305,9 @@ pub(super) fn bounded(
     bounded_by(path, task.schema(), task.bounding(), reading, visit)
 }
 
-/// Reads the records of a file by a schema and a bounding, as [`bounded`] does by a task.
-pub(super) fn bounded_by(
+/// Reads the records of a file by a schema and a bounding. Every row is a record: what cannot be read is missing and
+/// counted, or an error with its line under `strict`.
+pub fn bounded_by(
     path: &Path,
     schema: &Schema,
     bounding: Bounding,

@@ -305,7 +305,7 @@ fn options_of(forms: NumberForms) -> String {
 }
 
 /// The schema of records that a command was given without one, with a remark where columns are left out.
-pub(super) fn inferred(path: &Path, opening: Opening, ignore: &[String]) -> Result<Schema> {
+pub fn inferred(path: &Path, opening: Opening, ignore: &[String]) -> Result<Schema> {
     files::can_be_read_twice(path, "the schema is inferred first")?;
     let options = InferenceOptions { ignore: ignore.to_vec(), ..InferenceOptions::default() };
     let inferred = infer(path, opening, &options)?;

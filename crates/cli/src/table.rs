@@ -1,14 +1,17 @@
 //! A table of words and numbers, as wide as it needs to be.
 
 /// Rows of cells under their headings. A remark takes the place of the cells that its row lacks.
-pub(super) struct Table {
+pub struct Table {
     heads: Vec<(&'static str, Align)>,
     rows: Vec<(Vec<String>, Option<String>)>,
 }
 
+/// The side of its column that a cell is at.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Align {
+pub enum Align {
+    /// To the left, as words.
     Left,
+    /// To the right, as numbers.
     Right,
 }
 
@@ -19,25 +22,28 @@ const WIDTH: usize = 120;
 const LEAST_REMARK: usize = 24;
 
 /// Characters of a line on standard output.
-pub(super) fn width() -> usize {
+pub fn width() -> usize {
     terminal_size::terminal_size().map_or(WIDTH, |(terminal_size::Width(width), _)| usize::from(width).max(40))
 }
 
 impl Table {
-    pub(super) fn new(heads: Vec<(&'static str, Align)>) -> Self {
+    /// A table with these headings, and no row.
+    pub fn new(heads: Vec<(&'static str, Align)>) -> Self {
         Self { heads, rows: vec![] }
     }
 
-    pub(super) fn row(&mut self, cells: Vec<String>) {
+    /// Adds a row.
+    pub fn row(&mut self, cells: Vec<String>) {
         self.rows.push((cells, None));
     }
 
-    pub(super) fn remark(&mut self, cells: Vec<String>, remark: String) {
+    /// Adds a row that ends with a remark.
+    pub fn remark(&mut self, cells: Vec<String>, remark: String) {
         self.rows.push((cells, Some(remark)));
     }
 
     /// The width of the columns, without the remarks to their right.
-    pub(super) fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         let widths = self.widths();
         widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
     }
@@ -51,7 +57,7 @@ impl Table {
     }
 
     /// Lines of at most `width` characters as far as that depends on remarks, which are wrapped.
-    pub(super) fn text(&self, width: usize, indent: usize) -> String {
+    pub fn text(&self, width: usize, indent: usize) -> String {
         let widths = self.widths();
         let line = |cells: &[&str]| {
             let mut line = " ".repeat(indent);
@@ -85,7 +91,7 @@ fn length(text: &str) -> usize {
 }
 
 /// Lines of at most `width` characters, broken at spaces; a longer word has a line of its own.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![];
     for word in text.split_whitespace() {
         match lines.last_mut() {

@@ -4,6 +4,8 @@ use std::io::{Write as _, stdout};
 
 use super::error::Result;
 
+/// The commit that the program was built from; "unknown" without a repository.
+pub const COMMIT: &str = env!("LDP_PCA_COMMIT");
 const FEATURES: &str = if env!("LDP_PCA_FEATURES").is_empty() { "none" } else { env!("LDP_PCA_FEATURES") };
 
 /// Prints the version, and the rest too if it is to be `verbose`.
@@ -11,7 +13,7 @@ pub(super) fn print(verbose: bool) -> Result<()> {
     let mut out = stdout();
     writeln!(out, "ldp-pca {}", env!("CARGO_PKG_VERSION"))?;
     if verbose {
-        writeln!(out, "commit    {}", env!("LDP_PCA_COMMIT"))?;
+        writeln!(out, "commit    {COMMIT}")?;
         writeln!(out, "features  {FEATURES}")?;
         writeln!(out, "target    {}", env!("LDP_PCA_TARGET"))?;
         writeln!(out, "profile   {}", env!("LDP_PCA_PROFILE"))?;

@@ -2,8 +2,8 @@
 //!
 //! [`baselines`] has each method under its paper's name, behind one trait ([`baselines::SubspaceEstimator`]). The trait
 //! states whom a method requires trust in, what it claims, and what of that is proved. [`baselines::comparison`] runs
-//! methods on the same records, for `ldp-pca compare`. [`experiments`] reproduces the papers' tables and figures, for
-//! `ldp-pca experiment`.
+//! methods on the same records, for `ldp-pca-research compare`. [`experiments`] reproduces the papers' tables and
+//! figures, for `ldp-pca-research experiment`.
 //!
 //! ```
 //! use ldp_pca::privacy::{Delta, Epsilon};

@@ -2,7 +2,7 @@
 
 /// A straight axis.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LinearAxis {
+pub struct LinearAxis {
     low: f64,
     high: f64,
     start: f64,
@@ -11,7 +11,7 @@ pub(super) struct LinearAxis {
 
 impl LinearAxis {
     /// An axis from `start` to `end` on which all of `values` (finite ones) fit, with some space around them.
-    pub(super) fn around(values: impl IntoIterator<Item = f64>, start: f64, end: f64) -> Self {
+    pub fn around(values: impl IntoIterator<Item = f64>, start: f64, end: f64) -> Self {
         let (low, high) = values
             .into_iter()
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
@@ -22,23 +22,24 @@ impl LinearAxis {
     }
 
     /// The least and the largest value on it.
-    pub(super) fn range(&self) -> (f64, f64) {
+    pub fn range(&self) -> (f64, f64) {
         (self.low, self.high)
     }
 
-    pub(super) fn position(&self, value: f64) -> f64 {
+    /// Where a value is on it.
+    pub fn position(&self, value: f64) -> f64 {
         self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
     }
 
     /// The values in every `step`th power of ten, times these factors, whose logarithms are on the axis.
-    pub(super) fn decades(&self, step: usize, factors: &[f64]) -> Vec<f64> {
+    pub fn decades(&self, step: usize, factors: &[f64]) -> Vec<f64> {
         let decades = (self.low.floor() as i32..=self.high.ceil() as i32).step_by(step);
         let values = decades.flat_map(|decade| factors.iter().map(move |factor| factor * 10f64.powi(decade)));
         values.filter(|value| (self.low..=self.high).contains(&value.log10())).collect()
     }
 
     /// Four to nine round values inside the axis.
-    pub(super) fn ticks(&self) -> Vec<f64> {
+    pub fn ticks(&self) -> Vec<f64> {
         let rough = (self.high - self.low) / 4.0;
         let magnitude = 10f64.powf(rough.log10().floor());
         let step = [5.0, 2.0, 1.0].into_iter().map(|factor| factor * magnitude).find(|step| *step <= rough);
@@ -50,7 +51,7 @@ impl LinearAxis {
 }
 
 /// A number in the form of an axis label.
-pub(super) fn label(value: f64) -> String {
+pub fn label(value: f64) -> String {
     let magnitude = value.abs();
     if value == 0.0 {
         "0".to_owned()

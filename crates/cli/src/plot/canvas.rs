@@ -6,25 +6,32 @@ use svg::node::element::{Circle, Group, Line, Path, Rectangle, Text};
 use super::axis::{LinearAxis, label};
 use super::{LEFT, RIGHT};
 
-/// Words, secondary words, and lines behind the data.
-pub(super) const INK: &str = "#1f2328";
-pub(super) const MUTED: &str = "#59636e";
-pub(super) const GRID: &str = "#e4e7eb";
-/// The colours of what is kept, what is not, and what is compared with: distinct in every common form of colour
-/// blindness.
-pub(super) const ACCENT: &str = "#0b5cad";
-pub(super) const PALE: &str = "#9aa5b1";
-pub(super) const WARNING: &str = "#b35900";
+/// Words.
+pub const INK: &str = "#1f2328";
+/// Secondary words.
+pub const MUTED: &str = "#59636e";
+/// Lines behind the data.
+pub const GRID: &str = "#e4e7eb";
+/// What is kept. This colour and the next two are distinct in every common form of colour blindness.
+pub const ACCENT: &str = "#0b5cad";
+/// What is not kept.
+pub const PALE: &str = "#9aa5b1";
+/// What is compared with.
+pub const WARNING: &str = "#b35900";
 
 /// The alignment of a text at its position.
 #[derive(Clone, Copy)]
-pub(super) enum Anchor {
+pub enum Anchor {
+    /// It begins there.
     Start,
+    /// Its middle is there.
     Middle,
+    /// It ends there.
     End,
 }
 
-pub(super) fn text(x: f64, y: f64, content: &str, anchor: Anchor, color: &str) -> Text {
+/// A text at a position.
+pub fn text(x: f64, y: f64, content: &str, anchor: Anchor, color: &str) -> Text {
     Text::new(printable(content)).set("x", round(x)).set("y", round(y)).set("fill", color).set(
         "text-anchor",
         match anchor {
@@ -59,7 +66,8 @@ pub(super) fn shortened(content: &str, most: usize) -> String {
     characters[..first].iter().chain(&['…']).chain(&characters[characters.len() - last..]).collect()
 }
 
-pub(super) fn line(x1: f64, y1: f64, x2: f64, y2: f64, color: &str) -> Line {
+/// A thin line.
+pub fn line(x1: f64, y1: f64, x2: f64, y2: f64, color: &str) -> Line {
     Line::new()
         .set("x1", round(x1))
         .set("y1", round(y1))
@@ -78,17 +86,18 @@ pub(super) fn rectangle(x: f64, y: f64, width: f64, height: f64, fill: &str) -> 
         .set("fill", fill)
 }
 
-pub(super) fn dot(x: f64, y: f64, radius: f64, color: &str) -> Circle {
+/// A filled circle.
+pub fn dot(x: f64, y: f64, radius: f64, color: &str) -> Circle {
     Circle::new().set("cx", round(x)).set("cy", round(y)).set("r", radius).set("fill", color)
 }
 
 /// A dashed line, for what is compared with.
-pub(super) fn dashed(x1: f64, y1: f64, x2: f64, y2: f64, color: &str) -> Line {
+pub fn dashed(x1: f64, y1: f64, x2: f64, y2: f64, color: &str) -> Line {
     line(x1, y1, x2, y2, color).set("stroke-dasharray", "6 4").set("stroke-width", 1.5)
 }
 
 /// The way through points.
-pub(super) fn through<'a>(points: impl IntoIterator<Item = &'a (f64, f64)>) -> Data {
+pub fn through<'a>(points: impl IntoIterator<Item = &'a (f64, f64)>) -> Data {
     points.into_iter().enumerate().fold(Data::new(), |data, (index, &(x, y))| {
         let point = (round(x), round(y));
         if index == 0 { data.move_to(point) } else { data.line_to(point) }
@@ -96,12 +105,12 @@ pub(super) fn through<'a>(points: impl IntoIterator<Item = &'a (f64, f64)>) -> D
 }
 
 /// A line through points.
-pub(super) fn polyline(points: &[(f64, f64)], color: &str) -> Path {
+pub fn polyline(points: &[(f64, f64)], color: &str) -> Path {
     Path::new().set("d", through(points)).set("fill", "none").set("stroke", color).set("stroke-width", 1.5)
 }
 
 /// A panel with its heading and the line that explains it, which take 44 units.
-pub(super) fn heading(title: &str, explanation: &str) -> Group {
+pub fn heading(title: &str, explanation: &str) -> Group {
     Group::new()
         .add(text(super::MARGIN, 14.0, title, Anchor::Start, INK).set("font-size", 15).set("font-weight", 600))
         .add(text(super::MARGIN, 33.0, explanation, Anchor::Start, MUTED))

@@ -1,16 +1,14 @@
 //! Pictures as SVG: one of a recovery, with the eigenvalues and the noise edge, the loadings, and the penalties tried;
-//! one of a plan, with the error against the number of reports; one of the lengths of records; one of methods, with
-//! their errors on the same records; and the figures of an experiment.
+//! one of a plan, with the error against the number of reports; and one of the lengths of records. Other pictures are
+//! drawn with the same axes and marks.
 //!
 //! The `svg` crate escapes and writes the elements; where they go is decided here.
 
-mod axis;
-mod canvas;
+pub mod axis;
+pub mod canvas;
 mod error_curve;
-mod experiment;
 mod heatmap;
 mod lengths;
-mod methods;
 mod penalties;
 mod scree;
 
@@ -20,9 +18,7 @@ use svg::Document;
 use svg::node::element::{Description, Group, Rectangle, Title};
 
 pub(super) use self::error_curve::{ErrorCurve, error_curve};
-pub(super) use self::experiment::figures;
 pub(super) use self::lengths::{LengthsFigure, lengths};
-pub(super) use self::methods::{MethodMark, MethodsFigure, MethodsPanel, methods};
 
 use self::canvas::{Anchor, INK, MUTED, printable, text};
 use super::error::{CliError, Result};
@@ -54,9 +50,9 @@ pub(super) struct Figure<'a> {
 }
 
 /// Width of the picture, which scales to its container.
-const WIDTH: f64 = 960.0;
+pub const WIDTH: f64 = 960.0;
 /// Left and right edge of everything drawn.
-const MARGIN: f64 = 40.0;
+pub const MARGIN: f64 = 40.0;
 /// Where curves start, right of the names of their levels, and where they end.
 const LEFT: f64 = MARGIN + 60.0;
 const RIGHT: f64 = WIDTH - MARGIN;
@@ -65,13 +61,15 @@ const HEADER: f64 = 76.0;
 const GAP: f64 = 44.0;
 
 /// A part of the picture, drawn from its own top down.
-struct Panel {
-    content: Group,
-    height: f64,
+pub struct Panel {
+    /// What is drawn.
+    pub content: Group,
+    /// The space that it takes.
+    pub height: f64,
 }
 
 /// A picture is an SVG.
-pub(super) fn check(path: Option<&Path>) -> Result<()> {
+pub fn check(path: Option<&Path>) -> Result<()> {
     match path.filter(|path| !is_standard(path) && path.extension().is_none_or(|extension| extension != "svg")) {
         Some(path) => Err(CliError::Usage(format!("{}: the plot can be written as .svg", path.display()))),
         None => Ok(()),
@@ -86,7 +84,7 @@ pub(super) fn svg(figure: &Figure<'_>) -> String {
 }
 
 /// Panels one below the other, under a title.
-fn page(title: &str, subtitle: &str, description: &str, panels: Vec<Panel>) -> String {
+pub fn page(title: &str, subtitle: &str, description: &str, panels: Vec<Panel>) -> String {
     let height = HEADER + panels.iter().map(|panel| panel.height + GAP).sum::<f64>();
     let mut document = described(document(height, ""), "", title, description)
         .add(Rectangle::new().set("width", "100%").set("height", "100%").set("fill", "#ffffff"))
@@ -101,7 +99,7 @@ fn page(title: &str, subtitle: &str, description: &str, panels: Vec<Panel>) -> S
 }
 
 /// An empty picture. `prefix` keeps its identifiers apart from those of others on a page.
-fn document(height: f64, prefix: &str) -> Document {
+pub fn document(height: f64, prefix: &str) -> Document {
     Document::new()
         .set("viewBox", (0.0, 0.0, WIDTH, height))
         .set("width", WIDTH)
@@ -113,7 +111,7 @@ fn document(height: f64, prefix: &str) -> Document {
 }
 
 /// The picture with its title, and its description for readers who cannot see it.
-fn described(document: Document, prefix: &str, title: &str, description: &str) -> Document {
+pub fn described(document: Document, prefix: &str, title: &str, description: &str) -> Document {
     let description =
         Description::new().set("id", format!("{prefix}description")).add(svg::node::Text::new(printable(description)));
     document.add(Title::new(printable(title)).set("id", format!("{prefix}title"))).add(description)

@@ -15,8 +15,7 @@ use crate::error::{CliError, Result};
 use crate::files;
 use crate::output::{Format, grouped, plural, wrote};
 use crate::parameters;
-use crate::randomize::NO_RECORDS;
-use crate::records::{self, Counts, Reading};
+use crate::records::{self, Counts, NO_RECORDS, Reading};
 use crate::writing::{self, Kind, Target};
 
 /// Write the task of a second wave, in which other people refine what the first wave found

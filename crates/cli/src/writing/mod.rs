@@ -19,7 +19,7 @@ use tempfile::TempPath;
 
 use super::error::{CliError, InFile as _, Result, system_words};
 use super::files::is_standard;
-pub(super) use super::kind::Kind;
+pub use super::kind::Kind;
 use super::output;
 
 impl Kind {
@@ -44,18 +44,19 @@ impl Kind {
 
 /// Where a command writes to: a file, or `-` for standard output.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub struct Target {
     path: PathBuf,
     kind: Kind,
 }
 
 impl Target {
-    pub(super) fn new(path: PathBuf, kind: Kind) -> Self {
+    /// A file that gets content of this kind.
+    pub fn new(path: PathBuf, kind: Kind) -> Self {
         Self { path, kind }
     }
 
-    /// Reads an argument. [`check`] sees all arguments of this type.
-    pub(super) fn parser(kind: Kind) -> ValueParser {
+    /// Reads an argument. All arguments of this type are checked before a command runs.
+    pub fn parser(kind: Kind) -> ValueParser {
         PathBufValueParser::new().map(move |path| Self::new(path, kind)).into()
     }
 }
@@ -364,12 +365,12 @@ impl Drop for Partial {
 }
 
 /// Writes a whole file at once.
-pub(super) fn write(target: &Target, bytes: &[u8]) -> Result<()> {
+pub fn write(target: &Target, bytes: &[u8]) -> Result<()> {
     write_all(Output::create(target)?, bytes)
 }
 
 /// Writes a file that its owner alone may read. It replaces an existing one, whose creator could still read that one.
-pub(super) fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
+pub fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
     write_all(Output::open(&Target::new(path.to_owned(), Kind::Text), true)?, bytes)
 }
 
@@ -379,10 +380,7 @@ fn write_all(mut output: Output, bytes: &[u8]) -> Result<()> {
 }
 
 /// Rows of fields as CSV. The target is for messages.
-pub(super) fn csv<R: IntoIterator<Item: AsRef<[u8]>>>(
-    target: &Target,
-    rows: impl IntoIterator<Item = R>,
-) -> Result<Vec<u8>> {
+pub fn csv<R: IntoIterator<Item: AsRef<[u8]>>>(target: &Target, rows: impl IntoIterator<Item = R>) -> Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(vec![]);
     rows.into_iter().try_for_each(|row| writer.write_record(row)).in_file(target)?;
     writer.into_inner().in_file(target)
@@ -397,7 +395,7 @@ pub(super) fn write_csv<R: IntoIterator<Item: AsRef<[u8]>>>(
 }
 
 /// Writes a matrix as NPY, row by row.
-pub(super) fn write_matrix(target: &Target, matrix: &DMatrix<f64>) -> Result<()> {
+pub fn write_matrix(target: &Target, matrix: &DMatrix<f64>) -> Result<()> {
     let mut output = Output::create(target)?;
     let shape = [matrix.nrows() as u64, matrix.ncols() as u64];
     let written = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut output).begin_nd().and_then(

@@ -4,9 +4,7 @@ mod account;
 mod answer;
 #[cfg(feature = "parquet")]
 mod columnar;
-mod compare;
 mod encode;
-mod experiment;
 mod flow;
 mod formats;
 mod help;

@@ -2,9 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod cli;
+mod leaks;
 mod pipeline;
 mod readme;
 mod server;
 #[path = "../../../../tests/suite/shared.rs"]
 mod shared;
 mod support;
+
+/// The program under test.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_ldp-pca");

@@ -1,4 +1,4 @@
-//! Running the real binary in a folder of its own, and making the files it reads.
+//! Running the real binary in a folder of its own, and making the files it reads. `research/cli` tests its own with it.
 
 use std::ffi::OsStr;
 use std::io::Write as _;
@@ -50,7 +50,7 @@ impl Folder {
 
     /// The command, ready to run here.
     pub(crate) fn command<I: IntoIterator<Item: AsRef<OsStr>>>(&self, arguments: I) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ldp-pca"));
+        let mut command = Command::new(crate::PROGRAM);
         command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null());
         command
     }

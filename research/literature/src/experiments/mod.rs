@@ -5,7 +5,7 @@
 //! parallel and in any order, and each result is kept separately. Each cell yields rows of one [`Table`]. Figures,
 //! tables and findings are computed from the whole table, so no number in a report is older than its rows.
 //!
-//! This module opens no file and reads no clock. Its caller, the command line (`ldp-pca experiment`,
+//! This module opens no file and reads no clock. Its caller, the command line (`ldp-pca-research experiment`,
 //! docs/experiments.md), supplies data sets ([`Data`]) and time ([`Clock`]).
 //!
 //! ```

@@ -67,7 +67,6 @@ fn every_file_can_be_read_from_standard_input() {
         ("recover a.ldpa -t IN --rank 1 --json", "task.json"),
         ("recover a.ldpa -t task.json --rank 1 --reference IN --json", "people.csv"),
         ("plan --aggregate IN -t task.json --rank 1 --records 1000 --json", "a.ldpa"),
-        ("compare --records IN --schema schema.json --rank 1 --epsilon 1 --methods mod-sulq --trials 1", "people.csv"),
         ("solve IN --rank 1 --penalty 0.1 --json", "s.npy"),
         ("account --task IN --reports 2", "task.json"),
         ("inspect IN --json", "schema.json"),
@@ -107,7 +106,6 @@ fn every_file_can_be_written_to_standard_output() {
         ("recover a.ldpa -t task.json --rank 1 --covariance OUT", "o.csv"),
         ("recover a.ldpa -t task.json --rank 1 --plot OUT", "o.svg"),
         ("plan --aggregate a.ldpa -t task.json --rank 1 --records 1000 --plot OUT", "o.svg"),
-        ("compare --records people.csv --rank 1 --epsilon 1 --methods mod-sulq --trials 2 --plot OUT", "o.svg"),
         ("solve s.npy --rank 1 --penalty 0.1 -o OUT", "o"),
     ] {
         let printed = folder.run(&format!("{} --json", line.replace("OUT", name))).json();
@@ -139,16 +137,13 @@ fn standard_input_is_one_input_and_standard_output_one_output() {
         "randomize - -t - -o o.ldpr",
         "aggregate - - -t task.json -o o.ldpa",
         "recover - -t task.json --rank 1 --reference -",
-        "compare --records - --schema - --rank 1 --epsilon 1",
     ] {
         folder.run(line).refused(2, &["two inputs are standard input (-)", "give a file for one"]);
     }
     folder
         .run("recover a.ldpa -t task.json --rank 1 -o - --plot -")
         .refused(2, &["two outputs are standard output (-)", "give a file for one"]);
-    for line in ["compare --records - --rank 1 --epsilon 1", "demo --records -"] {
-        folder.run(line).refused(2, &["standard input (-) can be read once", "records as a file"]);
-    }
+    folder.run("demo --records -").refused(2, &["standard input (-) can be read once", "records as a file"]);
     // A file of that name has a longer one.
     folder.run("task new --schema schema.json --epsilon 3 -o 3.json").ok();
     folder.run("task new --schema schema.json --epsilon 2 -o ./-").ok();

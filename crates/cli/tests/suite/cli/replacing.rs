@@ -23,7 +23,6 @@ const OUTPUTS: &[(&str, &str, &str)] = &[
     ("recover", "--plot", "recover a.ldpa -t task.json --rank 1 --reference people.csv --plot OUT"),
     ("plan", "--plot", "plan --aggregate a.ldpa -t task.json --rank 1 --records 1000 --plot OUT"),
     ("norms", "--plot", "norms lengths.ldpa -t norms.json --plot OUT"),
-    ("compare", "--plot", "compare --records people.csv --schema schema.json --rank 1 --epsilon 1 --plot OUT"),
     ("solve", "--output", "solve s.npy --rank 1 --penalty 0.1 -o OUT"),
     ("store export", "--output", "store export collected -o OUT"),
     (

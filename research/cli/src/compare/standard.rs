@@ -9,6 +9,9 @@ use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::Rank;
 use ldp_pca::simulation::SpikedModel;
+use ldp_pca_cli::error::{CliError, InFile as _, Result};
+use ldp_pca_cli::files::{NpyRows, unpacked};
+use ldp_pca_cli::output::{duration, grouped, note};
 use ldp_pca_literature::baselines::Sample;
 use ldp_pca_literature::baselines::catalogue::{KEPT_ROWS, PROVIDERS};
 use ldp_pca_literature::experiments::data::{DataSet, Scaling};
@@ -18,10 +21,7 @@ use serde::Serialize;
 use super::Setting;
 use super::result::{CompareResult, RowResult};
 use super::text::{budget, error_text};
-use crate::error::{CliError, InFile as _, Result};
 use crate::experiment::folder::read_connections;
-use crate::files::{NpyRows, unpacked};
-use crate::output::{duration, grouped, note};
 
 const EPSILONS: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 /// The epsilon of the promises and times in the document.
@@ -195,10 +195,10 @@ The cost of a guarantee depends on whom one trusts with the records. This page c
 the same data sets. This command writes it, from the folder with the data sets' files, in some minutes:
 
 ```sh
-cargo run --release -p ldp-pca-cli -- compare --standard ../shared/data --time-limit 10 > docs/comparison.md
+cargo run --release -p ldp-pca-research -- compare --standard ../shared/data --time-limit 10 > docs/comparison.md
 ```
 
-`ldp-pca compare --records FILE --rank k --epsilon 1,2` makes the same comparison on records of your own. The \
+`ldp-pca-research compare --records FILE --rank k --epsilon 1,2` makes the same comparison on records of your own. The \
 documentation of `ldp_pca_literature::baselines` describes the methods, and argues for the guarantee of each.
 
 Epsilons are comparable only under the same neighbouring relation. *Any two records* is the local guarantee: nobody \

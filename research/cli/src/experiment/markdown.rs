@@ -1,9 +1,10 @@
 //! The report of a run as Markdown, with the pictures beside it, for repositories.
 
+use ldp_pca_cli::output::duration;
+use ldp_pca_cli::version::COMMIT;
 use ldp_pca_literature::experiments::Grid;
 
 use super::section::Section;
-use crate::output::duration;
 
 /// The whole page. `command` is the one that wrote it.
 pub(super) fn report(sections: &[Section], command: &str) -> String {
@@ -42,7 +43,7 @@ fn commits(sections: &[Section]) -> String {
         sections.iter().filter_map(|section| Some(section.result.as_ref()?.head.commit())).collect();
     commits.sort_unstable();
     commits.dedup();
-    if commits.is_empty() { env!("LDP_PCA_COMMIT").to_owned() } else { commits.join(", ") }
+    if commits.is_empty() { COMMIT.to_owned() } else { commits.join(", ") }
 }
 
 fn section(section: &Section) -> String {

@@ -3,13 +3,13 @@
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::schema::Fit;
+use ldp_pca_cli::writing::Target;
 use ldp_pca_literature::baselines::catalogue::key;
 use ldp_pca_literature::baselines::comparison::{Figures, Quartiles, Row, Trial};
 use ldp_pca_literature::baselines::{MethodGuarantee, Trust};
 use serde::Serialize;
 
-use crate::plot::{MethodMark, MethodsPanel};
-use crate::writing::Target;
+use super::picture::{MethodMark, MethodsPanel};
 
 #[derive(Serialize)]
 pub(super) struct CompareResult {

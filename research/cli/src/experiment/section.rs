@@ -1,10 +1,10 @@
 //! What a report says of one experiment.
 
+use ldp_pca_cli::output::grouped;
 use ldp_pca_literature::experiments::{Agreement, Experiment, Findings};
 
 use super::kept::{Complete, Head};
 use super::{command, data_of};
-use crate::output::grouped;
 
 /// One experiment's part of a report.
 pub(super) struct Section {

@@ -1,5 +1,6 @@
 //! The `compare` command: the methods of the literature on the same records.
 
+mod picture;
 mod result;
 mod standard;
 mod text;
@@ -11,22 +12,22 @@ use clap::Args;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
+use ldp_pca_cli::error::{CliError, InFile as _, Result};
+use ldp_pca_cli::files;
+use ldp_pca_cli::output::{Format, bar, note, plural, spinner};
+use ldp_pca_cli::parallel::on_all_cores;
+use ldp_pca_cli::parameters::{self, Epsilons};
+use ldp_pca_cli::plot;
+use ldp_pca_cli::records::{self, Counts, NO_RECORDS, Reading};
+use ldp_pca_cli::schema::inferred;
+use ldp_pca_cli::table;
+use ldp_pca_cli::writing::{self, Kind, Target};
 use ldp_pca_literature::baselines::catalogue::{key, methods, methods_for_sparse};
 use ldp_pca_literature::baselines::comparison::MethodComparison;
 use ldp_pca_literature::baselines::{Sample, SubspaceEstimator};
 
+use self::picture::MethodsFigure;
 use self::result::{AtEpsilon, CompareResult, RecordsResult, RowResult};
-use super::error::{CliError, InFile as _, Result};
-use super::files;
-use super::output::{Format, bar, note, plural, spinner};
-use super::parallel::on_all_cores;
-use super::parameters::{self, Epsilons};
-use super::plot::{self, MethodsFigure};
-use super::randomize::NO_RECORDS;
-use super::records::{self, Counts, Reading};
-use super::schema::inferred;
-use super::table;
-use super::writing::{self, Kind, Target};
 
 /// Run every method of the literature on the same records, and compare
 ///
@@ -144,7 +145,7 @@ impl Compare {
         result.records =
             RecordsResult { bounding: Some(self.bounding), records: counts.records, unread: Some(counts.unread) };
         if let Some(path) = &self.plot {
-            writing::write(path, plot::methods(&figure(&result)).as_bytes())?;
+            writing::write(path, picture::methods(&figure(&result)).as_bytes())?;
             result.plot = Some(path.clone());
         }
         result.seconds = started.elapsed().as_secs_f64();
@@ -210,7 +211,7 @@ impl Setting {
     ) -> Result<CompareResult> {
         let started = Instant::now();
         let spinner = spinner("second moments");
-        let comparison = MethodComparison::new(sample, rank, self.seed)?;
+        let comparison = MethodComparison::new(sample, rank, self.seed).map_err(CliError::failed)?;
         drop(spinner);
         let second_moment_seconds = started.elapsed().as_secs_f64();
         let all: Vec<_> = epsilons.iter().map(|&epsilon| (epsilon, self.methods(epsilon, nonzero_rows))).collect();

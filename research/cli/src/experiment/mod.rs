@@ -1,5 +1,6 @@
 //! `experiment`: the tables and figures of the literature, run again.
 
+mod figures;
 pub(crate) mod folder;
 mod html;
 pub(crate) mod kept;
@@ -10,13 +11,12 @@ mod section;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use ldp_pca_cli::error::{CliError, InFile as _, Result};
+use ldp_pca_cli::output::Format;
+use ldp_pca_cli::writing::{self, Kind, Target};
 use ldp_pca_literature::experiments::data::DataSet;
 use ldp_pca_literature::experiments::{Cell, Experiment, Scale, all};
 use serde::Serialize;
-
-use super::error::{CliError, InFile as _, Result};
-use super::output::Format;
-use super::writing::{self, Kind, Target};
 
 /// Run the tables and figures of the literature again
 #[derive(Subcommand)]
@@ -82,7 +82,7 @@ impl ExperimentCommand {
 fn command(names: &str, scale: Scale, seed: u64, with_data: bool) -> String {
     let quick = if scale == Scale::Quick { " --quick" } else { "" };
     let data = if with_data { " --data DIR" } else { "" };
-    format!("ldp-pca experiment run {names}{quick} --seed {seed}{data}")
+    format!("ldp-pca-research experiment run {names}{quick} --seed {seed}{data}")
 }
 
 /// One line of the list.
@@ -170,7 +170,7 @@ impl Run {
         let everything = all();
         for name in self.names.iter().filter(|name| *name != "all") {
             if !everything.iter().any(|experiment| experiment.name() == name) {
-                let problem = format!("there is no experiment '{name}': `ldp-pca experiment list` shows them");
+                let problem = format!("there is no experiment '{name}': `ldp-pca-research experiment list` shows them");
                 return Err(CliError::Usage(problem));
             }
         }

@@ -67,7 +67,7 @@ fn a_run_leaves_rows_a_picture_and_one_page_and_says_what_it_left_out() {
     }
     // The same page for repositories says how it was made, and whether the rows have what the paper says.
     let markdown = folder.read_text("out/README.md");
-    let command = format!("`ldp-pca experiment run {NAME} --quick --seed 1 --data DIR`");
+    let command = format!("`ldp-pca-research experiment run {NAME} --quick --seed 1 --data DIR`");
     for part in [&command, "| The paper says | We measure | Why |", &format!("]({NAME}.svg)"), "data sets are missing"]
     {
         assert!(markdown.contains(part), "{part}: {markdown}");

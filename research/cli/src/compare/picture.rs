@@ -1,12 +1,11 @@
 //! Methods side by side: one line each with its error, grouped by whom it requires trust in.
 
+use ldp_pca_cli::plot::axis::{LinearAxis, label};
+use ldp_pca_cli::plot::canvas::{ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dashed, dot, heading, line, text};
+use ldp_pca_cli::plot::{MARGIN, Panel, WIDTH, page};
 use ldp_pca_literature::baselines::Trust;
 use ldp_pca_literature::baselines::comparison::Quartiles;
 use svg::node::element::{Group, Title};
-
-use super::axis::{LinearAxis, label};
-use super::canvas::{ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dashed, dot, heading, line, text};
-use super::{MARGIN, Panel, WIDTH, page};
 
 const ROW: f64 = 26.0;
 const TOP: f64 = 62.0;
@@ -16,29 +15,29 @@ const RIGHT: f64 = WIDTH - MARGIN - 150.0;
 const LEAST: f64 = 1e-6;
 
 /// What is drawn.
-pub(crate) struct MethodsFigure {
-    pub(crate) subtitle: String,
+pub(super) struct MethodsFigure {
+    pub(super) subtitle: String,
     /// The error of a random subspace.
-    pub(crate) uninformed: f64,
-    pub(crate) panels: Vec<MethodsPanel>,
+    pub(super) uninformed: f64,
+    pub(super) panels: Vec<MethodsPanel>,
 }
 
 /// The methods at one epsilon.
-pub(crate) struct MethodsPanel {
-    pub(crate) title: String,
-    pub(crate) marks: Vec<MethodMark>,
+pub(super) struct MethodsPanel {
+    pub(super) title: String,
+    pub(super) marks: Vec<MethodMark>,
 }
 
 /// One method.
-pub(crate) struct MethodMark {
-    pub(crate) name: &'static str,
-    pub(crate) trust: Trust,
+pub(super) struct MethodMark {
+    pub(super) name: &'static str,
+    pub(super) trust: Trust,
     /// `None` where the method refuses.
-    pub(crate) error: Option<Quartiles>,
+    pub(super) error: Option<Quartiles>,
 }
 
 /// The comparison as an SVG document.
-pub(crate) fn methods(figure: &MethodsFigure) -> String {
+pub(super) fn methods(figure: &MethodsFigure) -> String {
     let errors = figure.panels.iter().flat_map(|panel| &panel.marks).filter_map(|mark| mark.error);
     let levels = errors.flat_map(|error| [error.lower, error.upper]).filter(|error| *error > LEAST);
     let scale = LinearAxis::around(levels.chain([figure.uninformed.max(LEAST)]).map(f64::log10), LEFT, RIGHT);

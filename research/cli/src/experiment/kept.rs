@@ -10,14 +10,15 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use ldp_pca_cli::error::{CliError, InFile as _, Result};
+use ldp_pca_cli::files;
+use ldp_pca_cli::output::note;
+use ldp_pca_cli::version::COMMIT;
 use ldp_pca_literature::experiments::{Cell, Experiment, Scale, Table, Value};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::folder::DataFolder;
-use crate::error::{CliError, InFile as _, Result};
-use crate::files;
-use crate::output::note;
 
 /// The run that the cells belong to. Cells under another head are not used.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -79,7 +80,7 @@ impl Head {
             experiment: experiment.name().to_owned(),
             program: env!("CARGO_PKG_VERSION").to_owned(),
             build: own_build().to_owned(),
-            commit: env!("LDP_PCA_COMMIT").to_owned(),
+            commit: COMMIT.to_owned(),
             quick: scale == Scale::Quick,
             seed,
             reused: false,

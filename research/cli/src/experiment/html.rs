@@ -2,8 +2,8 @@
 
 use ldp_pca_literature::experiments::{Experiment, Grid};
 
+use super::figures::figures;
 use super::section::{Measured, Section};
-use crate::plot;
 
 fn section(section: &Section) -> String {
     let experiment = section.experiment.as_ref();
@@ -37,7 +37,7 @@ fn after(experiment: &dyn Experiment, result: &Measured) -> String {
     let (name, findings) = (experiment.name(), &result.findings);
     let mut html = String::new();
     if !findings.figures.is_empty() {
-        let picture = plot::figures(experiment.title(), name, &findings.figures);
+        let picture = figures(experiment.title(), name, &findings.figures);
         html += &format!("<figure>\n{picture}</figure>\n");
     }
     for grid in &findings.grids {

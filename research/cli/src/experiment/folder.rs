@@ -6,11 +6,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ldp_pca_cli::error::{CliError, InFile as _, Result};
+use ldp_pca_cli::files::{self, Input, NpyRows, unpacked};
 use ldp_pca_literature::experiments::data::{Connections, DataSet, Published};
 use ldp_pca_literature::experiments::{Data, ExperimentError, Matrix};
-
-use crate::error::{CliError, InFile as _, Result};
-use crate::files::{self, Input, NpyRows, unpacked};
 
 /// Files named after [`DataSet::file`], with or without `.gz`; each is read once.
 pub(super) struct DataFolder {

@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use indicatif::ProgressBar;
+use ldp_pca_cli::error::{CliError, InFile as _, Result};
+use ldp_pca_cli::output::{bar, note};
+use ldp_pca_cli::parallel::on_all_cores;
+use ldp_pca_cli::writing::{self, Kind, Target};
 use ldp_pca_literature::experiments::{Cell, Clock, Experiment, Findings, Scale, Table, Value};
 use serde::Serialize;
 
 use super::data_of;
+use super::figures;
 use super::folder::DataFolder;
 use super::kept::{Complete, Head, Kept, key_of};
 use super::section::Section;
-use crate::error::{CliError, InFile as _, Result};
-use crate::output::{bar, note};
-use crate::parallel::on_all_cores;
-use crate::plot;
-use crate::writing::{self, Kind, Target};
 
 /// The part that all experiments of a run share.
 pub(super) struct Job<'a> {
@@ -219,7 +219,7 @@ impl Job<'_> {
         let Findings { figures, .. } = experiment.findings(scale, table);
         if !figures.is_empty() {
             let picture = Target::new(self.path(experiment, "svg"), Kind::Text);
-            writing::write(&picture, plot::figures(experiment.title(), experiment.name(), &figures).as_bytes())?;
+            writing::write(&picture, figures::figures(experiment.title(), experiment.name(), &figures).as_bytes())?;
         }
         Ok(())
     }

@@ -1,10 +1,29 @@
 //! `compare`: every method in one table, on given records, and the committed table of the documentation.
 
+use std::fs::File;
+
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca_literature::baselines::catalogue::{key, methods};
 use serde_json::Value;
 
+use crate::leaks;
 use crate::support::{Folder, PEOPLE, npy_matrix};
+
+/// One for [`PEOPLE`].
+const SCHEMA: &str = r#"{"columns": [
+    {"type": "numeric", "name": "age", "offset": 41, "scale": 16},
+    {"type": "numeric", "name": "height", "offset": 1.7, "scale": 0.1},
+    {"type": "categorical", "name": "plan", "values": ["free", "paid", "trial"], "unseen": "zero"},
+    {"type": "numeric", "name": "score", "offset": 0.5, "scale": 2}
+]}"#;
+
+/// A folder with people and their schema.
+fn people() -> Folder {
+    let folder = Folder::new();
+    folder.write("people.csv", PEOPLE);
+    folder.write("schema.json", SCHEMA);
+    folder
+}
 
 /// Six features; two directions have most of the variance.
 fn records() -> Folder {
@@ -102,7 +121,7 @@ fn every_method_has_a_row_with_its_figures_or_the_reason_of_its_refusal() {
 
 #[test]
 fn records_are_read_as_everywhere_and_what_cannot_be_compared_is_explained() {
-    let folder = Folder::with_task();
+    let folder = people();
     let line = "compare --rank 1 --epsilon 1 --trials 1 --methods pca";
     let own = folder.run(&format!("{line} --records people.csv --schema schema.json --bounding clip:4 --json")).json();
     assert_eq!(own["bounding"]["radius"], 4.0);
@@ -126,9 +145,129 @@ fn records_are_read_as_everywhere_and_what_cannot_be_compared_is_explained() {
     folder.run("compare --standard .").refused(1, &["kddcup99_10_percent.csv.gz", "archive.ics.uci.edu"]);
 }
 
+/// What the commands of the product are tested for too, with the same words.
+#[test]
+fn wrong_commands_say_where_and_what_to_do() {
+    let folder = people();
+    folder.write("task.json", r#"{"schema": {}, "mechanism": {}}"#);
+    let bad = |given: &str, problem: &str| {
+        let several = "commas separate several epsilons, and decimals have a point, as in 0.5,1.5";
+        format!("invalid value '{given}' for '--epsilon <EPSILON>': {problem}; {several}")
+    };
+    let zero = bad("0,5", "epsilon is 0: it must be a finite number greater than 0 (common choices are 0.5 to 8)");
+    let semicolon = bad("1;5", "'1;5' is not a number");
+    for (command, code, message) in [
+        (
+            "compare --records task.json --rank 1 --epsilon 1",
+            1,
+            "task.json: it holds a task, not records: give CSV, NPY, Parquet or Arrow",
+        ),
+        (
+            "compare --records people.csv --schema people.csv --rank 1 --epsilon 1",
+            1,
+            "people.csv: it holds text, not a schema: give the file that `ldp-pca schema infer` wrote",
+        ),
+        (
+            "compare --records people.csv --rank 1 --epsilon 1 --ignore salary",
+            2,
+            "people.csv: the sample has no column 'salary' among its 4: correct the option that names it",
+        ),
+        ("compare --records people.csv --rank 1 --epsilon 0,5", 2, &*zero),
+        ("compare --records people.csv --rank 1 --epsilon 1;5", 2, &*semicolon),
+        (
+            "compare --records people.csv --rank 7 --epsilon 1",
+            2,
+            "rank 7 exceeds the dimension 6: ask for at most 6 components",
+        ),
+        (
+            "compare --standard folder --rank 1",
+            2,
+            "the argument '--standard <FOLDER>' cannot be used with '--rank <RANK>' (Usage: `ldp-pca-research compare \
+             --help`)",
+        ),
+        ("experiment run magic", 2, "there is no experiment 'magic': `ldp-pca-research experiment list` shows them"),
+        ("experiment run all --data people.csv", 2, "--data people.csv is not a folder"),
+    ] {
+        let run = folder.run(command);
+        assert_eq!((run.code, run.stderr.lines().last()), (Some(code), Some(&*format!("error: {message}"))), "{run:?}");
+        let run = folder.run(&format!("{command} --json"));
+        let document: Value = serde_json::from_str(run.stderr.lines().last().unwrap()).unwrap();
+        let error = &document["error"];
+        assert_eq!((&error["exit_code"], &error["message"]), (&code.into(), &message.into()), "{command}");
+    }
+}
+
+#[test]
+fn what_a_form_or_a_column_does_to_records_is_as_everywhere() {
+    let folder = Folder::new();
+    folder.write("thousands.csv", "x,y\n\"1,234\",1\n999,2\n\"12,000.5\",4\n");
+    let line = "compare --rank 1 --epsilon 2 --trials 1 --methods double-cap-pca --json --records";
+    assert_eq!(folder.run(&format!("{line} thousands.csv --number-format thousands")).json()["records"], 3);
+    let row = |row: usize| format!("{},{},free,x{row}@y.org,5\n", row as f64 * 123.456789, -(row as f64));
+    let rows: String = (0..40).map(row).collect();
+    folder.write("wide.csv", format!("a,b,plan,contact,skip\n{rows}"));
+    let compared = folder.run(&format!("{line} wide.csv --ignore skip")).ok();
+    assert!(compared.stderr.contains("warning: one column is left out of the schema: `ldp-pca schema infer wide.csv`"));
+}
+
+#[test]
+fn records_come_from_standard_input_and_a_picture_goes_to_standard_output() {
+    let folder = people();
+    let line = "compare --schema schema.json --rank 1 --epsilon 1 --methods mod-sulq --trials 1 --json --records";
+    let named = folder.run(&format!("{line} people.csv")).json();
+    let mut command = folder.command(format!("{line} -").split(' '));
+    let piped = command.stdin(File::open(folder.path("people.csv")).unwrap()).output().unwrap();
+    let piped: Value = serde_json::from_slice(&piped.stdout).unwrap();
+    assert_eq!(errors(row(&piped, 0, "mod-sulq")), errors(row(&named, 0, "mod-sulq")));
+    let both = "compare --records - --schema - --rank 1 --epsilon 1";
+    folder.run(both).refused(2, &["two inputs are standard input (-)", "give a file for one"]);
+    let inferred = "compare --records - --rank 1 --epsilon 1";
+    folder.run(inferred).refused(2, &["standard input (-) can be read once", "records as a file"]);
+    let plot = "compare --records people.csv --rank 1 --epsilon 1 --methods mod-sulq --trials 2 --plot";
+    folder.run(&format!("{plot} o.svg")).ok();
+    let printed = folder.run(&format!("{plot} -")).ok();
+    assert!(printed.stdout == folder.read_text("o.svg") && printed.stderr.contains("wrote standard output\n"));
+}
+
+#[test]
+fn a_picture_replaces_nothing_that_is_read_and_no_reports_unasked() {
+    let folder = people();
+    folder.write("reports.svg", "LDPR and more");
+    let line = "compare --records people.csv --schema schema.json --rank 1 --epsilon 1 --methods pca --plot";
+    for out in ["people.csv", "./people.csv", "schema.json"] {
+        for force in ["", " --force"] {
+            let run = folder.run(&format!("{line} {out}{force}"));
+            run.refused(2, &[out, "is also read by this command: write to another file"]);
+        }
+    }
+    assert_eq!(folder.read_text("people.csv"), PEOPLE);
+    folder.run(&format!("{line} reports.svg")).refused(1, &["reports.svg", "holds reports", "--force"]);
+    folder.run(&format!("{line} reports.svg --force")).ok();
+    assert!(folder.read_text("reports.svg").starts_with("<svg"));
+}
+
+#[test]
+fn nothing_that_records_hold_is_printed_unless_that_is_asked_for() {
+    let folder = people();
+    folder.write("bad.csv", format!("{PEOPLE}s3cret,1.7,free,1\n"));
+    let strict = "compare --records bad.csv --schema schema.json --rank 1 --epsilon 2 --strict";
+    let silent = folder.run(strict);
+    assert!(!silent.stderr.contains("s3cret"), "{silent:?}");
+    silent.refused(1, &["bad.csv, line 12:"]);
+    let shown = "it holds [\"s3cret\", \"1.7\", \"free\", \"1\"]";
+    folder.run(&format!("{strict} --show-values")).refused(1, &["bad.csv, line 12:", shown]);
+    leaks::none_from(
+        &folder,
+        &[
+            "compare --records FILE --schema schema.json --rank 90 --epsilon 2",
+            "compare --records FILE --rank 90 --epsilon 2 --ignore score",
+        ],
+    );
+}
+
 #[test]
 fn the_committed_table_has_every_method() {
-    let document = include_str!("../../../../../docs/comparison.md");
+    let document = include_str!("../../../../docs/comparison.md");
     let table = document.split("## The error").nth(1).unwrap();
     let lines =
         table.lines().skip_while(|line| !line.starts_with("|---")).skip(1).take_while(|line| line.starts_with('|'));

@@ -1,11 +1,10 @@
 //! The figures of an experiment: small pictures side by side under one legend, for a light and for a dark page.
 
+use ldp_pca_cli::plot::axis::{LinearAxis, label};
+use ldp_pca_cli::plot::canvas::{Anchor, GRID, INK, MUTED, dot, line, polyline, text, through};
+use ldp_pca_cli::plot::{MARGIN, WIDTH, described, document};
 use ldp_pca_literature::experiments::{Axis, Figure, Point, Series, Style};
 use svg::node::element::{Group, Path, Style as StyleSheet, Text};
-
-use super::axis::{LinearAxis, label};
-use super::canvas::{Anchor, GRID, INK, MUTED, dot, line, polyline, text, through};
-use super::{MARGIN, WIDTH, described, document};
 
 /// Height of a picture with its title and the names of its axes.
 const HEIGHT: f64 = 300.0;
@@ -42,7 +41,7 @@ struct Entry<'a> {
 }
 
 /// All figures of an experiment as one SVG document. `name` keeps its identifiers apart from those of others on a page.
-pub(crate) fn figures(title: &str, name: &str, figures: &[Figure]) -> String {
+pub(super) fn figures(title: &str, name: &str, figures: &[Figure]) -> String {
     let legend = legend(figures);
     let columns = if figures.len() == 1 { 1 } else { 2 };
     let width = (WIDTH - 2.0 * MARGIN - GAP * (columns - 1) as f64) / columns as f64;
