@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** The crates, from the bottom up. A crate may depend on those of lower floors alone. */
+/** The crates, from the bottom up. A crate may depend on those of lower floors alone, and no product on research. */
 const FLOORS = [
   ["ldp-pca", "ldp-pca-bindgen"],
   ["ldp-pca-dps", "ldp-pca-python", "ldp-pca-records"],
@@ -35,6 +35,13 @@ function dependencies(packages) {
   const floor = new Map(FLOORS.flatMap((names, floor) => names.map((name) => [name, floor])));
   const unknown = packages.filter(({ name }) => !floor.has(name));
   const found = unknown.map(({ name }) => `${name}: no floor is given for it here`);
+  const isResearch = ({ manifest_path: path }) => relative(ROOT, path).startsWith("research");
+  const research = new Set(packages.filter(isResearch).map(({ name }) => name));
+  // The lab has the page's module with every method.
+  for (const { name, dependencies } of packages.filter(({ name }) => !research.has(name) && name !== "ldp-pca-lab")) {
+    const taken = dependencies.filter((other) => research.has(other.name));
+    found.push(...taken.map((other) => `${name} depends on ${other.name}, which is research`));
+  }
   for (const { name, dependencies } of packages) {
     for (const { name: other, kind } of dependencies) {
       if (kind === "dev" || !floor.has(other) || floor.get(other) < floor.get(name)) continue;

@@ -13,7 +13,6 @@ macro_rules! documents {
 [assumptions of double-cap]: crate::_documentation::double_cap#assumptions
 [bias]: crate::_documentation::double_cap#how-unbiased-the-estimate-is
 [centring]: crate::centring
-[distributed]: https://docs.rs/crate/ldp-pca/latest/source/docs/distributed.md
 [double-cap]: crate::_documentation::double_cap
 [double-cap module]: crate::mechanism::double_cap
 [every record]: crate::_documentation::records#every-record-gives-a-report

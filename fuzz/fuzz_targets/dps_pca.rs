@@ -3,7 +3,7 @@
 #![no_main]
 
 use ldp_pca_dps::{Message, NoiseSource, Provider, Session, State};
-use ldp_pca_server::read_session;
+use ldp_pca_research::fuzzing as research;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -22,7 +22,7 @@ fuzz_target!(|text: &str| {
         takes(&session, &state);
     }
     let messages: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
-    if let Ok((found, state)) = read_session(parameters, &messages) {
+    if let Ok((found, state)) = research::session(parameters, &messages) {
         assert_eq!(found, session);
         let parameters = session.parameters();
         assert_eq!((state.session.as_str(), state.rounds), (&*session.id().to_string(), parameters.rounds));

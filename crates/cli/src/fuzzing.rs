@@ -12,7 +12,7 @@ use ldp_pca_server::ServerConfig;
 use crate::columnar::ReportRows;
 use crate::error::CliError;
 use crate::records::{Header, Opening, RecordFile, Row, is_header_of, looks_like_names};
-use crate::{dps_pca, files, serve};
+use crate::{files, serve};
 
 /// The name of a file in messages.
 const NAME: &str = "fuzzed";
@@ -100,14 +100,6 @@ pub fn reports(bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
 pub fn symmetric(bytes: &[u8]) -> Result<SymmetricMatrix> {
     files::symmetric(Path::new(NAME), Cursor::new(bytes.to_vec()), bytes.len() as u64)
         .map_err(|error| error.to_string())
-}
-
-/// Reads what a provider has answered: its messages, and how many bytes are whole lines.
-///
-/// # Errors
-/// The message that a user would see.
-pub fn answers(bytes: &[u8], header: &str) -> Result<(Vec<String>, usize)> {
-    dps_pca::memory::read(bytes, header)
 }
 
 /// Reads the settings of a server.

@@ -129,27 +129,6 @@ pub(super) const EXAMPLES: &Examples = &[
         "ldp-pca store restore collected 5d41",
         "ldp-pca store restore collected 5d41 --json",
     ]),
-    ("dps-pca", [
-        "ldp-pca dps-pca provide own.csv --session $ID --token-file provider-1.token \\\n      \
-            --memory answers --epsilon 1 --delta 1e-6",
-        "ldp-pca dps-pca result --session $ID --token-file collector.token --wait",
-    ]),
-    ("dps-pca start", [
-        "ldp-pca dps-pca start --dimension 40 --rank 3 --providers 5 --epsilon 1 \\\n      \
-            --delta 1e-6 --token-file admin.token --tokens tokens",
-        "ldp-pca dps-pca start --dimension 40 --rank 3 --providers 5 --epsilon 1 \\\n      \
-            --delta 1e-6 --kept-rows 9 --token-file admin.token --tokens tokens",
-    ]),
-    ("dps-pca provide", [
-        "ldp-pca dps-pca provide own.csv --session $ID --token-file provider-1.token \\\n      \
-            --memory answers --epsilon 1 --delta 1e-6",
-        "ldp-pca dps-pca provide own.csv --session $ID --token-file provider-1.token \\\n      \
-            --memory answers --epsilon 1 --delta 1e-6 -o components.npy",
-    ]),
-    ("dps-pca result", [
-        "ldp-pca dps-pca result --session $ID --token-file collector.token",
-        "ldp-pca dps-pca result --session $ID --token-file collector.token --wait --json",
-    ]),
     ("demo", [
         "ldp-pca demo",
         "ldp-pca demo --records survey.csv --listen localhost:8081 --once",

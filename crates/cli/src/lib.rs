@@ -16,7 +16,6 @@ mod audit;
 pub mod choice;
 mod columnar;
 mod demo;
-mod dps_pca;
 mod encode;
 pub mod error;
 pub mod files;
@@ -112,8 +111,6 @@ enum Command {
     Ready(ready::Ready),
     #[command(subcommand)]
     Store(store::StoreCommand),
-    #[command(subcommand)]
-    DpsPca(dps_pca::DpsPcaCommand),
     /// Run a whole collection on this machine
     Demo(demo::Demo),
     Completions(shell::Completions),
@@ -148,7 +145,6 @@ pub fn run() -> ExitCode {
             Command::Relay(command) => command.run(),
             Command::Ready(command) => command.run(),
             Command::Store(command) => command.run(),
-            Command::DpsPca(command) => command.run(),
             Command::Demo(command) => command.run(),
             Command::Completions(command) => command.run(interface()),
             Command::Man(command) => command.run(interface()),

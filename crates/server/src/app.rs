@@ -20,7 +20,6 @@ use super::problem::Problem;
 use super::readiness::Readiness;
 use super::recovery::{Recoveries, RecoveryCache};
 use super::request::Id;
-use super::sessions::Sessions;
 use super::store::{Counts, ReportStore, StoreMetrics, TaskReports, TaskSettings, is_of};
 use super::tokens::Tokens;
 use crate::locks::{read_lock, write_lock};
@@ -36,7 +35,6 @@ pub(super) struct App {
     pub(super) limits: Limits,
     pub(super) metrics: Metrics,
     pub(super) readiness: Readiness,
-    pub(super) sessions: Sessions,
     pub(super) recoveries: Recoveries,
     /// Held while a task is put.
     pub(super) putting: Mutex<()>,
@@ -96,7 +94,6 @@ impl App {
         store_metrics: StoreMetrics,
         tokens: Tokens,
         (issuer, gateway): (Issuer, GatewayKeys),
-        sessions: Sessions,
         audit: AuditLog,
         config: &Arc<ServerConfig>,
     ) -> Self {
@@ -110,7 +107,6 @@ impl App {
             limits: Limits::new(config),
             metrics,
             readiness: Readiness::default(),
-            sessions,
             recoveries: Recoveries::new(config.max_recoveries, config.request_timeout, computed),
             putting: Mutex::default(),
             tokens,

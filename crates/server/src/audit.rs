@@ -1,6 +1,6 @@
 //! The audit trail: what was done with the power of a token, or by the server itself. One JSON object a line.
 //!
-//! A line names the action, its task or session, its outcome and the token's name. It never has a token, a setting's
+//! A line names the action, its task, its outcome and the token's name. It never has a token, a setting's
 //! value, a report or its id, and an address only where the operator asks for it ([`LogConfig`]).
 
 use std::fs::{File, OpenOptions};
@@ -45,9 +45,6 @@ pub struct AuditLine<'a> {
     /// The task of the second wave that refines it from now on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refined_by: Option<&'a str>,
-    /// The session between data providers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<&'a str>,
     /// The end of the problem's type, for what was not done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<&'a str>,

@@ -50,14 +50,6 @@ pub enum ServerError {
         /// The system's error.
         source: io::Error,
     },
-    /// A session between data providers that an earlier run left.
-    #[error("{}: {problem}; the session cannot go on: remove its folder", path.display())]
-    Session {
-        /// The folder, or a file in it.
-        path: PathBuf,
-        /// The problem.
-        problem: String,
-    },
     /// The certificate.
     #[error(transparent)]
     Tls(#[from] TlsError),

@@ -41,14 +41,10 @@ pub(super) const MOST: u32 = 10_000;
 /// The start of the authenticated text, so that the key cannot serve another purpose by mistake.
 const CONTEXT: &[u8] = b"ldp-pca issued id 1";
 
-/// The start of the authenticated text of data providers' tokens (`sessions`): no token passes as an id.
-const PROVIDER_CONTEXT: &[u8] = b"ldp-pca provider token 1";
-
 /// Makes ids, and recognizes its own.
 #[derive(Clone)]
 pub(super) struct Issuer {
     keyed: Hmac<Sha256>,
-    providers: Hmac<Sha256>,
 }
 
 impl Issuer {
@@ -78,20 +74,9 @@ impl Issuer {
     }
 
     fn new(key: &[u8]) -> Self {
-        let keyed = |context: &[u8]| {
-            let mut keyed = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
-            keyed.update(context);
-            keyed
-        };
-        Self { keyed: keyed(CONTEXT), providers: keyed(PROVIDER_CONTEXT) }
-    }
-
-    /// The secret of a provider of a session, which needs not be remembered.
-    pub(super) fn provider_secret(&self, session: &[u8; 32], provider: u32) -> [u8; 32] {
-        let mut keyed = self.providers.clone();
-        keyed.update(session);
-        keyed.update(&provider.to_be_bytes());
-        keyed.finalize().into_bytes().into()
+        let mut keyed = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+        keyed.update(CONTEXT);
+        Self { keyed }
     }
 
     /// New ids of a task.

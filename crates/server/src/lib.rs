@@ -39,7 +39,6 @@ mod request;
 mod retention;
 mod routes;
 mod secrets;
-mod sessions;
 mod store;
 mod tokens;
 
@@ -58,7 +57,6 @@ use self::issuing::Issuer;
 use self::net::Tls;
 use self::oblivious::GatewayKeys;
 use self::routes::Routes;
-use self::sessions::Sessions;
 use self::store::{StoreMetrics, TaskReports};
 use self::tokens::Tokens;
 use ldp_pca::task::{Task, TaskDigest};
@@ -77,8 +75,6 @@ pub use net::{TlsError, keep_files_private, raise_file_limit};
 #[doc(hidden)]
 pub use oblivious::{SealError, SealingKey, is_for_a_gateway, padded_length, sealed_length};
 pub use relay::{Relay, RelayConfig, RelayError};
-#[doc(hidden)]
-pub use sessions::read_session;
 #[cfg(feature = "postgres")]
 pub use store::PostgresError;
 pub use store::{StoreError, TaskSettings, maintenance};
@@ -134,14 +130,6 @@ impl Server {
         let tls = Self::checked(&config)?;
         let metrics = StoreMetrics::default();
         let store = open_store(&config, tasks, metrics.clone()).await?;
-        let sessions = match Sessions::load(&config.data) {
-            Ok(sessions) => sessions,
-            Err(error) => {
-                // The next start can then succeed at once.
-                spawn_blocking(move || store.close()).await.map_err(io::Error::from)?;
-                return Err(error);
-            }
-        };
         // The folder is ours now: missing parts can be created.
         let (tokens, made_tokens) = Tokens::load(&config.tokens, &config.data)?;
         let audit = AuditLog::open(&config.log)?;
@@ -156,7 +144,7 @@ impl Server {
         let gateway = GatewayKeys::load(&keys)?;
         let listener = listen(config.listen, ports)?;
         let address = listener.local_addr()?;
-        let app = Arc::new(App::new(store, metrics, tokens, (issuer, gateway), sessions, audit, &Arc::new(config)));
+        let app = Arc::new(App::new(store, metrics, tokens, (issuer, gateway), audit, &Arc::new(config)));
         Ok(Self { listener, address, app, made_tokens, tls })
     }
 

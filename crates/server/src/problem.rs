@@ -74,13 +74,6 @@ kinds! {
         OtherId = "other-id", UNPROCESSABLE_ENTITY, "The task has another id";
         NoIssuedIds = "no-issued-ids", CONFLICT, "The task has no issued ids";
         BadCount = "bad-count", UNPROCESSABLE_ENTITY, "Bad number of ids";
-        UnknownSession = "unknown-session", NOT_FOUND, "Unknown session";
-        OtherRound = "other-round", CONFLICT, "The session is at another round";
-        OtherMessage = "other-message", CONFLICT, "The provider has answered otherwise";
-        SessionOver = "session-over", CONFLICT, "The session is over";
-        TooManySessions = "too-many-sessions", CONFLICT, "Too many sessions";
-        BadSession = "bad-session", UNPROCESSABLE_ENTITY, "Bad session";
-        BadMessage = "bad-message", UNPROCESSABLE_ENTITY, "Bad message";
         RateLimit = "rate-limit", TOO_MANY_REQUESTS, "Too many requests";
         Internal = "internal", INTERNAL_SERVER_ERROR, "Internal error";
         Busy = "busy", SERVICE_UNAVAILABLE, "Too many reports at once";

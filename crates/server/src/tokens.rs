@@ -185,7 +185,7 @@ fn check(token: &str, place: impl Fn() -> String) -> Result<[u8; 32], ServerErro
 }
 
 /// The token of a request.
-pub(super) fn presented(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
+fn presented(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
     let Some(value) = headers.get(header::AUTHORIZATION) else { return Ok(None) };
     let (scheme, token) = value.as_bytes().split_at_checked(7).unwrap_or_default();
     if scheme.eq_ignore_ascii_case(b"bearer ") {

@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use ldp_pca_cli::files;
+use ldp_pca_dps::{Session, State};
 use ldp_pca_literature::experiments::data::{Connections, DATA_SETS, Published};
 use ldp_pca_literature::experiments::{Experiment, Matrix, Scale, Value};
 
+use crate::dps_pca;
 use crate::experiment::{folder, kept};
 
 /// The name of a file in messages.
@@ -13,6 +15,23 @@ const NAME: &str = "fuzzed";
 
 /// A message as a user would see it.
 pub type Result<T> = core::result::Result<T, String>;
+
+/// The session and the state that a coordinator finds in a folder of these files, the messages in the order of their
+/// names.
+///
+/// # Errors
+/// The message that a user would see.
+pub fn session(parameters: &str, messages: &[&[u8]]) -> Result<(Session, State)> {
+    dps_pca::folder::read(parameters, messages)
+}
+
+/// Reads what a provider has answered: its messages, and how many bytes are whole lines.
+///
+/// # Errors
+/// The message that a user would see.
+pub fn answers(bytes: &[u8], header: &str) -> Result<(Vec<String>, usize)> {
+    dps_pca::memory::read(bytes, header)
+}
 
 /// Reads a matrix of a data set, gzip or not.
 ///

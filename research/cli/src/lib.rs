@@ -1,9 +1,11 @@
-//! The program `ldp-pca-research`: the methods of papers on records, and the papers' tables and figures.
+//! The program `ldp-pca-research`: the methods of papers on records, the papers' tables and figures, and runs of
+//! DPS-PCA between data providers.
 //!
 //! Each subcommand has one folder. Arguments, files, errors and pictures are those of `ldp_pca_cli`, whose exit codes
 //! and forms of output hold here too.
 
 mod compare;
+mod dps_pca;
 mod experiment;
 pub mod fuzzing;
 
@@ -28,6 +30,8 @@ enum Command {
     Compare(compare::Compare),
     #[command(subcommand)]
     Experiment(experiment::ExperimentCommand),
+    #[command(subcommand)]
+    DpsPca(dps_pca::DpsPcaCommand),
 }
 
 #[rustfmt::skip]
@@ -52,6 +56,30 @@ const EXAMPLES: &Examples = &[
         "ldp-pca-research experiment run all --quick",
         "ldp-pca-research experiment run all --data data-sets --out experiments",
     ]),
+    ("dps-pca", [
+        "ldp-pca-research dps-pca coordinate --data session",
+        "ldp-pca-research dps-pca result --session $ID --token-file collector.token --wait",
+    ]),
+    ("dps-pca start", [
+        "ldp-pca-research dps-pca start --dimension 40 --rank 3 --providers 5 --epsilon 1 \\\n      \
+            --delta 1e-6 --data session",
+        "ldp-pca-research dps-pca start --dimension 40 --rank 3 --providers 5 --epsilon 1 \\\n      \
+            --delta 1e-6 --kept-rows 9 --data session",
+    ]),
+    ("dps-pca coordinate", [
+        "ldp-pca-research dps-pca coordinate --data session",
+        "ldp-pca-research dps-pca coordinate --data session --listen 127.0.0.1:8081",
+    ]),
+    ("dps-pca provide", [
+        "ldp-pca-research dps-pca provide own.csv --session $ID --token-file provider-1.token \\\n      \
+            --memory answers --epsilon 1 --delta 1e-6",
+        "ldp-pca-research dps-pca provide own.csv --session $ID --token-file provider-1.token \\\n      \
+            --memory answers --epsilon 1 --delta 1e-6 -o components.npy",
+    ]),
+    ("dps-pca result", [
+        "ldp-pca-research dps-pca result --session $ID --token-file collector.token",
+        "ldp-pca-research dps-pca result --session $ID --token-file collector.token --wait --json",
+    ]),
 ];
 
 /// The program.
@@ -59,6 +87,7 @@ pub fn run() -> ExitCode {
     program::run(EXAMPLES, &[], |Arguments { command }| match command {
         Command::Compare(command) => command.run(),
         Command::Experiment(command) => command.run(),
+        Command::DpsPca(command) => command.run(),
     })
 }
 

@@ -17,8 +17,8 @@
 //!
 //! `Threshold` zeroes all rows but the s longest; `Thin_QR` is the Householder factorization with a positive diagonal.
 //! The steps are [`Provider`] (3, 5) and [`Coordinator`] (1, 6 to 8). A [`Session`] is what all parties agree on before
-//! a run over HTTP. [`run`] runs all of them in one process, and [`scale`] has the noise. `ldp-pca dps-pca` and the
-//! aggregator are built on this crate; `ldp_pca_literature::baselines::dps_pca` compares it with other methods.
+//! a run over HTTP. [`run`] runs all of them in one process, and [`scale`] has the noise. `ldp-pca-research dps-pca` is
+//! built on this crate; `ldp_pca_literature::baselines::dps_pca` compares it with other methods.
 //!
 //! # Where we had to choose
 //! - *The scale.* The printed formula has no logarithm under its root, which is not how the Gaussian mechanism is

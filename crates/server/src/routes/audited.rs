@@ -32,8 +32,6 @@ fn action_of(method: &Method, route: &str) -> Option<&'static str> {
         ("PUT", "/tasks/{id}") => Some("task-put"),
         ("DELETE", "/tasks/{id}") => Some("task-delete"),
         ("POST", "/tasks/{id}/erasures") => Some("reports-erase"),
-        ("POST", "/sessions") => Some("session-create"),
-        ("DELETE", "/sessions/{id}") => Some("session-delete"),
         _ => None,
     }
 }
@@ -60,7 +58,6 @@ pub(super) async fn layer(
         // Anybody can be refused without a token, as often as they like: the metrics count that.
         if !note.harmless && (known.is_some() || outcome == "done") {
             let (role, who) = known.unzip();
-            let is_task = action != "session-create" && action != "session-delete";
             // The line is written to the disk, which may take a while.
             let written = blocking(move || {
                 app.audit.note(&AuditLine {
@@ -68,8 +65,7 @@ pub(super) async fn layer(
                     outcome,
                     role: role.map_or("holder", Role::name),
                     who: who.as_deref(),
-                    task: subject.as_deref().filter(|_| is_task).filter(|task| is_digest(task)),
-                    session: subject.as_deref().filter(|_| !is_task).filter(|session| is_digest(session)),
+                    task: subject.as_deref().filter(|task| is_digest(task)),
                     refined_by: None,
                     problem: problem.map(Kind::name),
                     reports: note.reports,

@@ -17,7 +17,6 @@ mod page;
 mod recovery;
 mod relayed;
 mod reports;
-mod sessions;
 mod tasks;
 
 use std::convert::Infallible;
@@ -126,10 +125,6 @@ fn router(app: Arc<App>, www: Option<&Path>) -> Router {
         .route("/tasks/{id}/events", get(events::listen))
         .route(GATEWAY, get(gateway::keys).post(gateway::take))
         .merge(relayed)
-        .route("/sessions", get(sessions::list).post(sessions::create))
-        .route("/sessions/{id}", get(sessions::show).delete(sessions::delete))
-        .route("/sessions/{id}/state", get(sessions::state))
-        .route("/sessions/{id}/messages", post(sessions::take))
         .route_layer(from_fn_with_state(Arc::clone(&app), audited::layer))
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
         // Bodies are bounded where they are read.

@@ -25,17 +25,10 @@ const OUTPUTS: &[(&str, &str, &str)] = &[
     ("norms", "--plot", "norms lengths.ldpa -t norms.json --plot OUT"),
     ("solve", "--output", "solve s.npy --rank 1 --penalty 0.1 -o OUT"),
     ("store export", "--output", "store export collected -o OUT"),
-    (
-        "dps-pca provide",
-        "--output",
-        "dps-pca provide people.csv --session SESSION --token-file token --memory memory --epsilon 1 --delta 1e-6 \
-         -o OUT",
-    ),
-    ("dps-pca result", "--output", "dps-pca result --session SESSION --token-file token -o OUT"),
 ];
 
 /// All files that these commands read.
-const INPUTS: [&str; 12] = [
+const INPUTS: [&str; 10] = [
     "people.csv",
     "schema.json",
     "task.json",
@@ -45,8 +38,6 @@ const INPUTS: [&str; 12] = [
     "norms.json",
     "lengths.ldpa",
     "s.npy",
-    "token",
-    "memory",
     "collected/segment",
 ];
 
@@ -65,15 +56,13 @@ fn folder() -> Folder {
     folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
     let ids: Vec<String> = (0..10).map(|id| format!("\"{id:032x}\"")).collect();
     folder.write("ids.json", format!("{{\"ids\":[{}]}}", ids.join(",")));
-    folder.write("token", "1-secret");
-    folder.write("memory", "what was sent");
     std::fs::create_dir(folder.path("collected")).unwrap();
     folder.write("collected/segment", "what was collected");
     folder
 }
 
 fn line(line: &str, out: &str) -> String {
-    line.replace("SESSION", &"0".repeat(64)).replace("OUT", out)
+    line.replace("OUT", out)
 }
 
 /// The subcommands that a page of help lists.
@@ -217,8 +206,8 @@ fn no_command_replaces_a_task_a_schema_or_reports_unasked() {
 fn force_replaces_and_results_that_can_be_had_again_are_replaced_without() {
     let folder = folder();
     for (command, option, text) in OUTPUTS {
-        if ["store export", "dps-pca provide", "dps-pca result"].contains(command) {
-            // Their tests are those of the aggregator.
+        if *command == "store export" {
+            // Its tests are those of the aggregator.
             continue;
         }
         let out = match *option {

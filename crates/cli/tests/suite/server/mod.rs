@@ -3,7 +3,6 @@
 mod clients;
 mod command;
 mod crash;
-mod distributed;
 mod erasing;
 mod events;
 mod gateway;
@@ -22,7 +21,6 @@ mod relay;
 #[cfg(unix)]
 mod relay_crash;
 mod robustness;
-mod sessions;
 mod sparse;
 mod store;
 mod submit;

@@ -1,14 +1,16 @@
-//! Sessions between data providers: requests that keep and break the rules.
+//! A session between data providers: requests that keep and break the rules.
 
 use std::fs;
+use std::path::PathBuf;
 use std::thread;
 
 use chacha20::ChaCha8Rng;
+use ldp_pca_dps::Session;
 use rand::{RngExt as _, SeedableRng};
 use serde_json::{Value, json};
-use tempfile::{TempDir, tempdir};
 
-use super::harness::{ADMIN, Answer, COLLECTOR, Running, assert_members, config};
+use crate::coordinator::{Answer, Coordinator};
+use crate::support::{Folder, Run};
 
 const DIMENSION: usize = 12;
 const PROVIDERS: usize = 3;
@@ -18,29 +20,35 @@ fn parameters(rounds: u32) -> Value {
         "epsilon": 1.0, "delta": 1e-6, "accounting": "corrected", "norm_bound": 1.0, "start": 7})
 }
 
-/// A session over HTTP, in this process.
+/// Starts the session of these parameters in `data`, with more options.
+fn start(folder: &Folder, rounds: u32, more: &str) -> Run {
+    folder.run(&format!(
+        "dps-pca start --dimension {DIMENSION} --rank 2 --kept-rows 6 --rounds {rounds} --providers {PROVIDERS} \
+         --epsilon 1 --delta 1e-6 --start 7 --data data --json {more}"
+    ))
+}
+
+/// A session over HTTP.
 struct Direct {
-    server: Running,
+    server: Coordinator,
     id: String,
     tokens: Vec<String>,
-    _data: TempDir,
+    collector: String,
+    _folder: Folder,
 }
 
 impl Direct {
     fn new(rounds: u32) -> Self {
-        let data = tempdir().unwrap();
-        let server = Running::start(config(data.path()), &[]);
-        let created = server.administer("POST", "/sessions", parameters(rounds).to_string().as_bytes());
-        assert_eq!(created.status, 201);
-        let created = created.json();
-        let tokens = created["tokens"].as_array().unwrap().iter().map(|token| token.as_str().unwrap().into()).collect();
-        Self { server, id: created["session"].as_str().unwrap().into(), tokens, _data: data }
+        let folder = Folder::new();
+        let id = start(&folder, rounds, "").json()["session"].as_str().unwrap().to_owned();
+        let token = |name: &str| folder.read_text(&format!("data/{name}.token")).trim().to_owned();
+        let tokens = (1..=PROVIDERS).map(|provider| token(&format!("tokens/provider-{provider}"))).collect();
+        let server = Coordinator::start(&folder.path("data"));
+        Self { server, id, tokens, collector: token("collector"), _folder: folder }
     }
 
     fn ask(&self, method: &str, rest: &str, token: &str, body: &str) -> Answer {
-        let authorization = format!("Bearer {token}");
-        let headers = [("authorization", authorization.as_str()), ("content-type", "application/json")];
-        self.server.request(method, &format!("/sessions/{}{rest}", self.id), &headers, body.as_bytes())
+        self.server.request(method, &format!("/sessions/{}{rest}", self.id), Some(token), body.as_bytes())
     }
 
     fn send(&self, provider: usize, round: u32, cells: &[i64]) -> Answer {
@@ -49,7 +57,7 @@ impl Direct {
     }
 
     fn state(&self, query: &str) -> Value {
-        let answer = self.ask("GET", &format!("/state{query}"), COLLECTOR, "");
+        let answer = self.ask("GET", &format!("/state{query}"), &self.collector, "");
         assert_eq!(answer.status, 200);
         answer.json()
     }
@@ -111,63 +119,62 @@ fn messages_that_cancel_out_end_the_session_and_say_why() {
 }
 
 #[test]
-fn only_providers_send_and_only_admins_create_and_delete() {
+fn only_providers_send_and_only_they_and_the_collector_see_the_state() {
     let session = Direct::new(2);
     let body = json!({"round": 1, "cells": cells(1)}).to_string();
     let other = Direct::new(3);
     let stranger = "0123456789abcdef0123456789abcdef";
     for (token, kind, status) in [
-        (ADMIN, "token-role", 403),
-        (COLLECTOR, "token-role", 403),
+        (&*session.collector, "token-role", 403),
         (stranger, "token-unknown", 401),
         (other.tokens[0].as_str(), "token-unknown", 401),
-        (&session.tokens[0].replacen("1-", "2-", 1), "token-unknown", 401),
-        (&session.tokens[0].replacen("1-", "4-", 1), "token-unknown", 401),
+        (&*session.tokens[0].replacen("1-", "2-", 1), "token-unknown", 401),
+        (&*session.tokens[0].replacen("1-", "4-", 1), "token-unknown", 401),
+        (&*session.collector.replacen("0-", "1-", 1), "token-unknown", 401),
     ] {
         session.ask("POST", "/messages", token, &body).assert_problem(status, kind, &["a provider of this session"]);
     }
     let path = |rest: &str| format!("/sessions/{}{rest}", session.id);
-    session.server.post(&path("/messages"), "application/json", body.as_bytes()).assert_problem(
-        401,
-        "token-missing",
-        &[],
-    );
-    session.server.get(&path("/state")).assert_problem(401, "token-missing", &[]);
-    session.ask("GET", "/state", ADMIN, "").assert_problem(403, "token-role", &[]);
+    let without = |method: &str, path: &str, body: &str| session.server.request(method, path, None, body.as_bytes());
+    for answer in [without("POST", &path("/messages"), &body), without("GET", &path("/state"), "")] {
+        answer.assert_problem(401, "token-missing", &["Authorization: Bearer"]);
+        assert_eq!(answer.headers["www-authenticate"], "Bearer");
+    }
+    session.ask("GET", "/state", stranger, "").assert_problem(401, "token-unknown", &[]);
+    assert_eq!(session.state("")["answered"], Value::Null);
     assert_eq!(session.ask("GET", "/state", &session.tokens[1], "").json()["answered"], 0);
-    let create = |token: &str, body: &str| {
-        let authorization = format!("Bearer {token}");
-        let headers = [("authorization", authorization.as_str()), ("content-type", "application/json")];
-        session.server.request("POST", "/sessions", &headers, body.as_bytes())
-    };
-    create(COLLECTOR, &parameters(2).to_string()).assert_problem(403, "token-role", &[]);
-    let again = create(ADMIN, &parameters(2).to_string());
-    assert_eq!((again.status, &again.json()["tokens"]), (200, &json!(session.tokens)));
-    assert_eq!(session.server.get("/sessions").json()["sessions"], json!([session.id]));
-    session.ask("DELETE", "", COLLECTOR, "").assert_problem(403, "token-role", &[]);
-    assert_eq!(session.ask("DELETE", "", ADMIN, "").status, 204);
-    session.ask("DELETE", "", ADMIN, "").assert_problem(404, "unknown-session", &[&session.id]);
-    session.send(1, 1, &cells(1)).assert_problem(404, "unknown-session", &[]);
+    let unknown = format!("/sessions/{}", "0".repeat(64));
+    without("GET", &unknown, "").assert_problem(404, "unknown-session", &[&"0".repeat(64)]);
+    for nothing in ["/", "/sessions", "/tasks", &path("/messages/1"), &path("/more")] {
+        without("GET", nothing, "").assert_problem(404, "unknown-path", &[]);
+    }
+    for (method, rest, allowed) in [("DELETE", "", "GET"), ("POST", "/state", "GET"), ("GET", "/messages", "POST")] {
+        let answer = without(method, &path(rest), "");
+        answer.assert_problem(405, "method-not-allowed", &[allowed]);
+        assert_eq!(answer.headers["allow"], allowed);
+    }
 }
 
 #[test]
 fn invalid_sessions_and_questions_are_refused_with_the_value() {
+    let folder = Folder::new();
+    let start = |options: &str| folder.run(&format!("dps-pca start --providers 3 --epsilon 1 --data data {options}"));
+    start("--dimension 12 --rank 2 --delta 1e-6 --rounds 0").refused(2, &["rounds is 0"]);
+    start("--dimension 12 --rank 2 --delta 1e-6 --kept-rows 1").refused(2, &["kept rows is 1"]);
+    let printed = start("--dimension 12 --rank 2 --delta 1e-6 --accounting printed");
+    printed.refused(2, &["epsilon is 1", "Theorem 4.1"]);
+    start("--dimension 1048576 --rank 2 --delta 1e-6").refused(2, &["2^18"]);
+    start("--dimension 12 --rank 2 --delta 0").refused(2, &["delta is 0"]);
+    assert_eq!(folder.names(), [""; 0]);
     let session = Direct::new(2);
-    let create = |change: Value| {
-        let mut parameters = parameters(2);
-        parameters.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
-        session.server.administer("POST", "/sessions", parameters.to_string().as_bytes())
-    };
-    create(json!({"rounds": 0})).assert_problem(422, "bad-session", &["rounds is 0"]);
-    create(json!({"kept_rows": 1})).assert_problem(422, "bad-session", &["kept rows is 1"]);
-    create(json!({"accounting": "printed"})).assert_problem(422, "bad-session", &["epsilon is 1", "Theorem 4.1"]);
-    create(json!({"dimension": 1 << 20})).assert_problem(422, "bad-session", &["2^18"]);
-    create(json!({"delta": 0.0})).assert_problem(400, "bad-json", &["delta is 0"]);
-    create(json!({"more": 1})).assert_problem(400, "bad-json", &["`more`"]);
     for (query, named) in
         [("?wait=26", "wait=26"), ("?after=x", "'x'"), ("?round=1", "round=1"), ("?wait=1&wait=1", "twice")]
     {
-        session.ask("GET", &format!("/state{query}"), COLLECTOR, "").assert_problem(400, "bad-query", &[named]);
+        session.ask("GET", &format!("/state{query}"), &session.collector, "").assert_problem(
+            400,
+            "bad-query",
+            &[named],
+        );
     }
     let bodies = [
         "{",
@@ -206,9 +213,8 @@ fn altered_bytes_are_refused_or_read_as_another_valid_message() {
             }
             body.extend(b" ".repeat(usize::from(body.is_empty())));
         }
-        let authorization = format!("Bearer {}", session.tokens[0]);
-        let headers = [("authorization", authorization.as_str()), ("content-type", "application/json")];
-        let answer = session.server.request("POST", &format!("/sessions/{}/messages", session.id), &headers, &body);
+        let path = format!("/sessions/{}/messages", session.id);
+        let answer = session.server.request("POST", &path, Some(&session.tokens[0]), &body);
         assert!([200, 400, 409, 422].contains(&answer.status), "{} {}", answer.status, String::from_utf8_lossy(&body));
         if answer.status == 200 {
             let message: Value = serde_json::from_slice(&body).unwrap();
@@ -230,75 +236,80 @@ fn whoever_waits_is_told_of_the_next_round_and_of_the_end() {
         }
         assert_eq!(waiting.join().unwrap()["finished"], true);
     });
-    let deleted = Direct::new(1);
-    thread::scope(|scope| {
-        let waiting = scope.spawn(|| deleted.ask("GET", "/state?after=1&wait=20", COLLECTOR, ""));
-        assert_eq!(deleted.ask("DELETE", "", ADMIN, "").status, 204);
-        waiting.join().unwrap().assert_problem(404, "unknown-session", &[]);
-    });
 }
 
-/// An answer has exactly the members that the document states.
+/// Answers have exactly the members that docs/distributed.md states.
 #[test]
 fn answers_have_the_members_of_the_document() {
     let session = Direct::new(1);
-    let document = session.server.get("/openapi.json").json();
-    let created = session.server.administer("POST", "/sessions", parameters(1).to_string().as_bytes()).json();
-    let shown = session.server.get(&format!("/sessions/{}", session.id)).json();
-    assert_eq!(shown, parameters(1));
-    let asked = session.ask("GET", "/state", &session.tokens[0], "").json();
-    for (name, answer) in [("SessionCreated", created), ("SessionParameters", shown), ("SessionState", asked)] {
-        assert_members(&document, name, &answer);
-    }
+    let shown = session.server.request("GET", &format!("/sessions/{}", session.id), None, b"");
+    assert_eq!(shown.json(), parameters(1));
+    let shown = Session::from_json(str::from_utf8(&shown.body).unwrap()).unwrap();
+    assert_eq!(shown.id().to_string(), session.id);
+    let state = session.ask("GET", "/state", &session.tokens[0], "").json();
+    let members: Vec<&String> = state.as_object().unwrap().keys().collect();
+    assert_eq!(members, ["answered", "basis", "finished", "missing", "round", "rounds", "session"]);
 }
 
 #[test]
-fn a_damaged_session_is_named_at_the_start_and_an_incomplete_one_is_ignored() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[]);
-    let created = server.administer("POST", "/sessions", parameters(2).to_string().as_bytes()).json();
-    let id = created["session"].as_str().unwrap();
-    let headers = [("authorization", format!("Bearer {}", created["tokens"][0].as_str().unwrap()))];
+fn a_folder_has_one_session_and_one_coordinator() {
+    let folder = Folder::new();
+    start(&folder, 2, "").ok();
+    let before = folder.read("data/key");
+    start(&folder, 3, "").refused(1, &["it has a session", "give another folder"]);
+    assert_eq!(folder.read("data/key"), before);
+    let running = Coordinator::start(&folder.path("data"));
+    assert!(Coordinator::refusal(&folder.path("data")).contains("another coordinator has the session"));
+    drop(running);
+    drop(Coordinator::start(&folder.path("data")));
+    let missing = Coordinator::refusal(&folder.path("nowhere"));
+    assert!(missing.contains("session.json: No such file or directory"), "{missing}");
+}
+
+#[test]
+fn a_damaged_session_is_named_at_the_start_and_an_incomplete_message_is_ignored() {
+    let folder = Folder::new();
+    let id = start(&folder, 2, "").json()["session"].as_str().unwrap().to_owned();
+    let data = folder.path("data");
+    let token = folder.read_text("data/tokens/provider-1.token");
     let body = json!({"round": 1, "cells": cells(1)}).to_string();
-    let headers = [(headers[0].0, headers[0].1.as_str()), ("content-type", "application/json")];
-    assert_eq!(server.request("POST", &format!("/sessions/{id}/messages"), &headers, body.as_bytes()).status, 200);
-    server.shut_down();
-    let folder = data.path().join("sessions").join(id);
-    let names = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-    let message =
-        names.into_iter().find(|path| path.file_name().unwrap().to_str().unwrap().starts_with("0001")).unwrap();
+    let path = format!("/sessions/{id}/messages");
+    let send = |server: &Coordinator| server.request("POST", &path, Some(token.trim()), body.as_bytes()).status;
+    assert_eq!(send(&Coordinator::start(&data)), 200);
+    let named = |file: &str| {
+        let refusal = Coordinator::refusal(&data);
+        assert!(refusal.contains(file) && refusal.contains("is damaged"), "{refusal}");
+    };
+    let names = fs::read_dir(data.join("messages")).unwrap().map(|entry| entry.unwrap().path());
+    let [message]: [PathBuf; 1] = names.collect::<Vec<_>>().try_into().unwrap();
     let good = fs::read(&message).unwrap();
-    for byte in 0..good.len() {
-        let mut bad = good.clone();
-        bad[byte] ^= 1 << (byte % 8);
-        fs::write(&message, &bad).unwrap();
-        let Err(error) = Running::try_start(config(data.path()), &[]) else { panic!("started with byte {byte}") };
-        assert!(error.to_string().contains("0001-0001") && error.to_string().contains("is damaged"), "{error}");
-    }
+    fs::write(&message, &good[1..]).unwrap();
+    named("0001-0001");
     fs::remove_file(&message).unwrap();
-    for (bad, named) in [(&b"{}"[..], "missing field"), (br#"{"round":2,"provider":1,"cells":[1]}"#, "does not fit")] {
-        let forged = folder.join(format!("0001-0001.{:08x}.json", crc32fast::hash(bad)));
+    for (bad, problem) in [(&b"{}"[..], "missing field"), (br#"{"round":2,"provider":1,"cells":[1]}"#, "does not fit")]
+    {
+        let forged = data.join(format!("messages/0001-0001.{:08x}.json", crc32fast::hash(bad)));
         fs::write(&forged, bad).unwrap();
-        let Err(error) = Running::try_start(config(data.path()), &[]) else { panic!("started") };
-        let error = error.to_string();
-        assert!(error.contains("0001-0001") && error.contains(named) && error.contains(id), "{error}");
+        let refusal = Coordinator::refusal(&data);
+        assert!(refusal.contains("0001-0001") && refusal.contains(problem), "{refusal}");
         fs::remove_file(&forged).unwrap();
     }
     // Nor is a message without its checksum one.
-    let unnamed = folder.join("0001-0001.json");
+    let unnamed = data.join("messages/0001-0001.json");
     fs::write(&unnamed, &good).unwrap();
-    let Err(error) = Running::try_start(config(data.path()), &[]) else { panic!("started") };
-    assert!(error.to_string().contains("0001-0001.json is damaged"), "{error}");
+    named("0001-0001.json");
     fs::remove_file(&unnamed).unwrap();
     fs::write(&message, good).unwrap();
-    // The rest of a message or a session that was never acknowledged, after a crash.
-    fs::write(folder.join("0001-0002.json.tmp"), "{").unwrap();
-    let half = data.path().join("sessions").join("0".repeat(64));
-    fs::create_dir(&half).unwrap();
-    fs::write(half.join("session.json.tmp"), "{").unwrap();
-    let server = Running::start(config(data.path()), &[]);
-    assert_eq!(server.get("/sessions").json()["sessions"], json!([id]));
-    assert!(!half.exists());
-    let again = server.request("POST", &format!("/sessions/{id}/messages"), &headers, body.as_bytes());
-    assert_eq!(again.status, 200);
+    // Other parameters are those of another session, and what nobody knows is none.
+    let parameters = folder.read_text("data/session.json");
+    folder.write("data/session.json", parameters.replace("\"rounds\":2", "\"rounds\":3"));
+    named("key");
+    folder.write("data/session.json", parameters.replacen('{', "{\"more\":1,", 1));
+    let refusal = Coordinator::refusal(&data);
+    assert!(refusal.contains("session.json") && refusal.contains("`more`"), "{refusal}");
+    folder.write("data/session.json", parameters);
+    // The rest of a message that was never acknowledged, after a crash.
+    fs::write(data.join("messages/0001-0002.00000000.json.tmp"), "{").unwrap();
+    let server = Coordinator::start(&data);
+    assert_eq!(send(&server), 200);
 }

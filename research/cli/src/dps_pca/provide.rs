@@ -5,26 +5,26 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::sampling::system_rng;
-use ldp_pca_dps::{DpsPcaError, SessionGuarantee};
-use ldp_pca_dps::{Message, NoiseSource, Provider, Session, SessionId, State};
+use ldp_pca_cli::error::{CliError, InFile as _, Result};
+use ldp_pca_cli::output::{Format, bar, grouped, note, wrote};
+use ldp_pca_cli::records::{Opening, RecordFile, Row};
+use ldp_pca_cli::writing::{Kind, Target};
+use ldp_pca_cli::{aggregator, files, parameters};
+use ldp_pca_dps::{DpsPcaError, Message, NoiseSource, Provider, Session, SessionGuarantee, SessionId, State};
+use ldp_pca_records::looks_like_names;
 use serde::Serialize;
 
+use super::folder::COLLECTOR;
 use super::memory::Memory;
 use super::sessions::{Sent, Sessions};
-use super::{described, write_components};
-use crate::aggregator;
-use crate::error::{CliError, InFile as _, Result};
-use crate::files;
-use crate::output::{Format, bar, grouped, note, wrote};
-use crate::records::{Opening, RecordFile, Row, looks_like_names};
-use crate::writing::{Kind, Target};
+use super::{described, session_id, write_components};
 
 /// Take part in a session with your records
 ///
 /// Sends one noisy matrix per round, and waits for the other providers in between. It answers every round once: after a
 /// crash, run it again with the same --memory.
 #[derive(Args)]
-#[command(override_usage = "ldp-pca dps-pca provide [OPTIONS] --session <SESSION> --token-file <FILE>
+#[command(override_usage = "ldp-pca-research dps-pca provide [OPTIONS] --session <SESSION> --token-file <FILE>
        --memory <FILE> --epsilon <EPSILON> --delta <DELTA> <RECORDS>")]
 pub(crate) struct Provide {
     /// Records: CSV (with or without header), NPY, Parquet or Arrow, of numbers, gzip or not
@@ -41,12 +41,12 @@ pub(crate) struct Provide {
     #[arg(long, value_name = "FILE")]
     memory: PathBuf,
     /// The most that the session may reveal about a record: epsilon, and delta
-    #[arg(long, value_parser = epsilon)]
+    #[arg(long, value_parser = parameters::epsilon)]
     epsilon: Epsilon,
     /// See --epsilon
-    #[arg(long, value_parser = delta)]
+    #[arg(long, value_parser = parameters::delta)]
     delta: Delta,
-    /// The aggregator
+    /// The coordinator
     #[arg(long, value_parser = aggregator::url, default_value = aggregator::DEFAULT_URL)]
     url: String,
     /// Seconds to keep trying while nothing answers
@@ -95,7 +95,7 @@ impl Provide {
         }
         let token = files::token(&self.token_file)?;
         let number = token.split_once('-').and_then(|(number, _)| number.parse().ok());
-        let number: u32 = number.ok_or_else(|| {
+        let number: u32 = number.filter(|number| *number != COLLECTOR).ok_or_else(|| {
             CliError::file(&self.token_file, "not a provider's token: one begins with a number and a dash")
         })?;
         let sessions = Sessions::new(&self.url, token, self.patience);
@@ -256,18 +256,4 @@ fn read_records(path: &Path, opening: Opening, session: &Session) -> Result<Own>
     let provider = Provider::new(dimension, &mut values.chunks_exact(dimension), Some(bound));
     let provider = provider.in_file(path)?;
     Ok(Own { provider, records, scaled })
-}
-
-pub(super) fn session_id(text: &str) -> core::result::Result<SessionId, String> {
-    SessionId::from_hex(text).ok_or_else(|| "an id has 64 lower-case hexadecimal digits".into())
-}
-
-pub(super) fn epsilon(text: &str) -> core::result::Result<Epsilon, String> {
-    let value = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
-    Epsilon::new(value).map_err(|error| error.to_string())
-}
-
-pub(super) fn delta(text: &str) -> core::result::Result<Delta, String> {
-    let value = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
-    Delta::new(value).map_err(|error| error.to_string())
 }

@@ -1,30 +1,24 @@
 //! The `dps-pca start` command: a new session.
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::sampling::system_rng;
-use ldp_pca_dps::SessionGuarantee;
-use ldp_pca_dps::{Accounting, Parameters, Session};
+use ldp_pca_cli::choice::{Choice, one_of};
+use ldp_pca_cli::error::{CliError, Result};
+use ldp_pca_cli::output::Format;
+use ldp_pca_cli::parameters;
+use ldp_pca_dps::{Accounting, Parameters, Session, SessionGuarantee};
 use rand::Rng as _;
 use serde::Serialize;
 
-use super::provide::{delta, epsilon};
-use super::sessions::Sessions;
-use crate::aggregator;
-use crate::choice::{Choice, one_of};
-use crate::error::{CliError, InFile as _, Result};
-use crate::files;
-use crate::output::Format;
-use crate::writing::write_private;
+use super::folder;
 
 /// Fix the parameters of a session, and make the providers' tokens
 #[derive(Args)]
-#[command(override_usage = "ldp-pca dps-pca start [OPTIONS] --dimension <DIMENSION> --rank <RANK>
-       --providers <PROVIDERS> --epsilon <EPSILON> --delta <DELTA> --tokens <FOLDER>
-       --token-file <TOKEN_FILE>")]
+#[command(override_usage = "ldp-pca-research dps-pca start [OPTIONS] --dimension <DIMENSION> --rank <RANK>
+       --providers <PROVIDERS> --epsilon <EPSILON> --delta <DELTA> --data <DATA>")]
 pub(crate) struct Start {
     /// The number of features of every record
     #[arg(long)]
@@ -36,10 +30,10 @@ pub(crate) struct Start {
     #[arg(long)]
     providers: u32,
     /// Epsilon for everything that a provider sends
-    #[arg(long, value_parser = epsilon)]
+    #[arg(long, value_parser = parameters::epsilon)]
     epsilon: Epsilon,
     /// Delta for everything that a provider sends
-    #[arg(long, value_parser = delta)]
+    #[arg(long, value_parser = parameters::delta)]
     delta: Delta,
     /// The number of rounds
     ///
@@ -62,17 +56,11 @@ pub(crate) struct Start {
     /// The public seed of the first matrix, up to 2^53 [default: random]
     #[arg(long, help_heading = "Protocol")]
     start: Option<u64>,
-    /// The folder for the providers' tokens; created if missing
-    #[arg(long, value_name = "FOLDER")]
-    tokens: PathBuf,
-    /// The aggregator
-    #[arg(long, value_parser = aggregator::url, default_value = aggregator::DEFAULT_URL)]
-    url: String,
-    /// A file with an admin's token
+    /// The folder of the session, for `coordinate`; created if missing
     ///
-    /// Such as admin.token in the aggregator's folder
+    /// It gets the tokens too: tokens/provider-1.token and so on, and collector.token
     #[arg(long)]
-    token_file: PathBuf,
+    data: PathBuf,
     #[command(flatten)]
     format: Format,
 }
@@ -112,19 +100,7 @@ impl Start {
         });
         let session = session.map_err(CliError::usage)?;
         let guarantee = session.guarantee().map_err(CliError::usage)?;
-        let path = |provider: u32| self.tokens.join(format!("provider-{provider}.token"));
-        let created = Sessions::new(&self.url, files::token(&self.token_file)?, 0).create(&session)?;
-        let given: Vec<&str> =
-            created["tokens"].as_array().into_iter().flatten().filter_map(|token| token.as_str()).collect();
-        if created["session"] != session.id().to_string() || given.len() != self.providers as usize {
-            return Err(CliError::Failed(format!("{} created a session with other parameters", self.url)));
-        }
-        fs::create_dir_all(&self.tokens).in_file(&self.tokens)?;
-        let mut tokens = Vec::new();
-        for (path, token) in (1..).map(path).zip(given) {
-            write_private(&path, format!("{token}\n").as_bytes())?;
-            tokens.push(path);
-        }
+        let tokens = folder::make(&self.data, &session)?;
         let summary = Summary { session: session.id().to_string(), guarantee, sigma: session.scale().sigma(), tokens };
         self.format.print(&summary, |summary| {
             format!(
@@ -135,7 +111,7 @@ impl Start {
                 summary.guarantee,
                 summary.sigma,
                 summary.tokens.len(),
-                self.tokens.display()
+                self.data.join("tokens").display()
             )
         })
     }

@@ -2,22 +2,22 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use hyper::StatusCode;
+use ldp_pca_cli::output::note;
+use ldp_pca_dps::{Coordinator, DpsPcaError, Session, State};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
 use super::files::{self, Kept};
-use crate::locks::hold;
-use crate::object;
-use crate::problem::{Kind, Problem};
-use ldp_pca_dps::DpsPcaError;
-use ldp_pca_dps::{Coordinator, Session, State};
+use super::problem::Problem;
 
 /// A session and its messages so far.
-pub(crate) struct Running {
-    pub(crate) session: Session,
-    folder: PathBuf,
+pub(super) struct Running {
+    pub(super) session: Session,
+    /// The folder of the messages.
+    messages: PathBuf,
     /// Held while a message is written, so that readers need not wait for the disk.
     writing: Mutex<()>,
     progress: Mutex<Progress>,
@@ -35,8 +35,8 @@ struct Progress {
 }
 
 impl Running {
-    /// A session in `folder` before its first message.
-    pub(super) fn new(session: Session, folder: PathBuf) -> Result<Self, DpsPcaError> {
+    /// A session before its first message, whose messages go to this folder.
+    pub(super) fn new(session: Session, messages: PathBuf) -> Result<Self, DpsPcaError> {
         let progress = Progress {
             coordinator: session.coordinator()?,
             messages: BTreeMap::new(),
@@ -44,19 +44,15 @@ impl Running {
             failed: None,
         };
         let (writing, progress) = (Mutex::default(), Mutex::new(progress));
-        Ok(Self { session, folder, writing, progress, changed: watch::Sender::new(()) })
+        Ok(Self { session, messages, writing, progress, changed: watch::Sender::new(()) })
     }
 
     /// Announces every change.
-    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    pub(super) fn tell(&self) {
-        self.changed.send_replace(());
-    }
-
-    pub(crate) fn state(&self, provider: Option<u32>) -> State {
+    pub(super) fn state(&self, provider: Option<u32>) -> State {
         let progress = hold(&self.progress);
         let coordinator = &progress.coordinator;
         let over = coordinator.finished() || progress.failed.is_some();
@@ -75,17 +71,17 @@ impl Running {
     }
 
     /// Accepts a message of the right shape. It is on disk before it counts. The same message is accepted again.
-    pub(crate) fn take(&self, provider: u32, round: u32, cells: Vec<i64>) -> Result<(), Problem> {
+    pub(super) fn take(&self, provider: u32, round: u32, cells: Vec<i64>) -> Result<(), Problem> {
         let writing = hold(&self.writing);
         if !hold(&self.progress).is_new(provider, round, &cells)? {
             return Ok(());
         }
         let kept = Kept { round, provider, cells };
-        files::keep(&self.folder, &kept).map_err(|error| {
-            tracing::warn!(%error, "a message could not be stored");
+        files::keep(&self.messages, &kept).map_err(|error| {
             let detail =
                 format!("the message could not be stored, and does not count: {error}; send the same bytes again");
-            Kind::StoreUnavailable.because(detail)
+            note(format_args!("warning: provider {provider}, round {round}: {detail}"));
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store-unavailable", detail)
         })?;
         let mut progress = hold(&self.progress);
         progress.add(&self.session, kept);
@@ -93,15 +89,16 @@ impl Running {
         drop(progress);
         drop(writing);
         if finished || failed {
-            tracing::info!(session = %self.session.id(), finished, "session over");
+            let end = if finished { "is finished" } else { "has failed" };
+            note(format_args!("the session {end}: Ctrl-C ends the coordinator, once everybody has been told"));
         }
-        self.tell();
+        self.changed.send_replace(());
         Ok(())
     }
 
     /// Accepts a message that an earlier run stored.
     pub(super) fn replay(&self, bytes: &[u8]) -> Result<(), String> {
-        let kept: Kept = object::from_slice(bytes).map_err(|error| error.to_string())?;
+        let kept: Kept = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         let Kept { round, provider, .. } = kept;
         let refused =
             |problem: String| format!("the message of provider {provider} in round {round} does not fit: {problem}");
@@ -131,21 +128,23 @@ impl Progress {
                     "provider {provider} has answered round {round} with other numbers, which count: a provider \
                         answers once, and sends the same bytes again"
                 );
-                return Err(Kind::OtherMessage.because(detail));
+                return Err(Problem::conflict("other-message", detail));
             }
             None => {}
         }
         if let Some(failed) = &self.failed {
-            return Err(Kind::SessionOver.because(format!("the session has failed: {failed}")));
+            return Err(Problem::conflict("session-over", format!("the session has failed: {failed}")));
         }
         if self.coordinator.finished() {
             let detail = "all rounds of the session are over: GET its state for the components";
-            return Err(Kind::SessionOver.because(detail));
+            return Err(Problem::conflict("session-over", detail));
         }
         if round != present {
             let detail =
                 format!("the message answers round {round}, and the session is at round {present}: GET its state");
-            return Err(Kind::OtherRound.because(detail).with(serde_json::json!({"round": present})));
+            let mut problem = Problem::conflict("other-round", detail);
+            problem.round = Some(present);
+            return Err(problem);
         }
         Ok(true)
     }
@@ -163,6 +162,11 @@ impl Progress {
             Err(error) => self.failed = Some(error),
         }
     }
+}
+
+/// No work under these locks leaves an incomplete state behind, so a panic elsewhere does not matter.
+fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn digest(cells: &[i64]) -> [u8; 32] {

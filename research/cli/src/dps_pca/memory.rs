@@ -8,10 +8,11 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use ldp_pca_cli::error::{CliError, InFile as _, Result};
+use ldp_pca_cli::files;
 use ldp_pca_dps::{Message, SessionId};
 
-use crate::error::{CliError, InFile as _, Result};
-use crate::files;
+use super::{folder_of, sync_folder};
 
 /// The messages of a provider in a session.
 pub(super) struct Memory {
@@ -33,7 +34,7 @@ impl Memory {
         memory.file.set_len(whole as u64).and_then(|()| memory.file.seek(SeekFrom::End(0))).in_file(path)?;
         if whole == 0 {
             memory.append(&header)?;
-            memory.sync_folder()?;
+            sync_folder(folder_of(path)).in_file(path)?;
         }
         Ok(memory)
     }
@@ -59,16 +60,6 @@ impl Memory {
     fn append(&mut self, line: &str) -> Result<()> {
         let written = self.file.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.file.sync_all());
         written.map_err(|error| CliError::file(&self.path, format!("{error}; nothing was sent")))
-    }
-
-    /// Ensures that the file itself exists after a crash. Only on Unix can a folder be synced.
-    fn sync_folder(&self) -> Result<()> {
-        let folder = match self.path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let synced = if cfg!(unix) { File::open(folder).and_then(|folder| folder.sync_all()) } else { Ok(()) };
-        synced.in_file(folder)
     }
 }
 

@@ -1,4 +1,4 @@
-//! A run between data providers: real processes of the real binary.
+//! A run between data providers: real processes of the real program.
 
 use std::fs;
 use std::net::TcpListener;
@@ -12,7 +12,8 @@ use rand_distr::{Distribution, StandardNormal};
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
-use super::harness::{Serving, agent, get, wait_until};
+use crate::coordinator::{Coordinator, wait_until};
+use crate::support::{Folder, PEOPLE};
 
 const DIMENSION: usize = 12;
 const PROVIDERS: usize = 3;
@@ -54,7 +55,7 @@ fn in_process(session: &Session, counts: &[usize], seed: u64) -> Vec<Vec<f64>> {
 }
 
 fn command(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ldp-pca")).args(arguments).output().unwrap()
+    Command::new(crate::PROGRAM).args(arguments).output().unwrap()
 }
 
 fn succeeded(output: &Output) -> Value {
@@ -66,17 +67,16 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// A folder with a server's data, tokens and records, and a session.
+/// A folder with records, and with a session in a folder of its own.
 struct World {
     folder: TempDir,
+    data: PathBuf,
     session: Session,
 }
 
 impl World {
-    fn new(server: &Serving, folder: TempDir, rounds: u32) -> Self {
-        let url = format!("http://{}", server.address);
-        let path = |name: &str| folder.path().join(name);
-        let (tokens, admin) = (path("tokens"), path("data/admin.token"));
+    fn new(folder: TempDir, data: &str, rounds: u32) -> Self {
+        let data = folder.path().join(data);
         let (rounds, dimension) = (rounds.to_string(), DIMENSION.to_string());
         let started = succeeded(&command(&[
             "dps-pca",
@@ -97,18 +97,13 @@ impl World {
             "1e-6",
             "--start",
             "7",
-            "--url",
-            &url,
-            "--token-file",
-            text(&admin),
-            "--tokens",
-            text(&tokens),
+            "--data",
+            text(&data),
             "--json",
         ]));
-        let id = started["session"].as_str().unwrap();
-        let session =
-            Session::from_json(&String::from_utf8(get(server.address, &format!("/sessions/{id}")).body).unwrap());
-        Self { session: session.unwrap(), folder }
+        let session = Session::from_json(&fs::read_to_string(data.join("session.json")).unwrap()).unwrap();
+        assert_eq!(started["session"], session.id().to_string());
+        Self { folder, data, session }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -118,7 +113,7 @@ impl World {
     /// A provider's process, with its noise from a seed.
     fn provide(&self, url: &str, provider: usize, memory: &str, more: &[&str]) -> Command {
         let records_file = self.path(&format!("records-{provider}.csv"));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ldp-pca"));
+        let mut command = Command::new(crate::PROGRAM);
         command
             .args([
                 "dps-pca",
@@ -129,7 +124,7 @@ impl World {
                 "--url",
                 url,
             ])
-            .args(["--token-file", text(&self.path(&format!("tokens/provider-{provider}.token")))])
+            .args(["--token-file", text(&self.data.join(format!("tokens/provider-{provider}.token")))])
             .args(["--memory", text(&self.path(memory)), "--epsilon", "1", "--delta", "1e-6", "--json"])
             .args(["--insecure-seed", &(40 + provider).to_string()])
             .args(more)
@@ -160,11 +155,10 @@ fn three_provider_processes_and_a_server_find_what_one_process_finds_to_the_last
     let counts = [4000, 5, 2500];
     let folder = tempdir().unwrap();
     write_all_records(folder.path(), &counts);
-    let data = folder.path().join("data");
-    let server = Serving::start(&["--data", text(&data)]);
-    let url = format!("http://{}", server.address);
-    let world = World::new(&server, folder, 6);
-    let collector = data.join("collector.token");
+    let world = World::new(folder, "data", 6);
+    let server = Coordinator::start(&world.data);
+    let url = server.url.clone();
+    let collector = world.data.join("collector.token");
     let id = world.session.id().to_string();
     let result = ["dps-pca", "result", "--session", &id, "--token-file", text(&collector), "--url", &url, "--json"];
     let early = command(&result);
@@ -196,7 +190,6 @@ fn three_provider_processes_and_a_server_find_what_one_process_finds_to_the_last
     // One that has taken part gets the end again and sends nothing.
     let again = succeeded(&world.provide(&url, 1, "memory-1", &[]).output().unwrap());
     assert_eq!((&again["rounds"], &again["components"]), (&6.into(), &json!(expected)));
-    drop(server.log());
 }
 
 /// Whoever made the files that are there: a provider's token is for its owner alone.
@@ -205,25 +198,26 @@ fn three_provider_processes_and_a_server_find_what_one_process_finds_to_the_last
 fn tokens_are_private_and_follow_no_link() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let folder = tempdir().unwrap();
-    let (elsewhere, tokens) = (folder.path().join("elsewhere"), folder.path().join("tokens"));
+    let (elsewhere, tokens) = (folder.path().join("elsewhere"), folder.path().join("data/tokens"));
     fs::write(&elsewhere, "mine").unwrap();
-    fs::create_dir(&tokens).unwrap();
+    fs::create_dir_all(&tokens).unwrap();
     fs::write(tokens.join("provider-1.token"), "open to all").unwrap();
     fs::set_permissions(tokens.join("provider-1.token"), fs::Permissions::from_mode(0o666)).unwrap();
     symlink(&elsewhere, tokens.join("provider-2.token")).unwrap();
-    let server = Serving::start(&["--data", text(&folder.path().join("data"))]);
-    let world = World::new(&server, folder, 1);
+    let world = World::new(folder, "data", 1);
     let mut names: Vec<_> = fs::read_dir(&tokens).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["provider-1.token", "provider-2.token", "provider-3.token"]);
     for provider in 1..=PROVIDERS {
-        let path = world.path(&format!("tokens/provider-{provider}.token"));
+        let path = tokens.join(format!("provider-{provider}.token"));
         assert!(fs::read_to_string(&path).unwrap().starts_with(&format!("{provider}-")));
         let metadata = fs::symlink_metadata(path).unwrap();
         assert!(metadata.is_file() && metadata.permissions().mode() & 0o777 == 0o600, "{metadata:?}");
     }
     assert_eq!(fs::read_to_string(elsewhere).unwrap(), "mine");
-    drop(server.log());
+    for secret in ["key", "collector.token"] {
+        assert_eq!(fs::metadata(world.data.join(secret)).unwrap().permissions().mode() & 0o777, 0o600, "{secret}");
+    }
 }
 
 /// An address that is free again after its server was killed: systems give outgoing connections ports from 32768 on.
@@ -238,16 +232,15 @@ fn killed_providers_and_servers_resume_and_none_answers_twice() {
     let counts = [300, 200, 100];
     let folder = tempdir().unwrap();
     write_all_records(folder.path(), &counts);
-    let data = folder.path().join("data");
     let address = lasting_address();
-    let server = Serving::start_at(&address, &["--data", text(&data)]);
+    let world = World::new(folder, "data", 4);
+    let server = Coordinator::start_at(&address, &world.data);
     let url = format!("http://{address}");
-    let world = World::new(&server, folder, 4);
     // Two of three answer the first round, and wait.
     let mut first = world.spawn(&url, 1);
     let second = world.spawn(&url, 2);
-    let messages = || fs::read_dir(data.join(format!("sessions/{}", world.session.id()))).unwrap().count();
-    wait_until("two answers", || world.answered(1) == 1 && world.answered(2) == 1 && messages() == 3);
+    let messages = || fs::read_dir(world.data.join("messages")).unwrap().count();
+    wait_until("two answers", || world.answered(1) == 1 && world.answered(2) == 1 && messages() == 2);
     first.kill().unwrap();
     first.wait().unwrap();
     let before = fs::read(world.path("memory-1")).unwrap();
@@ -262,39 +255,36 @@ fn killed_providers_and_servers_resume_and_none_answers_twice() {
     }
     let locked = world.provide(&url, 2, "memory-2", &[]).output().unwrap();
     assert!(String::from_utf8(locked.stderr).unwrap().contains("another provider uses it"));
-    assert_eq!(messages(), 3);
-    // The server is killed too, and comes back.
-    drop(server.log());
-    let server = Serving::start_at(&address, &["--data", text(&data)]);
+    assert_eq!(messages(), 2);
+    // The coordinator is killed too, and comes back.
+    drop(server);
+    let server = Coordinator::start_at(&address, &world.data);
     let rest: Vec<Child> = [1, 3].map(|provider| world.spawn(&url, provider)).into_iter().chain([second]).collect();
     let expected = json!(in_process(&world.session, &counts, 40));
     for child in rest {
         assert_eq!(succeeded(&child.wait_with_output().unwrap())["components"], expected);
     }
     assert!(fs::read(world.path("memory-1")).unwrap().starts_with(&before));
-    assert_eq!(messages(), 1 + 3 * 4);
-    // A server that has lost everything is sent the same bytes again, and finds the same.
+    assert_eq!(messages(), 3 * 4);
+    // A coordinator that has lost everything is sent the same bytes again, and finds the same.
     let kept: Vec<Vec<u8>> = (1..=PROVIDERS).map(|i| fs::read(world.path(&format!("memory-{i}"))).unwrap()).collect();
-    let admin = fs::read_to_string(data.join("admin.token")).unwrap();
-    let session = format!("{url}/sessions/{}", world.session.id());
-    let deleted = agent().delete(session).header("authorization", format!("Bearer {}", admin.trim())).call();
-    assert_eq!(deleted.unwrap().status().as_u16(), 204);
-    let world = World::new(&server, world.folder, 4);
+    drop(server);
+    let world = World::new(world.folder, "again", 4);
+    let _server = Coordinator::start_at(&address, &world.data);
     let children: Vec<Child> = (1..=PROVIDERS).map(|provider| world.spawn(&url, provider)).collect();
     for (child, (provider, kept)) in children.into_iter().zip((1..).zip(kept)) {
         assert_eq!(succeeded(&child.wait_with_output().unwrap())["components"], expected);
         assert_eq!(fs::read(world.path(&format!("memory-{provider}"))).unwrap(), kept);
     }
-    drop(server.log());
 }
 
 #[test]
 fn a_provider_refuses_sessions_above_its_limit_and_records_that_do_not_fit() {
     let folder = tempdir().unwrap();
     write_all_records(folder.path(), &[10, 10, 10]);
-    let server = Serving::start(&["--data", text(&folder.path().join("data"))]);
-    let url = format!("http://{}", server.address);
-    let world = World::new(&server, folder, 2);
+    let world = World::new(folder, "data", 2);
+    let server = Coordinator::start(&world.data);
+    let url = server.url.clone();
     let refused = |records: &str, change: (&str, &str), reason: &str| {
         fs::write(world.path("records-1.csv"), records).unwrap();
         let mut command = world.provide(&url, 1, "memory", &[]);
@@ -302,7 +292,7 @@ fn a_provider_refuses_sessions_above_its_limit_and_records_that_do_not_fit() {
         let place = arguments.iter().position(|argument| argument == change.0).unwrap();
         let mut arguments = arguments;
         arguments[place + 1] = change.1.into();
-        command = Command::new(env!("CARGO_BIN_EXE_ldp-pca"));
+        command = Command::new(crate::PROGRAM);
         let output = command.args(arguments).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success() && said.contains(reason), "'{said}' lacks '{reason}'");
@@ -316,7 +306,30 @@ fn a_provider_refuses_sessions_above_its_limit_and_records_that_do_not_fit() {
     refused("0.1,0.2\n", ("--epsilon", "1"), "line 1: the record has 2 numbers, but the session has 12");
     refused(&row.replace("0.1\n", "x\n"), ("--epsilon", "1"), "line 1: field 12 is not a number");
     refused(&row.replace("0.1\n", "inf\n"), ("--epsilon", "1"), "line 1: field 12 is not a finite number");
-    fs::write(world.path("tokens/provider-1.token"), "0123456789abcdef0123456789abcdef").unwrap();
+    fs::copy(world.data.join("collector.token"), world.data.join("tokens/provider-1.token")).unwrap();
     refused(&row, ("--epsilon", "1"), "not a provider's token");
-    drop(server.log());
+    fs::write(world.data.join("tokens/provider-1.token"), "0123456789abcdef0123456789abcdef").unwrap();
+    refused(&row, ("--epsilon", "1"), "not a provider's token");
+}
+
+#[test]
+fn components_replace_nothing_that_is_read_and_no_reports_unasked() {
+    let folder = Folder::new();
+    folder.write("people.csv", PEOPLE);
+    folder.write("token", "1-secret");
+    folder.write("memory", "what was sent");
+    folder.write("reports", "LDPR and more");
+    let session = "0".repeat(64);
+    let provide = "dps-pca provide people.csv --memory memory --epsilon 1 --delta 1e-6";
+    for (command, inputs) in [(provide, &["people.csv", "token", "memory"][..]), ("dps-pca result", &["token"][..])] {
+        let line = format!("{command} --session {session} --token-file token --output");
+        for &out in inputs {
+            for force in ["", " --force"] {
+                let run = folder.run(&format!("{line} {out}{force}"));
+                run.refused(2, &[out, "is also read by this command: write to another file"]);
+            }
+        }
+        folder.run(&format!("{line} reports")).refused(1, &["reports", "holds reports", "--force"]);
+    }
+    assert_eq!(folder.names(), ["memory", "people.csv", "reports", "token"]);
 }

@@ -1,16 +1,13 @@
-//! The sessions of a server, for providers, admins and collectors.
+//! The session of a coordinator, for its providers and its collector.
 
+use ldp_pca_cli::aggregator::{Aggregator, Answer};
+use ldp_pca_cli::error::{CliError, Result};
 use ldp_pca_dps::{Session, SessionId, State};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
-use crate::aggregator::{Aggregator, Answer};
-use crate::error::{CliError, Result};
-
-/// Seconds for which the server holds a request for the next round.
+/// Seconds for which the coordinator holds a request for the next round.
 const WAIT: u32 = 20;
 
-/// A server that has them.
+/// A coordinator, which is asked as an aggregator is.
 pub(super) struct Sessions(Aggregator);
 
 /// The outcome of a message.
@@ -22,7 +19,7 @@ pub(super) enum Sent {
 }
 
 impl Sessions {
-    /// Of this server, whose requests are repeated for this number of seconds while it cannot be reached.
+    /// At this address, whose requests are repeated for this number of seconds while it cannot be reached.
     pub(super) fn new(url: &str, token: String, patience: u64) -> Self {
         Self(Aggregator::new(url, Some(token)).patient(patience))
     }
@@ -64,12 +61,7 @@ impl Sessions {
         self.0.good(&path, answer).map(|_| Sent::Taken)
     }
 
-    /// Creates a session.
-    pub(super) fn create(&self, session: &Session) -> Result<Value> {
-        self.document("/sessions", self.0.send_json("POST", "/sessions", &session.to_json())?)
-    }
-
-    fn document<T: DeserializeOwned>(&self, path: &str, answer: Answer) -> Result<T> {
+    fn document(&self, path: &str, answer: Answer) -> Result<State> {
         self.0.document(path, &self.0.good(path, answer)?)
     }
 }

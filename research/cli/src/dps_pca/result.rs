@@ -3,17 +3,16 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use ldp_pca_cli::aggregator;
+use ldp_pca_cli::error::{CliError, Result};
+use ldp_pca_cli::files;
+use ldp_pca_cli::output::{Format, wrote};
+use ldp_pca_cli::writing::{Kind, Target};
 use ldp_pca_dps::SessionId;
 use serde::Serialize;
 
-use super::provide::session_id;
 use super::sessions::Sessions;
-use super::{described, write_components};
-use crate::aggregator;
-use crate::error::{CliError, Result};
-use crate::files;
-use crate::output::{Format, wrote};
-use crate::writing::{Kind, Target};
+use super::{described, session_id, write_components};
 
 /// Show the components of a finished session
 #[derive(Args)]
@@ -21,15 +20,15 @@ pub(crate) struct ShowResult {
     /// The id of the session
     #[arg(long, value_parser = session_id)]
     session: SessionId,
-    /// A file with a collector's token, or with a provider's
+    /// A file with the collector's token, or with a provider's
     ///
-    /// Such as collector.token in the aggregator's folder
+    /// Such as collector.token in the coordinator's folder
     #[arg(long, value_name = "FILE")]
     token_file: PathBuf,
     /// Wait for the end of the session
     #[arg(long)]
     wait: bool,
-    /// The aggregator
+    /// The coordinator
     #[arg(long, value_parser = aggregator::url, default_value = aggregator::DEFAULT_URL)]
     url: String,
     /// Where to write the components, as an NPY matrix
