@@ -25,7 +25,7 @@ const FEATURES = ["client", "default", "js"];
 
 /** Generated, or lists of texts. */
 const LONG_LINES =
-  /^(tests\/vectors\/|docs\/results\/|crates\/server\/src\/routes\/openapi\.json|package-lock\.json|fuzz\/Cargo\.lock)/;
+  /^(tests\/vectors\/|research\/docs\/results\/|crates\/server\/src\/routes\/openapi\.json|package-lock\.json|fuzz\/Cargo\.lock)/;
 const TEXTS = /\.(rs|md|js|ts|py|pyi|sh|css|html)$|^Makefile$/;
 
 const run = (command, ...rest) =>

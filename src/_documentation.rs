@@ -50,5 +50,4 @@ documents! {
     inference: "inference.md",
     penalty: "penalty.md",
     solver: "solver.md",
-    comparison: "comparison.md",
 }

@@ -74,7 +74,7 @@ pub(super) struct Compare {
     /// Where to draw the errors (.svg)
     #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::Text))]
     plot: Option<Target>,
-    /// Use the data sets of docs/comparison.md, in this folder
+    /// Use the data sets of research/docs/comparison.md, in this folder
     ///
     /// Their files are in the folder. The output is that document
     #[arg(

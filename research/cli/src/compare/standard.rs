@@ -1,4 +1,4 @@
-//! The comparison on standard data sets that docs/comparison.md shows.
+//! The comparison on standard data sets that research/docs/comparison.md shows.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -195,7 +195,8 @@ The cost of a guarantee depends on whom one trusts with the records. This page c
 the same data sets. This command writes it, from the folder with the data sets' files, in some minutes:
 
 ```sh
-cargo run --release -p ldp-pca-research -- compare --standard ../shared/data --time-limit 10 > docs/comparison.md
+cargo run --release -p ldp-pca-research -- compare --standard ../shared/data --time-limit 10 \
+> research/docs/comparison.md
 ```
 
 `ldp-pca-research compare --records FILE --rank k --epsilon 1,2` makes the same comparison on records of your own. The \

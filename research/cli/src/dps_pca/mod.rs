@@ -1,4 +1,5 @@
-//! The `dps-pca` commands: components of several providers' records, in several rounds (docs/distributed.md).
+//! The `dps-pca` commands: components of several providers' records, in several rounds
+//! (research/docs/distributed.md).
 //!
 //! One command makes a session and the tokens of its providers, and one coordinates it. Providers ask for the state
 //! until a round begins, send their message, and ask again; when all messages have arrived, the next round begins. The

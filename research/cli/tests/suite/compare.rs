@@ -145,6 +145,17 @@ fn records_are_read_as_everywhere_and_what_cannot_be_compared_is_explained() {
     folder.run("compare --standard .").refused(1, &["kddcup99_10_percent.csv.gz", "archive.ics.uci.edu"]);
 }
 
+#[test]
+fn the_command_of_the_documentation_runs_as_printed() {
+    let document = include_str!("../../../../docs/command-line.md");
+    let line = document.lines().find_map(|line| line.strip_prefix("ldp-pca-research ")).unwrap();
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("examples")).unwrap();
+    folder.write("examples/survey.csv", include_str!("../../../../examples/survey.csv"));
+    folder.run(line).ok();
+    assert!(folder.read_text("methods.svg").starts_with("<svg"));
+}
+
 /// What the commands of the product are tested for too, with the same words.
 #[test]
 fn wrong_commands_say_where_and_what_to_do() {
@@ -267,7 +278,7 @@ fn nothing_that_records_hold_is_printed_unless_that_is_asked_for() {
 
 #[test]
 fn the_committed_table_has_every_method() {
-    let document = include_str!("../../../../docs/comparison.md");
+    let document = include_str!("../../../docs/comparison.md");
     let table = document.split("## The error").nth(1).unwrap();
     let lines =
         table.lines().skip_while(|line| !line.starts_with("|---")).skip(1).take_while(|line| line.starts_with('|'));

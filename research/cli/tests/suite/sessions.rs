@@ -238,7 +238,7 @@ fn whoever_waits_is_told_of_the_next_round_and_of_the_end() {
     });
 }
 
-/// Answers have exactly the members that docs/distributed.md states.
+/// Answers have exactly the members that research/docs/distributed.md states.
 #[test]
 fn answers_have_the_members_of_the_document() {
     let session = Direct::new(1);

@@ -6,7 +6,7 @@
 //! tables and findings are computed from the whole table, so no number in a report is older than its rows.
 //!
 //! This module opens no file and reads no clock. Its caller, the command line (`ldp-pca-research experiment`,
-//! docs/experiments.md), supplies data sets ([`Data`]) and time ([`Clock`]).
+//! research/docs/experiments.md), supplies data sets ([`Data`]) and time ([`Clock`]).
 //!
 //! ```
 //! use ldp_pca_literature::experiments::{
