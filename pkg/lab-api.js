@@ -123,12 +123,11 @@ export function predict(what, options) {
 
 export function plan(what, options) {
   const own = what instanceof Aggregate ? (options ?? {}) : Object(what);
-  const { rank, records, target, sparsity, shuffled, ...population } = own;
+  const { rank, records, target, shuffled, ...population } = own;
   const wanted = {
     rank: count("rank", rank, 1),
     records: records === undefined ? undefined : many("records", records),
     target: target === undefined ? undefined : number("target", target),
-    sparsity: sparsity === undefined ? undefined : count("sparsity", sparsity, 1),
     shuffled: shuffledOf(shuffled),
   };
   if (what instanceof Aggregate) {

@@ -322,8 +322,6 @@ export interface PlanOptions {
   readonly records?: number;
   /** A target for `||sin Theta||_F^2`, above 0 and below k (1 - k/d), to find what it takes. */
   readonly target?: number;
-  /** The number of features that the components use, for the rates on sparse components among the bounds. */
-  readonly sparsity?: number;
   /**
    * Also plan for reports that somebody trusted shuffles before anybody sees them, in batches with so many honest
    * reports. The mechanism's epsilon is then that of each batch, with this delta, and every report may have a larger
@@ -383,32 +381,6 @@ export interface Plan {
    * unit norm, without centring and shuffling.
    */
   readonly optimum?: { readonly provedShare: number; readonly conjecturedShare: number; readonly rank: number };
-  /**
-   * Statements of the literature, each in its own trust model and measure: beside the prediction, never mixed with it.
-   * They are about second moments: with centring there are none.
-   */
-  readonly bounds: readonly PublishedBound[];
-}
-
-/**
- * A theorem, evaluated. A bound holds as stated. A rate leaves a constant open: its value shows how settings compare,
- * and is neither a number of records nor an error.
- */
-export interface PublishedBound {
-  readonly name: string;
-  /** Paper and theorem. */
-  readonly source: string;
-  readonly kind: "bound" | "rate";
-  /** Who sees the records: a trusted curator, or nobody. */
-  readonly model: "central" | "local";
-  readonly quantity: "records" | "correlation" | "sin_theta_squared";
-  /**
-   * `upper`: this many records suffice, or the error or correlation is at most this. `lower`: fewer do not suffice, or
-   * it is at least this for some data.
-   */
-  readonly direction: "upper" | "lower";
-  /** `null` where the theorem's conditions do not hold. */
-  readonly value: number | null;
 }
 
 /**

@@ -593,7 +593,6 @@ def _plan(
     target: float | None,
     shuffled: float | None,
     batch: int | None,
-    sparsity: int | None,
     centring: bool | float | None,
     mean_share: float | None,
     waves: int,

@@ -92,9 +92,6 @@ class Plan:
         The share of these people that other unbiased reports of this promise would need at least, for the same error of
         the second moments where no direction is special (docs/privacy/optimality.md): what is proved, and what is
         conjectured. Only with double-cap and unit norm, without centring and shuffling.
-    bounds : list of dict
-        Statements of the literature: ``name``, ``source``, ``kind``, ``model``, ``quantity``, ``direction``,
-        ``conditions``, ``value``.
     notes : list of str
         What to know of the ``spectrum`` that was stated.
     """
@@ -115,7 +112,6 @@ class Plan:
     shuffled: ShuffledPlan | None
     proved_share: float | None
     conjectured_share: float | None
-    bounds: list[dict[str, Any]]
     notes: list[str]
     waves: dict[str, Any] | None
     clipping: dict[str, Any] | None
@@ -146,7 +142,7 @@ class Plan:
 
     def _error(self, records: int) -> float:
         """Predict the error of another number of reports."""
-        found = self._asked(records=records, target=None, shuffled=None, batch=None, sparsity=None, waves=1)
+        found = self._asked(records=records, target=None, shuffled=None, batch=None, waves=1)
         found = found["predicted"]
         return float(found["sin_theta_squared"])
 
@@ -209,7 +205,6 @@ def plan(
     target: float | None = None,
     shuffled: float | None = None,
     batch: int | None = None,
-    sparsity: int | None = None,
     centring: bool | float | None = None,
     mean_share: float | None = None,
     waves: Literal[1, 2] = 1,
@@ -247,8 +242,6 @@ def plan(
         Also plan for reports that somebody trusted shuffles before anybody sees them, with this delta of each batch.
     batch : int, optional
         The honest reports in one batch that is released, with ``shuffled``.
-    sparsity : int, optional
-        The number of features that the components use, for published rates.
     centring : bool or float, optional
         As of `Task`. The spectrum is then that of the covariance, in shares of the variance about the mean.
     mean_share : float, optional
@@ -294,7 +287,7 @@ def plan(
         radius=radius,
         norms=norms,
     )
-    found = asked(records=records, target=target, shuffled=shuffled, batch=batch, sparsity=sparsity, waves=waves)
+    found = asked(records=records, target=target, shuffled=shuffled, batch=batch, waves=waves)
     found["_advice"], found["_costs_much"] = found.pop("advice"), found.pop("costs_much")
     for name in ("waves", "clipping"):
         if found[name] is not None:

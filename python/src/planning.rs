@@ -2,7 +2,7 @@
 
 use ldp_pca::covariance::Covariance;
 use ldp_pca::norms::Clipping;
-use ldp_pca::prediction::{Batches, Plan, Planner, PredictionError, Published, Question, ShuffledPlan, Spectrum};
+use ldp_pca::prediction::{Batches, Plan, Planner, PredictionError, Question, ShuffledPlan, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
@@ -22,8 +22,6 @@ use crate::task::{centring_of, family};
 struct Setting {
     planner: Planner,
     epsilon: Epsilon,
-    /// The delta of the mechanism, or the usual one where it has none.
-    delta: Delta,
     /// What the radius costs, where records are clipped.
     clipping: Option<Clipping>,
 }
@@ -47,7 +45,6 @@ pub(crate) fn _plan<'py>(
     target: Option<f64>,
     shuffled: Option<f64>,
     batch: Option<u64>,
-    sparsity: Option<usize>,
     centring: Option<&Bound<'py, PyAny>>,
     mean_share: Option<f64>,
     waves: u8,
@@ -55,7 +52,7 @@ pub(crate) fn _plan<'py>(
     norms: Option<Py<Aggregate>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let rank = Rank::new(rank).map_err(raised)?;
-    for (name, count) in [("records", records), ("sparsity", sparsity.map(|count| count as u64)), ("batch", batch)] {
+    for (name, count) in [("records", records), ("batch", batch)] {
         if count == Some(0) {
             return Err(PlanError::new_err(format!("{name} is 0: it must be at least 1")));
         }
@@ -95,8 +92,7 @@ pub(crate) fn _plan<'py>(
             };
             let planner = Planner::new(spectrum, rank, family, bounding).map_err(raised)?;
             let planner = planner.with_centring(centring);
-            let delta = delta.map_or(Ok(Delta::USUAL), Delta::new).map_err(raised)?;
-            Setting { planner, epsilon: Epsilon::new(epsilon).map_err(raised)?, delta, clipping }
+            Setting { planner, epsilon: Epsilon::new(epsilon).map_err(raised)?, clipping }
         }
         _ => return Err(PlanError::new_err("give dimension, spectrum and epsilon, or an aggregate alone")),
     };
@@ -110,15 +106,15 @@ pub(crate) fn _plan<'py>(
             return Err(PlanError::new_err(problem));
         }
     };
-    let question = Question { records, target, shuffled, sparsity, hostile: None };
-    let Setting { planner, epsilon, delta, clipping } = setting;
+    let question = Question { records, target, shuffled, hostile: None };
+    let Setting { planner, epsilon, clipping } = setting;
     let notes = planner.notes();
     let answered = waited(
         py,
         |_| Ok(()),
         move |_| -> Result<_, PredictionError> {
             let waves = people.map(|people| planner.two_waves(epsilon, people, None)).transpose()?;
-            Ok((waves, planner.answer(epsilon, delta, &question)?))
+            Ok((waves, planner.answer(epsilon, &question)?))
         },
     )?;
     let (waves, plan) = answered.map_err(raised)?;
@@ -138,11 +134,9 @@ fn of_aggregate(aggregate: &Aggregate, rank: Rank) -> PyResult<Setting> {
     let sums = aggregate.locked().clone();
     let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
     let spectrum = Spectrum::of_estimate(&covariance).map_err(raised)?;
-    let guarantee = task.guarantee();
-    let delta = guarantee.delta.unwrap_or(Delta::USUAL);
     let planner = Planner::of_task(spectrum, rank, task).map_err(raised)?;
     let clipping = Clipping::of_estimate(&covariance, task);
-    Ok(Setting { planner, epsilon: guarantee.epsilon, delta, clipping })
+    Ok(Setting { planner, epsilon: task.guarantee().epsilon, clipping })
 }
 
 fn stated(dimension: usize, signals: Vec<f64>, bulk: Option<f64>) -> PyResult<Spectrum> {
@@ -180,8 +174,6 @@ fn describe<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyDict>> {
     result.set_item("shuffled", plan.shuffled.as_ref().map(|found| describe_shuffled(py, found)).transpose()?)?;
     result.set_item("proved_share", plan.optimum.map(|optimum| optimum.proved_share))?;
     result.set_item("conjectured_share", plan.optimum.map(|optimum| optimum.conjectured_share))?;
-    let bounds = plan.bounds.iter().map(|bound| describe_bound(py, bound));
-    result.set_item("bounds", bounds.collect::<PyResult<Vec<_>>>()?)?;
     Ok(result)
 }
 
@@ -194,18 +186,5 @@ fn describe_shuffled<'py>(py: Python<'py>, plan: &ShuffledPlan) -> PyResult<Boun
     result.set_item("predicted", plan.predicted.as_ref().map(|found| describe_prediction(py, found)).transpose()?)?;
     result.set_item("records_for_target", plan.records_for_target.flatten())?;
     result.set_item("epsilon_for_target", plan.epsilon_for_target.flatten().map(Epsilon::value))?;
-    Ok(result)
-}
-
-fn describe_bound<'py>(py: Python<'py>, bound: &Published) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    result.set_item("name", bound.name)?;
-    result.set_item("source", bound.source)?;
-    result.set_item("kind", bound.kind())?;
-    result.set_item("model", bound.model.name())?;
-    result.set_item("quantity", bound.quantity.name())?;
-    result.set_item("direction", bound.direction.name())?;
-    result.set_item("conditions", bound.conditions)?;
-    result.set_item("value", bound.value)?;
     Ok(result)
 }

@@ -310,11 +310,11 @@ def test_a_recovery_survives_a_pickle(aggregate: Aggregate) -> None:
 
 def test_plans_are_those_of_the_command_line(command) -> None:
     words = ["--dimension", 40, "--spectrum", "0.3,0.2,0.1", "--epsilon", 2, "--records", 20000, "--target", 0.1]
-    words += ["--shuffled", 1e-6, "--batch", 5000, "--sparsity", 10]
+    words += ["--shuffled", 1e-6, "--batch", 5000]
     answer = command("plan", *words)
     setting: dict[str, Any] = {"dimension": 40, "spectrum": [0.3, 0.2, 0.1], "epsilon": 2}
-    found = plan(**setting, records=20_000, target=0.1, shuffled=1e-6, batch=5000, sparsity=10)
-    for name in ("dimension", "rank", "bulk", "epsilon", "uninformed", "records", "target", "bounds", "notes"):
+    found = plan(**setting, records=20_000, target=0.1, shuffled=1e-6, batch=5000)
+    for name in ("dimension", "rank", "bulk", "epsilon", "uninformed", "records", "target", "notes"):
         assert getattr(found, name) == answer[name], name
     assert found.threshold_records == answer["threshold_records_per_component"]
     assert found.records_for_target == answer["records_for_target"]

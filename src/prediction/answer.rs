@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::optimum::Optimum;
-use super::{Batches, Planner, Prediction, PredictionError, Published, alone, published};
+use super::{Batches, Planner, Prediction, PredictionError, alone};
 use crate::mechanism::{HostilePull, LocalRandomizer, Mechanism, Moments, Pull};
 use crate::privacy::{Delta, Epsilon, Guarantee};
 use crate::record::Bounding;
@@ -18,8 +18,6 @@ pub struct Question {
     /// Batches in which reports are shuffled before anybody sees them, to answer for these as well: epsilon is then
     /// that of one batch.
     pub shuffled: Option<Batches>,
-    /// The number of features that the components use, for the published rates on sparse components.
-    pub sparsity: Option<usize>,
     /// A number of hostile reports, to bound how far they can move an eigenvalue.
     pub hostile: Option<u64>,
 }
@@ -77,8 +75,6 @@ pub struct Plan {
     /// `records` or for as many as the `target` takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostile: Option<HostilePull>,
-    /// Statements of the literature, of second moments: beside the prediction, never part of it. None with centring.
-    pub bounds: Vec<Published>,
 }
 
 /// The answers for shuffled reports of which each batch of `honest_reports` keeps `epsilon` with `delta`, however many
@@ -108,14 +104,13 @@ pub struct ShuffledPlan {
 }
 
 impl Planner {
-    /// Answers the question for reports at `epsilon`. The [`published()`] statements are evaluated at `delta`: that of
-    /// the mechanism or, where it has none, of one to compare it with.
+    /// Answers the question for reports at `epsilon`.
     ///
     /// # Errors
     /// As the methods that [`Plan`] and [`ShuffledPlan`] name: [`PredictionError::Target`], [`PredictionError::Noise`]
     /// without records, [`PredictionError::Batch`], [`PredictionError::Mechanism`], [`PredictionError::Privacy`].
-    pub fn answer(&self, epsilon: Epsilon, delta: Delta, question: &Question) -> Result<Plan, PredictionError> {
-        let &Question { records, target, shuffled, sparsity, hostile } = question;
+    pub fn answer(&self, epsilon: Epsilon, question: &Question) -> Result<Plan, PredictionError> {
+        let &Question { records, target, shuffled, hostile } = question;
         let (spectrum, mechanism) = (self.spectrum(), self.mechanism(epsilon)?);
         let thresholds = self.threshold_records(epsilon)?;
         let predicted = records.map(|records| self.predict(epsilon, records)).transpose()?;
@@ -147,11 +142,6 @@ impl Planner {
             hostile: hostile.zip(planned).map(|(count, records)| {
                 HostilePull::new(count, records, |hostile| self.pull(&mechanism, hostile, records))
             }),
-            // They are about second moments.
-            bounds: match self.centring() {
-                None => published(spectrum, self.rank(), epsilon, delta, records, target, sparsity),
-                Some(_) => vec![],
-            },
         })
     }
 
@@ -208,14 +198,9 @@ mod tests {
     fn every_answer_is_that_of_the_method_it_names() {
         let planner = planner(vec![0.3], DOUBLE_CAP);
         let (epsilon, batches) = (epsilon(1.0), Batches { honest_reports: 5000, delta: delta(1e-8) });
-        let question = Question {
-            records: Some(20_000),
-            target: Some(0.1),
-            shuffled: Some(batches),
-            sparsity: Some(5),
-            hostile: Some(300),
-        };
-        let plan = planner.answer(epsilon, delta(1e-6), &question).unwrap();
+        let question =
+            Question { records: Some(20_000), target: Some(0.1), shuffled: Some(batches), hostile: Some(300) };
+        let plan = planner.answer(epsilon, &question).unwrap();
         let local = planner.local_epsilon(epsilon, batches).unwrap();
         let found = planner.shuffled_records_for(epsilon, batches, 0.1).unwrap();
         let kept = planner.shuffled_epsilon_for(20_000, batches, 0.1).unwrap().unwrap();
@@ -249,15 +234,6 @@ mod tests {
             optimum: None,
             pull: Some(pull),
             hostile: Some(HostilePull::new(300, 20_000, |hostile| pull.of(hostile, 20_000))),
-            bounds: published(
-                planner.spectrum(),
-                planner.rank(),
-                epsilon,
-                delta(1e-6),
-                Some(20_000),
-                Some(0.1),
-                Some(5),
-            ),
         };
         assert_eq!(plan, expected);
         // None of them is another's.
@@ -270,13 +246,12 @@ mod tests {
     #[test]
     fn questions_that_were_not_asked_have_no_answer_and_unanswerable_ones_say_so() {
         let tied = planner(vec![0.3, 0.3], DOUBLE_CAP);
-        let answer = |question| tied.answer(epsilon(1.0), delta(1e-6), &question).unwrap();
+        let answer = |question| tied.answer(epsilon(1.0), &question).unwrap();
         let nothing = answer(Question::default());
         assert_eq!(nothing.threshold_records_per_component.len(), 1);
         assert_eq!((nothing.predicted, nothing.shuffled), (None, None));
         assert_eq!((nothing.pull, nothing.hostile), (None, None));
         assert_eq!((nothing.records_for_target, nothing.epsilon_for_target), (None, None));
-        assert_eq!(nothing.bounds, []);
         // Without a number of reports there is no epsilon to look for, and half of either component is all there is.
         let batches = Batches { honest_reports: 1000, delta: delta(1e-6) };
         let question = Question { target: Some(0.1), shuffled: Some(batches), ..Question::default() };
@@ -299,7 +274,7 @@ mod tests {
         let planner = planner(vec![0.3], MechanismFamily::Gaussian { delta: delta(1e-4) });
         let batches = Batches { honest_reports: 1, delta: delta(1e-9) };
         let question = Question { records: Some(1), shuffled: Some(batches), ..Question::default() };
-        let plan = planner.answer(epsilon(1.0), delta(1e-4), &question).unwrap();
+        let plan = planner.answer(epsilon(1.0), &question).unwrap();
         let shuffled = plan.shuffled.unwrap();
         assert_eq!((shuffled.local_epsilon, shuffled.predicted), (None, None));
         assert!(plan.predicted.is_some());
@@ -308,7 +283,7 @@ mod tests {
     #[test]
     fn questions_that_make_no_sense_are_refused() {
         let planner = planner(vec![0.3], DOUBLE_CAP);
-        let refused = |question| planner.answer(epsilon(1.0), delta(1e-6), &question).unwrap_err();
+        let refused = |question| planner.answer(epsilon(1.0), &question).unwrap_err();
         let question = Question { target: Some(0.0), ..Question::default() };
         assert!(matches!(refused(question), PredictionError::Target { .. }));
         let question = Question { records: Some(0), ..Question::default() };
@@ -326,7 +301,7 @@ mod tests {
         let planned = |honest_reports| {
             let shuffled = Some(batches(honest_reports));
             let question = Question { records: Some(1_000_000), target: Some(0.1), shuffled, ..Question::default() };
-            planner.answer(epsilon(0.1), delta(1e-6), &question).unwrap().shuffled.unwrap()
+            planner.answer(epsilon(0.1), &question).unwrap().shuffled.unwrap()
         };
         let kept = |local: Epsilon, reports| {
             let loss = planner.mechanism(local).unwrap().privacy_loss();

@@ -36,7 +36,6 @@ mod answer;
 mod finite;
 mod optimum;
 mod plan;
-mod published;
 mod shuffled;
 mod waves;
 
@@ -44,8 +43,6 @@ pub use answer::{Plan, Question, ShuffledPlan};
 #[doc(hidden)]
 pub use optimum::Optimum;
 pub use plan::Planner;
-#[doc(hidden)]
-pub use published::{Direction, Model, Published, Quantity, published};
 pub use shuffled::Batches;
 #[doc(hidden)]
 pub use waves::{LEAST_GAIN, MOST_FIRST_ERROR, TwoWaves, WaveRefusal, Waves};

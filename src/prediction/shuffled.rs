@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(kept(59_999), kept(40_000));
         let question =
             crate::prediction::Question { records: Some(39_999), shuffled: Some(batches), ..Default::default() };
-        let found = planner.answer(central, delta(1e-8), &question).unwrap().shuffled.unwrap();
+        let found = planner.answer(central, &question).unwrap().shuffled.unwrap();
         let local = found.local_epsilon.unwrap();
         assert_eq!(found.predicted, Some(planner.predict(local, 20_000).unwrap()));
     }

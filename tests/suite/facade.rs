@@ -382,17 +382,17 @@ proptest! {
     #[test]
     fn plans_never_panic(
         dimension in size(), signals in prop::collection::vec(number(), 0..3), bulk in number(), rank in rank(),
-        family in family(), bounding in bounding(), epsilon in epsilon(), delta in delta(), records in count(),
-        target in number(), sparsity in size(), task in task(), shuffled in prop::option::of((count(), delta())),
+        family in family(), bounding in bounding(), epsilon in epsilon(), records in count(),
+        target in number(), task in task(), shuffled in prop::option::of((count(), delta())),
     ) {
         let spectrum = Spectrum::new(dimension, signals, bulk).map_err(refused)?;
         let _ = Planner::of_task(spectrum.clone(), rank, &task);
         let planner = Planner::new(spectrum, rank, family, bounding).map_err(refused)?;
         let _ = (planner.mechanism(epsilon), planner.predict(epsilon, records), planner.records_for(epsilon, target));
         let _ = planner.epsilon_for(records, target);
-        let (records, target, sparsity) = (Some(records), Some(target), Some(sparsity));
+        let (records, target) = (Some(records), Some(target));
         let shuffled = shuffled.map(|(honest_reports, delta)| Batches { honest_reports, delta });
-        let question = Question { records, target, shuffled, sparsity, hostile: records };
-        let _ = planner.answer(epsilon, delta, &question);
+        let question = Question { records, target, shuffled, hostile: records };
+        let _ = planner.answer(epsilon, &question);
     }
 }

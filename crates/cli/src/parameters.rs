@@ -222,11 +222,6 @@ impl MechanismParameters {
             })
         })
     }
-
-    /// Delta as given, or the usual one for the mechanisms that have one.
-    pub(super) fn delta_or_usual(&self) -> Delta {
-        self.delta.unwrap_or(Delta::USUAL)
-    }
 }
 
 #[cfg(test)]

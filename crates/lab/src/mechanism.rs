@@ -22,7 +22,7 @@ pub(crate) struct MechanismOptions {
     pub(crate) epsilon: Epsilon,
     candidates: Option<u32>,
     cap: Option<u32>,
-    pub(crate) delta: Option<Delta>,
+    delta: Option<Delta>,
 }
 
 /// The names of [`MechanismFamily::ALL`] in JavaScript, in its order.

@@ -29,7 +29,6 @@ struct PlanOptions {
     rank: Rank,
     records: Option<u64>,
     target: Option<f64>,
-    sparsity: Option<usize>,
     shuffled: Option<ShuffledOptions>,
 }
 
@@ -71,12 +70,7 @@ pub fn plan_population(population: JsValue, options: JsValue) -> Result<JsValue,
     let mechanism = population.mechanism;
     let (centring, _) = centring(population.centring, population.dimension)?;
     let planner = Planner::new(population.spectrum()?, wanted.rank, family(&mechanism)?, Bounding::UnitNorm);
-    plan(
-        &planner.map_err(thrown)?.with_centring(centring),
-        mechanism.epsilon,
-        mechanism.delta.unwrap_or(Delta::USUAL),
-        &wanted,
-    )
+    plan(&planner.map_err(thrown)?.with_centring(centring), mechanism.epsilon, &wanted)
 }
 
 #[wasm_bindgen]
@@ -86,19 +80,16 @@ impl Aggregate {
         let wanted: PlanOptions = read(options)?;
         let spectrum = Spectrum::of_estimate(&self.covariance()?).map_err(thrown)?;
         let planner = Planner::of_task(spectrum, wanted.rank, &self.task).map_err(thrown)?;
-        let guarantee = self.task.guarantee();
-        let delta = guarantee.delta.unwrap_or(Delta::USUAL);
-        plan(&planner, guarantee.epsilon, delta, &wanted)
+        plan(&planner, self.task.guarantee().epsilon, &wanted)
     }
 }
 
-fn plan(planner: &Planner, epsilon: Epsilon, delta: Delta, wanted: &PlanOptions) -> Result<JsValue, JsValue> {
+fn plan(planner: &Planner, epsilon: Epsilon, wanted: &PlanOptions) -> Result<JsValue, JsValue> {
     let question = Question {
         records: wanted.records,
         target: wanted.target,
         shuffled: wanted.shuffled.map(|ShuffledOptions { honest_reports, delta }| Batches { honest_reports, delta }),
-        sparsity: wanted.sparsity,
         hostile: None,
     };
-    object(&planner.answer(epsilon, delta, &question).map_err(thrown)?)
+    object(&planner.answer(epsilon, &question).map_err(thrown)?)
 }

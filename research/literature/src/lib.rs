@@ -3,7 +3,7 @@
 //! [`baselines`] has each method under its paper's name, behind one trait ([`baselines::SubspaceEstimator`]). The trait
 //! states whom a method requires trust in, what it claims, and what of that is proved. [`baselines::comparison`] runs
 //! methods on the same records, for `ldp-pca-research compare`. [`experiments`] reproduces the papers' tables and
-//! figures, for `ldp-pca-research experiment`.
+//! figures, for `ldp-pca-research experiment`, and [`theorems`] evaluates what the papers prove.
 //!
 //! ```
 //! use ldp_pca::privacy::{Delta, Epsilon};
@@ -24,3 +24,4 @@
 
 pub mod baselines;
 pub mod experiments;
+pub mod theorems;

@@ -15,7 +15,7 @@ import { fillTable } from "../tables.js";
 import { nearViewport } from "../viewport.js";
 import { type Population, populationOfCharts } from "./error/population.js";
 import { asked as askedOfCharts, chartsOf } from "./error/settings.js";
-import { BOUND_HEADS, boundRows, COMPONENT_HEADS, componentRows, sentences } from "./planner/answer.js";
+import { COMPONENT_HEADS, componentRows, sentences } from "./planner/answer.js";
 import { check, FIELDS, ownPopulation, type Settings } from "./planner/settings.js";
 
 const POINTS = 49;
@@ -59,7 +59,6 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
     const heads =
       shown === undefined ? COMPONENT_HEADS : COMPONENT_HEADS.with(-1, `missed by ${about(shown, 3)} users`);
     fillTable(element("planner-components"), heads, componentRows(plan, shown === undefined ? undefined : at));
-    fillTable(element("planner-bounds"), BOUND_HEADS, boundRows(plan.bounds));
     const curve = predictions.map(({ sinThetaSquared }, index) => ({ x: along[index]!, y: sinThetaSquared }));
     chart.show(chartData(settings, population, plan, curve));
   }

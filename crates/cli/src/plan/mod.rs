@@ -156,9 +156,6 @@ pub(super) struct Plan {
         help_heading = "Two waves"
     )]
     waves: u8,
-    /// Number of features that the components use, for the published rates on sparse components
-    #[arg(long, help_heading = "Population")]
-    sparsity: Option<usize>,
     #[command(flatten)]
     hostile: HostileArguments,
     /// Where to draw the error against the number of reports (.svg)
@@ -172,8 +169,6 @@ pub(super) struct Plan {
 struct Setting {
     planner: Planner,
     epsilon: Epsilon,
-    /// The delta of the mechanism, or the usual one where it has none.
-    delta: Delta,
     /// What the radius costs, where records are clipped.
     clipping: Option<Clipping>,
     /// With a sample.
@@ -186,9 +181,7 @@ const REPORTS: u64 = 100_000;
 impl Plan {
     pub(super) fn run(self) -> Result<()> {
         plot::check(self.plot.as_deref())?;
-        let counts =
-            [("--records", self.records), ("--sparsity", self.sparsity.map(|s| s as u64)), ("--batch", self.batch)];
-        for (name, count) in counts {
+        for (name, count) in [("--records", self.records), ("--batch", self.batch)] {
             if count == Some(0) {
                 return Err(CliError::Usage(format!("{name} is 0: it must be at least 1")));
             }
@@ -232,19 +225,17 @@ impl Plan {
             let task = files::task(task)?;
             let covariance = Covariance::estimate(&files::aggregate(aggregate, &task)?, &task)?;
             let spectrum = Spectrum::of_estimate(&covariance)?;
-            let guarantee = task.guarantee();
-            let delta = guarantee.delta.unwrap_or(Delta::USUAL);
+            let epsilon = task.guarantee().epsilon;
             let planner = Planner::of_task(spectrum, self.rank, &task)?;
             let clipping = Clipping::of_estimate(&covariance, &task);
-            return Ok(Setting { planner, epsilon: guarantee.epsilon, delta, clipping, sample: None });
+            return Ok(Setting { planner, epsilon, clipping, sample: None });
         }
         if let (Some(path), Some(task)) = (&self.sample, &self.task) {
             let task = files::task(task)?;
-            let guarantee = task.guarantee();
-            let delta = guarantee.delta.unwrap_or(Delta::USUAL);
+            let epsilon = task.guarantee().epsilon;
             let question = (self.records.unwrap_or(REPORTS), self.target);
             let (sample, planner) = sample::try_settings(path, &task, self.rank, self.reading, question)?;
-            return Ok(Setting { planner, epsilon: guarantee.epsilon, delta, clipping: None, sample: Some(sample) });
+            return Ok(Setting { planner, epsilon, clipping: None, sample: Some(sample) });
         }
         let (Some(dimension), Some(Eigenvalues(signals)), Some(epsilon)) =
             (self.dimension, self.spectrum.clone(), self.epsilon)
@@ -270,7 +261,7 @@ impl Plan {
         };
         let planner = Planner::new(spectrum, self.rank, family, bounding)?;
         let planner = planner.with_centring(self.mean.centring.centre);
-        Ok(Setting { planner, epsilon, delta: self.parameters.delta_or_usual(), clipping, sample: None })
+        Ok(Setting { planner, epsilon, clipping, sample: None })
     }
 
     /// What the given radius costs records of the given lengths.
@@ -282,16 +273,15 @@ impl Plan {
         norms.clipping(radius).map(Some).map_err(CliError::usage)
     }
 
-    fn plan(&self, Setting { planner, epsilon, delta, .. }: &Setting) -> Result<prediction::Plan> {
+    fn plan(&self, Setting { planner, epsilon, .. }: &Setting) -> Result<prediction::Plan> {
         let question = Question {
             records: self.records,
             target: self.target,
             shuffled: (self.shuffled.zip(self.batch)).map(|(delta, honest_reports)| Batches { honest_reports, delta }),
-            sparsity: self.sparsity,
             hostile: Some(self.hostile.reports),
         };
         let _progress = spinner("planning");
-        Ok(planner.answer(*epsilon, *delta, &question)?)
+        Ok(planner.answer(*epsilon, &question)?)
     }
 
     /// The error over the relevant numbers of reports: from well below the first threshold to beyond all answers.

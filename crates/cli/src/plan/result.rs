@@ -1,7 +1,7 @@
 //! The result of `plan`, as JSON and as text.
 
 use ldp_pca::norms::Clipping;
-use ldp_pca::prediction::{Direction, Plan, Prediction, Published, Quantity, ShuffledPlan, TwoWaves};
+use ldp_pca::prediction::{Plan, Prediction, ShuffledPlan, TwoWaves};
 use serde::Serialize;
 
 use super::sample::SampleResult;
@@ -105,7 +105,6 @@ impl PlanResult {
             (None, Some(pull)) => format!("hostile     {}", per_report(pull, "the covariance estimate")),
             (None, None) => String::new(),
         };
-        text += &bounds_text(&plan.bounds);
         text + &wrote(self.plot.as_ref())
     }
 }
@@ -161,46 +160,6 @@ fn at_least(value: f64) -> String {
         Ok(number) if number > value => format!("{:.4}", value - 0.75e-4),
         _ => shown,
     }
-}
-
-fn bounds_text(bounds: &[Published]) -> String {
-    let mut text = String::new();
-    let kinds = [
-        (true, "published bounds, each for its own method, model and measure of error"),
-        (false, "published rates, without their constants: they compare settings, and are not numbers of anything"),
-    ];
-    for (is_bound, title) in kinds {
-        let applying: Vec<(&Published, f64)> = bounds
-            .iter()
-            .filter(|bound| bound.is_bound == is_bound)
-            .filter_map(|bound| bound.value.map(|value| (bound, value)))
-            .collect();
-        if applying.is_empty() {
-            continue;
-        }
-        text += &format!("{title}:\n");
-        for (bound, value) in applying {
-            let side = bound.direction.name();
-            let says = match (is_bound, bound.quantity, bound.direction) {
-                (true, Quantity::Records, Direction::Upper) => {
-                    format!("{} records suffice", grouped(value.ceil() as u64))
-                }
-                (true, Quantity::Records, _) => {
-                    format!("fewer than {} records do not suffice on all data", grouped(value as u64))
-                }
-                (true, _, _) => format!("mean correlation at most {value:.4} on some data"),
-                (false, Quantity::Records, _) => format!("{side} rate of records: {value:.3e}"),
-                (false, _, _) => format!("{side} rate of the error: {value:.3e}"),
-            };
-            let Published { source, conditions, model, .. } = bound;
-            text += &format!("  {source:<43} {:<11} {says}\n    {conditions}\n", model.name());
-        }
-    }
-    if !text.is_empty() {
-        text += "central: a trusted curator sees the records; distributed: each provider its own; local: nobody does.\n\
-                 Statements of different models do not compare.\n";
-    }
-    text
 }
 
 #[cfg(test)]

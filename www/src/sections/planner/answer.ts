@@ -1,6 +1,6 @@
 // The planner's answers in sentences and tables.
 
-import type { Plan, PublishedBound } from "ldp-pca/lab";
+import type { Plan } from "ldp-pca/lab";
 
 import { about } from "../../charts/ticks.js";
 import { plain } from "../../fields.js";
@@ -68,34 +68,6 @@ export function componentRows(plan: Plan, at: Plan | undefined): string[][] {
       missed === undefined ? "" : at?.predicted?.recoverable[index] ? percent(missed) : "all: below the threshold",
     ];
   });
-}
-
-export const BOUND_HEADS = ["source", "kind", "who sees the records", "what it says"];
-
-export function boundRows(bounds: readonly PublishedBound[]): string[][] {
-  return bounds.map(({ source, kind, model, quantity, direction, value }) => {
-    const seen = model === "central" ? "a trusted curator" : "nobody";
-    return [
-      source,
-      kind,
-      seen,
-      value === null ? "nothing here: its conditions do not hold" : statement(quantity, direction, kind, value),
-    ];
-  });
-}
-
-function statement(
-  quantity: PublishedBound["quantity"],
-  direction: PublishedBound["direction"],
-  kind: PublishedBound["kind"],
-  value: number,
-): string {
-  const amount =
-    kind === "rate" ? `a constant times ${number(value)}` : quantity === "records" ? about(value, 3) : number(value);
-  if (quantity === "records")
-    return direction === "upper" ? `${amount} users suffice` : `fewer than ${amount} users do not suffice`;
-  const what = quantity === "correlation" ? "correlation" : "error";
-  return direction === "upper" ? `${what} at most ${amount}` : `${what} at least ${amount}`;
 }
 
 /** A rounded number of users. */

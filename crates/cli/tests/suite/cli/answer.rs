@@ -201,7 +201,7 @@ fn errors_are_on_one_scale_and_lines_fit_a_terminal() {
         "inspect a.ldpa -t task.json",
         "task new --schema schema.json --epsilon 2 -o t.json --force",
         "task new --schema schema.json --epsilon 2 --centre -o t.json --force",
-        &format!("plan {spectrum} --shuffled --batch 20000 --sparsity 3"),
+        &format!("plan {spectrum} --shuffled --batch 20000"),
         "simulate --epsilon 2 --dimension 24 --rank 4 --records 200 --trials 12 --reports drawn",
         "account -t task.json --reports 3 --shuffled 1000",
     ] {

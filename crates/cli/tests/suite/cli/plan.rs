@@ -203,32 +203,6 @@ fn the_published_setting_is_far_below_the_threshold() {
 }
 
 #[test]
-fn bounds_and_rates_are_labelled_and_stand_apart() {
-    let folder = Folder::new();
-    let line = "plan --dimension 40 --rank 1 --spectrum 0.3 --epsilon 0.5 --target 0.001 --records 10000 --sparsity 5";
-    let plan = folder.run(&format!("{line} --json")).json();
-    let bounds = plan["bounds"].as_array().unwrap();
-    let of = |name: &str| bounds.iter().find(|bound| bound["name"] == name).unwrap_or_else(|| panic!("{name}: {plan}"));
-    for name in ["ppca", "any-central", "mod-sulq"] {
-        assert_eq!((&of(name)["kind"], &of(name)["model"]), (&"bound".into(), &"central".into()));
-        assert!(of(name)["value"].is_number());
-    }
-    for name in ["wang-xu-1", "wang-xu-2", "wang-xu-2-proved", "wang-xu-3", "wang-xu-4", "wang-xu-5-proved"] {
-        assert_eq!((&of(name)["kind"], &of(name)["model"]), (&"rate".into(), &"local".into()));
-    }
-    for (name, model) in [("liu-5-1", "central"), ("ge-4-3", "distributed"), ("mod-sulq-records", "central")] {
-        assert_eq!((&of(name)["kind"], &of(name)["model"]), (&"rate".into(), &model.into()));
-    }
-    assert!(bounds.iter().all(|bound| bound["conditions"].as_str().is_some_and(|text| !text.is_empty())));
-    // k is not of the order of d.
-    assert_eq!(of("wang-xu-1")["value"], Value::Null);
-    let text = folder.run(line).ok().stdout;
-    let (bound, rate) = (text.find("published bounds").unwrap(), text.find("published rates").unwrap());
-    assert!(bound < rate && text[rate..].contains("Wang & Xu 2019, Theorem 2, as proved"), "{text}");
-    assert!(text.contains("Statements of different models do not compare"), "{text}");
-}
-
-#[test]
 fn shuffled_reports_are_fewer_and_say_more_each() {
     let folder = Folder::new();
     let setting = "--dimension 40 --rank 1 --spectrum 0.3 --epsilon 1 --target 0.1 --records 20000";

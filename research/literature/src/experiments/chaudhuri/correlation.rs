@@ -9,7 +9,8 @@ use crate::experiments::{
     Agreement, Axis, Cell, Description, Experiment, ExperimentError, Figure, Findings, Level, Paper, Run, Scale,
     Series, Style, Summary, Table, Value, is, row, texts,
 };
-use ldp_pca::prediction::{Spectrum, published};
+use crate::theorems;
+use ldp_pca::prediction::Spectrum;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 
@@ -85,7 +86,7 @@ impl Experiment for Correlation {
                 let spectrum = Spectrum::new(dimension, vec![1.0], 0.0)?;
                 let row = |exponent: f64| -> Result<Vec<Value>, ExperimentError> {
                     let records = 10f64.powf(exponent).round() as u64;
-                    let all = published(&spectrum, rank, epsilon, delta, Some(records), None, None);
+                    let all = theorems::evaluate(&spectrum, rank, epsilon, delta, Some(records), None, None);
                     let bound = all.iter().find(|statement| statement.name == "mod-sulq").and_then(|found| found.value);
                     let bound = bound.unwrap_or(f64::NAN);
                     let mod_sulq = if (2.0 * exponent).fract() == 0.0 && dimension <= largest {

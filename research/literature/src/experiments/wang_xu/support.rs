@@ -4,7 +4,7 @@
 //! moments of the population, and the noise of n reports. The error of the sample is left out. In an entry it has at
 //! most the variance 1/n of a product of two coordinates in the unit ball, where the noise has 75/n.
 
-use ldp_pca::prediction::{Published, Spectrum, published};
+use ldp_pca::prediction::Spectrum;
 use ldp_pca::privacy::calibration::paper_sigma;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::{
@@ -22,6 +22,7 @@ use super::super::{
     Style, Table, Value, is, row, texts,
 };
 use super::{DELTA, LEMMA_15_FACTOR};
+use crate::theorems::{self, Theorem};
 
 pub(super) struct SupportRecovery;
 
@@ -122,13 +123,13 @@ fn collect<R: Rng + ?Sized>(
 }
 
 /// The theorems' rates for s features, at n records.
-fn rates(records: u64, sparsity: usize) -> Result<Vec<Published>, ExperimentError> {
+fn rates(records: u64, sparsity: usize) -> Result<Vec<Theorem>, ExperimentError> {
     let spectrum = Spectrum::new(DIMENSION, vec![LARGE], bulk())?;
     let (epsilon, delta) = (Epsilon::new(EPSILON)?, Delta::new(DELTA)?);
-    Ok(published(&spectrum, Rank::new(1)?, epsilon, delta, Some(records), None, Some(sparsity)))
+    Ok(theorems::evaluate(&spectrum, Rank::new(1)?, epsilon, delta, Some(records), None, Some(sparsity)))
 }
 
-fn rate(all: &[Published], name: &str) -> f64 {
+fn rate(all: &[Theorem], name: &str) -> f64 {
     all.iter().find(|one| one.name == name).and_then(|one| one.value).unwrap_or(f64::NAN)
 }
 

@@ -23,63 +23,60 @@
 //! `1 + log((p - k) / (s - k))` where Theorem 3 has `log p`: the same order only for s of at most p^(1-c), so the rate
 //! for any k has that of the lemma.
 
-use super::{Direction, Kind, Model, NATIVE, Published, Quantity, Setting, native};
+use super::{Case, Direction, Model, Quantity, Theorem};
 
-pub(super) fn statements(setting: &Setting) -> Vec<Published> {
+pub(super) fn theorems(case: &Case) -> Vec<Theorem> {
     use {Direction::*, Quantity::*};
     let of = |name, source, quantity, direction, conditions, value| {
-        Published::new(Kind::Rate(Model::Local), name, source, quantity, direction, conditions, value)
+        Theorem::rate(name, source, Model::Local, quantity, direction, conditions, value)
     };
     let mut all = vec![];
-    if let Some(n) = setting.records {
+    if let Some(n) = case.records {
         let mut error = |name, source, direction, conditions, value| {
             all.push(of(name, source, SinThetaSquared, direction, conditions, value));
         };
-        let [one, one_any] = setting.lower(n);
+        let [one, one_any] = case.lower(n);
         error("wang-xu-1", "Wang & Xu 2019, Theorem 1", Lower, ONE, one);
-        let [two, two_proved] = setting.upper(n);
+        error("wang-xu-1-any-rank", "Wang & Xu 2019, Theorem 1, any k", Lower, ANY_RANK, one_any);
+        let [two, two_proved] = case.upper(n);
         error("wang-xu-2", "Wang & Xu 2019, Theorem 2, as printed", Upper, PRINTED, two);
-        if NATIVE {
-            error("wang-xu-1-any-rank", "Wang & Xu 2019, Theorem 1, any k", Lower, ANY_RANK, one_any);
-            error("wang-xu-2-proved", "Wang & Xu 2019, Theorem 2, as proved", Upper, TWO_PROVED, two_proved);
-        }
-        if let Some(s) = setting.sparsity {
-            let [three, three_any] = setting.sparse_lower(n, s);
+        error("wang-xu-2-proved", "Wang & Xu 2019, Theorem 2, as proved", Upper, TWO_PROVED, two_proved);
+        if let Some(s) = case.sparsity {
+            let [three, three_any] = case.sparse_lower(n, s);
             error("wang-xu-3", "Wang & Xu 2019, Theorem 3", Lower, THREE, three);
-            let [four, four_proved] = setting.sparse_upper(n, s);
+            error("wang-xu-3-any-rank", "Wang & Xu 2019, Theorem 3, any k", Lower, THREE_ANY, three_any);
+            let [four, four_proved] = case.sparse_upper(n, s);
             error("wang-xu-4", "Wang & Xu 2019, Theorem 4, as printed", Upper, FOUR, four);
-            if NATIVE {
-                error("wang-xu-3-any-rank", "Wang & Xu 2019, Theorem 3, any k", Lower, THREE_ANY, three_any);
-                error("wang-xu-4-proved", "Wang & Xu 2019, Theorem 4, as proved", Upper, FOUR_PROVED, four_proved);
-            }
+            error("wang-xu-4-proved", "Wang & Xu 2019, Theorem 4, as proved", Upper, FOUR_PROVED, four_proved);
         }
     }
-    if let Some(s) = setting.sparsity {
-        let [five, five_proved] = setting.support(s);
+    if let Some(s) = case.sparsity {
+        let [five, five_proved] = case.support(s);
         all.push(of("wang-xu-5", "Wang & Xu 2019, Theorem 5, as printed", Records, Upper, FIVE, five));
-        if NATIVE {
-            let source = "Wang & Xu 2019, Theorem 5, as proved";
-            all.push(of("wang-xu-5-proved", source, Records, Upper, FIVE_PROVED, five_proved));
-        }
+        all.push(of(
+            "wang-xu-5-proved",
+            "Wang & Xu 2019, Theorem 5, as proved",
+            Records,
+            Upper,
+            FIVE_PROVED,
+            five_proved,
+        ));
     }
     all
 }
 
-const ONE: &str = native("one round, delta = 0, epsilon <= 1/2, d/4 <= k <= 3d/4, many records");
-const ANY_RANK: &str = native("as Theorem 1; records leave the unit ball with probability up to e^-k + e^-(d-k)");
-const THREE: &str = native("one round, delta = 0, epsilon <= 1/2, 3k <= s, d/4 <= k <= 3d/4, many records");
-const THREE_ANY: &str = native("as Theorem 3 with Lemma 10, s < d, k <= d - 4 (IJCAI); norms as for Theorem 1, any k");
-const PRINTED: &str = native("unit ball; its factor lambda_1^2 contradicts its proof, see `as proved`");
-const FOUR: &str = native("unit ball, epsilon < 1; contradicts its proof, and has no log(1/delta), see `as proved`");
-const TWO_PROVED: &str =
-    native("unit ball, sub-Gaussian, n >= tr/lambda_1; section 7.2: the noise has no factor lambda_1");
-const FOUR_PROVED: &str =
-    native("unit ball, sub-Gaussian, epsilon < 1, penalty of Lemma 15; the noise has no factor lambda_1");
-const FIVE: &str =
-    native("limited correlation with alpha = 1, the best case; (6) contradicts Lemma 17, see `as proved`");
-const FIVE_PROVED: &str = native("limited correlation with alpha = 1, the best case; from Lemma 17, epsilon < 1");
+const ONE: &str = "one round, delta = 0, epsilon <= 1/2, d/4 <= k <= 3d/4, many records";
+const ANY_RANK: &str = "as Theorem 1; records leave the unit ball with probability up to e^-k + e^-(d-k)";
+const THREE: &str = "one round, delta = 0, epsilon <= 1/2, 3k <= s, d/4 <= k <= 3d/4, many records";
+const THREE_ANY: &str = "as Theorem 3 with Lemma 10, s < d, k <= d - 4 (IJCAI); norms as for Theorem 1, any k";
+const PRINTED: &str = "unit ball; its factor lambda_1^2 contradicts its proof, see `as proved`";
+const FOUR: &str = "unit ball, epsilon < 1; contradicts its proof, and has no log(1/delta), see `as proved`";
+const TWO_PROVED: &str = "unit ball, sub-Gaussian, n >= tr/lambda_1; section 7.2: the noise has no factor lambda_1";
+const FOUR_PROVED: &str = "unit ball, sub-Gaussian, epsilon < 1, penalty of Lemma 15; the noise has no factor lambda_1";
+const FIVE: &str = "limited correlation with alpha = 1, the best case; (6) contradicts Lemma 17, see `as proved`";
+const FIVE_PROVED: &str = "limited correlation with alpha = 1, the best case; from Lemma 17, epsilon < 1";
 
-impl Setting {
+impl Case {
     /// Their effective noise variance (1), `lambda_1 lambda_{k+1} / gap^2`.
     fn effective_noise(&self) -> Option<f64> {
         self.gap().map(|gap| self.first * self.next / (gap * gap))
@@ -158,18 +155,18 @@ impl Setting {
 #[cfg(test)]
 mod tests {
     use chacha20::ChaCha12Rng;
+    use ldp_pca::mechanism::MechanismFamily;
+    use ldp_pca::prediction::{Planner, Spectrum};
+    use ldp_pca::privacy::calibration::paper_sigma;
+    use ldp_pca::record::{Bounding, Radius};
+    use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings, principal_components};
+    use ldp_pca::subspace::{Subspace, sin_theta_squared};
     use nalgebra::DMatrix;
     use rand::SeedableRng;
     use rand_distr::{Distribution, StandardNormal};
 
-    use super::super::published;
-    use crate::mechanism::MechanismFamily;
-    use crate::prediction::{Planner, Spectrum};
-    use crate::privacy::calibration::paper_sigma;
-    use crate::privacy::tests::{delta, epsilon};
-    use crate::record::{Bounding, Radius};
-    use crate::recovery::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings, principal_components};
-    use crate::subspace::{Subspace, sin_theta_squared};
+    use super::super::evaluate;
+    use super::super::tests::{delta, epsilon};
 
     const SCALES: [f64; 3] = [1.0, 0.1, 0.025];
     const EPSILON: f64 = 0.5;
@@ -183,7 +180,7 @@ mod tests {
     /// The rates that are printed and proved.
     fn rates(name: &str, spectrum: &Spectrum, rank: usize, n: u64, s: usize) -> [f64; 2] {
         let rank = Rank::new(rank).unwrap();
-        let all = published(spectrum, rank, epsilon(EPSILON), delta(DELTA), Some(n), None, Some(s));
+        let all = evaluate(spectrum, rank, epsilon(EPSILON), delta(DELTA), Some(n), None, Some(s));
         [name.to_owned(), format!("{name}-proved")]
             .map(|name| all.iter().find(|one| one.name == name).and_then(|one| one.value).unwrap())
     }

@@ -1,8 +1,8 @@
-//! The literature's answers to the same questions: theorems with their constants, and rates without.
+//! What the papers' theorems say of a number of records or of an error: bounds with their constants, and rates without.
 //!
-//! They are shown beside the prediction and never mixed with it, nor with each other: a *bound* holds as it stands, in
-//! its own trust model and its own measure of error; a *rate* leaves a constant open, so its number is neither a number
-//! of records nor an error: it only compares one setting with another.
+//! They are never mixed with each other, nor with a prediction: a *bound* holds as it stands, in its own trust model
+//! and its own measure of error; a *rate* leaves a constant open, so its number is neither a number of records nor an
+//! error: it only compares one setting with another.
 //!
 //! | names | source | model | kind |
 //! |---|---|---|---|
@@ -17,36 +17,22 @@
 //! asked for that one.
 
 mod chaudhuri;
-// A web page has no room for them, for conditions, and for some of the other papers' statements.
-#[cfg(not(target_family = "wasm"))]
 mod ge;
-#[cfg(not(target_family = "wasm"))]
 mod liu;
 mod wang_xu;
 
-use serde::{Serialize, Serializer};
-
-use super::Spectrum;
-use crate::privacy::{Delta, Epsilon};
-use crate::recovery::Rank;
-
-/// Whether everything is stated.
-const NATIVE: bool = cfg!(not(target_family = "wasm"));
-
-/// A text that is only for native builds.
-const fn native(text: &'static str) -> &'static str {
-    if NATIVE { text } else { "" }
-}
+use ldp_pca::prediction::Spectrum;
+use ldp_pca::privacy::{Delta, Epsilon};
+use ldp_pca::recovery::Rank;
 
 /// A statement of the literature, evaluated.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Published {
-    /// A short name, as in docs/prediction.md.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Theorem {
+    /// A short name, as in docs/experiments.md.
     pub name: &'static str,
     /// Paper and theorem.
     pub source: &'static str,
     /// Whether it holds as stated (a bound); otherwise a constant is open (a rate).
-    #[serde(rename = "kind", serialize_with = "kind")]
     pub is_bound: bool,
     /// The trust model.
     pub model: Model,
@@ -54,52 +40,41 @@ pub struct Published {
     pub quantity: Quantity,
     /// Its side of the truth.
     pub direction: Direction,
-    /// What it assumes, and what was chosen where it leaves something open; nothing in a web page.
-    #[cfg_attr(target_family = "wasm", serde(skip))]
+    /// What it assumes, and what was chosen where it leaves something open.
     pub conditions: &'static str,
     /// The number; `None` where the theorem's conditions do not hold, or it needs more information.
     pub value: Option<f64>,
 }
 
-/// Whether a statement has all its constants, and its trust model.
-#[derive(Clone, Copy)]
-enum Kind {
-    Bound(Model),
-    Rate(Model),
-}
-
-impl Published {
-    fn new(
-        kind: Kind,
+impl Theorem {
+    fn bound(
         name: &'static str,
         source: &'static str,
+        model: Model,
         quantity: Quantity,
         direction: Direction,
         conditions: &'static str,
         value: Option<f64>,
     ) -> Self {
-        let (is_bound, model) = match kind {
-            Kind::Bound(model) => (true, model),
-            Kind::Rate(model) => (false, model),
-        };
         let value = value.filter(|value| value.is_finite());
-        Self { name, source, is_bound, model, quantity, direction, conditions, value }
+        Self { name, source, is_bound: true, model, quantity, direction, conditions, value }
     }
 
-    /// `bound` or `rate`.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        if self.is_bound { "bound" } else { "rate" }
+    fn rate(
+        name: &'static str,
+        source: &'static str,
+        model: Model,
+        quantity: Quantity,
+        direction: Direction,
+        conditions: &'static str,
+        value: Option<f64>,
+    ) -> Self {
+        Self { is_bound: false, ..Self::bound(name, source, model, quantity, direction, conditions, value) }
     }
-}
-
-fn kind<S: Serializer>(is_bound: &bool, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(if *is_bound { "bound" } else { "rate" })
 }
 
 /// The party that sees the records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
     /// A trusted curator.
     Central,
@@ -109,21 +84,8 @@ pub enum Model {
     Local,
 }
 
-impl Model {
-    /// `central`, `distributed` or `local`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Central => "central",
-            Self::Distributed => "distributed",
-            Self::Local => "local",
-        }
-    }
-}
-
 /// The quantity of a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// A number of records.
     Records,
@@ -133,21 +95,8 @@ pub enum Quantity {
     SinThetaSquared,
 }
 
-impl Quantity {
-    /// `records`, `correlation` or `sin_theta_squared`, as keys of the command line's JSON are written.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Records => "records",
-            Self::Correlation => "correlation",
-            Self::SinThetaSquared => "sin_theta_squared",
-        }
-    }
-}
-
 /// A statement's side of the truth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The quantity is at most this; so many records suffice.
     Upper,
@@ -155,21 +104,10 @@ pub enum Direction {
     Lower,
 }
 
-impl Direction {
-    /// `upper` or `lower`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Upper => "upper",
-            Self::Lower => "lower",
-        }
-    }
-}
-
 /// All the statements for a spectrum and a rank at `epsilon` (and `delta` where they have one): those on numbers of
 /// records for a `target`, those on the error for `records`, and those on sparse components for a `sparsity` s.
 #[must_use]
-pub fn published(
+pub fn evaluate(
     spectrum: &Spectrum,
     rank: Rank,
     epsilon: Epsilon,
@@ -177,24 +115,20 @@ pub fn published(
     records: Option<u64>,
     target: Option<f64>,
     sparsity: Option<usize>,
-) -> Vec<Published> {
-    let setting = Setting {
+) -> Vec<Theorem> {
+    let case = Case {
         records: records.map(|records| records as f64),
         target,
         sparsity: sparsity.map(|sparsity| sparsity as f64),
-        ..Setting::new(spectrum, rank, epsilon, delta)
+        ..Case::new(spectrum, rank, epsilon, delta)
     };
-    let mut all = chaudhuri::statements(&setting);
-    all.extend(wang_xu::statements(&setting));
-    #[cfg(not(target_family = "wasm"))]
-    {
-        all.extend([liu::statements(&setting), ge::statements(&setting)].concat());
-        let largest = setting.k.min(setting.d - setting.k);
-        for one in &mut all {
-            let lower_error = one.quantity == Quantity::SinThetaSquared && one.direction == Direction::Lower;
-            if lower_error && one.value.is_some_and(|value| value > largest) {
-                one.conditions = IMPOSSIBLE;
-            }
+    let papers = [chaudhuri::theorems(&case), wang_xu::theorems(&case), liu::theorems(&case), ge::theorems(&case)];
+    let mut all = papers.concat();
+    let largest = case.k.min(case.d - case.k);
+    for one in &mut all {
+        let lower_error = one.quantity == Quantity::SinThetaSquared && one.direction == Direction::Lower;
+        if lower_error && one.value.is_some_and(|value| value > largest) {
+            one.conditions = IMPOSSIBLE;
         }
     }
     all
@@ -202,11 +136,10 @@ pub fn published(
 
 /// The conditions of a lower rate that no error can have: with the theorem's constant it would be below the largest
 /// error, at so few records it says nothing.
-#[cfg(not(target_family = "wasm"))]
 const IMPOSSIBLE: &str = "above min(k, d - k), the largest possible error: the rate says nothing at so few records";
 
 /// The quantities in the theorems.
-struct Setting {
+struct Case {
     d: f64,
     k: f64,
     epsilon: f64,
@@ -222,7 +155,7 @@ struct Setting {
     sparsity: Option<f64>,
 }
 
-impl Setting {
+impl Case {
     fn new(spectrum: &Spectrum, rank: Rank, epsilon: Epsilon, delta: Delta) -> Self {
         let at = |index: usize| spectrum.signals().get(index).copied().unwrap_or(spectrum.bulk());
         let k = rank.value();
@@ -239,18 +172,27 @@ impl Setting {
         Some(self.last - self.next).filter(|&gap| gap > 0.0)
     }
 
-    /// k <= s <= d, without which there are no k components on s of d features. A web page has no room to check it.
+    /// k <= s <= d, without which there are no k components on s of d features.
     fn can_be_sparse(&self, s: f64) -> bool {
-        !NATIVE || (self.k <= s && s <= self.d)
+        self.k <= s && s <= self.d
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::privacy::tests::{cases, delta, epsilon};
+    use std::collections::HashMap;
 
-    fn of(name: &str, all: &[Published]) -> Option<f64> {
+    use super::*;
+
+    pub(super) fn epsilon(value: f64) -> Epsilon {
+        Epsilon::new(value).unwrap()
+    }
+
+    pub(super) fn delta(value: f64) -> Delta {
+        Delta::new(value).unwrap()
+    }
+
+    fn of(name: &str, all: &[Theorem]) -> Option<f64> {
         all.iter().find(|statement| statement.name == name).unwrap().value
     }
 
@@ -259,7 +201,7 @@ mod tests {
     fn theorems_with_constants_are_evaluated_as_printed() {
         let spectrum = Spectrum::new(100, vec![0.5, 0.1], 0.4 / 98.0).unwrap();
         let all =
-            published(&spectrum, Rank::new(1).unwrap(), epsilon(0.5), delta(0.01), Some(20_000), Some(0.001), Some(10));
+            evaluate(&spectrum, Rank::new(1).unwrap(), epsilon(0.5), delta(0.01), Some(20_000), Some(0.001), Some(10));
         let rho = 0.999_f64.sqrt();
         let ppca = 100.0 / (0.5 * 0.4 * (1.0 - rho))
             * (4.0 * 20.0_f64.ln() / 100.0 + 2.0 * (8.0 * 0.5 / ((1.0 - rho * rho) * 0.4)).ln());
@@ -282,7 +224,7 @@ mod tests {
     fn the_correlation_of_mod_sulq_rises_with_records_and_falls_with_features() {
         let at = |dimension: usize, records: u64| {
             let spectrum = Spectrum::new(dimension, vec![1.0], 0.0).unwrap();
-            let all = published(&spectrum, Rank::new(1).unwrap(), epsilon(0.1), delta(0.01), Some(records), None, None);
+            let all = evaluate(&spectrum, Rank::new(1).unwrap(), epsilon(0.1), delta(0.01), Some(records), None, None);
             of("mod-sulq", &all).unwrap()
         };
         assert!(at(500, 1000) < at(500, 100_000) && at(500, 100_000) <= 1.0);
@@ -304,7 +246,7 @@ mod tests {
     fn rates_are_evaluated_as_printed_up_to_the_ends_of_their_conditions() {
         let spectrum = Spectrum::new(8, vec![0.4, 0.3, 0.1], 0.04).unwrap();
         let at = |k: usize, value: f64, s: usize| {
-            published(&spectrum, Rank::new(k).unwrap(), epsilon(value), delta(0.01), Some(5000), Some(0.1), Some(s))
+            evaluate(&spectrum, Rank::new(k).unwrap(), epsilon(value), delta(0.01), Some(5000), Some(0.1), Some(s))
         };
         let noise = 0.4 * 0.1 / (0.2 * 0.2);
         let signal = (0.4f64 / 0.2).powi(2);
@@ -322,7 +264,7 @@ mod tests {
         }
         // The first two theorems are about one component.
         assert_eq!(["ppca", "any-central", "mod-sulq"].map(|name| of(name, &all)), [None; 3]);
-        let some = |all: Vec<Published>| {
+        let some = |all: Vec<Theorem>| {
             ["wang-xu-1", "wang-xu-2", "wang-xu-3", "wang-xu-4", "wang-xu-5"].map(|name| of(name, &all).is_some())
         };
         assert_eq!(some(at(2, 0.5, 8)), [true; 5]);
@@ -339,10 +281,10 @@ mod tests {
         // No gap behind the signals.
         assert_eq!(some(at(4, 0.5, 8)), [false; 5]);
         let wide = Spectrum::new(8, vec![0.3; 7], 0.1).unwrap();
-        let of_wide = |k| published(&wide, Rank::new(k).unwrap(), epsilon(0.5), delta(0.01), Some(5000), None, None);
+        let of_wide = |k| evaluate(&wide, Rank::new(k).unwrap(), epsilon(0.5), delta(0.01), Some(5000), None, None);
         assert_eq!(of("wang-xu-1", &of_wide(7)), None, "k > 3 d / 4");
         let six = Spectrum::new(8, vec![0.3; 6], 0.1).unwrap();
-        let all = published(&six, Rank::new(6).unwrap(), epsilon(0.5), delta(0.01), Some(5000), None, None);
+        let all = evaluate(&six, Rank::new(6).unwrap(), epsilon(0.5), delta(0.01), Some(5000), None, None);
         assert!((of("wang-xu-1", &all).unwrap() / (0.3 * 0.1 / 0.04 * 48.0 / n) - 1.0).abs() < 1e-9);
     }
 
@@ -350,8 +292,7 @@ mod tests {
     fn theorems_hold_up_to_the_ends_of_their_conditions() {
         let at = |dimension, first: f64, value: f64, target: f64| {
             let spectrum = Spectrum::new(dimension, vec![first], 0.0).unwrap();
-            let all =
-                published(&spectrum, Rank::new(1).unwrap(), epsilon(value), delta(0.01), None, Some(target), None);
+            let all = evaluate(&spectrum, Rank::new(1).unwrap(), epsilon(value), delta(0.01), None, Some(target), None);
             (of("ppca", &all), of("any-central", &all))
         };
         // 1 - phi for three features: exp(-2 (ln 8 + ln(1 + e^3))).
@@ -401,12 +342,14 @@ mod tests {
             "ge-minimax",
         ];
         let mut counts = [0; 23];
-        for case in cases("published") {
+        let text = include_str!("../../../../tests/vectors/accounting/margins.json");
+        let mut sections: HashMap<String, Vec<Vec<f64>>> = serde_json::from_str(text).unwrap();
+        for case in sections.remove("published").unwrap() {
             let &[d, k, bulk, e, small, n, target, sparsity, signals] = case.first_chunk().unwrap();
             let (signals, values) = case[9..].split_at(signals as usize);
             let spectrum = Spectrum::new(d as usize, signals.to_vec(), bulk).unwrap();
             let (rank, sparsity) = (Rank::new(k as usize).unwrap(), Some(sparsity as usize));
-            let all = published(&spectrum, rank, epsilon(e), delta(small), Some(n as u64), Some(target), sparsity);
+            let all = evaluate(&spectrum, rank, epsilon(e), delta(small), Some(n as u64), Some(target), sparsity);
             assert_eq!((values.len(), all.len()), (NAMES.len(), NAMES.len()));
             for ((name, &expected), count) in NAMES.into_iter().zip(values).zip(&mut counts) {
                 let Some(found) = of(name, &all) else {
@@ -421,31 +364,29 @@ mod tests {
         assert!(counts.iter().all(|&count| count >= 2), "{counts:?}");
     }
 
-    /// They are keys and values of public JSON.
     #[test]
-    fn statements_say_in_words_what_they_are() {
+    fn statements_say_what_they_are() {
         let spectrum = Spectrum::new(10, vec![0.5], 0.05).unwrap();
-        let all =
-            published(&spectrum, Rank::new(1).unwrap(), epsilon(0.5), delta(1e-6), Some(1000), Some(0.1), Some(4));
-        let words = |name: &str| {
-            let statement = all.iter().find(|statement| statement.name == name).unwrap();
-            [statement.kind(), statement.model.name(), statement.quantity.name(), statement.direction.name()]
-        };
-        assert_eq!(words("any-central"), ["bound", "central", "records", "lower"]);
-        assert_eq!(words("mod-sulq"), ["bound", "central", "correlation", "upper"]);
-        assert_eq!(words("wang-xu-2"), ["rate", "local", "sin_theta_squared", "upper"]);
-        assert_eq!(words("ge-4-3"), ["rate", "distributed", "sin_theta_squared", "upper"]);
-        assert_eq!(words("liu-5-3"), ["rate", "central", "sin_theta_squared", "lower"]);
+        let all = evaluate(&spectrum, Rank::new(1).unwrap(), epsilon(0.5), delta(1e-6), Some(1000), Some(0.1), Some(4));
+        for (name, is_bound, model, quantity, direction) in [
+            ("any-central", true, Model::Central, Quantity::Records, Direction::Lower),
+            ("mod-sulq", true, Model::Central, Quantity::Correlation, Direction::Upper),
+            ("wang-xu-2", false, Model::Local, Quantity::SinThetaSquared, Direction::Upper),
+            ("ge-4-3", false, Model::Distributed, Quantity::SinThetaSquared, Direction::Upper),
+            ("liu-5-3", false, Model::Central, Quantity::SinThetaSquared, Direction::Lower),
+        ] {
+            let found = all.iter().find(|one| one.name == name).unwrap();
+            assert_eq!((found.is_bound, found.model), (is_bound, model), "{name}");
+            assert_eq!((found.quantity, found.direction), (quantity, direction), "{name}");
+        }
         assert!(all.iter().all(|one| !one.conditions.is_empty()));
     }
 
-    /// Web pages leave these statements out.
-    #[cfg(not(target_family = "wasm"))]
     #[test]
     fn a_lower_rate_above_every_error_says_so_and_a_small_delta_is_a_condition() {
         let spectrum = Spectrum::new(10, vec![0.3], 0.07).unwrap();
         let at = |records, small| {
-            published(&spectrum, Rank::new(1).unwrap(), epsilon(0.5), delta(small), Some(records), None, Some(4))
+            evaluate(&spectrum, Rank::new(1).unwrap(), epsilon(0.5), delta(small), Some(records), None, Some(4))
         };
         let beyond = |records: u64| {
             let all = at(records, 1e-6);
@@ -461,10 +402,10 @@ mod tests {
     fn what_does_not_apply_has_no_value() {
         let tied = Spectrum::new(10, vec![0.3, 0.3], 0.05).unwrap();
         let rank = Rank::new(1).unwrap();
-        let all = published(&tied, rank, epsilon(2.0), delta(1e-6), Some(1000), Some(0.1), Some(4));
+        let all = evaluate(&tied, rank, epsilon(2.0), delta(1e-6), Some(1000), Some(0.1), Some(4));
         for name in ["ppca", "any-central", "wang-xu-1", "wang-xu-2", "wang-xu-4", "wang-xu-5"] {
             assert_eq!(of(name, &all), None, "{name}");
         }
-        assert_eq!(published(&tied, rank, epsilon(2.0), delta(1e-6), None, None, None), []);
+        assert_eq!(evaluate(&tied, rank, epsilon(2.0), delta(1e-6), None, None, None), []);
     }
 }

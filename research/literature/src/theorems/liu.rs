@@ -15,25 +15,25 @@
 //! the available text the root of (12) covers `d / (eps n)` as well; the abstract and Corollary 5.2, which it is said
 //! to match, do not have it there.
 
-use super::{Direction, Kind, Model, Published, Quantity, Setting};
+use super::{Case, Direction, Model, Quantity, Theorem};
 
-pub(super) fn statements(setting: &Setting) -> Vec<Published> {
+pub(super) fn theorems(case: &Case) -> Vec<Theorem> {
     use {Direction::*, Quantity::*};
     let of = |name, source, quantity, direction, conditions, value: Option<f64>| {
-        let value = value.filter(|_| setting.k == 1.0);
-        Published::new(Kind::Rate(Model::Central), name, source, quantity, direction, conditions, value)
+        let value = value.filter(|_| case.k == 1.0);
+        Theorem::rate(name, source, Model::Central, quantity, direction, conditions, value)
     };
     let records = |name, source, conditions, value| of(name, source, Records, Upper, conditions, value);
     let error =
         |name, source, direction, conditions, value| of(name, source, SinThetaSquared, direction, conditions, value);
-    let Some(n) = setting.records else { return vec![] };
+    let Some(n) = case.records else { return vec![] };
     vec![
-        error("liu-3-3", "Liu et al. 2022, Theorem 3.3", Upper, OJA, setting.private_oja(n)),
-        records("liu-3-3-records", "Liu et al. 2022, (4) of Theorem 3.3", OJA, setting.private_oja_records()),
-        error("liu-5-1", "Liu et al. 2022, Theorem 5.1", Upper, DP_PCA, setting.dp_pca(n)),
-        records("liu-5-1-records", "Liu et al. 2022, (9) of Theorem 5.1", DP_PCA, setting.dp_pca_records(n)),
-        error("liu-5-3", "Liu et al. 2022, Theorem 5.3", Lower, GAUSSIAN, setting.gaussian_lower(n)),
-        error("liu-5-4", "Liu et al. 2022, Theorem 5.4", Lower, HEAVY, setting.heavy_lower(n)),
+        error("liu-3-3", "Liu et al. 2022, Theorem 3.3", Upper, OJA, case.private_oja(n)),
+        records("liu-3-3-records", "Liu et al. 2022, (4) of Theorem 3.3", OJA, case.private_oja_records()),
+        error("liu-5-1", "Liu et al. 2022, Theorem 5.1", Upper, DP_PCA, case.dp_pca(n)),
+        records("liu-5-1-records", "Liu et al. 2022, (9) of Theorem 5.1", DP_PCA, case.dp_pca_records(n)),
+        error("liu-5-3", "Liu et al. 2022, Theorem 5.3", Lower, GAUSSIAN, case.gaussian_lower(n)),
+        error("liu-5-4", "Liu et al. 2022, Theorem 5.4", Lower, HEAVY, case.heavy_lower(n)),
     ]
 }
 
@@ -42,7 +42,7 @@ const DP_PCA: &str = "k = 1, Gaussian records, epsilon < 0.9, delta <= 1/n, prob
 const GAUSSIAN: &str = "k = 1, some Gaussian records, delta = 0, d above a constant";
 const HEAVY: &str = "k = 1, d >= 2, some records with heavier tails than Theorem 5.1 allows (no Assumption A.4)";
 
-impl Setting {
+impl Case {
     /// kappa.
     fn kappa(&self) -> Option<f64> {
         self.gap().map(|gap| self.first / gap)

@@ -15,22 +15,21 @@
 //! damaged: its root is the small one, which covers no fraction. The text of sigma has no logarithm, which the Gaussian
 //! mechanism needs. Assumption B.1 is in an appendix that was not available.
 
-use super::{Direction, Kind, Model, Published, Quantity, Setting};
+use super::{Case, Direction, Model, Quantity, Theorem};
 
-pub(super) fn statements(setting: &Setting) -> Vec<Published> {
-    let (Some(n), Some(s)) = (setting.records, setting.sparsity) else { return vec![] };
+pub(super) fn theorems(case: &Case) -> Vec<Theorem> {
+    let (Some(n), Some(s)) = (case.records, case.sparsity) else { return vec![] };
     let of = |model, name, source, direction, conditions, value| {
-        let quantity = Quantity::SinThetaSquared;
-        Published::new(Kind::Rate(model), name, source, quantity, direction, conditions, value)
+        Theorem::rate(name, source, model, Quantity::SinThetaSquared, direction, conditions, value)
     };
     use Direction::*;
-    let best = setting.dps_pca(n, s);
+    let best = case.dps_pca(n, s);
     let whole = best.map(|[sum, _]| sum * sum);
     let optimization = best.map(|[_, optimization]| optimization * optimization);
     vec![
         of(Model::Distributed, "ge-4-3", "Ge et al. 2018, Theorem 4.3", Upper, WHOLE, whole),
         of(Model::Distributed, "ge-4-4", "Ge et al. 2018, (4.4) of Theorem 4.3", Upper, PART, optimization),
-        of(Model::Central, "ge-minimax", "Ge et al. 2018, minimax bound", Lower, MINIMAX, setting.sparse_minimax(n, s)),
+        of(Model::Central, "ge-minimax", "Ge et al. 2018, minimax bound", Lower, MINIMAX, case.sparse_minimax(n, s)),
     ]
 }
 
@@ -44,7 +43,7 @@ const MINIMAX: &str = "without any privacy; gap above a constant times lambda_{k
 const TAU: f64 = 4.0;
 const MOST_ITERATIONS: u32 = 1000;
 
-impl Setting {
+impl Case {
     /// The least sum of the three terms over T, and the last of them there.
     fn dps_pca(&self, n: f64, s: f64) -> Option<[f64; 2]> {
         let gap = self.gap().filter(|_| self.epsilon < 1.0 && self.delta < 0.5 && self.can_be_sparse(s))?;

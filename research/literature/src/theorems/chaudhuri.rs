@@ -1,22 +1,21 @@
 //! Chaudhuri, Sarwate & Sinha (2013): central, k = 1, records in the unit ball, and the eigenvalues of their own
 //! covariance.
 
-use super::{Direction, Kind, Model, NATIVE, Published, Quantity, Setting, native};
+use super::{Case, Direction, Model, Quantity, Theorem};
 
-pub(super) fn statements(setting: &Setting) -> Vec<Published> {
-    use {Direction::*, Quantity::*};
-    let (bound, rate) = (Kind::Bound(Model::Central), Kind::Rate(Model::Central));
-    let of = Published::new;
+pub(super) fn theorems(case: &Case) -> Vec<Theorem> {
+    use {Direction::*, Model::Central, Quantity::*};
     let mut all = vec![];
-    if let Some(target) = setting.target {
-        all.push(of(bound, "ppca", THEOREM_7, Records, Upper, PPCA, setting.ppca_records(target)));
-        all.push(of(bound, "any-central", THEOREM_8, Records, Lower, ANY, setting.least_central_records(target)));
-        if NATIVE {
-            all.push(of(rate, "mod-sulq-records", THEOREM_9, Records, Lower, NINE, setting.mod_sulq_records()));
-        }
+    if let Some(target) = case.target {
+        let (enough, least) = (case.ppca_records(target), case.least_central_records(target));
+        all.push(Theorem::bound("ppca", THEOREM_7, Central, Records, Upper, PPCA, enough));
+        all.push(Theorem::bound("any-central", THEOREM_8, Central, Records, Lower, ANY, least));
+        let least = case.mod_sulq_records();
+        all.push(Theorem::rate("mod-sulq-records", THEOREM_9, Central, Records, Lower, NINE, least));
     }
-    if let Some(n) = setting.records {
-        all.push(of(bound, "mod-sulq", THEOREM_15, Correlation, Upper, MOD_SULQ, setting.mod_sulq_correlation(n)));
+    if let Some(n) = case.records {
+        let most = case.mod_sulq_correlation(n);
+        all.push(Theorem::bound("mod-sulq", THEOREM_15, Central, Correlation, Upper, MOD_SULQ, most));
     }
     all
 }
@@ -26,16 +25,15 @@ const THEOREM_8: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 8";
 const THEOREM_9: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 9";
 const THEOREM_15: &str = "Chaudhuri, Sarwate & Sinha 2013, Theorem 15";
 
-const PPCA: &str = native("k = 1, delta = 0, unit ball, probability 0.95");
-const ANY: &str = native("k = 1, delta = 0, unit ball, d >= 3, epsilon and gap at most 1/2, a small target");
-const NINE: &str =
-    native("k = 1, unit ball, MOD-SULQ on some data; c = 1, and the factor 1 - c' (1 - rho) is left out");
-const MOD_SULQ: &str = native("k = 1, unit ball, MOD-SULQ on some data");
+const PPCA: &str = "k = 1, delta = 0, unit ball, probability 0.95";
+const ANY: &str = "k = 1, delta = 0, unit ball, d >= 3, epsilon and gap at most 1/2, a small target";
+const NINE: &str = "k = 1, unit ball, MOD-SULQ on some data; c = 1, and the factor 1 - c' (1 - rho) is left out";
+const MOD_SULQ: &str = "k = 1, unit ball, MOD-SULQ on some data";
 
 /// One minus the probability with which Theorem 7 is asked to hold.
 const FAILURE: f64 = 0.05;
 
-impl Setting {
+impl Case {
     /// ```text
     /// n > d / (eps gap (1 - rho)) × (4 log(1/eta) / d + 2 log(8 lambda_1 / ((1 - rho^2) gap)))
     /// ```
