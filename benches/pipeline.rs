@@ -35,7 +35,7 @@ fn randomize(criterion: &mut Criterion) {
             let record = record(&task);
             let mut rng = ChaCha12Rng::seed_from_u64(1);
             group.bench_function(BenchmarkId::new(name, dimension), |bencher| {
-                bencher.iter(|| task.randomize_with_rng(black_box(&record), &mut rng).unwrap());
+                bencher.iter(|| task.randomize_with_rng(black_box(&record), None, &mut rng).unwrap());
             });
         }
     }
@@ -64,7 +64,7 @@ fn accumulate(criterion: &mut Criterion) {
         let task = task(dimension, mechanism, folds);
         let record = record(&task);
         let mut rng = ChaCha12Rng::seed_from_u64(2);
-        let reports: Vec<_> = (0..count).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+        let reports: Vec<_> = (0..count).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
         group.throughput(match mechanism {
             MechanismSpec::Gaussian { .. } => {
                 Throughput::Bytes(reports.iter().map(|report| report.payload().len() as u64).sum())
@@ -101,7 +101,8 @@ fn merge(criterion: &mut Criterion) {
         let record = record(&task);
         let mut rng = ChaCha12Rng::seed_from_u64(5);
         let [ours, theirs] = [(); 2].map(|()| {
-            let reports: Vec<_> = (0..2048).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+            let reports: Vec<_> =
+                (0..2048).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
             let mut aggregate = Aggregate::empty(&task);
             aggregate.accumulate(&task, &reports).unwrap();
             aggregate
@@ -129,7 +130,7 @@ fn one_by_one(criterion: &mut Criterion) {
         let task = task(dimension, double_cap, 1);
         let record = record(&task);
         let mut rng = ChaCha12Rng::seed_from_u64(2);
-        let reports: Vec<_> = (0..count).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+        let reports: Vec<_> = (0..count).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
         group.throughput(Throughput::Elements(count));
         group.bench_function(BenchmarkId::new("aggregate", dimension), |bencher| {
             bencher.iter_batched(

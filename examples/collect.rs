@@ -25,7 +25,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         // On a device: answers (made up, from a seed) become a bounded record, and the record becomes a private report.
         let answers = LeisureSurvey::answers(&mut people);
         let record = task.bound(task.schema().encode_numbers(&answers))?;
-        let upload = task.randomize(&record)?.to_bytes();
+        let upload = task.randomize(&record, None)?.to_bytes();
 
         // At the aggregator: bytes are strictly decoded and summed as integers.
         accumulator.push(Report::from_bytes(&upload, &task)?)?;

@@ -24,7 +24,8 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
 
     let mechanism = MechanismSpec::double_cap(Epsilon::new(2.0)?);
     let task = Task::new(Schema::numeric(dimension)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
-    let mut device = || -> Result<_, Box<dyn Error>> { Ok(task.randomize(&task.bound(population.record(&mut rng))?)?) };
+    let mut device =
+        || -> Result<_, Box<dyn Error>> { Ok(task.randomize(&task.bound(population.record(&mut rng))?, None)?) };
     let reports = (0..20_000).map(|_| device()).collect::<Result<Vec<_>, _>>()?;
 
     let mut aggregate = Aggregate::empty(&task);

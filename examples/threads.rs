@@ -47,7 +47,7 @@ fn made_up_reports(task: &Task, count: usize) -> Outcome<Vec<u8>> {
     for number in 0..count {
         let plan = if number % 3 == 0 { "paid" } else { "free" };
         let record = task.bound(task.schema().encode_fields(&["3", "1", "-2", plan]))?;
-        bytes.extend(task.randomize(&record)?.to_bytes());
+        bytes.extend(task.randomize(&record, None)?.to_bytes());
     }
     Ok(bytes)
 }

@@ -36,7 +36,7 @@ use crate::task::Task;
 /// let record = task.bound(vec![3.0, 4.0])?;
 /// let mut accumulator = Accumulator::new(&task);
 /// for _ in 0..2_000 {
-///     accumulator.push(task.randomize(&record)?)?;
+///     accumulator.push(task.randomize(&record, None)?)?;
 /// }
 /// let covariance = Covariance::estimate(accumulator.aggregate()?, &task)?;
 /// assert_eq!(covariance.matrix().shape(), (2, 2));
@@ -78,7 +78,7 @@ struct Part<'a> {
 /// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
 /// let task = task.with_centring(Centring::default())?;
 /// let mut aggregate = Aggregate::empty(&task);
-/// aggregate.accumulate(&task, &[task.randomize(&task.bound(vec![3.0, 4.0])?)?])?;
+/// aggregate.accumulate(&task, &[task.randomize(&task.bound(vec![3.0, 4.0])?, None)?])?;
 /// let covariance = Covariance::estimate(&aggregate, &task)?;
 /// let mean = covariance.mean().ok_or("a task with centring has a mean")?;
 /// println!("{:?}, give or take {}", task.schema().decode(mean.values()), mean.noise_deviation());
@@ -650,7 +650,8 @@ mod tests {
         let mut rng = ChaCha20Rng::from_seed([6; 32]);
         let (mut squares, mut printed) = (0.0, 0.0);
         for _ in 0..600 {
-            let reports: Vec<Report> = (0..20).map(|_| task.randomize_with_rng(&nothing, &mut rng).unwrap()).collect();
+            let reports: Vec<Report> =
+                (0..20).map(|_| task.randomize_with_rng(&nothing, None, &mut rng).unwrap()).collect();
             let mut aggregate = Aggregate::empty(&task);
             aggregate.accumulate(&task, &reports).unwrap();
             let estimate = Covariance::estimate(&aggregate, &task).unwrap();
@@ -723,7 +724,7 @@ mod tests {
             assert_eq!(Covariance::estimate(&Aggregate::empty(task), task), empty);
         }
         let record = task.bound(vec![1.0, -2.0, 0.0]).unwrap();
-        let report = task.randomize_with_rng(&record, &mut ChaCha20Rng::from_seed([7; 32])).unwrap();
+        let report = task.randomize_with_rng(&record, None, &mut ChaCha20Rng::from_seed([7; 32])).unwrap();
         aggregate.accumulate(&task, core::slice::from_ref(&report)).unwrap();
         // One of the two folds has the one report.
         let full = aggregate.folds().iter().position(|fold| fold.records() == 1).unwrap();
@@ -764,7 +765,8 @@ mod tests {
             .unwrap();
             let record = task.bound(vec![1.0, -2.0]).unwrap();
             let mut rng = ChaCha20Rng::from_seed([7; 32]);
-            let reports: Vec<Report> = (0..20).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+            let reports: Vec<Report> =
+                (0..20).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
             let mut aggregate = Aggregate::empty(&task);
             aggregate.accumulate(&task, &reports).unwrap();
             let together = Covariance::estimate(&aggregate, &task).unwrap();
@@ -791,7 +793,7 @@ mod tests {
             let record = task.bound(vec![1.0, -2.0]).unwrap();
             let mut rng = ChaCha20Rng::from_seed([9; 32]);
             let mut reports: Vec<Report> =
-                (0..300).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+                (0..300).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
             let estimate = |reports: &[Report]| {
                 let mut aggregate = Aggregate::empty(&task);
                 aggregate.accumulate_with_repeats(&task, reports, NonZeroUsize::MIN).unwrap();
@@ -807,7 +809,7 @@ mod tests {
             // The worst of 500, tried one after the other.
             let (mut moved, mut bound) = (0.0f64, 0.0);
             for _ in 0..500 {
-                let hostile = task.randomize_with_rng(&record, &mut rng).unwrap();
+                let hostile = task.randomize_with_rng(&record, None, &mut rng).unwrap();
                 reports[..3].fill(hostile);
                 let attacked = estimate(&reports);
                 let changes = values(&attacked).into_iter().zip(values(&honest)).map(|(a, b)| (a - b).abs());
@@ -834,7 +836,7 @@ mod tests {
         .unwrap();
         let record = task.bound(vec![1.0, -2.0]).unwrap();
         let mut rng = ChaCha20Rng::from_seed([8; 32]);
-        let reports: Vec<Report> = (0..30).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+        let reports: Vec<Report> = (0..30).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
         let mut aggregate = Aggregate::empty(&task);
         aggregate.accumulate(&task, &reports).unwrap();
         let whole = Covariance::estimate(&aggregate, &task).unwrap();

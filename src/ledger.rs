@@ -100,7 +100,7 @@ pub struct Booking {
 /// let mut ledger = Ledger::new(Budget { epsilon: Epsilon::new(3.0)?, delta: None }, Filter::Sums);
 /// let Decision::Grant { booking, .. } = ledger.book(&task) else { panic!() };
 /// save(ledger.to_json());
-/// let report = task.randomize(&task.bound(vec![0.6, 0.8])?)?.to_bytes();
+/// let report = task.randomize(&task.bound(vec![0.6, 0.8])?, None)?.to_bytes();
 /// ledger.record(booking, report.clone())?;
 /// save(ledger.to_json());
 /// assert_eq!(ledger.book(&task), Decision::Resend(report));
@@ -398,7 +398,7 @@ mod tests {
     }
 
     fn report(task: &Task) -> Vec<u8> {
-        task.randomize(&task.bound(vec![1.0; task.dimension()]).unwrap()).unwrap().to_bytes()
+        task.randomize(&task.bound(vec![1.0; task.dimension()]).unwrap(), None).unwrap().to_bytes()
     }
 
     fn booked(ledger: &mut Ledger, task: &Task) -> Booking {

@@ -25,7 +25,7 @@
 //! // On each device: a record with names becomes numbers, a bounded record, and a private report.
 //! let report = |height: &str, weight: &str, sport: &str| -> Result<_, Box<dyn std::error::Error>> {
 //!     let record = task.bound(task.schema().encode_fields(&[height, weight, sport]))?;
-//!     Ok(task.randomize(&record)?)
+//!     Ok(task.randomize(&record, None)?)
 //! };
 //! let reports = [report("182", "91", "much")?, report("158", "54", "none")?, report("171", "70", "some")?];
 //!

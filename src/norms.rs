@@ -326,7 +326,8 @@ mod tests {
             .map(|_| {
                 let normal: f64 = rng.sample(StandardNormal);
                 let length = median * (spread * normal).exp();
-                task.randomize_with_rng(&task.bound(vec![0.6 * length, -0.8 * length]).unwrap(), &mut rng).unwrap()
+                task.randomize_with_rng(&task.bound(vec![0.6 * length, -0.8 * length]).unwrap(), None, &mut rng)
+                    .unwrap()
             })
             .collect();
         let mut aggregate = Aggregate::empty(task);

@@ -51,7 +51,7 @@ pub const MAX_DRAWS: u64 = 1 << 28;
 ///     "folds": 1
 /// }"#)?;
 /// let record = task.bound(task.schema().encode_fields(&["180", "75"]))?;
-/// let report = task.randomize(&record)?;
+/// let report = task.randomize(&record, None)?;
 /// assert_eq!(report.to_bytes().len(), 35);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

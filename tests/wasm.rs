@@ -286,7 +286,7 @@ fn reports_are_those_of_the_vectors() {
             for vector in get(&case, "reports").unchecked_into::<Array>().iter() {
                 let seed = unhex(&text(&vector, "seed")).try_into().unwrap();
                 let record = task.bound(features(&task, &get(&vector, "record"))).unwrap();
-                let report = task.randomize_with_rng(&record, &mut ChaCha20Rng::from_seed(seed)).unwrap();
+                let report = task.randomize_with_rng(&record, None, &mut ChaCha20Rng::from_seed(seed)).unwrap();
                 let bytes = report.to_bytes();
                 assert_eq!(hex(&bytes), text(&vector, "report"), "{name}");
                 assert_eq!(Report::from_bytes(&bytes, &task).unwrap(), report);
@@ -326,7 +326,7 @@ fn threads_that_cannot_be_had_are_done_without() {
         let schema = Schema::numeric(dimension).unwrap();
         let task = ldp_pca::task::Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap();
         let record = task.bound(vec![1.0; dimension]).unwrap();
-        let reports: Vec<Report> = (0..count).map(|_| task.randomize(&record).unwrap()).collect();
+        let reports: Vec<Report> = (0..count).map(|_| task.randomize(&record, None).unwrap()).collect();
         let [mut alone, mut together] = [0, 1].map(|_| Aggregate::empty(&task));
         alone.accumulate(&task, &reports).unwrap();
         together.accumulate_with_threads(&task, &reports, NonZeroUsize::new(4).unwrap()).unwrap();

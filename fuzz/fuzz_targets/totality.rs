@@ -51,8 +51,10 @@ fuzz_target!(|input: &[u8]| {
     let features = task.schema().encode_values(&values);
     assert!(features.iter().all(|feature| feature.is_finite()));
     let record = task.bound(features).expect("every vector of the task's length has a bounded record");
-    let report = task.randomize_with_rng(&record, &mut ChaCha8Rng::seed_from_u64(1)).expect("every record has a \
-        report");
+    let report = task.randomize_with_rng(&record, None, &mut ChaCha8Rng::seed_from_u64(1)).expect(
+        "every record has a \
+        report",
+    );
     let bytes = report.to_bytes();
     assert_eq!(bytes.len(), report_bytes(&task));
     Report::from_bytes(&bytes, &task).expect("a report is one of its task");

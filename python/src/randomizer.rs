@@ -224,9 +224,9 @@ impl Work<'_> {
                 let record = self.task.bound(self.view.features(row, self.task.schema()))?;
                 let id = self.ids.map(|ids| ids[row]);
                 let Some(seed) = self.insecure_seed else {
-                    return Ok(self.task.randomize_as(&record, id, &mut system)?);
+                    return Ok(self.task.randomize_with_rng(&record, id, &mut system)?);
                 };
-                Ok(self.task.randomize_as(&record, id, &mut insecure_rng(seed, self.first + row as u64))?)
+                Ok(self.task.randomize_with_rng(&record, id, &mut insecure_rng(seed, self.first + row as u64))?)
             })();
             out.copy_from_slice(&report.map_err(|error| (row, error))?.to_bytes());
         }

@@ -20,7 +20,7 @@ use crate::task::Task;
 /// let record = task.bound(vec![3.0, 4.0])?;
 /// let mut accumulator = Accumulator::new(&task);
 /// for _ in 0..3 {
-///     accumulator.push(task.randomize(&record)?)?;
+///     accumulator.push(task.randomize(&record, None)?)?;
 /// }
 /// assert_eq!(accumulator.records(), 3);
 /// assert_eq!(accumulator.aggregate()?.records(), 3);
@@ -124,7 +124,7 @@ mod tests {
 
     fn reports(task: &Task, count: usize) -> Vec<Report> {
         let record = task.bound(vec![1.0; task.dimension()]).unwrap();
-        (0..count).map(|_| task.randomize(&record).unwrap()).collect()
+        (0..count).map(|_| task.randomize(&record, None).unwrap()).collect()
     }
 
     #[test]

@@ -37,7 +37,7 @@ use sketch::{NewTags, Repeats, Sketch};
 /// # let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0)?, candidates: 64, cap: 8 };
 /// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
 /// let record = task.bound(vec![3.0, 4.0])?;
-/// let (first, second) = (task.randomize(&record)?, task.randomize(&record)?);
+/// let (first, second) = (task.randomize(&record, None)?, task.randomize(&record, None)?);
 /// let mut all = Aggregate::empty(&task);
 /// all.accumulate(&task, &[first.clone(), second.clone()])?;
 ///
@@ -411,7 +411,7 @@ mod tests {
     pub(super) fn reports(task: &Task, count: usize) -> Vec<Report> {
         let mut rng = ChaCha8Rng::seed_from_u64(2);
         let record = task.bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
-        (0..count).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect()
+        (0..count).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect()
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::report::{Report, ReportId};
 /// # use ldp_pca::{Bounding, Epsilon, Folds, MechanismSpec, Schema, Task, aggregate::SeenIds};
 /// # let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0)?, candidates: 64, cap: 8 };
 /// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
-/// let report = task.randomize(&task.bound(vec![3.0, 4.0])?)?;
+/// let report = task.randomize(&task.bound(vec![3.0, 4.0])?, None)?;
 /// let mut seen = SeenIds::new(core::num::NonZeroUsize::MIN);
 /// let mut delivered = vec![report.clone(), report];
 /// seen.retain_new(&mut delivered);
@@ -118,7 +118,7 @@ mod tests {
     fn reports(count: usize) -> Vec<Report> {
         let (task, mut rng) = (task(), ChaCha8Rng::seed_from_u64(3));
         let record = task.bound(vec![0.6, 0.8]).unwrap();
-        (0..count).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect()
+        (0..count).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect()
     }
 
     #[test]

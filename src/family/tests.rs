@@ -59,7 +59,8 @@ fn moment(records: &[BoundedRecord]) -> DMatrix<f64> {
 fn collected(tasks: &[Task], counts: &[usize], records: &[BoundedRecord], seed: u64) -> Vec<Aggregate> {
     let mut rng = ChaCha12Rng::seed_from_u64(seed);
     let collect = |(task, &count): (&Task, &usize)| {
-        let mut report = || task.randomize_with_rng(&records[rng.random_range(0..records.len())], &mut rng).unwrap();
+        let mut report =
+            || task.randomize_with_rng(&records[rng.random_range(0..records.len())], None, &mut rng).unwrap();
         let reports: Vec<_> = (0..count).map(|_| report()).collect();
         let mut aggregate = Aggregate::empty(task);
         aggregate.accumulate(task, &reports).unwrap();
@@ -305,7 +306,7 @@ fn the_bound_on_hostile_reports_takes_the_task_in_which_they_move_most() {
     let mut moved = 0.0f64;
     for at in [0, 1] {
         for _ in 0..200 {
-            let report = tasks[at].randomize_with_rng(&records[0], &mut rng).unwrap();
+            let report = tasks[at].randomize_with_rng(&records[0], None, &mut rng).unwrap();
             let alone = Covariance::of_report(&report, &tasks[at]).unwrap();
             let share = parts[at].weight / parts[at].records as f64;
             // In the place of an honest report's mean.

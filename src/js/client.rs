@@ -95,7 +95,7 @@ impl Task {
     pub fn randomize(&self, record: &[u8]) -> Result<Vec<u8>, JsValue> {
         let (id, features) = self.read(record)?;
         let record = self.task.bound(features).map_err(thrown)?;
-        Ok(self.task.randomize_as(&record, id, &mut SysRng).map_err(thrown)?.to_bytes())
+        Ok(self.task.randomize_with_rng(&record, id, &mut SysRng).map_err(thrown)?.to_bytes())
     }
 }
 

@@ -366,7 +366,7 @@ mod tests {
             let (mut first, mut second) = (DMatrix::zeros(DIMENSION, DIMENSION), DMatrix::zeros(DIMENSION, DIMENSION));
             for _ in 0..reports {
                 let values = population.record(&mut rng).iter().zip(&mean).map(|(x, mean)| 0.5 * x + mean).collect();
-                let report = task.randomize_with_rng(&task.bound(values).unwrap(), &mut rng).unwrap();
+                let report = task.randomize_with_rng(&task.bound(values).unwrap(), None, &mut rng).unwrap();
                 let alone = Covariance::of_report(&report, &task).unwrap();
                 let own = DVector::from_column_slice(alone.mean().unwrap().values());
                 let linear = alone.second_moment() - &mean * own.transpose() - own * mean.transpose();

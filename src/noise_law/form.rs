@@ -139,7 +139,7 @@ mod tests {
                     records.iter().map(|record| task.bound(record.as_slice().to_vec()).unwrap()).collect();
                 let estimates: Vec<DMatrix<f64>> = (0..REPORTS)
                     .map(|index| {
-                        let report = task.randomize_with_rng(&bounded[index % bounded.len()], &mut rng).unwrap();
+                        let report = task.randomize_with_rng(&bounded[index % bounded.len()], None, &mut rng).unwrap();
                         Covariance::of_report(&report, &task).unwrap().matrix().clone()
                     })
                     .collect();
@@ -150,7 +150,9 @@ mod tests {
                 });
                 let aggregate = {
                     let mut aggregate = Aggregate::empty(&task);
-                    aggregate.accumulate(&task, &[task.randomize_with_rng(&bounded[0], &mut rng).unwrap()]).unwrap();
+                    aggregate
+                        .accumulate(&task, &[task.randomize_with_rng(&bounded[0], None, &mut rng).unwrap()])
+                        .unwrap();
                     aggregate
                 };
                 let law = Covariance::estimate(&aggregate, &task).unwrap().noise_law();

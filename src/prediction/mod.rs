@@ -315,7 +315,7 @@ pub fn predict(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> Result<Predic
 /// # let record = task.bound(vec![3.0, 4.0])?;
 /// # let mut accumulator = Accumulator::new(&task);
 /// # for _ in 0..2_000 {
-/// #     accumulator.push(task.randomize(&record)?)?;
+/// #     accumulator.push(task.randomize(&record, None)?)?;
 /// # }
 /// let covariance = Covariance::estimate(accumulator.aggregate()?, &task)?;
 /// let prediction = predict_from_estimate(&covariance, Rank::new(1)?)?;

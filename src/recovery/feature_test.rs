@@ -47,7 +47,7 @@ const HALVINGS: usize = 120;
 ///     if index % 3 == 0 {
 ///         (record[0], record[1]) = (1.0, 1.0);
 ///     }
-///     accumulator.push(task.randomize(&task.bound(record)?)?)?;
+///     accumulator.push(task.randomize(&task.bound(record)?, None)?)?;
 /// }
 /// let covariance = Covariance::estimate(accumulator.aggregate()?, &task)?;
 /// let test = FeatureTest::new(&covariance, Rank::new(1)?)?;
@@ -307,7 +307,7 @@ mod tests {
                 let mut record: Vec<f64> = (0..10).map(|_| rng.sample(StandardNormal)).collect();
                 record[..4].iter_mut().for_each(|value| *value = 0.5 * *value + 1.5 * common);
                 record[9] += offset;
-                task.randomize_with_rng(&task.bound(record).unwrap(), rng).unwrap()
+                task.randomize_with_rng(&task.bound(record).unwrap(), None, rng).unwrap()
             })
             .collect();
         aggregate.accumulate(task, &reports).unwrap();
@@ -353,7 +353,8 @@ mod tests {
             let task = Task::new(schema, Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
             let record = task.bound(vec![1.0; features]).unwrap();
             let mut rng = ChaCha20Rng::seed_from_u64(1);
-            let reports: Vec<_> = (0..reports).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+            let reports: Vec<_> =
+                (0..reports).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
             let mut aggregate = Aggregate::empty(&task);
             aggregate.accumulate(&task, &reports).unwrap();
             let covariance = Covariance::estimate(&aggregate, &task).unwrap();

@@ -228,7 +228,7 @@ mod tests {
                 let mut accumulator = Accumulator::new(&task);
                 for _ in 0..reports {
                     let record = (0..6).map(|_| rng.sample(StandardNormal)).collect();
-                    let report = task.randomize_with_rng(&task.bound(record).unwrap(), &mut rng).unwrap();
+                    let report = task.randomize_with_rng(&task.bound(record).unwrap(), None, &mut rng).unwrap();
                     accumulator.push(report).unwrap();
                 }
                 let covariance = Covariance::estimate(accumulator.aggregate().unwrap(), &task).unwrap();

@@ -178,7 +178,7 @@ mod tests {
 
     fn report(task: &Task) -> Report {
         let record = task.bound(vec![1.0, 2.0, 0.0, -1.0, 0.5]).unwrap();
-        task.randomize_with_rng(&record, &mut ChaCha8Rng::seed_from_u64(1)).unwrap()
+        task.randomize_with_rng(&record, None, &mut ChaCha8Rng::seed_from_u64(1)).unwrap()
     }
 
     #[test]
@@ -264,7 +264,7 @@ mod tests {
         let record = task.bound(vec![0.1, 0.2, 0.3, 0.4, 0.5]).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let mut rows: Vec<Vec<u8>> =
-            (0..100).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap().to_bytes()).collect();
+            (0..100).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap().to_bytes()).collect();
         rows[43][20] ^= 1;
         rows[99].pop();
         let rows: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();

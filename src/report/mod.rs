@@ -19,7 +19,7 @@ pub use codec::{framed_bytes, report_bytes};
 /// # use ldp_pca::{Bounding, Epsilon, Folds, MechanismSpec, Report, Schema, Task};
 /// # let mechanism = MechanismSpec::double_cap(Epsilon::new(2.0)?);
 /// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
-/// let report = task.randomize(&task.bound(vec![3.0, 4.0])?)?;
+/// let report = task.randomize(&task.bound(vec![3.0, 4.0])?, None)?;
 /// let bytes = report.to_bytes();
 /// assert_eq!(Report::from_bytes(&bytes, &task)?, report);
 /// assert!(Report::from_bytes(&bytes[1..], &task).is_err());

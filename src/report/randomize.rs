@@ -11,61 +11,24 @@ use crate::task::Task;
 impl Task {
     /// Randomizes a record into a report, with randomness from the system.
     ///
+    /// The report draws an id, or has the `id` that somebody else chose, as an aggregator that issues ids requires. An
+    /// id is for one report: two reports with one id count once. The guarantee is the same. The mechanisms' proofs
+    /// hold for every fixed id, no matter who chose it and why, as long as this device draws the noise afterwards. The
+    /// issuer of the id can recognize the report that has it.
+    ///
     /// # Errors
     /// [`RandomizeError`] for a record that does not fit the task, and when the system gives no randomness.
-    pub fn randomize(&self, record: &BoundedRecord) -> Result<Report, RandomizeError> {
-        self.randomize_with_rng(record, &mut system_rng()?)
+    pub fn randomize(&self, record: &BoundedRecord, id: Option<ReportId>) -> Result<Report, RandomizeError> {
+        self.randomize_with_rng(record, id, &mut system_rng()?)
     }
 
-    /// Randomizes a record with randomness from `rng`: 16 bytes of report id, then the mechanism's draws. The
-    /// guarantee assumes that `rng` is cryptographically strong and unknown to others; use a seeded one in tests
-    /// only.
+    /// Randomizes a record as [`randomize`](Self::randomize) does, with randomness from `rng`: 16 bytes of report id,
+    /// unless there is an `id`, then the mechanism's draws. The guarantee assumes that `rng` is cryptographically
+    /// strong and unknown to others; use a seeded one in tests only.
     ///
     /// # Errors
     /// [`RandomizeError`] for a record that does not fit the task, and when `rng` fails.
     pub fn randomize_with_rng<R: TryCryptoRng + ?Sized>(
-        &self,
-        record: &BoundedRecord,
-        rng: &mut R,
-    ) -> Result<Report, RandomizeError> {
-        self.randomize_as(record, None, rng)
-    }
-
-    /// Randomizes a record into a report with an id that somebody else chose, as an aggregator that issues ids
-    /// requires; otherwise like [`randomize`](Self::randomize). An id is for one report: two reports with one id count
-    /// once.
-    ///
-    /// The guarantee is the same. Both mechanisms' proofs hold for every fixed id, no matter who chose it and why, as
-    /// long as this device draws the noise afterwards. The issuer of the id can recognize the report that has it.
-    ///
-    /// # Errors
-    /// [`RandomizeError`] for a record that does not fit the task, and when the system gives no randomness.
-    pub fn randomize_with_id(&self, record: &BoundedRecord, id: ReportId) -> Result<Report, RandomizeError> {
-        self.randomize_with_id_and_rng(record, id, &mut system_rng()?)
-    }
-
-    /// Randomizes a record into a report with an id that somebody else chose, with randomness from `rng` for the
-    /// mechanism's draws. See [`randomize_with_id`](Self::randomize_with_id) and
-    /// [`randomize_with_rng`](Self::randomize_with_rng).
-    ///
-    /// # Errors
-    /// [`RandomizeError`] for a record that does not fit the task, and when `rng` fails.
-    pub fn randomize_with_id_and_rng<R: TryCryptoRng + ?Sized>(
-        &self,
-        record: &BoundedRecord,
-        id: ReportId,
-        rng: &mut R,
-    ) -> Result<Report, RandomizeError> {
-        self.randomize_as(record, Some(id), rng)
-    }
-
-    /// [`randomize_with_id_and_rng`](Self::randomize_with_id_and_rng) where there is an id, else
-    /// [`randomize_with_rng`](Self::randomize_with_rng).
-    ///
-    /// # Errors
-    /// [`RandomizeError`] for a record that does not fit the task, and when `rng` fails.
-    #[doc(hidden)]
-    pub fn randomize_as<R: TryCryptoRng + ?Sized>(
         &self,
         record: &BoundedRecord,
         id: Option<ReportId>,
@@ -125,7 +88,7 @@ mod tests {
                     task.mechanism().randomize_with_rng(&whole, &task.digest().key(), id, &mut source).unwrap();
                 assert_eq!(source.requests, [64]);
                 let mut source = ScriptedSource::new([vec![seed; 16], words].concat());
-                let report = task.randomize_with_rng(&record, &mut source).unwrap();
+                let report = task.randomize_with_rng(&record, None, &mut source).unwrap();
                 assert_eq!((report.id(), report.payload()), (id, &expected[..]));
                 assert_eq!(source.requests, [16, 64]);
             }
@@ -136,9 +99,12 @@ mod tests {
     fn a_record_has_its_constant_from_the_task_alone() {
         let centred = task().with_centring(Centring::default()).unwrap();
         let record = centred.bound(vec![1.0, 2.0, 3.0]).unwrap();
-        assert!(centred.randomize(&record).is_ok());
+        assert!(centred.randomize(&record, None).is_ok());
         let augmented = Centring::default().augment(&record);
-        assert!(matches!(centred.randomize(&augmented), Err(RandomizeError::Record(RecordError::Dimension { .. }))));
+        assert!(matches!(
+            centred.randomize(&augmented, None),
+            Err(RandomizeError::Record(RecordError::Dimension { .. }))
+        ));
     }
 
     /// A report with a given id has the bytes of one whose generator happened to draw that id.
@@ -147,17 +113,17 @@ mod tests {
         use chacha20::ChaCha8Rng;
         use rand::{Rng, SeedableRng};
         let record = task().bound(vec![0.3, -0.2, 0.9]).unwrap();
-        let drawn = task().randomize_with_rng(&record, &mut ChaCha8Rng::seed_from_u64(1)).unwrap();
+        let drawn = task().randomize_with_rng(&record, None, &mut ChaCha8Rng::seed_from_u64(1)).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut id = [0; 16];
         rng.fill_bytes(&mut id);
-        let given = task().randomize_with_id_and_rng(&record, ReportId::new(id), &mut rng).unwrap();
+        let given = task().randomize_with_rng(&record, Some(ReportId::new(id)), &mut rng).unwrap();
         assert_eq!(given, drawn);
         let id = ReportId::new([9; 16]);
-        let (one, other) =
-            (task().randomize_with_id(&record, id).unwrap(), task().randomize_with_id(&record, id).unwrap());
+        let given = || task().randomize(&record, Some(id)).unwrap();
+        let (one, other) = (given(), given());
         assert_eq!((one.id(), other.id()), (id, id));
-        assert!((0..64).any(|_| task().randomize_with_id(&record, id).unwrap() != one), "the noise is new each time");
+        assert!((0..64).any(|_| given() != one), "the noise is new each time");
     }
 
     #[test]
@@ -167,16 +133,16 @@ mod tests {
             let error = RecordError::Dimension { expected: 3, found };
             assert_eq!(task().bound(vec![1.0; found]), Err(error), "{found}");
             let Ok(other) = BoundedRecord::new(vec![1.0; found], Bounding::UnitNorm) else { continue };
-            assert_eq!(task().randomize(&other), Err(RandomizeError::Record(error)));
-            assert_eq!(task().randomize_with_id(&other, id), Err(RandomizeError::Record(error)));
+            assert_eq!(task().randomize(&other, None), Err(RandomizeError::Record(error)));
+            assert_eq!(task().randomize(&other, Some(id)), Err(RandomizeError::Record(error)));
         }
         let clipped = |radius| Bounding::Clip { radius: Radius::new(radius).unwrap() };
         let other = BoundedRecord::new(vec![1.0, 0.0, 0.0], clipped(1.0)).unwrap();
         let error = RecordError::OtherBounding { expected: Bounding::UnitNorm, found: clipped(1.0) };
-        assert_eq!(task().randomize(&other), Err(RandomizeError::Record(error)));
+        assert_eq!(task().randomize(&other, None), Err(RandomizeError::Record(error)));
         // The radius is part of the bounding.
         let twice = Task::new(task().schema().clone(), clipped(2.0), task().mechanism_spec(), task().folds()).unwrap();
         let error = RecordError::OtherBounding { expected: clipped(2.0), found: clipped(1.0) };
-        assert_eq!(twice.randomize(&other), Err(RandomizeError::Record(error)));
+        assert_eq!(twice.randomize(&other, None), Err(RandomizeError::Record(error)));
     }
 }

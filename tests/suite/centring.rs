@@ -44,7 +44,7 @@ fn collect(task: &Task, rows: &[Vec<f64>], count: usize) -> (Aggregate, SecondMo
         .map(|index| {
             let record = task.bound(rows[index % rows.len()].clone()).unwrap();
             moment.add(&record);
-            task.randomize_with_rng(&record, &mut rng).unwrap()
+            task.randomize_with_rng(&record, None, &mut rng).unwrap()
         })
         .collect();
     let mut aggregate = Aggregate::empty(task);
@@ -158,7 +158,8 @@ fn the_second_moments_are_linear_in_the_reports() {
             let task = task(5, bounding, mechanism, 2, 0.3);
             let mut rng = ChaCha12Rng::seed_from_u64(3);
             let record = task.bound(population()[0].clone()).unwrap();
-            let reports: Vec<Report> = (0..20).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+            let reports: Vec<Report> =
+                (0..20).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
             let mut aggregate = Aggregate::empty(&task);
             aggregate.accumulate(&task, &reports).unwrap();
             let together = Covariance::estimate(&aggregate, &task).unwrap();

@@ -267,9 +267,9 @@ proptest! {
         let mut aggregate = Aggregate::empty(&task);
         let record = BoundedRecord::new(vec![1.0; task.dimension()], task.bounding()).unwrap();
         for _ in 0..reports {
-            let report = task.randomize(&record).unwrap();
+            let report = task.randomize(&record, None).unwrap();
             let mut wire = report.to_bytes();
-            let _ = (Report::from_bytes(&wire, &other), other.randomize(&record));
+            let _ = (Report::from_bytes(&wire, &other), other.randomize(&record, None));
             let mut foreign = Aggregate::empty(&other);
             prop_assert_eq!(foreign.accumulate(&other, std::slice::from_ref(&report)).is_ok(), task == other);
             prop_assert!(foreign.accumulate(&task, &[]).is_ok() == (task == other));
@@ -280,7 +280,7 @@ proptest! {
             prop_assert!(Report::from_bytes(&wire[..at], &task).is_err());
         }
         if let Ok(record) = BoundedRecord::new(features, bounding) {
-            let _ = (task.randomize(&record), task.randomize_with_id(&record, ReportId::new([0; 16])));
+            let _ = (task.randomize(&record, None), task.randomize(&record, Some(ReportId::new([0; 16]))));
         }
         let _ = (Report::from_bytes(&bytes, &task), Aggregate::from_bytes(&bytes, &task));
         let state = aggregate.to_bytes();

@@ -117,7 +117,7 @@ fn collection() -> impl Strategy<Value = (Task, Vec<Report>)> {
                 .into_iter()
                 .map(|row| {
                     let features = (0..task.dimension()).map(|index| row[index % row.len()]).collect();
-                    task.randomize_with_rng(&task.bound(features).unwrap(), &mut rng).unwrap()
+                    task.randomize_with_rng(&task.bound(features).unwrap(), None, &mut rng).unwrap()
                 })
                 .collect();
             (task, reports)
@@ -239,7 +239,7 @@ proptest! {
             schema.encode_numbers(&numbers[..values.len()]),
         ] {
             let record = task.bound(features).unwrap();
-            let report = task.randomize_with_rng(&record, &mut ChaCha8Rng::seed_from_u64(seed)).unwrap();
+            let report = task.randomize_with_rng(&record, None, &mut ChaCha8Rng::seed_from_u64(seed)).unwrap();
             prop_assert_eq!(report.to_bytes().len(), report_bytes(&task));
             prop_assert!(Report::from_bytes(&report.to_bytes(), &task).is_ok());
         }

@@ -124,7 +124,8 @@ fn noise_without_information_has_the_stated_deviation() {
             }
             let record = task.bound(features).unwrap();
             let mut rng = ChaCha12Rng::seed_from_u64(7);
-            let reports: Vec<_> = (0..1000).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+            let reports: Vec<_> =
+                (0..1000).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
             let mut aggregate = Aggregate::empty(&task);
             aggregate.accumulate(&task, &reports).unwrap();
             let covariance = Covariance::estimate(&aggregate, &task).unwrap();

@@ -156,7 +156,7 @@ fn an_estimate_predicts_its_own_error() {
     let rank = Rank::new(2).unwrap();
     let population = SpikedModel::draw(30, rank, SIGNAL, None, &mut rng).unwrap();
     let reports: Vec<_> = (0..8000)
-        .map(|_| task.randomize_with_rng(&task.bound(population.record(&mut rng)).unwrap(), &mut rng).unwrap())
+        .map(|_| task.randomize_with_rng(&task.bound(population.record(&mut rng)).unwrap(), None, &mut rng).unwrap())
         .collect();
     let mut aggregate = Aggregate::empty(&task);
     aggregate.accumulate(&task, &reports).unwrap();

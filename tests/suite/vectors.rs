@@ -127,7 +127,7 @@ struct IdsCase {
 fn the_document_names_the_versions_that_are_written() {
     let document = include_str!("../../docs/wire-format.md");
     let task = Task::from_json(include_str!("../../examples/task.json")).unwrap();
-    let report = task.randomize(&task.bound(vec![1.0; task.dimension()]).unwrap()).unwrap();
+    let report = task.randomize(&task.bound(vec![1.0; task.dimension()]).unwrap(), None).unwrap();
     let release = env!("CARGO_PKG_VERSION").rsplit_once('.').unwrap().0;
     let row = format!(
         "\n| {release} | {TASK_VERSION} | {} | {} | {LEDGER_VERSION} |\n",
@@ -213,7 +213,7 @@ fn tags_are_those_of_the_vectors() {
 /// SHA-256 of the tags of that many ids, at the end of a state.
 fn tags_of(task: &Task, count: usize) -> String {
     let record = task.bound(vec![1.0; task.dimension()]).unwrap();
-    let payload = task.randomize(&record).unwrap().payload().to_vec();
+    let payload = task.randomize(&record, None).unwrap().payload().to_vec();
     let id = |number: usize| Sha256::digest(number.to_string())[..16].try_into().unwrap();
     let reports: Vec<Report> = (0..count)
         .map(|number| Report::from_parts(task.digest(), ReportId::new(id(number)), payload.clone()))
@@ -581,7 +581,7 @@ fn randomize(task: &Task, record: &Json, seed: &str) -> Report {
         }
     };
     let seed: [u8; 32] = unhex(seed).try_into().unwrap();
-    task.randomize_with_rng(&task.bound(features).unwrap(), &mut ChaCha20Rng::from_seed(seed)).unwrap()
+    task.randomize_with_rng(&task.bound(features).unwrap(), None, &mut ChaCha20Rng::from_seed(seed)).unwrap()
 }
 
 /// The folders of tasks with reports and aggregates, and of aggregates alone.

@@ -145,11 +145,11 @@ fn randomize_part(
     match seed {
         None => {
             let mut rng = system_rng()?;
-            records.map(|(record, id)| task.randomize_as(record, *id, &mut rng)).collect()
+            records.map(|(record, id)| task.randomize_with_rng(record, *id, &mut rng)).collect()
         }
         Some(seed) => (start..)
             .zip(records)
-            .map(|(position, (record, id))| task.randomize_as(record, *id, &mut insecure_rng(seed, position)))
+            .map(|(position, (record, id))| task.randomize_with_rng(record, *id, &mut insecure_rng(seed, position)))
             .collect(),
     }
 }

@@ -70,7 +70,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let asked = tokio::task::spawn_blocking(move || -> Result<String, Box<dyn Error + Send + Sync>> {
         for _ in 0..100 {
             let record = task.bound(vec![3.0, 1.0, -2.0])?;
-            let report = task.randomize(&record)?.to_bytes();
+            let report = task.randomize(&record, None)?.to_bytes();
             // The second one is a retry.
             for status in [201, 200] {
                 assert_eq!(ureq::post(format!("http://{address}/reports")).send(&report)?.status(), status);

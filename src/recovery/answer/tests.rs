@@ -37,7 +37,7 @@ impl Collected {
         let mut rng = ChaCha20Rng::seed_from_u64(11);
         let model = SpikedModel::draw(DIMENSION, rank(1), 20.0, Some(3), &mut rng).unwrap();
         let reports: Vec<Report> = (0..2000)
-            .map(|_| task.randomize_with_rng(&task.bound(model.record(&mut rng)).unwrap(), &mut rng).unwrap())
+            .map(|_| task.randomize_with_rng(&task.bound(model.record(&mut rng)).unwrap(), None, &mut rng).unwrap())
             .collect();
         let mut aggregate = Aggregate::empty(&task);
         aggregate.accumulate(&task, &reports).unwrap();
@@ -306,7 +306,7 @@ fn the_share_of_records_of_zeros_is_estimated() {
                         let length = f64::from(u8::from(rng.random::<f64>() >= share));
                         // Skewed answers, far from their offsets.
                         let values = (0..dimension).map(|_| length * rng.sample::<f64, _>(StandardNormal).exp());
-                        task.randomize_with_rng(&task.bound(values.collect()).unwrap(), &mut rng).unwrap()
+                        task.randomize_with_rng(&task.bound(values.collect()).unwrap(), None, &mut rng).unwrap()
                     };
                     let reports: Vec<Report> = (0..300).map(report).collect();
                     let mut aggregate = Aggregate::empty(&task);
@@ -355,7 +355,7 @@ fn variances_come_with_their_errors() {
         let truth = crate::linalg::symmetric_eigenvalues(&moments.reference(&task)).unwrap();
         let (mut held, mut known) = (0, 0);
         for _ in 0..100 {
-            let report = |_| task.randomize_with_rng(&task.bound(record(&mut rng)).unwrap(), &mut rng).unwrap();
+            let report = |_| task.randomize_with_rng(&task.bound(record(&mut rng)).unwrap(), None, &mut rng).unwrap();
             let reports: Vec<Report> = (0..1500).map(report).collect();
             let mut aggregate = Aggregate::empty(&task);
             aggregate.accumulate(&task, &reports).unwrap();
@@ -383,7 +383,7 @@ fn noise_is_taken_for_a_component_in_5_percent_of_collections_at_most() {
         let above = (0..200).filter(|_| {
             let record = |rng: &mut ChaCha20Rng| {
                 let values = (0..DIMENSION).map(|_| length * rng.sample::<f64, _>(StandardNormal)).collect();
-                task.randomize_with_rng(&task.bound(values).unwrap(), rng).unwrap()
+                task.randomize_with_rng(&task.bound(values).unwrap(), None, rng).unwrap()
             };
             let reports: Vec<Report> = (0..records).map(|_| record(&mut rng)).collect();
             let mut aggregate = Aggregate::empty(&task);

@@ -40,7 +40,7 @@ fn populations(angle: f64) -> [Vec<BoundedRecord>; 2] {
 
 fn collected(task: &Task, records: &[BoundedRecord], count: usize, rng: &mut ChaCha20Rng) -> Aggregate {
     let reports: Vec<_> = (0..count)
-        .map(|_| task.randomize_with_rng(&records[rng.random_range(0..records.len())], rng).unwrap())
+        .map(|_| task.randomize_with_rng(&records[rng.random_range(0..records.len())], None, rng).unwrap())
         .collect();
     let mut aggregate = Aggregate::empty(task);
     aggregate.accumulate(task, &reports).unwrap();
@@ -165,7 +165,7 @@ fn collections_that_cannot_be_compared_are_refused_with_the_difference() {
     let [records, _] = populations(0.0);
     let base = task(double_cap(4.0), 2);
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let reports: Vec<_> = (0..90).map(|_| base.randomize_with_rng(&records[0], &mut rng).unwrap()).collect();
+    let reports: Vec<_> = (0..90).map(|_| base.randomize_with_rng(&records[0], None, &mut rng).unwrap()).collect();
     let sum = |reports: &[crate::report::Report]| {
         let mut sum = Aggregate::empty(&base);
         sum.accumulate(&base, reports).unwrap();

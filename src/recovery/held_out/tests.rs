@@ -36,7 +36,7 @@ fn moment(records: &[BoundedRecord]) -> DMatrix<f64> {
 fn collected(task: &Task, records: &[BoundedRecord], count: usize, seed: u64) -> Aggregate {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let reports: Vec<_> = (0..count)
-        .map(|_| task.randomize_with_rng(&records[rng.random_range(0..records.len())], &mut rng).unwrap())
+        .map(|_| task.randomize_with_rng(&records[rng.random_range(0..records.len())], None, &mut rng).unwrap())
         .collect();
     let mut aggregate = Aggregate::empty(task);
     aggregate.accumulate(task, &reports).unwrap();

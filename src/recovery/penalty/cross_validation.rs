@@ -194,7 +194,7 @@ mod tests {
         let mut rng = ChaCha20Rng::seed_from_u64(11);
         let model = SpikedModel::draw(task.dimension(), rank(1), 20.0, Some(3), &mut rng).unwrap();
         let reports: Vec<Report> = (0..records)
-            .map(|_| task.randomize_with_rng(&task.bound(model.record(&mut rng)).unwrap(), &mut rng).unwrap())
+            .map(|_| task.randomize_with_rng(&task.bound(model.record(&mut rng)).unwrap(), None, &mut rng).unwrap())
             .collect();
         let mut aggregate = Aggregate::empty(task);
         aggregate.accumulate(task, &reports).unwrap();
@@ -285,7 +285,7 @@ mod tests {
     fn collected_of_one(task: &Task) -> Aggregate {
         let mut rng = ChaCha20Rng::seed_from_u64(12);
         let record = task.bound(vec![1.0]).unwrap();
-        let reports: Vec<Report> = (0..50).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect();
+        let reports: Vec<Report> = (0..50).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
         let mut aggregate = Aggregate::empty(task);
         aggregate.accumulate(task, &reports).unwrap();
         aggregate

@@ -180,7 +180,7 @@ mod tests {
             .map(|index| {
                 let mut record = vec![0.0; 6];
                 record[if index % 3 == 0 { index / 3 % 6 } else { 0 }] = 1.0;
-                task.randomize_with_rng(&task.bound(record).unwrap(), &mut rng).unwrap()
+                task.randomize_with_rng(&task.bound(record).unwrap(), None, &mut rng).unwrap()
             })
             .collect();
         let mut aggregate = Aggregate::empty(&task);
@@ -218,7 +218,7 @@ mod tests {
                     .map(|index| {
                         let (kind, mut record) = (index % 100, vec![0.0; 12]);
                         record[if kind < 54 { kind % 3 } else { 3 + index / 100 % 9 } as usize] = 1.0;
-                        task.randomize_with_rng(&task.bound(record).unwrap(), &mut rng).unwrap()
+                        task.randomize_with_rng(&task.bound(record).unwrap(), None, &mut rng).unwrap()
                     })
                     .collect();
                 let mut aggregate = Aggregate::empty(&task);

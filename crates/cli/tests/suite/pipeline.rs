@@ -188,7 +188,7 @@ fn randomized_sum(task: &Task, lines: &[String], stream: u64) -> (Aggregate, Sec
                 let fields: Vec<&str> = line.split(',').collect();
                 let record = task.bound(task.schema().encode_fields(&fields)).unwrap();
                 moment.add(&record);
-                task.randomize_with_rng(&record, &mut rng).unwrap()
+                task.randomize_with_rng(&record, None, &mut rng).unwrap()
             })
             .collect();
         aggregate.accumulate(task, &reports).unwrap();

@@ -300,7 +300,7 @@ impl Setting {
             let reports = (0..batch).map(|_| -> Result<Report> {
                 let record = population.record(&mut rng);
                 let values = record.iter().zip(&direction).map(|(x, m)| (x + ratio * m) / (1.0 + ratio));
-                Ok(task.randomize_with_rng(&task.bound(values.collect())?, &mut rng)?)
+                Ok(task.randomize_with_rng(&task.bound(values.collect())?, None, &mut rng)?)
             });
             aggregate.accumulate(&task, &reports.collect::<Result<Vec<_>>>()?)?;
             left -= batch;

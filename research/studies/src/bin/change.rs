@@ -118,7 +118,7 @@ impl Arguments {
             let mut accumulator = Accumulator::new(task);
             for _ in 0..self.reports[index] {
                 let record = &records[rng.random_range(0..records.len())];
-                accumulator.push(task.randomize_with_rng(record, &mut rng)?)?;
+                accumulator.push(task.randomize_with_rng(record, None, &mut rng)?)?;
             }
             Ok(accumulator.aggregate()?.clone())
         };

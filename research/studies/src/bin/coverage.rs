@@ -167,7 +167,7 @@ impl Arguments {
             let mut accumulator = Accumulator::new(task);
             for _ in 0..count {
                 let record = &records[rng.random_range(0..records.len())];
-                accumulator.push(task.randomize_with_rng(record, &mut rng)?)?;
+                accumulator.push(task.randomize_with_rng(record, None, &mut rng)?)?;
             }
             aggregates.push(accumulator.aggregate()?.clone());
         }

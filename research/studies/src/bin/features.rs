@@ -67,7 +67,7 @@ fn main() -> Result<(), Failure> {
                 let other = &rows[rng.random_range(0..rows.len())];
                 record[features.clone()].copy_from_slice(&other[features.clone()]);
             }
-            accumulator.push(task.randomize_with_rng(&task.bound(record)?, &mut rng)?)?;
+            accumulator.push(task.randomize_with_rng(&task.bound(record)?, None, &mut rng)?)?;
         }
         let aggregate = accumulator.aggregate()?;
         let covariance = Covariance::estimate(aggregate, &task)?;

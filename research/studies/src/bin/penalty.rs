@@ -121,7 +121,7 @@ fn collection(
     let mut aggregate = Aggregate::empty(&task);
     for start in (0..records).step_by(1024) {
         let reports = (start..records.min(start + 1024))
-            .map(|_| Ok(task.randomize_with_rng(&task.bound(population.record(&mut rng))?, &mut rng)?))
+            .map(|_| Ok(task.randomize_with_rng(&task.bound(population.record(&mut rng))?, None, &mut rng)?))
             .collect::<Result<Vec<Report>, Failure>>()?;
         aggregate.accumulate(&task, &reports)?;
     }

@@ -102,7 +102,7 @@ impl Arguments {
             let mut accumulator = Accumulator::new(&task);
             for _ in 0..reports {
                 let record = variances.iter().map(|variance| variance.sqrt() * rng.sample::<f64, _>(StandardNormal));
-                accumulator.push(task.randomize_with_rng(&task.bound(record.collect())?, &mut rng)?)?;
+                accumulator.push(task.randomize_with_rng(&task.bound(record.collect())?, None, &mut rng)?)?;
             }
             let covariance = Covariance::estimate(accumulator.aggregate()?, &task)?;
             let found = RankTest::new(covariance.matrix(), &covariance.noise_law())?.rank().map_or(0, Rank::value);

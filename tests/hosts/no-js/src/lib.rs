@@ -33,7 +33,7 @@ pub extern "C" fn report() -> *const u8 {
     let made = || -> Result<Vec<u8>, ldp_pca::Error> {
         let task = Task::from_json(TASK)?;
         let record = task.bound(task.schema().encode_fields(&["182", "91"]))?;
-        Ok(task.randomize(&record)?.to_bytes())
+        Ok(task.randomize(&record, None)?.to_bytes())
     };
     let Ok(report) = made() else { return core::ptr::null() };
     let mut bytes = u32::try_from(report.len()).unwrap_or(0).to_le_bytes().to_vec();

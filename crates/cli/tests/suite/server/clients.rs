@@ -283,7 +283,7 @@ fn an_id_with_another_payload_is_counted_as_a_conflict_and_the_first_stays() {
     let first = reports(&task(), 1, 3);
     let record = task().bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
     let other = |index: usize| {
-        let made = std::iter::repeat_with(|| task().randomize_with_id(&record, first[index].id()).unwrap());
+        let made = std::iter::repeat_with(|| task().randomize(&record, Some(first[index].id())).unwrap());
         made.take(1000).find(|made| *made != first[index]).unwrap()
     };
     let answer = server.send(&task(), &bytes_of(&[first[0].clone(), first[1].clone(), other(1)])).json();
@@ -352,7 +352,7 @@ fn tasks_are_guarded_by_default_and_may_say_otherwise() {
     let answer = server.post(&path(&task(), "/seeds"), "application/json", b"{\"count\": 1}").json();
     let ids: Vec<ldp_pca::report::ReportId> = serde_json::from_value(answer["ids"].clone()).unwrap();
     let record = task().bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
-    let issued = task().randomize_with_id(&record, ids[0]).unwrap();
+    let issued = task().randomize(&record, Some(ids[0])).unwrap();
     assert_eq!(server.send(&task(), &bytes_of(&[issued])).json()["accepted"], 1);
     // Per task.
     server.put(&task(), &TaskSettings { issued_ids: Some(false), range_check: Some(false), ..TaskSettings::default() });

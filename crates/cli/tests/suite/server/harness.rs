@@ -413,7 +413,7 @@ pub fn other_task() -> Task {
 pub fn reports(task: &Task, seed: u64, count: usize) -> Vec<Report> {
     let record = task.bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    (0..count).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect()
+    (0..count).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect()
 }
 
 pub fn bytes_of(reports: &[Report]) -> Vec<u8> {

@@ -20,7 +20,7 @@ fn ids(answer: &Answer) -> Vec<ReportId> {
 }
 
 fn with_id(id: ReportId) -> Report {
-    task().randomize_with_id(&task().bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap(), id).unwrap()
+    task().randomize(&task().bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap(), Some(id)).unwrap()
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn a_log_holds_no_report_no_id_no_token_and_no_query() {
     let issued: serde_json::Value = serde_json::from_str(&issued).unwrap();
     let issued: Vec<ldp_pca::report::ReportId> = serde_json::from_value(issued["ids"].clone()).unwrap();
     let record = other_task().bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
-    let good = other_task().randomize_with_id(&record, issued[0]).unwrap();
+    let good = other_task().randomize(&record, Some(issued[0])).unwrap();
     let stray = reports(&other_task(), 1, 1).remove(0);
     let sent = bytes_of(&[good.clone(), stray.clone()]);
     let media_type = [("content-type", REPORTS), ("x-request-id", "request-of-the-test")];

@@ -399,7 +399,7 @@ fn a_visitor_of_a_demo_sends_through_its_relay() {
     assert_eq!(keys.body, get(relay, "/keys").body);
     let record = task.bound(vec![0.1; task.dimension()]).unwrap();
     let key = SealingKey::read(&keys.body).unwrap();
-    let others = || task.randomize(&record).unwrap().to_bytes();
+    let others = || task.randomize(&record, None).unwrap().to_bytes();
     let seal = |report: &[u8]| key.seal(task.digest(), report).unwrap();
     let counted = |count: u64| wait_until(&format!("{count} reports to count"), || records() >= count);
     // Simulated users fill batches.

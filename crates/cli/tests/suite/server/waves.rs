@@ -65,7 +65,7 @@ fn people(task: &Task, share: f64, seed: u64, count: usize) -> Vec<Report> {
         .map(|_| {
             let mut record: Vec<f64> = (0..DIMENSION).map(|_| rest * rng.sample::<f64, _>(StandardNormal)).collect();
             record[0] *= share.sqrt() / rest;
-            task.randomize_with_rng(&task.bound(record).unwrap(), &mut rng).unwrap()
+            task.randomize_with_rng(&task.bound(record).unwrap(), None, &mut rng).unwrap()
         })
         .collect()
 }

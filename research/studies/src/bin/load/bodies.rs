@@ -85,7 +85,7 @@ impl Bodies {
         let reports = (POOL_BYTES / report_bytes).clamp(1, 4096);
         let mut pool = Vec::with_capacity(reports * report_bytes);
         for _ in 0..reports {
-            pool.extend(task.randomize_with_rng(&record, &mut rng)?.to_bytes());
+            pool.extend(task.randomize_with_rng(&record, None, &mut rng)?.to_bytes());
         }
         Ok(Self { head: head.into_bytes(), pool, report_bytes, batch })
     }

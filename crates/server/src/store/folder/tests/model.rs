@@ -39,7 +39,7 @@ pub(in super::super) fn tasks() -> Vec<Task> {
 
 pub(in super::super) fn reports(task: &Task, rng: &mut ChaCha8Rng, count: usize) -> Vec<Report> {
     let record = task.bound((0..task.dimension()).map(|index| 1.0 + index as f64).collect()).unwrap();
-    (0..count).map(|_| task.randomize_with_rng(&record, rng).unwrap()).collect()
+    (0..count).map(|_| task.randomize_with_rng(&record, None, rng).unwrap()).collect()
 }
 
 pub(in super::super) fn batch(reports: &[Report]) -> Batch {

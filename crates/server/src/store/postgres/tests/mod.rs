@@ -46,7 +46,7 @@ fn dense_task() -> Task {
 fn reports(task: &Task, seed: u64, count: usize) -> Vec<Report> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let record = task.bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
-    (0..count).map(|_| task.randomize_with_rng(&record, &mut rng).unwrap()).collect()
+    (0..count).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect()
 }
 
 fn batch(reports: &[Report]) -> Batch {
@@ -195,7 +195,7 @@ fn what_an_aggregator_acknowledged_it_has_counted() {
     // An id with another payload conflicts, with what is stored and with what comes in the same batch.
     let record = task.bound(vec![1.0; task.schema().dimension()]).unwrap();
     let other = |first: &Report| {
-        let mut made = std::iter::repeat_with(|| task.randomize_with_id(&record, first.id()).unwrap());
+        let mut made = std::iter::repeat_with(|| task.randomize(&record, Some(first.id())).unwrap());
         made.find(|made| made != first).unwrap()
     };
     let new = self::reports(&task, 4, 1).remove(0);
