@@ -11,7 +11,6 @@ use crate::family::{FamilyMember, OneReport, Reports, precision};
 use crate::mechanism::{Mechanism, MechanismError, Moments, Pull};
 use crate::noise_law::{LinearForm, NoiseLaw, WeightedLaw};
 use crate::record::Bounding;
-use crate::report::Report;
 use crate::task::Task;
 
 /// An unbiased estimate of the second-moment matrix `E[x x^T]` (d × d) of the bounded records, in the units of the
@@ -122,65 +121,22 @@ impl Mean {
 }
 
 impl Covariance {
-    /// Debiases all folds together.
+    /// Debiases all reports of one task.
     ///
     /// # Errors
     /// [`CovarianceError`] for another task or an empty aggregate.
     pub fn estimate(aggregate: &Aggregate, task: &Task) -> Result<Self, CovarianceError> {
-        Self::of_reports(Reports::one(aggregate, task))
+        Self::of_folds(Reports::one(aggregate, task), |_| true)
     }
 
-    /// Debiases all folds of one task or of a [family](crate::family), whose estimates are weighted by the inverse
-    /// variance of their noise.
-    ///
-    /// # Errors
-    /// [`CovarianceError`] for an aggregate of another task, or where there are no reports at all.
-    #[doc(hidden)]
-    pub fn of_reports(reports: Reports<'_>) -> Result<Self, CovarianceError> {
-        Self::of_folds(reports, |_| true)
-    }
-
-    /// Debiases one fold.
-    ///
-    /// # Errors
-    /// [`CovarianceError`] for another task, a fold that does not exist, or an empty one.
-    #[doc(hidden)]
-    pub fn estimate_fold(aggregate: &Aggregate, task: &Task, fold: usize) -> Result<Self, CovarianceError> {
-        Self::of_fold(Reports::one(aggregate, task), fold)
-    }
-
-    /// Debiases all folds but one: the result does not depend on the reports of the fold left out.
-    ///
-    /// # Errors
-    /// [`CovarianceError`] for another task, a fold that does not exist, or when no other fold has reports.
-    #[doc(hidden)]
-    pub fn estimate_without_fold(aggregate: &Aggregate, task: &Task, fold: usize) -> Result<Self, CovarianceError> {
-        Self::of_others(Reports::one(aggregate, task), fold)
-    }
-
-    /// Debiases one fold of one task or of a family.
-    ///
-    /// # Errors
-    /// As [`Covariance::estimate_fold`].
-    pub(crate) fn of_fold(reports: Reports<'_>, fold: usize) -> Result<Self, CovarianceError> {
-        check_fold(reports, fold)?;
-        Self::of_folds(reports, |index| index == fold)
-    }
-
-    /// Debiases all folds but one of one task or of a family.
-    ///
-    /// # Errors
-    /// As [`Covariance::estimate_without_fold`].
-    pub(crate) fn of_others(reports: Reports<'_>, fold: usize) -> Result<Self, CovarianceError> {
-        check_fold(reports, fold)?;
-        Self::of_folds(reports, |index| index != fold)
-    }
-
-    /// Debiases those folds together that `chosen` accepts. The weights of tasks are those of these folds.
+    /// Debiases those folds together that `chosen` accepts, of one task or of a [family](crate::family), whose
+    /// estimates are weighted by the inverse variance of their noise in these folds. It does not depend on the reports
+    /// of other folds.
     ///
     /// # Errors
     /// [`CovarianceError`] for an aggregate of another task, or when these folds have no reports.
-    pub(crate) fn of_folds(reports: Reports<'_>, chosen: impl Fn(usize) -> bool) -> Result<Self, CovarianceError> {
+    #[doc(hidden)]
+    pub fn of_folds(reports: Reports<'_>, chosen: impl Fn(usize) -> bool) -> Result<Self, CovarianceError> {
         let (mut parts, mut each) = (vec![], vec![]);
         for (aggregate, task) in reports.members() {
             if aggregate.task() != task.digest() {
@@ -202,18 +158,6 @@ impl Covariance {
             }
         }
         Self::of_parts(&parts, each)
-    }
-
-    /// Debiases one report: what an aggregator reads from it alone. The mean over many reports of their
-    /// [second moments](Covariance::second_moment) is that of the estimate.
-    ///
-    /// # Errors
-    /// [`CovarianceError::Aggregate`] for a report of another task.
-    #[doc(hidden)]
-    pub fn of_report(report: &Report, task: &Task) -> Result<Self, CovarianceError> {
-        let mut aggregate = Aggregate::empty(task);
-        aggregate.accumulate(task, core::slice::from_ref(report))?;
-        Self::estimate(&aggregate, task)
     }
 
     fn of_parts(parts: &[Part<'_>], each: Vec<OneReport>) -> Result<Self, CovarianceError> {
@@ -422,11 +366,6 @@ impl Covariance {
     }
 }
 
-fn check_fold(reports: Reports<'_>, fold: usize) -> Result<(), CovarianceError> {
-    let folds = reports.folds();
-    if fold < folds { Ok(()) } else { Err(CovarianceError::Fold { fold, folds }) }
-}
-
 /// The weighted mean of the debiased second moments.
 fn mean_of(parts: &[Part<'_>], law: &WeightedLaw) -> DMatrix<f64> {
     let mut parts = parts.iter().zip(law.members()).map(|(Part { sum, mechanism, .. }, (weight, _))| {
@@ -468,14 +407,6 @@ pub enum CovarianceError {
     /// Nothing was collected.
     #[error("there are no reports to estimate from: collect some first")]
     Empty,
-    /// A fold that does not exist.
-    #[error("there is no fold {fold}: the task has {folds}, counted from 0")]
-    Fold {
-        /// The fold asked for.
-        fold: usize,
-        /// The number of folds.
-        folds: usize,
-    },
     /// Another task.
     #[error(transparent)]
     Aggregate(#[from] AggregateError),
@@ -486,11 +417,12 @@ pub enum CovarianceError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use core::num::NonZeroUsize;
 
     use super::*;
     use crate::mechanism::Summable;
+    use crate::report::Report;
     use chacha20::ChaCha20Rng;
     use rand::{RngExt, SeedableRng};
     use rand_distr::StandardNormal;
@@ -499,6 +431,21 @@ mod tests {
     const GAUSSIAN: &str = r#"{"type": "gaussian", "epsilon": 4, "delta": 1e-6, "calibration": "analytic"}"#;
     const RADIUS: f64 = 3.0;
     const WEIGHT: f64 = 0.2;
+
+    /// What an aggregator reads from one report alone.
+    pub(crate) fn of_report(report: &Report, task: &Task) -> Result<Covariance, CovarianceError> {
+        let mut aggregate = Aggregate::empty(task);
+        aggregate.accumulate(task, core::slice::from_ref(report))?;
+        Covariance::estimate(&aggregate, task)
+    }
+
+    fn of_fold(aggregate: &Aggregate, task: &Task, fold: usize) -> Result<Covariance, CovarianceError> {
+        Covariance::of_folds(Reports::one(aggregate, task), |index| index == fold)
+    }
+
+    fn without_fold(aggregate: &Aggregate, task: &Task, fold: usize) -> Result<Covariance, CovarianceError> {
+        Covariance::of_folds(Reports::one(aggregate, task), |index| index != fold)
+    }
 
     /// A task with three features, clipped to the radius, centred with the weight or not.
     fn task(mechanism: &str, centred: bool, folds: usize) -> Task {
@@ -730,24 +677,20 @@ mod tests {
         let full = aggregate.folds().iter().position(|fold| fold.records() == 1).unwrap();
         let whole = Covariance::estimate(&aggregate, &task);
         assert_eq!(whole.as_ref().map(Covariance::records), Ok(1));
-        assert_eq!(Covariance::of_report(&report, &task), whole);
-        assert_eq!(Covariance::estimate_fold(&aggregate, &task, full), whole);
-        assert_eq!(Covariance::estimate_without_fold(&aggregate, &task, 1 - full), whole);
-        assert_eq!(Covariance::estimate_fold(&aggregate, &task, 1 - full), empty);
-        assert_eq!(Covariance::estimate_without_fold(&aggregate, &task, full), empty);
-        for fold in [2, 3, usize::MAX] {
-            let missing = Err(CovarianceError::Fold { fold, folds: 2 });
-            assert_eq!(Covariance::estimate_fold(&aggregate, &task, fold), missing);
-            assert_eq!(Covariance::estimate_without_fold(&aggregate, &task, fold), missing);
-        }
+        assert_eq!(of_report(&report, &task), whole);
+        assert_eq!(of_fold(&aggregate, &task, full), whole);
+        assert_eq!(without_fold(&aggregate, &task, 1 - full), whole);
+        assert_eq!(of_fold(&aggregate, &task, 1 - full), empty);
+        assert_eq!(without_fold(&aggregate, &task, full), empty);
+        assert_eq!(of_fold(&aggregate, &task, 2), empty, "there is no such fold");
         let single = self::task(DOUBLE_CAP, false, 1);
-        assert_eq!(Covariance::estimate_without_fold(&Aggregate::empty(&single), &single, 0), empty);
+        assert_eq!(without_fold(&Aggregate::empty(&single), &single, 0), empty);
         let foreign = AggregateError::OtherTask { expected: other.digest(), found: task.digest() };
         let foreign = Err(CovarianceError::Aggregate(foreign));
         assert_eq!(Covariance::estimate(&aggregate, &other), foreign);
-        assert_eq!(Covariance::estimate_fold(&aggregate, &other, full), foreign);
+        assert_eq!(of_fold(&aggregate, &other, full), foreign);
         let answer = CovarianceError::Aggregate(AggregateError::OtherReport(report.id()));
-        assert_eq!(Covariance::of_report(&report, &other), Err(answer));
+        assert_eq!(of_report(&report, &other), Err(answer));
     }
 
     #[test]
@@ -771,7 +714,7 @@ mod tests {
             aggregate.accumulate(&task, &reports).unwrap();
             let together = Covariance::estimate(&aggregate, &task).unwrap();
             let alone: DMatrix<f64> =
-                reports.iter().map(|report| Covariance::of_report(report, &task).unwrap().matrix().clone()).sum();
+                reports.iter().map(|report| of_report(report, &task).unwrap().matrix().clone()).sum();
             assert!((together.matrix() * 20.0 - &alone).norm() < 1e-9 * alone.norm());
         }
     }
@@ -841,13 +784,11 @@ mod tests {
         aggregate.accumulate(&task, &reports).unwrap();
         let whole = Covariance::estimate(&aggregate, &task).unwrap();
         for fold in 0..3 {
-            let part = Covariance::estimate_fold(&aggregate, &task, fold).unwrap();
-            let rest = Covariance::estimate_without_fold(&aggregate, &task, fold).unwrap();
+            let part = of_fold(&aggregate, &task, fold).unwrap();
+            let rest = without_fold(&aggregate, &task, fold).unwrap();
             assert_eq!(part.records() + rest.records(), 30);
             let sum = part.matrix() * part.records() as f64 + rest.matrix() * rest.records() as f64;
             assert!((sum / 30.0 - whole.matrix()).norm() < 1e-12 * whole.matrix().norm());
         }
-        let none = Covariance::estimate_without_fold(&aggregate, &task, 3);
-        assert_eq!(none, Err(CovarianceError::Fold { fold: 3, folds: 3 }));
     }
 }

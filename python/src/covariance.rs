@@ -2,6 +2,7 @@
 
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
+use ldp_pca::family::Reports;
 use ldp_pca::recovery::{Denoised, Denoising, MeanAnswer};
 use ldp_pca::task::Task;
 use nalgebra::DMatrix;
@@ -22,17 +23,21 @@ pub(crate) fn _covariance<'py>(
     denoising: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
     let way = denoising_of(denoising)?;
+    let folds = aggregate.get().task_of().inner().folds().count();
+    if let Some(fold) = fold.filter(|&fold| fold >= folds) {
+        let problem = format!("there is no fold {fold}: the task has {folds}, counted from 0");
+        return Err(RecoveryError::new_err(problem));
+    }
     let of_kernel = aggregate.clone_ref(py);
     let estimated = waited(
         py,
         |_| Ok(()),
         move |_| {
             let (aggregate, task) = (of_kernel.get(), of_kernel.get().task_of().inner());
-            let covariance = match fold {
-                None => Covariance::estimate(&aggregate.locked(), task),
-                Some(fold) => Covariance::estimate_fold(&aggregate.locked(), task, fold),
-            };
-            let covariance = covariance.map_err(Error::from)?;
+            let sums = aggregate.locked();
+            let chosen = |index: usize| fold.is_none_or(|fold| index == fold);
+            let covariance = Covariance::of_folds(Reports::one(&sums, task), chosen).map_err(Error::from)?;
+            drop(sums);
             let denoised = way.apply(&covariance).map_err(Error::from)?;
             Ok::<_, Error>((covariance, denoised))
         },

@@ -6,6 +6,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::centring::Centring;
+use crate::covariance::tests::of_report;
 use crate::covariance::{Covariance, CovarianceError};
 use crate::linalg::symmetric_eigenvalues;
 use crate::mechanism::{HostilePull, MechanismSpec};
@@ -89,7 +90,7 @@ fn the_estimate_is_unbiased_with_the_noise_of_its_law_which_is_less_than_that_of
             let aggregates = collected(&tasks, &counts, &records, seed);
             let members = family_members(&aggregates, &tasks);
             let reports = Reports::family(&members).unwrap();
-            let family = Covariance::of_reports(reports).unwrap();
+            let family = Covariance::of_folds(reports, |_| true).unwrap();
             let alone = |at: usize| Covariance::estimate(&aggregates[at], &tasks[at]).unwrap();
             let beside = |matrix: &DMatrix<f64>| {
                 let errors = matrix - &truth;
@@ -139,7 +140,7 @@ fn the_error_of_components_is_the_predicted_one() {
     for seed in 0..200 {
         let aggregates = collected(&tasks, &[4000, 600], &records, seed);
         let members = family_members(&aggregates, &tasks);
-        let family = Covariance::of_reports(Reports::family(&members).unwrap()).unwrap();
+        let family = Covariance::of_folds(Reports::family(&members).unwrap(), |_| true).unwrap();
         let error = |covariance: &Covariance| sin_theta_squared(&component(covariance.matrix()), &truth).unwrap();
         mean += error(&family) / 200.0;
         predicted = predict(&spectrum, rank(1), &family.noise_law()).unwrap().sin_theta_squared;
@@ -165,7 +166,7 @@ fn the_mean_has_the_printed_noise() {
         for seed in 0..200 {
             let aggregates = collected(&tasks, &[1500, 150], &records, seed);
             let members = family_members(&aggregates, &tasks);
-            let family = Covariance::of_reports(Reports::family(&members).unwrap()).unwrap();
+            let family = Covariance::of_folds(Reports::family(&members).unwrap(), |_| true).unwrap();
             let mean = family.mean().unwrap();
             squares += mean.values().iter().zip(&truth).map(|(value, truth)| (value - truth).powi(2)).sum::<f64>();
             stated += DIMENSION as f64 * mean.noise_deviation().powi(2);
@@ -190,11 +191,13 @@ fn a_family_of_one_is_the_task_to_the_last_bit_and_a_task_without_reports_change
         let alone = Covariance::estimate(aggregate, task).unwrap();
         for members in [vec![(aggregate, task)], family_members(&aggregates, &tasks)] {
             let reports = Reports::family(&members).unwrap();
-            let covariance = Covariance::of_reports(reports).unwrap();
+            let covariance = Covariance::of_folds(reports, |_| true).unwrap();
             assert_eq!(covariance, alone);
-            assert_eq!(Covariance::of_fold(reports, 1), Covariance::estimate_fold(aggregate, task, 1));
-            assert_eq!(Covariance::of_others(reports, 1), Covariance::estimate_without_fold(aggregate, task, 1));
-            assert_eq!(Covariance::of_fold(reports, 3), Err(CovarianceError::Fold { fold: 3, folds: 3 }));
+            let folds: [fn(usize) -> bool; 2] = [|fold| fold == 1, |fold| fold != 1];
+            for chosen in folds {
+                let of_one = Covariance::of_folds(Reports::one(aggregate, task), chosen);
+                assert_eq!(Covariance::of_folds(reports, chosen), of_one);
+            }
             let sparse = Some(PenaltyChoice::Value(Penalty::new(0.05).unwrap()));
             let choose = Question { held_out: HeldOutUse::Choose, ..Question::new(rank(1)) };
             let cv = Question { penalty: Some(PenaltyChoice::cross_validated()), ..choose.clone() };
@@ -223,7 +226,7 @@ fn a_family_of_one_is_the_task_to_the_last_bit_and_a_task_without_reports_change
         assert_eq!(parts.iter().map(|part| (part.records, part.weight)).collect::<Vec<_>>(), [(0, 0.0), (900, 1.0)]);
         let empty = tasks.each_ref().map(Aggregate::empty);
         let none = family_members(&empty, &tasks);
-        assert_eq!(Covariance::of_reports(Reports::family(&none).unwrap()), Err(CovarianceError::Empty));
+        assert_eq!(Covariance::of_folds(Reports::family(&none).unwrap(), |_| true), Err(CovarianceError::Empty));
     }
 }
 
@@ -233,7 +236,7 @@ fn an_answer_about_a_family_names_its_tasks_and_uses_all_reports() {
     let aggregates = collected(&tasks, &[500, 1500, 700], &records, 2);
     let members = family_members(&aggregates, &tasks);
     let reports = Reports::family(&members).unwrap();
-    let covariance = Covariance::of_reports(reports).unwrap();
+    let covariance = Covariance::of_folds(reports, |_| true).unwrap();
     let question = Question {
         held_out: HeldOutUse::Measure,
         predict: true,
@@ -265,7 +268,7 @@ fn an_answer_about_a_family_names_its_tasks_and_uses_all_reports() {
     let folds: DMatrix<f64> = shares
         .iter()
         .enumerate()
-        .map(|(fold, share)| Covariance::of_fold(reports, fold).unwrap().matrix() * *share)
+        .map(|(fold, share)| Covariance::of_folds(reports, |index| index == fold).unwrap().matrix() * *share)
         .sum();
     assert!((folds - covariance.matrix()).norm() < 1e-12 * covariance.matrix().norm());
     assert_eq!((0..3).map(|fold| reports.records_of_fold(fold)).sum::<u64>(), 2700);
@@ -278,7 +281,7 @@ fn the_bound_on_hostile_reports_takes_the_task_in_which_they_move_most() {
     let aggregates = collected(&tasks, &[60, 20], &records, 3);
     let members = family_members(&aggregates, &tasks);
     let reports = Reports::family(&members).unwrap();
-    let honest = Covariance::of_reports(reports).unwrap();
+    let honest = Covariance::of_folds(reports, |_| true).unwrap();
     let parts = honest.parts_of(reports).unwrap();
     let one: Vec<f64> = tasks
         .iter()
@@ -307,7 +310,7 @@ fn the_bound_on_hostile_reports_takes_the_task_in_which_they_move_most() {
     for at in [0, 1] {
         for _ in 0..200 {
             let report = tasks[at].randomize_with_rng(&records[0], None, &mut rng).unwrap();
-            let alone = Covariance::of_report(&report, &tasks[at]).unwrap();
+            let alone = of_report(&report, &tasks[at]).unwrap();
             let share = parts[at].weight / parts[at].records as f64;
             // In the place of an honest report's mean.
             let attacked = honest.matrix() + (alone.matrix() - moment(&records)) * share;

@@ -249,7 +249,7 @@ fn extended(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::covariance::Covariance;
+    use crate::covariance::tests::of_report;
     use crate::mechanism::MechanismSpec;
     use crate::noise_law::tests::{double_cap_law, gaussian_law};
     use crate::privacy::tests::{delta, epsilon};
@@ -367,7 +367,7 @@ mod tests {
             for _ in 0..reports {
                 let values = population.record(&mut rng).iter().zip(&mean).map(|(x, mean)| 0.5 * x + mean).collect();
                 let report = task.randomize_with_rng(&task.bound(values).unwrap(), None, &mut rng).unwrap();
-                let alone = Covariance::of_report(&report, &task).unwrap();
+                let alone = of_report(&report, &task).unwrap();
                 let own = DVector::from_column_slice(alone.mean().unwrap().values());
                 let linear = alone.second_moment() - &mean * own.transpose() - own * mean.transpose();
                 let turned = frame.tr_mul(&(linear * &frame));

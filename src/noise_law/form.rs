@@ -98,6 +98,7 @@ mod tests {
     use super::*;
     use crate::Aggregate;
     use crate::covariance::Covariance;
+    use crate::covariance::tests::of_report;
     use crate::mechanism::MechanismSpec;
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::{Bounding, Radius};
@@ -140,7 +141,7 @@ mod tests {
                 let estimates: Vec<DMatrix<f64>> = (0..REPORTS)
                     .map(|index| {
                         let report = task.randomize_with_rng(&bounded[index % bounded.len()], None, &mut rng).unwrap();
-                        Covariance::of_report(&report, &task).unwrap().matrix().clone()
+                        of_report(&report, &task).unwrap().matrix().clone()
                     })
                     .collect();
                 let scale = bounding.length_scale();

@@ -6,6 +6,7 @@ use chacha20::ChaCha12Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::centring::Centring;
 use ldp_pca::covariance::Covariance;
+use ldp_pca::family::Reports;
 use ldp_pca::linalg::symmetric_eigenvalues;
 use ldp_pca::mechanism::{Calibration, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -77,8 +78,9 @@ fn mean_and_covariance_are_unbiased() {
             let mean = moment.mean();
             let covariance = moment.reference(&task);
             assert!(mean[0] > 0.3 && covariance[(0, 0)] > 0.02, "a test about nothing");
+            let reports = Reports::one(&aggregate, &task);
             let folds: Vec<Covariance> =
-                (0..64).map(|fold| Covariance::estimate_fold(&aggregate, &task, fold).unwrap()).collect();
+                (0..64).map(|fold| Covariance::of_folds(reports, |index| index == fold).unwrap()).collect();
             let check = |name: &str, truth: f64, figure: &dyn Fn(&Covariance) -> f64| {
                 let errors: Vec<f64> = folds.iter().map(|fold| figure(fold) - truth).collect();
                 let average = errors.iter().sum::<f64>() / 64.0;
@@ -163,7 +165,11 @@ fn the_second_moments_are_linear_in_the_reports() {
             let mut aggregate = Aggregate::empty(&task);
             aggregate.accumulate(&task, &reports).unwrap();
             let together = Covariance::estimate(&aggregate, &task).unwrap();
-            let alone = reports.iter().map(|report| Covariance::of_report(report, &task).unwrap());
+            let alone = reports.iter().map(|report| {
+                let mut aggregate = Aggregate::empty(&task);
+                aggregate.accumulate(&task, core::slice::from_ref(report)).unwrap();
+                Covariance::estimate(&aggregate, &task).unwrap()
+            });
             let (mut moments, mut means) = (DMatrix::<f64>::zeros(5, 5), vec![0.0; 5]);
             for report in alone {
                 moments += report.second_moment() / 20.0;

@@ -48,8 +48,10 @@ pub fn encode(task: &Task, record: &[u8]) -> Result<Vec<f64>, JsValue> {
 /// The aggregator's reading of this one report: d × d numbers.
 #[wasm_bindgen(js_name = debiasedContribution)]
 pub fn debiased_contribution(task: &Task, report: &[u8]) -> Result<Vec<f64>, JsValue> {
-    let report = Report::from_bytes(report, task.inner()).map_err(thrown)?;
-    Ok(Covariance::of_report(&report, task.inner()).map_err(thrown)?.second_moment().as_slice().to_vec())
+    let task = task.inner();
+    let mut sums = aggregate::Aggregate::empty(task);
+    sums.accumulate(task, &[Report::from_bytes(report, task).map_err(thrown)?]).map_err(thrown)?;
+    Ok(Covariance::estimate(&sums, task).map_err(thrown)?.second_moment().as_slice().to_vec())
 }
 
 /// The summed reports of one task.

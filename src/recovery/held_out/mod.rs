@@ -236,8 +236,8 @@ pub(super) fn gains(
         if step().is_break() {
             return Ok(None);
         }
-        let training = Covariance::of_others(reports, fold)?;
-        let held_out = Covariance::of_fold(reports, fold)?;
+        let training = Covariance::of_folds(reports, |index| index != fold)?;
+        let held_out = Covariance::of_folds(reports, |index| index == fold)?;
         let components = principal_components(training.matrix(), count)?.vectors;
         let images = held_out.matrix() * &components;
         for (index, forms) in forms.iter_mut().enumerate() {
@@ -282,8 +282,8 @@ pub(super) fn score(
     let mut scores: Vec<Score> =
         fits.iter().map(|&fit| Score { fit, captured: vec![], from_first: vec![], mean_support: 0.0 }).collect();
     for fold in 0..folds {
-        let training = Covariance::of_others(reports, fold)?;
-        let held_out = Covariance::of_fold(reports, fold)?;
+        let training = Covariance::of_folds(reports, |index| index != fold)?;
+        let held_out = Covariance::of_folds(reports, |index| index == fold)?;
         let (mut last, mut first) = (None, None);
         for score in &mut scores {
             let found = score.fit.components(&training, rank, sequence, &mut last)?;

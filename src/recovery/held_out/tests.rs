@@ -58,7 +58,7 @@ fn truly_captured(task: &Task, aggregate: &Aggregate, truth: &DMatrix<f64>) -> [
     let mut captured = [0.0; 2];
     for (fold, reports) in aggregate.folds().iter().enumerate() {
         let share = reports.records() as f64 / aggregate.records() as f64;
-        let training = Covariance::estimate_without_fold(aggregate, task, fold).unwrap();
+        let training = Covariance::of_folds(Reports::one(aggregate, task), |index| index != fold).unwrap();
         let unit = super::super::default_penalty(training.noise_deviation(), 8, 0.5).unwrap();
         let thresholded = super::super::soft_threshold(training.matrix(), unit);
         for (sum, matrix) in captured.iter_mut().zip([training.matrix(), &thresholded]) {
@@ -123,7 +123,7 @@ fn intervals_of_a_family_cover_however_people_choose() {
             let aggregates = [collect(0), collect(1)];
             let members: Vec<_> = aggregates.iter().zip(&tasks).collect();
             let reports = Reports::family(&members).unwrap();
-            let covariance = Covariance::of_reports(reports).unwrap();
+            let covariance = Covariance::of_folds(reports, |_| true).unwrap();
             let settings = SolverSettings { tolerance: 1e-4, ..SolverSettings::default() };
             let go_on = &mut |_: &SequenceProgress| ControlFlow::Continue(());
             let rank = Rank::new(1).unwrap();
@@ -131,10 +131,10 @@ fn intervals_of_a_family_cover_however_people_choose() {
             let found = found.unwrap().unwrap();
             let mut truth = [0.0; 2];
             for (fold, share) in covariance.shares_of_folds(reports).into_iter().enumerate() {
-                let held_out = Covariance::of_fold(reports, fold).unwrap();
+                let held_out = Covariance::of_folds(reports, |index| index == fold).unwrap();
                 let weights = held_out.moments_law().unwrap().members().iter().map(|(weight, _)| *weight);
                 let mixed: DMatrix<f64> = truths.iter().zip(weights).map(|(truth, weight)| truth * weight).sum();
-                let training = Covariance::of_others(reports, fold).unwrap();
+                let training = Covariance::of_folds(reports, |index| index != fold).unwrap();
                 let unit = super::super::default_penalty(training.noise_deviation(), 8, 0.5).unwrap();
                 let thresholded = super::super::soft_threshold(training.matrix(), unit);
                 for (sum, matrix) in truth.iter_mut().zip([training.matrix(), &thresholded]) {

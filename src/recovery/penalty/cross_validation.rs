@@ -109,7 +109,7 @@ pub(super) fn cross_validate_reports(
     if folds < 2 {
         return Err(PenaltyError::TooFewFolds { folds });
     }
-    let noise = Covariance::of_reports(reports)?.noise_deviation();
+    let noise = Covariance::of_folds(reports, |_| true)?.noise_deviation();
     if let Some(fold) = (0..folds).find(|&fold| reports.records_of_fold(fold) == 0) {
         return Err(PenaltyError::EmptyFold { fold, folds });
     }
@@ -223,8 +223,9 @@ mod tests {
         assert!(result.chosen().factor < 40.0 && result.points()[0].standard_error > 0.0);
         assert_eq!(result.chosen().standard_error, 0.0);
         // The first score, from its definition.
-        let training = Covariance::estimate_without_fold(&aggregate, &task, 0).unwrap();
-        let held_out = Covariance::estimate_fold(&aggregate, &task, 0).unwrap();
+        let reports = Reports::one(&aggregate, &task);
+        let training = Covariance::of_folds(reports, |fold| fold != 0).unwrap();
+        let held_out = Covariance::of_folds(reports, |fold| fold == 0).unwrap();
         let row = training.matrix().diagonal().imax();
         assert!((result.points()[0].scores[0] - held_out.matrix()[(row, row)]).abs() < 1e-12);
         // And a factor for which the penalty of two thirds of the reports decides, not that of all.

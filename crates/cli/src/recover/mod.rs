@@ -122,7 +122,7 @@ impl Recover {
         let collections = Collections::read(tasks, &self.task, &self.aggregate)?;
         let members = collections.members();
         let reports = Reports::family(&members).map_err(CliError::failed)?;
-        let covariance = Covariance::of_reports(reports)?;
+        let covariance = Covariance::of_folds(reports, |_| true)?;
         let (first, task) = (members[0], reports.task());
         if let Some(second) = second {
             let found = second.recover(&covariance, task)?;

@@ -173,7 +173,7 @@ impl Arguments {
         }
         let members: Vec<_> = aggregates.iter().zip(tasks).collect();
         let reports = Reports::family(&members)?;
-        let covariance = Covariance::of_reports(reports)?;
+        let covariance = Covariance::of_folds(reports, |_| true)?;
         let truth = Subspace::new(&principal_components(moment, rank)?.vectors)?;
         let ask = |question: &Question| -> Result<Answer, Failure> {
             let source = Source::Family { reports, covariance: &covariance };
@@ -250,7 +250,7 @@ impl Arguments {
         let rank = Rank::new(self.rank)?;
         let mut sum = 0.0;
         for (fold, held_out) in aggregate.folds().iter().enumerate() {
-            let training = Covariance::estimate_without_fold(aggregate, task, fold)?;
+            let training = Covariance::of_folds(Reports::one(aggregate, task), |index| index != fold)?;
             let captures = |components: &DMatrix<f64>| captured_variance(&Subspace::new(components)?, moment);
             let plain = captures(&principal_components(training.matrix(), rank)?.vectors)?;
             let penalty = default_penalty(training.noise_deviation(), moment.nrows(), DEFAULT_PENALTY_FACTOR)?;
@@ -305,7 +305,7 @@ fn gain_without_folds(
 ) -> Result<f64, Failure> {
     let mut sum = 0.0;
     for (fold, held_out) in aggregate.folds().iter().enumerate() {
-        let training = Covariance::estimate_without_fold(aggregate, task, fold)?;
+        let training = Covariance::of_folds(Reports::one(aggregate, task), |index| index != fold)?;
         let components = principal_components(training.matrix(), Rank::new(index + 1)?)?.vectors;
         let component = components.column(index);
         sum += held_out.records() as f64 / aggregate.records() as f64 * component.dot(&(moment * component));
