@@ -113,7 +113,7 @@ pub(crate) fn _plan<'py>(
         py,
         |_| Ok(()),
         move |_| -> Result<_, PredictionError> {
-            let waves = people.map(|people| planner.two_waves(epsilon, people, None)).transpose()?;
+            let waves = people.map(|people| planner.waves(epsilon, people)?.best()).transpose()?;
             Ok((waves, planner.answer(epsilon, &question)?))
         },
     )?;

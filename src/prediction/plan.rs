@@ -1,6 +1,6 @@
 //! The inverse questions: how many reports, and which epsilon, reach a target.
 
-use super::waves::{TwoWaves, Waves};
+use super::waves::{Waves, signed_cap};
 use super::{Prediction, PredictionError, Spectrum, predict};
 use crate::centring::Centring;
 use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismFamily, Moments, Pull};
@@ -166,47 +166,14 @@ impl Planner {
         predict(&self.spectrum, self.rank, &self.law(epsilon, records)?)
     }
 
-    /// Two waves of `records` people in all, in the best shares; after a first wave of `first` people where that is
-    /// over. Of a task, the spectrum is then what that wave estimated, and a smaller gain is enough: estimates vary.
+    /// A collection of `records` people in waves. Of a task, the spectrum is what a first wave estimated, and a smaller
+    /// gain is enough for a second one: estimates vary.
     ///
     /// # Errors
-    /// [`PredictionError::OneWave`] for another mechanism than double-cap, and with centring; as [`Planner::predict`].
+    /// [`PredictionError::OneWave`] for another mechanism than double-cap, and with centring;
+    /// [`PredictionError::Refinement`] for more components than a second wave has; as [`Planner::predict`].
     #[doc(hidden)]
-    pub fn two_waves(&self, epsilon: Epsilon, records: u64, first: Option<u64>) -> Result<TwoWaves, PredictionError> {
-        let waves = self.waves(epsilon, records)?;
-        match first {
-            Some(first) => {
-                let found = waves.after(first, records.saturating_sub(first).max(1))?;
-                Ok(if self.own.is_some() { found.of_estimate() } else { found })
-            }
-            None => waves.best(),
-        }
-    }
-
-    /// One wave of `people` about the directions of a public sample of so many `records`, which are off by `error` in
-    /// all, the same for each component. The wave is designed for that error.
-    ///
-    /// # Errors
-    /// As [`Planner::two_waves`].
-    #[doc(hidden)]
-    pub fn wave_about_sample(
-        &self,
-        epsilon: Epsilon,
-        people: u64,
-        records: u64,
-        error: f64,
-    ) -> Result<TwoWaves, PredictionError> {
-        let sample = NoiseLaw::of_records(self.spectrum.dimension(), self.bounding, records)?;
-        let k = self.rank.value();
-        let each = error / k as f64;
-        self.waves(epsilon, people)?.about_sample(&sample, &vec![each; k], each)
-    }
-
-    /// A collection of `records` people in waves.
-    ///
-    /// # Errors
-    /// As [`Planner::two_waves`].
-    pub(crate) fn waves(&self, epsilon: Epsilon, records: u64) -> Result<Waves<'_>, PredictionError> {
+    pub fn waves(&self, epsilon: Epsilon, records: u64) -> Result<Waves<'_>, PredictionError> {
         if self.centring.is_some() || !matches!(self.mechanism(epsilon)?, Mechanism::DoubleCap(_)) {
             return Err(PredictionError::OneWave);
         }
@@ -214,9 +181,10 @@ impl Planner {
             spectrum: &self.spectrum,
             rank: self.rank,
             law: self.law(epsilon, records)?,
-            scale: self.bounding.covariance_scale(),
-            signed_gain: Waves::signed_cap(self.spectrum.dimension(), self.rank, epsilon)?.gain(),
+            bounding: self.bounding,
+            signed: signed_cap(self.spectrum.dimension(), self.rank, epsilon)?,
             records,
+            is_estimated: self.own.is_some(),
         })
     }
 

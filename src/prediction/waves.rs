@@ -21,6 +21,7 @@ use crate::identity::TaskDigest;
 use crate::mechanism::SignedCap;
 use crate::noise_law::NoiseLaw;
 use crate::privacy::Epsilon;
+use crate::record::Bounding;
 use crate::recovery::clipping::{Clipped, Model};
 use crate::recovery::{CLIPS, Rank, across, gap, weights};
 use crate::refinement::Refinement;
@@ -145,33 +146,36 @@ impl WaveRefusal {
     }
 }
 
-/// The collection that is to be split into two waves.
-#[derive(Clone, Copy, Debug)]
+/// A signed cap for the second wave of so many features and components, with the recommended J and L. Its directions
+/// are a placeholder: its gain does not depend on them.
+pub(super) fn signed_cap(dimension: usize, rank: Rank, epsilon: Epsilon) -> Result<SignedCap, PredictionError> {
+    let refinement = Refinement::along_axes(TaskDigest::new([0; 32]), dimension, rank.value())?;
+    let candidates = SignedCap::recommended_candidates(epsilon);
+    Ok(SignedCap::new(Arc::new(refinement), epsilon, candidates, SignedCap::best_cap(candidates, epsilon))?)
+}
+
+/// The collection that is to be split into two waves, as [`Planner::waves`](super::Planner::waves) makes it.
+#[derive(Clone, Debug)]
 pub struct Waves<'a> {
     /// The true spectrum, in the units of the encoded features.
-    pub spectrum: &'a Spectrum,
+    pub(super) spectrum: &'a Spectrum,
     /// The number of components.
-    pub rank: Rank,
+    pub(super) rank: Rank,
     /// The law of the first wave's estimate; its number of reports does not matter.
-    pub law: NoiseLaw,
-    /// [`Bounding::covariance_scale`](crate::record::Bounding::covariance_scale).
-    pub scale: f64,
-    /// The gain of the second wave's signed cap.
-    pub signed_gain: f64,
+    pub(super) law: NoiseLaw,
+    pub(super) bounding: Bounding,
+    pub(super) signed: SignedCap,
     /// All people.
-    pub records: u64,
+    pub(super) records: u64,
+    /// Whether the spectrum is that of a first wave's estimate.
+    pub(super) is_estimated: bool,
 }
 
 impl Waves<'_> {
-    /// A signed cap for the second wave of so many features and components, with the recommended J and L. Its
-    /// directions are a placeholder: its gain does not depend on them.
-    ///
-    /// # Errors
-    /// [`PredictionError::Refinement`] for more components than a second wave has, [`PredictionError::Mechanism`].
-    pub fn signed_cap(dimension: usize, rank: Rank, epsilon: Epsilon) -> Result<SignedCap, PredictionError> {
-        let refinement = Refinement::along_axes(TaskDigest::new([0; 32]), dimension, rank.value())?;
-        let candidates = SignedCap::recommended_candidates(epsilon);
-        Ok(SignedCap::new(Arc::new(refinement), epsilon, candidates, SignedCap::best_cap(candidates, epsilon))?)
+    /// The mechanism of the second wave, with the recommended J and L and some directions.
+    #[must_use]
+    pub fn signed(&self) -> &SignedCap {
+        &self.signed
     }
 
     /// The best of a few shares, among those whose first wave finds enough if there are any.
@@ -191,33 +195,25 @@ impl Waves<'_> {
         Ok(best)
     }
 
-    /// Two waves with this share in the first.
-    ///
-    /// # Errors
-    /// As [`predict`].
-    pub fn at(&self, share: f64) -> Result<TwoWaves, PredictionError> {
-        let [first, second] = self.waves_at(share);
-        self.after(first, second)
-    }
-
     /// A first wave of `first` people, which may be over, and a second one of `second`.
     ///
     /// # Errors
     /// As [`predict`].
     pub fn after(&self, first: u64, second: u64) -> Result<TwoWaves, PredictionError> {
-        self.split([first, second], &self.unsplit(first.saturating_add(second))?)
+        let found = self.split([first, second], &self.unsplit(first.saturating_add(second))?)?;
+        Ok(if self.is_estimated { found.of_estimate() } else { found })
     }
 
-    /// All people in one wave about the directions of a public sample, whose second moments have the law `sample`. Its
-    /// components are off by these squared sines, to every side alike; the clip is chosen for the squared sine `each`.
+    /// All people in one wave about the directions of a public sample of `public` records. Its components are off by
+    /// these squared sines, to every side alike; the clip is chosen for the squared sine `each`.
     ///
     /// # Errors
-    /// As [`predict`].
-    pub fn about_sample(&self, sample: &NoiseLaw, errors: &[f64], each: f64) -> Result<TwoWaves, PredictionError> {
-        let records = self.records.max(1);
+    /// As [`predict`]; [`PredictionError::Noise`] for a sample without records.
+    pub fn about_sample(&self, public: u64, errors: &[f64], each: f64) -> Result<TwoWaves, PredictionError> {
+        let (sample, records) = (self.law_of_sample(public)?, self.records.max(1));
         let block = self.block();
         let refine = |errors: &[f64], kappa| {
-            let start = Start { errors, law: sample, even: true };
+            let start = Start { errors, law: &sample, even: true };
             self.refined(&block, &start, records, &block.clipped(kappa, errors))
         };
         let assumed = vec![each; errors.len()];
@@ -232,16 +228,20 @@ impl Waves<'_> {
         } else {
             found.refused
         };
-        Ok(TwoWaves { records: [sample.records(), records], refused, ..found })
+        Ok(TwoWaves { records: [public, records], refused, ..found })
     }
 
-    /// The squared sines of the components of a public sample of the same population, whose second moments have this
-    /// law.
+    /// The squared sines of the components of a public sample of `public` records of the same population.
     ///
     /// # Errors
-    /// As [`predict`].
-    pub fn errors_of_sample(&self, sample: &NoiseLaw) -> Result<Vec<f64>, PredictionError> {
-        Ok(errors_of(&predict(self.spectrum, self.rank, sample)?))
+    /// As [`predict`]; [`PredictionError::Noise`] for a sample without records.
+    pub(crate) fn errors_of_sample(&self, public: u64) -> Result<Vec<f64>, PredictionError> {
+        Ok(errors_of(&predict(self.spectrum, self.rank, &self.law_of_sample(public)?)?))
+    }
+
+    /// That of the second moments of so many public records.
+    fn law_of_sample(&self, records: u64) -> Result<NoiseLaw, PredictionError> {
+        Ok(NoiseLaw::of_records(self.spectrum.dimension(), self.bounding, records)?)
     }
 
     /// The people of each wave with this share in the first.
@@ -276,9 +276,9 @@ impl Waves<'_> {
     }
 
     fn block(&self) -> Block {
-        let (k, d) = (self.rank.value(), self.spectrum.dimension());
-        let bulk = self.spectrum.bulk() / self.scale;
-        let mut signals: Vec<f64> = self.spectrum.signals().iter().map(|signal| signal / self.scale).collect();
+        let (k, d, scale) = (self.rank.value(), self.spectrum.dimension(), self.bounding.covariance_scale());
+        let bulk = self.spectrum.bulk() / scale;
+        let mut signals: Vec<f64> = self.spectrum.signals().iter().map(|signal| signal / scale).collect();
         signals.resize(signals.len().max(k), bulk);
         let directions = (d - signals.len().min(d)).max(1);
         let leading: Vec<f64> = signals[..k].iter().map(|signal| signal.max(1e-9)).collect();
@@ -289,7 +289,7 @@ impl Waves<'_> {
     }
 
     fn refined(&self, block: &Block, &Start { errors, law, even }: &Start<'_>, second: u64, clip: &Clip) -> Refined {
-        let (k, d) = (self.rank.value(), self.spectrum.dimension());
+        let (k, d, scale) = (self.rank.value(), self.spectrum.dimension(), self.bounding.covariance_scale());
         let &Block { ref signals, ref leading, bulk, directions, ref weights, .. } = block;
         let &Clip { kappa, width, ref left } = clip;
         let bulk_law = law.bulk(self.spectrum.bulk(), directions);
@@ -297,7 +297,7 @@ impl Waves<'_> {
             .map(|index| {
                 let (gap, factor) = (gap(leading[index], bulk), left.with_bulk[index]);
                 // Of an entry of the clipped cross block.
-                let entry = ((width / (weights[index] * self.signed_gain)).powi(2) + leading[index] * bulk)
+                let entry = ((width / (weights[index] * self.signed.gain())).powi(2) + leading[index] * bulk)
                     / second.max(1) as f64;
                 let before = errors[index];
                 let further: Vec<f64> = (k..signals.len())
@@ -306,8 +306,8 @@ impl Waves<'_> {
                             return before / (d - k) as f64;
                         }
                         let apart = (leading[index] - signals[other]).max(1e-3 * leading[index]);
-                        let noise = law.cross_variance(leading[index] * self.scale, signals[other] * self.scale);
-                        (noise / (apart * self.scale).powi(2)).min(0.5)
+                        let noise = law.cross_variance(leading[index] * scale, signals[other] * scale);
+                        (noise / (apart * scale).powi(2)).min(0.5)
                     })
                     .collect();
                 let in_bulk = (before - further.iter().sum::<f64>()).max(0.0);
@@ -326,11 +326,11 @@ impl Waves<'_> {
                     kept += before * (0..k).map(mixed).sum::<f64>() / (d - k) as f64;
                 }
                 // The eigenvalue, by which the cross block is divided, is uncertain itself.
-                let spread = 2.0 * law.cross_variance(leading[index] * self.scale, leading[index] * self.scale);
-                kept += weight * weight * in_bulk * spread / (gap * self.scale).powi(2);
+                let spread = 2.0 * law.cross_variance(leading[index] * scale, leading[index] * scale);
+                kept += weight * weight * in_bulk * spread / (gap * scale).powi(2);
                 for (other, share) in further.into_iter().enumerate() {
                     // The first wave knows a part of that component's direction. The rest counts as bulk.
-                    let found = bulk_law.cos_squared(signals[k + other] * self.scale);
+                    let found = bulk_law.cos_squared(signals[k + other] * scale);
                     let apart = (leading[index] - signals[k + other]).max(0.2 * gap);
                     let beside = left.with_further[index][other];
                     let turned = weight * (found + (1.0 - found) * (beside * apart) / (factor * gap));

@@ -337,7 +337,8 @@ impl CrossSums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prediction::{TwoWaves, Waves};
+    use crate::mechanism::MechanismFamily;
+    use crate::prediction::{Planner, Spectrum, TwoWaves};
     use crate::privacy::tests::epsilon;
     use chacha20::ChaCha12Rng;
 
@@ -346,10 +347,22 @@ mod tests {
     /// People with two components in 30 features, and the mechanisms of both waves.
     struct Setting {
         population: SpikedModel,
-        spectrum: crate::Spectrum,
+        planner: Planner,
         mechanism: DoubleCap,
         signed: SignedCap,
         rank: Rank,
+    }
+
+    /// A plan for these components.
+    fn planner(dimension: usize, signals: Vec<f64>, bulk: f64) -> Planner {
+        let rank = Rank::new(signals.len()).unwrap();
+        let family = MechanismFamily::DoubleCap { candidates: Some(128), cap: Some(16) };
+        Planner::new(Spectrum::new(dimension, signals, bulk).unwrap(), rank, family, Bounding::UnitNorm).unwrap()
+    }
+
+    /// A signed cap for one component.
+    fn signed(dimension: usize, value: f64) -> SignedCap {
+        planner(dimension, vec![0.5], 0.0).waves(epsilon(value), PEOPLE).unwrap().signed().clone()
     }
 
     impl Setting {
@@ -358,25 +371,24 @@ mod tests {
             let mut rng = ChaCha12Rng::seed_from_u64(1);
             let population = SpikedModel::draw(dimension, rank, 30.0, None, &mut rng).unwrap();
             let SpikedSpectrum { signal, bulk, .. } = population.spectrum();
+            let planner = planner(dimension, vec![signal; 2], bulk);
             Self {
                 population,
-                spectrum: crate::Spectrum::new(dimension, vec![signal; 2], bulk).unwrap(),
                 mechanism: DoubleCap::new(dimension, epsilon(value), 128, 16).unwrap(),
-                signed: Waves::signed_cap(dimension, rank, epsilon(value)).unwrap(),
+                signed: planner.waves(epsilon(value), PEOPLE).unwrap().signed().clone(),
+                planner,
                 rank,
             }
         }
 
-        fn waves(&self) -> Waves<'_> {
-            let law = NoiseLaw::new(&self.mechanism.clone().into(), Bounding::UnitNorm, 1).unwrap();
-            let (spectrum, rank, signed_gain) = (&self.spectrum, self.rank, self.signed.gain());
-            Waves { spectrum, rank, law, scale: 1.0, signed_gain, records: PEOPLE }
+        fn best(&self) -> TwoWaves {
+            self.planner.waves(self.mechanism.guarantee().epsilon, PEOPLE).unwrap().best().unwrap()
         }
 
         /// The prediction for a sample of a million records, whose directions have the squared sine `sine` each.
         fn about_sample(&self, sine: f64) -> TwoWaves {
-            let public = NoiseLaw::of_records(30, Bounding::UnitNorm, 1_000_000).unwrap();
-            self.waves().about_sample(&public, &[sine; 2], 0.1).unwrap()
+            let waves = self.planner.waves(self.mechanism.guarantee().epsilon, PEOPLE).unwrap();
+            waves.about_sample(1_000_000, &[sine; 2], 0.1).unwrap()
         }
 
         fn trial(&self, records: [u64; 2]) -> WavesTrial<'_> {
@@ -389,7 +401,7 @@ mod tests {
     #[test]
     fn two_waves_have_the_predicted_error_and_a_smaller_one_than_one_wave() {
         let setting = Setting::new(2.0);
-        let predicted = setting.waves().best().unwrap();
+        let predicted = setting.best();
         assert_eq!(predicted.refused, None);
         let trial = setting.trial(predicted.records);
         let (mut first, mut refined) = (0.0, 0.0);
@@ -439,7 +451,7 @@ mod tests {
 
     #[test]
     fn signed_reports_have_the_mean_that_the_gain_says() {
-        let signed = Waves::signed_cap(6, Rank::new(1).unwrap(), epsilon(1.0)).unwrap();
+        let signed = signed(6, 1.0);
         let mut reported = Reported::signed(&signed, 7);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
         let vector = [0.5f32, -0.5, 0.1, 0.0, 0.0, 0.2];
@@ -480,7 +492,7 @@ mod tests {
         let mut rng = ChaCha12Rng::seed_from_u64(1);
         let population = SpikedModel::draw(5, rank, 3.0, None, &mut rng).unwrap();
         let mechanism = DoubleCap::new(5, epsilon(2.0), 16, 2).unwrap();
-        let signed = Waves::signed_cap(5, rank, epsilon(2.0)).unwrap();
+        let signed = signed(5, 2.0);
         for records in [[0, 5], [5, 0]] {
             let trial = WavesTrial { mechanism: &mechanism, signed: &signed, records, rank };
             assert_eq!(trial.run(&population, &mut rng, |_| {}), Err(SimulationError::NoRecords));

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismFamily};
-use ldp_pca::prediction::{Planner, PredictionError, Spectrum, TwoWaves, Waves};
+use ldp_pca::prediction::{Planner, PredictionError, Spectrum, TwoWaves};
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, PublicSample, Rank};
@@ -301,12 +301,15 @@ impl Simulate {
             MechanismFamily::DoubleCap { candidates: Some(mechanism.candidates()), cap: Some(mechanism.cap()) };
         let planner = Planner::new(spectrum, self.rank, family, Bounding::UnitNorm)?;
         let sample = self.sample()?;
-        let waves = match &sample {
-            None => planner.two_waves(epsilon, self.records, None)?,
-            Some(sample) => planner.wave_about_sample(epsilon, self.records, sample.records, sample.error)?,
+        let waves = planner.waves(epsilon, self.records)?;
+        let predicted = match &sample {
+            None => waves.best()?,
+            Some(sample) => {
+                let each = sample.error / self.rank.value() as f64;
+                waves.about_sample(sample.records, &vec![each; self.rank.value()], each)?
+            }
         };
-        let signed = Waves::signed_cap(self.dimension, self.rank, epsilon)?;
-        let trial = WavesTrial { mechanism, signed: &signed, records: waves.records, rank: self.rank };
+        let trial = WavesTrial { mechanism, signed: waves.signed(), records: predicted.records, rank: self.rank };
         let results = on_all_cores(self.trials as usize, |number| {
             let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
             rng.set_stream(number as u64);
@@ -317,7 +320,7 @@ impl Simulate {
                 Some(sample) => trial.run_about_sample(&population, sample, &mut rng, progress),
             }
         });
-        Ok((waves, results.map_err(CliError::from)?))
+        Ok((predicted, results.map_err(CliError::from)?))
     }
 
     /// The public sample in the first wave's place.

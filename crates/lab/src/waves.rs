@@ -36,5 +36,5 @@ pub fn two_waves(
     let family = MechanismFamily::DoubleCap { candidates: None, cap: None };
     let planner = Planner::new(spectrum, rank, family, Bounding::UnitNorm).map_err(thrown)?;
     let epsilon = Epsilon::new(epsilon).map_err(thrown)?;
-    object(&planner.two_waves(epsilon, records as u64, None).map_err(thrown)?)
+    object(&planner.waves(epsilon, records as u64).and_then(|waves| waves.best()).map_err(thrown)?)
 }

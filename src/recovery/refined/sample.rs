@@ -24,7 +24,7 @@ use super::waves::{FoundErrors, RefinedFacts, SecondTask, answer_of, refinement_
 use super::{FirstWave, RefineError, SecondWave, apart, gap};
 use crate::aggregate::Aggregate;
 use crate::noise_law::NoiseLaw;
-use crate::prediction::{MOST_FIRST_ERROR, Planner, PredictionError, Spectrum, TwoWaves, Waves};
+use crate::prediction::{MOST_FIRST_ERROR, Planner, PredictionError, Spectrum, TwoWaves};
 use crate::record::Bounding;
 use crate::recovery::{Answer, Rank, Watch};
 use crate::refinement::RefinementError;
@@ -112,17 +112,16 @@ impl PublicSample {
         let each = error.map_or(USUAL_ERROR, |error| error / k as f64);
         let errors = match error {
             Some(_) => vec![each; k],
-            None => waves.errors_of_sample(&self.law)?,
+            None => waves.errors_of_sample(self.records())?,
         };
         let at = |error: f64| {
-            let waves = waves.about_sample(&self.law, &vec![error / k as f64; k], each)?;
+            let waves = waves.about_sample(self.records(), &vec![error / k as f64; k], each)?;
             Ok(SamplePlan { error, waves })
         };
         let others = OTHER_ERRORS.into_iter().filter(|error| *error < planner.uninformed());
         let otherwise = others.map(at).collect::<Result<_, RefineError>>()?;
-        let signed = Waves::signed_cap(task.dimension(), rank, task.guarantee().epsilon)?;
-        let task = self.first_wave(task, rank, each)?.second_task(task, &signed, records)?;
-        Ok((SecondTask { task, waves: waves.about_sample(&self.law, &errors, each)? }, otherwise))
+        let task = self.first_wave(task, rank, each)?.second_task(task, waves.signed(), records)?;
+        Ok((SecondTask { task, waves: waves.about_sample(self.records(), &errors, each)? }, otherwise))
     }
 
     /// The components of the sample, turned by what the people of the wave reported.
@@ -145,7 +144,7 @@ impl PublicSample {
         })?;
         let planner = self.planner(task, rank)?;
         let waves = planner.waves(task.guarantee().epsilon, aggregate.records())?;
-        let waves = waves.about_sample(&self.law, &first.sines, USUAL_ERROR)?;
+        let waves = waves.about_sample(self.records(), &first.sines, USUAL_ERROR)?;
         let facts = RefinedFacts {
             sample: Some(FoundErrors {
                 records: self.records(),

@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::{FirstWave, RefineError};
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
-use crate::mechanism::{Mechanism, TaskMechanism};
-use crate::prediction::{Planner, PredictionError, Spectrum, TwoWaves, Waves};
+use crate::mechanism::{Mechanism, SignedCap, TaskMechanism};
+use crate::prediction::{Planner, PredictionError, Spectrum, TwoWaves};
 use crate::recovery::{Answer, Question, Rank, Source, Watch, components};
 use crate::refinement::{Refinement, RefinementError};
 use crate::task::Task;
@@ -78,8 +78,7 @@ impl SecondTask {
         let covariance = Covariance::estimate(aggregate, task)?;
         let first = FirstWave::of(&covariance, task, rank)?;
         let second = records.unwrap_or(covariance.records());
-        let waves = predicted(&covariance, task, rank, second)?;
-        let signed = Waves::signed_cap(task.dimension(), rank, task.guarantee().epsilon)?;
+        let (signed, waves) = predicted(&covariance, task, rank, second)?;
         Ok(Self { task: first.second_task(task, &signed, second)?, waves })
     }
 
@@ -127,7 +126,7 @@ pub fn refined_answer(
         noise_edge: covariance.noise_edge(),
         ..answer_of(&refined.matrix, task, rank, watch)?
     };
-    let waves = predicted(covariance, task, rank, aggregate.records())?;
+    let (_, waves) = predicted(covariance, task, rank, aggregate.records())?;
     Ok((answer, RefinedFacts { thresholds: refined.thresholds, ..RefinedFacts::of(second, waves) }))
 }
 
@@ -142,11 +141,17 @@ pub(super) fn answer_of(
     Ok(Answer { centred: Some(false), feature_names: task.schema().feature_names(), ..found })
 }
 
-/// What a second wave of `second` people is predicted to add to this first one.
-fn predicted(covariance: &Covariance, task: &Task, rank: Rank, second: u64) -> Result<TwoWaves, PredictionError> {
-    let before = covariance.records();
-    let planner = Planner::of_task(Spectrum::of_estimate(covariance)?, rank, task)?;
-    planner.two_waves(task.guarantee().epsilon, before.saturating_add(second), Some(before))
+/// The mechanism of a second wave of `second` people, and what it is predicted to add to this first one.
+fn predicted(
+    covariance: &Covariance,
+    task: &Task,
+    rank: Rank,
+    second: u64,
+) -> Result<(SignedCap, TwoWaves), PredictionError> {
+    let (before, planner) = (covariance.records(), Planner::of_task(Spectrum::of_estimate(covariance)?, rank, task)?);
+    let waves = planner.waves(task.guarantee().epsilon, before.saturating_add(second))?;
+    let after = waves.after(before, second.max(1))?;
+    Ok((waves.signed().clone(), after))
 }
 
 #[cfg(test)]
@@ -202,13 +207,13 @@ mod tests {
         let spectrum = Spectrum::of_unit_trace(12, vec![0.18; 3]).unwrap();
         let family = task.moments().unwrap().into();
         let stated = Planner::new(spectrum.clone(), rank, family, Bounding::UnitNorm).unwrap();
-        let planned = stated.two_waves(epsilon, 30_000, None).unwrap();
+        let planned = stated.waves(epsilon, 30_000).unwrap().best().unwrap();
         let [first, second] = planned.records;
         assert!(planned.refused.is_none() && (1.2..1.22).contains(&planned.gain), "{planned:?}");
 
         // By the same spectrum, both say the same.
         let of_task = Planner::of_task(spectrum, rank, &task).unwrap();
-        assert_eq!(of_task.two_waves(epsilon, first + second, Some(first)).unwrap(), planned);
+        assert_eq!(of_task.waves(epsilon, first + second).unwrap().after(first, second).unwrap(), planned);
 
         // By estimates, some of the gains are below what the plan asked for, and none is refused.
         let mut rng = ChaCha8Rng::seed_from_u64(5);

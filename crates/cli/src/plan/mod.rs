@@ -194,7 +194,7 @@ impl Plan {
             None => "about the mean, which is taken to be zero",
         });
         let waves = match (self.waves, self.records) {
-            (2, Some(records)) => Some(setting.planner.two_waves(setting.epsilon, records, None)?),
+            (2, Some(records)) => Some(setting.planner.waves(setting.epsilon, records)?.best()?),
             (2, None) => {
                 return Err(CliError::Usage("--waves 2 needs --records, the number of people of both waves".into()));
             }

@@ -10,9 +10,9 @@ use std::f64::consts::PI;
 use std::path::Path;
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::mechanism::{DoubleCap, MechanismError, SignedCap};
+use ldp_pca::mechanism::{DoubleCap, MechanismError, MechanismFamily};
 use ldp_pca::noise_law::NoiseLaw;
-use ldp_pca::prediction::{Spectrum, Waves};
+use ldp_pca::prediction::{Planner, Spectrum};
 use ldp_pca::record::BoundedRecord;
 use ldp_pca::recovery::{FirstWave, SecondWave, principal_components};
 use ldp_pca::simulation::WavesTrial;
@@ -68,9 +68,10 @@ fn main() -> Result<(), Failure> {
         let truth = Subspace::new(&components(dimension, 3))?;
         for value in [1.0, 2.0, 4.0] {
             let epsilon = Epsilon::new(value)?;
-            let (mechanism, signed, waves) = planned(&spectrum, rank, epsilon, records)?;
+            let (mechanism, planner) = planned(&spectrum, rank, epsilon)?;
+            let waves = planner.waves(epsilon, records)?;
             let predicted = waves.best()?;
-            let trial = WavesTrial { mechanism: &mechanism, signed: &signed, records: predicted.records, rank };
+            let trial = WavesTrial { mechanism: &mechanism, signed: waves.signed(), records: predicted.records, rank };
             let (mut first, mut refined) = (0.0, 0.0);
             for seed in 0..trials {
                 let mut rng = ChaCha12Rng::seed_from_u64(seed);
@@ -104,17 +105,17 @@ fn about_samples(trials: u64, records: u64) -> Result<(), Failure> {
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
     for value in [1.0, 2.0, 4.0] {
         let epsilon = Epsilon::new(value)?;
-        let (mechanism, signed, waves) = planned(&spectrum, rank, epsilon, records)?;
+        let (mechanism, planner) = planned(&spectrum, rank, epsilon)?;
+        let waves = planner.waves(epsilon, records)?;
         let (mut one_wave, fill) = (0.0, &mut elliptical(variances, dimension));
         for seed in 0..trials {
-            let trial = WavesTrial { mechanism: &mechanism, signed: &signed, records: [records, 1], rank };
+            let trial = WavesTrial { mechanism: &mechanism, signed: waves.signed(), records: [records, 1], rank };
             one_wave += trial.run_on(fill, &truth, &mut ChaCha12Rng::seed_from_u64(seed), |_| {})?.first_wave;
         }
         one_wave /= trials as f64;
         for error in [0.01, 0.09, 0.3, 0.6] {
-            let public = NoiseLaw::of_records(dimension, Bounding::UnitNorm, PUBLIC)?;
-            let predicted = waves.about_sample(&public, &[error / 3.0; 3], 0.1)?;
-            let trial = WavesTrial { mechanism: &mechanism, signed: &signed, records: [0, records], rank };
+            let predicted = waves.about_sample(PUBLIC, &[error / 3.0; 3], 0.1)?;
+            let trial = WavesTrial { mechanism: &mechanism, signed: waves.signed(), records: [0, records], rank };
             let (mut refined, mut unweighted, mut found) = (0.0, 0.0, 0.0);
             for seed in 0..trials {
                 let mut rng = ChaCha12Rng::seed_from_u64(seed);
@@ -169,9 +170,11 @@ fn about_real_samples(path: &Path, trials: u64) -> Result<(), Failure> {
                 let sines = error_of(&moments, rank, &truth)?;
                 let law = NoiseLaw::of_records(dimension, Bounding::UnitNorm, count as u64)?;
                 let spectrum = Spectrum::of_matrix(&moments, &law)?;
-                let (mechanism, signed, waves) = planned(&spectrum, rank, epsilon, people.len() as u64)?;
+                let (mechanism, planner) = planned(&spectrum, rank, epsilon)?;
+                let waves = planner.waves(epsilon, people.len() as u64)?;
                 let fill = &mut each_of(people);
-                let trial = |counts| WavesTrial { mechanism: &mechanism, signed: &signed, records: counts, rank };
+                let trial =
+                    |counts| WavesTrial { mechanism: &mechanism, signed: waves.signed(), records: counts, rank };
                 one_wave += trial([people.len() as u64, 1]).run_on(fill, &truth, &mut rng, |_| {})?.first_wave;
                 let trial = trial([0, people.len() as u64]);
                 let sample = FirstWave::of_sample(&moments, Bounding::UnitNorm, count as u64, rank, 0.1)?;
@@ -181,7 +184,7 @@ fn about_real_samples(path: &Path, trials: u64) -> Result<(), Failure> {
                 found += judged.sines.iter().sum::<f64>();
                 off += sines;
                 // As if the error of the sample were known, the same for each component.
-                let prediction = waves.about_sample(&law, &[sines / 3.0; 3], 0.1)?;
+                let prediction = waves.about_sample(count as u64, &[sines / 3.0; 3], 0.1)?;
                 predicted += prediction.sin_theta_squared;
                 refused += f64::from(u8::from(prediction.refused.is_some()));
             }
@@ -265,8 +268,10 @@ fn three_waves<'a>(
     let rank = Rank::new(3)?;
     let off = |matrix: &DMatrix<f64>| error_of(matrix, rank, truth);
     for value in [1.0, 2.0, 4.0] {
-        let (mechanism, signed, waves) = planned(spectrum, rank, Epsilon::new(value)?, records)?;
-        let trial = |people| WavesTrial { mechanism: &mechanism, signed: &signed, records: people, rank };
+        let epsilon = Epsilon::new(value)?;
+        let (mechanism, planner) = planned(spectrum, rank, epsilon)?;
+        let waves = planner.waves(epsilon, records)?;
+        let trial = |people| WavesTrial { mechanism: &mechanism, signed: waves.signed(), records: people, rank };
         let (mut best_of_two, mut best_of_three) = (f64::INFINITY, f64::INFINITY);
         for share in [0.2, 0.3, 0.4, 0.5] {
             let begun = (records as f64 * share).round() as u64;
@@ -336,18 +341,11 @@ fn turned(spectrum: &Spectrum, error: f64, rng: &mut ChaCha12Rng) -> DMatrix<f64
     moments
 }
 
-/// Both mechanisms, and the prediction for so many people.
-fn planned(
-    spectrum: &Spectrum,
-    rank: Rank,
-    epsilon: Epsilon,
-    records: u64,
-) -> Result<(DoubleCap, SignedCap, Waves<'_>), Failure> {
-    let mechanism = double_cap(spectrum.dimension(), epsilon)?;
-    let law = NoiseLaw::new(&mechanism.clone().into(), Bounding::UnitNorm, records)?;
-    let signed = Waves::signed_cap(spectrum.dimension(), rank, epsilon)?;
-    let waves = Waves { spectrum, rank, law, scale: 1.0, signed_gain: signed.gain(), records };
-    Ok((mechanism, signed, waves))
+/// The first wave's mechanism, and the plan.
+fn planned(spectrum: &Spectrum, rank: Rank, epsilon: Epsilon) -> Result<(DoubleCap, Planner), Failure> {
+    let family = MechanismFamily::DoubleCap { candidates: None, cap: None };
+    let planner = Planner::new(spectrum.clone(), rank, family, Bounding::UnitNorm)?;
+    Ok((double_cap(spectrum.dimension(), epsilon)?, planner))
 }
 
 /// `||sin Theta||_F^2` of the components of an estimate.
