@@ -285,7 +285,7 @@ export interface PopulationInput extends AboutMean {
 
 /** Options of a prediction. */
 export interface PredictOptions extends PopulationInput {
-  /** k. */
+  /** k, below d. */
   readonly rank: number;
   /** The number of reports. */
   readonly records: number;

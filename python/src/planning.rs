@@ -2,7 +2,7 @@
 
 use ldp_pca::covariance::Covariance;
 use ldp_pca::norms::Clipping;
-use ldp_pca::prediction::{Batches, Plan, Planner, PredictionError, Question, ShuffledPlan, Spectrum};
+use ldp_pca::prediction::{Batches, Goal, Plan, Planner, PredictionError, ShuffledPlan, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
@@ -106,7 +106,7 @@ pub(crate) fn _plan<'py>(
             return Err(PlanError::new_err(problem));
         }
     };
-    let question = Question { records, target, shuffled, hostile: None };
+    let goal = Goal { records, target, shuffled, hostile: None };
     let Setting { planner, epsilon, clipping } = setting;
     let notes = planner.notes();
     let answered = waited(
@@ -114,7 +114,7 @@ pub(crate) fn _plan<'py>(
         |_| Ok(()),
         move |_| -> Result<_, PredictionError> {
             let waves = people.map(|people| planner.waves(epsilon, people)?.best()).transpose()?;
-            Ok((waves, planner.answer(epsilon, &question)?))
+            Ok((waves, planner.plan(epsilon, &goal)?))
         },
     )?;
     let (waves, plan) = answered.map_err(raised)?;

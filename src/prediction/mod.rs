@@ -11,35 +11,36 @@
 //! with [`NoiseBulk::cos_squared`] for the bulk (to first order `(d - k) v(lambda_i, b) / (lambda_i - b)^2`) and
 //! [`NoiseLaw::cross_variance`] `= v` for components beyond the rank asked for; and nothing can be recovered below
 //! [`NoiseBulk::threshold`]. In finitely many dimensions the transition there is gradual, components repel each other,
-//! and a random direction has a cosine too: [`predict`] has all of that, from the noise among the components (averaged
-//! over) and from the tridiagonal form of the noise in the bulk. [`Planner`] turns it around, question by question or
-//! all at once ([`Planner::answer`]). docs/prediction.md compares it with simulations.
+//! and a random direction has a cosine too: predictions have all of that, from the noise among the components (averaged
+//! over) and from the tridiagonal form of the noise in the bulk. [`Planner`] makes them before there are reports, and
+//! turns them around, one by one or all at once ([`Planner::plan`]). [`predict_from_estimate`] makes that of an
+//! estimate. docs/prediction.md compares them with simulations.
 //!
 //! ```
-//! use ldp_pca::{mechanism::DoubleCap, noise_law::NoiseLaw, prediction::{Spectrum, predict}};
+//! use ldp_pca::{mechanism::MechanismFamily, prediction::{Planner, Spectrum}};
 //! use ldp_pca::{privacy::Epsilon, record::Bounding, recovery::Rank};
 //!
 //! // Three components with 22 % of the variance each, in 40 unit-norm features; 40,000 people at epsilon 2.
 //! let spectrum = Spectrum::new(40, vec![0.22; 3], 0.34 / 37.0)?;
-//! let mechanism = DoubleCap::new(40, Epsilon::new(2.0)?, 128, 16)?;
-//! let law = NoiseLaw::new(&mechanism.into(), Bounding::UnitNorm, 40_000)?;
-//! let prediction = predict(&spectrum, Rank::new(3)?, &law)?;
+//! let family = MechanismFamily::DoubleCap { candidates: Some(128), cap: Some(16) };
+//! let planner = Planner::new(spectrum, Rank::new(3)?, family, Bounding::UnitNorm)?;
+//! let prediction = planner.predict(Epsilon::new(2.0)?, 40_000)?;
 //! assert!((0.04..0.05).contains(&prediction.sin_theta_squared));
 //! assert!(prediction.components.iter().all(|component| component.recoverable));
 //! // A hundredth of the people: no component leaves the noise.
-//! let prediction = predict(&spectrum, Rank::new(3)?, &law.with_records(400)?)?;
+//! let prediction = planner.predict(Epsilon::new(2.0)?, 400)?;
 //! assert!(prediction.threshold > 0.22 && !prediction.components[0].recoverable);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod answer;
 mod finite;
+mod goal;
 mod optimum;
 mod plan;
 mod shuffled;
 mod waves;
 
-pub use answer::{Plan, Question, ShuffledPlan};
+pub use goal::{Goal, Plan, ShuffledPlan};
 #[doc(hidden)]
 pub use optimum::Optimum;
 pub use plan::Planner;
@@ -278,8 +279,7 @@ pub struct ComponentPrediction {
 /// # Errors
 /// [`PredictionError::Dimension`] when the law is for another number of features, [`PredictionError::Recovery`] when
 /// the rank exceeds it.
-#[doc(hidden)]
-pub fn predict(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> Result<Prediction, PredictionError> {
+pub(crate) fn predict(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> Result<Prediction, PredictionError> {
     let dimension = spectrum.dimension;
     if law.dimension() != dimension {
         return Err(PredictionError::Dimension { expected: law.dimension(), found: dimension });
@@ -325,7 +325,7 @@ pub fn predict(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> Result<Predic
 /// ```
 ///
 /// # Errors
-/// As [`predict`] and [`Spectrum::of_estimate`].
+/// [`PredictionError::Recovery`] when the rank exceeds the number of features, or the eigendecomposition fails.
 pub fn predict_from_estimate(covariance: &Covariance, rank: Rank) -> Result<Prediction, PredictionError> {
     predict(&Spectrum::of_estimate(covariance)?, rank, &covariance.noise_law())
 }

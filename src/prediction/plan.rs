@@ -607,8 +607,8 @@ mod tests {
         let spectrum = Spectrum::of_unit_trace(40, vec![0.3]).unwrap().with_mean_share(0.49).unwrap();
         let planner = Planner::new(spectrum, Rank::new(1).unwrap(), DOUBLE_CAP, Bounding::UnitNorm).unwrap();
         let planner = planner.with_centring(Some(Centring::new(0.2).unwrap()));
-        let question = crate::prediction::Question { records: Some(5000), hostile: Some(7), ..Default::default() };
-        let plan = planner.answer(epsilon(2.0), &question).unwrap();
+        let goal = crate::prediction::Goal { records: Some(5000), hostile: Some(7), ..Default::default() };
+        let plan = planner.plan(epsilon(2.0), &goal).unwrap();
         assert_eq!(plan.pull, None);
         let alone = planner.mechanism(epsilon(2.0)).unwrap().pull().of(7, 5000).unchecked;
         let (found, shift) = (plan.hostile.unwrap().all.unchecked, 2.5 * alone);

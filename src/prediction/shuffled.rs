@@ -154,9 +154,8 @@ mod tests {
         }
         let kept = |records| planner.shuffled_epsilon_for(records, batches, 0.1).unwrap().map(|found| found.epsilon);
         assert_eq!(kept(59_999), kept(40_000));
-        let question =
-            crate::prediction::Question { records: Some(39_999), shuffled: Some(batches), ..Default::default() };
-        let found = planner.answer(central, &question).unwrap().shuffled.unwrap();
+        let goal = crate::prediction::Goal { records: Some(39_999), shuffled: Some(batches), ..Default::default() };
+        let found = planner.plan(central, &goal).unwrap().shuffled.unwrap();
         let local = found.local_epsilon.unwrap();
         assert_eq!(found.predicted, Some(planner.predict(local, 20_000).unwrap()));
     }

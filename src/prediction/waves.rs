@@ -2,7 +2,7 @@
 //!
 //! The *model*: a few components on an isotropic bulk, records of one length that are elliptical, so that `E[b | a] =
 //! 0` for their parts along the components and across them. The first wave leaves component i a squared sine `e_i`, as
-//! [`predict`] says. A second wave of n reports of a signed cap of the gain g estimates the tangent to each direction
+//! predicted. A second wave of n reports of a signed cap of the gain g estimates the tangent to each direction
 //! of the bulk with the variance
 //!
 //! ```text
@@ -181,7 +181,7 @@ impl Waves<'_> {
     /// The best of a few shares, among those whose first wave finds enough if there are any.
     ///
     /// # Errors
-    /// As [`predict`].
+    /// [`PredictionError`].
     pub fn best(&self) -> Result<TwoWaves, PredictionError> {
         let weak = |waves: &TwoWaves| matches!(waves.refused, Some(WaveRefusal::FirstWave { .. }));
         let unsplit = self.unsplit(self.records.max(2))?;
@@ -198,7 +198,7 @@ impl Waves<'_> {
     /// A first wave of `first` people, which may be over, and a second one of `second`.
     ///
     /// # Errors
-    /// As [`predict`].
+    /// [`PredictionError`].
     pub fn after(&self, first: u64, second: u64) -> Result<TwoWaves, PredictionError> {
         let found = self.split([first, second], &self.unsplit(first.saturating_add(second))?)?;
         Ok(if self.is_estimated { found.of_estimate() } else { found })
@@ -208,7 +208,7 @@ impl Waves<'_> {
     /// these squared sines, to every side alike; the clip is chosen for the squared sine `each`.
     ///
     /// # Errors
-    /// As [`predict`]; [`PredictionError::Noise`] for a sample without records.
+    /// [`PredictionError::Noise`] for a sample without records; [`PredictionError::Recovery`].
     pub fn about_sample(&self, public: u64, errors: &[f64], each: f64) -> Result<TwoWaves, PredictionError> {
         let (sample, records) = (self.law_of_sample(public)?, self.records.max(1));
         let block = self.block();
@@ -234,7 +234,7 @@ impl Waves<'_> {
     /// The squared sines of the components of a public sample of `public` records of the same population.
     ///
     /// # Errors
-    /// As [`predict`]; [`PredictionError::Noise`] for a sample without records.
+    /// [`PredictionError::Noise`] for a sample without records; [`PredictionError::Recovery`].
     pub(crate) fn errors_of_sample(&self, public: u64) -> Result<Vec<f64>, PredictionError> {
         Ok(errors_of(&predict(self.spectrum, self.rank, &self.law_of_sample(public)?)?))
     }

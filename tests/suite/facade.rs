@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use chacha20::ChaCha8Rng;
 use ldp_pca::mechanism::{Gaussian, MechanismFamily};
-use ldp_pca::prediction::{Batches, Question};
+use ldp_pca::prediction::{Batches, Goal};
 use ldp_pca::privacy::amplification::{amplify, batch_delta, batch_epsilon};
 use ldp_pca::privacy::composition::{Composition, Method, PrivacyLoss};
 use ldp_pca::privacy::tradeoff::{Detection, power};
@@ -392,7 +392,7 @@ proptest! {
         let _ = planner.epsilon_for(records, target);
         let (records, target) = (Some(records), Some(target));
         let shuffled = shuffled.map(|(honest_reports, delta)| Batches { honest_reports, delta });
-        let question = Question { records, target, shuffled, hostile: records };
-        let _ = planner.answer(epsilon, &question);
+        let goal = Goal { records, target, shuffled, hostile: records };
+        let _ = planner.plan(epsilon, &goal);
     }
 }

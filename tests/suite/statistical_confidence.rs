@@ -7,7 +7,7 @@ use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::mechanism::{LocalRandomizer as _, MechanismSpec, Moments as _, Summable as _, triangle};
 use ldp_pca::noise_law::NoiseLaw;
-use ldp_pca::prediction::{Spectrum, predict, predict_from_estimate};
+use ldp_pca::prediction::{Planner, Spectrum, predict_from_estimate};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::{Bootstrap, Rank, bootstrap, principal_components};
 use ldp_pca::report::ReportId;
@@ -133,9 +133,10 @@ fn predictions_are_those_of_simulation() {
         }
         let k = rank.value();
         let SpikedSpectrum { signal, bulk } = SpikedSpectrum::new(dimension, rank, SIGNAL).unwrap();
-        let spectrum = Spectrum::new(dimension, vec![signal; k], bulk);
-        let law = NoiseLaw::new(&mechanisms[0], Bounding::UnitNorm, records).unwrap();
-        let predicted = predict(&spectrum.unwrap(), rank, &law).unwrap().sin_theta_squared;
+        let spectrum = Spectrum::new(dimension, vec![signal; k], bulk).unwrap();
+        let planner = Planner::new(spectrum, rank, (&mechanisms[0]).into(), Bounding::UnitNorm).unwrap();
+        let epsilon = mechanisms[0].guarantee().epsilon;
+        let predicted = planner.predict(epsilon, records).unwrap().sin_theta_squared;
         assert!(predicted < 0.5 * k as f64, "{predicted}");
         simulated / predicted
     };

@@ -20,9 +20,17 @@ coded! {
     CovarianceError => "aggregate",
     MechanismError => "argument",
     NoiseError => "recovery",
-    PredictionError => "recovery",
     RecordError => "record",
     ReportError => "report",
+}
+
+impl Coded for PredictionError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Mechanism(error) => error.code(),
+            _ => "recovery",
+        }
+    }
 }
 
 impl Coded for PenaltyError {

@@ -5,9 +5,8 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
 use crate::crossing::{object, read, thrown};
-use crate::mechanism::{CentringOptions, MechanismOptions, build, centring, family};
-use ldp_pca::noise_law::NoiseLaw;
-use ldp_pca::prediction::{Batches, Planner, Question, Spectrum, predict};
+use crate::mechanism::{CentringOptions, MechanismOptions, centring, family};
+use ldp_pca::prediction::{Batches, Goal, Planner, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
@@ -40,13 +39,16 @@ struct ShuffledOptions {
 }
 
 impl Population {
-    fn spectrum(self) -> Result<Spectrum, JsValue> {
-        match self.bulk {
+    fn planner(self, rank: Rank) -> Result<Planner, JsValue> {
+        let (centring, _) = centring(self.centring, self.dimension)?;
+        let family = family(&self.mechanism)?;
+        let spectrum = match self.bulk {
             Some(bulk) => Spectrum::new(self.dimension, self.signals, bulk),
             None => Spectrum::of_unit_trace(self.dimension, self.signals),
-        }
-        .and_then(|spectrum| spectrum.with_mean_share(self.mean_share.unwrap_or(0.0)))
-        .map_err(thrown)
+        };
+        let spectrum = spectrum.and_then(|spectrum| spectrum.with_mean_share(self.mean_share.unwrap_or(0.0)));
+        let planner = spectrum.and_then(|spectrum| Planner::new(spectrum, rank, family, Bounding::UnitNorm));
+        Ok(planner.map_err(thrown)?.with_centring(centring))
     }
 }
 
@@ -54,12 +56,9 @@ impl Population {
 #[wasm_bindgen(js_name = predict)]
 pub fn predict_population(population: JsValue, rank: usize, records: f64) -> Result<JsValue, JsValue> {
     let population: Population = read(population)?;
-    let (centring, coordinates) = centring(population.centring, population.dimension)?;
-    let mechanism = build(&population.mechanism, coordinates)?;
-    let law = NoiseLaw::new(&mechanism, Bounding::UnitNorm, records as u64).map_err(thrown)?;
-    let law = centring.map_or(law, |centring| law.about_mean(centring, population.mean_share.unwrap_or(0.0)));
-    let rank = Rank::new(rank).map_err(thrown)?;
-    object(&predict(&population.spectrum()?, rank, &law).map_err(thrown)?)
+    let epsilon = population.mechanism.epsilon;
+    let planner = population.planner(Rank::new(rank).map_err(thrown)?)?;
+    object(&planner.predict(epsilon, records as u64).map_err(thrown)?)
 }
 
 /// Plans a collection of unit-norm records of this population: an object.
@@ -67,10 +66,8 @@ pub fn predict_population(population: JsValue, rank: usize, records: f64) -> Res
 pub fn plan_population(population: JsValue, options: JsValue) -> Result<JsValue, JsValue> {
     let population: Population = read(population)?;
     let wanted: PlanOptions = read(options)?;
-    let mechanism = population.mechanism;
-    let (centring, _) = centring(population.centring, population.dimension)?;
-    let planner = Planner::new(population.spectrum()?, wanted.rank, family(&mechanism)?, Bounding::UnitNorm);
-    plan(&planner.map_err(thrown)?.with_centring(centring), mechanism.epsilon, &wanted)
+    let epsilon = population.mechanism.epsilon;
+    plan(&population.planner(wanted.rank)?, epsilon, &wanted)
 }
 
 #[wasm_bindgen]
@@ -85,11 +82,11 @@ impl Aggregate {
 }
 
 fn plan(planner: &Planner, epsilon: Epsilon, wanted: &PlanOptions) -> Result<JsValue, JsValue> {
-    let question = Question {
+    let goal = Goal {
         records: wanted.records,
         target: wanted.target,
         shuffled: wanted.shuffled.map(|ShuffledOptions { honest_reports, delta }| Batches { honest_reports, delta }),
         hostile: None,
     };
-    object(&planner.answer(epsilon, &question).map_err(thrown)?)
+    object(&planner.plan(epsilon, &goal).map_err(thrown)?)
 }

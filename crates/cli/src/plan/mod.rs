@@ -10,7 +10,7 @@ use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
 use ldp_pca::mechanism::MechanismFamily;
 use ldp_pca::norms::Clipping;
-use ldp_pca::prediction::{self, Batches, Planner, PredictionError, Question, Spectrum};
+use ldp_pca::prediction::{self, Batches, Goal, Planner, PredictionError, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
@@ -274,14 +274,14 @@ impl Plan {
     }
 
     fn plan(&self, Setting { planner, epsilon, .. }: &Setting) -> Result<prediction::Plan> {
-        let question = Question {
+        let goal = Goal {
             records: self.records,
             target: self.target,
             shuffled: (self.shuffled.zip(self.batch)).map(|(delta, honest_reports)| Batches { honest_reports, delta }),
             hostile: Some(self.hostile.reports),
         };
         let _progress = spinner("planning");
-        Ok(planner.answer(*epsilon, &question)?)
+        Ok(planner.plan(*epsilon, &goal)?)
     }
 
     /// The error over the relevant numbers of reports: from well below the first threshold to beyond all answers.

@@ -3,9 +3,8 @@
 
 use super::ExperimentError;
 use ldp_pca::error::Error;
-use ldp_pca::mechanism::MechanismSpec;
-use ldp_pca::noise_law::NoiseLaw;
-use ldp_pca::prediction::{Prediction, Spectrum, predict};
+use ldp_pca::mechanism::MechanismFamily;
+use ldp_pca::prediction::{Planner, Prediction, Spectrum};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
@@ -15,20 +14,16 @@ pub(super) fn unit_ball() -> Result<Bounding, ExperimentError> {
     Ok(Bounding::Clip { radius: Radius::new(1.0).map_err(Error::from)? })
 }
 
-/// The law of the noise with the recommended number of candidates and the best cap.
-fn law(dimension: usize, records: u64, epsilon: Epsilon) -> Result<NoiseLaw, ExperimentError> {
-    let bounding = unit_ball()?;
-    Ok(NoiseLaw::new(&MechanismSpec::double_cap(epsilon).build(dimension, bounding)?, bounding, records)?)
-}
-
-/// The error of the leading `rank` components, and the eigenvalue above which one is recovered.
+/// The error of the leading `rank` components, and the eigenvalue above which one is recovered, with the recommended
+/// number of candidates and the best cap.
 pub(super) fn double_cap_prediction(
     spectrum: &Spectrum,
     rank: Rank,
     records: u64,
     epsilon: Epsilon,
 ) -> Result<Prediction, ExperimentError> {
-    Ok(predict(spectrum, rank, &law(spectrum.dimension(), records, epsilon)?)?)
+    let family = MechanismFamily::DoubleCap { candidates: None, cap: None };
+    Ok(Planner::new(spectrum.clone(), rank, family, unit_ball()?)?.predict(epsilon, records)?)
 }
 
 /// "above" or "below".

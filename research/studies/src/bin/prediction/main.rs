@@ -20,7 +20,7 @@ use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use ldp_pca::mechanism::{Mechanism, MechanismFamily};
 use ldp_pca::noise_law::NoiseLaw;
-use ldp_pca::prediction::{Planner, Prediction, Spectrum, predict};
+use ldp_pca::prediction::{Planner, Prediction, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
@@ -158,7 +158,7 @@ fn grid(quick: bool) -> Result<Vec<Cell>, Box<dyn Error>> {
                 dimension,
                 rank,
                 records,
-                predicted: predict(&spectrum, Rank::new(rank)?, &law)?.sin_theta_squared / k,
+                predicted: predicted(family, epsilon, dimension, rank, records)? / k,
                 simulated: errors / k,
                 limit: limit(&spectrum, rank, &law),
                 trials,
@@ -200,6 +200,13 @@ fn simulate(
     Ok(means)
 }
 
+/// `||sin Theta||_F^2`, as predicted.
+fn predicted(family: Family, epsilon: f64, dimension: usize, rank: usize, records: u64) -> Result<f64, Box<dyn Error>> {
+    let spectrum = spectrum(dimension, rank)?;
+    let planner = Planner::new(spectrum, Rank::new(rank)?, family.open()?, Bounding::UnitNorm)?;
+    Ok(planner.predict(Epsilon::new(epsilon)?, records)?.sin_theta_squared)
+}
+
 fn spectrum(dimension: usize, rank: usize) -> Result<Spectrum, Box<dyn Error>> {
     let SpikedSpectrum { signal, bulk } = SpikedSpectrum::new(dimension, Rank::new(rank)?, SIGNAL)?;
     Ok(Spectrum::new(dimension, vec![signal; rank], bulk)?)
@@ -220,7 +227,7 @@ fn check() -> Result<Vec<Cell>, Box<dyn Error>> {
     let spectrum = spectrum(dimension, rank)?;
     let cells = kinds.into_iter().zip(&mechanisms).zip(simulated).map(|(((family, epsilon), mechanism), errors)| {
         let law = NoiseLaw::new(mechanism, Bounding::UnitNorm, records)?;
-        let predicted = predict(&spectrum, Rank::new(rank)?, &law)?.sin_theta_squared / rank as f64;
+        let predicted = predicted(family, epsilon, dimension, rank, records)? / rank as f64;
         let limit = limit(&spectrum, rank, &law);
         let simulated = errors / rank as f64;
         Ok(Cell { family, epsilon, dimension, rank, records, predicted, simulated, limit, trials })

@@ -8,9 +8,9 @@ use crate::mechanism::{HostilePull, LocalRandomizer, Mechanism, Moments, Pull};
 use crate::privacy::{Delta, Epsilon, Guarantee};
 use crate::record::Bounding;
 
-/// The questions about a collection, beyond what its [`Planner`] knows. All are optional: thresholds are always given.
+/// What is wanted of a collection, beyond what its [`Planner`] knows. All is optional: thresholds are always given.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Question {
+pub struct Goal {
     /// A number of reports, to predict their error.
     pub records: Option<u64>,
     /// An error `||sin Theta||_F^2`, to find the number of reports it takes, and with `records` the epsilon.
@@ -22,7 +22,7 @@ pub struct Question {
     pub hostile: Option<u64>,
 }
 
-/// The answers to a [`Question`]. An answer that was not asked for is `None`, and left out of the serialized form; one
+/// The answers for a [`Goal`]. An answer that was not asked for is `None`, and left out of the serialized form; one
 /// without a finite value is `Some(None)`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -45,10 +45,10 @@ pub struct Plan {
     pub threshold_records: Option<u64>,
     /// [`Planner::threshold_records`], for each of the leading components.
     pub threshold_records_per_component: Vec<Option<u64>>,
-    /// As in the question.
+    /// As in the goal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<u64>,
-    /// As in the question.
+    /// As in the goal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<f64>,
     /// [`Planner::predict`], for the `records`.
@@ -104,13 +104,13 @@ pub struct ShuffledPlan {
 }
 
 impl Planner {
-    /// Answers the question for reports at `epsilon`.
+    /// All that the goal asks for, with reports at `epsilon`.
     ///
     /// # Errors
     /// As the methods that [`Plan`] and [`ShuffledPlan`] name: [`PredictionError::Target`], [`PredictionError::Noise`]
     /// without records, [`PredictionError::Batch`], [`PredictionError::Mechanism`], [`PredictionError::Privacy`].
-    pub fn answer(&self, epsilon: Epsilon, question: &Question) -> Result<Plan, PredictionError> {
-        let &Question { records, target, shuffled, hostile } = question;
+    pub fn plan(&self, epsilon: Epsilon, goal: &Goal) -> Result<Plan, PredictionError> {
+        let &Goal { records, target, shuffled, hostile } = goal;
         let (spectrum, mechanism) = (self.spectrum(), self.mechanism(epsilon)?);
         let thresholds = self.threshold_records(epsilon)?;
         let predicted = records.map(|records| self.predict(epsilon, records)).transpose()?;
@@ -136,7 +136,7 @@ impl Planner {
             epsilon_for_target: (records.zip(target))
                 .map(|(records, target)| self.epsilon_for(records, target))
                 .transpose()?,
-            shuffled: shuffled.map(|batches| self.answer_shuffled(epsilon, batches, question)).transpose()?,
+            shuffled: shuffled.map(|batches| self.plan_shuffled(epsilon, batches, goal)).transpose()?,
             optimum: self.optimum(&mechanism, shuffled),
             pull,
             hostile: hostile.zip(planned).map(|(count, records)| {
@@ -150,11 +150,11 @@ impl Planner {
         if of_unit_vectors { Optimum::of(mechanism) } else { None }
     }
 
-    fn answer_shuffled(
+    fn plan_shuffled(
         &self,
         central: Epsilon,
         batches: Batches,
-        &Question { records, target, .. }: &Question,
+        &Goal { records, target, .. }: &Goal,
     ) -> Result<ShuffledPlan, PredictionError> {
         let Batches { honest_reports, delta } = batches;
         if let Some(records) = records.filter(|&records| records < honest_reports) {
@@ -198,9 +198,8 @@ mod tests {
     fn every_answer_is_that_of_the_method_it_names() {
         let planner = planner(vec![0.3], DOUBLE_CAP);
         let (epsilon, batches) = (epsilon(1.0), Batches { honest_reports: 5000, delta: delta(1e-8) });
-        let question =
-            Question { records: Some(20_000), target: Some(0.1), shuffled: Some(batches), hostile: Some(300) };
-        let plan = planner.answer(epsilon, &question).unwrap();
+        let goal = Goal { records: Some(20_000), target: Some(0.1), shuffled: Some(batches), hostile: Some(300) };
+        let plan = planner.plan(epsilon, &goal).unwrap();
         let local = planner.local_epsilon(epsilon, batches).unwrap();
         let found = planner.shuffled_records_for(epsilon, batches, 0.1).unwrap();
         let kept = planner.shuffled_epsilon_for(20_000, batches, 0.1).unwrap().unwrap();
@@ -246,24 +245,24 @@ mod tests {
     #[test]
     fn questions_that_were_not_asked_have_no_answer_and_unanswerable_ones_say_so() {
         let tied = planner(vec![0.3, 0.3], DOUBLE_CAP);
-        let answer = |question| tied.answer(epsilon(1.0), &question).unwrap();
-        let nothing = answer(Question::default());
+        let answer = |goal| tied.plan(epsilon(1.0), &goal).unwrap();
+        let nothing = answer(Goal::default());
         assert_eq!(nothing.threshold_records_per_component.len(), 1);
         assert_eq!((nothing.predicted, nothing.shuffled), (None, None));
         assert_eq!((nothing.pull, nothing.hostile), (None, None));
         assert_eq!((nothing.records_for_target, nothing.epsilon_for_target), (None, None));
         // Without a number of reports there is no epsilon to look for, and half of either component is all there is.
         let batches = Batches { honest_reports: 1000, delta: delta(1e-6) };
-        let question = Question { target: Some(0.1), shuffled: Some(batches), ..Question::default() };
-        let plan = answer(question);
+        let goal = Goal { target: Some(0.1), shuffled: Some(batches), ..Goal::default() };
+        let plan = answer(goal);
         assert_eq!((plan.records_for_target, plan.epsilon_for_target), (Some(None), None));
         let shuffled = plan.shuffled.unwrap();
         assert!(shuffled.local_epsilon.is_some() && shuffled.predicted.is_none());
         assert_eq!((shuffled.records_for_target, shuffled.epsilon_for_target), (Some(None), None));
         // No number of reports reaches it: only what one of n does is known.
-        let pulled = answer(Question { hostile: Some(1), ..question });
+        let pulled = answer(Goal { hostile: Some(1), ..goal });
         assert!(pulled.pull.is_some() && pulled.hostile.is_none());
-        let plan = answer(Question { records: Some(1000), ..question });
+        let plan = answer(Goal { records: Some(1000), ..goal });
         assert_eq!(plan.epsilon_for_target, Some(None));
         assert_eq!(plan.shuffled.unwrap().epsilon_for_target, Some(None));
     }
@@ -273,8 +272,8 @@ mod tests {
         // One report hides among no others, and has a larger delta than the batch may have.
         let planner = planner(vec![0.3], MechanismFamily::Gaussian { delta: delta(1e-4) });
         let batches = Batches { honest_reports: 1, delta: delta(1e-9) };
-        let question = Question { records: Some(1), shuffled: Some(batches), ..Question::default() };
-        let plan = planner.answer(epsilon(1.0), &question).unwrap();
+        let goal = Goal { records: Some(1), shuffled: Some(batches), ..Goal::default() };
+        let plan = planner.plan(epsilon(1.0), &goal).unwrap();
         let shuffled = plan.shuffled.unwrap();
         assert_eq!((shuffled.local_epsilon, shuffled.predicted), (None, None));
         assert!(plan.predicted.is_some());
@@ -283,14 +282,14 @@ mod tests {
     #[test]
     fn questions_that_make_no_sense_are_refused() {
         let planner = planner(vec![0.3], DOUBLE_CAP);
-        let refused = |question| planner.answer(epsilon(1.0), &question).unwrap_err();
-        let question = Question { target: Some(0.0), ..Question::default() };
-        assert!(matches!(refused(question), PredictionError::Target { .. }));
-        let question = Question { records: Some(0), ..Question::default() };
-        assert!(matches!(refused(question), PredictionError::Noise(_)));
+        let refused = |goal| planner.plan(epsilon(1.0), &goal).unwrap_err();
+        let goal = Goal { target: Some(0.0), ..Goal::default() };
+        assert!(matches!(refused(goal), PredictionError::Target { .. }));
+        let goal = Goal { records: Some(0), ..Goal::default() };
+        assert!(matches!(refused(goal), PredictionError::Noise(_)));
         let batches = Batches { honest_reports: 1001, delta: delta(1e-6) };
-        let question = Question { records: Some(1000), shuffled: Some(batches), ..Question::default() };
-        assert_eq!(refused(question), PredictionError::Batch { records: 1000, honest_reports: 1001 });
+        let goal = Goal { records: Some(1000), shuffled: Some(batches), ..Goal::default() };
+        assert_eq!(refused(goal), PredictionError::Batch { records: 1000, honest_reports: 1001 });
     }
 
     /// A million reports in one batch could have 5.73 each; in batches of 20,000 that is an epsilon of 0.807, not 0.1.
@@ -300,8 +299,8 @@ mod tests {
         let batches = |honest_reports| Batches { honest_reports, delta: delta(1e-8) };
         let planned = |honest_reports| {
             let shuffled = Some(batches(honest_reports));
-            let question = Question { records: Some(1_000_000), target: Some(0.1), shuffled, ..Question::default() };
-            planner.answer(epsilon(0.1), &question).unwrap().shuffled.unwrap()
+            let goal = Goal { records: Some(1_000_000), target: Some(0.1), shuffled, ..Goal::default() };
+            planner.plan(epsilon(0.1), &goal).unwrap().shuffled.unwrap()
         };
         let kept = |local: Epsilon, reports| {
             let loss = planner.mechanism(local).unwrap().privacy_loss();
