@@ -48,7 +48,7 @@ class Task:
         JSON, or the same as a mapping, or the list of its columns, as of `infer_schema`.
     epsilon : float
         The privacy parameter epsilon of one report.
-    mechanism : {'double-cap', 'gaussian', 'gaussian-paper'}
+    mechanism : {'double-cap', 'gaussian', 'wang-xu'}
         How records are randomized. 'double-cap' has pure epsilon and less noise than the others.
     delta : float, optional
         The privacy parameter delta of the Gaussian mechanisms, 1e-6 when not given.
@@ -173,7 +173,7 @@ class Task:
 
     @property
     def mechanism(self) -> str:
-        """The mechanism: 'double-cap', 'gaussian', 'gaussian-paper', 'signed-cap' (second wave), 'norm-cap' (norms)."""
+        """The mechanism: 'double-cap', 'gaussian', 'wang-xu', 'signed-cap' (second wave), 'norm-cap' (norms)."""
 
     @property
     def radius(self) -> float | None:

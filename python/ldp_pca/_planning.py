@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from typing_extensions import Literal, TypeAlias
 
-    Mechanism: TypeAlias = Literal["double-cap", "gaussian", "gaussian-paper"]
+    Mechanism: TypeAlias = Literal["double-cap", "gaussian", "wang-xu"]
 
 __all__ = ["Plan", "ShuffledPlan", "plan", "predict"]
 

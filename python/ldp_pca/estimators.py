@@ -106,7 +106,7 @@ class LocalPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         The privacy parameter epsilon of every row's report.
     delta : float, optional
         The privacy parameter delta of the Gaussian mechanisms, 1e-6 when not given.
-    mechanism : {'double-cap', 'gaussian', 'gaussian-paper'}
+    mechanism : {'double-cap', 'gaussian', 'wang-xu'}
         How rows are randomized. 'double-cap' has pure epsilon and less noise than the others.
     radius : float or None
         The largest norm that a row keeps, in its own units: longer ones are shortened to it. None: every row is divided

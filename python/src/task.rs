@@ -35,7 +35,7 @@ const CANDIDATES: core::ops::RangeInclusive<u32> = 2..=MAX_CANDIDATES;
 ///     JSON, or the same as a mapping, or the list of its columns, as of `infer_schema`.
 /// epsilon : float
 ///     The privacy parameter epsilon of one report.
-/// mechanism : {'double-cap', 'gaussian', 'gaussian-paper'}
+/// mechanism : {'double-cap', 'gaussian', 'wang-xu'}
 ///     How records are randomized. 'double-cap' has pure epsilon and less noise than the others.
 /// delta : float, optional
 ///     The privacy parameter delta of the Gaussian mechanisms, 1e-6 when not given.
@@ -233,7 +233,7 @@ impl Task {
         self.0.guarantee().to_string()
     }
 
-    /// The mechanism: 'double-cap', 'gaussian', 'gaussian-paper', 'signed-cap' (second wave), 'norm-cap' (norms).
+    /// The mechanism: 'double-cap', 'gaussian', 'wang-xu', 'signed-cap' (second wave), 'norm-cap' (norms).
     #[getter]
     fn mechanism(&self) -> &'static str {
         self.0.mechanism_spec().name()

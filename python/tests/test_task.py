@@ -38,7 +38,7 @@ def test_a_gaussian_task_has_the_delta_of_the_command_line() -> None:
     assert Task(4, epsilon=1, mechanism="gaussian").delta == 1e-6
     task = Task(4, epsilon=1, mechanism="gaussian", delta=1e-5)
     assert (task.delta, task.mechanism, task.report_bytes) == (1e-5, "gaussian", 33 + 4 * 5 // 2)
-    assert Task(4, epsilon=1, mechanism="gaussian-paper").mechanism == "gaussian-paper"
+    assert Task(4, epsilon=1, mechanism="wang-xu").mechanism == "wang-xu"
 
 
 def test_the_forms_of_columns_and_of_bounding_are_the_same_task() -> None:
@@ -75,7 +75,7 @@ def test_it_is_the_task_of_the_command_line(command, tmp_path: Path) -> None:
             ["--epsilon", 1, "--mechanism", "gaussian", "--folds", 4],
             {"epsilon": 1, "mechanism": "gaussian", "folds": 4},
         ),
-        (["--epsilon", 1, "--mechanism", "gaussian-paper"], {"epsilon": 1, "mechanism": "gaussian-paper"}),
+        (["--epsilon", 1, "--mechanism", "wang-xu"], {"epsilon": 1, "mechanism": "wang-xu"}),
     ]:
         output = tmp_path / "task.json"
         written = ["-o", output, "--force"]
@@ -107,7 +107,7 @@ def test_it_is_the_task_of_the_command_line(command, tmp_path: Path) -> None:
         (2, {"delta": 1e-6}, TaskError, "delta does not go with double-cap"),
         (2, {"mechanism": "gaussian", "cap": 3}, TaskError, "go with double-cap only"),
         (2, {"mechanism": "gaussian", "delta": 2.0}, TaskError, "delta"),
-        (2, {"mechanism": "gaussian-paper", "epsilon": 2}, TaskError, "epsilon"),
+        (2, {"mechanism": "wang-xu", "epsilon": 2}, TaskError, "epsilon"),
         (2, {"candidates": 1}, TaskError, "1 candidates: use 2 to 16384"),
         (2, {"candidates": 4, "cap": 4}, TaskError, "cap"),
         (2, {"bounding": "sphere"}, TaskError, "'sphere' is not a bounding"),

@@ -14,10 +14,10 @@ use crate::record::Bounding;
 const FIELDS: &str = "a mechanism has 'type' and 'epsilon', and 'delta' and 'calibration' where it is 'gaussian', \
                       'candidates' and 'cap' where it is not";
 
-// Names on the command line and in Python. (That of the paper's scale is not a task's.)
+// Names on the command line, in Python and in JavaScript. (A task states that of the paper's scale as a calibration.)
 const DOUBLE_CAP: &str = "double-cap";
 const GAUSSIAN: &str = "gaussian";
-const GAUSSIAN_PAPER: &str = "gaussian-paper";
+const WANG_XU: &str = "wang-xu";
 
 /// A mechanism and its parameters, in the form of a task.
 ///
@@ -139,7 +139,7 @@ impl MechanismSpec {
             Self::SignedCap { .. } => "signed-cap",
             Self::NormCap { .. } => "norm-cap",
             Self::Gaussian { calibration: Calibration::Analytic, .. } => GAUSSIAN,
-            Self::Gaussian { calibration: Calibration::Paper, .. } => GAUSSIAN_PAPER,
+            Self::Gaussian { calibration: Calibration::Paper, .. } => WANG_XU,
         }
     }
 
@@ -274,14 +274,14 @@ impl MechanismFamily {
         Self::ALL.into_iter().find(|family| family.name() == name)
     }
 
-    /// The name on the command line and in Python.
+    /// The name on the command line, in Python and in JavaScript.
     #[must_use]
     #[doc(hidden)]
     pub const fn name(self) -> &'static str {
         match self {
             Self::DoubleCap { .. } => DOUBLE_CAP,
             Self::Gaussian { .. } => GAUSSIAN,
-            Self::WangXu { .. } => GAUSSIAN_PAPER,
+            Self::WangXu { .. } => WANG_XU,
         }
     }
 
@@ -380,7 +380,7 @@ mod tests {
             assert_eq!(MechanismFamily::named(family.name()), Some(family));
             assert_eq!(family.spec(epsilon(0.5)).name(), family.name());
         }
-        for other in ["signed-cap", "norm-cap", "wang-xu", ""] {
+        for other in ["signed-cap", "norm-cap", "paper", ""] {
             assert_eq!(MechanismFamily::named(other), None);
         }
         assert_eq!(MechanismSpec::signed_cap(epsilon(1.0), None, None).name(), "signed-cap");
@@ -395,7 +395,7 @@ mod tests {
         let cap = DoubleCap::best_cap(64, epsilon(2.0));
         assert_eq!(family.spec(epsilon(2.0)), MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 64, cap });
         assert_eq!(double_cap.with(None, None, Some(delta(1e-6))), Err(MechanismError::NoDelta));
-        let [gaussian, paper] = ["gaussian", "gaussian-paper"].map(named);
+        let [gaussian, paper] = ["gaussian", "wang-xu"].map(named);
         assert_eq!(gaussian.with(None, None, None), Ok(MechanismFamily::Gaussian { delta: Delta::USUAL }));
         assert_eq!(paper.with(None, None, Some(delta(1e-4))), Ok(MechanismFamily::WangXu { delta: delta(1e-4) }));
         for family in [gaussian, paper] {

@@ -456,7 +456,7 @@ describe("what to expect", () => {
         "--delta",
         "1e-4",
         "--mechanism",
-        "gaussian-paper",
+        "wang-xu",
         "--reports",
         reports,
       ];

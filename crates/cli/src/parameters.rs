@@ -262,7 +262,7 @@ mod tests {
         };
         let own = Delta::new(1e-4).unwrap();
         for (given, delta) in [(None, Delta::USUAL), (Some(own), own)] {
-            for (name, calibration) in [("gaussian", Calibration::Analytic), ("gaussian-paper", Calibration::Paper)] {
+            for (name, calibration) in [("gaussian", Calibration::Analytic), ("wang-xu", Calibration::Paper)] {
                 let expected = MechanismSpec::Gaussian { epsilon, delta, calibration };
                 assert_eq!(arguments(MechanismFamily::named(name).unwrap(), given).spec().unwrap(), expected);
             }

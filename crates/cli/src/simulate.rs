@@ -37,7 +37,7 @@ use super::task::{sample_text, waves_text};
 pub(super) struct Simulate {
     /// How records are randomized
     ///
-    /// gaussian-paper works at any epsilon here, and its true guarantee is printed
+    /// wang-xu works at any epsilon here, and its true guarantee is printed
     #[arg(
         long,
         value_parser = SimulatedMechanism::parser(),

@@ -5,7 +5,8 @@ use ldp_pca::centring::Centring;
 use ldp_pca::mechanism::{Mechanism, MechanismError, MechanismFamily};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use wasm_bindgen::prelude::JsValue;
 #[cfg(feature = "lab")]
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -18,26 +19,27 @@ use crate::crossing::{failure, thrown};
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MechanismOptions {
-    r#type: MechanismName,
+    #[serde(deserialize_with = "named")]
+    r#type: MechanismFamily,
     pub(crate) epsilon: Epsilon,
     candidates: Option<u32>,
     cap: Option<u32>,
     delta: Option<Delta>,
 }
 
-/// The names of [`MechanismFamily::ALL`] in JavaScript, in its order.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum MechanismName {
-    DoubleCap,
-    Gaussian,
-    WangXu,
+/// A mechanism by its name.
+fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MechanismFamily, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    MechanismFamily::named(&name).ok_or_else(|| {
+        let [first @ .., last] = MechanismFamily::ALL.map(MechanismFamily::name);
+        D::Error::custom(format!("'{name}' is not a mechanism: use {} or {last}", first.join(", ")))
+    })
 }
 
 /// The mechanism without its epsilon.
 pub(crate) fn family(mechanism: &MechanismOptions) -> Result<MechanismFamily, JsValue> {
     let &MechanismOptions { r#type, candidates, cap, delta, .. } = mechanism;
-    MechanismFamily::ALL[r#type as usize].with(candidates, cap, delta).map_err(|error| match error {
+    r#type.with(candidates, cap, delta).map_err(|error| match error {
         MechanismError::NoDelta => failure("argument", &"there is 'delta', which double-cap lacks: it is 0"),
         MechanismError::NoCandidates => {
             failure("argument", &"there is 'candidates' or 'cap', which only double-cap has: leave them out")

@@ -317,8 +317,7 @@ fn the_keys_of_simulate_are_as_documented() {
 #[test]
 fn the_paper_calibration_runs_in_simulate_and_states_what_it_gives() {
     let folder = Folder::new();
-    let line =
-        "simulate --mechanism gaussian-paper --epsilon 4 --delta 1e-4 --dimension 5 --rank 1 --records 100 --trials 1";
+    let line = "simulate --mechanism wang-xu --epsilon 4 --delta 1e-4 --dimension 5 --rank 1 --records 100 --trials 1";
     let result = folder.run(&format!("{line} --json")).json();
     let real = result["guarantee"]["delta"].as_f64().unwrap();
     assert!((2.35e-3..2.45e-3).contains(&real), "{real}");
@@ -423,7 +422,7 @@ fn bounding_and_mechanisms_are_all_reachable() {
     for options in [
         "--epsilon 1 --mechanism gaussian --delta 1e-5",
         "--epsilon 1 --mechanism gaussian --bounding clip:2.5",
-        "--epsilon 1 --mechanism gaussian-paper --delta 1e-4",
+        "--epsilon 1 --mechanism wang-xu --delta 1e-4",
         "--epsilon 8 --bounding clip:0.5",
         "--epsilon 2 --candidates 16",
     ] {

@@ -194,7 +194,7 @@ fn a_plan_about_a_mean_is_what_a_simulation_measures() {
 #[test]
 fn the_published_setting_is_far_below_the_threshold() {
     let folder = Folder::new();
-    let line = "plan --dimension 40 --rank 3 --spectrum 0.005,0.005,0.005 --bulk 0.0025 --mechanism gaussian-paper";
+    let line = "plan --dimension 40 --rank 3 --spectrum 0.005,0.005,0.005 --bulk 0.0025 --mechanism wang-xu";
     let plan = folder.run(&format!("{line} --delta 1e-4 --epsilon 0.5 --records 100000 --json")).json();
     let (error, guess) = (&plan["predicted"]["sin_theta_squared"], &plan["uninformed"]);
     assert!(error.as_f64().unwrap() > 0.98 * guess.as_f64().unwrap(), "{plan}");

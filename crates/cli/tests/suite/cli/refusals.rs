@@ -311,8 +311,8 @@ fn parameters_outside_their_range_are_wrong_usage() {
         ("--epsilon 1e-9", "too small for double-cap"),
         ("--epsilon 40", "use epsilon at most 16"),
         ("--epsilon 1 --mechanism laplace", "laplace"),
-        ("--epsilon 1.5 --mechanism gaussian-paper --delta 1e-4", "really gives delta"),
-        ("--epsilon 1.5 --mechanism gaussian-paper --delta 1e-4", "use calibration 'analytic'"),
+        ("--epsilon 1.5 --mechanism wang-xu --delta 1e-4", "really gives delta"),
+        ("--epsilon 1.5 --mechanism wang-xu --delta 1e-4", "use calibration 'analytic'"),
         ("--epsilon 1e-9 --mechanism gaussian --delta 1e-9", "raise epsilon or delta"),
         ("--epsilon 1 --mechanism gaussian --delta 1e-19", "raise delta"),
         ("--epsilon 100 --mechanism gaussian --delta 1e-6", "at this dimension: lower epsilon to at most"),
@@ -345,7 +345,7 @@ fn a_simulation_that_makes_no_sense_is_wrong_usage() {
     }
     folder.run("simulate").refused(2, &["--epsilon is missing"]);
     folder.run("simulate --epsilon 2 --delta 1e-6").refused(2, &["--delta does not go with double-cap"]);
-    for mechanism in ["gaussian", "gaussian-paper"] {
+    for mechanism in ["gaussian", "wang-xu"] {
         let line = format!("simulate --epsilon 2 --mechanism {mechanism} --candidates 3");
         folder.run(&line).refused(2, &["--candidates goes with double-cap only"]);
     }
