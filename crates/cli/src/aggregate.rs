@@ -9,7 +9,7 @@ use clap::Args;
 use ldp_pca::aggregate::{Aggregate, SeenIds, SeenSums};
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::Task;
-use ldp_pca_records::{Kind as Content, START};
+use ldp_pca_records::{FileFormat, START};
 use serde::Serialize;
 
 use super::columnar::{self, ReportRows};
@@ -123,7 +123,7 @@ impl Collection<'_> {
     fn add_file(&mut self, path: &Path) -> Result<()> {
         let (mut file, length) = files::open(path)?;
         if let Input::File(file) = &mut file
-            && columnar::in_no_order(path, file)? == Some(Content::Parquet)
+            && columnar::in_no_order(path, file)? == Some(FileFormat::Parquet)
         {
             return self.add_table(path, ReportRows::in_file(path, file.try_clone().in_file(path)?)?);
         }

@@ -10,7 +10,7 @@ use ldp_pca::aggregate::{Aggregate, AggregateError};
 use ldp_pca::linalg::{EigenError, SymmetricMatrix};
 use ldp_pca::schema::Schema;
 use ldp_pca::task::{MAX_TASK_BYTES, Task};
-use ldp_pca_records::{Kind as Content, START};
+use ldp_pca_records::{FileFormat, START};
 use nalgebra::DMatrix;
 use npyz::{DType, NpyFile, Order};
 
@@ -155,7 +155,7 @@ pub fn locked(path: &Path, busy: &str) -> Result<File> {
 pub fn unpacked<'a>(path: &Path, raw: impl Read + 'a) -> Result<Box<dyn std::io::BufRead + 'a>> {
     let (start, raw) = start(raw, 2).in_file(path)?;
     let raw = BufReader::with_capacity(1 << 16, raw);
-    if Content::of(&start) == Content::Gzip {
+    if FileFormat::of(&start) == FileFormat::Gzip {
         Ok(Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(raw))))
     } else {
         Ok(Box::new(raw))

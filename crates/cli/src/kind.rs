@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use ldp_pca::task::MAX_TASK_BYTES;
-use ldp_pca_records::Kind as Content;
+use ldp_pca_records::FileFormat;
 use serde::de::IgnoredAny;
 
 use super::error::{CliError, Result};
@@ -53,13 +53,13 @@ impl Kind {
             (b"\xff\xfe", Kind::Utf16),
             (b"\xfe\xff", Kind::Utf16),
         ];
-        match Content::of(content) {
-            Content::NumPy => return Self::Matrix,
-            Content::Parquet => return Self::Parquet,
-            Content::ArrowFile | Content::ArrowStream => return Self::Arrow,
-            Content::Gzip => return Self::Gzip,
-            Content::Zip => return Self::Zip,
-            Content::Text => {}
+        match FileFormat::of(content) {
+            FileFormat::NumPy => return Self::Matrix,
+            FileFormat::Parquet => return Self::Parquet,
+            FileFormat::ArrowFile | FileFormat::ArrowStream => return Self::Arrow,
+            FileFormat::Gzip => return Self::Gzip,
+            FileFormat::Zip => return Self::Zip,
+            FileFormat::Text => {}
         }
         if let Some((_, kind)) = MAGIC.iter().find(|(magic, _)| content.starts_with(magic)) {
             return *kind;

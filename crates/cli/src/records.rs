@@ -13,11 +13,11 @@ use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
 use ldp_pca::schema::infer::NumberForms;
 use ldp_pca::schema::{Column, ColumnKind, Fit, Schema, positional_name};
 use ldp_pca::task::Task;
-pub(super) use ldp_pca_records::{Header, is_header_of, looks_like_names};
 use ldp_pca_records::{
-    Kind, Layout, Notation, OptionNames, Problem, Row as TextRow, StringRecord, TextOptions, TextRows, named_tab,
+    FileFormat, Layout, Notation, OptionNames, Problem, Row as TextRow, StringRecord, TextOptions, TextRows, named_tab,
     parse_separator, start_of,
 };
+pub(super) use ldp_pca_records::{Header, is_header_of, looks_like_names};
 use serde::Serialize;
 
 use super::choice::{Choice, one_of};
@@ -173,9 +173,9 @@ impl RecordFile {
         if let Some(problem) = other.as_ref().filter(|_| !opening.by_header) {
             return Err(CliError::file(path, problem));
         }
-        let rows = match if is_text { Kind::Text } else { Kind::of(&start) } {
-            Kind::NumPy => Rows::Npy(NpyRows::new(path, Cursor::new(start).chain(content))?),
-            kind @ (Kind::Parquet | Kind::ArrowFile | Kind::ArrowStream) => {
+        let rows = match if is_text { FileFormat::Text } else { FileFormat::of(&start) } {
+            FileFormat::NumPy => Rows::Npy(NpyRows::new(path, Cursor::new(start).chain(content))?),
+            kind @ (FileFormat::Parquet | FileFormat::ArrowFile | FileFormat::ArrowStream) => {
                 Rows::Columnar(ColumnarRows::new(path, kind, Box::new(Cursor::new(start).chain(content)))?)
             }
             _ => {

@@ -23,7 +23,7 @@ use ldp_pca::schema::{Fit, SchemaError};
 use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::simulation::{Estimate, RecoveryMethod, SimulationError, TrialLike};
 use ldp_pca_records::{
-    Header, Kind, Layout, OptionNames, Sample, TextOptions, TextRows, looks_like_names, parse_separator, start_of,
+    FileFormat, Header, Layout, OptionNames, Sample, TextOptions, TextRows, looks_like_names, parse_separator, start_of,
 };
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
@@ -322,14 +322,14 @@ impl File {
         let refused = |problem: &dyn Display| failure("records", problem);
         let mut content = BufReader::with_capacity(PIECE, self.content.clone());
         let start = start_of(&mut content).map_err(|problem| refused(&problem))?;
-        let not_text = match Kind::of(&start) {
-            Kind::Text => None,
-            Kind::Gzip => Some("gzip file, and the page reads text: unpack it first"),
-            Kind::NumPy => Some("NumPy file, and the page reads text: use `ldp-pca schema infer`"),
-            Kind::Parquet | Kind::ArrowFile | Kind::ArrowStream => {
+        let not_text = match FileFormat::of(&start) {
+            FileFormat::Text => None,
+            FileFormat::Gzip => Some("gzip file, and the page reads text: unpack it first"),
+            FileFormat::NumPy => Some("NumPy file, and the page reads text: use `ldp-pca schema infer`"),
+            FileFormat::Parquet | FileFormat::ArrowFile | FileFormat::ArrowStream => {
                 Some("Parquet or Arrow file, and the page reads text: use `ldp-pca schema infer`")
             }
-            Kind::Zip => Some("zip or spreadsheet file, and the page reads text: save it as CSV"),
+            FileFormat::Zip => Some("zip or spreadsheet file, and the page reads text: save it as CSV"),
         };
         if let Some(kind) = not_text {
             return Err(refused(&format!("this is a {kind}")));

@@ -14,5 +14,5 @@ mod separator;
 pub use csv::StringRecord;
 
 pub use encode::{Layout, Sample, is_header_of, looks_like_names};
-pub use rows::{Header, Kind, Problem, Row, START, TextOptions, TextRows, start_of};
+pub use rows::{FileFormat, Header, Problem, Row, START, TextOptions, TextRows, start_of};
 pub use separator::{Notation, OptionNames, named_tab, parse_separator};

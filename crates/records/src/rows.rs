@@ -29,7 +29,7 @@ pub fn start_of(content: &mut impl Read) -> io::Result<Vec<u8>> {
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileFormat {
     /// Anything else is read as text.
     Text,
     /// Content packed by gzip.
@@ -46,18 +46,18 @@ pub enum Kind {
     ArrowStream,
 }
 
-impl Kind {
+impl FileFormat {
     /// The kind of a file that starts like this.
     #[must_use]
     pub fn of(start: &[u8]) -> Self {
-        const MAGIC: [(&[u8], Kind); 6] = [
-            (b"\x1f\x8b", Kind::Gzip),
-            (b"\x93NUMPY", Kind::NumPy),
-            (b"PK\x03\x04", Kind::Zip),
-            (b"PAR1", Kind::Parquet),
-            (b"ARROW1", Kind::ArrowFile),
+        const MAGIC: [(&[u8], FileFormat); 6] = [
+            (b"\x1f\x8b", FileFormat::Gzip),
+            (b"\x93NUMPY", FileFormat::NumPy),
+            (b"PK\x03\x04", FileFormat::Zip),
+            (b"PAR1", FileFormat::Parquet),
+            (b"ARROW1", FileFormat::ArrowFile),
             // No text in UTF-8 has this byte.
-            (b"\xff\xff\xff\xff", Kind::ArrowStream),
+            (b"\xff\xff\xff\xff", FileFormat::ArrowStream),
         ];
         MAGIC.iter().find(|(magic, _)| start.starts_with(magic)).map_or(Self::Text, |(_, kind)| *kind)
     }

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 
 use super::config::Most;
 use super::net::{Client, Full, Portion, Shares};
-use super::problem::{Kind, Problem};
+use super::problem::{Problem, Reason};
 use super::store::{Counts, TaskReports};
 
 /// The least time between two published states of a task.
@@ -105,6 +105,6 @@ impl Pulse {
 }
 
 fn too_many(who: &str) -> Problem {
-    Kind::TooManyStreams
+    Reason::TooManyStreams
         .because(format!("{who} as many event streams as it may: ask again later, or ask for the status now and then"))
 }

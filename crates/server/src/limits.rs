@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::config::ServerConfig;
 use super::net::{Client, Full, Portion, RateLimiter, Shares, Turns, client_address, is_proxy};
 use super::object;
-use super::problem::{Kind, Problem, excerpt};
+use super::problem::{Problem, Reason, excerpt};
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -114,12 +114,12 @@ impl Limits {
             return Ok(None);
         }
         self.forwarded.take(client, 1).map(Some).map_err(|full| match full {
-            Full::Client => Kind::RateLimit.because(
+            Full::Client => Reason::RateLimit.because(
                 "one client's limit of requests at the same time is reached for your address: send this one again \
                 later",
             ),
             Full::All => {
-                Kind::Busy.because("the limit of requests at the same time is reached: send this one again later")
+                Reason::Busy.because("the limit of requests at the same time is reached: send this one again later")
             }
         })
     }
@@ -156,7 +156,7 @@ impl Limits {
     pub(super) async fn read(&self, client: Client, headers: &HeaderMap, body: Body) -> Result<Upload, Problem> {
         let most = self.config.max_body_bytes;
         let too_large = |found: usize| {
-            Kind::BodyTooLarge.because(format!(
+            Reason::BodyTooLarge.because(format!(
                 "the body has {found} bytes or more, but at most {most} are read: send the reports in several requests"
             ))
         };
@@ -180,14 +180,14 @@ impl Limits {
         let found = headers.get(header::CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"));
         if !found.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
             let found = excerpt(found);
-            let problem = Kind::MediaType.because(format!("the Content-Type is '{found}': send application/json"));
+            let problem = Reason::MediaType.because(format!("the Content-Type is '{found}': send application/json"));
             return Err(self.refuse(headers, body, problem));
         }
         let too_large =
-            |_| Kind::BodyTooLarge.because(format!("the body has more than {most} bytes, the most that are read"));
+            |_| Reason::BodyTooLarge.because(format!("the body has more than {most} bytes, the most that are read"));
         let bytes = self.collect(headers, body, most, too_large, |_, _| Ok(())).await?;
         object::from_slice(&bytes)
-            .map_err(|error| Kind::BadJson.because(format!("the body is not the expected document: {error}")))
+            .map_err(|error| Reason::BadJson.because(format!("the body is not the expected document: {error}")))
     }
 
     /// A whole body of at most `most` bytes. `hold` receives each piece before it is kept: the length including it, and
@@ -263,7 +263,7 @@ fn take(limiter: &Option<RateLimiter>, client: Client, count: u32) -> Result<(),
 fn too_often(wait: Duration) -> Problem {
     // Rounded up, so that a client that returns then is not refused again.
     let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).saturating_add(1);
-    Kind::RateLimit
+    Reason::RateLimit
         .because(format!(
             "this address sends more than one client may, and nothing of this was counted: send it again \
             in {seconds} s"
@@ -274,7 +274,7 @@ fn too_often(wait: Duration) -> Problem {
 fn no_room(full: Full) -> Problem {
     match full {
         Full::All => busy(),
-        Full::Client => Kind::Busy.because(
+        Full::Client => Reason::Busy.because(
             "your address has more reports waiting than one client may have here, and none of this request was \
                 counted: send the same bytes again later",
         ),
@@ -283,7 +283,7 @@ fn no_room(full: Full) -> Problem {
 
 /// The server's limit of waiting reports is reached.
 pub(super) fn busy() -> Problem {
-    Kind::Busy.because(
+    Reason::Busy.because(
         "more reports are waiting for the disk than the server may hold, and none of this request was counted: send \
             the same bytes again later",
     )
@@ -291,14 +291,14 @@ pub(super) fn busy() -> Problem {
 
 fn too_slow() -> Problem {
     let (grace, slowest) = (BODY_GRACE.as_secs(), SLOWEST_BODY);
-    Kind::BodyTimeout.because(format!(
+    Reason::BodyTimeout.because(format!(
         "the body was not complete in time (after {grace} s it must have come at {slowest} bytes a second): send it at \
             once, or fewer reports at a time"
     ))
 }
 
 fn cut_off(error: &axum::Error) -> Problem {
-    Kind::BodyCutOff.because(format!(
+    Reason::BodyCutOff.because(format!(
         "the body ended before its announced end, and none of it was counted: send the same bytes again ({error})"
     ))
 }

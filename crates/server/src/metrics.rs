@@ -8,7 +8,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::problem::{Kind, Rejected};
+use super::problem::{Reason, Rejected};
 use super::process::Process;
 use super::store::StoreMetrics;
 
@@ -44,7 +44,7 @@ impl Metrics {
             erased: Counter::default(),
             computed_recoveries: Counter::default(),
             rejected: Rejected::ALL.iter().map(|_| Counter::default()).collect(),
-            problems: Kind::ALL.iter().map(|_| Counter::default()).collect(),
+            problems: Reason::ALL.iter().map(|_| Counter::default()).collect(),
             // From a quarter of a millisecond to eight seconds.
             upload_seconds: Histogram::new(exponential_buckets(0.25e-3, 2.0, 16)),
             store,
@@ -56,7 +56,7 @@ impl Metrics {
         self.rejected[why as usize].inc();
     }
 
-    pub(super) fn count_problem(&self, kind: Kind) {
+    pub(super) fn count_problem(&self, kind: Reason) {
         self.problems[kind as usize].inc();
     }
 
@@ -78,7 +78,7 @@ impl Metrics {
         registry.register("reports_conflicting", help, self.conflicting.clone());
         let family = by_label("reason", Rejected::ALL.iter().map(|why| why.name()).zip(&self.rejected));
         registry.register("reports_rejected", "Reports rejected among others, since the start", family);
-        let family = by_label("type", Kind::ALL.iter().map(|kind| kind.name()).zip(&self.problems));
+        let family = by_label("type", Reason::ALL.iter().map(|kind| kind.name()).zip(&self.problems));
         registry.register("problems", "Requests refused, since the start", family);
         let help = "Time from the head of a request with reports to its answer";
         registry.register_with_unit("upload", help, Unit::Seconds, self.upload_seconds.clone());

@@ -41,7 +41,7 @@ macro_rules! kinds {
 
 kinds! {
     /// The reason for refusing a request.
-    Kind {
+    Reason {
         BadJson = "bad-json", BAD_REQUEST, "Bad document";
         BadHead = "bad-head", BAD_REQUEST, "Bad head";
         BadQuery = "bad-query", BAD_REQUEST, "Bad query";
@@ -126,14 +126,14 @@ pub(super) fn urn(name: &str) -> String {
 /// The problem of a request; `detail` names the value and the remedy.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
-    kind: Kind,
+    kind: Reason,
     /// The problem and the remedy.
     pub(super) detail: String,
     retry_after: Option<u32>,
     members: Map<String, Value>,
 }
 
-impl Kind {
+impl Reason {
     /// A refusal of this kind. Temporary ones (429 and 503) say when to try again.
     pub(super) fn because(self, detail: impl Into<String>) -> Problem {
         let passing = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&self.status());
@@ -150,24 +150,24 @@ impl Problem {
 
     pub(super) fn unknown_task(id: &str) -> Self {
         let id = excerpt(id);
-        Kind::UnknownTask.because(format!(
+        Reason::UnknownTask.because(format!(
             "there is no task '{id}' here: GET /tasks lists the ids, each of 64 lower-case hexadecimal digits"
         ))
     }
 
     pub(super) fn unknown_path() -> Self {
-        Kind::UnknownPath.because("the server has nothing at this path: GET /openapi.json lists what it has")
+        Reason::UnknownPath.because("the server has nothing at this path: GET /openapi.json lists what it has")
     }
 
     pub(super) fn method_not_allowed() -> Self {
-        Kind::MethodNotAllowed
+        Reason::MethodNotAllowed
             .because("the path exists, but not for this method: the Allow header lists those that it has")
     }
 
     pub(super) fn internal(detail: impl Into<String>) -> Self {
         let detail = detail.into();
         tracing::error!(%detail, "internal error");
-        Kind::Internal.because(detail)
+        Reason::Internal.because(detail)
     }
 
     /// Adds members to the standard ones.

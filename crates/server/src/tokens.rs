@@ -9,7 +9,7 @@ use subtle::{ConditionallySelectable, ConstantTimeEq};
 
 use super::config::{Secret, TokenConfig};
 use super::error::ServerError;
-use super::problem::{Kind, Problem};
+use super::problem::{Problem, Reason};
 use super::secrets::{random_line, read_or_make};
 
 /// The fewest characters of a token: a secret must not be guessable.
@@ -102,16 +102,17 @@ impl Tokens {
             Role::Collector => ("a collector", &self.collector, &self.admin),
         };
         let Some(token) = presented(headers)? else {
-            return Err(Kind::TokenMissing
+            return Err(Reason::TokenMissing
                 .because(format!("this needs {needed}'s token: send it as 'Authorization: Bearer <token>'")));
         };
         let digest: [u8; 32] = Sha256::digest(token).into();
         match (one_of(good, &digest), one_of(other, &digest)) {
             (Some(name), _) => Ok(name),
             (None, Some(_)) => {
-                Err(Kind::TokenRole.because(format!("the token is valid, but not for this: it needs {needed}'s token")))
+                Err(Reason::TokenRole
+                    .because(format!("the token is valid, but not for this: it needs {needed}'s token")))
             }
-            (None, None) => Err(Kind::TokenUnknown.because(format!(
+            (None, None) => Err(Reason::TokenUnknown.because(format!(
                 "the server does not know this token: it needs {needed}'s token as configured or created"
             ))),
         }
@@ -191,7 +192,7 @@ fn presented(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
     if scheme.eq_ignore_ascii_case(b"bearer ") {
         Ok(Some(token.trim_ascii()))
     } else {
-        Err(Kind::TokenUnknown.because("the Authorization header is not 'Bearer <token>'"))
+        Err(Reason::TokenUnknown.because("the Authorization header is not 'Bearer <token>'"))
     }
 }
 

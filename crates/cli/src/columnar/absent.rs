@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, Read};
 use std::path::Path;
 
-use ldp_pca_records::Kind;
+use ldp_pca_records::FileFormat;
 
 use super::Cells;
 use crate::error::{CliError, Result};
@@ -14,11 +14,11 @@ use crate::error::{CliError, Result};
 pub(crate) struct ColumnarRows(Infallible);
 
 impl ColumnarRows {
-    pub(crate) fn in_file(path: &Path, _: Kind, _: File) -> Result<Self> {
+    pub(crate) fn in_file(path: &Path, _: FileFormat, _: File) -> Result<Self> {
         Err(refused(path))
     }
 
-    pub(crate) fn new(path: &Path, _: Kind, _: Box<dyn BufRead>) -> Result<Self> {
+    pub(crate) fn new(path: &Path, _: FileFormat, _: Box<dyn BufRead>) -> Result<Self> {
         Err(refused(path))
     }
 

@@ -29,7 +29,7 @@ pub(super) use rows::ColumnarRows;
 #[cfg(not(feature = "parquet"))]
 pub(super) use rows::ReportRows;
 
-use ldp_pca_records::{Kind, StringRecord};
+use ldp_pca_records::{FileFormat, StringRecord};
 
 use super::error::{InFile as _, Result};
 
@@ -41,12 +41,12 @@ pub(super) enum Cells<'a> {
 }
 
 /// The format of a file on a disk that is read in no order. The file is at its start again.
-pub(super) fn in_no_order(path: &Path, file: &mut File) -> Result<Option<Kind>> {
+pub(super) fn in_no_order(path: &Path, file: &mut File) -> Result<Option<FileFormat>> {
     if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
         return Ok(None);
     }
     let mut start = Vec::new();
     file.by_ref().take(8).read_to_end(&mut start).in_file(path)?;
     file.rewind().in_file(path)?;
-    Ok(Some(Kind::of(&start)).filter(|kind| matches!(kind, Kind::Parquet | Kind::ArrowFile)))
+    Ok(Some(FileFormat::of(&start)).filter(|kind| matches!(kind, FileFormat::Parquet | FileFormat::ArrowFile)))
 }

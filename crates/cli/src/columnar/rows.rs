@@ -6,7 +6,7 @@ use std::path::Path;
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
-use ldp_pca_records::{Kind, StringRecord};
+use ldp_pca_records::{FileFormat, StringRecord};
 
 use super::Cells;
 use super::arrow::Messages;
@@ -35,21 +35,21 @@ enum Source {
 
 impl ColumnarRows {
     /// Those of a Parquet or Arrow file, which are read where they lie.
-    pub(crate) fn in_file(path: &Path, kind: Kind, file: File) -> Result<Self> {
+    pub(crate) fn in_file(path: &Path, kind: FileFormat, file: File) -> Result<Self> {
         Self::in_pages(kind, Pages::File(file)).in_file(path)
     }
 
     /// Those of anything that is read from its start.
-    pub(crate) fn new(path: &Path, kind: Kind, content: Box<dyn BufRead>) -> Result<Self> {
-        if kind == Kind::ArrowStream {
+    pub(crate) fn new(path: &Path, kind: FileFormat, content: Box<dyn BufRead>) -> Result<Self> {
+        if kind == FileFormat::ArrowStream {
             let messages = Messages::in_stream(content).in_file(path)?;
             return Ok(Self::of(&messages.schema(), Source::Arrow(messages)));
         }
         Self::in_pages(kind, Pages::in_memory(path, content)?).in_file(path)
     }
 
-    fn in_pages(kind: Kind, pages: Pages) -> core::result::Result<Self, String> {
-        Ok(if kind == Kind::Parquet {
+    fn in_pages(kind: FileFormat, pages: Pages) -> core::result::Result<Self, String> {
+        Ok(if kind == FileFormat::Parquet {
             let parquet = Parquet::of_records(pages)?;
             Self::of(&parquet.schema(), Source::Parquet(Box::new(parquet)))
         } else {

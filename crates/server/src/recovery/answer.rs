@@ -7,7 +7,7 @@ use std::time::Instant;
 use axum::body::Bytes;
 use serde::Serialize;
 
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, Reason};
 use crate::store::TaskReports;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::{Covariance, Mean};
@@ -104,7 +104,7 @@ impl Answer {
         let mut unwatched = |_: &_| ControlFlow::Continue(());
         let both = refined_answer((&covariance, task), (&sums, second.task()), rank, &mut unwatched);
         let (found, facts) = both.map_err(|error| match error {
-            RefineError::Directions(_) => Kind::NotRefined.because(
+            RefineError::Directions(_) => Reason::NotRefined.because(
                 "the second wave refines other components than those of the first wave's reports that are here: some \
                  were erased since, or are still to be read from the database; ask later, or without refined",
             ),
@@ -215,7 +215,7 @@ fn late(unfinished: &Unfinished) -> Option<Problem> {
         ),
         _ => return None,
     };
-    Some(Kind::RecoveryTimeout.because(detail))
+    Some(Reason::RecoveryTimeout.because(detail))
 }
 
 #[cfg(test)]

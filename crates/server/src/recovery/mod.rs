@@ -18,7 +18,7 @@ use self::answer::decompose;
 pub(super) use self::query::read_question;
 use super::config::Most;
 use super::net::{Client, Portion, Shares};
-use super::problem::{Kind, Problem};
+use super::problem::{Problem, Reason};
 use super::store::{Counts, TaskReports, is_of};
 
 /// Questions per task whose answers are kept. Beyond them the least recently asked one is forgotten.
@@ -85,7 +85,7 @@ impl Recoveries {
                     let detail = format!(
                         "{OF_ONE_CLIENT} kinds of components are being computed for your address: ask for others later"
                     );
-                    Kind::RateLimit.because(detail)
+                    Reason::RateLimit.because(detail)
                 })?;
                 (&self.of_anybody, Some(portion))
             }

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::problem::{Kind, Problem, excerpt};
+use crate::problem::{Problem, Reason, excerpt};
 use crate::request::Parameters;
 use ldp_pca::recovery::{HeldOutUse, OF_FIRST_WAVE, Penalty, PenaltyChoice, Question, Rank, When};
 
@@ -18,7 +18,7 @@ pub(crate) fn read_question(query: Parameters, dimension: usize) -> Result<(Ques
          method that captures most in reports held out; &held_out=true adds what components capture there; \
          &refined=true alone gives those of both waves"
     );
-    let bad = |what: &str| Kind::BadQuery.because(format!("{what}: {remedy}"));
+    let bad = |what: &str| Reason::BadQuery.because(format!("{what}: {remedy}"));
     let parameters = query.map_err(|error| bad(&error.to_string()))?.0;
     let (mut rank, mut penalty, mut path, mut baselines) = (None, None, None, None);
     let (mut method, mut held_out, mut refined) = (None, None, None);
@@ -64,7 +64,7 @@ fn read_rank(value: &str, dimension: usize) -> Result<Rank, Problem> {
     let rank = value.parse().ok().and_then(|rank| Rank::new(rank).ok()).filter(|rank| rank.check(dimension).is_ok());
     rank.ok_or_else(|| {
         let value = excerpt(value);
-        Kind::BadRank.because(format!(
+        Reason::BadRank.because(format!(
             "rank is '{value}': it must be a whole number from 1 to {dimension}, the number of features"
         ))
     })
@@ -77,7 +77,7 @@ fn read_penalty(value: &str) -> Result<PenaltyChoice, Problem> {
     let penalty = value.parse().ok().and_then(|value| Penalty::new(value).ok());
     penalty.map(PenaltyChoice::Value).ok_or_else(|| {
         let value = excerpt(value);
-        Kind::BadPenalty.because(format!(
+        Reason::BadPenalty.because(format!(
             "penalty is '{value}': it must be auto or a finite number from 0 on, in the units of the covariance"
         ))
     })
@@ -87,19 +87,19 @@ fn read_path(value: &str) -> Result<usize, Problem> {
     value.parse().ok().filter(|points| POINTS.contains(points)).ok_or_else(|| {
         let (value, least, most) = (excerpt(value), POINTS.start(), POINTS.end());
         let detail = format!("path is '{value}': it must be a number of penalties from {least} to {most}");
-        Kind::BadQuery.because(detail)
+        Reason::BadQuery.because(detail)
     })
 }
 
 fn read_method(value: &str) -> Result<HeldOutUse, Problem> {
     let excerpt = excerpt(value);
     let detail = format!("method is '{excerpt}': it must be auto; without it components are plain ones");
-    if value == "auto" { Ok(HeldOutUse::Choose) } else { Err(Kind::BadQuery.because(detail)) }
+    if value == "auto" { Ok(HeldOutUse::Choose) } else { Err(Reason::BadQuery.because(detail)) }
 }
 
 fn read_flag(name: &str, value: &str) -> Result<bool, Problem> {
     value.parse().map_err(|_| {
         let value = excerpt(value);
-        Kind::BadQuery.because(format!("{name} is '{value}': it must be true or false"))
+        Reason::BadQuery.because(format!("{name} is '{value}': it must be true or false"))
     })
 }

@@ -19,7 +19,7 @@ use crate::config::ServerConfig;
 use crate::limits::{Limits, busy};
 use crate::net::{Answers, Client, RequestBody};
 use crate::oblivious::{KEYS, REQUEST, SealingKey};
-use crate::problem::{Kind, Problem, excerpt};
+use crate::problem::{Problem, Reason, excerpt};
 
 /// What all connections share.
 pub(super) struct Intake {
@@ -65,7 +65,7 @@ impl Intake {
             (&Method::GET, "/keys") => Ok(([(CONTENT_TYPE, KEYS)], self.keys.clone()).into_response()),
             (&Method::GET, "/healthz") => Ok(StatusCode::NO_CONTENT.into_response()),
             (_, "/keys" | "/healthz") => allow("GET"),
-            _ => Err(Kind::UnknownPath.because("a relay has /keys, and takes sealed reports at /reports")),
+            _ => Err(Reason::UnknownPath.because("a relay has /keys, and takes sealed reports at /reports")),
         }
     }
 
@@ -76,11 +76,11 @@ impl Intake {
         let found = parts.headers.get(CONTENT_TYPE).map_or(REQUEST, |value| value.to_str().unwrap_or("?"));
         if !found.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(REQUEST) {
             let detail = format!("the Content-Type is '{}': send sealed reports as {REQUEST}", excerpt(found));
-            return Err(self.limits.refuse(&parts.headers, body, Kind::MediaType.because(detail)));
+            return Err(self.limits.refuse(&parts.headers, body, Reason::MediaType.because(detail)));
         }
         let upload = self.limits.read(client, &parts.headers, body).await?;
         if upload.bytes.len() != self.length {
-            return Err(Kind::BodyLength.because(format!(
+            return Err(Reason::BodyLength.because(format!(
                 "the sealed report has {} bytes, but all reports here have {}, so that none stands out: use the relay \
                     of the report's task",
                 upload.bytes.len(),
@@ -88,7 +88,7 @@ impl Intake {
             )));
         }
         if !upload.bytes.starts_with(&self.header) {
-            return Err(Kind::OhttpKey.because(
+            return Err(Reason::OhttpKey.because(
                 "the report is sealed to another key than the one at /keys: ask for that, and seal it again",
             ));
         }
@@ -96,13 +96,13 @@ impl Intake {
         self.inlet.try_send((upload, sender)).map_err(|_| busy())?;
         match kept.await {
             Ok(Kept::Yes) => Ok(StatusCode::ACCEPTED.into_response()),
-            Ok(Kept::Full) => Err(Kind::Busy
+            Ok(Kept::Full) => Err(Reason::Busy
                 .because(
                     "as many reports wait for the aggregator as the relay may keep, and this one was not kept: send \
                         the same bytes again later",
                 )
                 .retry_after(60)),
-            Ok(Kept::Failed) | Err(_) => Err(Kind::StoreUnavailable.because(
+            Ok(Kept::Failed) | Err(_) => Err(Reason::StoreUnavailable.because(
                 "the relay cannot keep reports now, nor did it keep this one: send the same bytes again later",
             )),
         }

@@ -14,7 +14,7 @@ use super::observe::RequestId;
 use crate::app::App;
 use crate::audit::AuditLine;
 use crate::net::Client;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, Reason};
 use crate::tokens::Role;
 
 /// What a handler adds to the line of its action, as an extension of its answer.
@@ -53,7 +53,7 @@ pub(super) async fn layer(
     let work = tokio::spawn(async move {
         let response = next.run(request).await;
         let note = response.extensions().get::<Audited>().copied().unwrap_or_default();
-        let problem = response.extensions().get::<Kind>().copied();
+        let problem = response.extensions().get::<Reason>().copied();
         let outcome = outcome(response.status());
         // Anybody can be refused without a token, as often as they like: the metrics count that.
         if !note.harmless && (known.is_some() || outcome == "done") {
@@ -67,7 +67,7 @@ pub(super) async fn layer(
                     who: who.as_deref(),
                     task: subject.as_deref().filter(|task| is_digest(task)),
                     refined_by: None,
-                    problem: problem.map(Kind::name),
+                    problem: problem.map(Reason::name),
                     reports: note.reports,
                     now: note.now,
                     request: Some(id.as_str()),

@@ -15,7 +15,7 @@ use super::observe::RequestId;
 use crate::app::App;
 use crate::net::Client;
 use crate::origins::supply_type;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, Reason};
 use crate::request::Id;
 use crate::store::ErasedReports;
 use crate::tokens::Role;
@@ -60,7 +60,7 @@ pub(super) async fn erase(
     let most = if who.is_some() { MOST } else { MOST_WITHOUT };
     if !(1..=most).contains(&ids.len()) {
         let (count, more) = (ids.len(), if who.is_some() { "" } else { " (more with an admin's token)" });
-        return Err(Kind::BadCount.because(format!("there are {count} ids: name 1 to {most} in a request{more}")));
+        return Err(Reason::BadCount.because(format!("there are {count} ids: name 1 to {most} in a request{more}")));
     }
     if who.is_none() {
         app.limits.admit_erasure(client)?;
@@ -77,7 +77,7 @@ pub(super) async fn erase(
     let erased = erased.map_err(|error| {
         tracing::warn!(%error, "reports could not be erased");
         let detail = format!("it is not known whether the reports are erased, so repeat the request: {error}");
-        Kind::StoreUnavailable.because(detail)
+        Reason::StoreUnavailable.because(detail)
     })?;
     let Some(erased) = erased else { return Err(Problem::unknown_task(&task.to_string())) };
     app.metrics.erased.inc_by(erased.erased);

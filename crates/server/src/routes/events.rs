@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use super::recovery::{Asked, recover};
 use crate::app::{App, Collection};
 use crate::net::Portion;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, Reason};
 use crate::recovery::{Asker, Waves};
 use crate::store::{Counts, TaskReports};
 
@@ -114,7 +114,7 @@ impl Listener {
             self.told = Some((counts, Some(u64::MAX)));
             let detail = "components are sent only to clients with the collector's token ('Authorization: Bearer \
                 <token>'): this stream has the status alone";
-            return event("problem", &Kind::TokenMissing.because(detail).document());
+            return event("problem", &Reason::TokenMissing.because(detail).document());
         };
         let of = self.waves.records(counts);
         // A newer state may have been computed for somebody else.

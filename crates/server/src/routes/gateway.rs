@@ -15,7 +15,7 @@ use super::reports;
 use crate::app::App;
 use crate::net::Client;
 use crate::oblivious::{Inner, KEYS, OpenError, REQUEST, RESPONSE, answer};
-use crate::problem::{Kind, Problem, excerpt};
+use crate::problem::{Problem, Reason, excerpt};
 
 /// More than any answer about reports.
 const LONGEST_ANSWER: usize = 1 << 20;
@@ -47,9 +47,9 @@ pub(super) async fn take(
             let (id, body) = (Ok(UrlPath(task)), Body::from(content));
             reports::take(State(Arc::clone(&app)), Extension(client), id, headers, body).await.into_response()
         }
-        Err((405, problem)) => Kind::MethodNotAllowed.because(problem).into_response(),
-        Err((404, problem)) => Kind::UnknownPath.because(problem).into_response(),
-        Err((_, problem)) => Kind::SealedRequest.because(problem).into_response(),
+        Err((405, problem)) => Reason::MethodNotAllowed.because(problem).into_response(),
+        Err((404, problem)) => Reason::UnknownPath.because(problem).into_response(),
+        Err((_, problem)) => Reason::SealedRequest.because(problem).into_response(),
     };
     let (parts, body) = inner.into_parts();
     let body = to_bytes(body, LONGEST_ANSWER).await.map_err(|error| Problem::internal(error.to_string()))?;
@@ -67,7 +67,7 @@ pub(super) async fn take(
         response.headers_mut().insert(RETRY_AFTER, wait);
     }
     // For metrics and the log.
-    if let Some(kind) = parts.extensions.get::<Kind>() {
+    if let Some(kind) = parts.extensions.get::<Reason>() {
         response.extensions_mut().insert(*kind);
     }
     Ok(response)
@@ -84,14 +84,14 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
         return Ok(());
     }
     let found = excerpt(found);
-    Err(Kind::MediaType.because(format!("the Content-Type is '{found}': send sealed requests as {REQUEST}")))
+    Err(Reason::MediaType.because(format!("the Content-Type is '{found}': send sealed requests as {REQUEST}")))
 }
 
 fn not_opened(error: OpenError) -> Problem {
     match error {
-        OpenError::UnknownKey(id) => Kind::OhttpKey
+        OpenError::UnknownKey(id) => Reason::OhttpKey
             .because(format!("the gateway has no key of the id {id}: ask for its keys, and seal the request again")),
-        OpenError::Sealing(error) => Kind::SealedRequest
+        OpenError::Sealing(error) => Reason::SealedRequest
             .because(format!("the request does not open ({error}): seal it again to the keys that the gateway has")),
     }
 }

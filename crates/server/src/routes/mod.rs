@@ -39,7 +39,7 @@ use self::observe::{Admission, Route, observe, refuse};
 use crate::app::App;
 use crate::net::{Answers, Client, RequestBody, TwoLengths};
 use crate::oblivious::GATEWAY;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, Reason};
 
 /// The path of reports.
 const REPORTS: &str = "/tasks/{id}/reports";
@@ -163,7 +163,7 @@ fn uploads_to<B>(request: &Request<B>) -> Option<&str> {
 
 /// Errors that make a request's target or end uncertain.
 fn bad_head<B>(request: &Request<B>) -> Option<Problem> {
-    let bad = |detail: &str| Some(Kind::BadHead.because(detail));
+    let bad = |detail: &str| Some(Reason::BadHead.because(detail));
     let hosts = request.headers().get_all(header::HOST).iter().count();
     if hosts > 1 {
         return bad("the request has more than one Host: send one");

@@ -19,7 +19,7 @@ use super::health;
 use crate::app::App;
 use crate::net::Client;
 use crate::origins;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, Reason};
 
 /// The header of the request's id, in both directions.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -144,7 +144,7 @@ impl Seen {
     /// Adds the answer's headers, counts it, and logs it.
     fn finish(self, app: &App, mut response: Response) -> Response {
         let status = response.status();
-        let kind = response.extensions().get::<Kind>().copied();
+        let kind = response.extensions().get::<Reason>().copied();
         if let Some(kind) = kind {
             app.metrics.count_problem(kind);
         }
@@ -160,7 +160,7 @@ impl Seen {
         response
     }
 
-    fn tell(&self, status: StatusCode, kind: Option<Kind>) {
+    fn tell(&self, status: StatusCode, kind: Option<Reason>) {
         /// One line; levels are constants.
         macro_rules! line {
             ($level:expr) => {
@@ -171,7 +171,7 @@ impl Seen {
                     route = self.route.as_ref().map_or("", Route::as_str),
                     task = self.task.as_deref(),
                     status = status.as_u16(),
-                    problem = kind.map(Kind::name),
+                    problem = kind.map(Reason::name),
                     ms = self.start.elapsed().as_secs_f64() * 1e3,
                     "request"
                 )
@@ -179,9 +179,9 @@ impl Seen {
         }
         match kind {
             // Problems that an operator has to act on.
-            Some(Kind::Internal | Kind::StoreUnavailable | Kind::CommitTimeout) => line!(Level::WARN),
+            Some(Reason::Internal | Reason::StoreUnavailable | Reason::CommitTimeout) => line!(Level::WARN),
             // Somebody without permission.
-            Some(Kind::TokenUnknown | Kind::TokenRole) => line!(Level::INFO),
+            Some(Reason::TokenUnknown | Reason::TokenRole) => line!(Level::INFO),
             _ => line!(Level::DEBUG),
         }
     }

@@ -18,7 +18,7 @@ mod tests {
 
     use super::super::{GATEWAY, REPORTS};
     use super::*;
-    use crate::problem::{Kind, Rejected, urn};
+    use crate::problem::{Reason, Rejected, urn};
 
     fn document() -> Value {
         serde_json::from_str(OPENAPI).unwrap()
@@ -41,7 +41,7 @@ mod tests {
             let status = about["properties"]["status"]["const"].as_u64().unwrap();
             stated.extend(texts(&about["properties"]["type"]["enum"]).into_iter().map(|urn| (status, urn.to_owned())));
         }
-        let kinds = Kind::ALL.iter().map(|kind| (u64::from(kind.status().as_u16()), urn(kind.name())));
+        let kinds = Reason::ALL.iter().map(|kind| (u64::from(kind.status().as_u16()), urn(kind.name())));
         // The one that is answered before there is a request (`net::accept`).
         let known = kinds.chain([(503, urn("too-many-connections"))]).collect();
         assert_eq!(stated, known);
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn every_problem_and_path_is_in_the_documentation() {
         let manual = include_str!("../../../../docs/http-api.md");
-        let names = Kind::ALL.iter().map(|kind| kind.name()).chain(Rejected::ALL.iter().map(|why| why.name()));
+        let names = Reason::ALL.iter().map(|kind| kind.name()).chain(Rejected::ALL.iter().map(|why| why.name()));
         for name in names {
             assert!(manual.contains(&format!("| `{name}` |")), "docs/http-api.md lacks {name}");
         }

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::app::App;
 use crate::net::Client;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, Reason};
 use crate::recovery::{Answer, Asker, Waves, read_question};
 use crate::store::{Counts, TaskReports};
 use crate::tokens::Role;
@@ -70,21 +70,23 @@ fn check_second(first: &Task, second: Option<&Task>, rank: Rank) -> Result<(), P
         return Err(of_second_wave(first));
     }
     let Some(second) = second else {
-        return Err(Kind::NotRefined.because(
+        return Err(Reason::NotRefined.because(
             "the task has no second wave that is open: ask without refined, or once the answer of /tasks/{id} has the \
              header Refined-By",
         ));
     };
     match refinement_of(first, rank, second) {
         Ok(_) => Ok(()),
-        Err(error @ RefineError::Rank(_)) => Err(Kind::BadRank.because(format!("rank is '{}': {error}", rank.value()))),
+        Err(error @ RefineError::Rank(_)) => {
+            Err(Reason::BadRank.because(format!("rank is '{}': {error}", rank.value())))
+        }
         Err(other) => Err(Problem::internal(other.to_string())),
     }
 }
 
 fn of_second_wave(task: &Task) -> Problem {
     let first = task.campaign();
-    Kind::SecondWave.because(format!(
+    Reason::SecondWave.because(format!(
         "this task is a second wave's, and its reports alone have no components: those of the first wave are at \
          /tasks/{first}/recovery, and with refined=true those of both waves"
     ))
@@ -101,7 +103,7 @@ pub(super) async fn recover(
     if waves.first.task().refinement().is_some() {
         return Err(of_second_wave(waves.first.task()));
     }
-    waves.first.task().moments().map_err(|error| Kind::NoComponents.because(error.to_string()))?;
+    waves.first.task().moments().map_err(|error| Reason::NoComponents.because(error.to_string()))?;
     let first = if waves.second.is_some() { waves.first.counts() } else { last };
     let second = waves.second.as_ref().map(|second| (second, last, " of the second wave"));
     for (reports, Counts { records, .. }, which) in iter::once((&waves.first, first, "")).chain(second) {
@@ -110,12 +112,12 @@ pub(super) async fn recover(
             let detail =
                 format!("there are {records} reports{which}, and components need at least {minimum}: collect more");
             let members = serde_json::json!({"records": records, "minimum_batch": minimum});
-            return Err(Kind::BelowMinimumBatch.because(detail).with(members));
+            return Err(Reason::BelowMinimumBatch.because(detail).with(members));
         }
     }
     let collection = app.collection(&waves.first);
     let computed = collection.recovery.answer(&app.recoveries, asker, waves, question, waves.records(last));
     timeout(app.config.request_timeout, computed).await.unwrap_or_else(|_| {
-        Err(Kind::RecoveryTimeout.because("the components are still being computed: ask again later"))
+        Err(Reason::RecoveryTimeout.because("the components are still being computed: ask again later"))
     })
 }

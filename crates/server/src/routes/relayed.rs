@@ -16,7 +16,7 @@ use crate::agent::agent;
 use crate::app::App;
 use crate::net::Client;
 use crate::oblivious::REQUEST;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, Reason};
 
 /// Where the relay is for pages.
 pub(super) const PATH: &str = "relay";
@@ -56,7 +56,8 @@ type Asked = Result<Response<ureq::Body>, ureq::Error>;
 /// The relay's answer, as it is.
 async fn answered(asked: Asked) -> Result<Response<Body>, Problem> {
     let gone = |error: ureq::Error| {
-        Kind::StoreUnavailable.because(format!("the demo's relay does not answer ({error}): send the same bytes again"))
+        Reason::StoreUnavailable
+            .because(format!("the demo's relay does not answer ({error}): send the same bytes again"))
     };
     let (parts, mut body) = asked.map_err(gone)?.into_parts();
     let body = blocking(move || body.with_config().limit(LARGEST_ANSWER).read_to_vec()).await?.map_err(gone)?;

@@ -17,7 +17,7 @@ use crate::issuing::Issuer;
 use crate::limits::{Upload, busy};
 use crate::net::Client;
 use crate::origins::supply_type;
-use crate::problem::{Kind, Problem, Rejected, excerpt, urn};
+use crate::problem::{Problem, Reason, Rejected, excerpt, urn};
 use crate::request::Id;
 use crate::store::{Batch, CommitError, Committed, TaskReports, TaskSettings};
 use ldp_pca::mechanism::{RangeCheck, Summable};
@@ -109,7 +109,7 @@ fn check_period(app: &App, settings: &TaskSettings) -> Result<Option<u64>, Probl
     match app.period(settings) {
         Period::Open => Ok(None),
         Period::Expired(expires) => Ok(Some(expires)),
-        Period::NotStarted(starts) => Err(Kind::TaskNotStarted
+        Period::NotStarted(starts) => Err(Reason::TaskNotStarted
             .because(format!(
                 "reports are accepted from {starts} (seconds since 1970): nothing was counted, send the same bytes then"
             ))
@@ -130,7 +130,7 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
         return Ok(());
     }
     let found = excerpt(found);
-    Err(Kind::MediaType
+    Err(Reason::MediaType
         .because(format!("the Content-Type is '{found}': send reports as {REPORTS} or application/octet-stream")))
 }
 
@@ -150,7 +150,7 @@ fn check_length(bytes: &[u8], store: &dyn TaskReports) -> Result<(), Problem> {
     {
         detail = format!("{detail} (the first one: {error})");
     }
-    Err(Kind::BodyLength.because(detail))
+    Err(Reason::BodyLength.because(detail))
 }
 
 /// The conditions on a report of the task.
@@ -228,7 +228,7 @@ fn decode(upload: Upload, rules: &Rules) -> Decoded {
 
 pub(super) fn not_committed(error: &CommitError) -> Problem {
     match error {
-        CommitError::Expired(expires) => Kind::TaskExpired
+        CommitError::Expired(expires) => Reason::TaskExpired
             .because(format!(
                 "reports were accepted until {expires} (seconds since 1970): nothing of this request was counted, and \
                     what was acknowledged before counts"
@@ -240,7 +240,7 @@ pub(super) fn not_committed(error: &CommitError) -> Problem {
                 |second| format!("other people answer its second wave, task {second}"),
             );
             let members = serde_json::json!({"refined_by": second});
-            Kind::TaskRefined
+            Reason::TaskRefined
                 .because(format!(
                     "the first wave is over: {next}; nothing of this request was counted, and what was acknowledged \
                         before counts"
@@ -248,7 +248,7 @@ pub(super) fn not_committed(error: &CommitError) -> Problem {
                 .with(members)
         }
         CommitError::Busy => busy(),
-        CommitError::Quota { limit, records } => Kind::Quota
+        CommitError::Quota { limit, records } => Reason::Quota
             .because(format!(
                 "{error}; none of this request was counted: the operator can raise the limit (max_records of the \
                     task, max_task_records of the server), up to {} GiB of reports",
@@ -263,14 +263,14 @@ pub(super) fn not_committed(error: &CommitError) -> Problem {
             if let CommitError::Write(reason) = error {
                 tracing::warn!(%reason, "reports could not be stored");
             }
-            Kind::StoreUnavailable
+            Reason::StoreUnavailable
                 .because(format!("{error}; none of this request was counted: send the same bytes again later"))
         }
     }
 }
 
 fn commit_timeout() -> Problem {
-    Kind::CommitTimeout.because(
+    Reason::CommitTimeout.because(
         "the reports are not yet known to be stored: send the same bytes again later; stored ones are not counted \
             twice",
     )
@@ -279,7 +279,7 @@ fn commit_timeout() -> Problem {
 fn some_rejected(verdict: &Verdict) -> Problem {
     let Verdict { accepted, duplicate, rejected, rejections } = verdict;
     let first = rejections.first().map_or("", |rejection| &rejection.detail);
-    Kind::ReportsRejected
+    Reason::ReportsRejected
         .because(format!(
             "{rejected} reports were rejected; the others count ({accepted} accepted, {duplicate} already there). The \
                 first: {first}"

@@ -21,7 +21,7 @@ use crate::issuing::{MOST, OPEN_COUNT};
 use crate::net::Client;
 use crate::object;
 use crate::origins::{is_origin, supply_type};
-use crate::problem::{Kind, Problem, excerpt};
+use crate::problem::{Problem, Reason, excerpt};
 use crate::refining::placeholder;
 use crate::request::{Id, Parameters};
 use crate::retention;
@@ -95,17 +95,17 @@ pub(super) async fn put(
         app.limits.read_json(&headers, body, MAX_TASK_BYTES + BESIDE_THE_TASK).await?;
     // Large tasks take their time.
     let task = blocking(move || Task::from_json(task.get())).await?;
-    let task = task.map_err(|error| Kind::BadTask.because(error.to_string()))?;
+    let task = task.map_err(|error| Reason::BadTask.because(error.to_string()))?;
     let digest = task.digest();
     if TaskDigest::from_hex(&id) != Some(digest) {
         let id = excerpt(&id);
-        return Err(Kind::OtherId.because(format!(
+        return Err(Reason::OtherId.because(format!(
             "the path says '{id}', and the digest of the task in the body is {digest}: PUT it to /tasks/{digest}"
         )));
     }
     let (each, most) = (report_bytes(&task), app.config.max_body_bytes);
     if each > most {
-        return Err(Kind::BadTask.because(format!(
+        return Err(Reason::BadTask.because(format!(
             "a report of the task has {each} bytes, but the server reads bodies of {most}: raise max_body_bytes"
         )));
     }
@@ -175,7 +175,7 @@ pub(super) async fn issue(
         return Err(not_committed(&over));
     }
     if !app.issued_ids(&settings) {
-        return Err(Kind::NoIssuedIds
+        return Err(Reason::NoIssuedIds
             .because("reports of this task make their own ids: ask for none, or ask the operator to set issued_ids"));
     }
     supply_type(&mut headers, &settings, "application/json");
@@ -183,7 +183,7 @@ pub(super) async fn issue(
     let most = if admin { MOST } else { app.limits.most_ids(OPEN_COUNT) };
     if !(1..=most).contains(&count) {
         let more = if admin { String::new() } else { format!(" (up to {MOST} with an admin's token)") };
-        return Err(Kind::BadCount.because(format!("count is {count}: ask for 1 to {most} ids at a time{more}")));
+        return Err(Reason::BadCount.because(format!("count is {count}: ask for 1 to {most} ids at a time{more}")));
     }
     if !admin {
         app.limits.admit_ids(client, count)?;
@@ -204,7 +204,7 @@ struct Change<'a> {
 
 /// The only parameter of a query, `true` or `false`, where there is one.
 fn flag(query: Parameters, name: &str) -> Result<bool, Problem> {
-    let bad = |what: String| Err(Kind::BadQuery.because(format!("{what}: use ?{name}=true, ?{name}=false or none")));
+    let bad = |what: String| Err(Reason::BadQuery.because(format!("{what}: use ?{name}=true, ?{name}=false or none")));
     let Ok(Query(query)) = query else { return bad("the query cannot be read".into()) };
     match query.as_slice() {
         [] => Ok(false),
@@ -218,7 +218,7 @@ fn flag(query: Parameters, name: &str) -> Result<bool, Problem> {
 /// The settings with these changes.
 fn changed(settings: Option<&TaskSettings>, changes: Map<String, Value>) -> Result<TaskSettings, Problem> {
     let bad = |error: serde_json::Error| {
-        Kind::BadJson.because(format!(
+        Reason::BadJson.because(format!(
             "the settings are not the expected document: \
          {error}"
         ))
@@ -236,7 +236,7 @@ const LATEST: u64 = 4_133_980_799;
 /// Checks the settings. An end before `earliest_end` is a mistake, unless it was set before: with `retention` it would
 /// delete the task.
 fn check_settings(settings: &TaskSettings, before: Option<&TaskSettings>, earliest_end: u64) -> Result<(), Problem> {
-    let bad = |detail: String| Err(Kind::BadSettings.because(detail));
+    let bad = |detail: String| Err(Reason::BadSettings.because(detail));
     if let (Some(starts), Some(expires)) = (settings.starts, settings.expires)
         && starts >= expires
     {
@@ -281,7 +281,7 @@ fn check_refinement(
     settings: &TaskSettings,
     before: Option<&TaskSettings>,
 ) -> Result<(), Problem> {
-    let bad = |detail: String| Err(Kind::BadSettings.because(detail));
+    let bad = |detail: String| Err(Reason::BadSettings.because(detail));
     let of_server = |settings: &TaskSettings| (settings.closed, settings.refined_by);
     if of_server(settings) != before.map_or((None, None), of_server) {
         return bad("closed and refined_by are what the server has done: leave them out".into());
@@ -319,8 +319,8 @@ fn check_refinement(
 
 pub(super) fn not_stored(error: &StoreError) -> Problem {
     if error.is_second_wave() {
-        return Kind::BadTask.because(error.to_string());
+        return Reason::BadTask.because(error.to_string());
     }
     tracing::warn!(%error, "the store could not be changed");
-    Kind::StoreUnavailable.because(format!("nothing was changed: {error}"))
+    Reason::StoreUnavailable.because(format!("nothing was changed: {error}"))
 }

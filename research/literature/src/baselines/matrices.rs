@@ -6,10 +6,10 @@ use super::SampleError;
 
 /// n matrices of d × d.
 #[derive(Clone, Copy, Debug)]
-pub struct Matrices<'a>(Kind<'a>);
+pub struct Matrices<'a>(Summands<'a>);
 
 #[derive(Clone, Copy, Debug)]
-enum Kind<'a> {
+enum Summands<'a> {
     /// `x x^T` of the columns.
     OfRecords(DMatrixView<'a, f64>),
     /// Each on its own, at least one.
@@ -36,37 +36,37 @@ impl<'a> Matrices<'a> {
         }
         match matrices.iter().find(|matrix| matrix.shape() != (dimension, dimension)) {
             Some(other) => Err(SampleError::Ragged { numbers: other.len(), dimension }),
-            None => Ok(Self(Kind::Any(matrices))),
+            None => Ok(Self(Summands::Any(matrices))),
         }
     }
 
     /// `x x^T` of the columns.
     pub(super) fn of_records(records: DMatrixView<'a, f64>) -> Self {
-        Self(Kind::OfRecords(records))
+        Self(Summands::OfRecords(records))
     }
 
     pub(super) fn count(&self) -> usize {
         match self.0 {
-            Kind::OfRecords(records) => records.ncols(),
-            Kind::Any(matrices) => matrices.len(),
+            Summands::OfRecords(records) => records.ncols(),
+            Summands::Any(matrices) => matrices.len(),
         }
     }
 
     pub(super) fn dimension(&self) -> usize {
         match self.0 {
-            Kind::OfRecords(records) => records.nrows(),
-            Kind::Any(matrices) => matrices[0].nrows(),
+            Summands::OfRecords(records) => records.nrows(),
+            Summands::Any(matrices) => matrices[0].nrows(),
         }
     }
 
     pub(super) fn gradient(&self, index: usize, basis: &DMatrix<f64>) -> Gradient<'_> {
         match &self.0 {
-            Kind::OfRecords(records) => {
+            Summands::OfRecords(records) => {
                 let record = records.column(index);
                 let overlaps = basis.tr_mul(&record);
                 Gradient::Outer(record, overlaps)
             }
-            Kind::Any(matrices) => Gradient::Full(&matrices[index] * basis),
+            Summands::Any(matrices) => Gradient::Full(&matrices[index] * basis),
         }
     }
 }

@@ -13,7 +13,7 @@
 //! The crate `parquet` writes a file from its start to its footer. A segment stays open instead: reports are appended
 //! to it, and after a crash its whole pages count. Tests read the segments with that crate.
 
-use super::thrift::{Kind, Reader, Writer};
+use super::thrift::{FieldType, Reader, Writer};
 
 /// The first and the last bytes of a file.
 pub(super) const MAGIC: &[u8; 4] = b"PAR1";
@@ -120,7 +120,7 @@ impl Footer {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut writer = Writer::default();
         writer.i32(1, 1);
-        writer.list(2, Kind::Struct, 2);
+        writer.list(2, FieldType::Struct, 2);
         writer.begin_element();
         writer.text(4, "reports");
         writer.i32(5, 1);
@@ -132,16 +132,16 @@ impl Footer {
         writer.text(4, COLUMN);
         writer.end();
         writer.i64(3, self.reports);
-        writer.list(4, Kind::Struct, 1);
+        writer.list(4, FieldType::Struct, 1);
         writer.begin_element();
-        writer.list(1, Kind::Struct, 1);
+        writer.list(1, FieldType::Struct, 1);
         writer.begin_element();
         writer.i64(2, 0);
         writer.begin(3);
         writer.i32(1, FIXED_LEN_BYTE_ARRAY);
-        writer.list(2, Kind::I32, 1);
+        writer.list(2, FieldType::I32, 1);
         writer.integer(PLAIN.into());
-        writer.list(3, Kind::Binary, 1);
+        writer.list(3, FieldType::Binary, 1);
         writer.element(COLUMN);
         writer.i32(4, UNCOMPRESSED);
         writer.i64(5, self.reports);
@@ -153,7 +153,7 @@ impl Footer {
         writer.i64(2, self.page_bytes);
         writer.i64(3, self.reports);
         writer.end();
-        writer.list(5, Kind::Struct, self.notes.len() as u8);
+        writer.list(5, FieldType::Struct, self.notes.len() as u8);
         for (key, value) in &self.notes {
             writer.begin_element();
             writer.text(1, key);
@@ -241,7 +241,7 @@ fn integer_in(reader: &mut Reader<'_>, number: i16) -> Option<Option<i64>> {
 /// The number of structs in a list of them.
 fn structs(reader: &mut Reader<'_>) -> Option<u64> {
     let (count, kind) = reader.list()?;
-    (kind == Kind::Struct as u8).then_some(count)
+    (kind == FieldType::Struct as u8).then_some(count)
 }
 
 #[cfg(test)]

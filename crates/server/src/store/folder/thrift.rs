@@ -9,7 +9,7 @@ const DEEPEST: u8 = 16;
 
 /// The types of fields and of list elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FieldType {
     I32 = 5,
     I64 = 6,
     Binary = 8,
@@ -28,24 +28,24 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn i32(&mut self, field: i16, value: i32) {
-        self.field(field, Kind::I32);
+        self.field(field, FieldType::I32);
         self.integer(value.into());
     }
 
     pub(super) fn i64(&mut self, field: i16, value: u64) {
-        self.field(field, Kind::I64);
+        self.field(field, FieldType::I64);
         self.integer(value.cast_signed());
     }
 
     pub(super) fn text(&mut self, field: i16, text: &str) {
-        self.field(field, Kind::Binary);
+        self.field(field, FieldType::Binary);
         self.element(text);
     }
 
     /// A list of `count` elements, which follow.
-    pub(super) fn list(&mut self, field: i16, kind: Kind, count: u8) {
+    pub(super) fn list(&mut self, field: i16, kind: FieldType, count: u8) {
         debug_assert!(count < 15, "longer lists are headed otherwise");
-        self.field(field, Kind::List);
+        self.field(field, FieldType::List);
         self.bytes.push(count << 4 | kind as u8);
     }
 
@@ -62,7 +62,7 @@ impl Writer {
 
     /// A struct as a field; [`end`](Self::end) ends it.
     pub(super) fn begin(&mut self, field: i16) {
-        self.field(field, Kind::Struct);
+        self.field(field, FieldType::Struct);
         self.begin_element();
     }
 
@@ -83,7 +83,7 @@ impl Writer {
         self.bytes
     }
 
-    fn field(&mut self, number: i16, kind: Kind) {
+    fn field(&mut self, number: i16, kind: FieldType) {
         let distance = number - self.last;
         debug_assert!((1..16).contains(&distance), "fields are written in ascending order");
         self.bytes.push((distance as u8) << 4 | kind as u8);
@@ -251,9 +251,9 @@ mod tests {
     }
 
     /// `inner` in so many structs, or in so many lists of one element.
-    fn nested(kind: Kind, depth: usize) -> Vec<u8> {
+    fn nested(kind: FieldType, depth: usize) -> Vec<u8> {
         match kind {
-            Kind::List => [vec![0x19; depth], vec![0x03, 0]].concat(),
+            FieldType::List => [vec![0x19; depth], vec![0x03, 0]].concat(),
             _ => [vec![0x1c; depth], vec![0; depth + 1]].concat(),
         }
     }
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn structs_and_lists_are_read_as_deep_as_they_may_be_however_many_there_are() {
         let most = usize::from(DEEPEST) - 1;
-        for kind in [Kind::Struct, Kind::List] {
+        for kind in [FieldType::Struct, FieldType::List] {
             let inner = nested(kind, most);
             assert_eq!(skipped(&inner), Some((vec![(1, kind as u8)], inner.len())));
             assert_eq!(skipped(&nested(kind, most + 1)), None);
