@@ -261,7 +261,7 @@ export class SimulatedCollection {
     if (who.estimate) noOthers(options, "dimension", "rank", "secondMoment", "estimate", "noiseDeviation");
     else asked = collectionOf({ ...who, reports, mechanisms: [mechanism ?? []].flat(), trial });
     this.#rank = asked.rank;
-    this.#collection = call(() => new wasm.Collection(asked));
+    this.#collection = call(() => new wasm.SimulatedCollection(asked));
   }
 
   get noiseDeviation() {

@@ -61,7 +61,7 @@ pub struct Covariance {
 }
 
 /// The sums of one task's reports, of which there are some.
-struct Part<'a> {
+struct TaskSum<'a> {
     sum: Cow<'a, FoldSum>,
     task: &'a Task,
     mechanism: &'a Mechanism,
@@ -154,16 +154,16 @@ impl Covariance {
             let mut sum = Cow::Borrowed(folds.next().ok_or(CovarianceError::Empty)?);
             folds.for_each(|other| sum.to_mut().add(other));
             if sum.records() > 0 {
-                parts.push(Part { sum, task, mechanism });
+                parts.push(TaskSum { sum, task, mechanism });
             }
         }
         Self::of_parts(&parts, each)
     }
 
-    fn of_parts(parts: &[Part<'_>], each: Vec<OneReport>) -> Result<Self, CovarianceError> {
-        let Some(&Part { task, mechanism, .. }) = parts.first() else { return Err(CovarianceError::Empty) };
+    fn of_parts(parts: &[TaskSum<'_>], each: Vec<OneReport>) -> Result<Self, CovarianceError> {
+        let Some(&TaskSum { task, mechanism, .. }) = parts.first() else { return Err(CovarianceError::Empty) };
         let (bounding, of_first) = (task.bounding(), mechanism.entry_deviation());
-        let of_part = |part: &Part<'_>| precision(part.sum.records(), part.mechanism.entry_deviation(), of_first);
+        let of_part = |part: &TaskSum<'_>| precision(part.sum.records(), part.mechanism.entry_deviation(), of_first);
         let precisions: Vec<f64> = parts.iter().map(of_part).collect();
         let total: f64 = precisions.iter().sum();
         let mut laws = Vec::with_capacity(parts.len());
@@ -367,8 +367,8 @@ impl Covariance {
 }
 
 /// The weighted mean of the debiased second moments.
-fn mean_of(parts: &[Part<'_>], law: &WeightedLaw) -> DMatrix<f64> {
-    let mut parts = parts.iter().zip(law.members()).map(|(Part { sum, mechanism, .. }, (weight, _))| {
+fn mean_of(parts: &[TaskSum<'_>], law: &WeightedLaw) -> DMatrix<f64> {
+    let mut parts = parts.iter().zip(law.members()).map(|(TaskSum { sum, mechanism, .. }, (weight, _))| {
         let mut matrix = mechanism.debias(sum.sums(), sum.records());
         if *weight != 1.0 {
             matrix *= *weight;
@@ -380,8 +380,8 @@ fn mean_of(parts: &[Part<'_>], law: &WeightedLaw) -> DMatrix<f64> {
 }
 
 /// The weighted mean square of the lift; none for mechanisms that do not lift.
-fn lift_of(parts: &[Part<'_>], law: &WeightedLaw) -> Option<f64> {
-    let lift = |(Part { sum, mechanism, .. }, (weight, _)): (&Part<'_>, &(f64, _))| match mechanism {
+fn lift_of(parts: &[TaskSum<'_>], law: &WeightedLaw) -> Option<f64> {
+    let lift = |(TaskSum { sum, mechanism, .. }, (weight, _)): (&TaskSum<'_>, &(f64, _))| match mechanism {
         Mechanism::DoubleCap(mechanism) => Some(weight * mechanism.lift(sum.sums(), sum.records())),
         _ => None,
     };
@@ -389,8 +389,8 @@ fn lift_of(parts: &[Part<'_>], law: &WeightedLaw) -> Option<f64> {
 }
 
 /// The standard deviation of a number in the weighted mean that has this one in one report.
-fn deviation_of(parts: &[Part<'_>], law: &WeightedLaw, of_one: impl Fn(&Mechanism) -> f64) -> f64 {
-    let of_part = |part: &Part<'_>| of_one(part.mechanism) / (part.sum.records() as f64).sqrt();
+fn deviation_of(parts: &[TaskSum<'_>], law: &WeightedLaw, of_one: impl Fn(&Mechanism) -> f64) -> f64 {
+    let of_part = |part: &TaskSum<'_>| of_one(part.mechanism) / (part.sum.records() as f64).sqrt();
     match parts {
         [only] => of_part(only),
         parts => {

@@ -18,8 +18,8 @@ use crate::recovery::{describe_prediction, document};
 use crate::signals::waited;
 use crate::task::{centring_of, family};
 
-/// The setting of a plan.
-struct Setting {
+/// What to plan for.
+struct Planned {
     planner: Planner,
     epsilon: Epsilon,
     /// What the radius costs, where records are clipped.
@@ -92,7 +92,7 @@ pub(crate) fn _plan<'py>(
             };
             let planner = Planner::new(spectrum, rank, family, bounding).map_err(raised)?;
             let planner = planner.with_centring(centring);
-            Setting { planner, epsilon: Epsilon::new(epsilon).map_err(raised)?, clipping }
+            Planned { planner, epsilon: Epsilon::new(epsilon).map_err(raised)?, clipping }
         }
         _ => return Err(PlanError::new_err("give dimension, spectrum and epsilon, or an aggregate alone")),
     };
@@ -107,7 +107,7 @@ pub(crate) fn _plan<'py>(
         }
     };
     let goal = Goal { records, target, shuffled, hostile: None };
-    let Setting { planner, epsilon, clipping } = setting;
+    let Planned { planner, epsilon, clipping } = setting;
     let notes = planner.notes();
     let answered = waited(
         py,
@@ -129,14 +129,14 @@ pub(crate) fn _plan<'py>(
 }
 
 /// As for another collection like this one.
-fn of_aggregate(aggregate: &Aggregate, rank: Rank) -> PyResult<Setting> {
+fn of_aggregate(aggregate: &Aggregate, rank: Rank) -> PyResult<Planned> {
     let task = aggregate.task_of().inner();
     let sums = aggregate.locked().clone();
     let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
     let spectrum = Spectrum::of_estimate(&covariance).map_err(raised)?;
     let planner = Planner::of_task(spectrum, rank, task).map_err(raised)?;
     let clipping = Clipping::of_estimate(&covariance, task);
-    Ok(Setting { planner, epsilon: task.guarantee().epsilon, clipping })
+    Ok(Planned { planner, epsilon: task.guarantee().epsilon, clipping })
 }
 
 fn stated(dimension: usize, signals: Vec<f64>, bulk: Option<f64>) -> PyResult<Spectrum> {

@@ -471,7 +471,7 @@ mod tests {
 
     /// Each report of the case on its own, with the guarantee that is stated for it.
     fn reports_of(case: &Case) -> Vec<(Guarantee, PrivacyLoss)> {
-        let each = |part: &crate::privacy::tests::Part| {
+        let each = |part: &crate::privacy::tests::Repeated| {
             let delta = (part.guarantee.delta > 0.0).then(|| delta(part.guarantee.delta));
             vec![(Guarantee::local(epsilon(part.guarantee.epsilon), delta), part.loss); part.reports as usize]
         };

@@ -365,7 +365,7 @@ pub(crate) mod tests {
     pub(crate) struct Case {
         pub(crate) name: String,
         pub(crate) delta: f64,
-        pub(crate) parts: Vec<Part>,
+        pub(crate) parts: Vec<Repeated>,
         /// Epsilon with delta 0.
         pub(crate) pure: Option<f64>,
         pub(crate) methods: HashMap<String, Option<f64>>,
@@ -375,7 +375,7 @@ pub(crate) mod tests {
     }
 
     #[derive(Deserialize)]
-    pub(crate) struct Part {
+    pub(crate) struct Repeated {
         pub(crate) reports: u64,
         pub(crate) loss: PrivacyLoss,
         pub(crate) guarantee: Stated,

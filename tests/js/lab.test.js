@@ -449,17 +449,7 @@ describe("what to expect", () => {
       if (reports === "drawn") {
         assert.deepEqual([alone.nonPrivate, alone.methods], [found.nonPrivate, found.methods]);
       }
-      const line = [
-        "simulate",
-        "--epsilon",
-        "4",
-        "--delta",
-        "1e-4",
-        "--mechanism",
-        "wang-xu",
-        "--reports",
-        reports,
-      ];
+      const line = ["simulate", "--epsilon", "4", "--delta", "1e-4", "--mechanism", "wang-xu", "--reports", reports];
       const rest = ["--dimension", "12", "--rank", "2", "--records", "300", "--trials", "3", "--seed", "9"];
       near(values(alone)[0], command(...line, ...rest).sin_theta_squared.values, 1e-6);
     }

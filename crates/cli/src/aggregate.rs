@@ -69,7 +69,7 @@ impl AggregateCommand {
         let mut output = Output::create(&self.output)?;
         let threads = self.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
         let threads = threads.or(std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-        let mut collection = Collection {
+        let mut collection = Summing {
             aggregate: Aggregate::empty(&task),
             seen: SeenIds::new(threads),
             sums: SeenSums::default(),
@@ -107,7 +107,8 @@ impl AggregateCommand {
     }
 }
 
-struct Collection<'a> {
+/// Reports and sums of a task on their way into one sum.
+struct Summing<'a> {
     aggregate: Aggregate,
     seen: SeenIds,
     sums: SeenSums,
@@ -119,7 +120,7 @@ struct Collection<'a> {
     task: &'a Task,
 }
 
-impl Collection<'_> {
+impl Summing<'_> {
     fn add_file(&mut self, path: &Path) -> Result<()> {
         let (mut file, length) = files::open(path)?;
         if let Input::File(file) = &mut file

@@ -79,7 +79,7 @@ impl CliError {
         Self::in_part(path, Some(("header", None)), problem)
     }
 
-    fn in_part(path: &Path, part: Option<Part>, problem: impl Display) -> Self {
+    fn in_part(path: &Path, part: Option<(&'static str, Option<u64>)>, problem: impl Display) -> Self {
         Self::File(Place { file: path.display().to_string(), part }, problem.to_string())
     }
 
@@ -119,11 +119,9 @@ pub(super) fn system_words(error: &io::Error) -> String {
 #[derive(Debug)]
 pub struct Place {
     file: String,
-    part: Option<Part>,
+    /// What a part is called, and its number (from 1) where there are several.
+    part: Option<(&'static str, Option<u64>)>,
 }
-
-/// What a part of a file is called, and its number (from 1) where there are several.
-type Part = (&'static str, Option<u64>);
 
 impl Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

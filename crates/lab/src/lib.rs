@@ -52,5 +52,5 @@ pub use waves::two_waves;
 pub use {
     aggregate::Aggregate,
     recover::Recovery,
-    simulate::{Collection, Compared},
+    simulate::{Compared, SimulatedCollection},
 };

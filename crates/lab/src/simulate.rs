@@ -143,7 +143,7 @@ impl CollectionOptions {
 }
 
 impl GivenOptions {
-    fn collection(&self) -> Result<Collection, JsValue> {
+    fn collection(&self) -> Result<SimulatedCollection, JsValue> {
         let noise = self.noise_deviation;
         if !(noise.is_finite() && noise >= 0.0) {
             let problem = format!("noiseDeviation is {noise}: it must be a finite number of at least 0");
@@ -152,7 +152,7 @@ impl GivenOptions {
         let square = |numbers| matrix(numbers, self.dimension, self.dimension);
         let truth = principal_components(&square(&self.second_moment)?, self.rank).map_err(thrown)?.vectors;
         let truth = Subspace::new(&truth).map_err(|error| failure("recovery", &error))?;
-        Ok(Collection { truth, estimate: Estimate { matrix: square(&self.estimate)?, noise } })
+        Ok(SimulatedCollection { truth, estimate: Estimate { matrix: square(&self.estimate)?, noise } })
     }
 }
 
@@ -203,17 +203,17 @@ pub fn simulate_trial(collection: JsValue, methods: JsValue) -> Result<JsValue, 
 /// The estimate of one simulated collection, beside the truth.
 #[wasm_bindgen]
 #[derive(Debug)]
-pub struct Collection {
+pub struct SimulatedCollection {
     truth: Subspace,
     estimate: Estimate,
 }
 
 #[wasm_bindgen]
-impl Collection {
+impl SimulatedCollection {
     /// Collects from the records by the first mechanism; without one the estimate is exact. Or takes an estimate that
     /// was made elsewhere.
     #[wasm_bindgen(constructor)]
-    pub fn new(collection: JsValue) -> Result<Collection, JsValue> {
+    pub fn new(collection: JsValue) -> Result<SimulatedCollection, JsValue> {
         if Reflect::has(&collection, &"estimate".into())? {
             return read::<GivenOptions>(collection)?.collection();
         }

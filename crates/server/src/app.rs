@@ -44,12 +44,12 @@ pub(super) struct App {
     /// The relay that the page can send through, in a demo.
     pub(super) relay: OnceLock<SocketAddr>,
     /// Made at the first request, because only the store knows the tasks. Each with the reports that it belongs to.
-    collections: RwLock<HashMap<TaskDigest, OfReports<Collection>>>,
+    collections: RwLock<HashMap<TaskDigest, OfReports<TaskResults>>>,
 }
 
 /// The server's results and streams for a task's reports.
 #[derive(Default)]
-pub(super) struct Collection {
+pub(super) struct TaskResults {
     pub(super) recovery: RecoveryCache,
     pub(super) pulse: Pulse,
 }
@@ -141,7 +141,7 @@ impl App {
 
     /// The state of a task besides its reports. It starts again when they do: another aggregator on the same store may
     /// have deleted the task and added it again.
-    pub(super) fn collection(&self, reports: &Arc<dyn TaskReports>) -> Arc<Collection> {
+    pub(super) fn collection(&self, reports: &Arc<dyn TaskReports>) -> Arc<TaskResults> {
         let task = reports.task().digest();
         let collections = read_lock(&self.collections);
         if let Some((_, found)) = collections.get(&task).filter(|(of, _)| is_of(of, reports)) {

@@ -20,7 +20,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::app::{App, Period};
 use super::audit::AuditLine;
-use super::store::{Batch, CommitError, Put, RefinementPlan, SecondWave, StoreError, TaskReports};
+use super::store::{Batch, CommitError, NextWave, Put, RefinementPlan, StoreError, TaskReports};
 use ldp_pca::prediction::WaveRefusal;
 use ldp_pca::recovery::{Rank, RefineError, SecondTask};
 use ldp_pca::task::{Task, TaskDigest};
@@ -209,7 +209,7 @@ async fn open(app: &Arc<App>, reports: &Arc<dyn TaskReports>, plan: RefinementPl
     }
     let (made, records) = second_task(reports, plan).await?;
     let least = least(app, reports, plan);
-    let second = SecondWave { task: made.task, records, least };
+    let second = NextWave { task: made.task, records, least };
     let _alone = app.putting.lock().await;
     let opening = Arc::clone(app);
     let opened = spawn_blocking(move || {

@@ -136,7 +136,7 @@ impl Demo {
         let relaying = port.map(|port| Relaying::start(&runtime, port, &address)).transpose()?;
 
         let aggregator = Aggregator::new(&address, token(admin.as_deref())?);
-        let mut collection = Collection::new(&task, &aggregator);
+        let mut collection = Participants::new(&task, &aggregator);
         self.collect(&mut collection)?;
         collection.send()?;
         println!(
@@ -179,7 +179,7 @@ impl Demo {
     }
 
     /// Randomizes the population and sends its reports.
-    fn collect(&self, collection: &mut Collection<'_>) -> Result<()> {
+    fn collect(&self, collection: &mut Participants<'_>) -> Result<()> {
         if let Some(path) = &self.records {
             let task = collection.task;
             let reading = Reading { opening: self.opening, strict: false };
@@ -199,7 +199,7 @@ impl Demo {
 }
 
 /// A population on its way to the aggregator, and its sums without privacy.
-struct Collection<'a> {
+struct Participants<'a> {
     task: &'a Task,
     randomizer: BatchRandomizer<'a>,
     reference: SecondMoment,
@@ -209,7 +209,7 @@ struct Collection<'a> {
     sent: u64,
 }
 
-impl<'a> Collection<'a> {
+impl<'a> Participants<'a> {
     fn new(task: &'a Task, aggregator: &'a Aggregator) -> Self {
         Self {
             task,

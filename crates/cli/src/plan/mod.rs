@@ -165,8 +165,8 @@ pub(super) struct Plan {
     format: Format,
 }
 
-/// The setting to plan for.
-struct Setting {
+/// What to plan for.
+struct Planned {
     planner: Planner,
     epsilon: Epsilon,
     /// What the radius costs, where records are clipped.
@@ -220,7 +220,7 @@ impl Plan {
         self.format.print(&result, PlanResult::text)
     }
 
-    fn setting(&self) -> Result<Setting> {
+    fn setting(&self) -> Result<Planned> {
         if let (Some(aggregate), Some(task)) = (&self.aggregate, &self.task) {
             let task = files::task(task)?;
             let covariance = Covariance::estimate(&files::aggregate(aggregate, &task)?, &task)?;
@@ -228,14 +228,14 @@ impl Plan {
             let epsilon = task.guarantee().epsilon;
             let planner = Planner::of_task(spectrum, self.rank, &task)?;
             let clipping = Clipping::of_estimate(&covariance, &task);
-            return Ok(Setting { planner, epsilon, clipping, sample: None });
+            return Ok(Planned { planner, epsilon, clipping, sample: None });
         }
         if let (Some(path), Some(task)) = (&self.sample, &self.task) {
             let task = files::task(task)?;
             let epsilon = task.guarantee().epsilon;
             let question = (self.records.unwrap_or(REPORTS), self.target);
             let (sample, planner) = sample::try_settings(path, &task, self.rank, self.reading, question)?;
-            return Ok(Setting { planner, epsilon, clipping: None, sample: Some(sample) });
+            return Ok(Planned { planner, epsilon, clipping: None, sample: Some(sample) });
         }
         let (Some(dimension), Some(Eigenvalues(signals)), Some(epsilon)) =
             (self.dimension, self.spectrum.clone(), self.epsilon)
@@ -261,7 +261,7 @@ impl Plan {
         };
         let planner = Planner::new(spectrum, self.rank, family, bounding)?;
         let planner = planner.with_centring(self.mean.centring.centre);
-        Ok(Setting { planner, epsilon, clipping, sample: None })
+        Ok(Planned { planner, epsilon, clipping, sample: None })
     }
 
     /// What the given radius costs records of the given lengths.
@@ -273,7 +273,7 @@ impl Plan {
         norms.clipping(radius).map(Some).map_err(CliError::usage)
     }
 
-    fn plan(&self, Setting { planner, epsilon, .. }: &Setting) -> Result<prediction::Plan> {
+    fn plan(&self, Planned { planner, epsilon, .. }: &Planned) -> Result<prediction::Plan> {
         let goal = Goal {
             records: self.records,
             target: self.target,
@@ -285,7 +285,7 @@ impl Plan {
     }
 
     /// The error over the relevant numbers of reports: from well below the first threshold to beyond all answers.
-    fn curve(&self, setting: &Setting, result: &PlanResult) -> Result<ErrorCurve> {
+    fn curve(&self, setting: &Planned, result: &PlanResult) -> Result<ErrorCurve> {
         const POINTS: i32 = 72;
         let plan = &result.plan;
         let thresholds: Vec<u64> = plan.threshold_records_per_component.iter().flatten().copied().collect();

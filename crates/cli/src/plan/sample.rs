@@ -34,14 +34,14 @@ pub(super) struct SampleResult {
     /// The reports that errors of noise are predicted for.
     reports: u64,
     /// That of the task itself first.
-    settings: Vec<Setting>,
+    settings: Vec<Tried>,
     /// The place of the setting with the least error together.
     best: usize,
 }
 
 /// One setting, and what it makes of the sample.
 #[derive(Serialize)]
-struct Setting {
+struct Tried {
     /// Whether columns have the task's offsets and scales, or robust ones of the sample.
     schema: &'static str,
     bounding: Bounding,
@@ -60,7 +60,7 @@ struct Setting {
     records_for_target: Option<Option<u64>>,
 }
 
-impl Setting {
+impl Tried {
     fn together(&self) -> f64 {
         self.bounding_error + self.noise_error
     }
@@ -140,7 +140,7 @@ pub(super) fn try_settings(
         encoded.push(Encoded::read(path, other, "robust", rank, reading)?);
     }
     let other_centring = if task.centring().is_some() { None } else { Some(Centring::default()) };
-    let mut settings: Vec<(Setting, Planner)> = vec![];
+    let mut settings: Vec<(Tried, Planner)> = vec![];
     for of_schema in &encoded {
         let boundings = of_schema.boundings();
         let (moments, empty) = of_schema.bounded(path, &boundings, reading)?;
@@ -157,7 +157,7 @@ pub(super) fn try_settings(
             let spectrum = spectrum(&found, centring.map(|_| mean_share))?;
             let planner = Planner::of_task(spectrum, rank, &tried)?;
             let epsilon = tried.guarantee().epsilon;
-            let setting = Setting {
+            let setting = Tried {
                 schema: of_schema.name,
                 bounding,
                 centred: centring.is_some(),
@@ -170,7 +170,7 @@ pub(super) fn try_settings(
             settings.push((setting, planner));
         }
     }
-    let (settings, mut planners): (Vec<Setting>, Vec<Planner>) = settings.into_iter().unzip();
+    let (settings, mut planners): (Vec<Tried>, Vec<Planner>) = settings.into_iter().unzip();
     let least =
         (0..settings.len()).min_by(|&one, &other| settings[one].together().total_cmp(&settings[other].together()));
     let best = least.filter(|&least| settings[least].together() < WORTH * settings[0].together()).unwrap_or(0);

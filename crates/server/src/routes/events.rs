@@ -13,7 +13,7 @@ use serde::Serialize;
 use tokio::sync::watch;
 
 use super::recovery::{Asked, recover};
-use crate::app::{App, Collection};
+use crate::app::{App, TaskResults};
 use crate::net::Portion;
 use crate::problem::{Problem, Reason};
 use crate::recovery::{Asker, Waves};
@@ -70,7 +70,7 @@ struct Listener {
     first: watch::Receiver<Option<Counts>>,
     /// The last counts sent, and the number of records of the last components.
     told: Option<(Counts, Option<u64>)>,
-    _collections: [Arc<Collection>; 2],
+    _collections: [Arc<TaskResults>; 2],
     _place: Portion,
 }
 

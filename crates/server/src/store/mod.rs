@@ -55,7 +55,7 @@ pub(super) trait ReportStore: Send + Sync + 'static {
     /// The second wave of a task: the one that it names, also if that was deleted, or the one that is there.
     fn second_wave_of(&self, first: TaskDigest) -> Option<TaskDigest> {
         let named = self.task(first).and_then(|first| first.settings().refined_by);
-        named.or_else(|| SecondWave::among(self.tasks().iter().map(|task| task.task()), first))
+        named.or_else(|| NextWave::among(self.tasks().iter().map(|task| task.task()), first))
     }
 
     /// Adds a task, or changes the settings of an existing one. Durable when it returns. A second wave is refused where
@@ -86,7 +86,7 @@ pub(super) trait ReportStore: Send + Sync + 'static {
     ///
     /// No report is erased meanwhile. An error if one was since the sums were computed; if too few are left, the first
     /// wave goes on, and the answer is `None`.
-    fn open_second_wave(&self, first: TaskDigest, second: SecondWave) -> Result<Option<(TaskDigest, Put)>, StoreError>;
+    fn open_second_wave(&self, first: TaskDigest, second: NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError>;
 
     /// Tests whether reports can be stored now; if not, returns why.
     fn check(&self) -> Result<(), String>;
@@ -158,7 +158,7 @@ pub(super) enum Put {
 
 /// The task of a second wave.
 #[derive(Clone, Debug)]
-pub(super) struct SecondWave {
+pub(super) struct NextWave {
     pub(super) task: Task,
     /// Reports of the first wave in the sums that it was computed from.
     pub(super) records: u64,
@@ -166,7 +166,7 @@ pub(super) struct SecondWave {
     pub(super) least: u64,
 }
 
-impl SecondWave {
+impl NextWave {
     /// The one of these tasks that is the second wave of the task.
     fn among<'a>(mut tasks: impl Iterator<Item = &'a Task>, first: TaskDigest) -> Option<TaskDigest> {
         tasks.find(|task| task.refinement().is_some() && task.campaign() == first).map(Task::digest)
@@ -316,12 +316,12 @@ mod tests {
     use ldp_pca::refinement::Refinement;
 
     /// A second wave of the task along one axis.
-    pub(super) fn second_wave(task: &Task, axis: usize, records: u64) -> SecondWave {
+    pub(super) fn second_wave(task: &Task, axis: usize, records: u64) -> NextWave {
         let mut direction = vec![0; task.dimension()];
         direction[axis] = 1 << 20;
         let refinement = Refinement::new(task.digest(), vec![direction], vec![1 << 16], 1 << 40).unwrap();
         let task = task.refined_by(refinement, task.guarantee().epsilon, Some(16), Some(2)).unwrap();
-        SecondWave { task, records, least: 4 }
+        NextWave { task, records, least: 4 }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use core::arch::x86_64::*;
 use super::super::sphere::Sphere;
 use super::portable::{self, Pairs};
 use super::signs::{self, Counters, Stream};
-use super::wide::{self, Part, Wide};
+use super::wide::{self, Piece, Wide};
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 
 /// Proof that the processor has AVX2: only [`Avx2::detect`] makes one.
@@ -61,7 +61,7 @@ impl Kernel for Avx2 {
 }
 
 impl Wide for Avx2 {
-    fn multiply_in_turn(self, blocks: &[[i8; PER_BLOCK]; LANES], parts: &[Part], first: usize) -> [[i32; LANES]; 2] {
+    fn multiply_in_turn(self, blocks: &[[i8; PER_BLOCK]; LANES], parts: &[Piece], first: usize) -> [[i32; LANES]; 2] {
         // SAFETY: `self` exists, so the processor has AVX2.
         unsafe { multiply_in_turn(blocks, parts, first) }
     }
@@ -83,7 +83,7 @@ fn count(streams: &[Stream; 2], counters: &mut Counters) {
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn multiply_in_turn(blocks: &[[i8; PER_BLOCK]; LANES], parts: &[Part], first: usize) -> [[i32; LANES]; 2] {
+pub(super) fn multiply_in_turn(blocks: &[[i8; PER_BLOCK]; LANES], parts: &[Piece], first: usize) -> [[i32; LANES]; 2] {
     wide::multiply_in_turn(blocks, parts, first)
 }
 

@@ -10,7 +10,7 @@ use super::super::table::{END, OFFSET_STEP, TABLE};
 use super::avx2;
 use super::chacha::{CONSTANTS, WORDS, double_round};
 use super::signs::{self, Counters, Stream};
-use super::wide::{Part, Wide};
+use super::wide::{Piece, Wide};
 use super::{Kernel, LANES, Lanes, PER_BLOCK, QUAD, SIDE, Tile};
 
 /// Proof that the processor has the instructions: only [`Avx512::detect`] makes one.
@@ -73,7 +73,7 @@ impl Kernel for Avx512 {
 }
 
 impl Wide for Avx512 {
-    fn multiply_in_turn(self, blocks: &[[i8; PER_BLOCK]; LANES], parts: &[Part], first: usize) -> [[i32; LANES]; 2] {
+    fn multiply_in_turn(self, blocks: &[[i8; PER_BLOCK]; LANES], parts: &[Piece], first: usize) -> [[i32; LANES]; 2] {
         // SAFETY: `self` exists, so the processor has these instructions.
         unsafe { avx2::multiply_in_turn(blocks, parts, first) }
     }

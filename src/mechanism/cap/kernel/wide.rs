@@ -6,19 +6,19 @@ use super::{Kernel, LANES, Lanes, PER_BLOCK, scores, words};
 /// The operations that differ between them.
 pub(super) trait Wide: Kernel {
     /// See [`multiply_in_turn`].
-    fn multiply_in_turn(self, blocks: &[[i8; PER_BLOCK]; LANES], parts: &[Part], first: usize) -> [[i32; LANES]; 2];
+    fn multiply_in_turn(self, blocks: &[[i8; PER_BLOCK]; LANES], parts: &[Piece], first: usize) -> [[i32; LANES]; 2];
 }
 
 /// A part of a vector that is multiplied with keystream blocks, and which of their bits count: not those of the excess
 /// of a candidate's last block.
-pub(super) struct Part {
+pub(super) struct Piece {
     u: [i16; PER_BLOCK],
     mask: [i8; PER_BLOCK],
 }
 
-fn parts(u: &[i16]) -> Vec<Part> {
+fn parts(u: &[i16]) -> Vec<Piece> {
     let part = |u: &[i16]| {
-        let mut part = Part { u: [0; PER_BLOCK], mask: [0; PER_BLOCK] };
+        let mut part = Piece { u: [0; PER_BLOCK], mask: [0; PER_BLOCK] };
         part.u[..u.len()].copy_from_slice(u);
         part.mask[..u.len()].fill(-1);
         part
@@ -62,7 +62,7 @@ pub(super) fn scores<K: Wide>(kernel: K, key: &[u8; 32], sphere: Sphere, u: &[i1
 /// The products of sixteen blocks with the parts of a vector: the first with part `first`, the next with the next, and
 /// after the last part with part 0 again. And the sums of their squares, without the excess of a last block.
 #[inline(always)]
-pub(super) fn multiply_in_turn(blocks: &[[i8; PER_BLOCK]; LANES], parts: &[Part], first: usize) -> [[i32; LANES]; 2] {
+pub(super) fn multiply_in_turn(blocks: &[[i8; PER_BLOCK]; LANES], parts: &[Piece], first: usize) -> [[i32; LANES]; 2] {
     let (mut products, mut squares, mut place) = ([0; LANES], [0; LANES], first);
     for ((block, product), square) in blocks.iter().zip(&mut products).zip(&mut squares) {
         let part = &parts[place];

@@ -67,8 +67,8 @@ use self::place::{Place, folder_of, task_folders};
 use self::reserve::Reserve;
 use self::task::FolderTask;
 use super::{
-    At, Damage, DeletedTask, Erase, ErasedReports, Put, RefinementPlan, ReportStore, SecondWave, StoreError,
-    TaskReports, TaskSettings,
+    At, Damage, DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError, TaskReports,
+    TaskSettings,
 };
 use crate::locks::{hold, read_lock, write_lock};
 use ldp_pca::report::ReportId;
@@ -202,7 +202,7 @@ impl FolderStore {
         Ok(true)
     }
 
-    fn open_wave(&self, first: TaskDigest, second: SecondWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
+    fn open_wave(&self, first: TaskDigest, second: NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
         let _change = hold(&self.changes);
         let closed = self.find(first).filter(|task| task.settings().is_closed());
         let Some(task) = closed else { return Ok(None) };
@@ -319,7 +319,7 @@ impl ReportStore for FolderStore {
         self.reserve.explain(self.close_wave(task, plan))
     }
 
-    fn open_second_wave(&self, first: TaskDigest, second: SecondWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
+    fn open_second_wave(&self, first: TaskDigest, second: NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
         self.reserve.explain(self.open_wave(first, second))
     }
 

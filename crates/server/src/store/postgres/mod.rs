@@ -36,7 +36,7 @@ use self::pool::{Address, Pool};
 use self::schema::{ERASED_XID, lock_alone};
 use self::statements::{LOCKS, Statements};
 use super::{
-    DeletedTask, Erase, ErasedReports, Put, RefinementPlan, ReportStore, SecondWave, StoreError, TaskReports,
+    DeletedTask, Erase, ErasedReports, NextWave, Put, RefinementPlan, ReportStore, StoreError, TaskReports,
     TaskSettings,
 };
 use crate::locks::{hold, read_lock};
@@ -185,7 +185,7 @@ impl ReportStore for PostgresStore {
         })
     }
 
-    fn open_second_wave(&self, first: TaskDigest, second: SecondWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
+    fn open_second_wave(&self, first: TaskDigest, second: NextWave) -> Result<Option<(TaskDigest, Put)>, StoreError> {
         let Some(reports) = self.task(first) else { return Ok(None) };
         let rows = second.records + reports.damage().passed_over;
         self.change(async |client| {

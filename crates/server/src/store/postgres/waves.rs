@@ -7,7 +7,7 @@ use super::error::PostgresError;
 use super::schema::{ERASED_XID, lock_alone};
 use super::statements::Statements;
 use super::{NEW_TASKS, json_of, put_in_transaction};
-use crate::store::{Put, RefinementPlan, SecondWave, TaskSettings};
+use crate::store::{NextWave, Put, RefinementPlan, TaskSettings};
 use ldp_pca::task::{Task, TaskDigest};
 
 /// Closes the first wave of a task, unless it is over or there is no such task. Once this returns, no transaction that
@@ -26,7 +26,7 @@ pub(super) async fn close(client: &Client, task: TaskDigest, plan: RefinementPla
 pub(super) async fn open(
     client: &Client,
     first: TaskDigest,
-    second: &SecondWave,
+    second: &NextWave,
     rows: u64,
 ) -> Result<Option<(TaskDigest, Put)>, PostgresError> {
     let digest = first.to_string();

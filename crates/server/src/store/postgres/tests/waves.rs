@@ -101,7 +101,7 @@ fn components_of_both_waves_are_those_of_the_reports_of_all_aggregators() {
     eventually("all reports are read", || one.records(&task) == 400);
     let SecondTask { task: second, .. } = SecondTask::of(&sum_of(&task, &first), &task, rank, None).unwrap();
     assert!(one.store.close_first_wave(task.digest(), PLAN).unwrap());
-    let opened = one.store.open_second_wave(task.digest(), SecondWave { task: second.clone(), records: 400, least: 4 });
+    let opened = one.store.open_second_wave(task.digest(), NextWave { task: second.clone(), records: 400, least: 4 });
     assert_eq!(opened.unwrap(), Some((second.digest(), Put::Created)));
     eventually("both are served", || other.store.tasks().len() == 2);
     let all = reports(&second, 10, 100);
