@@ -28,7 +28,7 @@ use ldp_pca::recovery::Rank;
 /// A statement of the literature, evaluated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Theorem {
-    /// A short name, as in docs/experiments.md.
+    /// A short name, as in research/docs/experiments.md.
     pub name: &'static str,
     /// Paper and theorem.
     pub source: &'static str,
