@@ -13,6 +13,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /** The crates, from the bottom up. A crate may depend on those of lower floors alone, and no product on research. */
 const FLOORS = [
+  ["fantope"],
   ["ldp-pca", "ldp-pca-bindgen"],
   ["ldp-pca-dps", "ldp-pca-python", "ldp-pca-records"],
   ["ldp-pca-literature", "ldp-pca-server"],

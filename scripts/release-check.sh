@@ -117,7 +117,7 @@ check_api() {
         return
     fi
     tool cargo-semver-checks $SEMVER_CHECKS_VERSION
-    cargo semver-checks --baseline-rev "$baseline" --package ldp-pca --package ldp-pca-dps \
+    cargo semver-checks --baseline-rev "$baseline" --package fantope --package ldp-pca --package ldp-pca-dps \
         --package ldp-pca-literature --package ldp-pca-records --package ldp-pca-server
 }
 

@@ -15,7 +15,9 @@ use crate::norms::NormsError;
 use crate::prediction::PredictionError;
 use crate::privacy::PrivacyError;
 use crate::record::RecordError;
-use crate::recovery::{AnswerError, BootstrapError, ChangeError, PenaltyError, RecoveryError, RefineError};
+use crate::recovery::{
+    AnswerError, BootstrapError, ChangeError, FantopeError, PathError, PenaltyError, RecoveryError, RefineError,
+};
 use crate::refinement::RefinementError;
 use crate::report::ReportError;
 use crate::sampling::EntropyError;
@@ -157,6 +159,25 @@ impl From<RefineError> for Error {
     }
 }
 
+/// What the solver refuses is an error of recovery in every stage.
+macro_rules! from_fantope {
+    ($($stage:ty),* $(,)?) => {
+        $(impl From<FantopeError> for $stage {
+            fn from(error: FantopeError) -> Self {
+                Self::Recovery(error.into())
+            }
+        })*
+    };
+}
+
+from_fantope!(AnswerError, BootstrapError, ChangeError, Error, PenaltyError, PredictionError, RefineError);
+
+impl From<PathError> for Error {
+    fn from(error: PathError) -> Self {
+        PenaltyError::from(error).into()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -207,12 +228,14 @@ mod tests {
             EigenError,
             EntropyError,
             FamilyError,
+            FantopeError,
             JsonError,
             LedgerError,
             MechanismError,
             NameError,
             NoiseError,
             NormsError,
+            PathError,
             PayloadError,
             PenaltyError,
             PopulationError,
@@ -231,7 +254,9 @@ mod tests {
             TaskError,
         ];
         let mut found = Vec::new();
-        declared(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+        for folder in ["src", "crates/fantope/src"] {
+            declared(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut found);
+        }
         found.sort();
         assert_eq!(found, listed);
     }

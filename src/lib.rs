@@ -68,18 +68,18 @@
 //!
 //! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, shuffling), [`ledger`] (what
 //! one person's reports have spent), [`sampling`] (noise primitives), [`noise_law`] (the law of the estimate) and
-//! [`prediction`] (the error that follows from it), [`linalg`] and [`subspace`] (numerics), [`simulation`] and
-//! [`second_moment`] (the error to expect, and the non-private answer to compare with), [`audit`] (a statistical test
-//! of the guarantee), [`json`] and [`decimal`] (the text of which a task's digest is taken, read and written by the
-//! same code everywhere, small enough for a browser), and `js`, the interface for browsers. The aggregator
-//! (`crates/server/`), the command line (`crates/cli/`), the page's lab (`crates/lab/`) and the Python package
-//! (`python/`) are crates on this one: they translate, and never compute. The methods of the literature are another
-//! (`research/literature/`).
+//! [`prediction`] (the error that follows from it), [`simulation`] and [`second_moment`] (the error to expect, and the
+//! non-private answer to compare with), [`audit`] (a statistical test of the guarantee), [`json`] and [`decimal`] (the
+//! text of which a task's digest is taken, read and written by the same code everywhere, small enough for a browser),
+//! and `js`, the interface for browsers. The linear algebra and the sparse solver are the crate [`fantope`]
+//! (`crates/fantope/`), below this one. The aggregator (`crates/server/`), the command line (`crates/cli/`), the page's
+//! lab (`crates/lab/`) and the Python package (`python/`) are crates on this one: they translate, and never compute.
+//! The methods of the literature are another (`research/literature/`).
 //!
 //! Invariants: `aggregate` and everything after it never name a record. Only the interfaces do IO or read a clock.
-//! Randomness is an argument; each function that opens the system's source is one line. `linalg` imports nothing of
-//! ours. `cfg(target…)` appears only here, in `js` and [`mechanism::cap::kernel`], which alone has `unsafe`
-//! code. Every stage has its own error, and [`error::Error`] holds them all.
+//! Randomness is an argument; each function that opens the system's source is one line. `cfg(target…)` appears only
+//! here, in `js` and [`mechanism::cap::kernel`], which alone has `unsafe` code. Every stage has its own error, and
+//! [`error::Error`] holds them all.
 //!
 //! # Documents
 //!
@@ -125,8 +125,6 @@ pub mod js;
 #[doc(hidden)]
 pub mod json;
 pub mod ledger;
-#[doc(hidden)]
-pub mod linalg;
 pub mod mechanism;
 #[doc(hidden)]
 pub mod noise_law;
@@ -147,10 +145,10 @@ pub mod schema;
 pub mod second_moment;
 #[doc(hidden)]
 pub mod simulation;
-#[doc(hidden)]
-pub mod subspace;
 pub mod task;
 
+#[doc(hidden)]
+pub use fantope::{linalg, subspace};
 pub use nalgebra;
 pub use rand::rand_core;
 

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
-use super::RecoveryError;
+use super::{FantopeError, RecoveryError};
 use crate::covariance::Covariance;
 use crate::linalg::symmetric_eigen;
 use crate::noise_law::{NoiseBulk, NoiseLaw, SpikedCovariance};
@@ -46,7 +46,7 @@ impl Denoising {
     ///
     /// # Errors
     /// [`RecoveryError::NoLaw`] when the eigenvalues of a covariance with centring are to be shrunk,
-    /// [`RecoveryError::Eigen`].
+    /// [`FantopeError::Eigen`].
     pub fn apply(self, covariance: &Covariance) -> Result<Denoised, RecoveryError> {
         let estimate = covariance.matrix();
         let kept = |matrix| Denoised { denoising: self, eigenvalues: None, bulk: None, matrix };
@@ -91,13 +91,13 @@ pub enum Loss {
 /// limit of many features. The principal subspace is the same as without.
 ///
 /// # Errors
-/// [`RecoveryError::ShapeMismatch`] when the law is for another dimension, [`RecoveryError::Eigen`] when the matrix is
+/// [`FantopeError::ShapeMismatch`] when the law is for another dimension, [`FantopeError::Eigen`] when the matrix is
 /// not a finite symmetric one.
 pub fn denoise(estimate: &DMatrix<f64>, law: &NoiseLaw, loss: Loss) -> Result<SpikedCovariance, RecoveryError> {
     let (rows, columns) = estimate.shape();
     let dimension = law.dimension();
     if rows != dimension {
-        return Err(RecoveryError::ShapeMismatch { rows, columns, dimension });
+        return Err(FantopeError::ShapeMismatch { rows, columns, dimension }.into());
     }
     let eigen = symmetric_eigen(estimate)?;
     let split = split_spectrum(&eigen.values, law);
@@ -168,7 +168,7 @@ fn split_from(observed: &[f64], dimension: usize, trace: f64, level: f64, law: &
 /// positive half; where components stand out, [`denoise`] comes much closer.
 ///
 /// # Errors
-/// [`RecoveryError::Eigen`] when the matrix is not a finite symmetric one.
+/// [`FantopeError::Eigen`] when the matrix is not a finite symmetric one.
 pub fn project_psd(matrix: &DMatrix<f64>) -> Result<DMatrix<f64>, RecoveryError> {
     let eigen = symmetric_eigen(matrix)?;
     let mut scaled = eigen.vectors.clone();
@@ -270,16 +270,19 @@ mod tests {
         let projected = project_psd(&matrix).unwrap();
         assert!((&projected - DMatrix::from_element(2, 2, 1.5)).norm() < 1e-14);
         assert!(symmetric_eigenvalues(&projected).unwrap()[1] > -1e-15);
-        assert!(matches!(project_psd(&DMatrix::zeros(1, 2)), Err(RecoveryError::Eigen(_))));
+        assert!(matches!(project_psd(&DMatrix::zeros(1, 2)), Err(RecoveryError::Fantope(FantopeError::Eigen(_)))));
     }
 
     #[test]
     fn matrices_that_do_not_fit_are_refused() {
         let law = double_cap_law(3, 1.0, 100);
-        let refused = |matrix: &DMatrix<f64>| denoise(matrix, &law, Loss::Frobenius).unwrap_err();
-        let shape = RecoveryError::ShapeMismatch { rows: 2, columns: 4, dimension: 3 };
+        let refused = |matrix: &DMatrix<f64>| match denoise(matrix, &law, Loss::Frobenius) {
+            Err(RecoveryError::Fantope(error)) => error,
+            other => panic!("{other:?}"),
+        };
+        let shape = FantopeError::ShapeMismatch { rows: 2, columns: 4, dimension: 3 };
         assert_eq!(refused(&DMatrix::zeros(2, 4)), shape);
-        assert!(matches!(refused(&DMatrix::zeros(3, 2)), RecoveryError::Eigen(_)));
-        assert!(matches!(refused(&DMatrix::from_element(3, 3, f64::NAN)), RecoveryError::Eigen(_)));
+        assert!(matches!(refused(&DMatrix::zeros(3, 2)), FantopeError::Eigen(_)));
+        assert!(matches!(refused(&DMatrix::from_element(3, 3, f64::NAN)), FantopeError::Eigen(_)));
     }
 }

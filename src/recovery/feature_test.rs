@@ -84,7 +84,8 @@ impl FeatureTest {
     /// Tests every feature against the `rank` leading components of the others; against d - 1 where the rank is d.
     ///
     /// # Errors
-    /// [`RecoveryError::RankExceedsDimension`], [`RecoveryError::Eigen`].
+    /// [`FantopeError::RankExceedsDimension`](super::FantopeError::RankExceedsDimension),
+    /// [`FantopeError::Eigen`](super::FantopeError::Eigen).
     pub fn new(covariance: &Covariance, rank: Rank) -> Result<Self, RecoveryError> {
         let matrix = covariance.matrix();
         rank.check(matrix.nrows())?;
@@ -239,6 +240,7 @@ mod tests {
     use crate::centring::Centring;
     use crate::mechanism::MechanismSpec;
     use crate::privacy::tests::{delta, epsilon};
+    use crate::recovery::FantopeError;
     use crate::schema::Schema;
     use crate::task::Folds;
 
@@ -361,8 +363,8 @@ mod tests {
             let test = FeatureTest::new(&covariance, rank(features)).unwrap();
             assert!(test.p_values.iter().all(|p| (0.0..=1.0).contains(p)));
             assert!(features > 1 || test.p_values == [1.0]);
-            let refused = RecoveryError::RankExceedsDimension { rank: features + 1, dimension: features };
-            assert_eq!(FeatureTest::new(&covariance, rank(features + 1)), Err(refused));
+            let refused = FantopeError::RankExceedsDimension { rank: features + 1, dimension: features };
+            assert_eq!(FeatureTest::new(&covariance, rank(features + 1)), Err(RecoveryError::Fantope(refused)));
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::answer::DECOMPOSED;
 use super::held_out::gains;
-use super::{AnswerError, Measured, Part, Rank, RecoveryError, Step, Unfinished, Watch};
+use super::{AnswerError, FantopeError, Measured, Part, Rank, RecoveryError, Step, Unfinished, Watch};
 use crate::covariance::Covariance;
 use crate::family::Reports;
 use crate::linalg::symmetric_eigenvalues;
@@ -78,7 +78,7 @@ impl RankTest {
     /// Tests the components of an estimate (d × d) whose noise is known.
     ///
     /// # Errors
-    /// [`RecoveryError::ShapeMismatch`] when the law is for another dimension, [`RecoveryError::Eigen`] when the matrix
+    /// [`FantopeError::ShapeMismatch`] when the law is for another dimension, [`FantopeError::Eigen`] when the matrix
     /// is not a finite symmetric one.
     pub fn new(estimate: &DMatrix<f64>, law: &NoiseLaw) -> Result<Self, RecoveryError> {
         Self::watched(estimate, law, &mut |_| ControlFlow::Continue(())).map(|(test, _)| test)
@@ -107,7 +107,7 @@ impl RankTest {
         let (rows, columns) = estimate.shape();
         let dimension = law.dimension();
         if rows != dimension {
-            return Err(RecoveryError::ShapeMismatch { rows, columns, dimension });
+            return Err(FantopeError::ShapeMismatch { rows, columns, dimension }.into());
         }
         let eigenvalues = symmetric_eigenvalues(estimate)?;
         let mut components = vec![];
@@ -306,9 +306,10 @@ mod tests {
         assert_eq!(stopped.components, all.components[..1]);
         let one = RankTest::new(&DMatrix::identity(1, 1), &double_cap_law(1, 1.0, 10)).unwrap();
         assert_eq!(one.rank(), Err(RecoveryError::NoComponent { p_value: 1.0, level: 0.05 }));
-        let shape = RecoveryError::ShapeMismatch { rows: 3, columns: 3, dimension: 4 };
+        let shape = RecoveryError::Fantope(FantopeError::ShapeMismatch { rows: 3, columns: 3, dimension: 4 });
         assert_eq!(RankTest::new(&DMatrix::identity(3, 3), &law), Err(shape));
-        assert!(matches!(RankTest::new(&DMatrix::zeros(4, 3), &law), Err(RecoveryError::Eigen(_))));
+        let refused = RankTest::new(&DMatrix::zeros(4, 3), &law);
+        assert!(matches!(refused, Err(RecoveryError::Fantope(FantopeError::Eigen(_)))));
     }
 
     #[test]

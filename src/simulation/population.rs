@@ -5,7 +5,7 @@ use rand::seq::index;
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 
-use crate::recovery::{Rank, RecoveryError};
+use crate::recovery::{FantopeError, Rank};
 use crate::subspace::{Subspace, SubspaceError};
 
 /// Unit-norm records `x = y / |y|`, `y = g + sqrt(signal) V f` with standard normal g (d) and f (k) and an
@@ -205,7 +205,7 @@ fn check_sparsity(dimension: usize, rank: Rank, sparsity: Option<usize>) -> Resu
 pub enum PopulationError {
     /// The rank does not fit the dimension.
     #[error(transparent)]
-    Rank(#[from] RecoveryError),
+    Rank(#[from] FantopeError),
     /// No subspace came out of the draw.
     #[error(transparent)]
     Subspace(#[from] SubspaceError),

@@ -13,8 +13,8 @@ use crate::mechanism::{LocalRandomizer, Mechanism, Moments, RandomizeError, Summ
 use crate::noise_law::NoiseError;
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::recovery::{
-    FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, RefineError, SolverSettings,
-    default_penalty, principal_components, soft_threshold,
+    FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, RefineError,
+    SolverSettings, default_penalty, principal_components, soft_threshold,
 };
 use crate::report::ReportId;
 use crate::second_moment::SecondMoment;
@@ -231,7 +231,7 @@ pub(super) fn sparse_components(
     estimate: &DMatrix<f64>,
     rank: Rank,
     penalty: Penalty,
-) -> Result<FantopeSolution, RecoveryError> {
+) -> Result<FantopeSolution, FantopeError> {
     let settings = SolverSettings { tolerance: TOLERANCE, ..SolverSettings::default() };
     let problem = FantopeProblem::new(estimate, rank, penalty)?;
     FantopeSolver::new(settings)?.solve(&problem)
@@ -294,6 +294,12 @@ pub enum SimulationError {
     #[doc(hidden)]
     #[error(transparent)]
     Refine(#[from] RefineError),
+}
+
+impl From<FantopeError> for SimulationError {
+    fn from(error: FantopeError) -> Self {
+        Self::Recovery(error.into())
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use std::path::Path;
 
 use ldp_pca::audit::AuditError;
 use ldp_pca::error::Error;
-use ldp_pca::recovery::{AnswerError, BootstrapError, ChangeError, PenaltyError, RecoveryError, RefineError};
+use ldp_pca::recovery::{
+    AnswerError, BootstrapError, ChangeError, FantopeError, PathError, PenaltyError, RecoveryError, RefineError,
+};
 use ldp_pca::simulation::SimulationError;
 use ldp_pca::task::TaskError;
 use serde_json::{Value, json};
@@ -147,13 +149,15 @@ fn is_of_an_option(error: &Error) -> bool {
             TaskError::Mechanism(_) | TaskError::Centring(_) | TaskError::Cost { .. } | TaskError::Folds(_),
         )
         | Error::Recovery(
-            RecoveryError::ZeroRank
-            | RecoveryError::RankExceedsDimension { .. }
-            | RecoveryError::InvalidPenalty { .. }
-            | RecoveryError::InvalidSetting { .. }
-            | RecoveryError::NoLaw,
+            RecoveryError::NoLaw
+            | RecoveryError::Fantope(
+                FantopeError::ZeroRank
+                | FantopeError::RankExceedsDimension { .. }
+                | FantopeError::InvalidPenalty { .. }
+                | FantopeError::InvalidSetting { .. },
+            ),
         )
-        | Error::Penalty(PenaltyError::TooFewFolds { .. } | PenaltyError::NoPenalties)
+        | Error::Penalty(PenaltyError::TooFewFolds { .. } | PenaltyError::Path(PathError::NoPenalties))
         | Error::Bootstrap(BootstrapError::Replicates(_) | BootstrapError::Level(_) | BootstrapError::FullRank(_))
         | Error::Answer(AnswerError::UnknownNoise | AnswerError::NoLaw) => true,
         Error::Audit(error) => !matches!(error, AuditError::Record(_) | AuditError::Randomize(_)),
@@ -210,6 +214,7 @@ from_stage!(
     ldp_pca::record::RecordError,
     AnswerError,
     ChangeError,
+    FantopeError,
     RecoveryError,
     ldp_pca::sampling::EntropyError,
     ldp_pca::schema::SchemaError,

@@ -9,7 +9,7 @@ use ldp_pca::mechanism::MechanismError;
 use ldp_pca::noise_law::NoiseError;
 use ldp_pca::prediction::PredictionError;
 use ldp_pca::record::RecordError;
-use ldp_pca::recovery::PenaltyError;
+use ldp_pca::recovery::{PathError, PenaltyError};
 use ldp_pca::report::{Report, ReportError, report_bytes};
 use ldp_pca::task;
 
@@ -36,7 +36,7 @@ impl Coded for PredictionError {
 impl Coded for PenaltyError {
     fn code(&self) -> &'static str {
         match self {
-            Self::Cancelled { .. } => "cancelled",
+            Self::Path(PathError::Cancelled { .. }) => "cancelled",
             _ => "recovery",
         }
     }

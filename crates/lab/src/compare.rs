@@ -17,7 +17,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::crossing::{coded, failure, matrix, object, thrown};
 use ldp_pca::privacy::{Delta, Epsilon, PrivacyError};
-use ldp_pca::recovery::{Rank, RecoveryError};
+use ldp_pca::recovery::{FantopeError, Rank};
 use ldp_pca::simulation::{self, PopulationError, Reports, SimulationError, SpikedModel};
 use ldp_pca::subspace::Subspace;
 use ldp_pca_literature::baselines::catalogue::{self, key};
@@ -28,9 +28,9 @@ use ldp_pca_literature::baselines::{
 
 coded! {
     BaselineError => "method",
+    FantopeError => "recovery",
     PopulationError => "simulation",
     PrivacyError => "argument",
-    RecoveryError => "recovery",
     SampleError => "argument",
     SimulationError => "simulation",
 }

@@ -17,7 +17,7 @@ use js_sys::{Function, Uint8Array};
 use ldp_pca::mechanism::MechanismError;
 use ldp_pca::noise_law::{NoiseError, SpikedCovariance};
 use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
-use ldp_pca::recovery::{Rank, RecoveryError};
+use ldp_pca::recovery::{FantopeError, Rank};
 use ldp_pca::schema::infer::{InferenceOptions, Inferred, NumberForms, Scaling};
 use ldp_pca::schema::{Fit, SchemaError};
 use ldp_pca::second_moment::SecondMoment;
@@ -34,10 +34,10 @@ use crate::crossing::{coded, failure, matrix, object, read, thrown};
 use crate::mechanism::{MechanismOptions, build};
 
 coded! {
+    FantopeError => "recovery",
     MechanismError => "argument",
     NoiseError => "records",
     RecordError => "records",
-    RecoveryError => "recovery",
     SchemaError => "records",
     SimulationError => "simulation",
 }

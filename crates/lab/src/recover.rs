@@ -11,8 +11,8 @@ use crate::aggregate::Aggregate;
 use crate::crossing::{Coded, matrix, object, read, thrown};
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
-    Answer, AnswerError, Baseline, DEFAULT_PENALTY_FACTOR, Method, Penalty, PenaltyChoice, PenaltyPath, Question, Rank,
-    Solver, SolverSettings, SolverStatus, Source, Step, Stop, components,
+    Answer, AnswerError, Baseline, DEFAULT_PENALTY_FACTOR, Method, Penalty, PenaltyChoice, PenaltyError, PenaltyPath,
+    Question, Rank, Solver, SolverSettings, SolverStatus, Source, Step, Stop, components,
 };
 use ldp_pca::simulation::SupportCounts;
 
@@ -191,7 +191,7 @@ pub(crate) fn solve_path(
         watch.call(state.solved, state.total, f64::INFINITY).map_break(|_| ())
     });
     watch.finish()?;
-    let points = path.map_err(thrown)?;
+    let points = path.map_err(|error| thrown(PenaltyError::from(error)))?;
     let points = points.points().iter().map(|point| PathPoint {
         penalty: point.penalty.value(),
         status: point.status.name(),

@@ -12,12 +12,12 @@ use ldp_pca::mechanism::MechanismFamily;
 use ldp_pca::prediction::{Planner, PredictionError, Spectrum};
 use ldp_pca::privacy::{Epsilon, PrivacyError};
 use ldp_pca::record::Bounding;
-use ldp_pca::recovery::{Rank, RecoveryError};
+use ldp_pca::recovery::{FantopeError, Rank};
 
 coded! {
+    FantopeError => "recovery",
     PredictionError => "recovery",
     PrivacyError => "argument",
-    RecoveryError => "recovery",
 }
 
 /// The prediction for two waves of double-cap and its refinement, of `records` unit-norm records in all: an object

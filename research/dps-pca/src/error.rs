@@ -1,7 +1,7 @@
 //! Reasons to refuse a step of DPS-PCA.
 
 use ldp_pca::privacy::PrivacyError;
-use ldp_pca::recovery::RecoveryError;
+use ldp_pca::recovery::FantopeError;
 
 /// Reasons why a step refuses its parameters, or cannot be taken.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -27,5 +27,5 @@ pub enum DpsPcaError {
     Privacy(#[from] PrivacyError),
     /// A rank that makes no sense.
     #[error(transparent)]
-    Recovery(#[from] RecoveryError),
+    Recovery(#[from] FantopeError),
 }

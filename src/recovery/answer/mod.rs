@@ -43,9 +43,10 @@ use self::watch::{Watched, unreasoned};
 use super::bootstrap::bootstrap_until;
 use super::held_out::used_rows;
 use super::{
-    BootstrapError, BootstrapProgress, Components, FantopeProblem, FantopeSolution, FantopeSolver, Fit, HeldOut,
-    Method, PathPoint, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, Progress, Rank, RecoveryError,
-    SolverSettings, SolverStatus, SubspaceEstimate, default_penalty, principal_components, soft_threshold,
+    BootstrapError, BootstrapProgress, Components, FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, Fit,
+    HeldOut, Method, PathError, PathPoint, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, Progress, Rank,
+    RecoveryError, SolverSettings, SolverStatus, SubspaceEstimate, default_penalty, principal_components,
+    soft_threshold,
 };
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
@@ -246,7 +247,7 @@ impl Decomposition {
     /// The leading components, and their predicted error if that is wanted and the law of the noise is known.
     ///
     /// # Errors
-    /// [`RecoveryError::RankExceedsDimension`].
+    /// [`FantopeError::RankExceedsDimension`].
     pub fn leading(&self, rank: Rank, predicted: bool) -> Result<Answer, AnswerError> {
         rank.check(self.components.values.len())?;
         let law = self.law.as_ref().map(|(_, law)| (*law, &*self.mean));
@@ -279,9 +280,9 @@ impl Question {
     /// Accepts the question about so many features: the rank, and the settings of the solver.
     ///
     /// # Errors
-    /// [`RecoveryError::RankExceedsDimension`], [`RecoveryError::InvalidSetting`].
+    /// [`FantopeError::RankExceedsDimension`], [`FantopeError::InvalidSetting`].
     #[doc(hidden)]
-    pub fn check(&self, dimension: usize) -> Result<(), RecoveryError> {
+    pub fn check(&self, dimension: usize) -> Result<(), FantopeError> {
         self.rank.check(dimension)?;
         FantopeSolver::new(self.solver.settings()).map(|_| ())
     }
@@ -387,7 +388,7 @@ impl Question {
             watch.step(&Step::Validating(*state))
         });
         match measured {
-            Err(PenaltyError::Cancelled { solved, total }) if watch.is_late() => {
+            Err(PenaltyError::Path(PathError::Cancelled { solved, total })) if watch.is_late() => {
                 watch.missing(Part::HeldOut, solved, total);
                 Ok(None)
             }
@@ -413,7 +414,7 @@ impl Question {
                     })
                 };
                 match select(choice, watch) {
-                    Err(PenaltyError::Cancelled { solved, total }) if watch.is_late() => {
+                    Err(PenaltyError::Path(PathError::Cancelled { solved, total })) if watch.is_late() => {
                         watch.missing(Part::Penalty, solved, total);
                         let auto = PenaltyChoice::default();
                         return Ok((auto.name(), select(&auto, watch)?));
@@ -444,10 +445,10 @@ impl Question {
             watch.step(&Step::Path(*state))
         });
         match outcome {
-            Err(PenaltyError::Cancelled { total, .. }) if watch.is_late() => {
+            Err(PathError::Cancelled { total, .. }) if watch.is_late() => {
                 watch.missing(Part::Path, solved.len(), total);
             }
-            outcome => outcome?,
+            outcome => outcome.map_err(PenaltyError::from)?,
         }
         Ok((!solved.is_empty()).then_some(solved))
     }
@@ -523,7 +524,7 @@ impl Solver {
         &self,
         problem: &FantopeProblem,
         watch: &mut dyn FnMut(&Progress) -> ControlFlow<Stop>,
-    ) -> Result<FantopeSolution, RecoveryError> {
+    ) -> Result<FantopeSolution, FantopeError> {
         let mut stop = None;
         let mut progress = |state: &Progress| {
             let flow = watch(state);

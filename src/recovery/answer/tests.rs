@@ -141,7 +141,7 @@ fn who_stops_the_solver_gets_what_it_has_and_why() {
         Step::Path(_) => ControlFlow::Break(Stop::Cancelled),
         _ => ControlFlow::Continue(()),
     });
-    assert!(matches!(refused, Err(AnswerError::Penalty(PenaltyError::Cancelled { .. }))));
+    assert!(matches!(refused, Err(AnswerError::Penalty(PenaltyError::Path(PathError::Cancelled { .. })))));
 }
 
 /// The parts that are missing when time is up at the first step that `late` says.

@@ -6,8 +6,8 @@ use rand::{Rng, RngExt};
 use super::estimate::{BootstrapError, SubspaceEstimate, check_estimate};
 use crate::linalg::{symmetric_eigen, symmetric_eigenvalues};
 use crate::noise_law::{NoiseBulk, NoiseLaw, SpikedCovariance};
-use crate::recovery::RecoveryError;
 use crate::recovery::denoise::split_spectrum;
+use crate::recovery::{FantopeError, RecoveryError};
 
 /// Rounds in which the bulk level and the eigenvalues above it are made to agree.
 const ROUNDS: usize = 4;
@@ -41,7 +41,7 @@ impl Model {
         let dimension = law.dimension();
         let (rows, columns) = estimate.shape();
         if rows != dimension {
-            return Err(RecoveryError::ShapeMismatch { rows, columns, dimension }.into());
+            return Err(FantopeError::ShapeMismatch { rows, columns, dimension }.into());
         }
         let components = check_estimate(found, dimension)?.into_basis();
         let rank = components.ncols();

@@ -1,9 +1,9 @@
 //! The answers that are compared on reports held out: a method with the strength of its penalty.
 
+use fantope::Sequence;
 use nalgebra::DMatrix;
 use serde::Serialize;
 
-use super::super::penalty::Sequence;
 use super::super::{
     FantopeProblem, FantopeSolution, Method, PenaltyError, Rank, default_penalty, principal_components, soft_threshold,
 };

@@ -34,10 +34,10 @@ pub(super) use fit::used_rows;
 
 use std::ops::ControlFlow;
 
+use fantope::Sequence;
 use nalgebra::DMatrix;
 use serde::Serialize;
 
-use super::penalty::Sequence;
 use super::{
     CROSS_VALIDATION_FACTORS, Interval, Method, PenaltyError, Rank, SequenceProgress, SolverSettings,
     principal_components,

@@ -2,18 +2,20 @@
 
 use std::ops::ControlFlow;
 
+use fantope::{PathError, Sequence};
 use serde::Serialize;
 
 use super::error::PenaltyError;
-use super::level::default_penalty;
-use super::sequence::{Sequence, SequenceProgress};
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
 use crate::family::Reports;
 use crate::linalg::sorted_descending;
 use crate::recovery::held_out::{Fit, score};
-use crate::recovery::{Method, Penalty, Rank, SolverSettings};
+use crate::recovery::{Method, Penalty, Rank, SequenceProgress, SolverSettings, default_penalty};
 use crate::task::Task;
+
+/// The factors `c` of `c τ √(ln d)` that are tried by default, ordinary principal components (0) among them.
+pub const CROSS_VALIDATION_FACTORS: [f64; 9] = [0.0, 0.125, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0];
 
 /// The scores of all penalties, and the best one.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,8 +81,8 @@ impl CrossValidation {
 ///
 /// # Errors
 ///
-/// [`PenaltyError::TooFewFolds`], [`PenaltyError::EmptyFold`], [`PenaltyError::NoPenalties`],
-/// [`PenaltyError::Cancelled`]; [`PenaltyError::Covariance`] for an aggregate of another task or without reports;
+/// [`PenaltyError::TooFewFolds`], [`PenaltyError::EmptyFold`], [`PenaltyError::Path`] without a factor or when
+/// cancelled; [`PenaltyError::Covariance`] for an aggregate of another task or without reports;
 /// [`PenaltyError::Recovery`] for a factor that is not a finite number of at least 0, or a rank above the dimension.
 pub fn cross_validate(
     aggregate: &Aggregate,
@@ -142,7 +144,7 @@ impl CrossValidation {
             point.mean_score = mean(&point.scores);
         }
         let better = |best: usize, at: usize| if points[at].mean_score > points[best].mean_score { at } else { best };
-        let chosen = (0..points.len()).reduce(better).ok_or(PenaltyError::NoPenalties)?;
+        let chosen = (0..points.len()).reduce(better).ok_or(PathError::NoPenalties)?;
         let best = points[chosen].scores.clone();
         for point in &mut points {
             let differences: Vec<f64> = best.iter().zip(&point.scores).map(|(best, score)| best - score).collect();
@@ -173,7 +175,7 @@ mod tests {
     use crate::mechanism::MechanismSpec;
     use crate::privacy::Epsilon;
     use crate::record::Bounding;
-    use crate::recovery::{FantopeProblem, PenaltyChoice, RecoveryError};
+    use crate::recovery::{FantopeError, FantopeProblem, PenaltyChoice, RecoveryError};
     use crate::report::Report;
     use crate::schema::Schema;
     use crate::simulation::SpikedModel;
@@ -272,7 +274,7 @@ mod tests {
         let errors: Vec<f64> = result.points().iter().map(|point| point.standard_error).collect();
         let expected = [1.0 / 3.0, 0.0, 1.0 / 3.0, 1.0 / 3.0].map(f64::sqrt);
         assert!(errors.iter().zip(expected).all(|(error, expected)| (error - expected).abs() < 1e-15), "{errors:?}");
-        assert_eq!(CrossValidation::compare(vec![]), Err(PenaltyError::NoPenalties));
+        assert_eq!(CrossValidation::compare(vec![]), Err(PenaltyError::Path(PathError::NoPenalties)));
     }
 
     #[test]
@@ -309,10 +311,11 @@ mod tests {
         assert_eq!(empty, Err(PenaltyError::Covariance(CovarianceError::Empty)));
         let task = task(4, 2);
         let aggregate = collected(&task, 40);
-        assert_eq!(validate(&aggregate, &task, &[]), Err(PenaltyError::NoPenalties));
+        assert_eq!(validate(&aggregate, &task, &[]), Err(PenaltyError::Path(PathError::NoPenalties)));
         for bad in [-1.0, f64::NAN, f64::INFINITY] {
             let refused = validate(&aggregate, &task, &[1.0, bad]);
-            assert!(matches!(refused, Err(PenaltyError::Recovery(RecoveryError::InvalidSetting { .. }))), "{bad}");
+            let Err(PenaltyError::Recovery(RecoveryError::Fantope(error))) = refused else { panic!("{bad}") };
+            assert!(matches!(error, FantopeError::InvalidSetting { .. }), "{bad}");
         }
         assert!(matches!(validate(&aggregate, &many, &[1.0]), Err(PenaltyError::Covariance(_))));
     }
@@ -324,6 +327,6 @@ mod tests {
             cross_validate(&collected(&task, 500), &task, rank(2), &[0.25], &SolverSettings::default(), &mut |_| {
                 ControlFlow::Break(())
             });
-        assert_eq!(stopped, Err(PenaltyError::Cancelled { solved: 0, total: 2 }));
+        assert_eq!(stopped, Err(PenaltyError::Path(PathError::Cancelled { solved: 0, total: 2 })));
     }
 }

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::covariance::CovarianceError;
-use crate::recovery::RecoveryError;
+use crate::recovery::{PathError, RecoveryError};
 
 /// Reasons why no penalty could be chosen, or no path solved.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -30,21 +30,23 @@ pub enum PenaltyError {
         /// Folds of the task.
         folds: usize,
     },
-    /// There is nothing to choose among.
-    #[error("there are no penalties to try: give at least one")]
-    NoPenalties,
-    /// The progress callback asked to stop.
-    #[error("cancelled after {solved} of {total} problems")]
-    Cancelled {
-        /// Problems solved.
-        solved: usize,
-        /// Problems in all.
-        total: usize,
-    },
+    /// There are no penalties to choose among, or the progress callback asked to stop.
+    #[error(transparent)]
+    Path(PathError),
     /// A sum could not be debiased.
     #[error(transparent)]
     Covariance(#[from] CovarianceError),
     /// A problem could not be posed or solved.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
+}
+
+/// What the solver refused is an error of recovery, on a path too.
+impl From<PathError> for PenaltyError {
+    fn from(error: PathError) -> Self {
+        match error {
+            PathError::Fantope(error) => error.into(),
+            other => Self::Path(other),
+        }
+    }
 }

@@ -1,58 +1,22 @@
-//! Choice of the penalty: from the known noise level, by cross-validation over folds, or from a whole path.
-//!
-//! ```
-//! use ldp_pca::recovery::{SolverSettings, Penalty, PenaltyPath, Rank};
-//! use nalgebra::DMatrix;
-//! use std::ops::ControlFlow;
-//!
-//! // One component on rows 0 and 1; the rest is noise of size 0.1.
-//! let estimate = DMatrix::from_row_slice(3, 3, &[1.0, 0.9, 0.1, 0.9, 1.0, 0.1, 0.1, 0.1, 0.2]);
-//! let penalties = PenaltyPath::penalties(&estimate, Penalty::new(0.05)?, 3)?;
-//! let path = PenaltyPath::solve(&estimate, Rank::new(1)?, &penalties, &SolverSettings::default(), &mut |_| {
-//!     ControlFlow::Continue(())
-//! })?;
-//! // From one row, where the penalty equals the largest off-diagonal entry, to all of them.
-//! let sizes: Vec<usize> = path.points().iter().map(|point| point.support.len()).collect();
-//! assert_eq!(sizes, [1, 2, 3]);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! Choice of the penalty: from the known noise level, by cross-validation over folds, or as given.
 
 mod cross_validation;
 mod error;
-mod level;
-mod path;
-mod sequence;
 
-pub use cross_validation::{CrossValidation, CrossValidationPoint, cross_validate};
+pub use cross_validation::{CROSS_VALIDATION_FACTORS, CrossValidation, CrossValidationPoint, cross_validate};
 pub use error::PenaltyError;
-pub use level::{CROSS_VALIDATION_FACTORS, DEFAULT_PENALTY_FACTOR, default_penalty, sparse_noise_edge};
-pub use path::{PathPoint, PenaltyPath};
-pub(in crate::recovery) use sequence::Sequence;
-pub use sequence::SequenceProgress;
 
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Penalty, Rank, SolverSettings};
+use super::{DEFAULT_PENALTY_FACTOR, Penalty, Rank, SequenceProgress, SolverSettings, default_penalty};
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
 use crate::family::Reports;
 use crate::task::Task;
 
 use self::cross_validation::cross_validate_reports;
-
-/// The widest gap at which a sequence stops: scores and sizes of supports need no more digits.
-const SEQUENCE_TOLERANCE: f64 = 1e-4;
-
-impl SolverSettings {
-    /// These settings for [`cross_validate`] and a [`PenaltyPath`], which need no narrower gap than 1e-4.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn for_sequence(self) -> Self {
-        Self { tolerance: self.tolerance.max(SEQUENCE_TOLERANCE), ..self }
-    }
-}
 
 /// The rule that sets the penalty of the sparse problem.
 ///

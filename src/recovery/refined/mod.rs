@@ -32,7 +32,7 @@ use nalgebra::DMatrix;
 
 use self::clipping::Model;
 use super::denoise::split_spectrum;
-use super::{AnswerError, Rank, RecoveryError};
+use super::{AnswerError, FantopeError, Rank, RecoveryError};
 use crate::aggregate::AggregateError;
 use crate::covariance::CovarianceError;
 use crate::linalg::symmetric_eigen;
@@ -184,10 +184,10 @@ impl FirstWave {
         let (rows, columns) = estimate.shape();
         let (dimension, k) = (law.dimension(), rank.value());
         if rows != dimension {
-            return Err(RecoveryError::ShapeMismatch { rows, columns, dimension });
+            return Err(FantopeError::ShapeMismatch { rows, columns, dimension }.into());
         }
         if k >= dimension {
-            return Err(RecoveryError::RankExceedsDimension { rank: k, dimension: dimension - 1 });
+            return Err(FantopeError::RankExceedsDimension { rank: k, dimension: dimension - 1 }.into());
         }
         let eigen = symmetric_eigen(estimate)?;
         let split = split_spectrum(&eigen.values, law);

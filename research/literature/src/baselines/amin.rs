@@ -34,7 +34,7 @@ use super::ppca::bingham;
 use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
 use ldp_pca::linalg::symmetric_eigen;
 use ldp_pca::privacy::Epsilon;
-use ldp_pca::recovery::{Rank, RecoveryError};
+use ldp_pca::recovery::{FantopeError, Rank};
 use ldp_pca::subspace::Subspace;
 
 /// The scale of a draw's preference for directions of large variance.
@@ -109,7 +109,7 @@ impl SubspaceEstimator for Amin {
 
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
         sample.check(rank, NAME)?;
-        let eigen = symmetric_eigen(sample.second_moment()).map_err(RecoveryError::from)?;
+        let eigen = symmetric_eigen(sample.second_moment()).map_err(FantopeError::from)?;
         let exponents = eigen.values * (self.strength(rank) * sample.records() as f64);
         let mut found = DMatrix::zeros(sample.dimension(), 0);
         let mut proposals = 0;

@@ -4,7 +4,7 @@ use ldp_pca::decimal::Decimal;
 use ldp_pca::mechanism::MechanismError;
 use ldp_pca::privacy::PrivacyError;
 use ldp_pca::record::RecordError;
-use ldp_pca::recovery::RecoveryError;
+use ldp_pca::recovery::FantopeError;
 use ldp_pca::subspace::SubspaceError;
 use ldp_pca_dps::DpsPcaError;
 
@@ -75,7 +75,7 @@ pub enum BaselineError {
     Privacy(#[from] PrivacyError),
     /// Recovering components failed.
     #[error(transparent)]
-    Recovery(#[from] RecoveryError),
+    Recovery(#[from] FantopeError),
     /// The estimate spans no subspace of the rank asked for.
     #[error(transparent)]
     Subspace(#[from] SubspaceError),

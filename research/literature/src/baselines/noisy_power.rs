@@ -38,7 +38,7 @@ use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sa
 use ldp_pca::linalg::symmetric_eigen;
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::recovery::{Rank, RecoveryError};
+use ldp_pca::recovery::{FantopeError, Rank};
 use ldp_pca::subspace::Subspace;
 
 const NAME: &str = "noisy power method";
@@ -143,7 +143,7 @@ fn iterate(
 
 /// The leading left singular vectors: `Y v` for the leading eigenvectors v of `Y^T Y`.
 fn leading(last: &DMatrix<f64>, rank: Rank) -> Result<Subspace, BaselineError> {
-    let gram = symmetric_eigen(&last.tr_mul(last)).map_err(RecoveryError::from)?;
+    let gram = symmetric_eigen(&last.tr_mul(last)).map_err(FantopeError::from)?;
     Ok(Subspace::new(&(last * gram.vectors.columns(0, rank.value())))?)
 }
 

@@ -183,7 +183,7 @@ impl SubspaceEstimator for Oja {
         if sample.largest_norm() == 0.0 {
             return Err(BaselineError::Failed { method: NAME, what: "every record is zero: there is no direction" });
         }
-        let spectrum = symmetric_eigenvalues(sample.second_moment()).map_err(ldp_pca::recovery::RecoveryError::from)?;
+        let spectrum = symmetric_eigenvalues(sample.second_moment()).map_err(ldp_pca::recovery::FantopeError::from)?;
         let gap = |after: usize| spectrum[after - 1] - if after < dimension { spectrum[after] } else { 0.0 };
         let (together, times) = self.extension.split(rank);
         let mut found = DMatrix::zeros(dimension, 0);

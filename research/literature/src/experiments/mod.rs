@@ -86,7 +86,7 @@ use ldp_pca::mechanism::MechanismError;
 use ldp_pca::noise_law::NoiseError;
 use ldp_pca::prediction::PredictionError;
 use ldp_pca::privacy::PrivacyError;
-use ldp_pca::recovery::RecoveryError;
+use ldp_pca::recovery::{FantopeError, RecoveryError};
 use ldp_pca::simulation::SimulationError;
 use ldp_pca::subspace::SubspaceError;
 use ldp_pca_dps::DpsPcaError;
@@ -501,6 +501,7 @@ from_stage!(
     DpsPcaError => Method,
     SampleError => Method,
     SubspaceError => Method,
+    FantopeError => Pipeline,
     MechanismError => Pipeline,
     NoiseError => Pipeline,
     PredictionError => Pipeline,

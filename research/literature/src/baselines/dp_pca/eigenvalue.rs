@@ -29,7 +29,7 @@ use super::histogram::heaviest_bin;
 use crate::baselines::BaselineError;
 use crate::baselines::orthonormal::uniform_start;
 use ldp_pca::linalg::lanczos;
-use ldp_pca::recovery::RecoveryError;
+use ldp_pca::recovery::FantopeError;
 
 /// The smallest value that is distinguished from 0. If all gradients are equal, the noise is tiny, not 0.
 const SMALLEST: f64 = 1e-200;
@@ -114,7 +114,7 @@ fn top_eigenvalue(pairs: &DMatrix<f64>, rng: &mut dyn CryptoRng) -> Result<f64, 
         y.gemv(1.0, pairs, &overlaps, 0.0);
     };
     let start = uniform_start(pairs.nrows(), 1, rng).column(0).into_owned();
-    Ok(lanczos(&mut apply, &start, STEPS).map_err(RecoveryError::from)?.values[0])
+    Ok(lanczos(&mut apply, &start, STEPS).map_err(FantopeError::from)?.values[0])
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ use rand::rand_core::CryptoRng;
 use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
 use ldp_pca::linalg::symmetric_eigen;
 use ldp_pca::privacy::Epsilon;
-use ldp_pca::recovery::{Rank, RecoveryError};
+use ldp_pca::recovery::{FantopeError, Rank};
 use ldp_pca::subspace::Subspace;
 
 /// PPCA.
@@ -87,7 +87,7 @@ impl SubspaceEstimator for Ppca {
     /// and proposals per draw.
     fn estimate(&self, sample: &Sample, rank: Rank, rng: &mut dyn CryptoRng) -> Result<Outcome, BaselineError> {
         sample.check(rank, self.name())?;
-        let eigen = symmetric_eigen(sample.second_moment()).map_err(RecoveryError::from)?;
+        let eigen = symmetric_eigen(sample.second_moment()).map_err(FantopeError::from)?;
         let exponents = eigen.values * (0.5 * sample.records() as f64 * self.epsilon.value());
         let (d, k) = (sample.dimension(), rank.value());
         let found = if k == d {

@@ -19,7 +19,7 @@ use crate::baselines::{DoubleCapPca, ModSulq, Pca, Ppca, RandomSubspace, Sample,
 use ldp_pca::linalg::symmetric_eigen;
 use ldp_pca::prediction::{Prediction, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::recovery::{Rank, RecoveryError};
+use ldp_pca::recovery::{FantopeError, Rank};
 use ldp_pca::subspace::captured_variance;
 
 /// The experiments, in the order of the paper.
@@ -112,7 +112,7 @@ fn expected(eigenvalues: &[f64], rank: Rank, records: u64, epsilon: Epsilon) -> 
 
 /// The eigenvalues of the second moments, in descending order.
 fn eigenvalues(sample: &Sample) -> Result<Vec<f64>, ExperimentError> {
-    let eigen = symmetric_eigen(sample.second_moment()).map_err(RecoveryError::from)?;
+    let eigen = symmetric_eigen(sample.second_moment()).map_err(FantopeError::from)?;
     let mut values = eigen.values.as_slice().to_vec();
     values.sort_by(|a, b| b.total_cmp(a));
     Ok(values)

@@ -4,7 +4,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::outcome::{DualMatrix, FantopeSolution, Found};
 use super::scaled::ScaledProblem;
-use super::{FantopeProblem, RecoveryError};
+use super::{FantopeError, FantopeProblem};
 use crate::linalg::{sort_rows, sorted_descending, symmetric_eigen};
 
 /// The solution where it is known: `k = d`; no penalty; a penalty of at least every off-diagonal `|S_ij|`, where `X`
@@ -13,7 +13,7 @@ pub(super) fn closed_form(
     problem: &FantopeProblem,
     scaled: &ScaledProblem<'_>,
     largest_off_diagonal: f64,
-) -> Result<Option<FantopeSolution>, RecoveryError> {
+) -> Result<Option<FantopeSolution>, FantopeError> {
     let found = if scaled.rank == scaled.dimension() || problem.penalty().value() >= largest_off_diagonal {
         leading_coordinates(problem, scaled)
     } else if problem.penalty().value() == 0.0 {
@@ -50,7 +50,7 @@ fn leading_coordinates(problem: &FantopeProblem, scaled: &ScaledProblem<'_>) -> 
 }
 
 /// Without penalty the problem is ordinary principal components.
-fn leading_eigenvectors(problem: &FantopeProblem, scaled: &ScaledProblem<'_>) -> Result<Found, RecoveryError> {
+fn leading_eigenvectors(problem: &FantopeProblem, scaled: &ScaledProblem<'_>) -> Result<Found, FantopeError> {
     let (dimension, rank) = (scaled.dimension(), scaled.rank);
     let rows: Vec<usize> = (0..dimension).collect();
     let mut matrix = problem.estimate().to_double();

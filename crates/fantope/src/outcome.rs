@@ -4,7 +4,7 @@ use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
 use super::scaled::ScaledProblem;
-use super::{FantopeProblem, RecoveryError};
+use super::{FantopeError, FantopeProblem};
 use crate::linalg::{scatter, sort_rows, sorted_descending, symmetric_eigen};
 use crate::subspace::orient_columns_in_place;
 
@@ -24,9 +24,8 @@ pub enum SolverStatus {
 }
 
 impl SolverStatus {
-    /// The key for programs, on every interface.
+    /// The key for programs.
     #[must_use]
-    #[doc(hidden)]
     pub fn name(self) -> &'static str {
         match self {
             Self::Optimal => "optimal",
@@ -191,7 +190,7 @@ impl FantopeSolution {
         problem: &FantopeProblem,
         scaled: &ScaledProblem<'_>,
         found: Found,
-    ) -> Result<Self, RecoveryError> {
+    ) -> Result<Self, FantopeError> {
         let rank = problem.rank().value();
         let y = &found.sparse_block;
         let on_support = |row: &usize| {
@@ -247,20 +246,18 @@ impl FantopeSolution {
     ///
     /// # Errors
     ///
-    /// [`RecoveryError::ShapeMismatch`] for a problem of another dimension.
-    #[doc(hidden)]
-    pub fn dual_matrix(&self, problem: &FantopeProblem) -> Result<DMatrix<f64>, RecoveryError> {
+    /// [`FantopeError::ShapeMismatch`] for a problem of another dimension.
+    pub fn dual_matrix(&self, problem: &FantopeProblem) -> Result<DMatrix<f64>, FantopeError> {
         let (dimension, other) = (self.dimension, problem.dimension());
         if dimension == other {
             Ok(self.dual.matrix(problem))
         } else {
-            Err(RecoveryError::ShapeMismatch { rows: dimension, columns: dimension, dimension: other })
+            Err(FantopeError::ShapeMismatch { rows: dimension, columns: dimension, dimension: other })
         }
     }
 
     /// The feasible `X`, `d × d`: `0 ⪯ X ⪯ I`, `tr X = k` to rounding.
     #[must_use]
-    #[doc(hidden)]
     pub fn feasible(&self) -> DMatrix<f64> {
         let scaled = DMatrix::from_fn(self.vectors.nrows(), self.weights.len(), |row, column| {
             self.vectors[(row, column)] * self.weights[column].sqrt()
@@ -301,7 +298,7 @@ impl DualMatrix {
 }
 
 /// The leading `rank` eigenvectors of `X` on these places of its rows: what `X` has elsewhere comes from a gap above 0.
-fn leading_on(places: &[usize], found: &Found, rank: usize) -> Result<DMatrix<f64>, RecoveryError> {
+fn leading_on(places: &[usize], found: &Found, rank: usize) -> Result<DMatrix<f64>, FantopeError> {
     if places.len() == found.rows.len() {
         return Ok(found.vectors.columns(0, rank).into_owned());
     }
@@ -318,7 +315,7 @@ fn components(
     problem: &FantopeProblem,
     rows: &[usize],
     basis: &DMatrix<f64>,
-) -> Result<(DMatrix<f64>, DVector<f64>), RecoveryError> {
+) -> Result<(DMatrix<f64>, DVector<f64>), FantopeError> {
     let estimate = problem.estimate();
     // Centred, so that a large multiple of the identity does not drown the differences.
     let shift = estimate.mean_diagonal();

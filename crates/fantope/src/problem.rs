@@ -2,7 +2,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::{Penalty, Rank, RecoveryError};
+use super::{FantopeError, Penalty, Rank};
 use crate::linalg::{SymmetricMatrix, sort_ascending, symmetric_eigen, symmetric_eigenvalues};
 
 /// The sparse principal subspace problem, with its arguments checked once.
@@ -15,7 +15,7 @@ use crate::linalg::{SymmetricMatrix, sort_ascending, symmetric_eigen, symmetric_
 /// (Vu, Cho, Lei & Rohe 2013; Wang & Xu 2019, equation 5.)
 ///
 /// ```
-/// use ldp_pca::{FantopeProblem, Penalty, Rank};
+/// use fantope::{FantopeProblem, Penalty, Rank};
 /// use nalgebra::DMatrix;
 ///
 /// let estimate = DMatrix::from_row_slice(2, 2, &[1.0, 0.5, 0.5, 1.0]);
@@ -39,9 +39,9 @@ impl FantopeProblem {
     ///
     /// # Errors
     ///
-    /// [`RecoveryError::Eigen`] when the matrix is empty, not square, not finite or not symmetric,
-    /// [`RecoveryError::RankExceedsDimension`].
-    pub fn new(matrix: &DMatrix<f64>, rank: Rank, penalty: Penalty) -> Result<Self, RecoveryError> {
+    /// [`FantopeError::Eigen`] when the matrix is empty, not square, not finite or not symmetric,
+    /// [`FantopeError::RankExceedsDimension`].
+    pub fn new(matrix: &DMatrix<f64>, rank: Rank, penalty: Penalty) -> Result<Self, FantopeError> {
         Self::of_estimate(SymmetricMatrix::new(matrix.clone())?, rank, penalty)
     }
 
@@ -50,16 +50,14 @@ impl FantopeProblem {
     ///
     /// # Errors
     ///
-    /// [`RecoveryError::RankExceedsDimension`].
-    #[doc(hidden)]
-    pub fn of_estimate(estimate: SymmetricMatrix, rank: Rank, penalty: Penalty) -> Result<Self, RecoveryError> {
+    /// [`FantopeError::RankExceedsDimension`].
+    pub fn of_estimate(estimate: SymmetricMatrix, rank: Rank, penalty: Penalty) -> Result<Self, FantopeError> {
         rank.check(estimate.dimension())?;
         Ok(Self { estimate, rank, penalty })
     }
 
     /// This problem with another penalty.
     #[must_use]
-    #[doc(hidden)]
     pub fn with_penalty(self, penalty: Penalty) -> Self {
         Self { penalty, ..self }
     }
@@ -90,9 +88,8 @@ impl FantopeProblem {
     ///
     /// # Errors
     ///
-    /// [`RecoveryError::ShapeMismatch`].
-    #[doc(hidden)]
-    pub fn objective(&self, x: &DMatrix<f64>) -> Result<f64, RecoveryError> {
+    /// [`FantopeError::ShapeMismatch`].
+    pub fn objective(&self, x: &DMatrix<f64>) -> Result<f64, FantopeError> {
         self.check_shape(x)?;
         Ok(penalised_value(&self.estimate.to_double(), x, self.penalty.value()))
     }
@@ -106,9 +103,8 @@ impl FantopeProblem {
     ///
     /// # Errors
     ///
-    /// [`RecoveryError::ShapeMismatch`], or [`RecoveryError::Eigen`] when `x` is not a finite symmetric matrix.
-    #[doc(hidden)]
-    pub fn infeasibility(&self, x: &DMatrix<f64>) -> Result<f64, RecoveryError> {
+    /// [`FantopeError::ShapeMismatch`], or [`FantopeError::Eigen`] when `x` is not a finite symmetric matrix.
+    pub fn infeasibility(&self, x: &DMatrix<f64>) -> Result<f64, FantopeError> {
         self.check_shape(x)?;
         let values = symmetric_eigenvalues(x)?;
         let trace_defect = (x.trace() - self.rank.value() as f64).abs();
@@ -119,25 +115,24 @@ impl FantopeProblem {
     ///
     /// # Errors
     ///
-    /// [`RecoveryError::DualInfeasible`] when an entry exceeds the penalty, otherwise as [`dual_bound`].
-    #[doc(hidden)]
-    pub fn dual_bound(&self, z: &DMatrix<f64>) -> Result<f64, RecoveryError> {
+    /// [`FantopeError::DualInfeasible`] when an entry exceeds the penalty, otherwise as [`dual_bound`].
+    pub fn dual_bound(&self, z: &DMatrix<f64>) -> Result<f64, FantopeError> {
         self.check_shape(z)?;
         let penalty = self.penalty.value();
         if let Some(position) = z.iter().position(|entry| entry.is_nan() || entry.abs() > penalty) {
             let (row, column) = (position % z.nrows(), position / z.nrows());
-            return Err(RecoveryError::DualInfeasible { row, column, value: z[(row, column)], penalty });
+            return Err(FantopeError::DualInfeasible { row, column, value: z[(row, column)], penalty });
         }
         dual_bound(&self.estimate.to_double(), z, self.rank)
     }
 
-    fn check_shape(&self, x: &DMatrix<f64>) -> Result<(), RecoveryError> {
+    fn check_shape(&self, x: &DMatrix<f64>) -> Result<(), FantopeError> {
         let (rows, columns) = x.shape();
         let dimension = self.dimension();
         if (rows, columns) == (dimension, dimension) {
             Ok(())
         } else {
-            Err(RecoveryError::ShapeMismatch { rows, columns, dimension })
+            Err(FantopeError::ShapeMismatch { rows, columns, dimension })
         }
     }
 }
@@ -157,12 +152,12 @@ impl FantopeProblem {
 ///
 /// # Errors
 ///
-/// [`RecoveryError::ShapeMismatch`], [`RecoveryError::RankExceedsDimension`], or [`RecoveryError::Eigen`] when `S − Z`
+/// [`FantopeError::ShapeMismatch`], [`FantopeError::RankExceedsDimension`], or [`FantopeError::Eigen`] when `S − Z`
 /// is not a finite symmetric matrix.
-pub fn dual_bound(s: &DMatrix<f64>, z: &DMatrix<f64>, rank: Rank) -> Result<f64, RecoveryError> {
+pub fn dual_bound(s: &DMatrix<f64>, z: &DMatrix<f64>, rank: Rank) -> Result<f64, FantopeError> {
     let (dimension, (rows, columns)) = (s.nrows(), z.shape());
     if s.shape() != z.shape() {
-        return Err(RecoveryError::ShapeMismatch { rows, columns, dimension });
+        return Err(FantopeError::ShapeMismatch { rows, columns, dimension });
     }
     rank.check(dimension)?;
     let shift = mean_diagonal(s);
@@ -210,8 +205,8 @@ pub struct FantopeProjection {
 ///
 /// # Errors
 ///
-/// [`RecoveryError::RankExceedsDimension`], or [`RecoveryError::Eigen`] when the matrix is not a finite symmetric one.
-pub fn project_onto_fantope(matrix: &DMatrix<f64>, rank: Rank) -> Result<FantopeProjection, RecoveryError> {
+/// [`FantopeError::RankExceedsDimension`], or [`FantopeError::Eigen`] when the matrix is not a finite symmetric one.
+pub fn project_onto_fantope(matrix: &DMatrix<f64>, rank: Rank) -> Result<FantopeProjection, FantopeError> {
     let eigen = symmetric_eigen(matrix)?;
     rank.check(matrix.nrows())?;
     let (weights, threshold) = fantope_weights(&eigen.values, rank.value());
@@ -355,13 +350,13 @@ mod tests {
     fn dual_matrices_beyond_the_penalty_are_refused() {
         let problem = FantopeProblem::new(&DMatrix::identity(2, 2), rank(1), Penalty::new(0.5).unwrap()).unwrap();
         let z = DMatrix::from_row_slice(2, 2, &[0.0, 0.0, 0.6, 0.0]);
-        let refused = RecoveryError::DualInfeasible { row: 1, column: 0, value: 0.6, penalty: 0.5 };
+        let refused = FantopeError::DualInfeasible { row: 1, column: 0, value: 0.6, penalty: 0.5 };
         assert_eq!(problem.dual_bound(&z), Err(refused));
         for (place, bad) in [(3, f64::NAN), (2, -0.6), (1, 0.5f64.next_up()), (0, f64::NEG_INFINITY)] {
             let mut z = DMatrix::from_element(2, 2, -0.5);
             assert!(problem.dual_bound(&z).is_ok());
             z[place] = bad;
-            let Err(RecoveryError::DualInfeasible { row, column, value, penalty }) = problem.dual_bound(&z) else {
+            let Err(FantopeError::DualInfeasible { row, column, value, penalty }) = problem.dual_bound(&z) else {
                 panic!()
             };
             assert_eq!((row, column, penalty, value.to_bits()), (place % 2, place / 2, 0.5, bad.to_bits()));
@@ -397,9 +392,9 @@ mod tests {
                 assert!(bound >= sum && bound < sum + 1e-13, "{k} {bound}");
             }
         }
-        let shape = RecoveryError::ShapeMismatch { rows: 2, columns: 3, dimension: 3 };
+        let shape = FantopeError::ShapeMismatch { rows: 2, columns: 3, dimension: 3 };
         assert_eq!(dual_bound(&s, &DMatrix::zeros(2, 3), rank(1)), Err(shape));
-        let excess = RecoveryError::RankExceedsDimension { rank: 4, dimension: 3 };
+        let excess = FantopeError::RankExceedsDimension { rank: 4, dimension: 3 };
         assert_eq!(dual_bound(&s, &DMatrix::zeros(3, 3), rank(4)), Err(excess));
     }
 
@@ -410,7 +405,7 @@ mod tests {
         let x = DMatrix::from_row_slice(2, 2, &[0.5, -0.25, -0.25, 1.0]);
         assert_eq!(problem.objective(&x), Ok(1.5 - 0.5 - 2.0 - 0.5 * 2.0));
         for shape in [(1, 2), (2, 1), (3, 3)] {
-            let error = RecoveryError::ShapeMismatch { rows: shape.0, columns: shape.1, dimension: 2 };
+            let error = FantopeError::ShapeMismatch { rows: shape.0, columns: shape.1, dimension: 2 };
             let other = DMatrix::zeros(shape.0, shape.1);
             assert_eq!(problem.objective(&other), Err(error.clone()));
             assert_eq!(problem.dual_bound(&other), Err(error.clone()));
@@ -461,7 +456,7 @@ mod tests {
                 assert!((&matrix - &found.matrix).dot(&(other - &found.matrix)) < 1e-12, "{k} {start}");
             }
         }
-        let excess = RecoveryError::RankExceedsDimension { rank: 7, dimension: 6 };
+        let excess = FantopeError::RankExceedsDimension { rank: 7, dimension: 6 };
         assert_eq!(project_onto_fantope(&matrix, rank(7)), Err(excess));
     }
 
@@ -475,16 +470,16 @@ mod tests {
         assert_eq!(problem.infeasibility(&diagonal([0.75, 0.75, -0.5])), Ok(0.5));
         assert_eq!(problem.infeasibility(&diagonal([1.0, 1.0, 0.0])), Ok(1.0));
         assert_eq!(problem.infeasibility(&diagonal([0.25, 0.0, 0.0])), Ok(0.75));
-        assert!(matches!(problem.infeasibility(&DMatrix::zeros(2, 2)), Err(RecoveryError::ShapeMismatch { .. })));
+        assert!(matches!(problem.infeasibility(&DMatrix::zeros(2, 2)), Err(FantopeError::ShapeMismatch { .. })));
     }
 
     #[test]
     fn problems_without_meaning_cannot_be_posed() {
         let skew = DMatrix::from_row_slice(2, 2, &[0.0, 1.0, -1.0, 0.0]);
-        assert!(matches!(FantopeProblem::new(&skew, rank(1), Penalty::ZERO), Err(RecoveryError::Eigen(_))));
+        assert!(matches!(FantopeProblem::new(&skew, rank(1), Penalty::ZERO), Err(FantopeError::Eigen(_))));
         let infinite = DMatrix::from_element(2, 2, f64::NEG_INFINITY);
-        assert!(matches!(FantopeProblem::new(&infinite, rank(1), Penalty::ZERO), Err(RecoveryError::Eigen(_))));
+        assert!(matches!(FantopeProblem::new(&infinite, rank(1), Penalty::ZERO), Err(FantopeError::Eigen(_))));
         let small = FantopeProblem::new(&DMatrix::zeros(2, 2), rank(3), Penalty::ZERO);
-        assert_eq!(small, Err(RecoveryError::RankExceedsDimension { rank: 3, dimension: 2 }));
+        assert_eq!(small, Err(FantopeError::RankExceedsDimension { rank: 3, dimension: 2 }));
     }
 }

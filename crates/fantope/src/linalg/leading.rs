@@ -31,7 +31,7 @@ const NEXT_VALUE: f64 = 0.02;
 ///
 /// # Errors
 /// As [`symmetric_eigen`](super::symmetric_eigen).
-pub(crate) fn leading_eigen(matrix: &DMatrix<f64>, count: usize) -> Result<Option<SymmetricEigen>, EigenError> {
+pub fn leading_eigen(matrix: &DMatrix<f64>, count: usize) -> Result<Option<SymmetricEigen>, EigenError> {
     let scaled = ScaledMatrix::new(matrix)?;
     let (entries, dimension) = (&scaled.entries, matrix.nrows());
     if count == 0 || 4 * (count + CHECK_STEPS) > dimension {

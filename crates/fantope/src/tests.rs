@@ -3,9 +3,10 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::admm::{AdmmSettings, solve_admm};
 use super::{
-    AdmmSettings, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, SolverSettings,
-    SolverStatus, principal_components, solve_admm,
+    FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, SolverSettings, SolverStatus,
+    principal_components,
 };
 use crate::subspace::{Subspace, sin_theta_squared};
 
@@ -233,7 +234,7 @@ fn without_penalty_the_bound_is_the_sum_of_eigenvalues_and_a_margin() {
 
 #[test]
 fn rank_is_at_least_one_and_at_most_the_dimension() {
-    assert_eq!(Rank::new(0), Err(RecoveryError::ZeroRank));
+    assert_eq!(Rank::new(0), Err(FantopeError::ZeroRank));
     let rank = Rank::new(5).unwrap();
     assert_eq!(rank.check(5), Ok(()));
     assert_eq!(rank.check(3).unwrap_err().to_string(), "rank 5 exceeds the dimension 3: ask for at most 3 components");
@@ -242,7 +243,7 @@ fn rank_is_at_least_one_and_at_most_the_dimension() {
 #[test]
 fn penalty_is_finite_and_not_negative() {
     for penalty in [-1.0, -f64::MIN_POSITIVE, f64::INFINITY, f64::NAN] {
-        assert!(matches!(Penalty::new(penalty), Err(RecoveryError::InvalidPenalty { .. })), "{penalty}");
+        assert!(matches!(Penalty::new(penalty), Err(FantopeError::InvalidPenalty { .. })), "{penalty}");
     }
     assert!(Penalty::new(-0.0).unwrap().value().is_sign_positive());
 }

@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::FantopeProblem;
-use super::fantope::eigenvalue_rounding;
+use super::problem::eigenvalue_rounding;
 use crate::linalg::{ColumnVisitor, Stored, SymmetricMatrix, power_of_two_below};
 
 /// `(S − c I) / scale` with `c = tr S / d`, read entry by entry: nothing is copied.

@@ -6,11 +6,12 @@ use nalgebra::DMatrix;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 
+use crate::admm::solve_admm;
 use crate::linalg::SymmetricMatrix;
-use crate::recovery::tests::{assert_certified, noise, problem, solve, spiked};
-use crate::recovery::{
-    Certificate, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Progress, Rank, RecoveryError,
-    SolverSettings, SolverStatus, solve_admm,
+use crate::tests::{assert_certified, noise, problem, solve, spiked};
+use crate::{
+    Certificate, FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Progress, Rank, SolverSettings,
+    SolverStatus,
 };
 
 /// A component on the first `sparsity` rows with a gap of 1 above 0, under symmetric noise of this deviation.
@@ -95,7 +96,7 @@ fn what_does_not_fit_a_problem_is_refused() {
     let refused = |start: &FantopeSolution, problem: &FantopeProblem| {
         let error = solver.solve_with(problem, Some(start), &mut |_| ControlFlow::Continue(()));
         let (dimension, rank) = (problem.dimension(), problem.rank().value());
-        assert_eq!(error, Err(RecoveryError::OtherStart { dimension, rank }));
+        assert_eq!(error, Err(FantopeError::OtherStart { dimension, rank }));
     };
     for (dimension, rank) in [(29, 2), (31, 2), (30, 1), (30, 3), (30, 30)] {
         refused(&start, &problem(&spiked(dimension), rank, 0.05));
@@ -113,12 +114,12 @@ fn what_does_not_fit_a_problem_is_refused() {
         refused(&changed, &problem(&matrix, 2, 0.05));
     }
     for other in [29, 31] {
-        let shape = RecoveryError::ShapeMismatch { rows: 30, columns: 30, dimension: other };
+        let shape = FantopeError::ShapeMismatch { rows: 30, columns: 30, dimension: other };
         assert_eq!(start.dual_matrix(&problem(&spiked(other), 2, 0.05)), Err(shape));
     }
     // Of the same dimension it is a matrix, but one that proves too little or nothing.
     let other = problem(&spiked(30), 2, 0.02);
-    assert!(matches!(other.dual_bound(&start.dual_matrix(&other).unwrap()), Err(RecoveryError::DualInfeasible { .. })));
+    assert!(matches!(other.dual_bound(&start.dual_matrix(&other).unwrap()), Err(FantopeError::DualInfeasible { .. })));
 }
 
 #[test]
@@ -368,7 +369,7 @@ fn settings_out_of_range_are_refused() {
         SolverSettings { failure: 1.0, ..default },
         SolverSettings { memory: 1001, ..default },
     ] {
-        assert!(matches!(FantopeSolver::new(settings), Err(RecoveryError::InvalidSetting { .. })), "{settings:?}");
+        assert!(matches!(FantopeSolver::new(settings), Err(FantopeError::InvalidSetting { .. })), "{settings:?}");
     }
 }
 

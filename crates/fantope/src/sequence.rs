@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use super::error::PenaltyError;
-use crate::recovery::{FantopeProblem, FantopeSolution, FantopeSolver, Progress, SolverSettings};
+use super::error::PathError;
+use crate::{FantopeProblem, FantopeSolution, FantopeSolver, Progress, SolverSettings};
 
 /// The progress of a sequence of problems.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,19 +18,28 @@ pub struct SequenceProgress {
 }
 
 /// Solves problems one after the other, largest penalty first, each started where the last one ended.
-pub(in crate::recovery) struct Sequence<'a> {
-    pub(in crate::recovery) settings: &'a SolverSettings,
-    pub(in crate::recovery) progress: &'a mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
-    pub(in crate::recovery) solved: usize,
-    pub(in crate::recovery) total: usize,
+pub struct Sequence<'a> {
+    /// The solver's settings.
+    pub settings: &'a SolverSettings,
+    /// Called whenever the solver certifies its gap; may end it all.
+    pub progress: &'a mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
+    /// Problems solved.
+    pub solved: usize,
+    /// Problems in all.
+    pub total: usize,
 }
 
 impl Sequence<'_> {
-    pub(in crate::recovery) fn solve(
+    /// Solves the next problem, started from the solution of a similar one when given.
+    ///
+    /// # Errors
+    ///
+    /// [`PathError::Cancelled`], or [`PathError::Fantope`] as [`FantopeSolver::solve_with`].
+    pub fn solve(
         &mut self,
         problem: &FantopeProblem,
         warm_start: Option<&FantopeSolution>,
-    ) -> Result<FantopeSolution, PenaltyError> {
+    ) -> Result<FantopeSolution, PathError> {
         let (solved, total) = (self.solved, self.total);
         let mut cancelled = false;
         let solution = FantopeSolver::new(*self.settings)?.solve_with(problem, warm_start, &mut |solver| {
@@ -39,7 +48,7 @@ impl Sequence<'_> {
             flow
         })?;
         if cancelled {
-            return Err(PenaltyError::Cancelled { solved, total });
+            return Err(PathError::Cancelled { solved, total });
         }
         self.solved += 1;
         Ok(solution)

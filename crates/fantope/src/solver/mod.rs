@@ -27,14 +27,14 @@ use self::working_set::WorkingSet;
 use super::closed_form::closed_form;
 use super::outcome::{FantopeSolution, Found, HistoryEntry, Progress, SolverStatus};
 use super::scaled::{ScaledProblem, largest_magnitudes};
-use super::{FantopeProblem, RecoveryError};
+use super::{FantopeError, FantopeProblem};
 use crate::linalg::SymmetricEigen;
 
 /// Stopping rules and step sizes. Name the fields that differ from the default:
 /// `SolverSettings { tolerance: 1e-8, ..SolverSettings::default() }`.
 ///
 /// ```
-/// use ldp_pca::{FantopeSolver, SolverSettings};
+/// use fantope::{FantopeSolver, SolverSettings};
 /// let mut settings = SolverSettings::default();
 /// settings.tolerance = 1e-3;
 /// assert!(FantopeSolver::new(settings).is_ok());
@@ -93,7 +93,7 @@ impl Default for SolverSettings {
 /// everything if it is not.
 ///
 /// ```
-/// use ldp_pca::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings};
+/// use fantope::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings};
 /// use nalgebra::DMatrix;
 ///
 /// let estimate = DMatrix::from_row_slice(2, 2, &[1.0, 0.05, 0.05, 0.2]);
@@ -113,15 +113,14 @@ impl FantopeSolver {
     ///
     /// # Errors
     ///
-    /// [`RecoveryError::InvalidSetting`].
-    pub fn new(settings: SolverSettings) -> Result<Self, RecoveryError> {
+    /// [`FantopeError::InvalidSetting`].
+    pub fn new(settings: SolverSettings) -> Result<Self, FantopeError> {
         settings.check()?;
         Ok(Self { settings })
     }
 
     /// The settings.
     #[must_use]
-    #[doc(hidden)]
     pub fn settings(&self) -> &SolverSettings {
         &self.settings
     }
@@ -130,8 +129,8 @@ impl FantopeSolver {
     ///
     /// # Errors
     ///
-    /// [`RecoveryError::Eigen`] when an eigendecomposition fails.
-    pub fn solve(&self, problem: &FantopeProblem) -> Result<FantopeSolution, RecoveryError> {
+    /// [`FantopeError::Eigen`] when an eigendecomposition fails.
+    pub fn solve(&self, problem: &FantopeProblem) -> Result<FantopeSolution, FantopeError> {
         self.solve_with(problem, None, &mut |_| ControlFlow::Continue(()))
     }
 
@@ -142,16 +141,16 @@ impl FantopeSolver {
     ///
     /// # Errors
     ///
-    /// [`RecoveryError::OtherStart`] when the start does not fit, [`RecoveryError::Eigen`] when an eigendecomposition
+    /// [`FantopeError::OtherStart`] when the start does not fit, [`FantopeError::Eigen`] when an eigendecomposition
     /// fails.
     pub fn solve_with(
         &self,
         problem: &FantopeProblem,
         start: Option<&FantopeSolution>,
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<FantopeSolution, RecoveryError> {
+    ) -> Result<FantopeSolution, FantopeError> {
         if start.is_some_and(|start| !start.fits(problem)) {
-            return Err(RecoveryError::OtherStart { dimension: problem.dimension(), rank: problem.rank().value() });
+            return Err(FantopeError::OtherStart { dimension: problem.dimension(), rank: problem.rank().value() });
         }
         let magnitudes = largest_magnitudes(problem.estimate());
         let scaled = ScaledProblem::new(problem, magnitudes.centred);
@@ -182,8 +181,8 @@ impl FantopeSolver {
 }
 
 impl SolverSettings {
-    fn check(&self) -> Result<(), RecoveryError> {
-        let require = RecoveryError::require;
+    fn check(&self) -> Result<(), FantopeError> {
+        let require = FantopeError::require;
         let relaxed = self.relaxation > 0.0 && self.relaxation < 2.0;
         require(self.tolerance >= 0.0, "tolerance", self.tolerance, "a number of at least 0")?;
         require(self.max_iterations >= 1, "max_iterations", self.max_iterations as f64, "at least 1")?;
@@ -250,7 +249,7 @@ const SPELL: usize = 200;
 const PATIENCE: (usize, f64) = (1000, 0.5);
 
 impl Run<'_> {
-    fn finish(&mut self) -> Result<SolverStatus, RecoveryError> {
+    fn finish(&mut self) -> Result<SolverStatus, FantopeError> {
         let mut inner = FIRST_TOLERANCE.max(self.settings.tolerance);
         loop {
             if self.working.is_everything(&self.scaled) {
@@ -302,7 +301,7 @@ impl Run<'_> {
     }
 
     /// Iterates on the working set until its own gap is at most `tolerance` or the run has to end; returns which.
-    fn solve_block(&mut self, tolerance: f64) -> Result<(Option<SolverStatus>, Block), RecoveryError> {
+    fn solve_block(&mut self, tolerance: f64) -> Result<(Option<SolverStatus>, Block), FantopeError> {
         let mut block = Block { value: f64::NEG_INFINITY, bound: f64::INFINITY, dual: Vec::new() };
         let (mut least_gap, mut last_progress, first) = (f64::INFINITY, self.iterations, self.iterations);
         loop {
@@ -347,7 +346,7 @@ impl Run<'_> {
 
     /// Takes the iterate's value and bound if they are better, and returns the gap, proven where it is within
     /// `tolerance`.
-    fn improve(&mut self, block: &mut Block, tolerance: f64) -> Result<f64, RecoveryError> {
+    fn improve(&mut self, block: &mut Block, tolerance: f64) -> Result<f64, FantopeError> {
         let value = self.splitting.value();
         block.value = block.value.max(value);
         if self.best.primal.as_ref().is_none_or(|best| value > best.value) {
@@ -373,7 +372,7 @@ impl Run<'_> {
 
     /// Extends the dual matrix of the working set to all rows; `spare` skips certificates that are not worth their
     /// cost.
-    fn certify(&mut self, block: &Block, spare: bool) -> Result<Verdict, RecoveryError> {
+    fn certify(&mut self, block: &Block, spare: bool) -> Result<Verdict, FantopeError> {
         let value = self.best.primal.as_ref().map_or(f64::NEG_INFINITY, |best| best.value);
         let effort = Effort {
             seed: self.settings.seed,
@@ -409,7 +408,7 @@ impl Run<'_> {
     }
 
     /// The gap that the extension cannot close, whatever the Lanczos steps of a certificate find.
-    fn glance(&self, extension: &Extension<'_>, block: &Block) -> Result<Option<Verdict>, RecoveryError> {
+    fn glance(&self, extension: &Extension<'_>, block: &Block) -> Result<Option<Verdict>, FantopeError> {
         let Some(bulk) = self.working.bulk else { return Ok(None) };
         let gap = self.scaled.relative_gap(block.value, block.bound);
         let expected = self.scaled.relative_gap(block.value, extension.sum_of_largest(bulk)?);
@@ -448,7 +447,7 @@ impl Run<'_> {
         }
     }
 
-    fn into_solution(self, problem: &FantopeProblem, status: SolverStatus) -> Result<FantopeSolution, RecoveryError> {
+    fn into_solution(self, problem: &FantopeProblem, status: SolverStatus) -> Result<FantopeSolution, FantopeError> {
         let certificates = self.certificates();
         let sparse_block = self.working.assembled(&self.splitting, &self.splitting.sparse());
         let rows = self.working.rows;

@@ -5,15 +5,43 @@ use std::ops::ControlFlow;
 use nalgebra::{DMatrix, DVector};
 use serde::{Serialize, Serializer};
 
-use super::{DEFAULT_PENALTY_FACTOR, PenaltyError, Sequence, SequenceProgress, default_penalty};
+use super::{DEFAULT_PENALTY_FACTOR, PathError, Sequence, SequenceProgress, default_penalty};
 use crate::linalg::{SymmetricMatrix, sorted_descending};
-use crate::recovery::scaled::largest_magnitudes;
-use crate::recovery::{FantopeProblem, Penalty, Rank, RecoveryError, SolverSettings, SolverStatus};
+use crate::scaled::largest_magnitudes;
+use crate::{FantopeError, FantopeProblem, Penalty, Rank, SolverSettings, SolverStatus};
+
+/// The widest gap at which a sequence stops: scores and sizes of supports need no more digits.
+const SEQUENCE_TOLERANCE: f64 = 1e-4;
+
+impl SolverSettings {
+    /// These settings for a [`PenaltyPath`] or another [`Sequence`], which need no narrower gap than 1e-4.
+    #[must_use]
+    pub fn for_sequence(self) -> Self {
+        Self { tolerance: self.tolerance.max(SEQUENCE_TOLERANCE), ..self }
+    }
+}
 
 /// Solutions of the sparse problem for a sequence of penalties, largest first.
+///
+/// ```
+/// use fantope::{Penalty, PenaltyPath, Rank, SolverSettings};
+/// use nalgebra::DMatrix;
+/// use std::ops::ControlFlow;
+///
+/// // One component on rows 0 and 1; the rest is noise of size 0.1.
+/// let estimate = DMatrix::from_row_slice(3, 3, &[1.0, 0.9, 0.1, 0.9, 1.0, 0.1, 0.1, 0.1, 0.2]);
+/// let penalties = PenaltyPath::penalties(&estimate, Penalty::new(0.05)?, 3)?;
+/// let path = PenaltyPath::solve(&estimate, Rank::new(1)?, &penalties, &SolverSettings::default(), &mut |_| {
+///     ControlFlow::Continue(())
+/// })?;
+/// // From one row, where the penalty equals the largest off-diagonal entry, to all of them.
+/// let sizes: Vec<usize> = path.points().iter().map(|point| point.support.len()).collect();
+/// assert_eq!(sizes, [1, 2, 3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct PenaltyPath {
-    pub(crate) points: Vec<PathPoint>,
+    points: Vec<PathPoint>,
 }
 
 /// The solution for one penalty, without its matrices. The serialized form has only the number of rows, so it cannot be
@@ -30,7 +58,7 @@ pub struct PathPoint {
     pub support: Vec<usize>,
     /// Objective of the feasible solution, in the units of the estimate.
     pub objective: f64,
-    /// Certified relative gap (see [`FantopeSolution::relative_gap`](crate::recovery::FantopeSolution::relative_gap)).
+    /// Certified relative gap (see [`FantopeSolution::relative_gap`](crate::FantopeSolution::relative_gap)).
     pub relative_gap: f64,
     /// Iterations of the solver.
     pub iterations: usize,
@@ -48,17 +76,17 @@ impl PenaltyPath {
     ///
     /// # Errors
     ///
-    /// [`RecoveryError::Eigen`] when the matrix is empty, not square, not finite or not symmetric;
-    /// [`RecoveryError::InvalidSetting`] when there are less than two points, or `smallest` is 0, which no geometric
+    /// [`FantopeError::Eigen`] when the matrix is empty, not square, not finite or not symmetric;
+    /// [`FantopeError::InvalidSetting`] when there are less than two points, or `smallest` is 0, which no geometric
     /// sequence reaches.
-    pub fn penalties(estimate: &DMatrix<f64>, smallest: Penalty, count: usize) -> Result<Vec<Penalty>, RecoveryError> {
-        RecoveryError::require(count >= 2, "count", count as f64, "at least 2, the first and the last")?;
+    pub fn penalties(estimate: &DMatrix<f64>, smallest: Penalty, count: usize) -> Result<Vec<Penalty>, FantopeError> {
+        FantopeError::require(count >= 2, "count", count as f64, "at least 2, the first and the last")?;
         let largest = largest_magnitudes(&SymmetricMatrix::new(estimate.clone())?).off_diagonal;
         if largest <= smallest.value() {
             return Ok(vec![smallest]);
         }
         let reached = smallest > Penalty::ZERO;
-        RecoveryError::require(reached, "smallest", 0.0, "above 0, for a geometric sequence never reaches 0")?;
+        FantopeError::require(reached, "smallest", 0.0, "above 0, for a geometric sequence never reaches 0")?;
         let step = libm::log(smallest.value() / largest) / (count - 1) as f64;
         let between = |index: usize| Penalty::new(largest * libm::exp(step * index as f64));
         let mut penalties = (0..count - 1).map(between).collect::<Result<Vec<_>, _>>()?;
@@ -72,31 +100,35 @@ impl PenaltyPath {
     ///
     /// # Errors
     ///
-    /// [`PenaltyError::NoPenalties`], [`PenaltyError::Cancelled`], or [`PenaltyError::Recovery`] when the problem
-    /// cannot be posed (see [`FantopeProblem::new`]) or solved.
+    /// [`PathError::NoPenalties`], [`PathError::Cancelled`], or [`PathError::Fantope`] when the problem cannot be posed
+    /// (see [`FantopeProblem::new`]) or solved.
     pub fn solve(
         estimate: &DMatrix<f64>,
         rank: Rank,
         penalties: &[Penalty],
         settings: &SolverSettings,
         progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
-    ) -> Result<Self, PenaltyError> {
+    ) -> Result<Self, PathError> {
         let mut points = Vec::with_capacity(penalties.len());
         Self::solve_into(&mut points, estimate, rank, penalties, settings, progress)?;
         Ok(Self { points })
     }
 
     /// [`solve`](Self::solve), which leaves the points solved before an error in `points`.
-    pub(crate) fn solve_into(
+    ///
+    /// # Errors
+    ///
+    /// As [`solve`](Self::solve).
+    pub fn solve_into(
         points: &mut Vec<PathPoint>,
         estimate: &DMatrix<f64>,
         rank: Rank,
         penalties: &[Penalty],
         settings: &SolverSettings,
         progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
-    ) -> Result<(), PenaltyError> {
+    ) -> Result<(), PathError> {
         if penalties.is_empty() {
-            return Err(PenaltyError::NoPenalties);
+            return Err(PathError::NoPenalties);
         }
         let penalties = sorted_descending(penalties.to_vec(), |penalty| penalty.value());
         let mut sequence = Sequence { settings, progress, solved: 0, total: penalties.len() };
@@ -132,17 +164,21 @@ impl PenaltyPath {
         count: usize,
         settings: &SolverSettings,
         progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
-    ) -> Result<Self, PenaltyError> {
+    ) -> Result<Self, PathError> {
         let penalties = Self::default_penalties(estimate, noise_level, count)?;
         Self::solve(estimate, rank, &penalties, &settings.for_sequence(), progress)
     }
 
     /// The penalties of [`to_default`](Self::to_default).
-    pub(crate) fn default_penalties(
+    ///
+    /// # Errors
+    ///
+    /// As [`default_penalty`] and [`PenaltyPath::penalties`].
+    pub fn default_penalties(
         estimate: &DMatrix<f64>,
         noise_level: f64,
         count: usize,
-    ) -> Result<Vec<Penalty>, RecoveryError> {
+    ) -> Result<Vec<Penalty>, FantopeError> {
         let smallest = default_penalty(noise_level, estimate.nrows(), DEFAULT_PENALTY_FACTOR / 4.0)?;
         Self::penalties(estimate, smallest, count)
     }
@@ -179,7 +215,7 @@ mod tests {
         })
     }
 
-    fn path(estimate: &DMatrix<f64>, rank: usize, penalties: &[Penalty]) -> Result<PenaltyPath, PenaltyError> {
+    fn path(estimate: &DMatrix<f64>, rank: usize, penalties: &[Penalty]) -> Result<PenaltyPath, PathError> {
         let settings = SolverSettings::default();
         PenaltyPath::solve(estimate, Rank::new(rank).unwrap(), penalties, &settings, &mut |_| ControlFlow::Continue(()))
     }
@@ -235,19 +271,19 @@ mod tests {
     #[test]
     fn what_is_no_sequence_or_no_problem_is_refused() {
         let setting = |smallest, count| match PenaltyPath::penalties(&spiked(), smallest, count) {
-            Err(RecoveryError::InvalidSetting { name, value, .. }) => (name, value),
+            Err(FantopeError::InvalidSetting { name, value, .. }) => (name, value),
             other => panic!("{other:?}"),
         };
         assert_eq!(setting(penalty(0.1), 1), ("count", 1.0));
         assert_eq!(setting(penalty(0.1), 0), ("count", 0.0));
         assert_eq!(setting(Penalty::ZERO, 5), ("smallest", 0.0));
         let skew = DMatrix::from_row_slice(2, 2, &[0.0, 1.0, -1.0, 0.0]);
-        assert!(matches!(PenaltyPath::penalties(&skew, penalty(0.1), 5), Err(RecoveryError::Eigen(_))));
-        assert_eq!(path(&spiked(), 2, &[]), Err(PenaltyError::NoPenalties));
-        assert!(matches!(path(&skew, 1, &[penalty(0.1)]), Err(PenaltyError::Recovery(RecoveryError::Eigen(_)))));
+        assert!(matches!(PenaltyPath::penalties(&skew, penalty(0.1), 5), Err(FantopeError::Eigen(_))));
+        assert_eq!(path(&spiked(), 2, &[]), Err(PathError::NoPenalties));
+        assert!(matches!(path(&skew, 1, &[penalty(0.1)]), Err(PathError::Fantope(FantopeError::Eigen(_)))));
         let wide = path(&spiked(), 13, &[penalty(0.1)]);
-        let expected = RecoveryError::RankExceedsDimension { rank: 13, dimension: 12 };
-        assert_eq!(wide, Err(PenaltyError::Recovery(expected)));
+        let expected = FantopeError::RankExceedsDimension { rank: 13, dimension: 12 };
+        assert_eq!(wide, Err(PathError::Fantope(expected)));
     }
 
     #[test]
@@ -265,6 +301,6 @@ mod tests {
                 ControlFlow::Break(())
             },
         );
-        assert_eq!((stopped, calls), (Err(PenaltyError::Cancelled { solved: 1, total: 2 }), 1));
+        assert_eq!((stopped, calls), (Err(PathError::Cancelled { solved: 1, total: 2 }), 1));
     }
 }

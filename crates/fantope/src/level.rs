@@ -1,12 +1,9 @@
 //! The default penalty, from the known noise level.
 
-use crate::recovery::{Penalty, RecoveryError};
-
-/// The factors `c` of `c τ √(ln d)` that are tried by default, ordinary principal components (0) among them.
-pub const CROSS_VALIDATION_FACTORS: [f64; 9] = [0.0, 0.125, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0];
+use crate::{FantopeError, Penalty};
 
 /// Default factor `c` of [`default_penalty`]: 0.5, the best or next to it in every setting of the experiment in
-/// docs/penalty.md, where it is compared with 0.25 to 2.
+/// ldp-pca's docs/penalty.md, where it is compared with 0.25 to 2.
 ///
 /// Smaller keeps more of a weak signal and more noise. The largest of all pure-noise entries is near `2 τ √(ln d)`, so
 /// a factor above 2 thresholds nearly all noise away, and weak signal with it.
@@ -24,14 +21,14 @@ pub const DEFAULT_PENALTY_FACTOR: f64 = 0.5;
 ///
 /// # Errors
 ///
-/// [`RecoveryError::InvalidNoiseLevel`] unless `τ` is finite and at least 0, [`RecoveryError::InvalidSetting`] likewise
-/// for the factor, [`RecoveryError::InvalidPenalty`] when their product overflows.
-pub fn default_penalty(noise_level: f64, dimension: usize, factor: f64) -> Result<Penalty, RecoveryError> {
+/// [`FantopeError::InvalidNoiseLevel`] unless `τ` is finite and at least 0, [`FantopeError::InvalidSetting`] likewise
+/// for the factor, [`FantopeError::InvalidPenalty`] when their product overflows.
+pub fn default_penalty(noise_level: f64, dimension: usize, factor: f64) -> Result<Penalty, FantopeError> {
     if !(noise_level.is_finite() && noise_level >= 0.0) {
-        return Err(RecoveryError::InvalidNoiseLevel { noise_level });
+        return Err(FantopeError::InvalidNoiseLevel { noise_level });
     }
     let usable = factor.is_finite() && factor >= 0.0;
-    RecoveryError::require(usable, "factor", factor, "a finite number of at least 0")?;
+    FantopeError::require(usable, "factor", factor, "a finite number of at least 0")?;
     let log_dimension = libm::log(dimension.max(1) as f64);
     Penalty::new(factor * noise_level * log_dimension.sqrt())
 }
@@ -70,10 +67,10 @@ mod tests {
     #[test]
     fn unusable_noise_levels_and_factors_are_refused() {
         for bad in [-1.0, f64::NAN, f64::INFINITY] {
-            assert!(matches!(default_penalty(bad, 10, 0.75), Err(RecoveryError::InvalidNoiseLevel { .. })));
-            assert!(matches!(default_penalty(1.0, 10, bad), Err(RecoveryError::InvalidSetting { .. })));
+            assert!(matches!(default_penalty(bad, 10, 0.75), Err(FantopeError::InvalidNoiseLevel { .. })));
+            assert!(matches!(default_penalty(1.0, 10, bad), Err(FantopeError::InvalidSetting { .. })));
         }
-        assert!(matches!(default_penalty(f64::MAX, 10, 4.0), Err(RecoveryError::InvalidPenalty { .. })));
+        assert!(matches!(default_penalty(f64::MAX, 10, 4.0), Err(FantopeError::InvalidPenalty { .. })));
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use nalgebra::{DMatrix, DVector};
 
+use crate::FantopeError;
 use crate::linalg::{exactly_symmetric_eigen, improve_leading_pairs, symmetric_eigenvalues, weighted_gram};
-use crate::recovery::RecoveryError;
 
 /// A block of the estimate that no entry above the penalty connects with another one.
 ///
@@ -98,7 +98,7 @@ impl Part {
     }
 
     /// Decomposes `Y − U + S/ρ = 2Y − T + S/ρ`; its eigenvalues, descending.
-    pub(super) fn decompose(&mut self, y: &[f64], t: &[f64], rho: f64) -> Result<DVector<f64>, RecoveryError> {
+    pub(super) fn decompose(&mut self, y: &[f64], t: &[f64], rho: f64) -> Result<DVector<f64>, FantopeError> {
         let inverse = 1.0 / rho;
         let sums = y.iter().zip(t).zip(&self.packed).map(|((y, t), s)| 2.0 * y - t + s * inverse);
         let coordinates: Vec<f64> = sums.collect();
@@ -139,7 +139,7 @@ impl Part {
     }
 
     /// The leading eigenvalues of a matrix whose eigenvectors are near those of the last one, from below.
-    pub(super) fn leading_values(&self, matrix: &DMatrix<f64>) -> Result<DVector<f64>, RecoveryError> {
+    pub(super) fn leading_values(&self, matrix: &DMatrix<f64>) -> Result<DVector<f64>, FantopeError> {
         let wanted = self.followed.min(self.vectors.ncols()).min(self.rows.len() / 2);
         if wanted == 0 {
             return Ok(symmetric_eigenvalues(matrix)?);

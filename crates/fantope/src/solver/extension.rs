@@ -7,12 +7,12 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::cross::{Canceller, Multipliers};
 use super::thresholded::Thresholded;
+use crate::FantopeError;
 use crate::linalg::{
     Krylov, SymmetricEigen, lanczos, scatter, sort_descending, sorted_descending, symmetric_eigenvalues,
 };
-use crate::recovery::RecoveryError;
-use crate::recovery::outcome::{Certificate, DualMatrix};
-use crate::recovery::scaled::ScaledProblem;
+use crate::outcome::{Certificate, DualMatrix};
+use crate::scaled::ScaledProblem;
 
 /// `S − Z` on the whole problem, for a dual matrix found on the working set `J` and extended beyond it.
 ///
@@ -136,7 +136,7 @@ impl<'a> Extension<'a> {
     }
 
     /// Bounds the sum of the `k` largest eigenvalues of the whole matrix.
-    pub(super) fn evidence(&self, problem: &ScaledProblem<'_>, effort: &Effort<'_>) -> Result<Evidence, RecoveryError> {
+    pub(super) fn evidence(&self, problem: &ScaledProblem<'_>, effort: &Effort<'_>) -> Result<Evidence, FantopeError> {
         let rounding = problem.rounding(self.rows.len(), self.block.norm());
         // Over all certificates, and all numbers of steps of each, the failure probabilities add up to at most the
         // stated one.
@@ -182,7 +182,7 @@ impl<'a> Extension<'a> {
     }
 
     /// The sum of the `k` largest eigenvalues of the whole matrix, decomposed in full.
-    pub(super) fn exact_bound(&self, problem: &ScaledProblem<'_>) -> Result<f64, RecoveryError> {
+    pub(super) fn exact_bound(&self, problem: &ScaledProblem<'_>) -> Result<f64, FantopeError> {
         let dimension = problem.dimension();
         let mut whole = DMatrix::from_fn(dimension, dimension, |row, column| {
             let entry = problem.entry(row, column);
@@ -208,7 +208,7 @@ impl<'a> Extension<'a> {
     ///
     /// For every `δ > 0` the matrix is at most `diag(Λ + (CQ)ᵀCQ / δ, B + δ)` in the order of symmetric matrices, `Λ`
     /// the leading eigenvalues of `M_J` and `B` the complement, so its eigenvalues are too.
-    pub(super) fn sum_of_largest(&self, beta: f64) -> Result<f64, RecoveryError> {
+    pub(super) fn sum_of_largest(&self, beta: f64) -> Result<f64, FantopeError> {
         if beta.is_infinite() {
             return Ok(f64::INFINITY);
         }
@@ -235,7 +235,7 @@ impl<'a> Extension<'a> {
     }
 
     /// Krylov space of the matrix on the complement of `Q`, from a random start.
-    fn complement(&self, effort: &Effort<'_>, steps: usize) -> Result<Krylov, RecoveryError> {
+    fn complement(&self, effort: &Effort<'_>, steps: usize) -> Result<Krylov, FantopeError> {
         let mut start = random_direction(effort.seed, effort.number, self.thresholded.dimension());
         self.project_out(&mut start);
         let mut inner = start.clone();
@@ -312,9 +312,9 @@ mod tests {
     use super::super::tests::spike_in_noise;
     use super::super::working_set::WorkingSet;
     use super::*;
-    use crate::recovery::FantopeProblem;
-    use crate::recovery::scaled::largest_magnitudes;
-    use crate::recovery::tests::problem;
+    use crate::FantopeProblem;
+    use crate::scaled::largest_magnitudes;
+    use crate::tests::problem;
 
     /// Noise strong enough that the rows beyond the working set matter.
     fn problems() -> [FantopeProblem; 4] {

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
-use super::{Rank, RecoveryError};
+use super::{FantopeError, Rank};
 use crate::linalg::symmetric_eigen;
 use crate::subspace::orient_columns_in_place;
 
@@ -13,7 +13,7 @@ use crate::subspace::orient_columns_in_place;
 /// are finite and in order; it does not check that the vectors are orthonormal.
 ///
 /// ```
-/// use ldp_pca::{Rank, principal_components};
+/// use fantope::{Rank, principal_components};
 /// use nalgebra::DMatrix;
 ///
 /// let covariance = DMatrix::from_row_slice(3, 3, &[2.0, 1.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.5]);
@@ -40,7 +40,6 @@ impl Components {
     /// Gap between the last eigenvalue kept and the first one dropped, or `None` when all are kept.
     ///
     /// At 0 the subspace is not determined by the matrix, and any choice among the tied directions is as good.
-    #[doc(hidden)]
     pub fn gap(&self) -> Option<f64> {
         let rank = self.values.len();
         (rank < self.all_values.len()).then(|| self.all_values[rank - 1] - self.all_values[rank])
@@ -98,7 +97,7 @@ impl TryFrom<ComponentsDocument> for Components {
 /// directions; [`Components::gap`] shows whether the tie crosses rank `k`.
 ///
 /// ```
-/// use ldp_pca::{Rank, principal_components};
+/// use fantope::{Rank, principal_components};
 /// use nalgebra::DMatrix;
 ///
 /// let covariance = DMatrix::from_row_slice(2, 2, &[0.36, 0.48, 0.48, 0.64]);
@@ -110,8 +109,8 @@ impl TryFrom<ComponentsDocument> for Components {
 ///
 /// # Errors
 ///
-/// [`RecoveryError::RankExceedsDimension`], or [`RecoveryError::Eigen`] when the matrix is not a finite symmetric one.
-pub fn principal_components(covariance: &DMatrix<f64>, rank: Rank) -> Result<Components, RecoveryError> {
+/// [`FantopeError::RankExceedsDimension`], or [`FantopeError::Eigen`] when the matrix is not a finite symmetric one.
+pub fn principal_components(covariance: &DMatrix<f64>, rank: Rank) -> Result<Components, FantopeError> {
     let eigen = symmetric_eigen(covariance)?;
     rank.check(covariance.nrows())?;
     let rank = rank.value();
@@ -183,20 +182,17 @@ mod tests {
         let rank = Rank::new(2).unwrap();
         assert_eq!(
             principal_components(&DMatrix::identity(1, 1), rank),
-            Err(RecoveryError::RankExceedsDimension { rank: 2, dimension: 1 })
+            Err(FantopeError::RankExceedsDimension { rank: 2, dimension: 1 })
         );
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             for place in 0..4 {
                 let mut matrix = DMatrix::identity(2, 2);
                 matrix[place] = bad;
                 let found = principal_components(&matrix, rank);
-                assert!(matches!(found, Err(RecoveryError::Eigen(EigenError::NotFinite { .. }))), "{found:?}");
+                assert!(matches!(found, Err(FantopeError::Eigen(EigenError::NotFinite { .. }))), "{found:?}");
             }
         }
         let skew = DMatrix::from_row_slice(2, 2, &[0.0, 1.0, -1.0, 0.0]);
-        assert!(matches!(
-            principal_components(&skew, rank),
-            Err(RecoveryError::Eigen(EigenError::NotSymmetric { .. }))
-        ));
+        assert!(matches!(principal_components(&skew, rank), Err(FantopeError::Eigen(EigenError::NotSymmetric { .. }))));
     }
 }

@@ -8,14 +8,14 @@ use super::part::Part;
 use super::splitting::Splitting;
 use super::thresholded::Thresholded;
 use super::{Block, SolverSettings};
+use crate::FantopeError;
 use crate::linalg::{
     SymmetricEigen, lanczos, scatter, sort_descending, sort_rows, sorted_descending, symmetric_eigen,
     symmetric_eigenvalues,
 };
-use crate::recovery::RecoveryError;
-use crate::recovery::fantope::{fantope_weights, weighted_projectors};
-use crate::recovery::outcome::{Certificate, DualMatrix, FantopeSolution};
-use crate::recovery::scaled::ScaledProblem;
+use crate::outcome::{Certificate, DualMatrix, FantopeSolution};
+use crate::problem::{fantope_weights, weighted_projectors};
+use crate::scaled::ScaledProblem;
 
 /// Rows in ascending order.
 pub(super) struct WorkingSet {
@@ -43,7 +43,7 @@ impl WorkingSet {
         problem: &ScaledProblem<'_>,
         thresholded: &Thresholded<'_>,
         settings: SolverSettings,
-    ) -> Result<(Self, Splitting), RecoveryError> {
+    ) -> Result<(Self, Splitting), FantopeError> {
         let (dimension, rank) = (problem.dimension(), problem.rank);
         let mut rows: Vec<usize> = (0..dimension).collect();
         let mut bulk = None;
@@ -74,7 +74,7 @@ impl WorkingSet {
         problem: &ScaledProblem<'_>,
         start: &FantopeSolution,
         settings: SolverSettings,
-    ) -> Result<(Self, Splitting), RecoveryError> {
+    ) -> Result<(Self, Splitting), FantopeError> {
         let rows = start.rows.clone();
         let block = problem.block(&rows);
         let mut dual = clipped(&block, problem.penalty);
@@ -155,7 +155,7 @@ impl WorkingSet {
         splitting: &Splitting,
         dual: &[DMatrix<f64>],
         problem: &ScaledProblem<'_>,
-    ) -> Result<f64, RecoveryError> {
+    ) -> Result<f64, FantopeError> {
         let mut values = Vec::new();
         let mut rounding = 0.0f64;
         for (part, dual) in splitting.parts.iter().zip(dual) {
@@ -192,7 +192,7 @@ impl WorkingSet {
         splitting: &Splitting,
         dual: &[DMatrix<f64>],
         multipliers: &mut Multipliers,
-    ) -> Result<Extension<'a>, RecoveryError> {
+    ) -> Result<Extension<'a>, FantopeError> {
         let differences: Vec<DMatrix<f64>> =
             splitting.parts.iter().zip(dual).map(|(part, dual)| &part.estimate - dual).collect();
         let spectra = differences.iter().map(symmetric_eigen).collect::<Result<Vec<_>, _>>()?;
@@ -285,7 +285,7 @@ fn connected_parts(block: &DMatrix<f64>, penalty: f64) -> Vec<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recovery::tests::{noise, problem};
+    use crate::tests::{noise, problem};
 
     #[test]
     fn rows_that_join_cancel_what_was_seen_and_the_old_ones_stay() {

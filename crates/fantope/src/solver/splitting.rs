@@ -4,9 +4,9 @@ use nalgebra::{DMatrix, DVector};
 
 use super::SolverSettings;
 use super::part::Part;
+use crate::FantopeError;
 use crate::linalg::{Anderson, sort_descending, sorted_descending};
-use crate::recovery::RecoveryError;
-use crate::recovery::fantope::fantope_weights;
+use crate::problem::fantope_weights;
 
 /// Douglas–Rachford splitting of the problem on the rows of a working set.
 ///
@@ -87,7 +87,7 @@ impl Splitting {
     }
 
     /// One iteration.
-    pub(super) fn advance(&mut self) -> Result<(), RecoveryError> {
+    pub(super) fn advance(&mut self) -> Result<(), FantopeError> {
         self.iterations += 1;
         self.threshold();
         self.project()?;
@@ -118,7 +118,7 @@ impl Splitting {
     }
 
     /// `X ← P_Fantope(Y − U + S/ρ)`: the eigenvalues of all parts share one threshold.
-    fn project(&mut self) -> Result<(), RecoveryError> {
+    fn project(&mut self) -> Result<(), FantopeError> {
         let mut merged: Vec<(f64, usize, usize)> = Vec::new();
         let mut spectra = Vec::with_capacity(self.parts.len());
         for (index, part) in self.parts.iter_mut().enumerate() {
@@ -161,7 +161,7 @@ impl Splitting {
 
     /// An estimate of the sum of the `k` largest eigenvalues of `S − Z`, and never above it up to rounding: its value
     /// in the space around the eigenvectors of `X`. `None` where the exact sum costs little more.
-    pub(super) fn glimpse(&self, dual: &[DMatrix<f64>]) -> Result<Option<f64>, RecoveryError> {
+    pub(super) fn glimpse(&self, dual: &[DMatrix<f64>]) -> Result<Option<f64>, FantopeError> {
         if self.parts.iter().all(|part| part.rows.len() <= MANY_ROWS) {
             return Ok(None);
         }
@@ -248,7 +248,7 @@ const ADAPTATION: f64 = 1.6;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recovery::solver::tests::spike_in_noise;
+    use crate::solver::tests::spike_in_noise;
 
     #[test]
     fn a_restart_goes_back_to_the_rho_of_the_start_for_good_and_keeps_both_matrices() {

@@ -3,7 +3,7 @@
 use nalgebra::DVector;
 
 use crate::linalg::{ColumnVisitor, Stored};
-use crate::recovery::scaled::ScaledProblem;
+use crate::scaled::ScaledProblem;
 
 /// `T = S − clip(S, penalty)` off the diagonal, `S` on it, in the units of the [`ScaledProblem`].
 pub(super) struct Thresholded<'a> {

@@ -6,25 +6,25 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Sorts numbers, largest first.
-pub(crate) fn sort_descending(values: &mut [f64]) {
+pub fn sort_descending(values: &mut [f64]) {
     let sorted: Vec<f64> = descending_order(values).into_iter().map(|place| values[place]).collect();
     values.copy_from_slice(&sorted);
 }
 
 /// Sorts numbers, smallest first.
-pub(crate) fn sort_ascending(values: &mut [f64]) {
+pub fn sort_ascending(values: &mut [f64]) {
     sort_descending(values);
     values.reverse();
 }
 
 /// Sorts rows of a matrix by their places.
 #[inline(never)]
-pub(crate) fn sort_rows(rows: &mut Vec<usize>) {
+pub fn sort_rows(rows: &mut Vec<usize>) {
     *rows = BinaryHeap::from(std::mem::take(rows)).into_sorted_vec();
 }
 
 /// The items, those with the largest keys first; equal ones keep their order.
-pub(crate) fn sorted_descending<T>(items: Vec<T>, key: impl Fn(&T) -> f64) -> Vec<T> {
+pub fn sorted_descending<T>(items: Vec<T>, key: impl Fn(&T) -> f64) -> Vec<T> {
     let order = descending_order(&items.iter().map(key).collect::<Vec<_>>());
     let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
     order.into_iter().filter_map(|place| items[place].take()).collect()

@@ -3,10 +3,10 @@
 use nalgebra::DMatrix;
 
 use super::closed_form::closed_form;
-use super::fantope::{FantopeProjection, dual_bound, penalised_value, project_onto_fantope};
 use super::outcome::{DualMatrix, FantopeSolution, Found, SolverStatus};
+use super::problem::{FantopeProjection, dual_bound, penalised_value, project_onto_fantope};
 use super::scaled::{ScaledProblem, largest_magnitudes};
-use super::{FantopeProblem, Rank, RecoveryError};
+use super::{FantopeError, FantopeProblem, Rank};
 
 /// When to stop, and how to step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,8 +56,8 @@ const RELAXATION: f64 = 1.6;
 ///
 /// # Errors
 ///
-/// [`RecoveryError::InvalidSetting`], or [`RecoveryError::Eigen`] when an eigendecomposition fails.
-pub fn solve_admm(problem: &FantopeProblem, settings: &AdmmSettings) -> Result<FantopeSolution, RecoveryError> {
+/// [`FantopeError::InvalidSetting`], or [`FantopeError::Eigen`] when an eigendecomposition fails.
+pub fn solve_admm(problem: &FantopeProblem, settings: &AdmmSettings) -> Result<FantopeSolution, FantopeError> {
     settings.check()?;
     let magnitudes = largest_magnitudes(problem.estimate());
     let scaled = ScaledProblem::new(problem, magnitudes.centred);
@@ -92,8 +92,8 @@ pub fn solve_admm(problem: &FantopeProblem, settings: &AdmmSettings) -> Result<F
 }
 
 impl AdmmSettings {
-    fn check(&self) -> Result<(), RecoveryError> {
-        let require = RecoveryError::require;
+    fn check(&self) -> Result<(), FantopeError> {
+        let require = FantopeError::require;
         require(self.tolerance >= 0.0, "tolerance", self.tolerance, "a number of at least 0")?;
         require(self.max_iterations >= 1, "max_iterations", self.max_iterations as f64, "at least 1")
     }
@@ -130,7 +130,7 @@ impl<'a> Iterate<'a> {
         problem: &FantopeProblem,
         scaled: ScaledProblem<'a>,
         settings: &AdmmSettings,
-    ) -> Result<Self, RecoveryError> {
+    ) -> Result<Self, FantopeError> {
         let rank = problem.rank();
         let matrix = scaled.block(&(0..problem.dimension()).collect::<Vec<_>>());
         let dual = matrix.map(|entry| entry.clamp(-scaled.penalty, scaled.penalty));
@@ -153,7 +153,7 @@ impl<'a> Iterate<'a> {
     }
 
     /// `X ← P_Fantope(Y − U + S/ρ)`.
-    fn project(&mut self) -> Result<(), RecoveryError> {
+    fn project(&mut self) -> Result<(), FantopeError> {
         let mut target = &self.y - &self.u;
         let inverse = 1.0 / self.rho;
         target.zip_apply(&self.matrix, |entry, s| *entry += s * inverse);
@@ -218,7 +218,7 @@ struct Best {
 }
 
 impl Best {
-    fn start(iterate: &Iterate<'_>) -> Result<Self, RecoveryError> {
+    fn start(iterate: &Iterate<'_>) -> Result<Self, FantopeError> {
         let dual = iterate.dual();
         Ok(Self {
             x: iterate.x.clone(),
@@ -228,7 +228,7 @@ impl Best {
         })
     }
 
-    fn improve(&mut self, iterate: &Iterate<'_>) -> Result<(), RecoveryError> {
+    fn improve(&mut self, iterate: &Iterate<'_>) -> Result<(), FantopeError> {
         let Self { x, value, dual, bound } = Self::start(iterate)?;
         if value > self.value {
             (self.x, self.value) = (x, value);
@@ -244,7 +244,7 @@ impl Best {
         (self.value + scaled.constant(), self.bound + scaled.constant())
     }
 
-    fn into_solution(self, problem: &FantopeProblem, iterate: Iterate<'_>) -> Result<FantopeSolution, RecoveryError> {
+    fn into_solution(self, problem: &FantopeProblem, iterate: Iterate<'_>) -> Result<FantopeSolution, FantopeError> {
         let rows: Vec<usize> = (0..problem.dimension()).collect();
         let positive = self.x.weights.iter().take_while(|weight| **weight > 0.0).count();
         let (value, bound) = self.in_scaled_units(&iterate.scaled);
@@ -265,7 +265,7 @@ impl Best {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recovery::tests::{noise, problem, spiked};
+    use crate::tests::{noise, problem, spiked};
 
     fn solve_with(problem: &FantopeProblem, settings: &AdmmSettings) -> FantopeSolution {
         solve_admm(problem, settings).unwrap()
@@ -301,7 +301,7 @@ mod tests {
     fn settings_out_of_range_are_refused() {
         let refused = |settings: AdmmSettings| {
             let result = solve_admm(&problem(&spiked(5), 2, 0.2), &settings);
-            assert!(matches!(result, Err(RecoveryError::InvalidSetting { .. })), "{settings:?}");
+            assert!(matches!(result, Err(FantopeError::InvalidSetting { .. })), "{settings:?}");
         };
         let default = AdmmSettings::default();
         refused(AdmmSettings { tolerance: f64::NAN, ..default });

@@ -1,13 +1,13 @@
 //! A `k`-dimensional subspace of `d`-dimensional space, and the distance between two of them.
 //!
 //! ```
-//! use ldp_pca::subspace::{Subspace, sin_theta_squared};
+//! use fantope::subspace::{Subspace, sin_theta_squared};
 //! use nalgebra::DMatrix;
 //!
 //! let plane = Subspace::new(&DMatrix::from_row_slice(3, 2, &[2.0, 1.0, 0.0, 1.0, 0.0, 0.0]))?;
 //! let tilted = Subspace::new(&DMatrix::from_row_slice(3, 2, &[1.0, 0.0, 0.0, 3.0, 0.0, 4.0]))?;
 //! assert!((sin_theta_squared(&plane, &tilted)? - 0.64).abs() < 1e-15);
-//! # Ok::<(), ldp_pca::subspace::SubspaceError>(())
+//! # Ok::<(), fantope::subspace::SubspaceError>(())
 //! ```
 
 use nalgebra::DMatrix;
