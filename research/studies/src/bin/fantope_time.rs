@@ -1,5 +1,5 @@
-//! Times the sparse solver on a matrix (NPY) already in memory, as benches/peers times other solvers. Writes one JSON
-//! document to standard output.
+//! Times the sparse solver on a matrix (NPY) already in memory, as crates/fantope/benches/peers times other solvers.
+//! Writes one JSON document to standard output.
 //!
 //! ```text
 //! cargo run --release -p ldp-pca-studies --bin fantope_time -- S.npy --rank 5 --penalty 0.01

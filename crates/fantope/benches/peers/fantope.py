@@ -19,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 PEERS = ["gradfps", "fps"]
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")}
 
@@ -72,7 +72,7 @@ def names(text):
 
 
 def build():
-    """Builds this crate and returns the folder of its programs."""
+    """Builds what runs the solver and returns the folder of its programs."""
     programs = ["--bin", "fantope_instance", "--bin", "fantope_time"]
     command = ["cargo", "build", "--release", "-p", "ldp-pca-studies", *programs]
     subprocess.run(command, cwd=ROOT, check=True)

@@ -1,4 +1,4 @@
-# Times one installed peer on one instance of the sparse problem, on one thread; benches/peers/fantope.py calls it.
+# Times one installed peer on one instance of the sparse problem, on one thread; fantope.py calls it.
 #
 # usage: Rscript fantope.R PEER S.npy RANK PENALTY BOUND GAP TARGET BUDGET REPEATS
 #   PEER     fps (Vu, Cho, Lei & Rohe 2013; ADMM) or gradfps (Qiu, Lei & Roeder 2022; proximal-proximal gradient)
