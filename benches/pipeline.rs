@@ -18,12 +18,12 @@ use ldp_pca::mechanism::cap::kernel::Path;
 use ldp_pca::mechanism::{Calibration, DoubleCap, MechanismSpec, triangle};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
-use ldp_pca::refinement::Refinement;
 use ldp_pca::report::ReportId;
 use ldp_pca::sampling::bits::Bits;
 use ldp_pca::sampling::gaussian::{Deviate, fill};
 use ldp_pca::schema::Schema;
 use ldp_pca::task::{Folds, Task};
+use ldp_pca::waves::Refinement;
 use rand::{Rng, RngExt, SeedableRng};
 
 fn randomize(criterion: &mut Criterion) {

@@ -15,16 +15,14 @@ use crate::norms::NormsError;
 use crate::prediction::PredictionError;
 use crate::privacy::PrivacyError;
 use crate::record::RecordError;
-use crate::recovery::{
-    AnswerError, BootstrapError, ChangeError, FantopeError, PathError, PenaltyError, RecoveryError, RefineError,
-};
-use crate::refinement::RefinementError;
+use crate::recovery::{AnswerError, BootstrapError, ChangeError, FantopeError, PathError, PenaltyError, RecoveryError};
 use crate::report::ReportError;
 use crate::sampling::EntropyError;
 use crate::schema::SchemaError;
 use crate::simulation::{PopulationError, SimulationError};
 use crate::subspace::SubspaceError;
 use crate::task::TaskError;
+use crate::waves::{RefineError, RefinementError};
 
 /// Any error of the library, by stage. The crates beside it have their own.
 ///

@@ -415,7 +415,7 @@ mod tests {
     /// Whichever wave comes first, whatever the budget has room for.
     #[test]
     fn nobody_answers_both_waves() {
-        use crate::refinement::Refinement;
+        use crate::waves::Refinement;
         let first = task(3, MechanismSpec::DoubleCap { epsilon: epsilon(1.0), candidates: 64, cap: 8 });
         let refined = |clip| {
             let directions = nalgebra::DMatrix::identity(3, 1);

@@ -135,8 +135,6 @@ pub mod prediction;
 pub mod privacy;
 pub mod record;
 pub mod recovery;
-#[doc(hidden)]
-pub mod refinement;
 pub mod report;
 #[doc(hidden)]
 pub mod sampling;
@@ -146,6 +144,8 @@ pub mod second_moment;
 #[doc(hidden)]
 pub mod simulation;
 pub mod task;
+#[doc(hidden)]
+pub mod waves;
 
 #[doc(hidden)]
 pub use fantope::{linalg, subspace};

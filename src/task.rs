@@ -9,11 +9,11 @@ use sha2::{Digest, Sha256};
 
 use crate::centring::{Centring, CentringError};
 use crate::json::{self, JsonError, Read, Reader, deserialize_as_json};
-use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec, SignedCap, TaskMechanism};
+use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec, TaskMechanism};
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::{BoundedRecord, Bounding, RecordError};
-use crate::refinement::{Refinement, RefinementError};
 use crate::schema::{MAX_DIMENSION, Schema};
+use crate::waves::{Refinement, RefinementError, SignedCap};
 
 pub use crate::identity::{NameError, TaskDigest};
 

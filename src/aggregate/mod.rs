@@ -14,11 +14,8 @@ pub use seen::{SeenIds, SeenSums};
 use core::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
-use nalgebra::DMatrix;
-
-use crate::mechanism::{Summable, TaskMechanism};
+use crate::mechanism::Summable;
 use crate::parallel;
-use crate::refinement::CrossBlock;
 use crate::report::{Report, ReportId};
 use crate::task::{Task, TaskDigest};
 use sketch::{NewTags, Repeats, Sketch};
@@ -283,32 +280,6 @@ impl Aggregate {
         &self.folds
     }
 
-    /// What the reports of a refinement add to the first wave's sums.
-    ///
-    /// # Errors
-    /// [`AggregateError`] for another task, for one that is not a refinement, and where there are no reports.
-    #[doc(hidden)]
-    pub fn cross_block(&self, task: &Task) -> Result<CrossBlock, AggregateError> {
-        self.check_task(task.digest())?;
-        let TaskMechanism::SignedCap(mechanism) = task.mechanism() else {
-            return Err(AggregateError::NotARefinement);
-        };
-        let records = self.records();
-        if records == 0 {
-            return Err(AggregateError::NoReports);
-        }
-        let (refinement, gain) = (mechanism.refinement(), mechanism.gain());
-        let (rows, clip) = (refinement.dimension(), refinement.clip());
-        // One of u's coordinates is w_j a_j b_i / c.
-        let units: Vec<f64> = refinement.weights().iter().map(|weight| clip / weight).collect();
-        let sum = |place: usize| self.folds.iter().map(|fold| fold.sums[place]).sum();
-        let sums: Vec<i64> = (0..mechanism.sums_len()).map(sum).collect();
-        let mean = mechanism.mean(&task.digest().key(), &sums, records);
-        let matrix = DMatrix::from_fn(rows, units.len(), |row, column| mean[column * rows + row] * units[column]);
-        let variances = units.iter().map(|unit| (unit / gain).powi(2) / records as f64).collect();
-        Ok(CrossBlock { matrix, variances, records })
-    }
-
     fn check_records(&self, more: u64) -> Result<(), AggregateError> {
         let records = self.records().saturating_add(more);
         if records <= MAX_RECORDS { Ok(()) } else { Err(AggregateError::TooMany(records)) }
@@ -377,35 +348,6 @@ mod tests {
                 Task::new(Schema::numeric(4).unwrap(), bounding, mechanism, Folds::new(folds).unwrap()).unwrap()
             })
             .collect()
-    }
-
-    /// Through bytes, and never a covariance.
-    #[test]
-    fn the_sums_of_a_refinement_give_a_cross_block_and_nothing_else() {
-        use crate::covariance::{Covariance, CovarianceError};
-        use crate::refinement::Refinement;
-        let first = &tasks()[1];
-        let directions = DMatrix::identity(4, 2);
-        let refinement = Refinement::from_parts(first.digest(), &directions, &[1.0, 2.0], 0.5).unwrap();
-        let second = first.refined_by(refinement, Epsilon::new(4.0).unwrap(), None, None).unwrap();
-        let mut aggregate = Aggregate::empty(&second);
-        assert_eq!(aggregate.cross_block(&second), Err(AggregateError::NoReports));
-        aggregate.accumulate(&second, &reports(&second, 30_000)).unwrap();
-        let aggregate = Aggregate::from_bytes(&aggregate.to_bytes(), &second).unwrap();
-        assert_eq!(aggregate.folds()[0].sums().len(), 2048);
-        let block = aggregate.cross_block(&second).unwrap();
-        assert_eq!((block.records, block.matrix.shape()), (30_000, (4, 2)));
-        let x = [0.15, -0.1, 0.0, 0.45];
-        for (column, a) in [0.15, -0.1].into_iter().enumerate() {
-            for (row, b) in [0.0, 0.0, x[2], x[3]].into_iter().enumerate() {
-                let (found, deviation) = (block.matrix[(row, column)], block.variances[column].sqrt());
-                assert!(deviation < 0.005 && (found - a * b).abs() < 4.9 * deviation, "{row} {column}: {found}");
-            }
-        }
-        let refused = Err(CovarianceError::Aggregate(AggregateError::Refinement));
-        assert_eq!(Covariance::estimate(&aggregate, &second).map(drop), refused);
-        assert_eq!(Aggregate::empty(first).cross_block(first), Err(AggregateError::NotARefinement));
-        assert!(matches!(aggregate.cross_block(first), Err(AggregateError::OtherTask { .. })));
     }
 
     pub(super) fn reports(task: &Task, count: usize) -> Vec<Report> {

@@ -17,8 +17,6 @@ pub mod norm_cap;
 mod pull;
 mod randomizer;
 mod range;
-#[doc(hidden)]
-pub mod signed_cap;
 mod spec;
 mod summable;
 
@@ -31,6 +29,7 @@ use crate::identity::ReportId;
 use crate::privacy::Guarantee;
 use crate::privacy::composition::PrivacyLoss;
 use crate::record::BoundedRecord;
+use crate::waves::SignedCap;
 
 pub use double_cap::DoubleCap;
 pub use error::{MechanismError, PayloadError, RandomizeError};
@@ -44,8 +43,6 @@ pub use pull::{Check, HostilePull, Pull, PullBounds};
 pub use randomizer::LocalRandomizer;
 #[doc(hidden)]
 pub use range::{RangeCheck, RangeError};
-#[doc(hidden)]
-pub use signed_cap::SignedCap;
 pub use spec::{MechanismFamily, MechanismSpec};
 #[doc(hidden)]
 pub use summable::Summable;
@@ -74,7 +71,7 @@ pub enum Mechanism {
 pub enum TaskMechanism {
     /// Second moments.
     Moments(Mechanism),
-    /// What a first wave left open. See [`signed_cap`].
+    /// What a first wave left open. See [`waves`](crate::waves).
     #[doc(hidden)]
     SignedCap(SignedCap),
     /// The lengths of records. See [`norm_cap`].

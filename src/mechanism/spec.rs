@@ -5,7 +5,7 @@ use core::fmt;
 use serde::Serialize;
 
 use super::cap::MAX_CANDIDATES;
-use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError, NormCap, SignedCap, TaskMechanism};
+use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError, NormCap, TaskMechanism};
 use crate::decimal;
 use crate::json::{Read, Reader};
 use crate::privacy::{Delta, Epsilon};
@@ -84,16 +84,6 @@ impl MechanismSpec {
     #[must_use]
     pub fn gaussian(epsilon: Epsilon, delta: Delta) -> Self {
         Self::Gaussian { epsilon, delta, calibration: Calibration::Analytic }
-    }
-
-    /// [`SignedCap`](super::SignedCap), by default with the recommended J and the best L for `epsilon`.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn signed_cap(epsilon: Epsilon, candidates: Option<u32>, cap: Option<u32>) -> Self {
-        let candidates = candidates.unwrap_or_else(|| SignedCap::recommended_candidates(epsilon));
-        // As for double-cap.
-        let cap = cap.unwrap_or_else(|| SignedCap::best_cap(candidates.min(MAX_CANDIDATES), epsilon));
-        Self::SignedCap { epsilon, candidates, cap }
     }
 
     /// [`NormCap`](super::NormCap) with so many lengths.

@@ -38,15 +38,12 @@ mod goal;
 mod optimum;
 mod plan;
 mod shuffled;
-mod waves;
 
 pub use goal::{Goal, Plan, ShuffledPlan};
 #[doc(hidden)]
 pub use optimum::Optimum;
 pub use plan::Planner;
 pub use shuffled::Batches;
-#[doc(hidden)]
-pub use waves::{LEAST_GAIN, MOST_FIRST_ERROR, TwoWaves, WaveRefusal, Waves};
 
 use nalgebra::DMatrix;
 use serde::{Serialize, Serializer};
@@ -390,7 +387,7 @@ pub enum PredictionError {
     /// A second wave.
     #[error(transparent)]
     #[doc(hidden)]
-    Refinement(#[from] crate::refinement::RefinementError),
+    Refinement(#[from] crate::waves::RefinementError),
     /// There are no two waves of this mechanism.
     #[error("two waves are planned for double-cap without centring: choose it, or plan one wave")]
     #[doc(hidden)]

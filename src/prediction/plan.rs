@@ -1,6 +1,5 @@
 //! The inverse questions: how many reports, and which epsilon, reach a target.
 
-use super::waves::{Waves, signed_cap};
 use super::{Prediction, PredictionError, Spectrum, predict};
 use crate::centring::Centring;
 use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismFamily, Moments, Pull};
@@ -45,7 +44,7 @@ pub struct Planner {
     spectrum: Spectrum,
     rank: Rank,
     family: MechanismFamily,
-    pub(super) bounding: Bounding,
+    pub(crate) bounding: Bounding,
     centring: Option<Centring>,
     /// For its own epsilon, where there is a collection already.
     own: Option<Mechanism>,
@@ -86,6 +85,11 @@ impl Planner {
         Ok(Self { own: Some(own), centring: task.centring(), ..planner })
     }
 
+    /// Whether the spectrum is what the reports of a task showed.
+    pub(crate) fn is_of_task(&self) -> bool {
+        self.own.is_some()
+    }
+
     /// The spectrum that is planned for.
     #[must_use]
     pub fn spectrum(&self) -> &Spectrum {
@@ -97,7 +101,7 @@ impl Planner {
     #[doc(hidden)]
     pub fn notes(&self) -> Vec<String> {
         let (spectrum, k) = (&self.spectrum, self.rank.value());
-        if self.own.is_some() {
+        if self.is_of_task() {
             return Vec::new();
         }
         let mut notes: Vec<String> = Vec::new();
@@ -166,28 +170,6 @@ impl Planner {
         predict(&self.spectrum, self.rank, &self.law(epsilon, records)?)
     }
 
-    /// A collection of `records` people in waves. Of a task, the spectrum is what a first wave estimated, and a smaller
-    /// gain is enough for a second one: estimates vary.
-    ///
-    /// # Errors
-    /// [`PredictionError::OneWave`] for another mechanism than double-cap, and with centring;
-    /// [`PredictionError::Refinement`] for more components than a second wave has; as [`Planner::predict`].
-    #[doc(hidden)]
-    pub fn waves(&self, epsilon: Epsilon, records: u64) -> Result<Waves<'_>, PredictionError> {
-        if self.centring.is_some() || !matches!(self.mechanism(epsilon)?, Mechanism::DoubleCap(_)) {
-            return Err(PredictionError::OneWave);
-        }
-        Ok(Waves {
-            spectrum: &self.spectrum,
-            rank: self.rank,
-            law: self.law(epsilon, records)?,
-            bounding: self.bounding,
-            signed: signed_cap(self.spectrum.dimension(), self.rank, epsilon)?,
-            records,
-            is_estimated: self.own.is_some(),
-        })
-    }
-
     /// For each of the leading k components, the number of reports from which it can be recovered at all; `None` for
     /// one that is not above the bulk, or needs more than 2^53.
     ///
@@ -231,7 +213,7 @@ impl Planner {
     }
 
     /// The law of the estimate.
-    fn law(&self, epsilon: Epsilon, records: u64) -> Result<NoiseLaw, PredictionError> {
+    pub(crate) fn law(&self, epsilon: Epsilon, records: u64) -> Result<NoiseLaw, PredictionError> {
         let law = NoiseLaw::new(&self.mechanism(epsilon)?, self.bounding, records)?;
         let mean_square = self.spectrum.mean_square() / self.bounding.covariance_scale();
         Ok(self.centring.map_or(law, |centring| law.about_mean(centring, mean_square)))

@@ -39,7 +39,6 @@ mod held_out;
 mod method;
 mod penalty;
 mod rank_test;
-mod refined;
 mod support;
 
 pub use answer::{
@@ -84,12 +83,6 @@ pub use penalty::{CROSS_VALIDATION_FACTORS, CrossValidation, CrossValidationPoin
 pub use penalty::{PenaltyChoice, PenaltyError, PenaltySelection};
 #[doc(hidden)]
 pub use rank_test::{RankTest, TestedComponent};
-pub(crate) use refined::{CLIPS, across, clipping, gap, weights};
-#[doc(hidden)]
-pub use refined::{
-    FirstWave, FoundErrors, OF_FIRST_WAVE, PublicSample, RefineError, RefinedFacts, SamplePlan, SecondTask, SecondWave,
-    WaveDesign, refined_answer, refinement_of,
-};
 #[doc(hidden)]
 pub use support::{FoundSupport, SupportConditions};
 

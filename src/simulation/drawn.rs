@@ -32,7 +32,8 @@ use super::population::SpikedModel;
 use crate::centring::Centring;
 use crate::mechanism::cap::coordinate::Coordinate;
 use crate::mechanism::cap::{Weights, candidates, kept};
-use crate::mechanism::{DoubleCap, LocalRandomizer, Mechanism, Moments, Perturbation, SignedCap};
+use crate::mechanism::{DoubleCap, LocalRandomizer, Mechanism, Moments, Perturbation};
+use crate::waves::SignedCap;
 
 /// Draws `count` records and, block by block, the reports of each mechanism for them; extended ones with centring.
 pub(super) fn collect<R: Rng + ?Sized>(

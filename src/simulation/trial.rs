@@ -13,12 +13,13 @@ use crate::mechanism::{LocalRandomizer, Mechanism, Moments, RandomizeError, Summ
 use crate::noise_law::NoiseError;
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::recovery::{
-    FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, RefineError,
-    SolverSettings, default_penalty, principal_components, soft_threshold,
+    FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, SolverSettings,
+    default_penalty, principal_components, soft_threshold,
 };
 use crate::report::ReportId;
 use crate::second_moment::SecondMoment;
 use crate::subspace::{Subspace, SubspaceError, sin_theta_squared};
+use crate::waves::RefineError;
 
 /// A collection of `records` reports from a population, once for each mechanism.
 ///

@@ -13,11 +13,12 @@ use super::drawn::Reported;
 use super::moments::{Block, OuterProducts};
 use super::population::{SpikedModel, SpikedSpectrum};
 use super::trial::SimulationError;
-use crate::mechanism::{DoubleCap, LocalRandomizer, Mechanism, Moments, SignedCap};
+use crate::mechanism::{DoubleCap, LocalRandomizer, Mechanism, Moments};
 use crate::noise_law::NoiseLaw;
 use crate::record::Bounding;
-use crate::recovery::{FirstWave, Rank, RefineError, SecondWave, WaveDesign, principal_components};
+use crate::recovery::{Rank, principal_components};
 use crate::subspace::{Subspace, sin_theta_squared};
+use crate::waves::{FirstWave, RefineError, SecondWave, SignedCap, WaveDesign};
 
 /// Fills a record of unit length.
 pub type Fill<'a> = dyn FnMut(&mut [f64], &mut Xoshiro256PlusPlus) + 'a;
@@ -338,8 +339,9 @@ impl CrossSums {
 mod tests {
     use super::*;
     use crate::mechanism::MechanismFamily;
-    use crate::prediction::{Planner, Spectrum, TwoWaves};
+    use crate::prediction::{Planner, Spectrum};
     use crate::privacy::tests::epsilon;
+    use crate::waves::TwoWaves;
     use chacha20::ChaCha12Rng;
 
     const PEOPLE: u64 = 20_000;

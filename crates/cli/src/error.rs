@@ -7,10 +7,11 @@ use std::path::Path;
 use ldp_pca::audit::AuditError;
 use ldp_pca::error::Error;
 use ldp_pca::recovery::{
-    AnswerError, BootstrapError, ChangeError, FantopeError, PathError, PenaltyError, RecoveryError, RefineError,
+    AnswerError, BootstrapError, ChangeError, FantopeError, PathError, PenaltyError, RecoveryError,
 };
 use ldp_pca::simulation::SimulationError;
 use ldp_pca::task::TaskError;
+use ldp_pca::waves::RefineError;
 use serde_json::{Value, json};
 
 /// The result of a command.

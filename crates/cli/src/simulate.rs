@@ -7,16 +7,17 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismFamily};
-use ldp_pca::prediction::{Planner, PredictionError, Spectrum, TwoWaves};
+use ldp_pca::prediction::{Planner, PredictionError, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::Bounding;
-use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, PublicSample, Rank};
+use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use ldp_pca::report::framed_bytes;
 use ldp_pca::schema::MAX_DIMENSION;
 use ldp_pca::simulation::{
     RecoveryMethod, Reports, SimulationError, SpikedModel, SpikedSpectrum, Trial, TrialResult, TurnedSample,
     WavesResult, WavesTrial,
 };
+use ldp_pca::waves::{PublicSample, TwoWaves};
 use rand::SeedableRng;
 use serde::Serialize;
 

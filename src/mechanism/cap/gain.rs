@@ -65,7 +65,7 @@ pub(crate) fn kept(candidates: u32, cap: u32, rows: usize) -> f64 {
 /// `E s` of the reported candidate along the vector, where the cap has the largest s, in so many coordinates or in
 /// many.
 #[must_use]
-pub(in crate::mechanism) fn signed_gain(candidates: u32, cap: u32, cap_probability: f64, rows: Option<usize>) -> f64 {
+pub(crate) fn signed_gain(candidates: u32, cap: u32, cap_probability: f64, rows: Option<usize>) -> f64 {
     reported_mean(candidates, cap, cap_probability, known_top_means(candidates, cap, rows, true)[0], 0.0)
 }
 
@@ -90,7 +90,7 @@ pub fn best_cap(candidates: u32, epsilon: Epsilon) -> u32 {
 
 /// For caps of the largest s, the permitted one with the largest gain for `candidates` at `epsilon`, in high dimension.
 #[must_use]
-pub(in crate::mechanism) fn best_signed_cap(candidates: u32, epsilon: Epsilon) -> u32 {
+pub(crate) fn best_signed_cap(candidates: u32, epsilon: Epsilon) -> u32 {
     best(candidates, epsilon, |candidates, cap, q| signed_gain(candidates, cap, q, None))
 }
 

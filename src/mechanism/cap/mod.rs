@@ -1,5 +1,5 @@
 //! What mechanisms share whose report is an index: [`double_cap`](super::double_cap),
-//! [`signed_cap`](super::signed_cap) and [`norm_cap`](super::norm_cap).
+//! [`SignedCap`](crate::waves::SignedCap) and [`norm_cap`](super::norm_cap).
 //!
 //! Of J indices, the L in the *cap* are likelier than the others. Who is in it depends on the record, how many are does
 //! not. Each mechanism states what an index means and who is in the cap.
@@ -15,13 +15,13 @@
 
 pub mod candidates;
 pub(crate) mod coordinate;
-pub(super) mod gain;
+pub(crate) mod gain;
 pub mod kernel;
 pub mod members;
 mod quantiles;
-pub(super) mod signs;
+pub(crate) mod signs;
 pub(super) mod sphere;
-pub(super) mod table;
+pub(crate) mod table;
 pub(super) mod weight;
 
 use rand::rand_core::TryCryptoRng;
@@ -44,7 +44,7 @@ pub use self::weight::Weights;
 const SMALLEST_EPSILON: f64 = 1e-6;
 
 /// The weights of a cap and its privacy loss, for parameters that fit together.
-pub(super) fn parameters(epsilon: Epsilon, candidates: u32, cap: u32) -> Result<(Weights, Cap), MechanismError> {
+pub(crate) fn parameters(epsilon: Epsilon, candidates: u32, cap: u32) -> Result<(Weights, Cap), MechanismError> {
     if !(2..=MAX_CANDIDATES).contains(&candidates) || !permitted_caps(candidates).contains(&cap) {
         return Err(MechanismError::Cap { candidates, cap });
     }
@@ -64,7 +64,7 @@ pub(super) fn squared_length(record: &BoundedRecord) -> f64 {
 }
 
 /// The payload: the index of a candidate, drawn with these weights. The cap has the candidates with the highest scores.
-pub(super) fn draw<R: TryCryptoRng + ?Sized>(
+pub(crate) fn draw<R: TryCryptoRng + ?Sized>(
     scores: &[u64],
     weights: Weights,
     rng: &mut R,
@@ -83,13 +83,13 @@ pub(super) fn drawn<R: TryCryptoRng + ?Sized>(
 }
 
 /// Accepts two bytes that name one of so many candidates.
-pub(super) fn check_index(payload: &[u8], candidates: u32) -> Result<(), PayloadError> {
+pub(crate) fn check_index(payload: &[u8], candidates: u32) -> Result<(), PayloadError> {
     PayloadError::check_length(2, payload)?;
     let index = index(payload);
     if index < candidates { Ok(()) } else { Err(PayloadError::CandidateOutOfRange { index, candidates }) }
 }
 
 /// The candidate that a payload names.
-pub(super) fn index(payload: &[u8]) -> u32 {
+pub(crate) fn index(payload: &[u8]) -> u32 {
     u32::from(u16::from_le_bytes([payload[0], payload[1]]))
 }

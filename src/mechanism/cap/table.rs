@@ -130,7 +130,7 @@ pub(super) fn offset(words: &[u64; 8]) -> i32 {
 }
 
 /// Fills with keystream from block `first` on. The generator makes four blocks at a time.
-pub(in crate::mechanism) fn keystream(key: &[u8; 32], first: u64, fours: &mut [[u32; 64]]) {
+pub(crate) fn keystream(key: &[u8; 32], first: u64, fours: &mut [[u32; 64]]) {
     let mut chacha = ChaChaCore::<R8, Legacy>::from_seed(*key);
     chacha.set_block_pos(first);
     fours.iter_mut().for_each(|four| chacha.generate(four));

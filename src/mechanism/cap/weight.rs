@@ -101,12 +101,12 @@ impl<const UNIT: u64> Weights<UNIT> {
     }
 
     /// The weight of the whole cap.
-    pub(in crate::mechanism) fn of_cap(&self) -> u64 {
+    pub(crate) fn of_cap(&self) -> u64 {
         u64::from(self.cap) * self.inside
     }
 
     /// The weight of all candidates.
-    pub(in crate::mechanism) fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.total
     }
 

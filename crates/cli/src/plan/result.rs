@@ -1,7 +1,8 @@
 //! The result of `plan`, as JSON and as text.
 
 use ldp_pca::norms::Clipping;
-use ldp_pca::prediction::{Plan, Prediction, ShuffledPlan, TwoWaves};
+use ldp_pca::prediction::{Plan, Prediction, ShuffledPlan};
+use ldp_pca::waves::TwoWaves;
 use serde::Serialize;
 
 use super::sample::SampleResult;

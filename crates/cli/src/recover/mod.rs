@@ -22,10 +22,11 @@ use clap::Args;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::family::Reports;
 use ldp_pca::recovery::{
-    Answer, Part, Question, Rank, Reference, RefinedFacts, Source, Unfinished, When, answer, principal_components,
+    Answer, Part, Question, Rank, Reference, Source, Unfinished, When, answer, principal_components,
 };
 use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::task::Task;
+use ldp_pca::waves::RefinedFacts;
 
 use self::collections::Collections;
 use self::denoising::CovarianceArguments;
@@ -33,7 +34,7 @@ use self::loadings::{LoadingsFile, descending};
 use self::other::OtherArguments;
 use self::progress::Progress;
 use self::rank::RankChoice;
-use self::refined::{RefinedArguments, SecondWave};
+use self::refined::{RefinedArguments, SecondSums};
 use self::selection::SelectionArguments;
 use self::sparse::SparseArguments;
 use super::error::{CliError, Result};
@@ -114,7 +115,7 @@ impl Recover {
         }
         let sample = self.refined.sample();
         let firsts = self.aggregate.len() + usize::from(sample.is_some());
-        let second = self.refined.given().map(|paths| SecondWave::of(paths, &tasks, firsts, self.rank)).transpose()?;
+        let second = self.refined.given().map(|paths| SecondSums::of(paths, &tasks, firsts, self.rank)).transpose()?;
         if let (Some(second), Some(sample)) = (&second, sample) {
             let found = second.of_sample(sample, &tasks[0], self.reading)?;
             return self.refined(found, loadings.as_ref(), started);

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::recovery::{
-    Answer, OF_FIRST_WAVE, Rank, RefineError, RefinedFacts, Step, Stop, refined_answer, refinement_of,
-};
+use ldp_pca::recovery::{Answer, Rank, Step, Stop};
 use ldp_pca::task::Task;
+use ldp_pca::waves::{OF_FIRST_WAVE, RefineError, RefinedFacts, refined_answer, refinement_of};
 
 use super::rank::RankChoice;
 use crate::error::{CliError, InFile as _, Result};
@@ -72,14 +71,14 @@ impl RefinedArguments {
     }
 }
 
-/// A second wave that refines the first, before any sums are read.
-pub(super) struct SecondWave<'a> {
+/// The sums of a second wave that refines the first, before they are read.
+pub(super) struct SecondSums<'a> {
     aggregate: &'a Path,
     task: Task,
     rank: Rank,
 }
 
-impl<'a> SecondWave<'a> {
+impl<'a> SecondSums<'a> {
     /// Reads the task of the second wave, and refuses one that does not refine the only task of the first.
     pub(super) fn of(
         (aggregate, task): (&'a Path, &Path),

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ldp_pca::prediction::{PredictionError, TwoWaves};
-use ldp_pca::recovery::{PublicSample, Rank, RefineError, SamplePlan, SecondTask};
-use ldp_pca::refinement::MAX_DIRECTIONS;
+use ldp_pca::prediction::PredictionError;
+use ldp_pca::recovery::Rank;
 use ldp_pca::schema::MAX_DIMENSION;
 use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::task::Task;
+use ldp_pca::waves::{MAX_DIRECTIONS, PublicSample, RefineError, SamplePlan, SecondTask, TwoWaves};
 use serde::Serialize;
 
 use crate::error::{CliError, Result};

@@ -12,10 +12,11 @@ use crate::store::TaskReports;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::{Covariance, Mean};
 use ldp_pca::recovery::{
-    self, AnswerError, Baselines, Decomposition, HeldOut, Method, Part, PathPoint, Question, Rank, RefineError,
-    RefinedFacts, Source, Step, Stop, ThresholdedAnswer, Unfinished, refined_answer,
+    self, AnswerError, Baselines, Decomposition, HeldOut, Method, Part, PathPoint, Question, Rank, Source, Step, Stop,
+    ThresholdedAnswer, Unfinished,
 };
 use ldp_pca::task::Task;
+use ldp_pca::waves::{RefineError, RefinedFacts, refined_answer};
 
 /// The most components whose error is predicted: the prediction takes longer than a decomposition for many.
 const PREDICTED: usize = 32;

@@ -10,7 +10,7 @@
 //! 3. *Products.* The upper triangle of the sum of `z z^T` is computed in tiles of 16 × 16: the `i32` sums of a tile
 //!    stay in registers over a thousand reports and more before they are added to the state.
 //!
-//! Of summing vectors of signs, which are the candidates of [`signed_cap`](crate::mechanism::signed_cap): the bits of
+//! Of summing vectors of signs, which are the candidates of [`SignedCap`](crate::waves::SignedCap): the bits of
 //! the keystream blocks are counted where they are.
 //!
 //! Of randomizing: the keystream blocks of one id are expanded in the same way, one candidate behind the other, and

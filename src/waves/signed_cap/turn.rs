@@ -11,7 +11,7 @@
 use core::f64::consts::SQRT_2;
 
 use crate::mechanism::cap::table::keystream;
-use crate::refinement::{DIRECTION_PLACES, rounded};
+use crate::waves::refinement::{DIRECTION_PLACES, rounded};
 
 /// The fewest coordinates M. The bias of signs is about 1/M of the vector's length at wide caps, up to 9/M at the
 /// sharpest.

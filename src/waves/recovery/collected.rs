@@ -3,17 +3,17 @@
 use super::{FirstWave, RefineError, Refined, SecondWave};
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
-use crate::mechanism::SignedCap;
 use crate::recovery::Rank;
-use crate::refinement::{Refinement, RefinementError};
 use crate::task::Task;
+use crate::waves::refinement::{Refinement, RefinementError};
+use crate::waves::signed_cap::SignedCap;
 
 impl FirstWave {
     /// The first wave of a task whose estimate is given.
     ///
     /// # Errors
     /// [`RefineError::Refinement`] for a task with centring or a second wave's, and as [`FirstWave::new`].
-    pub fn of(covariance: &Covariance, task: &Task, rank: Rank) -> Result<Self, RefineError> {
+    pub(super) fn of(covariance: &Covariance, task: &Task, rank: Rank) -> Result<Self, RefineError> {
         if task.centring().is_some() || covariance.mean().is_some() {
             return Err(RefinementError::Centring.into());
         }
@@ -27,7 +27,7 @@ impl FirstWave {
     ///
     /// # Errors
     /// [`RefineError::Refinement`] for more components than a second wave has, [`RefineError::Task`].
-    pub fn second_task(&self, task: &Task, signed: &SignedCap, records: u64) -> Result<Task, RefineError> {
+    pub(super) fn second_task(&self, task: &Task, signed: &SignedCap, records: u64) -> Result<Task, RefineError> {
         let design = self.design(signed.gain(), records);
         let refinement = Refinement::from_parts(task.digest(), &self.directions, &design.weights, design.clip)?;
         Ok(task.refined_by(refinement, task.guarantee().epsilon, None, None)?)
@@ -37,7 +37,7 @@ impl FirstWave {
     ///
     /// # Errors
     /// As [`FirstWave::refine`], and [`RefineError::Aggregate`] for sums of another task.
-    pub fn with_second(&self, aggregate: &Aggregate, task: &Task) -> Result<Refined, RefineError> {
+    pub(super) fn with_second(&self, aggregate: &Aggregate, task: &Task) -> Result<Refined, RefineError> {
         with_block(aggregate, task, |second| self.refine(second))
     }
 }

@@ -15,7 +15,7 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 
-use super::gap;
+use super::design::gap;
 
 /// Records that integrals are means over. They are the same in both parts of every quotient.
 const DRAWS: usize = 4096;

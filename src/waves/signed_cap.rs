@@ -1,10 +1,10 @@
 //! The signed-cap mechanism: the mean of a vector of length at most 1, for the task of a
-//! [refinement](crate::refinement).
+//! [refinement](super::refinement).
 //!
-//! It is [`double_cap`](super::double_cap) for vectors instead of lines (`PrivUnit` of Bhowmick et al. 2018, coded as
+//! It is [`double_cap`](crate::mechanism::double_cap) for vectors instead of lines (`PrivUnit` of Bhowmick et al. 2018, coded as
 //! one of a few candidates).
 //!
-//! 1. The record becomes the vector u of m = k d + 1 coordinates that [`refinement`](crate::refinement) describes.
+//! 1. The record becomes the vector u of m = k d + 1 coordinates that [`refinement`](super::refinement) describes.
 //! 2. A public *turn* of the task (`turn.rs`), an orthogonal map to M coordinates, makes v of u: M is the power of two
 //!    from 2048 on that has room for m coordinates.
 //! 3. The report's public id and the task expand into J candidates z, each of M random signs (`cap/signs.rs`).
@@ -60,19 +60,20 @@ use std::sync::{Arc, OnceLock};
 use rand::rand_core::TryCryptoRng;
 
 use self::turn::Turn;
-use super::cap::coordinate::Coordinate;
-use super::cap::gain::{best_signed_cap, signed_gain};
-use super::cap::kernel::Path;
-use super::cap::signs::{ACROSS, Signs};
-use super::cap::{Weights, check_index, draw, index, parameters};
-use super::double_cap::DoubleCap;
-use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError, Summable};
+use super::refinement::Refinement;
 use crate::identity::ReportId;
+use crate::mechanism::cap::coordinate::Coordinate;
+use crate::mechanism::cap::gain::{best_signed_cap, signed_gain};
+use crate::mechanism::cap::kernel::Path;
+use crate::mechanism::cap::signs::{ACROSS, Signs};
+use crate::mechanism::cap::{MAX_CANDIDATES, Weights, check_index, draw, index, parameters};
+use crate::mechanism::{
+    DoubleCap, LocalRandomizer, MechanismError, MechanismSpec, PayloadError, RandomizeError, Summable,
+};
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::BoundedRecord;
-use crate::refinement::Refinement;
 
 /// The signed-cap mechanism for one task.
 #[derive(Clone, Debug)]
@@ -169,6 +170,17 @@ impl SignedCap {
     /// M.
     pub(crate) fn turned(&self) -> usize {
         turn::dimension(self.coordinates())
+    }
+}
+
+impl MechanismSpec {
+    /// [`SignedCap`], by default with the recommended J and the best L for `epsilon`.
+    #[must_use]
+    pub(crate) fn signed_cap(epsilon: Epsilon, candidates: Option<u32>, cap: Option<u32>) -> Self {
+        let candidates = candidates.unwrap_or_else(|| SignedCap::recommended_candidates(epsilon));
+        // As for double-cap.
+        let cap = cap.unwrap_or_else(|| SignedCap::best_cap(candidates.min(MAX_CANDIDATES), epsilon));
+        Self::SignedCap { epsilon, candidates, cap }
     }
 }
 

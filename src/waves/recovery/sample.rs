@@ -18,18 +18,20 @@
 use nalgebra::DMatrix;
 use serde::Serialize;
 
-use super::clipping::Clipped;
+use super::answer::{FoundErrors, RefinedFacts, SecondTask, answer_of, refinement_of};
 use super::collected::with_block;
-use super::waves::{FoundErrors, RefinedFacts, SecondTask, answer_of, refinement_of};
-use super::{FirstWave, RefineError, SecondWave, apart, gap};
+use super::{FirstWave, RefineError, SecondWave, apart};
 use crate::aggregate::Aggregate;
 use crate::noise_law::NoiseLaw;
-use crate::prediction::{MOST_FIRST_ERROR, Planner, PredictionError, Spectrum, TwoWaves};
+use crate::prediction::{Planner, PredictionError, Spectrum};
 use crate::record::Bounding;
 use crate::recovery::{Answer, Rank, Watch};
-use crate::refinement::RefinementError;
 use crate::second_moment::SecondMoment;
 use crate::task::Task;
+use crate::waves::clipping::Clipped;
+use crate::waves::design::gap;
+use crate::waves::prediction::{MOST_FIRST_ERROR, TwoWaves};
+use crate::waves::refinement::RefinementError;
 
 /// The most that a squared sine times its squared cosine can be.
 const MOST_TILT: f64 = 0.25;
@@ -127,7 +129,8 @@ impl PublicSample {
     /// The components of the sample, turned by what the people of the wave reported.
     ///
     /// # Errors
-    /// As [`FirstWave::with_second`], and as [`refinement_of`]; [`RefineError::Answer`].
+    /// As [`FirstWave::refine`], and as [`refinement_of`]; [`RefineError::Aggregate`] for sums of another task;
+    /// [`RefineError::Answer`].
     pub fn answer(
         &self,
         task: &Task,
@@ -236,13 +239,14 @@ mod tests {
     use crate::centring::Centring;
     use crate::mechanism::MechanismSpec;
     use crate::noise_law::tests::unit_trace;
-    use crate::prediction::WaveRefusal;
     use crate::privacy::Epsilon;
     use crate::record::BoundedRecord;
-    use crate::recovery::{WaveDesign, principal_components};
+    use crate::recovery::principal_components;
     use crate::schema::Schema;
     use crate::subspace::{Subspace, sin_theta_squared};
     use crate::task::Folds;
+    use crate::waves::WaveDesign;
+    use crate::waves::prediction::WaveRefusal;
 
     fn task() -> Task {
         let mechanism = MechanismSpec::double_cap(Epsilon::new(4.0).unwrap());

@@ -9,8 +9,8 @@ use crate::identity::TaskDigest;
 use crate::mechanism::{TaskMechanism, cap};
 use crate::privacy::tests::epsilon;
 use crate::record::{Bounding, Radius};
-use crate::refinement::tests::{extreme_refinements, records};
 use crate::sampling::bits::tests::ScriptedSource;
+use crate::waves::refinement::tests::{extreme_refinements, records};
 
 const KEY: [u8; 16] = [3; 16];
 
@@ -201,6 +201,6 @@ fn sums_give_the_mean_of_the_clipped_products() {
 fn whoever_wants_a_covariance_is_refused() {
     let mechanism = TaskMechanism::from(SignedCap::new(axes(4, 2, 1.0), epsilon(1.0), 64, 8).unwrap());
     assert_eq!(mechanism.moments().err(), Some(MechanismError::Refinement));
-    let spec = crate::mechanism::MechanismSpec::signed_cap(epsilon(1.0), None, None);
+    let spec = MechanismSpec::signed_cap(epsilon(1.0), None, None);
     assert!(matches!(spec.build(4, Bounding::UnitNorm), Err(MechanismError::Refinement)));
 }

@@ -9,29 +9,31 @@
 //! t_i = ((c / (w_i g))^2 + lambda_i b) / (n r_i^2 (lambda_i - b)^2),     r_i what the clip c leaves of the products
 //! ```
 //!
-//! and the two are weighted by the inverse of their variances, as [`FirstWave::refine`](crate::recovery::FirstWave)
+//! and the two are weighted by the inverse of their variances, as [`FirstWave::refine`](super::FirstWave::refine)
 //! does. Towards components beyond the rank that are not part of the bulk the same holds with their own distance.
 
 use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Prediction, PredictionError, Spectrum, predict};
+use super::clipping::{Clipped, Model};
+use super::design::{CLIPS, across, gap, weights};
+use super::refinement::Refinement;
+use super::signed_cap::SignedCap;
 use crate::identity::TaskDigest;
-use crate::mechanism::SignedCap;
+use crate::mechanism::Mechanism;
 use crate::noise_law::NoiseLaw;
+use crate::prediction::{Planner, Prediction, PredictionError, Spectrum, predict};
 use crate::privacy::Epsilon;
 use crate::record::Bounding;
-use crate::recovery::clipping::{Clipped, Model};
-use crate::recovery::{CLIPS, Rank, across, gap, weights};
-use crate::refinement::Refinement;
+use crate::recovery::Rank;
 
 /// The shares of the first wave that are tried.
 const SHARES: [f64; 5] = [0.3, 0.4, 0.5, 0.6, 0.7];
 /// The largest error of a component after the first wave from which a second wave can start.
-pub const MOST_FIRST_ERROR: f64 = 0.2;
+pub(super) const MOST_FIRST_ERROR: f64 = 0.2;
 /// The least gain for which a second wave is worth its trouble.
-pub const LEAST_GAIN: f64 = 1.2;
+pub(super) const LEAST_GAIN: f64 = 1.2;
 /// The least estimated gain for which a second wave is worth its trouble, once the first wave is over. Estimates of a
 /// gain of 1.2 vary by some 0.05, and what was planned is not to be refused for that. It still is above 1.
 const LEAST_ESTIMATED_GAIN: f64 = 1.1;
@@ -129,7 +131,7 @@ fn too_little(gain: f64, least: f64) -> Option<WaveRefusal> {
 
 impl TwoWaves {
     /// This prediction where the gain is estimated from a first wave that is over: what was planned keeps a margin.
-    pub(super) fn of_estimate(self) -> Self {
+    fn of_estimate(self) -> Self {
         let refused = match self.refused {
             Some(WaveRefusal::Gain { gain, .. }) => too_little(gain, LEAST_ESTIMATED_GAIN),
             other => other,
@@ -148,27 +150,51 @@ impl WaveRefusal {
 
 /// A signed cap for the second wave of so many features and components, with the recommended J and L. Its directions
 /// are a placeholder: its gain does not depend on them.
-pub(super) fn signed_cap(dimension: usize, rank: Rank, epsilon: Epsilon) -> Result<SignedCap, PredictionError> {
+fn signed_cap(dimension: usize, rank: Rank, epsilon: Epsilon) -> Result<SignedCap, PredictionError> {
     let refinement = Refinement::along_axes(TaskDigest::new([0; 32]), dimension, rank.value())?;
     let candidates = SignedCap::recommended_candidates(epsilon);
     Ok(SignedCap::new(Arc::new(refinement), epsilon, candidates, SignedCap::best_cap(candidates, epsilon))?)
 }
 
-/// The collection that is to be split into two waves, as [`Planner::waves`](super::Planner::waves) makes it.
+/// The collection that is to be split into two waves, as [`Planner::waves`] makes it.
 #[derive(Clone, Debug)]
 pub struct Waves<'a> {
     /// The true spectrum, in the units of the encoded features.
-    pub(super) spectrum: &'a Spectrum,
+    spectrum: &'a Spectrum,
     /// The number of components.
-    pub(super) rank: Rank,
+    rank: Rank,
     /// The law of the first wave's estimate; its number of reports does not matter.
-    pub(super) law: NoiseLaw,
-    pub(super) bounding: Bounding,
-    pub(super) signed: SignedCap,
+    law: NoiseLaw,
+    bounding: Bounding,
+    signed: SignedCap,
     /// All people.
-    pub(super) records: u64,
+    records: u64,
     /// Whether the spectrum is that of a first wave's estimate.
-    pub(super) is_estimated: bool,
+    is_estimated: bool,
+}
+
+impl Planner {
+    /// A collection of `records` people in waves. Of a task, the spectrum is what a first wave estimated, and a smaller
+    /// gain is enough for a second one: estimates vary.
+    ///
+    /// # Errors
+    /// [`PredictionError::OneWave`] for another mechanism than double-cap, and with centring;
+    /// [`PredictionError::Refinement`] for more components than a second wave has; as [`Planner::predict`].
+    #[doc(hidden)]
+    pub fn waves(&self, epsilon: Epsilon, records: u64) -> Result<Waves<'_>, PredictionError> {
+        if self.centring().is_some() || !matches!(self.mechanism(epsilon)?, Mechanism::DoubleCap(_)) {
+            return Err(PredictionError::OneWave);
+        }
+        Ok(Waves {
+            spectrum: self.spectrum(),
+            rank: self.rank(),
+            law: self.law(epsilon, records)?,
+            bounding: self.bounding,
+            signed: signed_cap(self.spectrum().dimension(), self.rank(), epsilon)?,
+            records,
+            is_estimated: self.is_of_task(),
+        })
+    }
 }
 
 impl Waves<'_> {
@@ -261,7 +287,7 @@ impl Waves<'_> {
         let errors = errors_of(&predict(self.spectrum, self.rank, &law)?);
         let start = Start { errors: &errors, law: &law, even: false };
         let refine = |clip| self.refined(&unsplit.block, &start, second, clip);
-        let safe = |one: Refined, other: Refined| if other.not_elliptical < one.not_elliptical { other } else { one };
+        let safe = |one: Errors, other: Errors| if other.not_elliptical < one.not_elliptical { other } else { one };
         let [narrowest, wider @ ..] = &unsplit.clips;
         let refined = wider.iter().map(refine).fold(refine(narrowest), safe);
         let weak = |error| WaveRefusal::FirstWave { error, most: MOST_FIRST_ERROR };
@@ -288,7 +314,7 @@ impl Waves<'_> {
         Block { signals, leading, bulk, directions, weights, across, model }
     }
 
-    fn refined(&self, block: &Block, &Start { errors, law, even }: &Start<'_>, second: u64, clip: &Clip) -> Refined {
+    fn refined(&self, block: &Block, &Start { errors, law, even }: &Start<'_>, second: u64, clip: &Clip) -> Errors {
         let (k, d, scale) = (self.rank.value(), self.spectrum.dimension(), self.bounding.covariance_scale());
         let &Block { ref signals, ref leading, bulk, directions, ref weights, .. } = block;
         let &Clip { kappa, width, ref left } = clip;
@@ -343,7 +369,7 @@ impl Waves<'_> {
                 (after, after + misfit)
             })
             .unzip();
-        Refined { per_component, not_elliptical: not_elliptical.iter().sum(), kappa, clipped: left.share }
+        Errors { per_component, not_elliptical: not_elliptical.iter().sum(), kappa, clipped: left.share }
     }
 }
 
@@ -396,7 +422,7 @@ struct Start<'a> {
 }
 
 /// Without the people of each wave.
-fn outcome(before: &[f64], refined: Refined, one_wave: f64, weak: impl Fn(f64) -> WaveRefusal) -> TwoWaves {
+fn outcome(before: &[f64], refined: Errors, one_wave: f64, weak: impl Fn(f64) -> WaveRefusal) -> TwoWaves {
     let sin_theta_squared: f64 = refined.per_component.iter().sum();
     let gain = one_wave / sin_theta_squared.max(f64::MIN_POSITIVE);
     let least_gain = one_wave / refined.not_elliptical.max(f64::MIN_POSITIVE);
@@ -421,7 +447,7 @@ fn errors_of(prediction: &Prediction) -> Vec<f64> {
     prediction.components.iter().map(|component| component.sin_squared).collect()
 }
 
-struct Refined {
+struct Errors {
     per_component: Vec<f64>,
     /// The error of all components where the model is wrong.
     not_elliptical: f64,

@@ -41,8 +41,9 @@
 //! *Time.* Rounding, sums and products take the same steps for every record; maxima are selections without a branch.
 //! Quotients and roots are of normal numbers or 0, as those of double-cap's lift are.
 //!
-//! [`signed_cap`]: crate::mechanism::signed_cap
-
+//! [`CrossBlock`]: super::CrossBlock
+//! [`signed_cap`]: super::signed_cap
+//!
 use core::ops::RangeInclusive;
 
 use nalgebra::DMatrix;
@@ -75,7 +76,7 @@ const MOST_OFF: i64 = 1 << (2 * DIRECTION_PLACES - 8);
 
 const FIELDS: &str = "a refinement has 'parent', 'directions', 'weights' and 'clip'";
 
-/// The public parameters of a second wave, as integers. See the [module](self).
+/// The public parameters of a second wave, as integers: the module `refinement` says what they mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[doc(hidden)]
 pub struct Refinement {
@@ -284,20 +285,6 @@ impl Refinement {
         write_wholes(&self.weights, out);
         out.push_str(&format!(",\"clip\":{}}}", self.clip));
     }
-}
-
-/// The unbiased estimate of `E[b a']` of the clipped records, in the units of bounded records (not multiplied by the
-/// square of a radius).
-#[derive(Clone, Debug, PartialEq)]
-#[doc(hidden)]
-pub struct CrossBlock {
-    /// d × k.
-    pub matrix: DMatrix<f64>,
-    /// The variance that the mechanism gives to an entry, per column, for records whose vector is across it: hardly
-    /// ever less for others at the best L up to epsilon 8.
-    pub variances: Vec<f64>,
-    /// The number of reports.
-    pub records: u64,
 }
 
 /// Why a refinement was refused.

@@ -1,7 +1,7 @@
 //! Two waves of people: the first wave's estimate, and the cross block that the second wave reports.
 //!
 //! The first wave gives the leading directions V (d × k) of its estimate, their eigenvalues and the bulk. The second
-//! wave's people report products of their parts along and across V ([`refinement`](crate::refinement)). What is put
+//! wave's people report products of their parts along and across V ([`refinement`](super::refinement)). What is put
 //! together is
 //!
 //! ```text
@@ -17,40 +17,33 @@
 //!
 //! The *assumption* is a population with a few components on an isotropic bulk, for which a clip leaves a known part
 //! of the products (`clipping`). Where it is wrong, another part is left, and the cross block is wrong in length and in
-//! direction: [`Clipped::misfit`](clipping::Clipped::misfit) has a size for that.
+//! direction: [`Clipped::misfit`](super::clipping::Clipped::misfit) has a size for that.
 
-pub(crate) mod clipping;
+mod answer;
 mod collected;
 mod sample;
 mod shrinkage;
-mod waves;
 
+pub use answer::{FoundErrors, OF_FIRST_WAVE, RefinedFacts, SecondTask, refined_answer, refinement_of};
 pub use sample::{PublicSample, SamplePlan};
-pub use waves::{FoundErrors, OF_FIRST_WAVE, RefinedFacts, SecondTask, refined_answer, refinement_of};
 
 use nalgebra::DMatrix;
 
-use self::clipping::Model;
-use super::denoise::split_spectrum;
-use super::{AnswerError, FantopeError, Rank, RecoveryError};
+use super::clipping::Model;
+use super::design::{CLIPS, LEAST_GAP, across, gap, weights};
+use super::refinement::RefinementError;
 use crate::aggregate::AggregateError;
 use crate::covariance::CovarianceError;
 use crate::linalg::symmetric_eigen;
 use crate::noise_law::NoiseLaw;
 use crate::prediction::PredictionError;
-use crate::refinement::RefinementError;
+use crate::recovery::{AnswerError, FantopeError, Rank, RecoveryError, split_spectrum};
 use crate::task::TaskError;
 
-/// The least distance of an eigenvalue from the bulk, as a share of it.
-const LEAST_GAP: f64 = 0.02;
 /// The least distance of a further component, as a share of that of the bulk.
 const LEAST_APART: f64 = 0.2;
 /// The least part of a component's direction that is taken to be found.
 const LEAST_COSINE: f64 = 0.1;
-/// The least share of the variance across the components.
-const LEAST_ACROSS: f64 = 0.02;
-/// The clips that are tried, in units of the root of the share across the components.
-pub(crate) const CLIPS: [f64; 4] = [1.0, 1.5, 2.0, 3.0];
 
 /// What the first wave found, in the units of the encoded features.
 #[derive(Clone, Debug, PartialEq)]
@@ -339,26 +332,9 @@ impl FirstWave {
     }
 }
 
-/// The distance of an eigenvalue from the bulk.
-pub(crate) fn gap(eigenvalue: f64, bulk: f64) -> f64 {
-    (eigenvalue - bulk).max(LEAST_GAP * eigenvalue)
-}
-
 /// That from a further component, where the one from the bulk is given.
 fn apart(eigenvalue: f64, other: f64, gap: f64) -> f64 {
     (eigenvalue - other).max(LEAST_APART * gap)
-}
-
-/// `w_j^2 ~ 1 / (gap_j sqrt(lambda_j))`, with `Sum w_j^2 lambda_j = 1`: the least error, summed over the components.
-pub(crate) fn weights(eigenvalues: &[f64], bulk: f64) -> Vec<f64> {
-    let squares: Vec<f64> = eigenvalues.iter().map(|&value| 1.0 / (gap(value, bulk) * value.sqrt())).collect();
-    let whole: f64 = squares.iter().zip(eigenvalues).map(|(square, value)| square * value).sum();
-    squares.iter().map(|square| (square / whole).sqrt().clamp(1e-3, 200.0)).collect()
-}
-
-/// The least share of the variance that is taken to be across.
-pub(crate) fn across(share: f64) -> f64 {
-    share.max(LEAST_ACROSS)
 }
 
 /// The squared sine that remains of `first`, where a second wave of the noise `noise` (of a tangent, in all directions)

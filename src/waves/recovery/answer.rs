@@ -6,11 +6,13 @@ use serde::Serialize;
 use super::{FirstWave, RefineError};
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
-use crate::mechanism::{Mechanism, SignedCap, TaskMechanism};
-use crate::prediction::{Planner, PredictionError, Spectrum, TwoWaves};
+use crate::mechanism::{Mechanism, TaskMechanism};
+use crate::prediction::{Planner, PredictionError, Spectrum};
 use crate::recovery::{Answer, Question, Rank, Source, Watch, components};
-use crate::refinement::{Refinement, RefinementError};
 use crate::task::Task;
+use crate::waves::prediction::TwoWaves;
+use crate::waves::refinement::{Refinement, RefinementError};
+use crate::waves::signed_cap::SignedCap;
 
 /// What an answer of two waves does not have.
 const NOT_OFFERED: [&str; 5] = ["rank-test", "held-out", "sparse", "bootstrap", "hostile"];
@@ -111,7 +113,8 @@ pub fn refinement_of<'a>(task: &Task, rank: Rank, second: &'a Task) -> Result<&'
 /// The components of both waves: of the first one's estimate, and of the sums of the second and its task.
 ///
 /// # Errors
-/// As [`refinement_of`] and [`FirstWave::with_second`]; [`RefineError::Answer`].
+/// As [`refinement_of`] and [`FirstWave::refine`]; [`RefineError::Aggregate`] for sums of another task;
+/// [`RefineError::Answer`].
 pub fn refined_answer(
     (covariance, task): (&Covariance, &Task),
     (aggregate, second): (&Aggregate, &Task),
@@ -162,11 +165,11 @@ mod tests {
     use super::*;
     use crate::centring::Centring;
     use crate::mechanism::MechanismSpec;
-    use crate::prediction::LEAST_GAIN;
     use crate::privacy::{Delta, Epsilon};
     use crate::record::Bounding;
     use crate::schema::Schema;
     use crate::task::Folds;
+    use crate::waves::prediction::LEAST_GAIN;
 
     fn task_with(mechanism: MechanismSpec) -> Task {
         Task::new(Schema::numeric(6).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()

@@ -1,0 +1,96 @@
+//! What the sums of a second wave's reports say.
+
+use nalgebra::DMatrix;
+
+use crate::aggregate::{Aggregate, AggregateError};
+use crate::mechanism::{Summable, TaskMechanism};
+use crate::task::Task;
+
+/// The unbiased estimate of `E[b a']` of the clipped records, in the units of bounded records (not multiplied by the
+/// square of a radius).
+#[derive(Clone, Debug, PartialEq)]
+#[doc(hidden)]
+pub struct CrossBlock {
+    /// d × k.
+    pub matrix: DMatrix<f64>,
+    /// The variance that the mechanism gives to an entry, per column, for records whose vector is across it: hardly
+    /// ever less for others at the best L up to epsilon 8.
+    pub variances: Vec<f64>,
+    /// The number of reports.
+    pub records: u64,
+}
+
+impl Aggregate {
+    /// What the reports of a refinement add to the first wave's sums.
+    ///
+    /// # Errors
+    /// [`AggregateError`] for another task, for one that is not a refinement, and where there are no reports.
+    #[doc(hidden)]
+    pub fn cross_block(&self, task: &Task) -> Result<CrossBlock, AggregateError> {
+        self.check_task(task.digest())?;
+        let TaskMechanism::SignedCap(mechanism) = task.mechanism() else {
+            return Err(AggregateError::NotARefinement);
+        };
+        let records = self.records();
+        if records == 0 {
+            return Err(AggregateError::NoReports);
+        }
+        let (refinement, gain) = (mechanism.refinement(), mechanism.gain());
+        let (rows, clip) = (refinement.dimension(), refinement.clip());
+        // One of u's coordinates is w_j a_j b_i / c.
+        let units: Vec<f64> = refinement.weights().iter().map(|weight| clip / weight).collect();
+        let sum = |place: usize| self.folds().iter().map(|fold| fold.sums()[place]).sum();
+        let sums: Vec<i64> = (0..mechanism.sums_len()).map(sum).collect();
+        let mean = mechanism.mean(&task.digest().key(), &sums, records);
+        let matrix = DMatrix::from_fn(rows, units.len(), |row, column| mean[column * rows + row] * units[column]);
+        let variances = units.iter().map(|unit| (unit / gain).powi(2) / records as f64).collect();
+        Ok(CrossBlock { matrix, variances, records })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::covariance::{Covariance, CovarianceError};
+    use crate::mechanism::MechanismSpec;
+    use crate::privacy::Epsilon;
+    use crate::record::{Bounding, Radius};
+    use crate::schema::Schema;
+    use crate::task::Folds;
+    use crate::waves::Refinement;
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
+
+    /// Through bytes, and never a covariance.
+    #[test]
+    fn the_sums_of_a_refinement_give_a_cross_block_and_nothing_else() {
+        let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
+        let double_cap = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 16, cap: 2 };
+        let first = Task::new(Schema::numeric(4).unwrap(), clip, double_cap, Folds::new(3).unwrap()).unwrap();
+        let directions = DMatrix::identity(4, 2);
+        let refinement = Refinement::from_parts(first.digest(), &directions, &[1.0, 2.0], 0.5).unwrap();
+        let second = first.refined_by(refinement, Epsilon::new(4.0).unwrap(), None, None).unwrap();
+        let mut aggregate = Aggregate::empty(&second);
+        assert_eq!(aggregate.cross_block(&second), Err(AggregateError::NoReports));
+        let mut rng = ChaCha8Rng::seed_from_u64(2);
+        let record = second.bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
+        let reports: Vec<_> =
+            (0..30_000).map(|_| second.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
+        aggregate.accumulate(&second, &reports).unwrap();
+        let aggregate = Aggregate::from_bytes(&aggregate.to_bytes(), &second).unwrap();
+        assert_eq!(aggregate.folds()[0].sums().len(), 2048);
+        let block = aggregate.cross_block(&second).unwrap();
+        assert_eq!((block.records, block.matrix.shape()), (30_000, (4, 2)));
+        let x = [0.15, -0.1, 0.0, 0.45];
+        for (column, a) in [0.15, -0.1].into_iter().enumerate() {
+            for (row, b) in [0.0, 0.0, x[2], x[3]].into_iter().enumerate() {
+                let (found, deviation) = (block.matrix[(row, column)], block.variances[column].sqrt());
+                assert!(deviation < 0.005 && (found - a * b).abs() < 4.9 * deviation, "{row} {column}: {found}");
+            }
+        }
+        let refused = Err(CovarianceError::Aggregate(AggregateError::Refinement));
+        assert_eq!(Covariance::estimate(&aggregate, &second).map(drop), refused);
+        assert_eq!(Aggregate::empty(&first).cross_block(&first), Err(AggregateError::NotARefinement));
+        assert!(matches!(aggregate.cross_block(&first), Err(AggregateError::OtherTask { .. })));
+    }
+}
