@@ -125,11 +125,11 @@ pub mod js;
 #[doc(hidden)]
 pub mod json;
 pub mod ledger;
+#[doc(hidden)]
+pub mod lengths;
 pub mod mechanism;
 #[doc(hidden)]
 pub mod noise_law;
-#[doc(hidden)]
-pub mod norms;
 mod parallel;
 pub mod prediction;
 pub mod privacy;

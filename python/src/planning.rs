@@ -1,7 +1,7 @@
 //! Planning, as `ldp-pca plan` does it; `ldp_pca/_planning.py` wraps it.
 
 use ldp_pca::covariance::Covariance;
-use ldp_pca::norms::Clipping;
+use ldp_pca::lengths::Clipping;
 use ldp_pca::prediction::{Batches, Goal, Plan, Planner, PredictionError, ShuffledPlan, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};

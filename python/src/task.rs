@@ -1,8 +1,8 @@
 //! The public parameters of a collection.
 
 use ldp_pca::centring::Centring;
+use ldp_pca::lengths::MAX_THRESHOLDS;
 use ldp_pca::mechanism::cap::MAX_CANDIDATES;
-use ldp_pca::mechanism::norm_cap::MAX_THRESHOLDS;
 use ldp_pca::mechanism::{MechanismFamily, MechanismSpec, Moments};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};

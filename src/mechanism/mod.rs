@@ -12,8 +12,6 @@ pub mod double_cap;
 mod error;
 pub mod gaussian;
 mod moments;
-#[doc(hidden)]
-pub mod norm_cap;
 mod pull;
 mod randomizer;
 mod range;
@@ -26,6 +24,7 @@ use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 
 use crate::identity::ReportId;
+use crate::lengths::NormCap;
 use crate::privacy::Guarantee;
 use crate::privacy::composition::PrivacyLoss;
 use crate::record::BoundedRecord;
@@ -36,8 +35,6 @@ pub use error::{MechanismError, PayloadError, RandomizeError};
 pub use gaussian::{Calibration, Gaussian};
 #[doc(hidden)]
 pub use moments::{Forms, Moments, Perturbation, triangle};
-#[doc(hidden)]
-pub use norm_cap::NormCap;
 #[doc(hidden)]
 pub use pull::{Check, HostilePull, Pull, PullBounds};
 pub use randomizer::LocalRandomizer;
@@ -74,7 +71,7 @@ pub enum TaskMechanism {
     /// What a first wave left open. See [`waves`](crate::waves).
     #[doc(hidden)]
     SignedCap(SignedCap),
-    /// The lengths of records. See [`norm_cap`].
+    /// The lengths of records. See [`lengths`](crate::lengths).
     #[doc(hidden)]
     NormCap(NormCap),
 }

@@ -5,9 +5,10 @@ use core::fmt;
 use serde::Serialize;
 
 use super::cap::MAX_CANDIDATES;
-use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError, NormCap, TaskMechanism};
+use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError, TaskMechanism};
 use crate::decimal;
 use crate::json::{Read, Reader};
+use crate::lengths::NormCap;
 use crate::privacy::{Delta, Epsilon};
 use crate::record::Bounding;
 
@@ -84,13 +85,6 @@ impl MechanismSpec {
     #[must_use]
     pub fn gaussian(epsilon: Epsilon, delta: Delta) -> Self {
         Self::Gaussian { epsilon, delta, calibration: Calibration::Analytic }
-    }
-
-    /// [`NormCap`](super::NormCap) with so many lengths.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn norm_cap(epsilon: Epsilon, lengths: u32) -> Self {
-        Self::NormCap { epsilon, candidates: 2 * lengths, cap: lengths }
     }
 
     /// The mechanism for records of `dimension` features under `bounding`, which is about second moments.

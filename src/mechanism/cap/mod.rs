@@ -1,5 +1,5 @@
 //! What mechanisms share whose report is an index: [`double_cap`](super::double_cap),
-//! [`SignedCap`](crate::waves::SignedCap) and [`norm_cap`](super::norm_cap).
+//! [`SignedCap`](crate::waves::SignedCap) and [`NormCap`](crate::lengths::NormCap).
 //!
 //! Of J indices, the L in the *cap* are likelier than the others. Who is in it depends on the record, how many are does
 //! not. Each mechanism states what an index means and who is in the cap.
@@ -59,7 +59,7 @@ pub(crate) fn parameters(epsilon: Epsilon, candidates: u32, cap: u32) -> Result<
 
 /// The square of the record's length, in the unit ball. Squares of coordinates that are left out may be subnormal,
 /// which some processors multiply more slowly.
-pub(super) fn squared_length(record: &BoundedRecord) -> f64 {
+pub(crate) fn squared_length(record: &BoundedRecord) -> f64 {
     record.coordinates().iter().map(|&x| zero_below(x, 500)).map(|x| x * x).sum()
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn draw<R: TryCryptoRng + ?Sized>(
 }
 
 /// The payload: an index, drawn with these weights from those in the cap and the others.
-pub(super) fn drawn<R: TryCryptoRng + ?Sized>(
+pub(crate) fn drawn<R: TryCryptoRng + ?Sized>(
     in_cap: &[bool],
     weights: Weights,
     rng: &mut R,

@@ -1,6 +1,6 @@
 //! The result of `plan`, as JSON and as text.
 
-use ldp_pca::norms::Clipping;
+use ldp_pca::lengths::Clipping;
 use ldp_pca::prediction::{Plan, Prediction, ShuffledPlan};
 use ldp_pca::waves::TwoWaves;
 use serde::Serialize;

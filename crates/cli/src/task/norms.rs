@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use ldp_pca::lengths::MAX_THRESHOLDS;
 use ldp_pca::mechanism::MechanismSpec;
-use ldp_pca::mechanism::norm_cap::MAX_THRESHOLDS;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::task::{Folds, Task};

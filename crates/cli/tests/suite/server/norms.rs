@@ -1,7 +1,7 @@
 //! Reports about the lengths of records, over HTTP.
 
+use ldp_pca::lengths::Norms;
 use ldp_pca::mechanism::MechanismSpec;
-use ldp_pca::norms::Norms;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::schema::Schema;

@@ -21,7 +21,7 @@
 //! |x| / R)^2` all eigenvalues are v times as large as under unit norm, *if directions do not depend on lengths*: it
 //! takes about `1 / v^2` times as many people for the same error.
 //!
-//! [`norm_cap`]: crate::mechanism::norm_cap
+//! [`norm_cap`]: super::norm_cap
 
 use crate::aggregate::{Aggregate, AggregateError};
 use crate::audit::binomial;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::mechanism::{MechanismSpec, TaskMechanism};
+use crate::mechanism::TaskMechanism;
 use crate::privacy::tests::epsilon;
 use crate::record::Radius;
 use crate::sampling::bits::tests::ScriptedSource;

@@ -29,7 +29,7 @@
 //! # Utility
 //! The reports that name a threshold are about `1/m` of all. With the share f of them that say "longer" and `p = W / (W
 //! + 2^32)`, an unbiased estimate of the share of records that are longer is `(f - 1 + p) / (2 p - 1)`, with the
-//! variance `f (1 - f) / (n (2 p - 1)^2)` for n of them. [`norms`](crate::norms) puts the thresholds together.
+//! variance `f (1 - f) / (n (2 p - 1)^2)` for n of them. [`norms`](super::norms) puts the thresholds together.
 
 #[cfg(test)]
 mod tests;
@@ -39,9 +39,9 @@ use core::num::NonZeroUsize;
 
 use rand::rand_core::TryCryptoRng;
 
-use super::cap::{Weights, check_index, drawn, index, parameters, squared_length};
-use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError, Summable};
 use crate::identity::ReportId;
+use crate::mechanism::cap::{Weights, check_index, drawn, index, parameters, squared_length};
+use crate::mechanism::{LocalRandomizer, MechanismError, MechanismSpec, PayloadError, RandomizeError, Summable};
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
 use crate::privacy::{Epsilon, Guarantee};
@@ -66,7 +66,7 @@ impl NormCap {
     ///
     /// # Errors
     /// [`MechanismError::Norms`] unless records are clipped and m is at most 512; as
-    /// [`DoubleCap::new`](super::DoubleCap::new) for epsilon.
+    /// [`DoubleCap::new`](crate::mechanism::DoubleCap::new) for epsilon.
     pub fn new(
         dimension: usize,
         bounding: Bounding,
@@ -103,6 +103,15 @@ impl NormCap {
             said.copy_from_slice(&[!longer, longer]);
         }
         in_cap
+    }
+}
+
+impl MechanismSpec {
+    /// [`NormCap`] with so many lengths.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn norm_cap(epsilon: Epsilon, lengths: u32) -> Self {
+        Self::NormCap { epsilon, candidates: 2 * lengths, cap: lengths }
     }
 }
 

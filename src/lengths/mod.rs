@@ -1,0 +1,14 @@
+//! Lengths of records: a collection that is about them, for the choice of a clipping radius (docs/lengths.md).
+//!
+//! | module | what |
+//! |---|---|
+//! | `norm_cap` | the mechanism, whose reports compare a record with a length |
+//! | `norms` | quantiles of lengths from its sums, and what a radius costs |
+//!
+//! Tasks are made of the first, which knows nothing of the second.
+
+mod norm_cap;
+mod norms;
+
+pub use norm_cap::{MAX_THRESHOLDS, NormCap};
+pub use norms::{Clipping, Lengths, Norms, NormsError, Quantile};
