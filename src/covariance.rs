@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::aggregate::{Aggregate, AggregateError, FoldSum};
 use crate::centring::{Centring, add_mean_square};
 use crate::family::{FamilyMember, OneReport, Reports, precision};
+use crate::law::{LinearForm, NoiseLaw, WeightedLaw};
 use crate::mechanism::{Mechanism, MechanismError, Moments, Pull};
-use crate::noise_law::{LinearForm, NoiseLaw, WeightedLaw};
 use crate::record::Bounding;
 use crate::task::Task;
 

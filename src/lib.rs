@@ -67,7 +67,7 @@
 //! | [`recovery`] | estimate | principal components, dense or sparse, certified, with an interval for their error |
 //!
 //! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, shuffling), [`ledger`] (what
-//! one person's reports have spent), [`sampling`] (noise primitives), [`noise_law`] (the law of the estimate) and
+//! one person's reports have spent), [`sampling`] (noise primitives), [`law`] (the law of the estimate) and
 //! [`prediction`] (the error that follows from it), [`simulation`] and [`second_moment`] (the error to expect, and the
 //! non-private answer to compare with), [`audit`] (a statistical test of the guarantee), [`json`] and [`decimal`] (the
 //! text of which a task's digest is taken, read and written by the same code everywhere, small enough for a browser),
@@ -124,12 +124,12 @@ mod identity;
 pub mod js;
 #[doc(hidden)]
 pub mod json;
+#[doc(hidden)]
+pub mod law;
 pub mod ledger;
 #[doc(hidden)]
 pub mod lengths;
 pub mod mechanism;
-#[doc(hidden)]
-pub mod noise_law;
 mod parallel;
 pub mod prediction;
 pub mod privacy;

@@ -28,15 +28,15 @@
 //! directions, and of the k eigenvectors it has its own unless k larger components stand before it, and those that no
 //! other has.
 //!
-//! About an estimated mean the noise of each direction has an [excess](crate::noise_law). The mean's part in the bulk
+//! About an estimated mean the noise of each direction has an [excess](crate::law). The mean's part in the bulk
 //! is one more direction of the block, at the place from which the bulk would repel a component as far
 //! ([`NoiseBulk::mean_level`]).
 
 use nalgebra::DMatrix;
 
 use super::{PredictionError, Spectrum};
+use crate::law::{Along, NoiseBulk, NoiseLaw};
 use crate::linalg::symmetric_eigen;
-use crate::noise_law::{Along, NoiseBulk, NoiseLaw};
 use crate::recovery::RecoveryError;
 
 /// Blocks up to this size have the full design of signs; larger ones that many pairs of scrambled signs.
@@ -158,7 +158,7 @@ fn scrambled(number: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise_law::tests::double_cap_law;
+    use crate::law::tests::double_cap_law;
     use chacha20::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
     use rand_distr::StandardNormal;

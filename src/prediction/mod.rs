@@ -49,11 +49,11 @@ use nalgebra::DMatrix;
 use serde::{Serialize, Serializer};
 
 use crate::covariance::Covariance;
+use crate::law::{NoiseBulk, NoiseError, NoiseLaw, split_spectrum};
 use crate::linalg::{sort_descending, sorted_descending, symmetric_eigen, symmetric_eigenvalues};
 use crate::mechanism::MechanismError;
-use crate::noise_law::{NoiseBulk, NoiseError, NoiseLaw};
 use crate::privacy::PrivacyError;
-use crate::recovery::{Rank, RecoveryError, split_spectrum};
+use crate::recovery::{Rank, RecoveryError};
 
 /// The eigenvalues of a true second-moment matrix, or of a true covariance for tasks with
 /// [centring](crate::centring): a few above an isotropic bulk, in the units of the encoded features.
@@ -414,7 +414,7 @@ pub enum PredictionError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise_law::tests::{double_cap_law, gaussian_law};
+    use crate::law::tests::{double_cap_law, gaussian_law};
 
     fn rank(value: usize) -> Rank {
         Rank::new(value).unwrap()

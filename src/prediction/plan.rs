@@ -2,8 +2,8 @@
 
 use super::{Prediction, PredictionError, Spectrum, predict};
 use crate::centring::Centring;
+use crate::law::NoiseLaw;
 use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismFamily, Moments, Pull};
-use crate::noise_law::NoiseLaw;
 use crate::privacy::Epsilon;
 use crate::record::Bounding;
 use crate::recovery::Rank;
@@ -301,9 +301,9 @@ fn whole(value: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::law::NoiseError;
     use crate::mechanism::MechanismSpec;
     use crate::mechanism::cap::MAX_CANDIDATES;
-    use crate::noise_law::NoiseError;
     use crate::prediction::Batches;
     use crate::privacy::tests::{delta, epsilon};
     use crate::schema::Schema;

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::{Rank, RecoveryError};
 use crate::covariance::Covariance;
+use crate::law::{Along, LinearForm};
 use crate::linalg::{sorted_descending, symmetric_eigen};
-use crate::noise_law::{Along, LinearForm};
 use crate::record::Bounding;
 use crate::task::Task;
 

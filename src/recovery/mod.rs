@@ -57,7 +57,6 @@ pub use bootstrap::{
 };
 #[doc(hidden)]
 pub use change::{Change, ChangeError, HeldOutChange, change, check_change};
-pub(crate) use denoise::split_spectrum;
 #[doc(hidden)]
 pub use denoise::{Denoised, Denoising, project_psd};
 pub use denoise::{Loss, denoise};

@@ -10,8 +10,8 @@ use super::held_out::gains;
 use super::{AnswerError, FantopeError, Measured, Part, Rank, RecoveryError, Step, Unfinished, Watch};
 use crate::covariance::Covariance;
 use crate::family::Reports;
+use crate::law::{DRAWS, LEVEL, NoiseLaw, draws_of};
 use crate::linalg::symmetric_eigenvalues;
-use crate::noise_law::{DRAWS, LEVEL, NoiseLaw, draws_of};
 
 /// Tests of the components of an estimate, in order, until one does not stand out from the noise (Kritchman & Nadler
 /// 2009).
@@ -28,7 +28,7 @@ use crate::noise_law::{DRAWS, LEVEL, NoiseLaw, draws_of};
 ///
 /// ```
 /// use chacha20::ChaCha12Rng;
-/// use ldp_pca::{mechanism::DoubleCap, noise_law::{NoiseLaw, SpikedCovariance}, privacy::Epsilon};
+/// use ldp_pca::{mechanism::DoubleCap, law::{NoiseLaw, SpikedCovariance}, privacy::Epsilon};
 /// use ldp_pca::{record::Bounding, recovery::RankTest};
 /// use nalgebra::{DMatrix, DVector};
 /// use rand::SeedableRng;
@@ -180,8 +180,8 @@ mod tests {
     use super::*;
     use crate::aggregate::Accumulator;
     use crate::centring::Centring;
+    use crate::law::tests::{double_cap_law, gaussian_law, unit_trace};
     use crate::mechanism::MechanismSpec;
-    use crate::noise_law::tests::{double_cap_law, gaussian_law, unit_trace};
     use crate::privacy::tests::epsilon;
     use crate::record::Bounding;
     use crate::recovery::answer::tests::Collected;

@@ -4,8 +4,8 @@ use rand::Rng;
 
 use super::collection::{Collection, Estimate};
 use super::trial::{RecoveryMethod, SimulationError, TrialResult};
+use crate::law::{NoiseLaw, SpikedCovariance};
 use crate::mechanism::{LocalRandomizer, Mechanism, Moments};
-use crate::noise_law::{NoiseLaw, SpikedCovariance};
 use crate::record::Bounding;
 use crate::recovery::Rank;
 use crate::subspace::Subspace;
@@ -14,7 +14,7 @@ use crate::subspace::Subspace;
 /// population of which only the second moments are known.
 ///
 /// The records count as an independent sample of the population, and errors are measured from the population's
-/// components. Estimates are drawn from [their law](crate::noise_law), which states the parts of it that are exact. A
+/// components. Estimates are drawn from [their law](crate::law), which states the parts of it that are exact. A
 /// draw takes `O(d^3)` operations for any number of records.
 #[derive(Debug)]
 pub struct TrialLike<'a> {
@@ -70,8 +70,8 @@ mod tests {
     use rand::SeedableRng;
 
     use super::*;
+    use crate::law::NoiseError;
     use crate::mechanism::MechanismSpec;
-    use crate::noise_law::NoiseError;
     use crate::privacy::Delta;
     use crate::privacy::tests::epsilon;
     use crate::simulation::{Reports, SpikedModel, SpikedSpectrum, Trial};

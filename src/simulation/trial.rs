@@ -9,8 +9,8 @@ use super::collection::{Collection, Estimate};
 use super::drawn;
 use super::population::{PopulationError, SpikedModel};
 use crate::centring::Centring;
+use crate::law::NoiseError;
 use crate::mechanism::{LocalRandomizer, Mechanism, Moments, RandomizeError, Summable, triangle};
-use crate::noise_law::NoiseError;
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::recovery::{
     FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, SolverSettings,

@@ -14,8 +14,8 @@ use std::io::{self, BufReader, Read};
 
 use chacha20::ChaCha12Rng;
 use js_sys::{Function, Uint8Array};
+use ldp_pca::law::{NoiseError, SpikedCovariance};
 use ldp_pca::mechanism::MechanismError;
-use ldp_pca::noise_law::{NoiseError, SpikedCovariance};
 use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
 use ldp_pca::recovery::{FantopeError, Rank};
 use ldp_pca::schema::infer::{InferenceOptions, Inferred, NumberForms, Scaling};

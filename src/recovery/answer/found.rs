@@ -3,7 +3,6 @@
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
-use super::super::denoise::{split_leading, split_spectrum};
 use super::super::held_out::used_rows;
 use super::super::support::{FoundSupport, SupportConditions};
 use super::super::{
@@ -15,9 +14,9 @@ use super::patterns::{self, Standing, are_single_columns};
 use super::{AnswerError, Source};
 use crate::covariance::{Covariance, Mean};
 use crate::family::FamilyMember;
+use crate::law::{Along, NoiseLaw, split_leading, split_spectrum};
 use crate::linalg::{SymmetricEigen, symmetric_eigen};
 use crate::mechanism::HostilePull;
-use crate::noise_law::{Along, NoiseLaw};
 use crate::prediction::Prediction;
 use crate::record::Bounding;
 use crate::subspace::{Subspace, orient_columns_in_place, sin_theta_squared};

@@ -51,9 +51,9 @@ use super::{
 use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
 use crate::family::Reports;
+use crate::law::NoiseLaw;
 use crate::linalg::leading_eigen;
 use crate::mechanism::HostilePull;
-use crate::noise_law::NoiseLaw;
 use crate::prediction::{PredictionError, Spectrum, predict, predict_from_estimate};
 use crate::subspace::SubspaceError;
 use crate::task::Task;

@@ -4,8 +4,8 @@
 use nalgebra::DMatrix;
 
 use super::DECOMPOSED;
+use crate::law::{Along, NoiseLaw};
 use crate::linalg::symmetric_eigenvalues;
-use crate::noise_law::{Along, NoiseLaw};
 use crate::schema::Schema;
 
 /// Two components of one variance are told from each other in this share of collections.
@@ -126,9 +126,8 @@ mod tests {
     use rand::SeedableRng;
 
     use super::*;
-    use crate::noise_law::SpikedCovariance;
-    use crate::noise_law::tests::{double_cap_law, gaussian_law};
-    use crate::recovery::denoise::split_spectrum;
+    use crate::law::tests::{double_cap_law, gaussian_law};
+    use crate::law::{SpikedCovariance, split_spectrum};
     use crate::schema::{Column, ColumnKind, Unseen};
 
     /// The first components of draws of the estimate of a population, their ties, and whether they are single columns.

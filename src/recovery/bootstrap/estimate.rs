@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use crate::noise_law::NoiseError;
+use crate::law::NoiseError;
 use crate::recovery::{Components, FantopeSolution, RecoveryError};
 use crate::subspace::{Subspace, SubspaceError};
 

@@ -37,8 +37,8 @@ use serde::Serialize;
 use self::estimate::check_estimate;
 pub(super) use self::model::Model;
 use super::RecoveryError;
+use crate::law::NoiseLaw;
 use crate::linalg::sort_ascending;
-use crate::noise_law::NoiseLaw;
 
 pub use self::estimate::{BootstrapError, FEWEST_REPLICATES, SubspaceEstimate};
 
@@ -307,7 +307,7 @@ impl Bootstrap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise_law::tests::{double_cap_law, unit_trace};
+    use crate::law::tests::{double_cap_law, unit_trace};
     use crate::recovery::{AdmmSettings, FantopeProblem, Penalty, Rank, principal_components, solve_admm};
     use chacha20::ChaCha12Rng;
     use rand::SeedableRng;
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn a_sparse_method_keeps_its_support_and_the_loadings_their_signs() {
         let components = DMatrix::from_fn(30, 1, |row, _| if row < 4 { 0.5 } else { 0.0 });
-        let truth = crate::noise_law::SpikedCovariance::new(components, nalgebra::DVector::from_element(1, 0.7), 0.01);
+        let truth = crate::law::SpikedCovariance::new(components, nalgebra::DVector::from_element(1, 0.7), 0.01);
         let law = double_cap_law(30, 2.0, 5000);
         let estimate = law.draw_with_rng(&truth.unwrap(), &mut rng()).unwrap();
         let sparse = |matrix: &DMatrix<f64>| {

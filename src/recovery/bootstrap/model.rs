@@ -4,9 +4,8 @@ use nalgebra::{DMatrix, DVector};
 use rand::{Rng, RngExt};
 
 use super::estimate::{BootstrapError, SubspaceEstimate, check_estimate};
+use crate::law::{NoiseBulk, NoiseLaw, SpikedCovariance, split_spectrum};
 use crate::linalg::{symmetric_eigen, symmetric_eigenvalues};
-use crate::noise_law::{NoiseBulk, NoiseLaw, SpikedCovariance};
-use crate::recovery::denoise::split_spectrum;
 use crate::recovery::{FantopeError, RecoveryError};
 
 /// Rounds in which the bulk level and the eigenvalues above it are made to agree.

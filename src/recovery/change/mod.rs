@@ -10,7 +10,7 @@
 //! each from its own law and number of reports, and measures their distance. With T of B replicates no closer than the
 //! collections are, `p = (T + 1) / (B + 1)` (Davison & Hinkley 1997, section 4.2).
 //!
-//! *Assumptions*: those of [`NoiseLaw`](crate::noise_law::NoiseLaw) and [`denoise`](super::denoise()): a population
+//! *Assumptions*: those of [`NoiseLaw`](crate::law::NoiseLaw) and [`denoise`](super::denoise()): a population
 //! that is isotropic except for components above the noise, and many features.
 //!
 //! *Without a model of the population.* Two differences have the mean zero for any one population, if the components
@@ -44,8 +44,8 @@ use super::{BootstrapError, BootstrapProgress, Rank, RecoveryError, principal_co
 use crate::aggregate::{Aggregate, AggregateError};
 use crate::covariance::{Covariance, CovarianceError, Mean};
 use crate::family::Reports;
+use crate::law::{LinearForm, NoiseError, SpikedCovariance};
 use crate::linalg::sort_ascending;
-use crate::noise_law::{LinearForm, NoiseError, SpikedCovariance};
 use crate::record::Bounding;
 use crate::schema::{ColumnKind, Schema};
 use crate::subspace::{Subspace, SubspaceError, sin_theta_squared};

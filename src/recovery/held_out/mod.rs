@@ -44,7 +44,7 @@ use super::{
 };
 use crate::covariance::Covariance;
 use crate::family::Reports;
-use crate::noise_law::{LinearForm, WeightedLaw};
+use crate::law::{LinearForm, WeightedLaw};
 
 /// The coverage of the intervals, and the normal quantile that belongs to it.
 pub(super) const LEVEL: f64 = 0.95;

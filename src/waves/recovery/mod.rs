@@ -34,10 +34,10 @@ use super::design::{CLIPS, LEAST_GAP, across, gap, weights};
 use super::refinement::RefinementError;
 use crate::aggregate::AggregateError;
 use crate::covariance::CovarianceError;
+use crate::law::{NoiseLaw, split_spectrum};
 use crate::linalg::symmetric_eigen;
-use crate::noise_law::NoiseLaw;
 use crate::prediction::PredictionError;
-use crate::recovery::{AnswerError, FantopeError, Rank, RecoveryError, split_spectrum};
+use crate::recovery::{AnswerError, FantopeError, Rank, RecoveryError};
 use crate::task::TaskError;
 
 /// The least distance of a further component, as a share of that of the bulk.
@@ -347,7 +347,7 @@ fn remaining(first: f64, noise: f64, misfit: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise_law::tests::{double_cap_law, unit_trace};
+    use crate::law::tests::{double_cap_law, unit_trace};
     use crate::recovery::principal_components;
     use crate::subspace::{Subspace, sin_theta_squared};
     use chacha20::ChaCha12Rng;

@@ -22,7 +22,7 @@ use super::answer::{FoundErrors, RefinedFacts, SecondTask, answer_of, refinement
 use super::collected::with_block;
 use super::{FirstWave, RefineError, SecondWave, apart};
 use crate::aggregate::Aggregate;
-use crate::noise_law::NoiseLaw;
+use crate::law::NoiseLaw;
 use crate::prediction::{Planner, PredictionError, Spectrum};
 use crate::record::Bounding;
 use crate::recovery::{Answer, Rank, Watch};
@@ -237,8 +237,8 @@ impl FirstWave {
 mod tests {
     use super::*;
     use crate::centring::Centring;
+    use crate::law::tests::unit_trace;
     use crate::mechanism::MechanismSpec;
-    use crate::noise_law::tests::unit_trace;
     use crate::privacy::Epsilon;
     use crate::record::BoundedRecord;
     use crate::recovery::principal_components;
@@ -273,7 +273,7 @@ mod tests {
     fn the_wave_shows_how_far_a_sample_is_off() {
         let (own, truth) = (unit_trace(30, &[0.4, 0.2], 1), unit_trace(30, &[0.4, 0.2], 2));
         let mixed = truth.components() + own.components() * 0.3;
-        let sample = crate::noise_law::SpikedCovariance::new(mixed.qr().q(), truth.variances().clone(), truth.bulk());
+        let sample = crate::law::SpikedCovariance::new(mixed.qr().q(), truth.variances().clone(), truth.bulk());
         let moments = sample.unwrap().matrix();
         let found = FirstWave::of_sample(&moments, Bounding::UnitNorm, 1_000_000, rank(2), 0.1).unwrap();
         let subspace = Subspace::new(truth.components()).unwrap();

@@ -10,8 +10,8 @@ use std::f64::consts::PI;
 use std::path::Path;
 
 use chacha20::ChaCha12Rng;
+use ldp_pca::law::NoiseLaw;
 use ldp_pca::mechanism::{DoubleCap, MechanismError, MechanismFamily};
-use ldp_pca::noise_law::NoiseLaw;
 use ldp_pca::prediction::{Planner, Spectrum};
 use ldp_pca::record::BoundedRecord;
 use ldp_pca::recovery::principal_components;

@@ -165,8 +165,8 @@ impl Chain {
 
 #[cfg(test)]
 mod tests {
+    use crate::law::tests::{double_cap_law, gaussian_law};
     use crate::linalg::symmetric_eigen;
-    use crate::noise_law::tests::{double_cap_law, gaussian_law};
     use nalgebra::DMatrix;
 
     /// A component that meets no direction of the bulk is captured whole.

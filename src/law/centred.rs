@@ -250,8 +250,8 @@ fn extended(
 mod tests {
     use super::*;
     use crate::covariance::tests::of_report;
+    use crate::law::tests::{double_cap_law, gaussian_law};
     use crate::mechanism::MechanismSpec;
-    use crate::noise_law::tests::{double_cap_law, gaussian_law};
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::{Bounding, Radius};
     use crate::recovery::Rank;

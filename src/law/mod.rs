@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use chacha20::ChaCha12Rng;
-//! use ldp_pca::{mechanism::DoubleCap, noise_law::{NoiseLaw, SpikedCovariance}, privacy::Epsilon};
+//! use ldp_pca::{mechanism::DoubleCap, law::{NoiseLaw, SpikedCovariance}, privacy::Epsilon};
 //! use ldp_pca::record::Bounding;
 //! use nalgebra::{DMatrix, DVector};
 //! use rand::SeedableRng;
@@ -61,6 +61,7 @@ mod chain;
 mod form;
 mod largest;
 mod spiked;
+mod split;
 mod weighted;
 
 pub use bulk::NoiseBulk;
@@ -69,6 +70,7 @@ pub use spiked::SpikedCovariance;
 
 pub(crate) use self::centred::Along;
 pub(crate) use self::largest::{DRAWS, LEVEL, draws_of};
+pub(crate) use self::split::{split_leading, split_spectrum};
 pub(crate) use self::weighted::WeightedLaw;
 
 use nalgebra::DMatrix;

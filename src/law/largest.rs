@@ -216,9 +216,9 @@ impl Tridiagonal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::law::tests::{double_cap_law, gaussian_law, unit_trace};
+    use crate::law::{SpikedCovariance, standard_wishart_factor};
     use crate::linalg::symmetric_eigenvalues;
-    use crate::noise_law::tests::{double_cap_law, gaussian_law, unit_trace};
-    use crate::noise_law::{SpikedCovariance, standard_wishart_factor};
     use nalgebra::{DMatrix, DVector};
 
     fn p_value<R: Rng>(law: &NoiseLaw, observed: &[f64], draws: usize, rng: &mut R) -> f64 {

@@ -143,7 +143,7 @@ fn squares(perturbation: Perturbation) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise_law::tests::{double_cap_law, gaussian_law};
+    use crate::law::tests::{double_cap_law, gaussian_law};
 
     /// A law for each epsilon with so many reports, weighted as the reports of a family are.
     fn weighted(laws: &[NoiseLaw]) -> WeightedLaw {

@@ -224,8 +224,8 @@ impl NoiseBulk {
 
 #[cfg(test)]
 mod tests {
+    use crate::law::tests::{double_cap_law, gaussian_law, unit_trace};
     use crate::linalg::{symmetric_eigen, symmetric_eigenvalues};
-    use crate::noise_law::tests::{double_cap_law, gaussian_law, unit_trace};
     use chacha20::ChaCha12Rng;
     use rand::SeedableRng;
 
