@@ -1,6 +1,8 @@
 //! The public parameters of a collection: what is asked, and how records are bounded and randomized. They are fixed
 //! before the first report.
 
+mod mechanism;
+
 use core::str::FromStr;
 use std::sync::Arc;
 
@@ -9,12 +11,13 @@ use sha2::{Digest, Sha256};
 
 use crate::centring::{Centring, CentringError};
 use crate::json::{self, JsonError, Read, Reader, deserialize_as_json};
-use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec, TaskMechanism};
+use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismSpec};
 use crate::privacy::{Epsilon, Guarantee};
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::schema::{MAX_DIMENSION, Schema};
 use crate::waves::{Refinement, RefinementError, SignedCap};
 
+pub use self::mechanism::TaskMechanism;
 pub use crate::identity::{NameError, TaskDigest};
 
 /// The version of the task format that this crate reads and writes.

@@ -47,9 +47,10 @@
 //!
 //! ```
 //! use ldp_pca::audit::{Audit, Confidence, Randomizer};
-//! use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, TaskMechanism};
+//! use ldp_pca::mechanism::{DoubleCap, LocalRandomizer};
 //! use ldp_pca::privacy::Epsilon;
 //! use ldp_pca::record::Bounding;
+//! use ldp_pca::task::TaskMechanism;
 //!
 //! let mechanism = TaskMechanism::from(DoubleCap::new(4, Epsilon::new(2.0)?, 32, 4)?);
 //! let audit = Audit::new(&mechanism, Bounding::UnitNorm)?;
@@ -76,9 +77,10 @@ use sha2::{Digest, Sha256};
 use self::observer::Observer;
 pub use self::tally::Tally;
 use self::tally::{Counts, Observed, visible};
-use crate::mechanism::{LocalRandomizer, RandomizeError, Summable, TaskMechanism};
+use crate::mechanism::{LocalRandomizer, RandomizeError, Summable};
 use crate::record::{BoundedRecord, Bounding, RecordError};
 use crate::report::ReportId;
+use crate::task::TaskMechanism;
 
 /// Anything that turns a record into a payload, correct or not: a [`TaskMechanism`], or a closure. Calls are
 /// independent: there is no state, and all randomness is new, from `rng` or elsewhere.

@@ -5,9 +5,10 @@ use nalgebra::DMatrix;
 use crate::mechanism::cap::Weights;
 use crate::mechanism::cap::candidates::Candidates;
 use crate::mechanism::double_cap::{direction, usual_threshold};
-use crate::mechanism::{LocalRandomizer, Mechanism, Moments, Perturbation, Summable, TaskMechanism, triangle};
+use crate::mechanism::{LocalRandomizer, Mechanism, Moments, Perturbation, Summable, triangle};
 use crate::record::BoundedRecord;
 use crate::report::ReportId;
+use crate::task::TaskMechanism;
 use crate::waves::SignedCap;
 
 /// Sorts the well-formed reports of a mechanism into kinds, for one pair of records.

@@ -41,6 +41,7 @@ use rand::rand_core::TryCryptoRng;
 
 use crate::identity::ReportId;
 use crate::mechanism::cap::{Weights, check_index, drawn, index, parameters, squared_length};
+use crate::mechanism::sealed::Sealed;
 use crate::mechanism::{LocalRandomizer, MechanismError, MechanismSpec, PayloadError, RandomizeError, Summable};
 use crate::privacy::composition::PrivacyLoss;
 use crate::privacy::renyi::Cap;
@@ -114,6 +115,8 @@ impl MechanismSpec {
         Self::NormCap { epsilon, candidates: 2 * lengths, cap: lengths }
     }
 }
+
+impl Sealed for NormCap {}
 
 impl LocalRandomizer for NormCap {
     fn guarantee(&self) -> Guarantee {

@@ -26,11 +26,10 @@
 use crate::aggregate::{Aggregate, AggregateError};
 use crate::audit::binomial;
 use crate::covariance::Covariance;
-use crate::mechanism::TaskMechanism;
 use crate::prediction::Spectrum;
 use crate::privacy::Guarantee;
 use crate::record::{Bounding, Radius, RecordError};
-use crate::task::Task;
+use crate::task::{Task, TaskMechanism};
 
 /// Thresholds that a test of a place takes together: they span two octaves.
 const WINDOW: usize = 8;

@@ -24,11 +24,9 @@ use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 
 use crate::identity::ReportId;
-use crate::lengths::NormCap;
 use crate::privacy::Guarantee;
 use crate::privacy::composition::PrivacyLoss;
 use crate::record::BoundedRecord;
-use crate::waves::SignedCap;
 
 pub use double_cap::DoubleCap;
 pub use error::{MechanismError, PayloadError, RandomizeError};
@@ -62,36 +60,6 @@ pub enum Mechanism {
     DoubleCap(DoubleCap),
 }
 
-/// The mechanism of a task: what its reports are about.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum TaskMechanism {
-    /// Second moments.
-    Moments(Mechanism),
-    /// What a first wave left open. See [`waves`](crate::waves).
-    #[doc(hidden)]
-    SignedCap(SignedCap),
-    /// The lengths of records. See [`lengths`](crate::lengths).
-    #[doc(hidden)]
-    NormCap(NormCap),
-}
-
-impl TaskMechanism {
-    /// The mechanism, where the reports are about second moments.
-    ///
-    /// # Errors
-    /// [`MechanismError::Refinement`] for the mechanism of a refinement, [`MechanismError::NoMoments`] for that of
-    /// lengths.
-    #[doc(hidden)]
-    pub fn moments(&self) -> Result<&Mechanism, MechanismError> {
-        match self {
-            Self::Moments(mechanism) => Ok(mechanism),
-            Self::SignedCap(_) => Err(MechanismError::Refinement),
-            Self::NormCap(_) => Err(MechanismError::NoMoments),
-        }
-    }
-}
-
 impl From<DoubleCap> for Mechanism {
     fn from(mechanism: DoubleCap) -> Self {
         Self::DoubleCap(mechanism)
@@ -104,46 +72,13 @@ impl From<Gaussian> for Mechanism {
     }
 }
 
-impl From<Mechanism> for TaskMechanism {
-    fn from(mechanism: Mechanism) -> Self {
-        Self::Moments(mechanism)
-    }
-}
-
-impl From<DoubleCap> for TaskMechanism {
-    fn from(mechanism: DoubleCap) -> Self {
-        Self::Moments(mechanism.into())
-    }
-}
-
-impl From<Gaussian> for TaskMechanism {
-    fn from(mechanism: Gaussian) -> Self {
-        Self::Moments(mechanism.into())
-    }
-}
-
-impl From<SignedCap> for TaskMechanism {
-    fn from(mechanism: SignedCap) -> Self {
-        Self::SignedCap(mechanism)
-    }
-}
-
-impl From<NormCap> for TaskMechanism {
-    fn from(mechanism: NormCap) -> Self {
-        Self::NormCap(mechanism)
-    }
-}
-
 /// Keeps the traits of mechanisms to this crate.
-mod sealed {
+pub(crate) mod sealed {
     pub trait Sealed {}
 
     impl Sealed for super::DoubleCap {}
     impl Sealed for super::Gaussian {}
     impl Sealed for super::Mechanism {}
-    impl Sealed for super::NormCap {}
-    impl Sealed for super::SignedCap {}
-    impl Sealed for super::TaskMechanism {}
 }
 
 /// Calls the same method on every mechanism of a kind.
@@ -154,6 +89,7 @@ macro_rules! delegate {
         }
     };
 }
+pub(crate) use delegate;
 
 /// What all mechanisms of a kind have.
 macro_rules! randomize_and_sum {
@@ -225,9 +161,9 @@ macro_rules! randomize_and_sum {
         }
     };
 }
+pub(crate) use randomize_and_sum;
 
 randomize_and_sum!(Mechanism { Gaussian DoubleCap });
-randomize_and_sum!(TaskMechanism { Moments SignedCap NormCap });
 
 impl Moments for Mechanism {
     fn state_dimension(&self) -> usize {

@@ -5,10 +5,9 @@ use core::fmt;
 use serde::Serialize;
 
 use super::cap::MAX_CANDIDATES;
-use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError, TaskMechanism};
+use super::{Calibration, DoubleCap, Gaussian, Mechanism, MechanismError};
 use crate::decimal;
 use crate::json::{Read, Reader};
-use crate::lengths::NormCap;
 use crate::privacy::{Delta, Epsilon};
 use crate::record::Bounding;
 
@@ -92,25 +91,14 @@ impl MechanismSpec {
     /// # Errors
     /// [`MechanismError`] when the parameters do not fit together.
     pub fn build(&self, dimension: usize, bounding: Bounding) -> Result<Mechanism, MechanismError> {
-        self.for_task(dimension, bounding)?.moments().cloned()
-    }
-
-    /// The mechanism of a task about records of `dimension` features under `bounding`. (That of a refinement needs its
-    /// directions too: a task has both.)
-    ///
-    /// # Errors
-    /// As [`build`](Self::build).
-    #[doc(hidden)]
-    pub fn for_task(&self, dimension: usize, bounding: Bounding) -> Result<TaskMechanism, MechanismError> {
         Ok(match *self {
             Self::Gaussian { epsilon, delta, calibration } => {
                 Gaussian::new(dimension, epsilon, delta, calibration)?.into()
             }
             Self::DoubleCap { epsilon, candidates, cap } => DoubleCap::new(dimension, epsilon, candidates, cap)?.into(),
-            Self::NormCap { epsilon, candidates, cap } => {
-                NormCap::new(dimension, bounding, epsilon, candidates, cap)?.into()
-            }
             Self::SignedCap { .. } => return Err(MechanismError::Refinement),
+            Self::NormCap { .. } if bounding == Bounding::UnitNorm => return Err(MechanismError::Norms),
+            Self::NormCap { .. } => return Err(MechanismError::NoMoments),
         })
     }
 

@@ -67,6 +67,7 @@ use crate::mechanism::cap::gain::{best_signed_cap, signed_gain};
 use crate::mechanism::cap::kernel::Path;
 use crate::mechanism::cap::signs::{ACROSS, Signs};
 use crate::mechanism::cap::{MAX_CANDIDATES, Weights, check_index, draw, index, parameters};
+use crate::mechanism::sealed::Sealed;
 use crate::mechanism::{
     DoubleCap, LocalRandomizer, MechanismError, MechanismSpec, PayloadError, RandomizeError, Summable,
 };
@@ -183,6 +184,8 @@ impl MechanismSpec {
         Self::SignedCap { epsilon, candidates, cap }
     }
 }
+
+impl Sealed for SignedCap {}
 
 impl LocalRandomizer for SignedCap {
     fn guarantee(&self) -> Guarantee {

@@ -3,8 +3,8 @@
 use nalgebra::DMatrix;
 
 use crate::aggregate::{Aggregate, AggregateError};
-use crate::mechanism::{Summable, TaskMechanism};
-use crate::task::Task;
+use crate::mechanism::Summable;
+use crate::task::{Task, TaskMechanism};
 
 /// The unbiased estimate of `E[b a']` of the clipped records, in the units of bounded records (not multiplied by the
 /// square of a radius).

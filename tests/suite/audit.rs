@@ -6,15 +6,14 @@
 use ldp_pca::audit::{Audit, AuditError, Confidence, Finding, Job, Malformed, Randomizer, Tally};
 use ldp_pca::mechanism::cap;
 use ldp_pca::mechanism::cap::candidates::Candidates;
-use ldp_pca::mechanism::{
-    Calibration, DoubleCap, Gaussian, LocalRandomizer, MechanismSpec, Moments, RandomizeError, TaskMechanism,
-};
+use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, MechanismSpec, Moments, RandomizeError};
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding, Radius};
 use ldp_pca::report::ReportId;
 use ldp_pca::sampling::{bits::Bits, gaussian, uniform::uniform_below};
 use ldp_pca::schema::{Schema, Value};
+use ldp_pca::task::TaskMechanism;
 use rand::CryptoRng;
 
 const CONFIDENCE: f64 = 0.999;

@@ -1,8 +1,8 @@
 use super::*;
-use crate::mechanism::TaskMechanism;
 use crate::privacy::tests::epsilon;
 use crate::record::Radius;
 use crate::sampling::bits::tests::ScriptedSource;
+use crate::task::TaskMechanism;
 
 const KEY: [u8; 16] = [7; 16];
 

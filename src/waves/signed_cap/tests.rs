@@ -6,10 +6,11 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::identity::TaskDigest;
-use crate::mechanism::{TaskMechanism, cap};
+use crate::mechanism::cap;
 use crate::privacy::tests::epsilon;
 use crate::record::{Bounding, Radius};
 use crate::sampling::bits::tests::ScriptedSource;
+use crate::task::TaskMechanism;
 use crate::waves::refinement::tests::{extreme_refinements, records};
 
 const KEY: [u8; 16] = [3; 16];

@@ -12,12 +12,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ldp_pca::centring::Centring;
-use ldp_pca::mechanism::{Mechanism, MechanismSpec, Moments, Pull, TaskMechanism};
+use ldp_pca::mechanism::{Mechanism, MechanismSpec, Moments, Pull};
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::Bounding;
 use ldp_pca::report::report_bytes;
 use ldp_pca::schema::{Column, ColumnKind};
-use ldp_pca::task::{Folds, Task};
+use ldp_pca::task::{Folds, Task, TaskMechanism};
 use serde::Serialize;
 
 use crate::error::Result;

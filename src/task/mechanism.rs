@@ -1,0 +1,98 @@
+//! The mechanism of a task, where all mechanisms meet: those of second moments, of second waves and of lengths.
+
+use core::num::NonZeroUsize;
+
+use rand::rand_core::TryCryptoRng;
+
+use crate::identity::ReportId;
+use crate::lengths::NormCap;
+use crate::mechanism::sealed::Sealed;
+use crate::mechanism::{
+    DoubleCap, Gaussian, LocalRandomizer, Mechanism, MechanismError, MechanismSpec, PayloadError, RandomizeError,
+    RangeCheck, Summable, delegate, randomize_and_sum,
+};
+use crate::privacy::Guarantee;
+use crate::privacy::composition::PrivacyLoss;
+use crate::record::{BoundedRecord, Bounding};
+use crate::waves::SignedCap;
+
+/// The mechanism of a task: what its reports are about.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum TaskMechanism {
+    /// Second moments.
+    Moments(Mechanism),
+    /// What a first wave left open. See [`waves`](crate::waves).
+    #[doc(hidden)]
+    SignedCap(SignedCap),
+    /// The lengths of records. See [`lengths`](crate::lengths).
+    #[doc(hidden)]
+    NormCap(NormCap),
+}
+
+impl TaskMechanism {
+    /// The mechanism, where the reports are about second moments.
+    ///
+    /// # Errors
+    /// [`MechanismError::Refinement`] for the mechanism of a refinement, [`MechanismError::NoMoments`] for that of
+    /// lengths.
+    #[doc(hidden)]
+    pub fn moments(&self) -> Result<&Mechanism, MechanismError> {
+        match self {
+            Self::Moments(mechanism) => Ok(mechanism),
+            Self::SignedCap(_) => Err(MechanismError::Refinement),
+            Self::NormCap(_) => Err(MechanismError::NoMoments),
+        }
+    }
+}
+
+impl MechanismSpec {
+    /// The mechanism of a task about records of `dimension` features under `bounding`. (That of a refinement needs its
+    /// directions too: a task has both.)
+    ///
+    /// # Errors
+    /// [`MechanismError`] when the parameters do not fit together.
+    #[doc(hidden)]
+    pub fn for_task(&self, dimension: usize, bounding: Bounding) -> Result<TaskMechanism, MechanismError> {
+        Ok(match *self {
+            Self::NormCap { epsilon, candidates, cap } => {
+                NormCap::new(dimension, bounding, epsilon, candidates, cap)?.into()
+            }
+            _ => self.build(dimension, bounding)?.into(),
+        })
+    }
+}
+
+impl From<Mechanism> for TaskMechanism {
+    fn from(mechanism: Mechanism) -> Self {
+        Self::Moments(mechanism)
+    }
+}
+
+impl From<DoubleCap> for TaskMechanism {
+    fn from(mechanism: DoubleCap) -> Self {
+        Self::Moments(mechanism.into())
+    }
+}
+
+impl From<Gaussian> for TaskMechanism {
+    fn from(mechanism: Gaussian) -> Self {
+        Self::Moments(mechanism.into())
+    }
+}
+
+impl From<SignedCap> for TaskMechanism {
+    fn from(mechanism: SignedCap) -> Self {
+        Self::SignedCap(mechanism)
+    }
+}
+
+impl From<NormCap> for TaskMechanism {
+    fn from(mechanism: NormCap) -> Self {
+        Self::NormCap(mechanism)
+    }
+}
+
+impl Sealed for TaskMechanism {}
+
+randomize_and_sum!(TaskMechanism { Moments SignedCap NormCap });
