@@ -112,6 +112,8 @@ mod readme {}
 pub mod aggregate;
 #[doc(hidden)]
 pub mod audit;
+#[doc(hidden)]
+pub mod binomial;
 pub mod centring;
 pub mod covariance;
 #[doc(hidden)]

@@ -20,10 +20,10 @@
 //! epsilon >= ln((p - delta) / q),     p = P[E | x],  q = P[E | y]
 //! ```
 //!
-//! Both probabilities are bounded from independent trials by Clopper and Pearson ([`binomial`]), p from below and q
-//! from above. The event is chosen on one half of the trials and judged on the other, so that the judging trials
-//! know nothing of the choice. Every pair of records is tried in both directions, and by one or two observers: with P
-//! pairs and V observers there are 4 P V bounds, each of which fails with probability at most
+//! Both probabilities are bounded from independent trials by Clopper and Pearson ([`binomial`](crate::binomial)), p
+//! from below and q from above. The event is chosen on one half of the trials and judged on the other, so that the
+//! judging trials know nothing of the choice. Every pair of records is tried in both directions, and by one or two
+//! observers: with P pairs and V observers there are 4 P V bounds, each of which fails with probability at most
 //! `(1 - confidence) / (4 P V)`.
 //!
 //! # What is tried
@@ -63,7 +63,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod binomial;
 mod observer;
 mod tally;
 

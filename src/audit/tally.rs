@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::AuditError;
 use super::observer::two_sided_quantile;
-use super::{AuditError, binomial};
+use crate::binomial;
 
 /// The observations in the trials of an [`Audit`](super::Audit).
 #[derive(Clone, Debug, PartialEq, Eq)]

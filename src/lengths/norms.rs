@@ -24,7 +24,7 @@
 //! [`norm_cap`]: super::norm_cap
 
 use crate::aggregate::{Aggregate, AggregateError};
-use crate::audit::binomial;
+use crate::binomial;
 use crate::covariance::Covariance;
 use crate::prediction::Spectrum;
 use crate::privacy::Guarantee;
