@@ -64,10 +64,11 @@ impl PublicSample {
             moment.add(&inner.bound(features)?);
             Ok(())
         })?;
-        if moment.records() == 0 {
+        let records = moment.records();
+        if records == 0 {
             return Err(PlanError::new_err("the sample has no records: give at least one"));
         }
-        let sample = Sample::new(moment, inner).map_err(raised)?;
+        let sample = Sample::new(moment.matrix(), records, inner).map_err(raised)?;
         Ok(Self { task, sample })
     }
 

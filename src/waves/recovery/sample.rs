@@ -26,7 +26,6 @@ use crate::law::NoiseLaw;
 use crate::prediction::{Planner, PredictionError, Spectrum};
 use crate::record::Bounding;
 use crate::recovery::{Answer, Rank, Watch};
-use crate::second_moment::SecondMoment;
 use crate::task::Task;
 use crate::waves::clipping::Clipped;
 use crate::waves::design::gap;
@@ -60,20 +59,21 @@ pub struct SamplePlan {
 }
 
 impl PublicSample {
-    /// The sample of bounded records of `task`.
+    /// The sample of so many bounded records of `task`, whose second moments (d × d) are given in the units of the
+    /// encoded features.
     ///
     /// # Errors
     /// [`RefineError::Prediction`] without records, [`RefineError::Refinement`] for a task with centring or a second
     /// wave's.
-    pub fn new(moment: SecondMoment, task: &Task) -> Result<Self, RefineError> {
+    pub fn new(moments: DMatrix<f64>, records: u64, task: &Task) -> Result<Self, RefineError> {
         if task.centring().is_some() {
             return Err(RefinementError::Centring.into());
         }
         if task.refinement().is_some() {
             return Err(RefinementError::Twice.into());
         }
-        let law = NoiseLaw::of_records(task.dimension(), task.bounding(), moment.records());
-        Ok(Self { law: law.map_err(PredictionError::from)?, matrix: moment.matrix() })
+        let law = NoiseLaw::of_records(task.dimension(), task.bounding(), records);
+        Ok(Self { law: law.map_err(PredictionError::from)?, matrix: moments })
     }
 
     /// Its number of records.
@@ -240,7 +240,6 @@ mod tests {
     use crate::law::tests::unit_trace;
     use crate::mechanism::MechanismSpec;
     use crate::privacy::Epsilon;
-    use crate::record::BoundedRecord;
     use crate::recovery::principal_components;
     use crate::schema::Schema;
     use crate::subspace::{Subspace, sin_theta_squared};
@@ -258,14 +257,13 @@ mod tests {
     }
 
     /// People along the first axis, and some along the others.
-    fn moment(task: &Task, records: usize) -> SecondMoment {
-        let mut moment = SecondMoment::of_task(task);
+    fn sample(task: &Task, records: usize) -> Result<PublicSample, RefineError> {
+        let mut moments = DMatrix::zeros(6, 6);
         for index in 0..records {
-            let mut record = vec![0.0; 6];
-            record[if index % 3 == 0 { index / 3 % 6 } else { 0 }] = 1.0;
-            moment.add(&BoundedRecord::new(record, Bounding::UnitNorm).unwrap());
+            let axis = if index % 3 == 0 { index / 3 % 6 } else { 0 };
+            moments[(axis, axis)] += 1.0 / records as f64;
         }
-        moment
+        PublicSample::new(moments, records as u64, task)
     }
 
     /// The sample's directions, and what a wave without noise and clip reports of them.
@@ -309,7 +307,7 @@ mod tests {
     #[test]
     fn the_same_sample_gives_the_same_task_of_this_parent_and_predictions_that_grow_with_its_error() {
         let task = task();
-        let sample = PublicSample::new(moment(&task, 3000), &task).unwrap();
+        let sample = sample(&task, 3000).unwrap();
         let (made, others) = sample.second_task(&task, rank(1), 5000, None).unwrap();
         assert_eq!((made.clone(), others.clone()), sample.second_task(&task, rank(1), 5000, None).unwrap());
         assert_eq!((made.task.campaign(), made.waves.records), (task.digest(), [3000, 5000]));
@@ -340,12 +338,12 @@ mod tests {
     #[test]
     fn no_records_and_tasks_without_a_second_wave_have_no_sample() {
         let task = task();
-        let refused = |moment, task: &Task| PublicSample::new(moment, task).unwrap_err();
-        assert!(matches!(refused(moment(&task, 0), &task), RefineError::Prediction(_)));
+        let refused = |records, task: &Task| sample(task, records).unwrap_err();
+        assert!(matches!(refused(0, &task), RefineError::Prediction(_)));
         let second = SecondTask::placeholder(&task, rank(1)).unwrap();
-        assert_eq!(refused(moment(&second, 5), &second), RefinementError::Twice.into());
+        assert_eq!(refused(5, &second), RefinementError::Twice.into());
         let centred = task.with_centring(Centring::default()).unwrap();
-        assert_eq!(refused(moment(&centred, 5), &centred), RefinementError::Centring.into());
+        assert_eq!(refused(5, &centred), RefinementError::Centring.into());
     }
 
     /// One record, fewer than features, all the same; and no direction to spare.
@@ -353,7 +351,7 @@ mod tests {
     fn small_samples_have_finite_answers() {
         let task = task();
         for (records, k) in [(1, 1), (1, 3), (2, 5), (4, 4), (100, 5)] {
-            let sample = PublicSample::new(moment(&task, records), &task).unwrap();
+            let sample = sample(&task, records).unwrap();
             let (made, _) = sample.second_task(&task, rank(k), 100, None).unwrap();
             assert!(made.waves.sin_theta_squared.is_finite(), "{records} {k}: {:?}", made.waves);
             let first = sample.first_wave(&task, rank(k), 0.1).unwrap();

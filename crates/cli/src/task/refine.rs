@@ -162,7 +162,8 @@ pub(crate) fn public_sample(path: &Path, task: &Task, reading: Reading) -> Resul
     if counts.records == 0 {
         return Err(CliError::file(path, NO_RECORDS));
     }
-    Ok((PublicSample::new(moment, task)?, counts))
+    let records = moment.records();
+    Ok((PublicSample::new(moment.matrix(), records, task)?, counts))
 }
 
 impl RefineSummary {
