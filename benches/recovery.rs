@@ -15,7 +15,7 @@ use ldp_pca::recovery::{
     AdmmSettings, DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, Rank, SolverSettings, default_penalty,
     principal_components, project_onto_fantope, solve_admm,
 };
-use ldp_pca::simulation::SpikedEstimate;
+use ldp_pca_simulation::SpikedEstimate;
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 

@@ -6,11 +6,11 @@
 use std::error::Error;
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::simulation::LeisureSurvey;
 use ldp_pca::{
     Accumulator, Bounding, Covariance, Epsilon, Folds, MechanismSpec, Rank, Report, Task, predict_from_estimate,
     principal_components,
 };
+use ldp_pca_simulation::LeisureSurvey;
 use rand::SeedableRng;
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {

@@ -8,12 +8,12 @@ use std::error::Error;
 use std::ops::ControlFlow;
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::simulation::SpikedModel;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::{
     Aggregate, Bounding, Covariance, Epsilon, FantopeProblem, FantopeSolver, Folds, MechanismSpec, PenaltyChoice, Rank,
     Schema, SolverSettings, Task, principal_components,
 };
+use ldp_pca_simulation::SpikedModel;
 use rand::SeedableRng;
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {

@@ -30,8 +30,8 @@ main() {
 # Whether the page was built from what is here.
 page_is_new() {
     [ -f www/dist/index.html ] && [ -z "$(find Cargo.toml Cargo.lock package-lock.json src research/dps-pca/src \
-        research/literature/src crates/fantope/src crates/lab/src crates/records/src crates/bindgen/src pkg www \
-        scripts -newer www/dist/index.html -type f \
+        research/literature/src crates/fantope/src crates/lab/src crates/records/src crates/simulation/src \
+        crates/bindgen/src pkg www scripts -newer www/dist/index.html -type f \
         -not -path 'www/dist/*' -not -path 'pkg/wasm/*' -print -quit)" ]
 }
 

@@ -15,8 +15,8 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const FLOORS = [
   ["fantope"],
   ["ldp-pca", "ldp-pca-bindgen"],
-  ["ldp-pca-dps", "ldp-pca-python", "ldp-pca-records"],
-  ["ldp-pca-literature", "ldp-pca-server"],
+  ["ldp-pca-dps", "ldp-pca-records", "ldp-pca-simulation"],
+  ["ldp-pca-literature", "ldp-pca-python", "ldp-pca-server"],
   ["ldp-pca-lab", "ldp-pca-cli", "ldp-pca-studies"],
   ["ldp-pca-research"],
 ];

@@ -125,7 +125,9 @@ impl Centring {
 
     /// The deviation of an entry of the covariance, as a root mean square over all of them for a mean of this squared
     /// length, from that of an entry of the second moments of y and that of an entry of the mean.
-    pub(crate) fn entry_deviation(self, of_moment: f64, of_mean: f64, mean_norm_squared: f64, dimension: usize) -> f64 {
+    #[must_use]
+    #[doc(hidden)]
+    pub fn entry_deviation(self, of_moment: f64, of_mean: f64, mean_norm_squared: f64, dimension: usize) -> f64 {
         let mean_share = 2.0 * mean_norm_squared / dimension as f64;
         let variance = (self.covariance_factor() * of_moment).powi(2)
             + mean_share * (self.mean_factor() * of_moment).powi(2)
@@ -146,7 +148,9 @@ impl Centring {
 
     /// The covariance (d × d) and the mean of x from the second moments of y, (d + 1) × (d + 1). Noise with this
     /// deviation in an entry of the mean makes `mean mean^T` too large by its square, which is added back.
-    pub(crate) fn centre(self, moments: &DMatrix<f64>, mean_deviation: f64) -> (DMatrix<f64>, Vec<f64>) {
+    #[must_use]
+    #[doc(hidden)]
+    pub fn centre(self, moments: &DMatrix<f64>, mean_deviation: f64) -> (DMatrix<f64>, Vec<f64>) {
         let dimension = moments.nrows() - 1;
         let last = moments.column(dimension);
         let mean: Vec<f64> = last.iter().take(dimension).map(|entry| entry * self.mean_factor()).collect();
@@ -156,7 +160,9 @@ impl Centring {
     }
 
     /// The record y with d + 1 coordinates, in the unit ball as x is (up to rounding).
-    pub(crate) fn augment(self, record: &BoundedRecord) -> BoundedRecord {
+    #[must_use]
+    #[doc(hidden)]
+    pub fn augment(self, record: &BoundedRecord) -> BoundedRecord {
         let (share, constant) = ((1.0 - self.weight).sqrt(), self.weight.sqrt());
         let coordinates = record.coordinates().iter().map(|&x| share * without_dust(x)).chain([constant]);
         BoundedRecord::from_parts(coordinates.collect(), record.bounding())

@@ -1,7 +1,6 @@
 //! The one error that every stage's error converts into.
 
 use crate::aggregate::AggregateError;
-use crate::audit::AuditError;
 use crate::centring::CentringError;
 use crate::covariance::CovarianceError;
 use crate::family::FamilyError;
@@ -19,7 +18,6 @@ use crate::recovery::{AnswerError, BootstrapError, ChangeError, FantopeError, Pa
 use crate::report::ReportError;
 use crate::sampling::EntropyError;
 use crate::schema::SchemaError;
-use crate::simulation::{PopulationError, SimulationError};
 use crate::subspace::SubspaceError;
 use crate::task::TaskError;
 use crate::waves::{RefineError, RefinementError};
@@ -130,15 +128,6 @@ pub enum Error {
     /// Comparing subspaces.
     #[error(transparent)]
     Subspace(#[from] SubspaceError),
-    /// A population to simulate.
-    #[error(transparent)]
-    Population(#[from] PopulationError),
-    /// Simulating a collection.
-    #[error(transparent)]
-    Simulation(#[from] SimulationError),
-    /// Auditing a randomizer.
-    #[error(transparent)]
-    Audit(#[from] AuditError),
 }
 
 /// What another stage refused is that stage's error.
@@ -218,7 +207,6 @@ mod tests {
         let listed = converting![
             AggregateError,
             AnswerError,
-            AuditError,
             BootstrapError,
             CentringError,
             ChangeError,
@@ -236,7 +224,6 @@ mod tests {
             PathError,
             PayloadError,
             PenaltyError,
-            PopulationError,
             PredictionError,
             PrivacyError,
             RandomizeError,
@@ -247,7 +234,6 @@ mod tests {
             RefinementError,
             ReportError,
             SchemaError,
-            SimulationError,
             SubspaceError,
             TaskError,
         ];

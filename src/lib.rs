@@ -68,12 +68,13 @@
 //!
 //! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, shuffling), [`ledger`] (what
 //! one person's reports have spent), [`sampling`] (noise primitives), [`law`] (the law of the estimate) and
-//! [`prediction`] (the error that follows from it), [`simulation`] and [`second_moment`] (the error to expect, and the
-//! non-private answer to compare with), [`audit`] (a statistical test of the guarantee), [`json`] and [`decimal`] (the
-//! text of which a task's digest is taken, read and written by the same code everywhere, small enough for a browser),
-//! and `js`, the interface for browsers. The linear algebra and the sparse solver are the crate [`fantope`]
-//! (`crates/fantope/`), below this one. The aggregator (`crates/server/`), the command line (`crates/cli/`), the page's
-//! lab (`crates/lab/`) and the Python package (`python/`) are crates on this one: they translate, and never compute.
+//! [`prediction`] (the error that follows from it), [`binomial`] (bounds on a probability), [`json`] and [`decimal`]
+//! (the text of which a task's digest is taken, read and written by the same code everywhere, small enough for a
+//! browser), and `js`, the interface for browsers. The linear algebra and the sparse solver are the crate [`fantope`]
+//! (`crates/fantope/`), below this one. What judges a collection and never runs one is a crate on this one: synthetic
+//! populations and trials, the answer without privacy, and a statistical test of the guarantee (`crates/simulation/`).
+//! The aggregator (`crates/server/`), the command line (`crates/cli/`), the page's lab (`crates/lab/`) and the Python
+//! package (`python/`) are crates on this one, too: they translate, and never compute.
 //! The methods of the literature are another (`research/literature/`).
 //!
 //! Invariants: `aggregate` and everything after it never name a record. Only the interfaces do IO or read a clock.
@@ -111,8 +112,6 @@ mod readme {}
 
 pub mod aggregate;
 #[doc(hidden)]
-pub mod audit;
-#[doc(hidden)]
 pub mod binomial;
 pub mod centring;
 pub mod covariance;
@@ -142,9 +141,6 @@ pub mod report;
 pub mod sampling;
 pub mod schema;
 #[doc(hidden)]
-pub mod second_moment;
-#[doc(hidden)]
-pub mod simulation;
 pub mod task;
 #[doc(hidden)]
 pub mod waves;

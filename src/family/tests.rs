@@ -1,6 +1,7 @@
 use std::ops::ControlFlow;
 
 use chacha20::ChaCha12Rng;
+use ldp_pca_simulation::{SecondMoment, SpikedModel};
 use nalgebra::DMatrix;
 use rand::{RngExt, SeedableRng};
 
@@ -17,8 +18,6 @@ use crate::recovery::{
     Answer, HeldOutUse, Penalty, PenaltyChoice, Question, Rank, Source, answer, principal_components,
 };
 use crate::schema::Schema;
-use crate::second_moment::SecondMoment;
-use crate::simulation::SpikedModel;
 use crate::subspace::{Subspace, sin_theta_squared};
 use crate::task::Folds;
 
@@ -47,13 +46,13 @@ fn rank(value: usize) -> Rank {
 /// A finite population, so that its second moments are known.
 fn population(signal: f64) -> Vec<BoundedRecord> {
     let mut rng = ChaCha12Rng::seed_from_u64(1);
-    let model = SpikedModel::draw(DIMENSION, rank(1), signal, None, &mut rng).unwrap();
+    let model = SpikedModel::draw(DIMENSION, 1usize.try_into().unwrap(), signal, None, &mut rng).unwrap();
     (0..500).map(|_| BoundedRecord::new(model.record(&mut rng), Bounding::UnitNorm).unwrap()).collect()
 }
 
 fn moment(records: &[BoundedRecord]) -> DMatrix<f64> {
     let mut moment = SecondMoment::new(DIMENSION, 1.0);
-    records.iter().for_each(|record| moment.add(record));
+    records.iter().for_each(|record| moment.add_coordinates(record.coordinates()));
     moment.matrix()
 }
 

@@ -254,11 +254,10 @@ mod tests {
     use crate::mechanism::MechanismSpec;
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::{Bounding, Radius};
-    use crate::recovery::Rank;
     use crate::schema::Schema;
-    use crate::simulation::SpikedModel;
     use crate::task::{Folds, Task};
     use chacha20::ChaCha12Rng;
+    use ldp_pca_simulation::SpikedModel;
     use rand::SeedableRng;
 
     const DIMENSION: usize = 6;
@@ -354,7 +353,7 @@ mod tests {
         let double_cap = |value| MechanismSpec::DoubleCap { epsilon: epsilon(value), candidates: 64, cap: 8 };
         for spec in [double_cap(2.0), double_cap(4.0), MechanismSpec::gaussian(epsilon(4.0), delta(1e-6))] {
             let mut rng = ChaCha12Rng::seed_from_u64(7);
-            let population = SpikedModel::draw(DIMENSION, Rank::new(1).unwrap(), 10.0, None, &mut rng).unwrap();
+            let population = SpikedModel::draw(DIMENSION, 1usize.try_into().unwrap(), 10.0, None, &mut rng).unwrap();
             let bounding = Bounding::Clip { radius: Radius::new(1.0).unwrap() };
             let task = Task::new(Schema::numeric(DIMENSION).unwrap(), bounding, spec, Folds::new(1).unwrap()).unwrap();
             let task = task.with_centring(centring()).unwrap();

@@ -134,7 +134,8 @@ impl SignedCap {
     }
 
     /// For each candidate of an id how far it is along the vector u.
-    pub(crate) fn scores(&self, task_key: &[u8; 16], id: ReportId, u: &[f64]) -> Vec<u64> {
+    #[must_use]
+    pub fn scores(&self, task_key: &[u8; 16], id: ReportId, u: &[f64]) -> Vec<u64> {
         let v = Turn::new(task_key, self.coordinates()).apply(u);
         Signs::new(task_key, id, v.len()).scores(&v, self.candidates)
     }
@@ -146,7 +147,8 @@ impl SignedCap {
     }
 
     /// The score that the cap's share of candidates exceeds, about.
-    pub(crate) fn usual_threshold(&self) -> f64 {
+    #[must_use]
+    pub fn usual_threshold(&self) -> f64 {
         let share = f64::from(self.cap) / f64::from(self.candidates);
         // As many exceed it to the one side as to the other.
         let deviations = Coordinate::new(Some(self.turned())).exceeded_with(2.0 * share);
@@ -154,12 +156,14 @@ impl SignedCap {
     }
 
     /// The vector u of a record.
-    pub(crate) fn direction(&self, record: &BoundedRecord) -> Vec<f64> {
+    #[must_use]
+    pub fn direction(&self, record: &BoundedRecord) -> Vec<f64> {
         self.refinement.direction(record.coordinates())
     }
 
     /// The integer weights that candidates are reported with, by the rank of their scores.
-    pub(crate) fn weights(&self) -> Weights {
+    #[must_use]
+    pub fn weights(&self) -> Weights {
         self.weights
     }
 
@@ -169,7 +173,8 @@ impl SignedCap {
     }
 
     /// M.
-    pub(crate) fn turned(&self) -> usize {
+    #[must_use]
+    pub fn turned(&self) -> usize {
         turn::dimension(self.coordinates())
     }
 }

@@ -3,7 +3,6 @@
 //! Every bound is at confidence 0.999: at a new seed, a correct randomizer would be flagged with probability at most
 //! 0.001.
 
-use ldp_pca::audit::{Audit, AuditError, Confidence, Finding, Job, Malformed, Randomizer, Tally};
 use ldp_pca::mechanism::cap;
 use ldp_pca::mechanism::cap::candidates::Candidates;
 use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, MechanismSpec, Moments, RandomizeError};
@@ -14,6 +13,7 @@ use ldp_pca::report::ReportId;
 use ldp_pca::sampling::{bits::Bits, gaussian, uniform::uniform_below};
 use ldp_pca::schema::{Schema, Value};
 use ldp_pca::task::TaskMechanism;
+use ldp_pca_simulation::audit::{Audit, AuditError, Confidence, Finding, Job, Malformed, Randomizer, Tally};
 use rand::CryptoRng;
 
 const CONFIDENCE: f64 = 0.999;

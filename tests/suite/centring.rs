@@ -13,8 +13,8 @@ use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::report::Report;
 use ldp_pca::schema::Schema;
-use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::task::{Folds, Task};
+use ldp_pca_simulation::SecondMoment;
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 

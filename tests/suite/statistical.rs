@@ -9,8 +9,8 @@ use ldp_pca::record::{BoundedRecord, Bounding, Radius};
 use ldp_pca::recovery::Rank;
 use ldp_pca::report::ReportId;
 use ldp_pca::schema::Schema;
-use ldp_pca::simulation::{RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, Trial, TrialResult};
 use ldp_pca::task::{Folds, Task};
+use ldp_pca_simulation::{RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, Trial, TrialResult};
 use nalgebra::DVector;
 use rand::{Rng as _, SeedableRng};
 

@@ -12,9 +12,9 @@ use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::{Bootstrap, Rank, bootstrap, principal_components};
 use ldp_pca::report::ReportId;
 use ldp_pca::schema::Schema;
-use ldp_pca::simulation::{RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, Trial};
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::task::{Folds, Task};
+use ldp_pca_simulation::{RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, Trial};
 use nalgebra::DMatrix;
 use rand::{Rng as _, SeedableRng};
 

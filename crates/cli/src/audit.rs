@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use clap::Args;
 use indicatif::ProgressBar;
-use ldp_pca::audit::{self, AuditError, Confidence, Event, Job, Malformed, Tally};
 use ldp_pca::mechanism::LocalRandomizer;
 use ldp_pca::privacy::{Delta, Guarantee};
 use ldp_pca::record::Bounding;
 use ldp_pca::task::TaskMechanism;
+use ldp_pca_simulation::audit::{self, AuditError, Confidence, Event, Job, Malformed, Tally};
 use serde::Serialize;
 
 use super::error::{CliError, Result};

@@ -4,14 +4,14 @@ use core::fmt::{self, Display};
 use std::io;
 use std::path::Path;
 
-use ldp_pca::audit::AuditError;
 use ldp_pca::error::Error;
 use ldp_pca::recovery::{
     AnswerError, BootstrapError, ChangeError, FantopeError, PathError, PenaltyError, RecoveryError,
 };
-use ldp_pca::simulation::SimulationError;
 use ldp_pca::task::TaskError;
 use ldp_pca::waves::RefineError;
+use ldp_pca_simulation::SimulationError;
+use ldp_pca_simulation::audit::AuditError;
 use serde_json::{Value, json};
 
 /// The result of a command.
@@ -32,6 +32,12 @@ pub enum CliError {
     /// A stage of the pipeline refused its input.
     #[error(transparent)]
     Pipeline(#[from] Error),
+    /// A collection cannot be simulated.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// A randomizer cannot be audited.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
     /// Already reported; only the exit code remains.
     #[error("see the log")]
     Told(u8),
@@ -90,6 +96,8 @@ impl CliError {
         match self {
             Self::Usage(_) => 2,
             Self::Pipeline(error) if is_of_an_option(error) => 2,
+            Self::Simulation(SimulationError::Population(_) | SimulationError::NoRecords) => 2,
+            Self::Audit(error) if !matches!(error, AuditError::Record(_) | AuditError::Randomize(_)) => 2,
             Self::Told(code) => *code,
             _ => 1,
         }
@@ -144,8 +152,6 @@ fn is_of_an_option(error: &Error) -> bool {
         Error::Privacy(_)
         | Error::Mechanism(_)
         | Error::Centring(_)
-        | Error::Population(_)
-        | Error::Simulation(SimulationError::Population(_) | SimulationError::NoRecords)
         | Error::Task(
             TaskError::Mechanism(_) | TaskError::Centring(_) | TaskError::Cost { .. } | TaskError::Folds(_),
         )
@@ -161,7 +167,6 @@ fn is_of_an_option(error: &Error) -> bool {
         | Error::Penalty(PenaltyError::TooFewFolds { .. } | PenaltyError::Path(PathError::NoPenalties))
         | Error::Bootstrap(BootstrapError::Replicates(_) | BootstrapError::Level(_) | BootstrapError::FullRank(_))
         | Error::Answer(AnswerError::UnknownNoise | AnswerError::NoLaw) => true,
-        Error::Audit(error) => !matches!(error, AuditError::Record(_) | AuditError::Randomize(_)),
         Error::Answer(AnswerError::Penalty(error)) => is_of_an_option(&error.clone().into()),
         Error::Answer(AnswerError::Recovery(error)) => is_of_an_option(&error.clone().into()),
         Error::Answer(AnswerError::Bootstrap(error)) => is_of_an_option(&error.clone().into()),
@@ -207,7 +212,6 @@ macro_rules! from_stage {
 
 from_stage!(
     ldp_pca::aggregate::AggregateError,
-    AuditError,
     ldp_pca::covariance::CovarianceError,
     ldp_pca::mechanism::MechanismError,
     ldp_pca::mechanism::RandomizeError,
@@ -219,7 +223,6 @@ from_stage!(
     RecoveryError,
     ldp_pca::sampling::EntropyError,
     ldp_pca::schema::SchemaError,
-    SimulationError,
     ldp_pca::subspace::SubspaceError,
     TaskError,
 );

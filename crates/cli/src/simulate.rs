@@ -13,11 +13,11 @@ use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use ldp_pca::report::framed_bytes;
 use ldp_pca::schema::MAX_DIMENSION;
-use ldp_pca::simulation::{
+use ldp_pca::waves::{PublicSample, TwoWaves};
+use ldp_pca_simulation::{
     RecoveryMethod, Reports, SimulationError, SpikedModel, SpikedSpectrum, Trial, TrialResult, TurnedSample,
     WavesResult, WavesTrial,
 };
-use ldp_pca::waves::{PublicSample, TwoWaves};
 use rand::SeedableRng;
 use serde::Serialize;
 

@@ -18,13 +18,13 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use crate::crossing::{coded, failure, matrix, object, thrown};
 use ldp_pca::privacy::{Delta, Epsilon, PrivacyError};
 use ldp_pca::recovery::{FantopeError, Rank};
-use ldp_pca::simulation::{self, PopulationError, Reports, SimulationError, SpikedModel};
 use ldp_pca::subspace::Subspace;
 use ldp_pca_literature::baselines::catalogue::{self, key};
 use ldp_pca_literature::baselines::comparison::{MethodComparison, Row, Trial};
 use ldp_pca_literature::baselines::{
     BaselineError, EpsilonDelta, MethodGuarantee, Sample, SampleError, SubspaceEstimator,
 };
+use ldp_pca_simulation::{PopulationError, Reports, SimulationError, SpikedModel};
 
 coded! {
     BaselineError => "method",
@@ -215,7 +215,7 @@ impl Asked {
     fn moments(&self, population: &SpikedModel, rng: &mut ChaCha12Rng) -> Result<Sample, JsValue> {
         let (records, rank) = (self.count, self.rank);
         let (reports, centring) = (Reports::Drawn, None);
-        let trial = simulation::Trial { population, mechanisms: &[], records, rank, reports, centring };
+        let trial = ldp_pca_simulation::Trial { population, mechanisms: &[], records, rank, reports, centring };
         let moments = trial.collect(rng, |_| {}).map_err(thrown)?.second_moment;
         Sample::from_second_moment(moments, records, 1.0).map_err(thrown)
     }

@@ -20,11 +20,10 @@ use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
 use ldp_pca::recovery::{FantopeError, Rank};
 use ldp_pca::schema::infer::{InferenceOptions, Inferred, NumberForms, Scaling};
 use ldp_pca::schema::{Fit, SchemaError};
-use ldp_pca::second_moment::SecondMoment;
-use ldp_pca::simulation::{Estimate, RecoveryMethod, SimulationError, TrialLike};
 use ldp_pca_records::{
     FileFormat, Header, Layout, OptionNames, Sample, TextOptions, TextRows, looks_like_names, parse_separator, start_of,
 };
+use ldp_pca_simulation::{Estimate, RecoveryMethod, SecondMoment, SimulationError, TrialLike};
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsCast;

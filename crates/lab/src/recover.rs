@@ -14,7 +14,7 @@ use ldp_pca::recovery::{
     Answer, AnswerError, Baseline, DEFAULT_PENALTY_FACTOR, Method, Penalty, PenaltyChoice, PenaltyError, PenaltyPath,
     Question, Rank, Solver, SolverSettings, SolverStatus, Source, Step, Stop, components,
 };
-use ldp_pca::simulation::SupportCounts;
+use ldp_pca_simulation::SupportCounts;
 
 impl Coded for AnswerError {
     fn code(&self) -> &'static str {

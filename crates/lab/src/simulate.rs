@@ -13,11 +13,11 @@ use ldp_pca::mechanism::{LocalRandomizer, Mechanism};
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Penalty, Rank, default_penalty, principal_components};
 use ldp_pca::report::framed_bytes;
-use ldp_pca::simulation::{
+use ldp_pca::subspace::Subspace;
+use ldp_pca_simulation::{
     Estimate, Projection, ProjectionComparison, RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, SupportCounts,
     Trial,
 };
-use ldp_pca::subspace::Subspace;
 
 /// The population, and the number of its collection.
 #[derive(Deserialize)]

@@ -163,7 +163,7 @@ fn flushed(number: f64) -> f64 {
 }
 
 /// Overwrites `candidate` with a nearly Gaussian vector whose direction is a candidate's, from any source of bits.
-pub(crate) fn fill<R: Rng + ?Sized>(candidate: &mut [f32], rng: &mut R) {
+pub fn fill<R: Rng + ?Sized>(candidate: &mut [f32], rng: &mut R) {
     let table = &*UNIT_TABLE;
     let mark = table[0];
     for part in candidate.chunks_mut(5) {

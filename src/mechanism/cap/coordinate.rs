@@ -26,13 +26,14 @@ pub(super) struct Node {
 
 /// The law of the magnitude.
 #[derive(Clone, Debug)]
-pub(crate) struct Coordinate {
+pub struct Coordinate {
     nodes: Vec<Node>,
 }
 
 impl Coordinate {
     /// In `rows` dimensions (at least 2), or the normal law.
-    pub(crate) fn new(rows: Option<usize>) -> Self {
+    #[must_use]
+    pub fn new(rows: Option<usize>) -> Self {
         let m = rows.map(|rows| rows as f64);
         let few = m.is_some_and(|m| LARGEST > FRAC_PI_2 * m.sqrt());
         let largest = m.map_or(LARGEST, |m| if few { 1.0 } else { LARGEST / m.sqrt() });
@@ -82,7 +83,8 @@ impl Coordinate {
     }
 
     /// The magnitude that is exceeded with this probability, to a few digits.
-    pub(crate) fn exceeded_with(&self, tail: f64) -> f64 {
+    #[must_use]
+    pub fn exceeded_with(&self, tail: f64) -> f64 {
         let above = self.nodes.partition_point(|node| node.exceeded > tail).min(INTERVALS);
         if above == 0 {
             return 0.0;

@@ -53,7 +53,7 @@ pub(in crate::mechanism) fn moments_along(candidates: u32, cap: u32, cap_probabi
 
 /// The share of the gain that the offsets of scores leave.
 #[must_use]
-pub(crate) fn kept(candidates: u32, cap: u32, rows: usize) -> f64 {
+pub fn kept(candidates: u32, cap: u32, rows: usize) -> f64 {
     if Sphere::new(rows).is_short() {
         return 1.0;
     }

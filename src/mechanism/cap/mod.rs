@@ -14,7 +14,7 @@
 //! | [`kernel`] | both kinds of candidates, for each kind of processor |
 
 pub mod candidates;
-pub(crate) mod coordinate;
+pub mod coordinate;
 pub(crate) mod gain;
 pub mod kernel;
 pub mod members;
@@ -34,7 +34,7 @@ use crate::privacy::renyi::Cap;
 use crate::record::BoundedRecord;
 use crate::sampling::bits::Bits;
 
-pub(crate) use self::gain::kept;
+pub use self::gain::kept;
 pub use self::members::{MAX_CANDIDATES, largest, nth_member};
 pub(crate) use self::sphere::root;
 pub use self::weight::Weights;

@@ -120,18 +120,20 @@ impl<const UNIT: u64> Weights<UNIT> {
     }
 
     /// The number of candidates, J.
-    pub(crate) fn candidates(&self) -> u32 {
+    #[must_use]
+    pub fn candidates(&self) -> u32 {
         self.candidates
     }
 
     /// The number of likelier ones, L.
-    pub(crate) fn cap(&self) -> u32 {
+    #[must_use]
+    pub fn cap(&self) -> u32 {
         self.cap
     }
 
     /// The rank, from 0 for the largest, of the reported candidate's score among the magnitudes of all J, with the
     /// randomizer's probabilities.
-    pub(crate) fn draw_rank<R: Rng + ?Sized>(&self, rng: &mut R) -> u32 {
+    pub fn draw_rank<R: Rng + ?Sized>(&self, rng: &mut R) -> u32 {
         let (inside, rank) = self.place(rng.random_range(0..self.total));
         if inside { rank as u32 } else { self.cap + rank as u32 }
     }

@@ -214,19 +214,25 @@ impl DoubleCap {
     }
 
     /// The integer weights that candidates are reported with, by the rank of their scores.
-    pub(crate) fn weights(&self) -> Weights {
+    #[must_use]
+    #[doc(hidden)]
+    pub fn weights(&self) -> Weights {
         self.weights
     }
 }
 
 /// The score of candidates of `rows` coordinates that the cap's share of them exceeds.
-pub(crate) fn usual_threshold(weights: &Weights, rows: usize) -> f64 {
+#[must_use]
+#[doc(hidden)]
+pub fn usual_threshold(weights: &Weights, rows: usize) -> f64 {
     let share = f64::from(weights.cap()) / f64::from(weights.candidates());
     Sphere::new(rows).score_of(Coordinate::new(Some(rows)).exceeded_with(share))
 }
 
 /// The unit vector u whose line is hidden: the lift of the record.
-pub(crate) fn direction(record: &BoundedRecord) -> Vec<f64> {
+#[must_use]
+#[doc(hidden)]
+pub fn direction(record: &BoundedRecord) -> Vec<f64> {
     let mut direction = record.coordinates().to_vec();
     direction.push((1.0 - squared_length(record)).max(0.0).sqrt());
     direction

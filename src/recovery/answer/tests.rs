@@ -1,6 +1,7 @@
 //! Every part of an answer equals that of the function it comes from, and a stop ends all the work.
 
 use chacha20::ChaCha20Rng;
+use ldp_pca_simulation::{SecondMoment, SpikedModel};
 use nalgebra::{DMatrix, DVector};
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
@@ -16,7 +17,6 @@ use crate::recovery::Penalty;
 use crate::recovery::{Denoised, Denoising, Loss, default_penalty, denoise, project_psd};
 use crate::report::Report;
 use crate::schema::Schema;
-use crate::simulation::SpikedModel;
 use crate::task::Folds;
 
 const DIMENSION: usize = 8;
@@ -35,7 +35,7 @@ impl Collected {
         let task = Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(3).unwrap()).unwrap();
         let task = centring.map_or_else(|| task.clone(), |centring| task.with_centring(centring).unwrap());
         let mut rng = ChaCha20Rng::seed_from_u64(11);
-        let model = SpikedModel::draw(DIMENSION, rank(1), 20.0, Some(3), &mut rng).unwrap();
+        let model = SpikedModel::draw(DIMENSION, 1usize.try_into().unwrap(), 20.0, Some(3), &mut rng).unwrap();
         let reports: Vec<Report> = (0..2000)
             .map(|_| task.randomize_with_rng(&task.bound(model.record(&mut rng)).unwrap(), None, &mut rng).unwrap())
             .collect();
@@ -350,9 +350,10 @@ fn variances_come_with_their_errors() {
         let task = Task::new(schema, Bounding::UnitNorm, spec, Folds::new(1).unwrap()).unwrap();
         let task = centring.map_or(task.clone(), |centring| task.with_centring(centring).unwrap());
         let mut rng = ChaCha20Rng::seed_from_u64(14);
-        let mut moments = crate::second_moment::SecondMoment::of_task(&task);
-        (0..100_000).for_each(|_| moments.add(&task.bound(record(&mut rng)).unwrap()));
-        let truth = crate::linalg::symmetric_eigenvalues(&moments.reference(&task)).unwrap();
+        let mut moments = SecondMoment::new(DIMENSION, task.bounding().covariance_scale());
+        (0..100_000).for_each(|_| moments.add_coordinates(task.bound(record(&mut rng)).unwrap().coordinates()));
+        let reference = if task.centring().is_some() { moments.covariance() } else { moments.matrix() };
+        let truth = crate::linalg::symmetric_eigenvalues(&reference).unwrap();
         let (mut held, mut known) = (0, 0);
         for _ in 0..100 {
             let report = |_| task.randomize_with_rng(&task.bound(record(&mut rng)).unwrap(), None, &mut rng).unwrap();

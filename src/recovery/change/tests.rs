@@ -1,4 +1,5 @@
 use chacha20::ChaCha20Rng;
+use ldp_pca_simulation::SpikedModel;
 use nalgebra::{DMatrix, DVector};
 use rand::{RngExt, SeedableRng};
 
@@ -8,7 +9,6 @@ use crate::mechanism::MechanismSpec;
 use crate::privacy::tests::{delta, epsilon};
 use crate::record::{BoundedRecord, Radius};
 use crate::schema::Column;
-use crate::simulation::SpikedModel;
 use crate::task::Folds;
 
 const DIMENSION: usize = 8;
@@ -24,7 +24,7 @@ fn task(mechanism: MechanismSpec, folds: u32) -> Task {
 /// Two finite populations: one strong component, which is turned by the angle in the second.
 fn populations(angle: f64) -> [Vec<BoundedRecord>; 2] {
     let mut rng = ChaCha20Rng::seed_from_u64(5);
-    let model = SpikedModel::draw(DIMENSION, Rank::new(1).unwrap(), 20.0, None, &mut rng).unwrap();
+    let model = SpikedModel::draw(DIMENSION, 1usize.try_into().unwrap(), 20.0, None, &mut rng).unwrap();
     let from = model.subspace().basis().column(0).into_owned();
     let other = DVector::from_fn(DIMENSION, |row, _| if row == 0 { 1.0 } else { 0.0 });
     let to = (&other - &from * from.dot(&other)).normalize();

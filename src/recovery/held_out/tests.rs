@@ -1,4 +1,5 @@
 use chacha20::ChaCha20Rng;
+use ldp_pca_simulation::{SecondMoment, SpikedModel};
 use nalgebra::DVector;
 use rand::{RngExt, SeedableRng};
 
@@ -10,8 +11,6 @@ use crate::privacy::Epsilon;
 use crate::record::{BoundedRecord, Bounding};
 use crate::recovery::principal_components;
 use crate::schema::Schema;
-use crate::second_moment::SecondMoment;
-use crate::simulation::SpikedModel;
 use crate::task::{Folds, Task};
 
 fn task(dimension: usize, folds: u32) -> Task {
@@ -22,14 +21,14 @@ fn task(dimension: usize, folds: u32) -> Task {
 /// A finite population, so that its second moments are known: one component on so many features.
 fn population(dimension: usize, sparsity: usize, signal: f64) -> Vec<BoundedRecord> {
     let mut rng = ChaCha20Rng::seed_from_u64(5);
-    let rank = Rank::new(1).unwrap();
-    let model = SpikedModel::draw(dimension, rank, signal, Some(sparsity), &mut rng).unwrap();
+    let one = 1usize.try_into().unwrap();
+    let model = SpikedModel::draw(dimension, one, signal, Some(sparsity), &mut rng).unwrap();
     (0..500).map(|_| BoundedRecord::new(model.record(&mut rng), Bounding::UnitNorm).unwrap()).collect()
 }
 
 fn moment(records: &[BoundedRecord]) -> DMatrix<f64> {
     let mut moment = SecondMoment::new(records[0].coordinates().len(), 1.0);
-    records.iter().for_each(|record| moment.add(record));
+    records.iter().for_each(|record| moment.add_coordinates(record.coordinates()));
     moment.matrix()
 }
 

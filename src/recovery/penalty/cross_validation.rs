@@ -168,6 +168,7 @@ fn error_of_the_mean(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use chacha20::ChaCha20Rng;
+    use ldp_pca_simulation::SpikedModel;
     use rand::SeedableRng;
 
     use super::*;
@@ -178,7 +179,6 @@ mod tests {
     use crate::recovery::{FantopeError, FantopeProblem, PenaltyChoice, RecoveryError};
     use crate::report::Report;
     use crate::schema::Schema;
-    use crate::simulation::SpikedModel;
     use crate::task::Folds;
 
     fn rank(value: usize) -> Rank {
@@ -194,7 +194,8 @@ mod tests {
     /// One spike on 3 of the coordinates, from this many reports.
     fn collected(task: &Task, records: usize) -> Aggregate {
         let mut rng = ChaCha20Rng::seed_from_u64(11);
-        let model = SpikedModel::draw(task.dimension(), rank(1), 20.0, Some(3), &mut rng).unwrap();
+        let one = 1usize.try_into().unwrap();
+        let model = SpikedModel::draw(task.dimension(), one, 20.0, Some(3), &mut rng).unwrap();
         let reports: Vec<Report> = (0..records)
             .map(|_| task.randomize_with_rng(&task.bound(model.record(&mut rng)).unwrap(), None, &mut rng).unwrap())
             .collect();

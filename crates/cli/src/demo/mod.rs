@@ -13,10 +13,9 @@ use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::{Answer, Rank, Reference};
 use ldp_pca::report::{Report, report_bytes};
-use ldp_pca::second_moment::SecondMoment;
-use ldp_pca::simulation::LeisureSurvey;
 use ldp_pca::task::{Folds, Task};
 use ldp_pca_server::{Server, ServerConfig, socket_address};
+use ldp_pca_simulation::{LeisureSurvey, SecondMoment};
 use rand::SeedableRng;
 use serde::Deserialize;
 

@@ -6,9 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::simulation::LeisureSurvey;
 use ldp_pca::task::Task;
 use ldp_pca_server::{Relay, RelayConfig, RelayError};
+use ldp_pca_simulation::LeisureSurvey;
 use rand::SeedableRng;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;

@@ -9,9 +9,9 @@ use ldp_pca::record::{BoundedRecord, Bounding, Radius};
 use ldp_pca::recovery::{Components, Rank, principal_components};
 use ldp_pca::schema::infer::InferenceOptions;
 use ldp_pca::schema::{ColumnKind, Schema};
-use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::task::Task;
+use ldp_pca_simulation::SecondMoment;
 use nalgebra::DMatrix;
 use serde::Serialize;
 

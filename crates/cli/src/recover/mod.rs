@@ -24,9 +24,9 @@ use ldp_pca::family::Reports;
 use ldp_pca::recovery::{
     Answer, Part, Question, Rank, Reference, Source, Unfinished, When, answer, principal_components,
 };
-use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::task::Task;
 use ldp_pca::waves::RefinedFacts;
+use ldp_pca_simulation::SecondMoment;
 
 use self::collections::Collections;
 use self::denoising::CovarianceArguments;

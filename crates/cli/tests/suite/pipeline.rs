@@ -12,9 +12,9 @@ use flate2::read::GzDecoder;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::recovery::{Rank, principal_components};
-use ldp_pca::second_moment::SecondMoment;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::task::Task;
+use ldp_pca_simulation::SecondMoment;
 use rand::SeedableRng;
 use serde_json::Value;
 

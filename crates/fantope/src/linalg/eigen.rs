@@ -311,8 +311,7 @@ pub(super) fn average_mirrored<T: Scalar + Copy>(matrix: &mut DMatrix<T>, mean: 
 /// Visits every row and column above the diagonal, in tiles so that an entry and its mirror image stay in cache.
 ///
 /// # Errors
-///
-/// The first error of a visit, which is the last one.
+/// The first one of `visit`, which ends it.
 pub fn visit_above_diagonal<E>(
     dimension: usize,
     mut visit: impl FnMut(usize, usize) -> Result<(), E>,

@@ -8,13 +8,13 @@ use chacha20::ChaCha12Rng;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::recovery::Rank;
-use ldp_pca::simulation::SpikedModel;
 use ldp_pca_cli::error::{CliError, InFile as _, Result};
 use ldp_pca_cli::files::{NpyRows, unpacked};
 use ldp_pca_cli::output::{duration, grouped, note};
 use ldp_pca_literature::baselines::Sample;
 use ldp_pca_literature::baselines::catalogue::{KEPT_ROWS, PROVIDERS};
 use ldp_pca_literature::experiments::data::{DataSet, Scaling};
+use ldp_pca_simulation::SpikedModel;
 use rand::SeedableRng;
 use serde::Serialize;
 

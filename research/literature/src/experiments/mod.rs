@@ -87,9 +87,9 @@ use ldp_pca::mechanism::MechanismError;
 use ldp_pca::prediction::PredictionError;
 use ldp_pca::privacy::PrivacyError;
 use ldp_pca::recovery::{FantopeError, RecoveryError};
-use ldp_pca::simulation::SimulationError;
 use ldp_pca::subspace::SubspaceError;
 use ldp_pca_dps::DpsPcaError;
+use ldp_pca_simulation::SimulationError;
 
 /// Every experiment, paper by paper.
 #[must_use]
@@ -484,6 +484,9 @@ pub enum ExperimentError {
     /// A stage of the pipeline failed.
     #[error(transparent)]
     Pipeline(#[from] Error),
+    /// A population cannot be drawn.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
 }
 
 /// Each error of a stage is an error of a method or of the pipeline.
@@ -507,7 +510,6 @@ from_stage!(
     PredictionError => Pipeline,
     PrivacyError => Pipeline,
     RecoveryError => Pipeline,
-    SimulationError => Pipeline,
 );
 
 #[cfg(test)]

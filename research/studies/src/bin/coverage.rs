@@ -19,10 +19,9 @@ use ldp_pca::recovery::{
     Question, Rank, RankTest, SolverSettings, Source, answer, default_penalty, principal_components,
 };
 use ldp_pca::schema::Schema;
-use ldp_pca::second_moment::SecondMoment;
-use ldp_pca::simulation::SpikedModel;
 use ldp_pca::subspace::{Subspace, captured_variance, sin_theta_squared};
 use ldp_pca::task::Task;
+use ldp_pca_simulation::{SecondMoment, SpikedModel};
 use ldp_pca_studies::{Failure, POPULATION, RecordsArguments, TaskArguments};
 use nalgebra::DMatrix;
 use rand::{RngExt, SeedableRng};

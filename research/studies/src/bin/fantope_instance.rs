@@ -20,7 +20,7 @@ use ldp_pca::mechanism::{MechanismSpec, Moments};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank, default_penalty};
-use ldp_pca::simulation::SpikedEstimate;
+use ldp_pca_simulation::SpikedEstimate;
 use nalgebra::{DMatrix, RealField};
 use npyz::{AutoSerialize, WriterBuilder as _};
 use rand::SeedableRng;

@@ -15,7 +15,7 @@ use ldp_pca::aggregate::Accumulator;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::recovery::{FeatureTest, Question, Rank, RankTest, Source, answer};
 use ldp_pca::schema::Schema;
-use ldp_pca::simulation::SpikedModel;
+use ldp_pca_simulation::SpikedModel;
 use ldp_pca_studies::{Encoded, Failure, POPULATION, RecordsArguments, TaskArguments};
 use rand::{RngExt, SeedableRng};
 

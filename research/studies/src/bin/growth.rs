@@ -17,7 +17,7 @@ use chacha20::ChaCha8Rng;
 use clap::Parser;
 use ldp_pca::linalg::SymmetricMatrix;
 use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Rank, SolverSettings, default_penalty};
-use ldp_pca::simulation::SpikedEstimate;
+use ldp_pca_simulation::SpikedEstimate;
 use rand::SeedableRng;
 use svg::Document;
 use svg::node::element::{Circle, Line, Path, Rectangle, Text};

@@ -18,9 +18,9 @@ use ldp_pca::recovery::{
 };
 use ldp_pca::report::Report;
 use ldp_pca::schema::Schema;
-use ldp_pca::simulation::SpikedModel;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::task::{Folds, Task};
+use ldp_pca_simulation::SpikedModel;
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 

@@ -2,7 +2,7 @@
 
 use chacha20::ChaCha12Rng;
 use ldp_pca::schema::SchemaError;
-use ldp_pca::simulation::LeisureSurvey;
+use ldp_pca_simulation::LeisureSurvey;
 use rand::SeedableRng;
 
 /// The answers of 5,000 people of the synthetic leisure survey, with a header.

@@ -19,7 +19,7 @@ use crate::baselines::{
 use ldp_pca::mechanism::{DoubleCap, Moments};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
-use ldp_pca::simulation::directions_mean;
+use ldp_pca_simulation::directions_mean;
 
 /// Double-cap reports and their principal components.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -88,8 +88,8 @@ mod tests {
     use super::*;
     use crate::baselines::{Adjacency, Pca, Sample, Shape, SubspaceEstimator, Trust};
     use ldp_pca::privacy::{Delta, Epsilon};
-    use ldp_pca::simulation::SpikedModel;
     use ldp_pca::subspace::sin_theta_squared;
+    use ldp_pca_simulation::SpikedModel;
 
     fn epsilon(value: f64) -> Epsilon {
         Epsilon::new(value).unwrap()

@@ -38,8 +38,8 @@ mod tests {
     use crate::baselines::perturbation::leading_subspace;
     use chacha20::ChaCha12Rng;
     use ldp_pca::recovery::{FantopeProblem, FantopeSolver, SolverSettings};
-    use ldp_pca::simulation::SpikedModel;
     use ldp_pca::subspace::{Subspace, sin_theta_squared};
+    use ldp_pca_simulation::SpikedModel;
     use rand::{RngExt, SeedableRng};
     use rand_distr::StandardNormal;
 

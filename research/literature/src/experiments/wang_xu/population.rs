@@ -10,8 +10,8 @@ use ldp_pca::mechanism::MechanismFamily;
 use ldp_pca::prediction::{Planner, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
-use ldp_pca::simulation::SpikedModel;
 use ldp_pca::subspace::Subspace;
+use ldp_pca_simulation::{SimulationError, SpikedModel, SpikedSpectrum};
 
 /// `N(0, Sigma)` with `Sigma = b (I + lambda V V^T)`, `b = 1 / (5 p (lambda + 1))`: eigenvalues `1/(5p)` and b, and
 /// norms that stay below 1 (their squares have a mean of at most 1/5). Or the same records divided by their norms.
@@ -67,7 +67,7 @@ impl Population {
     fn model<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<SpikedModel, ExperimentError> {
         let rank = Rank::new(self.rank)?;
         let model = SpikedModel::draw(self.dimension, rank, self.signal, self.sparsity, rng);
-        Ok(model.map_err(ldp_pca::simulation::SimulationError::from)?)
+        Ok(model.map_err(SimulationError::from)?)
     }
 
     fn bulk(&self) -> f64 {
@@ -77,8 +77,8 @@ impl Population {
     /// The large eigenvalue and the others.
     pub(super) fn eigenvalues(&self) -> Result<(f64, f64), ExperimentError> {
         if self.unit_norm {
-            let spectrum = ldp_pca::simulation::SpikedSpectrum::new(self.dimension, Rank::new(self.rank)?, self.signal)
-                .map_err(ldp_pca::simulation::SimulationError::from)?;
+            let spectrum = SpikedSpectrum::new(self.dimension, Rank::new(self.rank)?, self.signal)
+                .map_err(SimulationError::from)?;
             return Ok((spectrum.signal, spectrum.bulk));
         }
         Ok((self.bulk() * (1.0 + self.signal), self.bulk()))

@@ -10,8 +10,8 @@ use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::{
     FantopeProblem, FantopeSolver, FoundSupport, Penalty, Rank, SolverSettings, SupportConditions,
 };
-use ldp_pca::simulation::SupportCounts;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
+use ldp_pca_simulation::SupportCounts;
 use nalgebra::DMatrix;
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;

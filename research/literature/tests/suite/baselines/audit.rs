@@ -6,10 +6,10 @@
 //! claim refutes it, and a bound below shows only the part of the claim that this test can detect.
 //!
 //! # Argument
-//! As in `ldp_pca::audit`: for every event E, `epsilon >= ln((P[E | one] - delta) / P[E | other])`. An event is that a
-//! number computed from the answer is at least, or is below, a threshold. With both directions these are four families.
-//! The threshold of each is chosen on one half of the trials and tested on the other half by two Clopper-Pearson
-//! bounds, each of which fails with probability at most alpha / 8.
+//! As in `ldp_pca_simulation::audit`: for every event E, `epsilon >= ln((P[E | one] - delta) / P[E | other])`. An event
+//! is that a number computed from the answer is at least, or is below, a threshold. With both directions these are four
+//! families. The threshold of each is chosen on one half of the trials and tested on the other half by two
+//! Clopper-Pearson bounds, each of which fails with probability at most alpha / 8.
 
 use chacha20::ChaCha12Rng;
 use ldp_pca::binomial;

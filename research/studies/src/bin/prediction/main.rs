@@ -24,7 +24,7 @@ use ldp_pca::prediction::{Planner, Prediction, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
-use ldp_pca::simulation::{RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, Trial};
+use ldp_pca_simulation::{RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, Trial};
 use rand::SeedableRng;
 
 const SIGNAL: f64 = 20.0;

@@ -1,12 +1,11 @@
 //! The spiked model: a few directions stand out from isotropic noise.
 
+use ldp_pca::recovery::{FantopeError, Rank};
+use ldp_pca::subspace::{Subspace, SubspaceError};
 use nalgebra::{DMatrix, DVector, DVectorView, DVectorViewMut};
 use rand::seq::index;
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
-
-use crate::recovery::{FantopeError, Rank};
-use crate::subspace::{Subspace, SubspaceError};
 
 /// Unit-norm records `x = y / |y|`, `y = g + sqrt(signal) V f` with standard normal g (d) and f (k) and an
 /// orthonormal V (d × k). With a mean of the squared length s along a unit vector m, `m^T V = 0`, they are

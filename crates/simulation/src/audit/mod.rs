@@ -20,7 +20,7 @@
 //! epsilon >= ln((p - delta) / q),     p = P[E | x],  q = P[E | y]
 //! ```
 //!
-//! Both probabilities are bounded from independent trials by Clopper and Pearson ([`binomial`](crate::binomial)), p
+//! Both probabilities are bounded from independent trials by Clopper and Pearson ([`binomial`](ldp_pca::binomial)), p
 //! from below and q from above. The event is chosen on one half of the trials and judged on the other, so that the
 //! judging trials know nothing of the choice. Every pair of records is tried in both directions, and by one or two
 //! observers: with P pairs and V observers there are 4 P V bounds, each of which fails with probability at most
@@ -46,11 +46,9 @@
 //! claim is an error, not a pass.
 //!
 //! ```
-//! use ldp_pca::audit::{Audit, Confidence, Randomizer};
-//! use ldp_pca::mechanism::{DoubleCap, LocalRandomizer};
-//! use ldp_pca::privacy::Epsilon;
-//! use ldp_pca::record::Bounding;
 //! use ldp_pca::task::TaskMechanism;
+//! use ldp_pca::{Bounding, DoubleCap, Epsilon};
+//! use ldp_pca_simulation::audit::{Audit, Confidence};
 //!
 //! let mechanism = TaskMechanism::from(DoubleCap::new(4, Epsilon::new(2.0)?, 32, 4)?);
 //! let audit = Audit::new(&mechanism, Bounding::UnitNorm)?;
@@ -69,6 +67,10 @@ mod tally;
 use std::collections::BTreeSet;
 
 use chacha20::ChaCha12Rng;
+use ldp_pca::mechanism::{LocalRandomizer, RandomizeError, Summable};
+use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
+use ldp_pca::report::ReportId;
+use ldp_pca::task::TaskMechanism;
 use rand::{CryptoRng, Rng, SeedableRng};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -76,10 +78,6 @@ use sha2::{Digest, Sha256};
 use self::observer::Observer;
 pub use self::tally::Tally;
 use self::tally::{Counts, Observed, visible};
-use crate::mechanism::{LocalRandomizer, RandomizeError, Summable};
-use crate::record::{BoundedRecord, Bounding, RecordError};
-use crate::report::ReportId;
-use crate::task::TaskMechanism;
 
 /// Anything that turns a record into a payload, correct or not: a [`TaskMechanism`], or a closure. Calls are
 /// independent: there is no state, and all randomness is new, from `rng` or elsewhere.

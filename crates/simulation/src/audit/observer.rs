@@ -1,15 +1,14 @@
 //! The view of an adversary who suspects two records: a finite summary of a report, made only from public things.
 
+use ldp_pca::mechanism::cap::Weights;
+use ldp_pca::mechanism::cap::candidates::Candidates;
+use ldp_pca::mechanism::double_cap::{direction, usual_threshold};
+use ldp_pca::mechanism::{LocalRandomizer, Mechanism, Moments, Perturbation, Summable, triangle};
+use ldp_pca::record::BoundedRecord;
+use ldp_pca::report::ReportId;
+use ldp_pca::task::TaskMechanism;
+use ldp_pca::waves::SignedCap;
 use nalgebra::DMatrix;
-
-use crate::mechanism::cap::Weights;
-use crate::mechanism::cap::candidates::Candidates;
-use crate::mechanism::double_cap::{direction, usual_threshold};
-use crate::mechanism::{LocalRandomizer, Mechanism, Moments, Perturbation, Summable, triangle};
-use crate::record::BoundedRecord;
-use crate::report::ReportId;
-use crate::task::TaskMechanism;
-use crate::waves::SignedCap;
 
 /// Sorts the well-formed reports of a mechanism into kinds, for one pair of records.
 #[derive(Debug)]
@@ -26,12 +25,13 @@ impl Observer {
     /// All observers for the reports of `mechanism`. The exact bytes are observed where there are few: two.
     pub(super) fn all(mechanism: &TaskMechanism, pair: &[BoundedRecord; 2]) -> Vec<Self> {
         match mechanism {
-            TaskMechanism::NormCap(_) => vec![Self::Bytes],
+            TaskMechanism::Moments(mechanism) => Self::of_moments(mechanism, pair),
             TaskMechanism::SignedCap(signed) => {
                 let directions = pair.each_ref().map(|record| signed.direction(record));
                 vec![Self::Ranks(Ranks::new(signed.weights(), directions, Some(signed))), Self::Bytes]
             }
-            TaskMechanism::Moments(mechanism) => Self::of_moments(mechanism, pair),
+            // The norm cap, whose report has no more to see.
+            _ => vec![Self::Bytes],
         }
     }
 

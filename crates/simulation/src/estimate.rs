@@ -2,15 +2,15 @@
 
 use core::convert::Infallible;
 
+use ldp_pca::linalg::visit_above_diagonal;
+use ldp_pca::recovery::Rank;
+use ldp_pca::subspace::Subspace;
 use nalgebra::{DMatrix, RealField, convert};
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 
 use super::comparison::SupportCounts;
 use super::population::{PopulationError, random_subspace};
-use crate::linalg::visit_above_diagonal;
-use crate::recovery::Rank;
-use crate::subspace::Subspace;
 
 /// A d × d covariance with k equal spikes on s random coordinates, as an aggregator would see it:
 ///
@@ -24,7 +24,8 @@ use crate::subspace::Subspace;
 ///
 /// ```
 /// use chacha20::ChaCha8Rng;
-/// use ldp_pca::{recovery::Rank, simulation::SpikedEstimate};
+/// use ldp_pca::Rank;
+/// use ldp_pca_simulation::SpikedEstimate;
 /// use nalgebra::DMatrix;
 /// use rand::SeedableRng;
 ///

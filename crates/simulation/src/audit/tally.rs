@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use ldp_pca::binomial;
+
 use super::AuditError;
 use super::observer::two_sided_quantile;
-use crate::binomial;
 
 /// The observations in the trials of an [`Audit`](super::Audit).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Comparison of methods that recover sparse components from one estimate.
 
+use ldp_pca::linalg::sort_rows;
+use ldp_pca::recovery::{Penalty, Rank, principal_components, soft_threshold};
+use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use nalgebra::DMatrix;
 use serde::Serialize;
 
 use super::trial::{SimulationError, sparse_components};
-use crate::linalg::sort_rows;
-use crate::recovery::{Penalty, Rank, principal_components, soft_threshold};
-use crate::subspace::{Subspace, sin_theta_squared};
 
 /// The share of a feature in the components above which it counts as taking part, as in the sparse solver.
 const TAKES_PART: f64 = 1e-4;
@@ -23,7 +23,7 @@ pub struct ProjectionComparison {
     pub pca: Projection,
     /// [`principal_components`] after [`soft_threshold`] by the penalty.
     pub soft_threshold: Projection,
-    /// [`FantopeSolver`](crate::recovery::FantopeSolver) with the penalty.
+    /// [`FantopeSolver`](ldp_pca::recovery::FantopeSolver) with the penalty.
     pub fantope: Projection,
     /// The certified relative gap of the solver's solution.
     pub relative_gap: f64,
@@ -114,7 +114,7 @@ mod tests {
     use chacha20::ChaCha12Rng;
     use rand::SeedableRng;
 
-    use crate::simulation::SpikedEstimate;
+    use crate::SpikedEstimate;
 
     #[test]
     fn sparse_methods_find_a_sparse_truth_and_plain_components_everything() {

@@ -1,6 +1,17 @@
 //! One simulated collection, from records to the error of the recovered subspace.
 
 use chacha20::ChaCha12Rng;
+use ldp_pca::centring::Centring;
+use ldp_pca::law::NoiseError;
+use ldp_pca::mechanism::{LocalRandomizer, Mechanism, Moments, RandomizeError, Summable, triangle};
+use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
+use ldp_pca::recovery::{
+    FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, SolverSettings,
+    default_penalty, principal_components, soft_threshold,
+};
+use ldp_pca::report::ReportId;
+use ldp_pca::subspace::{Subspace, SubspaceError, sin_theta_squared};
+use ldp_pca::waves::RefineError;
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 use rand::rand_core::CryptoRng;
@@ -8,26 +19,14 @@ use rand::rand_core::CryptoRng;
 use super::collection::{Collection, Estimate};
 use super::drawn;
 use super::population::{PopulationError, SpikedModel};
-use crate::centring::Centring;
-use crate::law::NoiseError;
-use crate::mechanism::{LocalRandomizer, Mechanism, Moments, RandomizeError, Summable, triangle};
-use crate::record::{BoundedRecord, Bounding, RecordError};
-use crate::recovery::{
-    FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, SolverSettings,
-    default_penalty, principal_components, soft_threshold,
-};
-use crate::report::ReportId;
-use crate::second_moment::SecondMoment;
-use crate::subspace::{Subspace, SubspaceError, sin_theta_squared};
-use crate::waves::RefineError;
+use super::second_moment::SecondMoment;
 
 /// A collection of `records` reports from a population, once for each mechanism.
 ///
 /// ```
 /// use chacha20::ChaCha12Rng;
-/// use ldp_pca::mechanism::MechanismSpec;
-/// use ldp_pca::simulation::{RecoveryMethod, Reports, SpikedModel, Trial};
-/// use ldp_pca::{privacy::Epsilon, record::Bounding, recovery::Rank};
+/// use ldp_pca::{Bounding, Epsilon, MechanismSpec, Rank};
+/// use ldp_pca_simulation::{RecoveryMethod, Reports, SpikedModel, Trial};
 /// use rand::SeedableRng;
 ///
 /// let mut rng = ChaCha12Rng::seed_from_u64(1);
@@ -79,7 +78,7 @@ pub enum RecoveryMethod {
         /// The factor of [`default_penalty`], the amount.
         factor: f64,
     },
-    /// [`FantopeSolver`](crate::recovery::FantopeSolver).
+    /// [`FantopeSolver`].
     Fantope {
         /// The factor of [`default_penalty`], the penalty.
         factor: f64,
@@ -306,11 +305,11 @@ impl From<FantopeError> for SimulationError {
 #[cfg(test)]
 mod tests {
     use chacha20::ChaCha12Rng;
+    use ldp_pca::mechanism::MechanismSpec;
+    use ldp_pca::privacy::Epsilon;
     use rand::SeedableRng;
 
     use super::*;
-    use crate::mechanism::MechanismSpec;
-    use crate::privacy::Epsilon;
 
     fn mechanism(dimension: usize) -> Mechanism {
         let spec = MechanismSpec::DoubleCap { epsilon: Epsilon::new(4.0).unwrap(), candidates: 32, cap: 2 };

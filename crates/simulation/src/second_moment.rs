@@ -3,10 +3,9 @@
 
 use core::fmt;
 
+use ldp_pca::record::BoundedRecord;
+use ldp_pca::task::Task;
 use nalgebra::{DMatrix, DVector};
-
-use crate::record::{BoundedRecord, present_or_zero};
-use crate::task::Task;
 
 /// The second-moment matrix `E[x x^T]` of bounded records, d × d, their mean, and their covariance.
 ///
@@ -38,7 +37,7 @@ const BATCH: usize = 256;
 
 impl SecondMoment {
     /// No records yet, of `dimension` coordinates; one unit is worth `covariance_scale`
-    /// (see [`Bounding::covariance_scale`](crate::record::Bounding::covariance_scale)).
+    /// (see [`Bounding::covariance_scale`](ldp_pca::record::Bounding::covariance_scale)).
     #[must_use]
     pub fn new(dimension: usize, covariance_scale: f64) -> Self {
         Self {
@@ -73,7 +72,7 @@ impl SecondMoment {
     #[doc(hidden)]
     pub fn add_coordinates(&mut self, coordinates: &[f64]) {
         assert_eq!(coordinates.len(), self.mean.len(), "a record of another dimension");
-        self.pending.extend(coordinates.iter().copied().map(present_or_zero));
+        self.pending.extend(coordinates.iter().map(|value| if value.is_finite() { *value } else { 0.0 }));
         self.records += 1;
         if self.pending.len() == BATCH * self.mean.len() {
             self.flush();
@@ -115,7 +114,7 @@ impl SecondMoment {
         0.5 * (&covariance + covariance.transpose())
     }
 
-    /// The quantity that [`Covariance::matrix`](crate::covariance::Covariance::matrix) of `task` estimates: the
+    /// The quantity that [`Covariance::matrix`](ldp_pca::covariance::Covariance::matrix) of `task` estimates: the
     /// covariance where the task has centring, otherwise the second moments.
     #[must_use]
     pub fn reference(self, task: &Task) -> DMatrix<f64> {
@@ -150,7 +149,17 @@ impl SecondMoment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Bounding;
+    use ldp_pca::record::{Bounding, Radius};
+
+    /// `{:?}` of the moments of one record shows none of its digits: 7.25 bounded by 1000 is 0.00725.
+    #[test]
+    fn what_is_printed_of_moments_tells_nothing_of_a_record() {
+        let bounding = Bounding::Clip { radius: Radius::new(1000.0).unwrap() };
+        let mut moment = SecondMoment::new(2, 1.0);
+        moment.add(&BoundedRecord::new(vec![7.25, 0.0], bounding).unwrap());
+        let shown = format!("{moment:?} {moment:#?}");
+        assert!(!shown.contains("25") && shown.contains(".."), "{shown}");
+    }
 
     #[test]
     fn the_mean_is_that_of_the_definition() {

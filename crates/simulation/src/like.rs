@@ -1,20 +1,20 @@
 //! Simulated collections from a population of which only the second moments are known.
 
+use ldp_pca::law::{NoiseLaw, SpikedCovariance};
+use ldp_pca::mechanism::{LocalRandomizer, Mechanism, Moments};
+use ldp_pca::record::Bounding;
+use ldp_pca::recovery::Rank;
+use ldp_pca::subspace::Subspace;
 use rand::Rng;
 
 use super::collection::{Collection, Estimate};
 use super::trial::{RecoveryMethod, SimulationError, TrialResult};
-use crate::law::{NoiseLaw, SpikedCovariance};
-use crate::mechanism::{LocalRandomizer, Mechanism, Moments};
-use crate::record::Bounding;
-use crate::recovery::Rank;
-use crate::subspace::Subspace;
 
 /// A collection of `records` reports of unit-norm records, once for each mechanism. It is [`Trial`](super::Trial) for a
 /// population of which only the second moments are known.
 ///
 /// The records count as an independent sample of the population, and errors are measured from the population's
-/// components. Estimates are drawn from [their law](crate::law), which states the parts of it that are exact. A
+/// components. Estimates are drawn from [their law](ldp_pca::law), which states the parts of it that are exact. A
 /// draw takes `O(d^3)` operations for any number of records.
 #[derive(Debug)]
 pub struct TrialLike<'a> {
@@ -67,18 +67,18 @@ impl TrialLike<'_> {
 #[cfg(test)]
 mod tests {
     use chacha20::ChaCha12Rng;
+    use ldp_pca::law::NoiseError;
+    use ldp_pca::mechanism::MechanismSpec;
+    use ldp_pca::privacy::{Delta, Epsilon};
     use rand::SeedableRng;
 
     use super::*;
-    use crate::law::NoiseError;
-    use crate::mechanism::MechanismSpec;
-    use crate::privacy::Delta;
-    use crate::privacy::tests::epsilon;
-    use crate::simulation::{Reports, SpikedModel, SpikedSpectrum, Trial};
+    use crate::{Reports, SpikedModel, SpikedSpectrum, Trial};
 
     const DIMENSION: usize = 12;
 
     fn mechanisms(dimension: usize) -> [Mechanism; 2] {
+        let epsilon = |value| Epsilon::new(value).unwrap();
         let double_cap = MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 128, cap: 16 };
         let gaussian = MechanismSpec::gaussian(epsilon(8.0), Delta::USUAL);
         [double_cap, gaussian].map(|spec| spec.build(dimension, Bounding::UnitNorm).unwrap())

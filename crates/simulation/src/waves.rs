@@ -3,6 +3,12 @@
 //! Both waves' reports are drawn from their exact law (`drawn`): the rank of the reported candidate, its coordinate
 //! along the record's vector given that rank, and a direction across it.
 
+use ldp_pca::law::NoiseLaw;
+use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, Mechanism, Moments};
+use ldp_pca::record::Bounding;
+use ldp_pca::recovery::{Rank, principal_components};
+use ldp_pca::subspace::{Subspace, sin_theta_squared};
+use ldp_pca::waves::{FirstWave, RefineError, SecondWave, SignedCap, WaveDesign};
 use nalgebra::DMatrix;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, RngExt, SeedableRng};
@@ -13,12 +19,6 @@ use super::drawn::Reported;
 use super::moments::{Block, OuterProducts};
 use super::population::{SpikedModel, SpikedSpectrum};
 use super::trial::SimulationError;
-use crate::law::NoiseLaw;
-use crate::mechanism::{DoubleCap, LocalRandomizer, Mechanism, Moments};
-use crate::record::Bounding;
-use crate::recovery::{Rank, principal_components};
-use crate::subspace::{Subspace, sin_theta_squared};
-use crate::waves::{FirstWave, RefineError, SecondWave, SignedCap, WaveDesign};
 
 /// Fills a record of unit length.
 pub type Fill<'a> = dyn FnMut(&mut [f64], &mut Xoshiro256PlusPlus) + 'a;
@@ -338,11 +338,11 @@ impl CrossSums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::MechanismFamily;
-    use crate::prediction::{Planner, Spectrum};
-    use crate::privacy::tests::epsilon;
-    use crate::waves::TwoWaves;
     use chacha20::ChaCha12Rng;
+    use ldp_pca::mechanism::MechanismFamily;
+    use ldp_pca::prediction::{Planner, Spectrum};
+    use ldp_pca::privacy::Epsilon;
+    use ldp_pca::waves::TwoWaves;
 
     const PEOPLE: u64 = 20_000;
 
@@ -353,6 +353,10 @@ mod tests {
         mechanism: DoubleCap,
         signed: SignedCap,
         rank: Rank,
+    }
+
+    fn epsilon(value: f64) -> Epsilon {
+        Epsilon::new(value).unwrap()
     }
 
     /// A plan for these components.

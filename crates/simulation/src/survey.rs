@@ -1,9 +1,8 @@
 //! A synthetic survey: how much people like what they do in their free time.
 
+use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError};
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
-
-use crate::schema::{Column, ColumnKind, Schema, SchemaError};
 
 /// The question: "how much do you like …, from -5 to 5".
 const ACTIVITIES: [&str; 12] = [

@@ -1,9 +1,8 @@
 //! The result of a simulated collection, however its reports were generated.
 
+use ldp_pca::centring::Centring;
+use ldp_pca::mechanism::{Mechanism, Moments};
 use nalgebra::DMatrix;
-
-use crate::centring::Centring;
-use crate::mechanism::{Mechanism, Moments};
 
 /// The estimates that an aggregator would have, and the truth, which is unknown in practice.
 #[derive(Clone, Debug, PartialEq)]

@@ -21,6 +21,11 @@
 //! show are left out: records rounded to 2^-20, clamping beyond six deviations, and the rounding of sums to integers.
 //! Nothing here is secret, so the generator is a fast one.
 
+use ldp_pca::centring::Centring;
+use ldp_pca::mechanism::cap::coordinate::Coordinate;
+use ldp_pca::mechanism::cap::{Weights, candidates, kept};
+use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, Mechanism, Moments, Perturbation};
+use ldp_pca::waves::SignedCap;
 use nalgebra::DMatrix;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, RngExt, SeedableRng};
@@ -29,11 +34,6 @@ use rand_distr::{Beta, Distribution, StandardNormal};
 use super::collection::{Collection, Estimate};
 use super::moments::{Block, OuterProducts};
 use super::population::SpikedModel;
-use crate::centring::Centring;
-use crate::mechanism::cap::coordinate::Coordinate;
-use crate::mechanism::cap::{Weights, candidates, kept};
-use crate::mechanism::{DoubleCap, LocalRandomizer, Mechanism, Moments, Perturbation};
-use crate::waves::SignedCap;
 
 /// Draws `count` records and, block by block, the reports of each mechanism for them; extended ones with centring.
 pub(super) fn collect<R: Rng + ?Sized>(
@@ -257,33 +257,54 @@ fn mean_noise<R: Rng + ?Sized>(dimension: usize, [on, off]: [f64; 2], records: u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::cap::candidates::Candidates;
-    use crate::mechanism::{Calibration, Gaussian, MechanismSpec};
-    use crate::privacy::tests::{delta, epsilon};
-    use crate::record::{BoundedRecord, Bounding, Radius};
-    use crate::recovery::Rank;
-    use crate::report::ReportId;
-    use crate::simulation::{RecoveryMethod, Reports, Trial};
+    use crate::{RecoveryMethod, Reports, Trial};
     use chacha20::ChaCha8Rng;
+    use ldp_pca::mechanism::{Calibration, Gaussian, MechanismSpec, Summable, triangle};
+    use ldp_pca::privacy::{Delta, Epsilon};
+    use ldp_pca::record::{BoundedRecord, Bounding, Radius};
+    use ldp_pca::recovery::Rank;
+    use ldp_pca::report::ReportId;
 
     const RECORD: [f64; 6] = [0.7, -0.5, 0.1, 0.4, -0.2, 0.22];
+
+    fn epsilon(value: f64) -> Epsilon {
+        Epsilon::new(value).unwrap()
+    }
+
+    fn delta(value: f64) -> Delta {
+        Delta::new(value).unwrap()
+    }
 
     fn double_cap(e: f64, candidates: u32, cap: u32) -> DoubleCap {
         DoubleCap::new(RECORD.len(), epsilon(e), candidates, cap).unwrap()
     }
 
-    /// The randomizer's report for the record, in standard deviations, and the record.
+    /// The variance of a candidate's coordinates.
+    fn variance(mechanism: &DoubleCap) -> f64 {
+        let records = 1 << 30;
+        mechanism.sums_of_mean(&DMatrix::identity(RECORD.len(), RECORD.len()), records)[0] as f64 / records as f64
+    }
+
+    /// The randomizer's reports for the record: candidates in standard deviations, up to their signs.
     fn randomized(mechanism: &DoubleCap, count: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
         let record = BoundedRecord::new(RECORD.to_vec(), Bounding::UnitNorm).unwrap();
-        let deviation = mechanism.unit().sqrt();
+        let (rows, variance) = (mechanism.state_dimension(), variance(mechanism));
+        let place = |row: usize, column: usize| {
+            let (first, last) = (row.min(column), row.max(column));
+            triangle(rows) - triangle(rows - first) + last - first
+        };
         let report = |_| {
             let mut id = [0; 16];
             rng.fill_bytes(&mut id);
             let id = ReportId::new(id);
             let payload = mechanism.randomize_with_rng(&record, &[0; 16], id, rng).unwrap();
-            let index = u32::from(u16::from_le_bytes([payload[0], payload[1]]));
-            let candidate = Candidates::new(&[0; 16], id, RECORD.len() + 1).candidate(index);
-            candidate.iter().map(|&value| f64::from(value) / deviation).collect()
+            // The products of its coordinates.
+            let mut products = vec![0; triangle(rows)];
+            mechanism.accumulate(&[0; 16], &[(id, &payload[..])], &mut products);
+            let product = |row, column| products[place(row, column)] as f64;
+            let longest = (0..rows).max_by_key(|&row| products[place(row, row)]).unwrap();
+            let scale = (product(longest, longest) * variance).sqrt();
+            (0..rows).map(|row| product(row, longest) / scale).collect()
         };
         (0..count).map(report).collect()
     }
