@@ -66,21 +66,22 @@
 //! | [`covariance`] | sums | debiased estimate with its noise level |
 //! | [`recovery`] | estimate | principal components, dense or sparse, certified, with an interval for their error |
 //!
-//! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, shuffling), [`ledger`] (what
-//! one person's reports have spent), [`sampling`] (noise primitives), [`law`] (the law of the estimate) and
-//! [`prediction`] (the error that follows from it), [`binomial`] (bounds on a probability), [`json`] and [`decimal`]
-//! (the text of which a task's digest is taken, read and written by the same code everywhere, small enough for a
-//! browser), and `js`, the interface for browsers. The linear algebra and the sparse solver are the crate [`fantope`]
+//! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, shuffling), [`law`] (the law
+//! of the estimate) and [`prediction`] (the error that follows from it). Two rooms have all of one subject, from the
+//! mechanism to the answer: [`waves`] (other people report what a first wave left open) and [`lengths`] (reports about
+//! the lengths of records). The other modules are what these are made of (sampling, the text of tasks), or make use of
+//! them (budgets, the interface for browsers). The linear algebra and the sparse solver are the crate [`fantope`]
 //! (`crates/fantope/`), below this one. What judges a collection and never runs one is a crate on this one: synthetic
 //! populations and trials, the answer without privacy, and a statistical test of the guarantee (`crates/simulation/`).
 //! The aggregator (`crates/server/`), the command line (`crates/cli/`), the page's lab (`crates/lab/`) and the Python
-//! package (`python/`) are crates on this one, too: they translate, and never compute.
-//! The methods of the literature are another (`research/literature/`).
+//! package (`python/`) are crates on this one, too: they translate, and never compute. The methods of the literature
+//! are another (`research/literature/`).
 //!
 //! Invariants: `aggregate` and everything after it never name a record. Only the interfaces do IO or read a clock.
-//! Randomness is an argument; each function that opens the system's source is one line. `cfg(target…)` appears only
-//! here, in `js` and [`mechanism::cap::kernel`], which alone has `unsafe` code. Every stage has its own error, and
-//! [`error::Error`] holds them all.
+//! Randomness is an argument; each function that opens the system's source is one line. A module knows those on lower
+//! floors alone, which `scripts/house.js` lists. `cfg(target…)` appears only here, in `js` and
+//! [`mechanism::cap::kernel`], which alone has `unsafe` code. Every stage has its own error, and [`error::Error`] holds
+//! them all.
 //!
 //! # Documents
 //!
