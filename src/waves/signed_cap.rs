@@ -1,8 +1,8 @@
 //! The signed-cap mechanism: the mean of a vector of length at most 1, for the task of a
 //! [refinement](super::refinement).
 //!
-//! It is [`double_cap`](crate::mechanism::double_cap) for vectors instead of lines (`PrivUnit` of Bhowmick et al. 2018, coded as
-//! one of a few candidates).
+//! It is [`double_cap`](crate::mechanism::double_cap) for vectors instead of lines (`PrivUnit` of Bhowmick et al. 2018,
+//! coded as one of a few candidates).
 //!
 //! 1. The record becomes the vector u of m = k d + 1 coordinates that [`refinement`](super::refinement) describes.
 //! 2. A public *turn* of the task (`turn.rs`), an orthogonal map to M coordinates, makes v of u: M is the power of two
