@@ -14,9 +14,6 @@ use crate::recovery::held_out::{Fit, score};
 use crate::recovery::{Method, Penalty, Rank, SequenceProgress, SolverSettings, default_penalty};
 use crate::task::Task;
 
-/// The factors `c` of `c τ √(ln d)` that are tried by default, ordinary principal components (0) among them.
-pub const CROSS_VALIDATION_FACTORS: [f64; 9] = [0.0, 0.125, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0];
-
 /// The scores of all penalties, and the best one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CrossValidation {

@@ -3,7 +3,7 @@
 mod cross_validation;
 mod error;
 
-pub use cross_validation::{CROSS_VALIDATION_FACTORS, CrossValidation, CrossValidationPoint, cross_validate};
+pub use cross_validation::{CrossValidation, CrossValidationPoint, cross_validate};
 pub use error::PenaltyError;
 
 use std::ops::ControlFlow;
@@ -17,6 +17,9 @@ use crate::family::Reports;
 use crate::task::Task;
 
 use self::cross_validation::cross_validate_reports;
+
+/// The factors `c` of `c τ √(ln d)` that are tried by default, ordinary principal components (0) among them.
+pub const CROSS_VALIDATION_FACTORS: [f64; 9] = [0.0, 0.125, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0];
 
 /// The rule that sets the penalty of the sparse problem.
 ///
