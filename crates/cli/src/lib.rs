@@ -1,7 +1,8 @@
 //! The command line `ldp-pca`: arguments, files, texts and pictures. What they are about is computed in other crates.
 //!
 //! Each subcommand has one file. `files` and `records` have reading, `writing` has writing, and `output` the terminal.
-//! The public modules are those that another program takes from here: `ldp-pca-research`, with the methods of papers.
+//! The public modules are those that other programs take from here: `ldp-pca-research`, with the methods of papers, and
+//! the fuzzer.
 //!
 //! Exit codes: 0 ok, 1 failed, 2 wrong usage. Results go to standard output as text, or as one JSON document with
 //! `--json`; progress, notes and errors go to standard error, and progress only when that is a terminal. An error is
@@ -19,7 +20,6 @@ mod demo;
 mod encode;
 pub mod error;
 pub mod files;
-#[doc(hidden)]
 pub mod fuzzing;
 mod help;
 mod hostile;

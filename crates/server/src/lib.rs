@@ -61,19 +61,15 @@ use self::store::{StoreMetrics, TaskReports};
 use self::tokens::Tokens;
 use ldp_pca::task::{Task, TaskDigest};
 
-#[doc(hidden)]
 pub use agent::agent;
 pub use audit::{AuditLine, AuditLog};
-#[doc(hidden)]
-pub use config::socket_address;
 pub use config::{
     AddressRange, AddressRangeError, FixedLimits, LogConfig, LogFormat, RateLimit, Secret, ServerConfig, TlsFiles,
-    TokenConfig,
+    TokenConfig, socket_address,
 };
 pub use error::ServerError;
 pub use net::{TlsError, keep_files_private, raise_file_limit};
-#[doc(hidden)]
-pub use oblivious::{SealError, SealingKey, is_for_a_gateway, padded_length, sealed_length};
+pub use oblivious::{SealError, SealingKey, is_for_a_gateway, sealed_length};
 pub use relay::{Relay, RelayConfig, RelayError};
 #[cfg(feature = "postgres")]
 pub use store::PostgresError;
@@ -121,7 +117,6 @@ impl Server {
     ///
     /// # Errors
     /// [`ServerError`], as [`Server::bind`], when all those ports are taken.
-    #[doc(hidden)]
     pub async fn bind_near(config: ServerConfig, tasks: Vec<Task>) -> Result<Self, ServerError> {
         Self::bind_one_of(PORTS_TRIED, config, tasks).await
     }
@@ -199,7 +194,6 @@ impl Server {
 
     /// Lets the page send through the relay at this address, by way of this server: a page may connect to its own
     /// origin alone. For demos: the server then sees the senders that a relay hides.
-    #[doc(hidden)]
     pub fn show_relay(&self, relay: SocketAddr) {
         // The first one stays.
         let _ = self.app.relay.set(relay);

@@ -12,7 +12,6 @@ use std::str::FromStr;
 ///
 /// # Errors
 /// The text, and what it should be.
-#[doc(hidden)]
 pub fn socket_address(text: &str) -> Result<SocketAddr, String> {
     let named = text.rsplit_once(':').filter(|(host, _)| host.eq_ignore_ascii_case("localhost"));
     let local = named.map(|(_, port)| format!("{}:{port}", Ipv4Addr::LOCALHOST));

@@ -40,7 +40,7 @@ impl Inner {
     }
 }
 
-/// Whether bytes are a request that a gateway answers, for the fuzzer.
+/// Whether bytes are a request that a gateway answers: the binary HTTP of an upload to a task.
 #[must_use]
 pub fn is_for_a_gateway(bytes: &[u8]) -> bool {
     Inner::read(bytes).is_ok()

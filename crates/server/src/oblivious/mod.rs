@@ -8,7 +8,8 @@
 //! ```
 //!
 //! for DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-128-GCM, which every browser has. The binary HTTP (RFC 9292) in
-//! it is `POST /tasks/{id}/reports` with one report, padded with zeros ([`padded_length`]).
+//! it is `POST /tasks/{id}/reports` with one report, padded with zeros to a power of two of at
+//! least 256 bytes.
 
 mod inner;
 mod keys;
@@ -20,7 +21,7 @@ use ohttp::hpke::{Aead, Kdf, Kem};
 pub use self::inner::is_for_a_gateway;
 pub(super) use self::inner::{Inner, answer};
 pub(super) use self::keys::{GatewayKeys, OpenError};
-pub use self::sealing::{SealError, SealingKey, padded_length, sealed_length};
+pub use self::sealing::{SealError, SealingKey, sealed_length};
 
 /// The media types of the standard.
 pub(super) const KEYS: &str = "application/ohttp-keys";

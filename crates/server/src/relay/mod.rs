@@ -165,7 +165,6 @@ impl Relay {
     ///
     /// # Errors
     /// As [`Relay::bind`].
-    #[doc(hidden)]
     pub async fn bind_to(config: RelayConfig, taken: std::net::TcpListener) -> Result<Self, RelayError> {
         let listen = |_| {
             taken.set_nonblocking(true)?;
