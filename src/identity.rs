@@ -27,9 +27,7 @@ impl TaskDigest {
     }
 
     /// The digest that 64 lower-case hexadecimal digits spell; `None` for anything else.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn from_hex(text: &str) -> Option<Self> {
+    fn from_hex(text: &str) -> Option<Self> {
         if text.bytes().any(|digit| digit.is_ascii_uppercase()) { None } else { from_hex(text).map(Self) }
     }
 
@@ -40,18 +38,14 @@ impl TaskDigest {
     }
 
     /// The first 8 bytes, which every report carries.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn prefix(&self) -> [u8; 8] {
+    pub(crate) fn prefix(&self) -> [u8; 8] {
         let mut prefix = [0; 8];
         prefix.copy_from_slice(&self.0[..8]);
         prefix
     }
 
     /// The first 16 bytes, which bind the public randomness of a report to the task.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn key(&self) -> [u8; 16] {
+    pub(crate) fn key(&self) -> [u8; 16] {
         let mut key = [0; 16];
         key.copy_from_slice(&self.0[..16]);
         key
@@ -78,9 +72,7 @@ impl ReportId {
     }
 
     /// The id that 32 hexadecimal digits spell; `None` for anything else.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn from_hex(text: &str) -> Option<Self> {
+    fn from_hex(text: &str) -> Option<Self> {
         from_hex(text).map(Self)
     }
 

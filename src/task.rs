@@ -469,7 +469,7 @@ mod tests {
         assert_eq!(task().to_json(), text);
         let digest = "6553c1c52f75933a1e98f540925fbf37f432b1067ff62fa38bba8e284a72c16a";
         assert_eq!(task().digest().to_string(), digest);
-        assert_eq!(TaskDigest::from_hex(digest), Some(task().digest()));
+        assert_eq!(digest.parse(), Ok(task().digest()));
     }
 
     #[test]

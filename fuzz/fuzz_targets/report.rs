@@ -20,7 +20,7 @@ fuzz_target!(|input: &[u8]| {
     let mut bytes = bytes.to_vec();
     if choice & 0x80 != 0 && bytes.len() >= 33 {
         bytes[..5].copy_from_slice(b"LDPR\x01");
-        bytes[5..13].copy_from_slice(&task.digest().prefix());
+        bytes[5..13].copy_from_slice(&task.digest().as_bytes()[..8]);
         tasks::repair(&mut bytes);
     }
     if let Ok(report) = Report::from_bytes(&bytes, task) {

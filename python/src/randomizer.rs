@@ -247,7 +247,7 @@ fn bar(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, rows: usize) -> PyRe
 fn ids_of(texts: &[String]) -> PyResult<Vec<ReportId>> {
     let mut seen = HashSet::with_capacity(texts.len());
     let one = |(place, text): (usize, &String)| {
-        let id = ReportId::from_hex(text).ok_or_else(|| format!("id {place} is not 32 hexadecimal digits"))?;
+        let id: ReportId = text.parse().map_err(|_| format!("id {place} is not 32 hexadecimal digits"))?;
         if seen.insert(id) {
             Ok(id)
         } else {

@@ -365,7 +365,7 @@ impl Task {
     }
 
     fn __hash__(&self) -> u64 {
-        u64::from_le_bytes(self.0.digest().prefix())
+        u64::from_le_bytes(self.0.digest().as_bytes().as_chunks().0[0])
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {

@@ -102,14 +102,12 @@ impl Task {
 /// The parts that the lab's bindings use.
 impl Task {
     /// The task itself.
-    #[doc(hidden)]
     #[must_use]
     pub fn inner(&self) -> &task::Task {
         &self.task
     }
 
     /// The id that a report of the record is to have, and the record's d features.
-    #[doc(hidden)]
     pub fn read(&self, record: &[u8]) -> Result<(Option<ReportId>, Vec<f64>), JsValue> {
         // No detail: it would contain part of the record.
         let refused = || failure("schema", &"the record's bytes are not valid");
@@ -120,7 +118,7 @@ impl Task {
         let texts = json::read(texts, |reader| reader.list(read_text)).map_err(|_| refused())?;
         let (id, texts) = texts.split_first().ok_or_else(refused)?;
         let id = match id {
-            Some(id) => Some(ReportId::from_hex(id).ok_or_else(refused)?),
+            Some(id) => Some(id.parse::<ReportId>().map_err(|_| refused())?),
             None => None,
         };
         if texts.is_empty() {

@@ -224,7 +224,7 @@ proptest! {
             let _ = format!("{epsilon} {epsilon:.3} {:?}", MechanismSpec::double_cap(epsilon));
         }
         let _ = (Folds::new(whole), Schema::numeric(large), Schema::from_json(&text), Task::from_json(&text));
-        let _ = (TaskDigest::from_hex(&text), ReportId::from_hex(&text), Ledger::from_json(&text));
+        let _ = (text.parse::<TaskDigest>(), text.parse::<ReportId>(), Ledger::from_json(&text));
     }
 
     #[test]

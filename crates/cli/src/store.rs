@@ -214,9 +214,9 @@ impl Restore {
         let mut tasks: Vec<TaskDigest> = deleted.into_iter().map(|(task, _)| task).collect();
         tasks.sort();
         tasks.dedup();
-        let task = match TaskDigest::from_hex(&self.digest) {
-            Some(task) => task,
-            None => choose(&tasks, &self.digest, "deleted tasks", "its digest")?,
+        let task = match self.digest.parse::<TaskDigest>() {
+            Ok(task) => task,
+            Err(_) => choose(&tasks, &self.digest, "deleted tasks", "its digest")?,
         };
         let restored = maintenance::restore(&self.folder, task).map_err(CliError::failed)?;
         self.audit.note("store-restore", &restored.task, restored.reports)?;

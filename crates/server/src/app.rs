@@ -131,7 +131,7 @@ impl App {
     /// The task of a path.
     pub(super) fn find(&self, id: Id) -> Result<Arc<dyn TaskReports>, Problem> {
         let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
-        TaskDigest::from_hex(&id).and_then(|id| self.store.task(id)).ok_or_else(|| Problem::unknown_task(&id))
+        id.parse::<TaskDigest>().ok().and_then(|id| self.store.task(id)).ok_or_else(|| Problem::unknown_task(&id))
     }
 
     /// The second wave of a task, while it is open.

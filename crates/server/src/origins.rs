@@ -25,7 +25,8 @@ pub(super) fn is_origin(text: &str) -> bool {
 /// reports.
 pub(super) fn allowance<B>(store: &dyn ReportStore, request: &Request<B>) -> Option<HeaderValue> {
     let origin = request.headers().get(ORIGIN)?;
-    let task = request.uri().path().strip_prefix("/tasks/").and_then(|rest| TaskDigest::from_hex(rest.get(..64)?));
+    let rest = request.uri().path().strip_prefix("/tasks/");
+    let task = rest.and_then(|rest| rest.get(..64)?.parse::<TaskDigest>().ok());
     let settings = task.and_then(|task| store.task(task)).map(|reports| reports.settings());
     match settings.as_ref().and_then(|settings| settings.origins.as_ref()) {
         Some(origins) => is_listed(origins, origin).then(|| origin.clone()),

@@ -97,7 +97,7 @@ pub(super) async fn put(
     let task = blocking(move || Task::from_json(task.get())).await?;
     let task = task.map_err(|error| Reason::BadTask.because(error.to_string()))?;
     let digest = task.digest();
-    if TaskDigest::from_hex(&id) != Some(digest) {
+    if id.parse::<TaskDigest>() != Ok(digest) {
         let id = excerpt(&id);
         return Err(Reason::OtherId.because(format!(
             "the path says '{id}', and the digest of the task in the body is {digest}: PUT it to /tasks/{digest}"
@@ -142,7 +142,7 @@ pub(super) async fn delete(
 ) -> Result<Response, Problem> {
     let who = app.tokens.check(&headers, Role::Admin)?;
     let UrlPath(id) = id.map_err(|_| Problem::unknown_path())?;
-    let Some(digest) = TaskDigest::from_hex(&id) else { return Err(Problem::unknown_task(&id)) };
+    let Ok(digest) = id.parse::<TaskDigest>() else { return Err(Problem::unknown_task(&id)) };
     let erase = if flag(query, "now")? { Erase::Now } else { Erase::AfterGrace };
     let records = app.store.task(digest).map(|reports| reports.counts().records);
     let delete = move || retention::delete(&app, digest, erase, Some((&who, request.as_str())));

@@ -52,7 +52,7 @@ impl DpsPcaCommand {
 
 /// Reads the id of a session.
 fn session_id(text: &str) -> core::result::Result<SessionId, String> {
-    SessionId::from_hex(text).ok_or_else(|| "an id has 64 lower-case hexadecimal digits".into())
+    text.parse().map_err(|_| "an id has 64 lower-case hexadecimal digits".into())
 }
 
 /// Makes what was created in a folder last. Elsewhere than on Unix a folder cannot be synced.

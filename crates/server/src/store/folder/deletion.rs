@@ -34,7 +34,7 @@ pub(super) fn deleted(disk: &dyn Disk, root: &Path) -> Result<Vec<DeletedTask>, 
     let task = |name: &String| {
         let (digest, since) = name.split_once('.')?;
         let since = since.parse().ok()?;
-        Some(DeletedTask { digest: TaskDigest::from_hex(digest)?, key: since, since })
+        Some(DeletedTask { digest: digest.parse().ok()?, key: since, since })
     };
     Ok(names.iter().filter_map(task).collect())
 }

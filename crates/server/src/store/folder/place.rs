@@ -26,7 +26,7 @@ pub(super) fn folder_of(root: &Path, task: TaskDigest) -> PathBuf {
 pub(super) fn task_folders(disk: &dyn Disk, root: &Path) -> Result<Vec<TaskDigest>, StoreError> {
     let folder = root.join("tasks");
     let names = disk.list(&folder).at("list", &folder)?;
-    let mut digests: Vec<TaskDigest> = names.iter().filter_map(|name| TaskDigest::from_hex(name)).collect();
+    let mut digests: Vec<TaskDigest> = names.iter().filter_map(|name| name.parse().ok()).collect();
     digests.sort();
     Ok(digests)
 }

@@ -44,7 +44,7 @@ pub(super) async fn deleted(client: &Client) -> Result<Vec<DeletedTask>, Postgre
     let rows = Statements::to("list deleted tasks", client).rows(query, &[]).await?;
     let task = |row: &tokio_postgres::Row| {
         Some(DeletedTask {
-            digest: TaskDigest::from_hex(row.get(1))?,
+            digest: row.get::<_, &str>(1).parse().ok()?,
             key: u64::from(row.get::<_, i32>(0).unsigned_abs()),
             since: row.get::<_, i64>(2).unsigned_abs(),
         })

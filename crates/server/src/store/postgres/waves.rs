@@ -90,7 +90,7 @@ pub(super) async fn check_only(client: &Client, added: &Task) -> Result<(), Post
     let statements = Statements::to("look for a second wave", client);
     let query = "SELECT settings->>'refined_by' FROM ldp_pca.tasks WHERE digest = $1";
     let rows = statements.rows(query, &[(&first.to_string(), Type::TEXT)]).await?;
-    let named = rows.first().and_then(|row| TaskDigest::from_hex(row.get::<_, Option<&str>>(0)?));
+    let named = rows.first().and_then(|row| row.get::<_, Option<&str>>(0)?.parse::<TaskDigest>().ok());
     let there = second_waves_of(client, first).await?;
     match named.into_iter().chain(there.iter().map(Task::digest)).find(|second| *second != digest) {
         Some(second) => Err(PostgresError::SecondWave { first, second }),

@@ -441,7 +441,7 @@ impl Life {
         };
         self.machine.revive();
         for merged in merged {
-            let digest = TaskDigest::from_hex(&merged.task).unwrap();
+            let digest: TaskDigest = merged.task.parse().unwrap();
             assert_eq!(merged.reports, self.expected[&digest].counted.len() as u64);
         }
         let together = FolderStore::open_on(self.disk(), Path::new("/merged"), &[], self.options()).unwrap();
