@@ -66,15 +66,12 @@ pub enum AggregateError {
         "the sums are those of a refinement, which say nothing about a covariance alone: give the sums of the first \
          wave, and these beside them as what refines it"
     )]
-    #[doc(hidden)]
     Refinement,
     /// The sums of a first wave where those of a refinement are wanted.
     #[error("the task is not a refinement: give the sums of a task with 'refinement', and its task")]
-    #[doc(hidden)]
     NotARefinement,
     /// Nothing to estimate from.
     #[error("the aggregate has no reports: aggregate some first")]
-    #[doc(hidden)]
     NoReports,
     /// Altered.
     #[error("the aggregate's checksum does not match: the file was altered; make it again from the reports")]

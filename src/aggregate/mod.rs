@@ -3,13 +3,17 @@
 mod accumulator;
 mod codec;
 mod error;
+mod fold;
 mod seen;
 mod sketch;
 
+#[doc(hidden)]
+pub use self::{
+    fold::{FoldSum, MAX_RECORDS},
+    seen::{SeenIds, SeenSums},
+};
 pub use accumulator::Accumulator;
 pub use error::AggregateError;
-#[doc(hidden)]
-pub use seen::{SeenIds, SeenSums};
 
 use core::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
@@ -52,47 +56,8 @@ pub struct Aggregate {
     ids: Sketch,
 }
 
-/// The sum of the reports of one fold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[doc(hidden)]
-pub struct FoldSum {
-    records: u64,
-    sums: Vec<i64>,
-}
-
-/// The most reports an aggregate can hold, in all folds together. No sum of that many leaves an `i64`, in one fold or
-/// in all.
-#[doc(hidden)]
-pub const MAX_RECORDS: u64 = 1 << 40;
-
 /// The version of the format of states.
 const VERSION: u8 = 1;
-
-impl FoldSum {
-    /// The number of reports.
-    #[must_use]
-    pub fn records(&self) -> u64 {
-        self.records
-    }
-
-    /// The upper triangle of the summed matrix, row by row.
-    #[must_use]
-    pub fn sums(&self) -> &[i64] {
-        &self.sums
-    }
-
-    /// Adds another fold of the same shape. [`MAX_RECORDS`] keeps the sums of both far from the ends of an `i64`.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.records += other.records;
-        self.sums.iter_mut().zip(&other.sums).for_each(|(ours, theirs)| *ours += *theirs);
-    }
-
-    /// Whether that many reports can have this sum, if each adds at most `largest` to an entry.
-    fn is_possible(&self, largest: u32) -> bool {
-        let most = self.records.checked_mul(largest.into());
-        most.is_some_and(|most| self.sums.iter().all(|sum| sum.unsigned_abs() <= most))
-    }
-}
 
 impl Aggregate {
     /// No reports yet.
@@ -125,22 +90,6 @@ impl Aggregate {
         threads: NonZeroUsize,
     ) -> Result<(), AggregateError> {
         self.accumulate_shared(task, reports, threads, Sharing::USUAL, Repeats::Refused)
-    }
-
-    /// [`accumulate`](Self::accumulate) without a search for repeats, for a caller who keeps them out, or finds them
-    /// later and drops the sum: they count, and the bytes of a sum with repeats may be unreadable.
-    ///
-    /// # Errors
-    /// [`AggregateError`] when the task or a report is not this aggregate's, or there are too many reports. Then
-    /// nothing was added.
-    #[doc(hidden)]
-    pub fn accumulate_with_repeats(
-        &mut self,
-        task: &Task,
-        reports: &[Report],
-        threads: NonZeroUsize,
-    ) -> Result<(), AggregateError> {
-        self.accumulate_shared(task, reports, threads, Sharing::USUAL, Repeats::Counted)
     }
 
     fn accumulate_shared(
@@ -233,13 +182,65 @@ impl Aggregate {
         Ok(self.ids.check_disjoint(&other.ids)?)
     }
 
+    /// The digest of the task whose reports are summed.
+    #[must_use]
+    pub fn task(&self) -> TaskDigest {
+        self.task
+    }
+
+    /// The number of reports in all folds.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.folds.iter().map(|fold| fold.records).sum()
+    }
+
+    fn check_records(&self, more: u64) -> Result<(), AggregateError> {
+        let records = self.records().saturating_add(more);
+        if records <= MAX_RECORDS { Ok(()) } else { Err(AggregateError::TooMany(records)) }
+    }
+
+    fn check_reports(&self, reports: &[Report]) -> Result<(), AggregateError> {
+        match reports.iter().find(|report| report.task_prefix() != self.task.prefix()) {
+            Some(report) => Err(AggregateError::OtherReport(report.id())),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn check_task(&self, found: TaskDigest) -> Result<(), AggregateError> {
+        if found == self.task { Ok(()) } else { Err(AggregateError::OtherTask { expected: self.task, found }) }
+    }
+}
+
+/// What our own crates need and others do not.
+#[doc(hidden)]
+impl Aggregate {
+    /// The sums per fold.
+    #[must_use]
+    pub fn folds(&self) -> &[FoldSum] {
+        &self.folds
+    }
+
+    /// [`accumulate`](Self::accumulate) without a search for repeats, for a caller who keeps them out, or finds them
+    /// later and drops the sum: they count, and the bytes of a sum with repeats may be unreadable.
+    ///
+    /// # Errors
+    /// [`AggregateError`] when the task or a report is not this aggregate's, or there are too many reports. Then
+    /// nothing was added.
+    pub fn accumulate_with_repeats(
+        &mut self,
+        task: &Task,
+        reports: &[Report],
+        threads: NonZeroUsize,
+    ) -> Result<(), AggregateError> {
+        self.accumulate_shared(task, reports, threads, Sharing::USUAL, Repeats::Counted)
+    }
+
     /// Takes reports out again; `left` are the ids of all others. That the reports are in the sum, each once, is for
     /// the caller to know.
     ///
     /// # Errors
     /// [`AggregateError`] when the task or a report is not this aggregate's, or the sum does not have as many reports
     /// as are taken out and left. Then nothing was taken out.
-    #[doc(hidden)]
     pub fn subtract(
         &mut self,
         task: &Task,
@@ -259,41 +260,6 @@ impl Aggregate {
             ours.sums.iter_mut().zip(&gone.sums).for_each(|(ours, gone)| *ours -= *gone);
         }
         Ok(())
-    }
-
-    /// The digest of the task whose reports are summed.
-    #[must_use]
-    pub fn task(&self) -> TaskDigest {
-        self.task
-    }
-
-    /// The number of reports in all folds.
-    #[must_use]
-    pub fn records(&self) -> u64 {
-        self.folds.iter().map(|fold| fold.records).sum()
-    }
-
-    /// The sums per fold.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn folds(&self) -> &[FoldSum] {
-        &self.folds
-    }
-
-    fn check_records(&self, more: u64) -> Result<(), AggregateError> {
-        let records = self.records().saturating_add(more);
-        if records <= MAX_RECORDS { Ok(()) } else { Err(AggregateError::TooMany(records)) }
-    }
-
-    fn check_reports(&self, reports: &[Report]) -> Result<(), AggregateError> {
-        match reports.iter().find(|report| report.task_prefix() != self.task.prefix()) {
-            Some(report) => Err(AggregateError::OtherReport(report.id())),
-            None => Ok(()),
-        }
-    }
-
-    pub(crate) fn check_task(&self, found: TaskDigest) -> Result<(), AggregateError> {
-        if found == self.task { Ok(()) } else { Err(AggregateError::OtherTask { expected: self.task, found }) }
     }
 }
 
