@@ -129,37 +129,6 @@ impl Covariance {
         Self::of_folds(Reports::one(aggregate, task), |_| true)
     }
 
-    /// Debiases those folds together that `chosen` accepts, of one task or of a [family](crate::family), whose
-    /// estimates are weighted by the inverse variance of their noise in these folds. It does not depend on the reports
-    /// of other folds.
-    ///
-    /// # Errors
-    /// [`CovarianceError`] for an aggregate of another task, or when these folds have no reports.
-    #[doc(hidden)]
-    pub fn of_folds(reports: Reports<'_>, chosen: impl Fn(usize) -> bool) -> Result<Self, CovarianceError> {
-        let (mut parts, mut each) = (vec![], vec![]);
-        for (aggregate, task) in reports.members() {
-            if aggregate.task() != task.digest() {
-                return Err(AggregateError::OtherTask { expected: task.digest(), found: aggregate.task() }.into());
-            }
-            if task.refinement().is_some() {
-                return Err(AggregateError::Refinement.into());
-            }
-            let mechanism = task.moments()?;
-            if aggregate.records() > 0 {
-                each.push(OneReport::of(task, mechanism));
-            }
-            let folds = aggregate.folds().iter().enumerate();
-            let mut folds = folds.filter(|(index, _)| chosen(*index)).map(|(_, sum)| sum);
-            let mut sum = Cow::Borrowed(folds.next().ok_or(CovarianceError::Empty)?);
-            folds.for_each(|other| sum.to_mut().add(other));
-            if sum.records() > 0 {
-                parts.push(TaskSum { sum, task, mechanism });
-            }
-        }
-        Self::of_parts(&parts, each)
-    }
-
     fn of_parts(parts: &[TaskSum<'_>], each: Vec<OneReport>) -> Result<Self, CovarianceError> {
         let Some(&TaskSum { task, mechanism, .. }) = parts.first() else { return Err(CovarianceError::Empty) };
         let (bounding, of_first) = (task.bounding(), mechanism.entry_deviation());
@@ -291,17 +260,6 @@ impl Covariance {
         self.noise_factor
     }
 
-    /// How far any `hostile` of the reports of `task` can have moved an eigenvalue of [`Covariance::matrix`], by the
-    /// statement of [`Pull`].
-    ///
-    /// With centring the statement is about the second moments of the extended records, and the mean is the one that
-    /// was estimated.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn pull(&self, task: &Task, hostile: u64) -> Pull {
-        self.moved(task, self.each[0].pull().of(hostile, self.records))
-    }
-
     /// How far any `hostile` of the reports of one task or of a family can have moved an eigenvalue of
     /// [`Covariance::matrix`], for the worst choice of tasks.
     pub(crate) fn pull_of(&self, reports: Reports<'_>, hostile: u64) -> Pull {
@@ -351,18 +309,61 @@ impl Covariance {
         (square, self.moments_law.form_variance(&form).max(0.0).sqrt() / part)
     }
 
-    /// The law of the estimate's scatter about the truth: to predict its error, denoise it, or draw it again. With
-    /// centring it is that about the estimated mean.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn noise_law(&self) -> NoiseLaw {
-        self.noise_law
-    }
-
     /// The laws of the tasks' estimates, which bound the variance of linear functions of the estimate; none about an
     /// estimated mean.
     pub(crate) fn moments_law(&self) -> Option<&WeightedLaw> {
         self.mean.is_none().then_some(&self.moments_law)
+    }
+}
+
+/// What our own crates need and others do not.
+#[doc(hidden)]
+impl Covariance {
+    /// Debiases those folds together that `chosen` accepts, of one task or of a [family](crate::family), whose
+    /// estimates are weighted by the inverse variance of their noise in these folds. It does not depend on the reports
+    /// of other folds.
+    ///
+    /// # Errors
+    /// [`CovarianceError`] for an aggregate of another task, or when these folds have no reports.
+    pub fn of_folds(reports: Reports<'_>, chosen: impl Fn(usize) -> bool) -> Result<Self, CovarianceError> {
+        let (mut parts, mut each) = (vec![], vec![]);
+        for (aggregate, task) in reports.members() {
+            if aggregate.task() != task.digest() {
+                return Err(AggregateError::OtherTask { expected: task.digest(), found: aggregate.task() }.into());
+            }
+            if task.refinement().is_some() {
+                return Err(AggregateError::Refinement.into());
+            }
+            let mechanism = task.moments()?;
+            if aggregate.records() > 0 {
+                each.push(OneReport::of(task, mechanism));
+            }
+            let folds = aggregate.folds().iter().enumerate();
+            let mut folds = folds.filter(|(index, _)| chosen(*index)).map(|(_, sum)| sum);
+            let mut sum = Cow::Borrowed(folds.next().ok_or(CovarianceError::Empty)?);
+            folds.for_each(|other| sum.to_mut().add(other));
+            if sum.records() > 0 {
+                parts.push(TaskSum { sum, task, mechanism });
+            }
+        }
+        Self::of_parts(&parts, each)
+    }
+
+    /// How far any `hostile` of the reports of `task` can have moved an eigenvalue of [`Covariance::matrix`], by the
+    /// statement of [`Pull`].
+    ///
+    /// With centring the statement is about the second moments of the extended records, and the mean is the one that
+    /// was estimated.
+    #[must_use]
+    pub fn pull(&self, task: &Task, hostile: u64) -> Pull {
+        self.moved(task, self.each[0].pull().of(hostile, self.records))
+    }
+
+    /// The law of the estimate's scatter about the truth: to predict its error, denoise it, or draw it again. With
+    /// centring it is that about the estimated mean.
+    #[must_use]
+    pub fn noise_law(&self) -> NoiseLaw {
+        self.noise_law
     }
 }
 
@@ -412,7 +413,6 @@ pub enum CovarianceError {
     Aggregate(#[from] AggregateError),
     /// Reports that are not about second moments.
     #[error(transparent)]
-    #[doc(hidden)]
     Mechanism(#[from] MechanismError),
 }
 

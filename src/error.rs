@@ -112,15 +112,12 @@ pub enum Error {
     Answer(#[from] AnswerError),
     /// A refinement's parameters.
     #[error(transparent)]
-    #[doc(hidden)]
     Refinement(#[from] RefinementError),
     /// Putting two waves together.
     #[error(transparent)]
-    #[doc(hidden)]
     Refine(RefineError),
     /// The lengths of records.
     #[error(transparent)]
-    #[doc(hidden)]
     Norms(#[from] NormsError),
     /// Comparing two collections.
     #[error(transparent)]

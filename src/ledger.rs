@@ -24,12 +24,10 @@ use crate::task::{Task, TaskDigest};
 pub use crate::privacy::filter::{Budget, Filter};
 
 /// The version of the ledger format that this crate reads and writes.
-#[doc(hidden)]
-pub const LEDGER_VERSION: u32 = 1;
+const LEDGER_VERSION: u32 = 1;
 
 /// The largest ledger document that is read, in bytes.
-#[doc(hidden)]
-pub const MAX_LEDGER_BYTES: usize = 256 << 20;
+const MAX_LEDGER_BYTES: usize = 256 << 20;
 
 /// The answer of [`book`](Ledger::book).
 ///

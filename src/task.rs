@@ -27,13 +27,11 @@ pub const TASK_VERSION: u32 = 1;
 pub const MAX_TASK_BYTES: usize = 16 << 20;
 
 /// The longest payload that a task may ask of a device, in bytes. (A Gaussian one of 10,000 features has 50 MB.)
-#[doc(hidden)]
-pub const MAX_PAYLOAD_BYTES: usize = 64 << 20;
+const MAX_PAYLOAD_BYTES: usize = 64 << 20;
 
 /// The most random numbers that a task may ask of a device for one report ([`LocalRandomizer::draws`]): a second of
 /// work.
-#[doc(hidden)]
-pub const MAX_DRAWS: u64 = 1 << 28;
+const MAX_DRAWS: u64 = 1 << 28;
 
 /// A collection's public parameters, checked and ready to use.
 ///
@@ -94,33 +92,6 @@ impl Task {
     /// mechanism's parameters do not fit it.
     pub fn with_centring(&self, centring: Centring) -> Result<Self, TaskError> {
         Self::from_document(TaskDocument { centring: Some(centring), ..TaskDocument::clone(&self.document) })
-    }
-
-    /// The task of a second wave, which refines what was found from the sums of this one: other people answer it. The
-    /// numbers of candidates, J and L, are the recommended ones where they are not given.
-    ///
-    /// # Errors
-    /// [`TaskError::Refinement`] for a refinement of another task, or where this task has centring or is a refinement
-    /// itself; [`TaskError::Mechanism`] when J and L do not fit.
-    #[doc(hidden)]
-    pub fn refined_by(
-        &self,
-        refinement: Refinement,
-        epsilon: Epsilon,
-        candidates: Option<u32>,
-        cap: Option<u32>,
-    ) -> Result<Self, TaskError> {
-        if self.refinement().is_some() {
-            return Err(RefinementError::Twice.into());
-        }
-        if refinement.parent() != self.digest {
-            return Err(RefinementError::Parent { expected: self.digest, found: refinement.parent() }.into());
-        }
-        Self::from_document(TaskDocument {
-            refinement: Some(Arc::new(refinement)),
-            mechanism: MechanismSpec::signed_cap(epsilon, candidates, cap),
-            ..TaskDocument::clone(&self.document)
-        })
     }
 
     /// Reads a task. Unknown fields, other versions and values that make no sense are errors.
@@ -199,20 +170,6 @@ impl Task {
         self.document.centring
     }
 
-    /// The refinement, if the task is that of a second wave.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn refinement(&self) -> Option<&Refinement> {
-        self.document.refinement.as_deref()
-    }
-
-    /// The collection that a person answers once: the digest of the first wave's task.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn campaign(&self) -> TaskDigest {
-        self.refinement().map_or(self.digest, Refinement::parent)
-    }
-
     /// The mechanism's parameters.
     #[must_use]
     pub fn mechanism_spec(&self) -> MechanismSpec {
@@ -223,15 +180,6 @@ impl Task {
     #[must_use]
     pub fn mechanism(&self) -> &TaskMechanism {
         &self.mechanism
-    }
-
-    /// The mechanism, where the reports are about second moments.
-    ///
-    /// # Errors
-    /// As [`TaskMechanism::moments`].
-    #[doc(hidden)]
-    pub fn moments(&self) -> Result<&Mechanism, MechanismError> {
-        self.mechanism.moments()
     }
 
     /// The number of independent sums that the reports are split into.
@@ -261,6 +209,57 @@ impl Task {
             return Err(RecordError::Dimension { expected: self.dimension(), found: features.len() });
         }
         BoundedRecord::new(features, self.bounding())
+    }
+}
+
+/// What our own crates need and others do not.
+#[doc(hidden)]
+impl Task {
+    /// The task of a second wave, which refines what was found from the sums of this one: other people answer it. The
+    /// numbers of candidates, J and L, are the recommended ones where they are not given.
+    ///
+    /// # Errors
+    /// [`TaskError::Refinement`] for a refinement of another task, or where this task has centring or is a refinement
+    /// itself; [`TaskError::Mechanism`] when J and L do not fit.
+    pub fn refined_by(
+        &self,
+        refinement: Refinement,
+        epsilon: Epsilon,
+        candidates: Option<u32>,
+        cap: Option<u32>,
+    ) -> Result<Self, TaskError> {
+        if self.refinement().is_some() {
+            return Err(RefinementError::Twice.into());
+        }
+        if refinement.parent() != self.digest {
+            return Err(RefinementError::Parent { expected: self.digest, found: refinement.parent() }.into());
+        }
+        Self::from_document(TaskDocument {
+            refinement: Some(Arc::new(refinement)),
+            mechanism: MechanismSpec::signed_cap(epsilon, candidates, cap),
+            ..TaskDocument::clone(&self.document)
+        })
+    }
+
+    /// The refinement, if the task is that of a second wave.
+    #[must_use]
+    pub fn refinement(&self) -> Option<&Refinement> {
+        self.document.refinement.as_deref()
+    }
+
+    /// The collection that a person answers once: the digest of the first wave's task.
+    #[must_use]
+    pub fn campaign(&self) -> TaskDigest {
+        self.refinement().map_or(self.digest, Refinement::parent)
+    }
+
+    /// The mechanism, where the reports are about second moments.
+    ///
+    /// # Errors
+    /// [`MechanismError::Refinement`] for the mechanism of a refinement, [`MechanismError::NoMoments`] for that of
+    /// lengths.
+    pub fn moments(&self) -> Result<&Mechanism, MechanismError> {
+        self.mechanism.moments()
     }
 }
 
@@ -428,7 +427,6 @@ pub enum TaskError {
     Centring(#[from] CentringError),
     /// A refinement that does not fit.
     #[error(transparent)]
-    #[doc(hidden)]
     Refinement(#[from] RefinementError),
     /// The mechanism's parameters do not fit.
     #[error(transparent)]

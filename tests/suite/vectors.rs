@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use chacha20::ChaCha20Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::ledger::LEDGER_VERSION;
+use ldp_pca::ledger::{Budget, Filter, Ledger};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::schema::Value;
@@ -129,10 +129,13 @@ fn the_document_names_the_versions_that_are_written() {
     let task = Task::from_json(include_str!("../../examples/task.json")).unwrap();
     let report = task.randomize(&task.bound(vec![1.0; task.dimension()]).unwrap(), None).unwrap();
     let release = env!("CARGO_PKG_VERSION").rsplit_once('.').unwrap().0;
+    let ledger = Ledger::new(Budget { epsilon: Epsilon::new(1.0).unwrap(), delta: None }, Filter::Sums);
+    let ledger: Json = serde_json::from_str(&ledger.to_json()).unwrap();
     let row = format!(
-        "\n| {release} | {TASK_VERSION} | {} | {} | {LEDGER_VERSION} |\n",
+        "\n| {release} | {TASK_VERSION} | {} | {} | {} |\n",
         report.to_bytes()[4],
         Aggregate::empty(&task).to_bytes()[4],
+        ledger["version"],
     );
     assert!(document.contains(&row), "docs/wire-format.md lacks the row {row}");
 }
