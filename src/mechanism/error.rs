@@ -91,23 +91,18 @@ pub enum MechanismError {
     },
     /// The mechanism of a refinement without its directions, or where a covariance is wanted.
     #[error("signed-cap is for the task of a refinement: on its own it says nothing about a covariance")]
-    #[doc(hidden)]
     Refinement,
     /// The mechanism of lengths with what does not go with it.
     #[error("norm-cap goes with 'clip', without 'centring', and has half of at most 1024 candidates in its cap")]
-    #[doc(hidden)]
     Norms,
     /// The mechanism of lengths where a covariance is wanted.
     #[error("norm-cap is about the lengths of records, not about a covariance: see `ldp-pca norms`")]
-    #[doc(hidden)]
     NoMoments,
     /// A delta for a mechanism that has none.
     #[error("delta does not go with double-cap: its delta is 0")]
-    #[doc(hidden)]
     NoDelta,
     /// Candidates or a cap for a mechanism that has none.
     #[error("candidates and cap go with double-cap only")]
-    #[doc(hidden)]
     NoCandidates,
     /// A dimension out of range.
     #[error("the dimension is {0}: it must be between 1 and {max}", max = crate::schema::MAX_DIMENSION)]

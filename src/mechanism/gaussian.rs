@@ -126,8 +126,7 @@ impl Gaussian {
     ///
     /// # Errors
     /// [`MechanismError`] for parameters outside the range of the integer grid.
-    #[doc(hidden)]
-    pub fn paper_as_printed(dimension: usize, epsilon: Epsilon, delta: Delta) -> Result<Self, MechanismError> {
+    pub(crate) fn paper_as_printed(dimension: usize, epsilon: Epsilon, delta: Delta) -> Result<Self, MechanismError> {
         let sigma = paper_sigma(epsilon, delta);
         let slack = sampler_slack(dimension, epsilon)?;
         let real = gaussian_delta(sigma, COVARIANCE_SENSITIVITY, epsilon)? + slack;
@@ -168,9 +167,7 @@ impl Gaussian {
     }
 
     /// Standard deviation of the noise on a diagonal entry of one debiased report.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn diagonal_deviation(&self) -> f64 {
+    pub(crate) fn diagonal_deviation(&self) -> f64 {
         self.diagonal.deviation()
     }
 }

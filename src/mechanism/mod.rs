@@ -28,19 +28,18 @@ use crate::privacy::Guarantee;
 use crate::privacy::composition::PrivacyLoss;
 use crate::record::BoundedRecord;
 
+#[doc(hidden)]
+pub use self::{
+    moments::{Forms, Moments, Perturbation, triangle},
+    pull::{Check, HostilePull, Pull, PullBounds},
+    range::{RangeCheck, RangeError},
+    summable::Summable,
+};
 pub use double_cap::DoubleCap;
 pub use error::{MechanismError, PayloadError, RandomizeError};
 pub use gaussian::{Calibration, Gaussian};
-#[doc(hidden)]
-pub use moments::{Forms, Moments, Perturbation, triangle};
-#[doc(hidden)]
-pub use pull::{Check, HostilePull, Pull, PullBounds};
 pub use randomizer::LocalRandomizer;
-#[doc(hidden)]
-pub use range::{RangeCheck, RangeError};
 pub use spec::{MechanismFamily, MechanismSpec};
-#[doc(hidden)]
-pub use summable::Summable;
 
 /// A mechanism whose reports are about second moments, ready to use.
 ///

@@ -69,16 +69,13 @@ impl Pull {
     }
 
     /// The most that `hostile` of `records` reports can move an eigenvalue. At most all reports are hostile.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn of(self, hostile: u64, records: u64) -> Self {
+    pub(crate) fn of(self, hostile: u64, records: u64) -> Self {
         let share = (hostile.min(records) as f64 / records.max(1) as f64).next_up();
         self.map(|pull| (share * pull).next_up())
     }
 
     /// Converts to units in which one of these is `factor`.
     #[must_use]
-    #[doc(hidden)]
     pub fn scaled(self, factor: f64) -> Self {
         self.map(|pull| (factor * pull).next_up())
     }
@@ -133,7 +130,6 @@ impl HostilePull {
 impl Check {
     /// The condition on a report that the check ensures, if there is a check.
     #[must_use]
-    #[doc(hidden)]
     pub fn condition(self) -> Option<&'static str> {
         match self {
             Self::None => None,

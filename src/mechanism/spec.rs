@@ -52,7 +52,6 @@ pub enum MechanismSpec {
     },
     /// One of `candidates` public directions, `cap` of which are likelier by scores that have a sign, in the task of a
     /// refinement.
-    #[doc(hidden)]
     SignedCap {
         /// Privacy parameter epsilon; delta is 0.
         epsilon: Epsilon,
@@ -62,7 +61,6 @@ pub enum MechanismSpec {
         cap: u32,
     },
     /// Whether the record is longer than one of `cap` public lengths.
-    #[doc(hidden)]
     NormCap {
         /// Privacy parameter epsilon; delta is 0.
         epsilon: Epsilon,
@@ -100,19 +98,6 @@ impl MechanismSpec {
             Self::NormCap { .. } if bounding == Bounding::UnitNorm => return Err(MechanismError::Norms),
             Self::NormCap { .. } => return Err(MechanismError::NoMoments),
         })
-    }
-
-    /// The mechanism's name on the command line and in Python.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::DoubleCap { .. } => DOUBLE_CAP,
-            Self::SignedCap { .. } => "signed-cap",
-            Self::NormCap { .. } => "norm-cap",
-            Self::Gaussian { calibration: Calibration::Analytic, .. } => GAUSSIAN,
-            Self::Gaussian { calibration: Calibration::Paper, .. } => WANG_XU,
-        }
     }
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
@@ -159,8 +144,24 @@ impl MechanismSpec {
         reader.absent("calibration", &calibration, FIELDS)?;
         Ok(capped(epsilon?, reader.required("candidates", candidates)?, reader.required("cap", cap)?))
     }
+}
 
-    #[doc(hidden)]
+/// What our own crates need and others do not.
+#[doc(hidden)]
+impl MechanismSpec {
+    /// The mechanism's name on the command line and in Python.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::DoubleCap { .. } => DOUBLE_CAP,
+            Self::SignedCap { .. } => "signed-cap",
+            Self::NormCap { .. } => "norm-cap",
+            Self::Gaussian { calibration: Calibration::Analytic, .. } => GAUSSIAN,
+            Self::Gaussian { calibration: Calibration::Paper, .. } => WANG_XU,
+        }
+    }
+
+    /// Writes the JSON that a task has for the mechanism.
     pub fn write(self, out: &mut String) {
         match self {
             Self::Gaussian { epsilon, delta, calibration } => {
@@ -222,8 +223,8 @@ pub enum MechanismFamily {
         /// Its delta.
         delta: Delta,
     },
-    /// [`Gaussian::paper_as_printed`]: the scale that Wang & Xu (2019) compute from epsilon and delta. Its true delta
-    /// exceeds this one except for small epsilons.
+    /// [`Gaussian`] with the scale that Wang & Xu (2019) compute from epsilon and delta. Its true delta exceeds this
+    /// one except for small epsilons.
     WangXu {
         /// The delta that the scale is computed from.
         delta: Delta,
@@ -231,60 +232,6 @@ pub enum MechanismFamily {
 }
 
 impl MechanismFamily {
-    /// All that second moments can be estimated from, in one wave, each with its usual parameters.
-    #[doc(hidden)]
-    pub const ALL: [Self; 3] = [
-        Self::DoubleCap { candidates: None, cap: None },
-        Self::Gaussian { delta: Delta::USUAL },
-        Self::WangXu { delta: Delta::USUAL },
-    ];
-
-    /// That of [`ALL`](Self::ALL) with this [`name`](Self::name).
-    #[must_use]
-    #[doc(hidden)]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|family| family.name() == name)
-    }
-
-    /// The name on the command line, in Python and in JavaScript.
-    #[must_use]
-    #[doc(hidden)]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::DoubleCap { .. } => DOUBLE_CAP,
-            Self::Gaussian { .. } => GAUSSIAN,
-            Self::WangXu { .. } => WANG_XU,
-        }
-    }
-
-    /// A description in one line.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn description(self) -> &'static str {
-        match self {
-            Self::DoubleCap { .. } => "One of J public directions, L of them likelier: pure epsilon, less noise",
-            Self::Gaussian { .. } => "Gaussian noise on x x^T, analytic calibration",
-            Self::WangXu { .. } => "Gaussian noise with the scale printed by Wang & Xu (2019)",
-        }
-    }
-
-    /// This mechanism with the parameters that are given.
-    ///
-    /// # Errors
-    /// [`MechanismError::NoDelta`] and [`MechanismError::NoCandidates`] for a parameter that it does not have.
-    #[doc(hidden)]
-    pub fn with(self, candidates: Option<u32>, cap: Option<u32>, delta: Option<Delta>) -> Result<Self, MechanismError> {
-        match self {
-            Self::DoubleCap { .. } if delta.is_some() => Err(MechanismError::NoDelta),
-            Self::DoubleCap { candidates: usual, cap: best } => {
-                Ok(Self::DoubleCap { candidates: candidates.or(usual), cap: cap.or(best) })
-            }
-            _ if candidates.or(cap).is_some() => Err(MechanismError::NoCandidates),
-            Self::Gaussian { delta: usual } => Ok(Self::Gaussian { delta: delta.unwrap_or(usual) }),
-            Self::WangXu { delta: usual } => Ok(Self::WangXu { delta: delta.unwrap_or(usual) }),
-        }
-    }
-
     /// The mechanism with this epsilon for records of `dimension` features.
     ///
     /// # Errors
@@ -311,14 +258,47 @@ impl MechanismFamily {
             Self::WangXu { delta } => MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Paper },
         }
     }
+}
 
-    /// The delta that the scale is computed from, where the mechanism has another.
+/// What our own crates need and others do not.
+#[doc(hidden)]
+impl MechanismFamily {
+    /// All that second moments can be estimated from, in one wave, each with its usual parameters.
+    pub const ALL: [Self; 3] = [
+        Self::DoubleCap { candidates: None, cap: None },
+        Self::Gaussian { delta: Delta::USUAL },
+        Self::WangXu { delta: Delta::USUAL },
+    ];
+
+    /// That of [`ALL`](Self::ALL) with this [`name`](Self::name).
     #[must_use]
-    #[doc(hidden)]
-    pub fn printed_delta(self) -> Option<Delta> {
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|family| family.name() == name)
+    }
+
+    /// The name on the command line, in Python and in JavaScript.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
-            Self::WangXu { delta } => Some(delta),
-            Self::DoubleCap { .. } | Self::Gaussian { .. } => None,
+            Self::DoubleCap { .. } => DOUBLE_CAP,
+            Self::Gaussian { .. } => GAUSSIAN,
+            Self::WangXu { .. } => WANG_XU,
+        }
+    }
+
+    /// This mechanism with the parameters that are given.
+    ///
+    /// # Errors
+    /// [`MechanismError::NoDelta`] and [`MechanismError::NoCandidates`] for a parameter that it does not have.
+    pub fn with(self, candidates: Option<u32>, cap: Option<u32>, delta: Option<Delta>) -> Result<Self, MechanismError> {
+        match self {
+            Self::DoubleCap { .. } if delta.is_some() => Err(MechanismError::NoDelta),
+            Self::DoubleCap { candidates: usual, cap: best } => {
+                Ok(Self::DoubleCap { candidates: candidates.or(usual), cap: cap.or(best) })
+            }
+            _ if candidates.or(cap).is_some() => Err(MechanismError::NoCandidates),
+            Self::Gaussian { delta: usual } => Ok(Self::Gaussian { delta: delta.unwrap_or(usual) }),
+            Self::WangXu { delta: usual } => Ok(Self::WangXu { delta: delta.unwrap_or(usual) }),
         }
     }
 }

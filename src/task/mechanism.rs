@@ -23,10 +23,8 @@ pub enum TaskMechanism {
     /// Second moments.
     Moments(Mechanism),
     /// What a first wave left open. See [`waves`](crate::waves).
-    #[doc(hidden)]
     SignedCap(SignedCap),
     /// The lengths of records. See [`lengths`](crate::lengths).
-    #[doc(hidden)]
     NormCap(NormCap),
 }
 
@@ -36,8 +34,7 @@ impl TaskMechanism {
     /// # Errors
     /// [`MechanismError::Refinement`] for the mechanism of a refinement, [`MechanismError::NoMoments`] for that of
     /// lengths.
-    #[doc(hidden)]
-    pub fn moments(&self) -> Result<&Mechanism, MechanismError> {
+    pub(crate) fn moments(&self) -> Result<&Mechanism, MechanismError> {
         match self {
             Self::Moments(mechanism) => Ok(mechanism),
             Self::SignedCap(_) => Err(MechanismError::Refinement),
@@ -52,8 +49,7 @@ impl MechanismSpec {
     ///
     /// # Errors
     /// [`MechanismError`] when the parameters do not fit together.
-    #[doc(hidden)]
-    pub fn for_task(&self, dimension: usize, bounding: Bounding) -> Result<TaskMechanism, MechanismError> {
+    pub(crate) fn for_task(&self, dimension: usize, bounding: Bounding) -> Result<TaskMechanism, MechanismError> {
         Ok(match *self {
             Self::NormCap { epsilon, candidates, cap } => {
                 NormCap::new(dimension, bounding, epsilon, candidates, cap)?.into()

@@ -43,7 +43,7 @@
 //!
 //! [`CrossBlock`]: super::CrossBlock
 //! [`signed_cap`]: super::signed_cap
-//!
+
 use core::ops::RangeInclusive;
 
 use nalgebra::DMatrix;

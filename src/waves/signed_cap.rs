@@ -181,7 +181,6 @@ impl SignedCap {
 
 impl MechanismSpec {
     /// [`SignedCap`], by default with the recommended J and the best L for `epsilon`.
-    #[must_use]
     pub(crate) fn signed_cap(epsilon: Epsilon, candidates: Option<u32>, cap: Option<u32>) -> Self {
         let candidates = candidates.unwrap_or_else(|| SignedCap::recommended_candidates(epsilon));
         // As for double-cap.

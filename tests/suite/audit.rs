@@ -5,14 +5,17 @@
 
 use ldp_pca::mechanism::cap;
 use ldp_pca::mechanism::cap::candidates::Candidates;
-use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, MechanismSpec, Moments, RandomizeError};
+use ldp_pca::mechanism::{
+    Calibration, DoubleCap, Gaussian, LocalRandomizer, MechanismFamily, MechanismSpec, Moments, Perturbation,
+    RandomizeError,
+};
 use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding, Radius};
 use ldp_pca::report::ReportId;
 use ldp_pca::sampling::{bits::Bits, gaussian, uniform::uniform_below};
 use ldp_pca::schema::{Schema, Value};
-use ldp_pca::task::TaskMechanism;
+use ldp_pca::task::{Folds, Task, TaskMechanism};
 use ldp_pca_simulation::audit::{Audit, AuditError, Confidence, Finding, Job, Malformed, Randomizer, Tally};
 use rand::CryptoRng;
 
@@ -100,7 +103,8 @@ fn gaussian_stays_below_its_claim() {
 /// The paper's scale keeps the guarantee that it is printed to have here, not the one it was computed from.
 #[test]
 fn the_scale_of_the_paper_keeps_what_it_really_gives() {
-    let mechanism = TaskMechanism::from(Gaussian::paper_as_printed(DIMENSION, epsilon(4.0), delta(0.02)).unwrap());
+    let family = MechanismFamily::WangXu { delta: delta(0.02) };
+    let mechanism = TaskMechanism::from(family.build(epsilon(4.0), DIMENSION, Bounding::UnitNorm).unwrap());
     let audit = Audit::new(&mechanism, Bounding::UnitNorm).unwrap();
     let tally = observed(&audit, 200_000, &mechanism);
     let at = |d| audit.conclude(&tally, d, confidence()).unwrap().epsilon_lower_bound;
@@ -112,7 +116,8 @@ fn the_scale_of_the_paper_keeps_what_it_really_gives() {
 /// The Gaussian mechanism with its noise multiplied by `factor`, reported on the same lattice.
 fn scaled_noise(claimed: &Gaussian, factor: f64) -> impl Randomizer + use<> {
     let steps = (256.0 + 1.0 / 12.0f64).sqrt();
-    let (on, off) = (claimed.diagonal_deviation() / steps, claimed.entry_deviation() / steps);
+    let Perturbation::Additive { diagonal, off_diagonal } = claimed.perturbation() else { panic!("it adds noise") };
+    let (on, off) = (diagonal / steps, off_diagonal / steps);
     move |record: &BoundedRecord, _: &[u8; 16], _: ReportId, rng: &mut dyn CryptoRng| {
         let (x, mut bits, mut payload) = (record.coordinates(), Bits::new(rng, 30), vec![]);
         for i in 0..x.len() {
@@ -439,7 +444,10 @@ fn audits_that_make_no_sense_are_refused() {
 #[test]
 fn norm_cap_stays_below_its_claim_and_one_with_a_larger_epsilon_is_flagged() {
     let clip = Bounding::Clip { radius: Radius::new(2.0).unwrap() };
-    let norm_cap = |e| MechanismSpec::norm_cap(epsilon(e), 4).for_task(DIMENSION, clip).unwrap();
+    let norm_cap = |e| {
+        let (schema, mechanism) = (Schema::numeric(DIMENSION).unwrap(), MechanismSpec::norm_cap(epsilon(e), 4));
+        Task::new(schema, clip, mechanism, Folds::new(1).unwrap()).unwrap().mechanism().clone()
+    };
     for (e, trials) in [(0.5, 80_000), (1.0, 40_000), (4.0, 12_000)] {
         let mechanism = norm_cap(e);
         let found = bound(&mechanism, clip, trials, &mechanism);

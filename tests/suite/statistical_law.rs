@@ -4,7 +4,7 @@
 //! 2 exp(-2 × 2.3^2) = 5.1e-5: one false alarm in 500 new seeds for the 40 of them here.
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, Moments, triangle};
+use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, Moments, Perturbation, triangle};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::report::ReportId;
@@ -22,6 +22,12 @@ fn epsilon(value: f64) -> Epsilon {
 
 fn gaussian() -> Gaussian {
     Gaussian::new(DIMENSION, epsilon(1.0), Delta::new(1e-6).unwrap(), Calibration::Analytic).unwrap()
+}
+
+/// The standard deviation of the noise on the diagonal.
+fn diagonal_deviation(mechanism: &Gaussian) -> f64 {
+    let Perturbation::Additive { diagonal, .. } = mechanism.perturbation() else { panic!("it adds noise") };
+    diagonal
 }
 
 fn dense_record() -> BoundedRecord {
@@ -84,7 +90,7 @@ fn random_direction(rng: &mut ChaCha12Rng) -> DMatrix<f64> {
 #[test]
 fn norms_of_gaussian_noise_follow_the_chi_square_law() {
     let mechanism = gaussian();
-    let deviation = mechanism.diagonal_deviation();
+    let deviation = diagonal_deviation(&mechanism);
     let noise = errors(&mechanism, &dense_record(), REPORTS, 1);
     let norms = noise.iter().map(|e| e.norm_squared() / deviation.powi(2)).collect();
     let found = distance(norms, |x| chi_square_cdf(x, triangle(DIMENSION)));
@@ -98,7 +104,7 @@ fn projections_of_gaussian_noise_are_normal_in_every_direction() {
     let mut rng = ChaCha12Rng::seed_from_u64(3);
     for _ in 0..16 {
         let direction = random_direction(&mut rng);
-        let values = noise.iter().map(|e| direction.dot(e) / mechanism.diagonal_deviation()).collect();
+        let values = noise.iter().map(|e| direction.dot(e) / diagonal_deviation(&mechanism)).collect();
         let found = distance(values, normal_cdf);
         assert!(found < LARGEST_STATISTIC, "{found} along {direction}");
     }
@@ -116,24 +122,24 @@ fn gaussian_noise_is_invariant_under_rotations_of_the_features() {
         .collect();
     for i in 0..DIMENSION {
         for j in i..DIMENSION {
-            let deviation = if i == j { mechanism.diagonal_deviation() } else { mechanism.entry_deviation() };
+            let deviation = if i == j { diagonal_deviation(&mechanism) } else { mechanism.entry_deviation() };
             let found = distance(noise.iter().map(|e| e[(i, j)] / deviation).collect(), normal_cdf);
             assert!(found < LARGEST_STATISTIC, "{found} for entry {i},{j}");
         }
     }
     // Entries of one rotated report are uncorrelated: 4.9 standard errors, one false alarm in 1e6.
     let mean: f64 = noise.iter().map(|e| e[(0, 0)] * e[(1, 1)]).sum::<f64>() / REPORTS as f64;
-    let error = mean / mechanism.diagonal_deviation().powi(2) * (REPORTS as f64).sqrt();
+    let error = mean / diagonal_deviation(&mechanism).powi(2) * (REPORTS as f64).sqrt();
     assert!(error.abs() < 4.9, "{error}");
 }
 
 /// The paper's noise is larger off the diagonal: the rotation test would tell.
 #[test]
 fn the_noise_of_the_paper_is_not_invariant_under_rotations() {
-    let mechanism = Gaussian::paper_as_printed(DIMENSION, epsilon(1.0), Delta::new(1e-6).unwrap()).unwrap();
+    let mechanism = Gaussian::new(DIMENSION, epsilon(1.0), Delta::new(1e-6).unwrap(), Calibration::Paper).unwrap();
     let direction = DMatrix::from_element(DIMENSION, DIMENSION, 1.0 / DIMENSION as f64);
     let noise = errors(&mechanism, &dense_record(), REPORTS, 6);
-    let found = distance(noise.iter().map(|e| direction.dot(e) / mechanism.diagonal_deviation()).collect(), normal_cdf);
+    let found = distance(noise.iter().map(|e| direction.dot(e) / diagonal_deviation(&mechanism)).collect(), normal_cdf);
     assert!(found > 4.0 * LARGEST_STATISTIC, "{found}");
 }
 
@@ -152,7 +158,7 @@ fn entry_variance_of_the_gaussian_mechanism_is_the_stated_one_within_a_percent()
         let off = (0..DIMENSION).flat_map(|i| (i + 1..DIMENSION).map(move |j| (i, j)));
         let ratios = [
             variance(&noise, off) / mechanism.entry_deviation().powi(2),
-            variance(&noise, (0..DIMENSION).map(|i| (i, i))) / mechanism.diagonal_deviation().powi(2),
+            variance(&noise, (0..DIMENSION).map(|i| (i, i))) / diagonal_deviation(&mechanism).powi(2),
         ];
         assert!(ratios.iter().all(|ratio| (ratio - 1.0).abs() < 0.01), "{calibration:?}: {ratios:?}");
     }

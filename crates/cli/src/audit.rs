@@ -134,7 +134,7 @@ impl Audit {
     fn mechanism(&self) -> Result<(TaskMechanism, Option<Delta>)> {
         let family = self.mechanism.family()?;
         let mechanism = family.build(self.mechanism.epsilon, self.dimension, self.bounding)?;
-        Ok((mechanism.into(), family.printed_delta()))
+        Ok((mechanism.into(), parameters::printed_delta(family)))
     }
 
     /// All jobs, over the available cores. Each has its own random stream and counts add in any order, so the result

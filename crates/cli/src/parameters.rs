@@ -166,13 +166,22 @@ pub(super) const USUAL_MECHANISM: &str = MechanismFamily::ALL[0].name();
 
 /// A mechanism's name for clap, with its description.
 pub(super) fn mechanism_value(mechanism: MechanismFamily) -> PossibleValue {
-    PossibleValue::new(mechanism.name()).help(mechanism.description())
+    PossibleValue::new(mechanism.name()).help(match mechanism {
+        MechanismFamily::DoubleCap { .. } => "One of J public directions, L of them likelier: pure epsilon, less noise",
+        MechanismFamily::Gaussian { .. } => "Gaussian noise on x x^T, analytic calibration",
+        _ => "Gaussian noise with the scale printed by Wang & Xu (2019)",
+    })
 }
 
 /// Parses the name of a mechanism: it with its usual parameters.
 pub(super) fn mechanism() -> impl TypedValueParser<Value = MechanismFamily> {
     PossibleValuesParser::new(MechanismFamily::ALL.map(mechanism_value))
         .try_map(|name| MechanismFamily::named(&name).ok_or("not a mechanism"))
+}
+
+/// The delta that the scale printed by Wang & Xu is computed from, where the mechanism has another.
+pub(super) fn printed_delta(mechanism: MechanismFamily) -> Option<Delta> {
+    if let MechanismFamily::WangXu { delta } = mechanism { Some(delta) } else { None }
 }
 
 /// A mechanism and its privacy parameters.

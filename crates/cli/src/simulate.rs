@@ -279,7 +279,7 @@ impl Simulate {
         let family = self.parameters.family(usual)?;
         let coordinates = self.dimension + usize::from(self.mean.centring.centre.is_some());
         let mechanism = family.build(epsilon, coordinates, Bounding::UnitNorm)?;
-        Ok((Some(mechanism), family.printed_delta()))
+        Ok((Some(mechanism), parameters::printed_delta(family)))
     }
 
     /// All trials of two waves.

@@ -78,7 +78,7 @@ pub(crate) fn build(mechanism: &MechanismOptions, dimension: usize) -> Result<Me
 pub fn recommended_mechanism(options: JsValue) -> Result<String, JsValue> {
     let wanted: MechanismOptions = read(options)?;
     let family = family(&wanted)?;
-    if family.printed_delta().is_some() {
+    if matches!(family, MechanismFamily::WangXu { .. }) {
         return Err(failure("argument", &"wang-xu is for comparison only: a task takes double-cap or gaussian"));
     }
     let mut text = String::new();

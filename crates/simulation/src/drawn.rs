@@ -259,7 +259,7 @@ mod tests {
     use super::*;
     use crate::{RecoveryMethod, Reports, Trial};
     use chacha20::ChaCha8Rng;
-    use ldp_pca::mechanism::{Calibration, Gaussian, MechanismSpec, Summable, triangle};
+    use ldp_pca::mechanism::{MechanismFamily, MechanismSpec, Summable, triangle};
     use ldp_pca::privacy::{Delta, Epsilon};
     use ldp_pca::record::{BoundedRecord, Bounding, Radius};
     use ldp_pca::recovery::Rank;
@@ -409,9 +409,9 @@ mod tests {
     }
 
     fn gaussians(dimension: usize) -> [Mechanism; 2] {
-        let printed = Gaussian::paper_as_printed(dimension, epsilon(8.0), delta(1e-4)).unwrap();
-        let ours = Gaussian::new(dimension, epsilon(8.0), delta(1e-6), Calibration::Analytic).unwrap();
-        [Mechanism::Gaussian(ours), Mechanism::Gaussian(printed)]
+        let printed = MechanismFamily::WangXu { delta: delta(1e-4) };
+        let ours = MechanismFamily::Gaussian { delta: delta(1e-6) };
+        [ours, printed].map(|family| family.build(epsilon(8.0), dimension, Bounding::UnitNorm).unwrap())
     }
 
     /// The noise that 4000 collections of 8 records have on and off the diagonal, by either way: the mean squares of
@@ -439,11 +439,10 @@ mod tests {
                 }
             }
             for (mechanism, [diagonal, off_diagonal]) in mechanisms.iter().zip(squares) {
-                let Mechanism::Gaussian(gaussian) = mechanism else { unreachable!() };
-                let expected = [gaussian.diagonal_deviation(), gaussian.entry_deviation()];
-                for (found, expected, count) in
-                    [(diagonal, expected[0], 24_000.0), (off_diagonal, expected[1], 60_000.0)]
-                {
+                let Perturbation::Additive { diagonal: on, off_diagonal: off } = mechanism.perturbation() else {
+                    panic!("it adds noise")
+                };
+                for (found, expected, count) in [(diagonal, on, 24_000.0), (off_diagonal, off, 60_000.0)] {
                     let ratio = found * records as f64 / expected.powi(2);
                     assert!((ratio - 1.0).abs() < 4.9 * (2.0f64 / count).sqrt(), "{reports:?}: {ratio}");
                 }
