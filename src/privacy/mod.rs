@@ -242,7 +242,6 @@ impl Guarantee {
 
     /// The JSON form.
     #[must_use]
-    #[doc(hidden)]
     pub fn to_json(&self) -> String {
         let mut text = String::from("{\"epsilon\":");
         decimal::write(self.epsilon.value(), &mut text);

@@ -58,13 +58,12 @@ use serde::Serialize;
 use super::composition::PrivacyLoss;
 
 /// The share of false accusations at which powers are published: 1 %.
-#[doc(hidden)]
-pub const FALSE_ALARMS: f64 = 0.01;
+const FALSE_ALARMS: f64 = 0.01;
 
 /// More than the rounding errors of a power, and of a probability relatively.
 const ERROR: f64 = 1e-13;
 
-/// The power of the best test of one report that accuses [`FALSE_ALARMS`] falsely.
+/// The power of the best test of one report that accuses 1 % falsely.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Detection {

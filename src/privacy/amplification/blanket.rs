@@ -96,10 +96,11 @@ pub struct Blanket {
     factor: f64,
 }
 
+/// The loss of a report has its blanket: [`amplify`](super::amplify) finds it.
+#[doc(hidden)]
 impl Blanket {
     /// Every randomizer that is `epsilon`-private.
     #[must_use]
-    #[doc(hidden)]
     pub fn any(epsilon: Epsilon) -> Self {
         let (up, down) = (libm::exp(epsilon.value()), libm::exp(-epsilon.value()));
         Self { epsilon, counted: 0.5 * down, idle: 0.0, cost: 0.0, factor: 2.0 * up / (1.0 + down) }
@@ -107,7 +108,6 @@ impl Blanket {
 
     /// The double-cap, signed-cap or norm-cap mechanism with its numbers of candidates.
     #[must_use]
-    #[doc(hidden)]
     pub fn cap(cap: Cap) -> Self {
         let epsilon = cap.epsilon();
         let (up, down) = (libm::exp(epsilon.value()), libm::exp(-epsilon.value()));
@@ -122,7 +122,9 @@ impl Blanket {
             factor: up,
         }
     }
+}
 
+impl Blanket {
     /// eps0.
     #[must_use]
     pub fn epsilon(&self) -> Epsilon {

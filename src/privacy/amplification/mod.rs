@@ -24,13 +24,20 @@
 //!    on both sides costs `(1 + e^epsilon) v`.
 
 mod blanket;
+mod closed_form;
 mod excess;
+mod inverse;
 
 use core::fmt;
 
 use serde::Serialize;
 
 pub use self::blanket::Blanket;
+#[doc(hidden)]
+pub use self::{
+    closed_form::closed_form_epsilon,
+    inverse::{keeps, local_epsilon},
+};
 use super::calibration::{gaussian_epsilon_of_rho, refined};
 use super::composition::{Composition, PrivacyLoss, TotalVariation};
 use super::{Delta, Epsilon, PrivacyError, Rho};
@@ -92,30 +99,6 @@ impl fmt::Display for Bound {
     }
 }
 
-/// The closed form for every `local`-private randomizer, or `None` where its condition
-/// `eps0 <= log(n / (16 log(4 / delta)))` fails.
-///
-/// ```text
-/// epsilon = log(1 + (1 - e^-eps0) a / (1 + e^-eps0 / (1 + a))),   a = 8 sqrt(e^eps0 log(4 / delta) / n) + 8 e^eps0 / n
-/// ```
-///
-/// as in the authors' own program (Feldman, McMillan & Talwar 2021; repository `apple/ml-shuffling-amplification`).
-/// It is never below the printed Theorem III.1, which has `(1 - e^-eps0) / (1 + e^-eps0)` before a and asks for
-/// `log(2 / delta)` only. Rounded up.
-#[must_use]
-#[doc(hidden)]
-pub fn closed_form_epsilon(local: Epsilon, reports: u64, delta: Delta) -> Option<Epsilon> {
-    const ROUNDING: f64 = 1e-13;
-    let (n, logarithm) = (reports as f64, libm::log(4.0 / delta.value()));
-    if reports == 0 || local.value() > libm::log(n / (16.0 * logarithm) * (1.0 - ROUNDING)) {
-        return None;
-    }
-    let up = libm::exp(local.value());
-    let a = 8.0 * (up * logarithm / n).sqrt() + 8.0 * up / n;
-    let factor = -libm::expm1(-local.value()) / (1.0 + libm::exp(-local.value()) / (1.0 + a));
-    Epsilon::new((libm::log1p(factor * a) * (1.0 + ROUNDING)).min(local.value())).ok()
-}
-
 /// Upper bound on delta at `epsilon` for a batch of `reports` of a randomizer with this `blanket`.
 ///
 /// # Errors
@@ -166,8 +149,7 @@ fn smallest_below(blanket: Blanket, reports: u64, enough: impl Fn(f64, f64) -> b
 ///
 /// # Errors
 /// [`PrivacyError::Reports`] when there are none.
-#[doc(hidden)]
-pub fn approximate_batch_epsilon(
+fn approximate_batch_epsilon(
     local: Epsilon,
     local_delta: Delta,
     reports: u64,
@@ -235,40 +217,6 @@ fn slack(local: Epsilon, own: Delta, reports: u64, epsilon: f64) -> f64 {
     own.value() * (1.0 + (1.0 + libm::exp(epsilon)) * others) * (1.0 + 1e-12)
 }
 
-/// Whether [`amplify`] proves an epsilon of at most `central` for a batch of `reports` reports; the same answer up to
-/// its search's last digits, with one evaluation in place of a search.
-///
-/// # Errors
-/// [`PrivacyError::Reports`] without reports.
-#[doc(hidden)]
-pub fn keeps(loss: PrivacyLoss, reports: u64, central: Epsilon, delta: Delta) -> Result<bool, PrivacyError> {
-    check_reports(reports)?;
-    let pure = |local: Epsilon, blanket: Blanket| {
-        let closed = || closed_form_epsilon(local, reports, delta).is_some_and(|closed| closed <= central);
-        Ok(batch_delta(blanket, reports, central)? <= delta.value() || closed())
-    };
-    let approximate = |local: Epsilon, own: Delta| {
-        let added = slack(local, own, reports, central.value());
-        if local <= central {
-            return own <= delta;
-        }
-        local.value() <= LARGEST_LOCAL
-            && added <= delta.value()
-            && Blanket::any(local).delta(reports, central.value()) + added <= delta.value()
-    };
-    match loss {
-        PrivacyLoss::Pure { epsilon } => pure(epsilon, Blanket::any(epsilon)),
-        PrivacyLoss::Cap(cap) => pure(cap.epsilon(), Blanket::cap(cap)),
-        PrivacyLoss::Approximate { epsilon, delta: own } => Ok(approximate(epsilon, own)),
-        PrivacyLoss::Gaussian { rho, total_variation } => {
-            let mut alone = Composition::default();
-            alone.add(loss, 1)?;
-            Ok(alone.epsilon(Some(delta)).is_ok_and(|alone| alone.epsilon <= central)
-                || gaussian_points(rho, total_variation, reports, delta).any(|(local, own)| approximate(local, own)))
-        }
-    }
-}
-
 fn pure(
     local: Epsilon,
     blanket: Blanket,
@@ -282,34 +230,6 @@ fn pure(
         _ if numerical < local => (numerical, bound),
         _ => (local, Bound::Local),
     })
-}
-
-/// The largest local epsilon found for which a batch of `reports` reports of *any* randomizer with it is
-/// (`target`, `delta`)-private: the inverse of [`batch_epsilon`] with [`Blanket::any`]. It is at least `target`, which
-/// needs no batch.
-///
-/// # Errors
-/// [`PrivacyError::Reports`] when there are none.
-#[doc(hidden)]
-pub fn local_epsilon(target: Epsilon, delta: Delta, reports: u64) -> Result<Epsilon, PrivacyError> {
-    let enough = |local: f64| -> Result<bool, PrivacyError> {
-        Ok(batch_delta(Blanket::any(Epsilon::new(local)?), reports, target)? <= delta.value())
-    };
-    let mut low = target.value();
-    check_reports(reports)?;
-    if low >= LARGEST_LOCAL {
-        return Ok(target);
-    }
-    let mut high = LARGEST_LOCAL;
-    for _ in 0..50 {
-        let middle = 0.5 * (low + high);
-        if enough(middle)? {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    Epsilon::new(low)
 }
 
 #[cfg(test)]
