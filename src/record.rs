@@ -33,10 +33,11 @@ pub enum Bounding {
     },
 }
 
+/// What our own crates need and others do not.
+#[doc(hidden)]
 impl Bounding {
     /// One unit of the bounded covariance in the units of the encoded features: `radius^2`, or 1.
     #[must_use]
-    #[doc(hidden)]
     pub fn covariance_scale(self) -> f64 {
         match self {
             Self::UnitNorm => 1.0,
@@ -46,14 +47,15 @@ impl Bounding {
 
     /// One unit of the bounded record in the units of the encoded features: `radius`, or 1.
     #[must_use]
-    #[doc(hidden)]
     pub fn length_scale(self) -> f64 {
         match self {
             Self::UnitNorm => 1.0,
             Self::Clip { radius } => radius.0,
         }
     }
+}
 
+impl Bounding {
     pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
         const FIELDS: &str = "bounding has 'type', and 'radius' where it is 'clip'";
         let (mut kind, mut radius) = (None, None);

@@ -16,7 +16,7 @@ use core::num::NonZeroUsize;
 use super::{Report, ReportId, checksum::crc32};
 use crate::mechanism::{LocalRandomizer, PayloadError, Summable};
 use crate::parallel;
-use crate::task::Task;
+use crate::task::{Task, TaskDigest};
 
 const MAGIC: [u8; 4] = *b"LDPR";
 const VERSION: u8 = 1;
@@ -85,14 +85,6 @@ impl Report {
         Ok(Self { task_prefix, id: ReportId::new(id), payload })
     }
 
-    /// [`from_bytes`](Self::from_bytes) for many reports on up to `threads` threads: one outcome per row, in order, in
-    /// parts.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn many_from_bytes(rows: &[&[u8]], task: &Task, threads: NonZeroUsize) -> Vec<Vec<Result<Self, ReportError>>> {
-        Self::many_in_parts(rows, task, threads, WORTH_A_THREAD)
-    }
-
     /// Reads many reports on up to `threads` threads: one outcome per row, in order, in parts. Fewer than
     /// `worth_a_thread` bytes get no thread of their own.
     fn many_in_parts(
@@ -108,6 +100,23 @@ impl Report {
             *part = rows.iter().map(|row| Self::from_bytes(row, task)).collect();
         });
         parts
+    }
+}
+
+/// What our own crates need and others do not.
+#[doc(hidden)]
+impl Report {
+    /// For [`Task::randomize`](crate::task::Task::randomize), whose payload is right by construction, and for tests.
+    #[must_use]
+    pub fn from_parts(task: TaskDigest, id: ReportId, payload: Vec<u8>) -> Self {
+        Self { task_prefix: task.prefix(), id, payload }
+    }
+
+    /// [`from_bytes`](Self::from_bytes) for many reports on up to `threads` threads: one outcome per row, in order, in
+    /// parts.
+    #[must_use]
+    pub fn many_from_bytes(rows: &[&[u8]], task: &Task, threads: NonZeroUsize) -> Vec<Vec<Result<Self, ReportError>>> {
+        Self::many_in_parts(rows, task, threads, WORTH_A_THREAD)
     }
 }
 

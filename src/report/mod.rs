@@ -6,8 +6,6 @@ mod randomize;
 
 use core::fmt;
 
-use crate::task::TaskDigest;
-
 pub use crate::identity::ReportId;
 pub use codec::ReportError;
 #[doc(hidden)]
@@ -33,16 +31,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// For [`Task::randomize`](crate::task::Task::randomize), whose payload is right by construction, and for tests.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn from_parts(task: TaskDigest, id: ReportId, payload: Vec<u8>) -> Self {
-        Self { task_prefix: task.prefix(), id, payload }
-    }
-
     /// The first 8 bytes of the digest of the task that the report answers.
-    #[must_use]
-    pub fn task_prefix(&self) -> [u8; 8] {
+    pub(crate) fn task_prefix(&self) -> [u8; 8] {
         self.task_prefix
     }
 
@@ -68,6 +58,7 @@ impl fmt::Debug for Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::task::TaskDigest;
 
     #[test]
     fn a_report_is_shown_without_its_payload() {
