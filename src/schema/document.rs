@@ -1,5 +1,7 @@
 //! The JSON form of a schema.
 
+use core::fmt;
+
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Column, ColumnKind, Schema, SchemaError, Unseen};
@@ -145,14 +147,18 @@ impl Serialize for Column {
 }
 
 impl ColumnKind {
-    /// As `type` in the JSON.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn name(&self) -> &'static str {
+    pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Numeric { .. } => "numeric",
             Self::Categorical { .. } => "categorical",
             Self::Ignored => "ignored",
         }
+    }
+}
+
+/// As `type` in the JSON.
+impl fmt::Display for ColumnKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }

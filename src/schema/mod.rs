@@ -11,26 +11,28 @@ mod document;
 mod error;
 mod fit;
 pub mod infer;
+mod table;
 
 use core::fmt;
-use core::ops::Range;
 use std::collections::BinaryHeap;
 
 use serde::Serialize;
 
 use crate::decimal::Decimal;
 
-pub use error::SchemaError;
 #[doc(hidden)]
-pub use fit::{Cell, Fit};
+pub use self::{
+    fit::{Cell, Fit},
+    table::positional_name,
+};
+pub use error::SchemaError;
 
 /// The largest number of encoded features.
 pub const MAX_DIMENSION: usize = 32_768;
 
 /// The largest magnitude of an offset or a scale, and the inverse of the smallest of a scale. Beyond it arithmetic
 /// would hide all but a few values of a column, and no unit needs it.
-#[doc(hidden)]
-pub const MAX_SCALING: f64 = 1e100;
+const MAX_SCALING: f64 = 1e100;
 
 /// The columns of a record, in the order of a file without header, and how each becomes features.
 ///
@@ -92,9 +94,9 @@ pub enum ColumnKind {
     /// One feature: `(value - offset) / scale`, replaced by the nearest finite number if that would overflow, and 0 for
     /// a missing value, or one that is not a number.
     Numeric {
-        /// Subtracted from the value: at most [`MAX_SCALING`] in magnitude.
+        /// Subtracted from the value: at most 1e100 in magnitude.
         offset: f64,
-        /// Divides the difference: between 1 / [`MAX_SCALING`] and [`MAX_SCALING`] in magnitude.
+        /// Divides the difference: between 1e-100 and 1e100 in magnitude.
         scale: f64,
     },
     /// One feature per listed value: 1 for the record's value, 0 for the others. All are 0 for a missing value. A
@@ -115,13 +117,12 @@ pub enum ColumnKind {
 pub enum Unseen {
     /// All features of the column are 0.
     Zero,
-    /// It counts as the listed value [`OTHER`].
+    /// It counts as the listed value `other`.
     Other,
 }
 
 /// The value that stands for all that are not listed, in a column whose rule is [`Unseen::Other`].
-#[doc(hidden)]
-pub const OTHER: &str = "other";
+const OTHER: &str = "other";
 
 /// A value from a host with types.
 ///
@@ -181,7 +182,7 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError`] for empty names or labels, repeated names or values, unusable offsets or scales, an undeclared
-    /// [`OTHER`], and too few or too many features.
+    /// `other`, and too few or too many features.
     pub fn new(columns: Vec<Column>) -> Result<Self, SchemaError> {
         let mut dimension = 0;
         for column in &columns {
@@ -241,21 +242,6 @@ impl Schema {
         names
     }
 
-    /// The places of each column's features: none of an ignored one.
-    #[doc(hidden)]
-    pub fn features_of_columns(&self) -> impl Iterator<Item = Range<usize>> {
-        let mut end = 0;
-        self.columns.iter().map(move |column| {
-            let start = end;
-            end += match &column.kind {
-                ColumnKind::Numeric { .. } => 1,
-                ColumnKind::Categorical { values, .. } => values.len(),
-                ColumnKind::Ignored => 0,
-            };
-            start..end
-        })
-    }
-
     /// Converts d encoded features, of a mean for instance, back to the units of their columns:
     /// `offset + scale × feature` for a numeric one. Features of a categorical column stay as they are (in a mean: the
     /// share of a value).
@@ -268,7 +254,6 @@ impl Schema {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    #[doc(hidden)]
     pub fn decode(&self, features: &[f64]) -> Vec<f64> {
         self.units().zip(features).map(|((offset, scale), feature)| offset + scale * feature).collect()
     }
@@ -283,8 +268,9 @@ impl Schema {
     }
 
     /// Encodes one text field per column, in the order of the columns, ignored ones included: a row of a file. An empty
-    /// field, or a common mark of a missing value ([`stands_for_missing`]), counts as missing unless the column lists
-    /// it. So does a field that is not there, or is no number in a numeric column; a field too many is not read.
+    /// field, or a common mark of a missing value (`NA`, `NaN` and `null` are some), counts as missing unless the
+    /// column lists it. So does a field that is not there, or is no number in a numeric column; a field too many is not
+    /// read.
     #[must_use]
     pub fn encode_fields<S: AsRef<str>>(&self, fields: &[S]) -> Vec<f64> {
         let values: Vec<_> =
@@ -298,13 +284,6 @@ impl Schema {
     pub fn check_fields<S: AsRef<str>>(&self, fields: &[S]) -> Vec<SchemaError> {
         let unread = self.read_fields(fields).into_iter().filter_map(Result::err);
         self.check_count(fields.len()).err().into_iter().chain(unread).collect()
-    }
-
-    /// The value of every column out of text fields in the order of the columns, or why it cannot be read.
-    #[doc(hidden)]
-    pub fn read_fields<'a, S: AsRef<str>>(&'a self, fields: &'a [S]) -> Vec<Result<Value<'a>, SchemaError>> {
-        let fields = fields.iter().map(|field| field.as_ref().trim()).chain(core::iter::repeat(""));
-        self.columns.iter().zip(fields).map(|(column, field)| column.parse(field)).collect()
     }
 
     /// Encodes one number per column, in the order of the columns, ignored ones included: a row of a matrix.
@@ -368,34 +347,6 @@ impl Schema {
     pub fn check_values(&self, values: &[Value<'_>]) -> Vec<SchemaError> {
         let typed = self.columns.iter().zip(values).filter_map(|(column, value)| column.fitting(*value).err());
         self.check_count(values.len()).err().into_iter().chain(typed).collect()
-    }
-
-    /// Finds the schema's columns in a file's header: for each column its position.
-    ///
-    /// # Errors
-    /// [`SchemaError`] for a header with an unknown, repeated or missing name (ignored columns may be missing).
-    #[doc(hidden)]
-    pub fn match_header(&self, header: &[&str]) -> Result<Vec<Option<usize>>, SchemaError> {
-        let mut positions = vec![None; self.columns.len()];
-        let mut unknown = 0;
-        for (position, name) in header.iter().enumerate() {
-            match self.position(name) {
-                None => unknown += 1,
-                Some(index) if positions[index].replace(position).is_some() => {
-                    return Err(SchemaError::RepeatedColumn((*name).to_owned()));
-                }
-                Some(_) => {}
-            }
-        }
-        if unknown > 0 {
-            return Err(SchemaError::UnknownColumns { count: unknown, known: self.listing() });
-        }
-        for (column, position) in self.columns.iter().zip(&positions) {
-            if position.is_none() && column.kind != ColumnKind::Ignored {
-                return Err(SchemaError::MissingColumn(column.name.clone()));
-            }
-        }
-        Ok(positions)
     }
 
     /// Encodes the `value` of every column.
@@ -535,18 +486,9 @@ fn whole(text: &str) -> Option<&str> {
 
 /// Whether a field of a file marks a missing value: nothing, or one of the names that data frames know. (A number that
 /// is not finite, `inf` for instance, is missing too.)
-#[must_use]
-#[doc(hidden)]
-pub fn stands_for_missing(field: &str) -> bool {
+fn stands_for_missing(field: &str) -> bool {
     const NAMES: [&str; 9] = ["", "NA", "N/A", "#N/A", "<NA>", "NaN", "null", "None", "nil"];
     NAMES.iter().any(|name| field.eq_ignore_ascii_case(name))
-}
-
-/// The name of a column of a file without header: c1, c2, …
-#[must_use]
-#[doc(hidden)]
-pub fn positional_name(position: usize) -> String {
-    format!("c{}", position + 1)
 }
 
 /// The positions of `texts` in their order, or the first text that occurs twice.

@@ -9,7 +9,7 @@ use ldp_pca::mechanism::{Calibration, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::report::{Report, report_bytes};
-use ldp_pca::schema::{Column, ColumnKind, OTHER, Schema, Unseen, Value};
+use ldp_pca::schema::{Column, ColumnKind, Schema, Unseen, Value};
 use ldp_pca::task::{Folds, Task};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -43,7 +43,7 @@ fn column() -> impl Strategy<Value = Column> {
         1 => (number(), number()).prop_map(|(offset, scale)| ColumnKind::Numeric { offset, scale }),
         3 => (prop::collection::vec(text(), 0..4), unseen).prop_map(|(mut values, unseen)| {
             if unseen == Unseen::Other {
-                values.push(OTHER.to_owned());
+                values.push("other".to_owned());
             }
             ColumnKind::Categorical { values, unseen }
         }),

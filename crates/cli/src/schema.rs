@@ -109,7 +109,7 @@ struct InferResult {
 #[derive(Serialize)]
 struct ColumnResult {
     name: String,
-    kind: &'static str,
+    kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     offset: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -197,7 +197,7 @@ impl InferResult {
         ]);
         for column in &self.columns {
             let cells =
-                vec![shown(&column.name), column.kind.into(), grouped(column.missing), column.features.to_string()];
+                vec![shown(&column.name), column.kind.clone(), grouped(column.missing), column.features.to_string()];
             table.remark(cells, column.remark(self.scaling));
         }
         text += &table.text(table::width(), 0);
@@ -222,7 +222,7 @@ impl ColumnResult {
         let missing = inferred.missing.iter().find(|(missing, _)| missing == name).map_or(0, |(_, count)| *count);
         let mut result = Self {
             name: name.clone(),
-            kind: column.kind.name(),
+            kind: column.kind.to_string(),
             offset: None,
             scale: None,
             categories: None,

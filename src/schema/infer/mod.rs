@@ -15,9 +15,10 @@ use self::observed::Observed;
 use super::{Column, ColumnKind, Schema, SchemaError, Unseen, positional_name};
 
 #[doc(hidden)]
-pub use self::numbers::{NumberForm, NumberForms, read_number};
-#[doc(hidden)]
-pub use self::warning::{Oddity, Warning};
+pub use self::{
+    numbers::{NumberForm, NumberForms, read_number},
+    warning::{Oddity, Warning},
+};
 
 /// A scaling of numeric columns to a common size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

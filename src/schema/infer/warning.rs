@@ -58,7 +58,6 @@ pub enum Oddity {
 impl Oddity {
     /// A short name for programs.
     #[must_use]
-    #[doc(hidden)]
     pub fn name(&self) -> &'static str {
         match self {
             Self::ManyTexts { .. } => "many-texts",
