@@ -116,16 +116,14 @@ pub mod aggregate;
 pub mod binomial;
 pub mod centring;
 pub mod covariance;
-#[doc(hidden)]
-pub mod decimal;
+mod decimal;
 pub mod error;
 #[doc(hidden)]
 pub mod family;
 mod identity;
 #[cfg(all(feature = "js", target_family = "wasm", target_os = "unknown"))]
 pub mod js;
-#[doc(hidden)]
-pub mod json;
+mod json;
 #[doc(hidden)]
 pub mod law;
 pub mod ledger;

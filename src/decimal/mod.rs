@@ -16,7 +16,7 @@ use self::natural::Natural;
 /// The shortest decimal that reads back as the number, without an exponent, for messages: `0.25`, `180`, `inf`, `NaN`.
 /// Equal to the standard library's form (except for exact ties in the last digit), at a fraction of its size.
 #[derive(Clone, Copy, Debug)]
-pub struct Decimal(pub f64);
+pub(crate) struct Decimal(pub f64);
 
 /// A number in scientific notation with this many digits after the point, for messages: `5.0e-4`.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,5 @@
 //! Reasons for a method to refuse.
 
-use ldp_pca::decimal::Decimal;
 use ldp_pca::mechanism::MechanismError;
 use ldp_pca::privacy::PrivacyError;
 use ldp_pca::record::RecordError;
@@ -103,7 +102,7 @@ pub enum SampleError {
         dimension: usize,
     },
     /// A value is not a number.
-    #[error("record {record}, feature {feature} (both from 0) is {}: every value must be finite", Decimal(*value))]
+    #[error("record {record}, feature {feature} (both from 0) is {value}: every value must be finite")]
     NotFinite {
         /// The record's index, from 0.
         record: usize,
