@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::error::{CliError, Result};
 use super::files;
-use super::output::{Format, grouped};
+use super::output::{Format, plural};
 use super::parameters::{delta, warn_of, warn_of_delta};
 
 /// Show what reports of a task guarantee: one, several of one person, and each anonymised batch.
@@ -100,10 +100,7 @@ impl Accounted {
             "one report   {}\n             {}\n{} of one person, any records in place of any others, delta {}:\n",
             self.guarantee,
             self.detection,
-            match self.reports {
-                1 => "1 report".to_owned(),
-                reports => format!("{} reports", grouped(reports)),
-            },
+            plural(self.reports, "report"),
             self.delta
         );
         if let Some(epsilon) = self.pure_epsilon {

@@ -16,7 +16,7 @@ use super::columnar::{self, ReportRows};
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, Input};
 use super::kind::{Kind, Needed};
-use super::output::{Format, grouped, reading};
+use super::output::{Format, plural, reading};
 use super::writing::{Output, Target};
 
 /// Sum reports, and sums of reports. A report that occurs twice (by its id) is counted once.
@@ -95,12 +95,12 @@ impl AggregateCommand {
             output: self.output,
         };
         self.format.print(&result, |result| {
-            let mut text = format!("{} reports summed in {:.1} s\n", grouped(result.records), result.seconds);
+            let mut text = format!("{} summed in {:.1} s\n", plural(result.records, "report"), result.seconds);
             if result.duplicates > 0 {
-                text += &format!("{} duplicates counted once\n", grouped(result.duplicates));
+                text += &format!("{} counted once\n", plural(result.duplicates, "duplicate"));
             }
             if let Some(first) = &result.first_skipped {
-                text += &format!("left out {} invalid reports, the first {first}\n", grouped(result.skipped));
+                text += &format!("left out {}, the first {first}\n", plural(result.skipped, "invalid report"));
             }
             text + &format!("wrote {}\n", result.output)
         })

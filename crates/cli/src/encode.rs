@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, is_standard};
-use super::output::{Format, grouped, note, plural};
+use super::output::{Format, note, plural};
 use super::records::{self, Counts, NO_RECORDS, Reading};
 use super::writing::{Kind, NpyRows, Output, Target};
 
@@ -82,7 +82,7 @@ impl Encode {
             );
             text += &counts.unread_text();
             if counts.missing > 0 {
-                text += &format!("{} missing values, which are 0\n", grouped(counts.missing));
+                text += &format!("{}, which are 0\n", plural(counts.missing, "missing value"));
             }
             text + &format!("wrote {}\n", result.output)
         })

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::aggregator::{self, Aggregator, DEFAULT_PATIENCE, IssuedIds, token};
 use super::error::{CliError, Result};
 use super::files;
-use super::output::{Format, grouped, note};
+use super::output::{Format, grouped, note, plural};
 use super::parallel::on_all_cores;
 use super::records::{self, Counts, NO_RECORDS, Reading};
 use super::writing::{Kind, Output, Target};
@@ -224,8 +224,8 @@ impl Randomize {
         self.format.print(&result, |result| {
             let counts = &result.counts;
             let mut text = format!(
-                "{} reports of {} bytes in {:.1} s\n{}\n",
-                grouped(counts.records),
+                "{} of {} bytes in {:.1} s\n{}\n",
+                plural(counts.records, "report"),
                 result.report_bytes,
                 result.seconds,
                 result.guarantee.map_or_else(
@@ -236,8 +236,8 @@ impl Randomize {
             text += &counts.unread_text();
             if counts.missing > 0 {
                 text += &format!(
-                    "{} missing values, which contribute nothing (no report contains this count)\n",
-                    grouped(counts.missing)
+                    "{}, which contribute nothing (no report contains this count)\n",
+                    plural(counts.missing, "missing value")
                 );
             }
             text + &format!("wrote {}\n", result.output)

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::choice::{Choice, one_of};
 use super::error::{CliError, Result};
 use super::files;
-use super::output::{Format, grouped, note, wrote};
+use super::output::{Format, grouped, note, plural, wrote};
 use super::records::{Opening, RecordFile, Row, looks_like_names};
 use super::table::{self, Align, Table};
 use super::writing::{self, Kind, Target};
@@ -187,8 +187,9 @@ const NAME_LENGTH: usize = 20;
 
 impl InferResult {
     fn text(&self) -> String {
-        let rows = grouped(self.rows);
-        let mut text = format!("{rows} rows of {} columns give {} features\n\n", self.columns.len(), self.features);
+        let [columns, features] = [(self.columns.len(), "column"), (self.features, "feature")]
+            .map(|(count, what)| plural(count as u64, what));
+        let mut text = format!("{} of {columns} give {features}\n\n", plural(self.rows, "row"));
         let mut table = Table::new(vec![
             ("column", Align::Left),
             ("kind", Align::Left),

@@ -23,7 +23,7 @@ use serde::Serialize;
 
 use super::choice::{Choice, one_of};
 use super::error::{CliError, Result};
-use super::output::{Format, bar, grouped};
+use super::output::{Format, bar, grouped, plural};
 use super::parallel::on_all_cores;
 use super::parameters::{self, MechanismParameters, PopulationMean};
 use super::task::{sample_text, waves_text};
@@ -371,11 +371,11 @@ impl MethodName {
 impl SimulateResult {
     fn text(&self) -> String {
         let mut text = format!(
-            "||sin Theta||_F^2 (0 is the same subspace, {:.2} a random one) over {} trials of {} records, {} of {} \
+            "||sin Theta||_F^2 (0 is the same subspace, {:.2} a random one) over {} of {}, {} of {} \
              dimensions\n",
             self.random_subspace,
-            self.trials,
-            grouped(self.records),
+            plural(self.trials, "trial"),
+            plural(self.records, "record"),
             self.rank,
             self.dimension
         );

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::error::{CliError, InFile as _, Result};
 use super::files::is_standard;
-use super::output::{Format, grouped, reading};
+use super::output::{Format, grouped, plural, reading};
 use super::writing::{Kind, Output, Target};
 
 /// Maintain the folder of an aggregator (`serve --data`) while no server has it open
@@ -68,11 +68,10 @@ fn verified_text(verified: &Verified) -> String {
     let mut text = String::new();
     for task in &verified.tasks {
         text += &format!(
-            "task {}: {} reports in {} segment{}, {} bytes{}\n",
+            "task {}: {} in {}, {} bytes{}\n",
             task.task,
-            grouped(task.reports),
-            grouped(task.segments),
-            if task.segments == 1 { "" } else { "s" },
+            plural(task.reports, "report"),
+            plural(task.segments, "segment"),
             grouped(task.bytes),
             if task.erased > 0 { format!("; {} erased on request", grouped(task.erased)) } else { String::new() }
         );
@@ -107,7 +106,7 @@ fn repaired_text(repaired: &Repaired) -> String {
     let mut text = String::new();
     repaired.repairs.iter().for_each(|repair| text += &format!("{repair}\n"));
     for task in &repaired.tasks {
-        text += &format!("task {}: {} reports\n", task.task, grouped(task.reports));
+        text += &format!("task {}: {}\n", task.task, plural(task.reports, "report"));
     }
     repaired.lost.iter().for_each(|lost| text += &format!("lost: {lost}\n"));
     repaired.problems.iter().for_each(|problem| text += &format!("wrong: {problem}\n"));
@@ -166,7 +165,7 @@ impl Export {
             output: self.output,
         };
         self.format.print_laid_out(&result, |result| {
-            let mut text = format!("{} reports written to {}\n", grouped(result.reports), result.output);
+            let mut text = format!("{} written to {}\n", plural(result.reports, "report"), result.output);
             if result.lost > 0 {
                 text += &left_out(result.lost);
             }
@@ -176,7 +175,8 @@ impl Export {
 }
 
 fn left_out(lost: u64) -> String {
-    format!("about {} damaged reports were left out", grouped(lost))
+    let verb = if lost == 1 { "was" } else { "were" };
+    format!("about {} {verb} left out", plural(lost, "damaged report"))
 }
 
 /// The one of these whose digest begins so.
@@ -221,7 +221,8 @@ impl Restore {
         let restored = maintenance::restore(&self.folder, task).map_err(CliError::failed)?;
         self.audit.note("store-restore", &restored.task, restored.reports)?;
         self.format.print_laid_out(&restored, |restored| {
-            let mut text = format!("task {}: {} reports are back\n", restored.task, grouped(restored.reports));
+            let (task, verb) = (&restored.task, if restored.reports == 1 { "is" } else { "are" });
+            let mut text = format!("task {task}: {} {verb} back\n", plural(restored.reports, "report"));
             if restored.without_retention {
                 text += "  it no longer has a retention: give it a new one\n";
             }
@@ -282,8 +283,9 @@ impl Merge {
         tasks.iter().try_for_each(|task| self.audit.note("store-merge", &task.task, task.added))?;
         self.format.print_laid_out(&MergeResult { tasks }, |result| {
             let line = |task: &MergedTask| {
-                let [added, duplicates, all] = [task.added, task.duplicates, task.reports].map(grouped);
-                format!("task {}: {added} reports added, {duplicates} were there; {all} in all\n", task.task)
+                let (added, [duplicates, all]) =
+                    (plural(task.added, "report"), [task.duplicates, task.reports].map(grouped));
+                format!("task {}: {added} added, {duplicates} were there; {all} in all\n", task.task)
             };
             result.tasks.iter().map(line).collect()
         })

@@ -16,7 +16,7 @@ use super::aggregator::{
 };
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, Input};
-use super::output::{Format, grouped, reading};
+use super::output::{Format, grouped, plural, reading};
 
 /// Send reports to a running aggregator, again after errors
 ///
@@ -150,7 +150,8 @@ impl Submit {
         }
         sent?;
         if result.rejected > 0 {
-            return Err(CliError::Failed(format!("{} reports were refused", grouped(result.rejected))));
+            let verb = if result.rejected == 1 { "was" } else { "were" };
+            return Err(CliError::Failed(format!("{} {verb} refused", plural(result.rejected, "report"))));
         }
         Ok(())
     }
@@ -175,9 +176,9 @@ pub(super) fn sealing_key(relay: &Aggregator, file: Option<&Path>) -> Result<Sea
 impl Submitted {
     fn text(&self) -> String {
         if self.relayed > 0 {
-            let (relayed, url, seconds) = (grouped(self.relayed), &self.url, self.seconds);
+            let (relayed, url, seconds) = (plural(self.relayed, "report"), &self.url, self.seconds);
             let mut text = format!(
-                "{relayed} reports left with the relay at {url} in {seconds:.1} s: it sends them on when their batch \
+                "{relayed} left with the relay at {url} in {seconds:.1} s: it sends them on when their batch \
                     is complete\n"
             );
             if !self.complete {
@@ -185,8 +186,8 @@ impl Submitted {
             }
             return text;
         }
-        let [sent, accepted, duplicate] = [self.sent, self.accepted, self.duplicate].map(grouped);
-        let mut text = format!("{sent} reports sent to {} in {:.1} s: {accepted} accepted", self.url, self.seconds);
+        let (sent, [accepted, duplicate]) = (plural(self.sent, "report"), [self.accepted, self.duplicate].map(grouped));
+        let mut text = format!("{sent} sent to {} in {:.1} s: {accepted} accepted", self.url, self.seconds);
         if self.duplicate > 0 {
             text += &format!(", {duplicate} were there already");
         }
@@ -291,7 +292,8 @@ impl Upload<'_> {
         let total = verdict.accepted.saturating_add(verdict.duplicate).saturating_add(verdict.rejected);
         if total != count {
             let url = self.aggregator.at(&place);
-            return Err(CliError::Failed(format!("{url} answers for {total} reports instead of {count}")));
+            let total = plural(total, "report");
+            return Err(CliError::Failed(format!("{url} answers for {total} instead of {count}")));
         }
         let first = self.counts_none();
         self.result.sent += count;

@@ -22,7 +22,7 @@ use serde::Deserialize;
 use self::relay::Relaying;
 use crate::aggregator::{Aggregator, reports_path, token};
 use crate::error::{CliError, InFile as _, Result};
-use crate::output::{bar, fitted, grouped};
+use crate::output::{bar, fitted, plural};
 use crate::parameters;
 use crate::randomize::{BATCH, BatchRandomizer, Ids};
 use crate::records::{self, Opening, Reading};
@@ -139,8 +139,8 @@ impl Demo {
         self.collect(&mut collection)?;
         collection.send()?;
         println!(
-            "collected   {} reports of {} bytes over HTTP, {:.1} s after the start",
-            grouped(collection.sent),
+            "collected   {} of {} bytes over HTTP, {:.1} s after the start",
+            plural(collection.sent, "report"),
             report_bytes(&task),
             started.elapsed().as_secs_f64()
         );

@@ -7,7 +7,7 @@ use super::canvas::{
     ACCENT, Anchor, GRID, INK, MUTED, PALE, WARNING, dashed, dot, heading, level, line, polyline, text,
 };
 use super::{LEFT, Panel, RIGHT, WIDTH, page};
-use crate::output::grouped;
+use crate::output::{grouped, plural};
 
 const TOP: f64 = 60.0;
 const BOTTOM: f64 = 400.0;
@@ -69,11 +69,11 @@ fn panel(curve: &ErrorCurve) -> Panel {
         group = group.add(line(LEFT, at, RIGHT, at, INK).set("stroke-dasharray", "2 4").set("stroke-width", 1.5));
         group = group.add(text(LEFT + 6.0, at + 16.0, &format!("target {target}"), Anchor::Start, INK));
         if let Some(records) = records {
-            group = group.add(mark(across(records as f64), at, &format!("{} reports", grouped(records))));
+            group = group.add(mark(across(records as f64), at, &plural(records, "report")));
         }
     }
     if let Some((records, error)) = curve.records {
-        let name = format!("{} reports: {error:.4}", grouped(records));
+        let name = format!("{}: {error:.4}", plural(records, "report"));
         group = group.add(mark(across(records as f64), up(error), &name));
     }
     group = group.add(text((LEFT + RIGHT) / 2.0, BOTTOM + 42.0, "Reports", Anchor::Middle, INK));
@@ -106,17 +106,17 @@ fn description(curve: &ErrorCurve) -> String {
     let mut text = String::new();
     if let [(first, start), .., (last, end)] = curve.points[..] {
         text += &format!(
-            "The predicted error falls from {start:.4} with {} reports to {end:.4} with {}.",
-            grouped(first as u64),
+            "The predicted error falls from {start:.4} with {} to {end:.4} with {}.",
+            plural(first as u64, "report"),
             grouped(last as u64)
         );
     }
     for (index, &records) in curve.thresholds.iter().enumerate() {
-        text += &format!(" Component {} can be recovered from {} reports.", index + 1, grouped(records));
+        text += &format!(" Component {} can be recovered from {}.", index + 1, plural(records, "report"));
     }
     if let Some((target, records)) = curve.target {
         match records {
-            Some(records) => text += &format!(" The error {target} takes {} reports.", grouped(records)),
+            Some(records) => text += &format!(" The error {target} takes {}.", plural(records, "report")),
             None => text += &format!(" No number of reports reaches the error {target}."),
         }
     }

@@ -6,7 +6,7 @@ use svg::node::element::{Group, Title};
 use super::axis::{LinearAxis, label};
 use super::canvas::{ACCENT, Anchor, GRID, INK, MUTED, WARNING, dashed, dot, heading, level, line, polyline, text};
 use super::{LEFT, Panel, RIGHT, WIDTH, page};
-use crate::output::{grouped, three_digits};
+use crate::output::{plural, three_digits};
 
 const TOP: f64 = 60.0;
 const BOTTOM: f64 = 400.0;
@@ -19,7 +19,7 @@ pub(crate) struct LengthsFigure<'a> {
 
 /// The distribution as an SVG document.
 pub(crate) fn lengths(figure: &LengthsFigure<'_>) -> String {
-    let subtitle = format!("{} reports, each {}", grouped(figure.lengths.records), figure.lengths.guarantee);
+    let subtitle = format!("{}, each {}", plural(figure.lengths.records, "report"), figure.lengths.guarantee);
     page("Lengths of records", &subtitle, &description(figure.lengths), vec![panel(figure)])
 }
 

@@ -39,7 +39,7 @@ use self::selection::SelectionArguments;
 use self::sparse::SparseArguments;
 use super::error::{CliError, Result};
 use super::hostile::HostileArguments;
-use super::output::Format;
+use super::output::{Format, plural};
 use super::plot::{self, Figure};
 use super::records::{self, Reading};
 use super::writing::{self, Kind, Target};
@@ -279,8 +279,8 @@ fn figure<'a>(answer: &'a Answer, spectrum: &'a [f64]) -> Figure<'a> {
             answer.dimension
         ),
         subtitle: format!(
-            "{} reports, noise {:.2e} per entry of the covariance",
-            super::output::grouped(answer.records),
+            "{}, noise {:.2e} per entry of the covariance",
+            plural(answer.records, "report"),
             answer.noise_deviation
         ),
         eigenvalues: spectrum,

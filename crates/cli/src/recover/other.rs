@@ -16,7 +16,7 @@ use super::progress::Progress;
 use super::share::Unit;
 use crate::error::{CliError, Result};
 use crate::files;
-use crate::output::{grouped, on_scale};
+use crate::output::{grouped, on_scale, plural};
 
 /// Pairs of collections that are drawn, where `--bootstrap` says nothing else.
 pub(super) const REPLICATES: usize = 200;
@@ -120,9 +120,9 @@ impl OtherResult {
         let change = &self.change;
         let (rank, dimension) = (answer.rank as f64, answer.dimension as f64);
         let mut text = format!(
-            "other       {} from plain components of the {} reports of {}\n",
+            "other       {} from plain components of the {} of {}\n",
             on_scale(change.sin_theta_squared, rank * (1.0 - rank / dimension)),
-            grouped(change.records),
+            plural(change.records, "report"),
             self.aggregate.display()
         );
         if let (Some(quantile), Some(p)) = (change.quantile, change.p_value) {

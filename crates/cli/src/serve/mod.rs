@@ -15,7 +15,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use super::error::{CliError, Result};
 use super::files;
-use super::output::{grouped, note};
+use super::output::{grouped, note, plural};
 
 /// Collect reports over HTTP
 ///
@@ -112,8 +112,8 @@ impl Serve {
                 say(false, format!("made {}: its token grants the role that the file is named after", path.display()));
             }
             for task in server.tasks() {
-                let (records, ceiling) = (grouped(task.records), grouped(task.ceiling));
-                say(false, format!("task {}: {records} reports so far, {ceiling} at most", task.digest));
+                let (records, ceiling) = (plural(task.records, "report"), grouped(task.ceiling));
+                say(false, format!("task {}: {records} so far, {ceiling} at most", task.digest));
                 if task.cut_bytes > 0 {
                     say(true, format!("  cut {} bytes of a report that was never acknowledged", task.cut_bytes));
                 }
