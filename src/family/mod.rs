@@ -227,7 +227,7 @@ pub enum FamilyError {
     #[error("there is no collection: give the sums of one task at least, with the task")]
     Empty,
     /// One task twice.
-    #[error("the task is given twice: give each task once, and sum its aggregates first with `ldp-pca aggregate`")]
+    #[error("the task is given twice: give each task once, and sum its aggregates first")]
     Same,
     /// A column that is not the same.
     #[error(
@@ -260,10 +260,10 @@ pub enum FamilyError {
         other: Bounding,
     },
     /// Another centring.
-    #[error("the task has another centring than the first one: the tasks of a family have the same (`--centre`)")]
+    #[error("the task has another centring than the first one: the tasks of a family have the same")]
     Centring,
     /// Another number of folds.
-    #[error("the task has {other} folds and the first one {first}: the tasks of a family have as many (`--folds`)")]
+    #[error("the task has {other} folds and the first one {first}: the tasks of a family have as many")]
     Folds {
         /// In the first task.
         first: usize,
@@ -271,10 +271,7 @@ pub enum FamilyError {
         other: usize,
     },
     /// Another kind of mechanism.
-    #[error(
-        "the task has the mechanism {other} and the first one {first}: the tasks of a family have one mechanism \
-         (`--mechanism`)"
-    )]
+    #[error("the task has the mechanism {other} and the first one {first}: the tasks of a family have one mechanism")]
     Mechanism {
         /// In the first task.
         first: &'static str,

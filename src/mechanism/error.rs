@@ -96,7 +96,7 @@ pub enum MechanismError {
     #[error("norm-cap goes with 'clip', without 'centring', and has half of at most 1024 candidates in its cap")]
     Norms,
     /// The mechanism of lengths where a covariance is wanted.
-    #[error("norm-cap is about the lengths of records, not about a covariance: see `ldp-pca norms`")]
+    #[error("norm-cap is about the lengths of records, not about a covariance: read them from its sums")]
     NoMoments,
     /// A delta for a mechanism that has none.
     #[error("delta does not go with double-cap: its delta is 0")]

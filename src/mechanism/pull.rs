@@ -49,8 +49,8 @@ pub struct Pull {
     pub check: Check,
 }
 
-/// A check that bounds hostile reports beyond strict decoding. `ldp-pca serve` makes it unless configured otherwise;
-/// `ldp-pca aggregate` does not.
+/// A check that bounds hostile reports beyond strict decoding. The aggregator makes it unless configured otherwise;
+/// sums of files do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]

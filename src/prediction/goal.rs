@@ -1,4 +1,4 @@
-//! All predictions about one collection at once, for `plan` on the command line, in Python and in JavaScript.
+//! All predictions about one collection at once, for every interface.
 
 use serde::Serialize;
 

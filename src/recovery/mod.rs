@@ -96,7 +96,7 @@ pub enum RecoveryError {
     /// No component stands out from the noise.
     #[error(
         "no component stands out from the noise: the first has p = {p_value:.3}, and less than {level} is needed; \
-         collect more reports, or raise epsilon (`ldp-pca plan` says how many, and how far)"
+         collect more reports, or raise epsilon"
     )]
     NoComponent {
         /// The p-value of the first.

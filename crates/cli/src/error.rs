@@ -14,6 +14,8 @@ use ldp_pca_simulation::SimulationError;
 use ldp_pca_simulation::audit::AuditError;
 use serde_json::{Value, json};
 
+use super::remedy;
+
 /// The result of a command.
 pub type Result<T> = core::result::Result<T, CliError>;
 
@@ -30,7 +32,7 @@ pub enum CliError {
     #[error("{0}: {1}")]
     File(Place, String),
     /// A stage of the pipeline refused its input.
-    #[error(transparent)]
+    #[error("{0}{remedy}", remedy = remedy::of(.0))]
     Pipeline(#[from] Error),
     /// A collection cannot be simulated.
     #[error(transparent)]

@@ -37,6 +37,7 @@ mod ready;
 pub mod records;
 mod recover;
 mod relay;
+mod remedy;
 pub mod schema;
 mod serve;
 mod shell;

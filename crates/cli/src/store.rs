@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::error::{CliError, InFile as _, Result};
 use super::files::is_standard;
 use super::output::{Format, grouped, plural, reading};
+use super::remedy;
 use super::writing::{Kind, Output, Target};
 
 /// Maintain the folder of an aggregator (`serve --data`) while no server has it open
@@ -329,5 +330,5 @@ fn with_bar<T>(
         bar.set_length(total);
         bar.set_position(done);
     })
-    .map_err(CliError::failed)
+    .map_err(|error| CliError::Failed(format!("{error}{}", remedy::of_store(&error))))
 }

@@ -53,7 +53,7 @@ const PIECE: usize = 1 << 20;
 const OPTIONS: OptionNames = OptionNames {
     separator: "the option 'cells are separated by'",
     decimal_comma: "the option 'decimal comma'",
-    number_format: "on the command line --number-format",
+    number_format: "the number format of the command line",
     categorical: "the option 'columns whose values are categories'",
 };
 
@@ -304,7 +304,7 @@ pub fn estimate_like(second_moment: &[f64], options: JsValue) -> Result<JsValue,
 }
 
 fn too_much(found: &str, most: &dyn Display, of: &str) -> JsValue {
-    let remedy = "take a part of it, or use `ldp-pca schema infer` and `ldp-pca plan` on the whole";
+    let remedy = "take a part of it, or use the command line on the whole";
     failure("records", &format!("the file has {found}, and this page reads at most {most} {of}: {remedy}"))
 }
 
@@ -324,9 +324,9 @@ impl File {
         let not_text = match FileFormat::of(&start) {
             FileFormat::Text => None,
             FileFormat::Gzip => Some("gzip file, and the page reads text: unpack it first"),
-            FileFormat::NumPy => Some("NumPy file, and the page reads text: use `ldp-pca schema infer`"),
+            FileFormat::NumPy => Some("NumPy file, and the page reads text: use the command line"),
             FileFormat::Parquet | FileFormat::ArrowFile | FileFormat::ArrowStream => {
-                Some("Parquet or Arrow file, and the page reads text: use `ldp-pca schema infer`")
+                Some("Parquet or Arrow file, and the page reads text: use the command line")
             }
             FileFormat::Zip => Some("zip or spreadsheet file, and the page reads text: save it as CSV"),
         };

@@ -121,7 +121,7 @@ impl CollectionOptions {
         self.mechanisms.iter().map(|mechanism| build(mechanism, coordinates)).collect()
     }
 
-    /// Draws the population and returns the trial and its randomness, the same as in the command line's `simulate`.
+    /// Draws the population and returns the trial and its randomness, the same as in a simulation of the command line.
     fn with_trial<T>(
         &self,
         mechanisms: &[Mechanism],
@@ -166,7 +166,7 @@ pub fn population(options: JsValue) -> Result<JsValue, JsValue> {
 }
 
 /// One trial of a simulated collection, from records to the errors of the recovered subspaces: an object. The same
-/// numbers as the command line's `simulate`, trial by trial.
+/// numbers as a simulation of the command line, trial by trial.
 #[wasm_bindgen(js_name = simulateTrial)]
 pub fn simulate_trial(collection: JsValue, methods: JsValue) -> Result<JsValue, JsValue> {
     let collection: CollectionOptions = read(collection)?;

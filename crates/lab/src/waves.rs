@@ -21,7 +21,7 @@ coded! {
 }
 
 /// The prediction for two waves of double-cap and its refinement, of `records` unit-norm records in all: an object
-/// with the keys of `waves` in `plan --waves 2 --json`. (As plain arguments, which take less code than options.)
+/// with the keys of `TwoWaves`. (As plain arguments, which take less code than options.)
 #[wasm_bindgen(js_name = twoWaves)]
 pub fn two_waves(
     dimension: usize,

@@ -248,10 +248,10 @@ mod tests {
     use crate::looks_like_names;
 
     const NAMES: OptionNames = OptionNames {
-        separator: "--separator",
-        decimal_comma: "--decimal-comma",
-        number_format: "--number-format",
-        categorical: "--categorical",
+        separator: "separator",
+        decimal_comma: "decimal_comma",
+        number_format: "number_format",
+        categorical: "categorical",
     };
 
     fn separator_of(name: &str, content: &[u8], whole: bool) -> Result<u8, String> {
@@ -366,8 +366,8 @@ mod tests {
             assert_eq!((thousands.pointed(cell).as_ref(), thousands.problem(cell)), (read, None));
         }
         assert_eq!(thousands.unread("1,234"), None);
-        let problem = "a number with thousands separators and currency signs (--number-format thousands,currency reads \
-                       it)";
+        let problem =
+            "a number with thousands separators and currency signs (number_format thousands,currency reads it)";
         assert_eq!(thousands.unread("$1,234").unwrap(), problem);
         assert!(thousands.problem("1,5").is_some());
         let both = notation(true, "thousands,percent");

@@ -297,13 +297,13 @@ mod tests {
         let single = task(4, 1);
         let error = validate(&collected(&single, 20), &single, &[1.0]).unwrap_err();
         assert_eq!(error, PenaltyError::TooFewFolds { folds: 1 });
-        assert!(error.to_string().contains("task new --folds"), "{error}");
+        assert!(error.to_string().contains("a task with several folds"), "{error}");
 
         // Two reports cannot fill eight folds.
         let many = task(4, 8);
         let error = validate(&collected(&many, 2), &many, &[1.0]).unwrap_err();
         assert!(matches!(error, PenaltyError::EmptyFold { folds: 8, .. }), "{error}");
-        assert!(error.to_string().contains("task new --folds"), "{error}");
+        assert!(error.to_string().contains("a task with fewer folds"), "{error}");
 
         let empty = validate(&Aggregate::empty(&many), &many, &[1.0]);
         assert_eq!(empty, Err(PenaltyError::Covariance(CovarianceError::Empty)));

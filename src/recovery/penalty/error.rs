@@ -11,8 +11,8 @@ use crate::recovery::{PathError, RecoveryError};
 pub enum PenaltyError {
     /// The task keeps one sum of all reports.
     #[error(
-        "cross-validation compares folds, and the task has {folds}: collect under a task with several \
-         (`task new --folds 5`), or take the penalty from the noise level"
+        "cross-validation compares folds, and the task has {folds}: collect under a task with several folds, or take \
+         the penalty from the noise level"
     )]
     TooFewFolds {
         /// Folds of the task.
@@ -21,8 +21,7 @@ pub enum PenaltyError {
     /// No report fell into a fold.
     #[error(
         "fold {fold} of {folds} (counted from 0) has no reports to validate with: collect more reports, make a task \
-            with \
-         fewer folds (`task new --folds 2`), or take the penalty from the noise level"
+         with fewer folds, or take the penalty from the noise level"
     )]
     EmptyFold {
         /// The fold, from 0.

@@ -9,6 +9,7 @@ use ldp_pca::task::Task;
 
 use crate::error::{CliError, InFile as _, Result};
 use crate::files;
+use crate::remedy;
 
 /// The tasks, each with its sums.
 pub(super) struct Collections {
@@ -21,7 +22,8 @@ pub(super) fn tasks(paths: &[PathBuf]) -> Result<Vec<Task>> {
     let mut tasks: Vec<Task> = Vec::with_capacity(paths.len());
     for path in paths {
         let task = files::task(path)?;
-        tasks.iter().try_for_each(|before| check_family(before, &task)).in_file(path)?;
+        let family = tasks.iter().try_for_each(|before| check_family(before, &task));
+        family.map_err(|error| CliError::file(path, remedy::told(error)))?;
         tasks.push(task);
     }
     Ok(tasks)

@@ -42,6 +42,7 @@ use super::hostile::HostileArguments;
 use super::output::{Format, plural};
 use super::plot::{self, Figure};
 use super::records::{self, Reading};
+use super::remedy;
 use super::writing::{self, Kind, Target};
 
 pub(super) use self::result::RecoverResult;
@@ -122,7 +123,7 @@ impl Recover {
         }
         let collections = Collections::read(tasks, &self.task, &self.aggregate)?;
         let members = collections.members();
-        let reports = Reports::family(&members).map_err(CliError::failed)?;
+        let reports = Reports::family(&members).map_err(|error| CliError::failed(remedy::told(error)))?;
         let covariance = Covariance::of_folds(reports, |_| true)?;
         let (first, task) = (members[0], reports.task());
         if let Some(second) = second {

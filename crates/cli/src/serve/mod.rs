@@ -16,6 +16,7 @@ use tracing_subscriber::filter::LevelFilter;
 use super::error::{CliError, Result};
 use super::files;
 use super::output::{grouped, note, plural};
+use super::remedy;
 
 /// Collect reports over HTTP
 ///
@@ -156,6 +157,7 @@ impl Serve {
 fn failed(error: ServerError) -> CliError {
     match error {
         ServerError::Config(problem) => CliError::Usage(problem),
+        ServerError::Store(error) => CliError::Failed(format!("{error}{}", remedy::of_store(&error))),
         error => CliError::failed(error),
     }
 }

@@ -211,8 +211,8 @@ fn late(unfinished: &Unfinished) -> Option<Problem> {
             format!("{done} of {of} penalties of the path were solved in time: ask for a shorter path, or for none")
         }
         Part::HeldOut => format!(
-            "{done} of {of} problems on reports held out were solved in time: ask without method and held_out, or use \
-             `ldp-pca recover` on the aggregate"
+            "{done} of {of} problems on reports held out were solved in time: ask without method and held_out, or \
+             recover components from the aggregate yourself"
         ),
         _ => return None,
     };

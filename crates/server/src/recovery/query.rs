@@ -7,7 +7,7 @@ use crate::request::Parameters;
 use ldp_pca::recovery::{HeldOutUse, Penalty, PenaltyChoice, Question, Rank, When};
 use ldp_pca::waves::OF_FIRST_WAVE;
 
-/// The number of penalties that a path may have, as on the command line.
+/// The number of penalties that a path may have.
 const POINTS: RangeInclusive<usize> = 2..=1000;
 
 /// Reads the question out of a query: `rank` once; `penalty` at most once, and with it `path` and `baselines`, or else

@@ -177,8 +177,8 @@ fn pinned(
     if (found.version, found.batch, found.bytes) != (VERSION, batch, bytes) {
         let Pinned { batch, bytes, .. } = found;
         return Err(other(format!(
-            "the folder was made with --batch {batch} --bytes {bytes}, which devices rely on: use these, or another \
-                folder"
+            "the folder was made with batch {batch} and bytes {bytes}, which devices rely on: use these, or another \
+             folder"
         )));
     }
     Ok(found)

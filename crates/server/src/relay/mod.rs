@@ -118,8 +118,8 @@ impl RelayConfig {
     fn problem(&self) -> Option<String> {
         if self.batch < SMALLEST_BATCH {
             return Some(format!(
-                "a batch of {} hides nobody: give the N honest reports of account --shuffled, and more for those that \
-                    may not be honest",
+                "a batch of {} hides nobody: give as many as are to hide each other, and more for those that may not \
+                 be honest",
                 self.batch
             ));
         }
@@ -129,7 +129,7 @@ impl RelayConfig {
         // While one batch is sent, the next one fills.
         let needed = self.batch.saturating_mul(2);
         (self.max_waiting < needed).then(|| {
-            format!("max-waiting is {}: two batches must find room, so give {needed} or more", self.max_waiting)
+            format!("max_waiting is {}: two batches must find room, so give {needed} or more", self.max_waiting)
         })
     }
 

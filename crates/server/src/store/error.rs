@@ -78,8 +78,8 @@ pub enum StoreError {
         source: ReportError,
     },
     /// The database of the folder.
-    #[error("{}: {source}; if the disk has space, restore the folder from a copy, or stop the server and run `ldp-pca \
-        store repair` on it", path.display())]
+    #[error("{}: {source}; if the disk has space, restore the folder from a copy, or stop the server and repair it",
+        path.display())]
     Manifest {
         /// The database.
         path: PathBuf,
@@ -87,8 +87,7 @@ pub enum StoreError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A segment that differs from its sealed form.
-    #[error("{} {problem}: restore it from a copy, or run `ldp-pca store repair` to go on with what is \
-        left", path.display())]
+    #[error("{} {problem}: restore it from a copy, or repair the folder to go on with what is left", path.display())]
     Segment {
         /// The file.
         path: PathBuf,
@@ -148,8 +147,8 @@ pub enum StoreError {
     Postgres(#[from] super::PostgresError),
     /// A database for a program built without databases.
     #[error(
-        "the store is to be a database, but this program was built without databases: build it with --features \
-            postgres, or leave the store out to use a folder"
+        "the store is to be a database, but this program was built without databases: build it with the feature \
+         postgres, or leave the store out to use a folder"
     )]
     NoDatabases,
 }

@@ -26,7 +26,7 @@ fn reports_about_lengths_are_collected_and_have_no_components() {
     let body = bytes_of(&reports(&task(), 1, 300));
     assert_eq!(server.send(&task(), &body).json()["accepted"], 300);
     let refused = server.get(&path(&task(), "/recovery?rank=1"));
-    refused.assert_problem(409, "no-components", &["lengths of records", "ldp-pca norms"]);
+    refused.assert_problem(409, "no-components", &["lengths of records", "read them from its sums"]);
     server.shut_down();
     let folder = Folder::new();
     folder.write("norms.json", task().to_json());

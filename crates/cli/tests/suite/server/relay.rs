@@ -334,8 +334,8 @@ fn a_folder_is_for_one_relay_with_one_size_of_batches() {
     };
     refused("--batch 5", 1, "another relay has the folder open");
     drop(relay.log());
-    refused("--batch 4", 1, "the folder was made with --batch 5 --bytes 256");
-    refused("--batch 5 --bytes 512", 1, "the folder was made with --batch 5 --bytes 256");
+    refused("--batch 4", 1, "the folder was made with batch 5 and bytes 256");
+    refused("--batch 5 --bytes 512", 1, "the folder was made with batch 5 and bytes 256");
     refused("--batch 1", 2, "hides nobody");
     refused("--batch 5 --bytes 300", 2, "256 bytes, 512, 1024");
     refused("--batch 5 --max-waiting 9", 2, "give 10 or more");

@@ -18,7 +18,7 @@ use ldp_pca::task::TaskDigest;
 /// The form of the written reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// One after the other, in the form that `ldp-pca aggregate` reads.
+    /// One after the other, as in a file of reports.
     Plain,
     /// As one Parquet file.
     Parquet,
