@@ -198,7 +198,7 @@ class Recovery(_Comparable):
         Variances along the components in the estimate itself, with the bias of the noise, in the units of the
         covariance.
     variances : ndarray of shape (rank,) or None
-        The same without that bias, nan for a component that is not above the noise; None of a bare matrix.
+        The same without that bias, nan for a component that is not above the noise; None of two waves.
     variance_errors : ndarray of shape (rank,) or None
         The standard errors of the variances, of a population with normal records; nan for noise and for ``ties``.
     total_variance : float

@@ -8,7 +8,7 @@ use ldp_pca::family::Reports;
 use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
     Answer, Baselines, ComponentInterval, Confidence, FeatureTest, HeldOutUse, Part, PathPoint, Penalty, PenaltyChoice,
-    Question, Rank, RankTest, ScoredPenalty, Solver, Source, SparseAnswer, Step, Stop, Unfinished, When, answer,
+    Question, Rank, RankTest, ScoredPenalty, Solver, SparseAnswer, Step, Stop, Unfinished, When, answer,
 };
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use nalgebra::DMatrix;
@@ -76,7 +76,7 @@ pub(crate) fn _recover<'py>(
                  bounding, a radius that few records exceed, or leave select out"
             )));
         }
-        let source = Source::Reports { aggregate: &sums, covariance: &covariance, task };
+        let reports = Reports::one(&sums, task);
         let started = Instant::now();
         let mut watch = |step: &Step| {
             if time_limit.is_some_and(|limit| started.elapsed().as_secs_f64() > limit) {
@@ -91,11 +91,11 @@ pub(crate) fn _recover<'py>(
             let (mut test, untested) =
                 RankTest::watched(covariance.matrix(), &covariance.noise_law(), &mut watch).map_err(raised)?;
             question.rank = test.rank().map_err(raised)?;
-            let unconfirmed = test.confirm(Reports::one(&sums, task), &covariance, &mut watch).map_err(raised)?;
+            let unconfirmed = test.confirm(reports, &covariance, &mut watch).map_err(raised)?;
             unfinished.extend(untested.or(unconfirmed));
             rank_test = Some(test);
         }
-        let mut found = answer(&question, source, &mut watch).map_err(raised)?;
+        let mut found = answer(&question, reports, &covariance, &mut watch).map_err(raised)?;
         found.unfinished.extend(unfinished);
         let selection = select.map(|_| FeatureTest::new(&covariance, question.rank)).transpose().map_err(raised)?;
         Ok((covariance, found, rank_test, selection))

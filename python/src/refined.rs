@@ -2,7 +2,7 @@
 
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
-use ldp_pca::recovery::{Rank, Step, Stop};
+use ldp_pca::recovery::Rank;
 use ldp_pca::task::Task as Parameters;
 use ldp_pca::waves::{PublicSample as Sample, SamplePlan, SecondTask, TwoWaves, refined_answer, refinement_of};
 use ldp_pca_simulation::SecondMoment;
@@ -217,16 +217,15 @@ pub(crate) fn _recover_refined(
 ) -> PyResult<Bound<'_, PyDict>> {
     let rank = Rank::new(rank).map_err(raised)?;
     refinement_of(first.task(), rank, refined.get().task_of().inner()).map_err(raised)?;
-    let kernel = move |waiting: &mut Waiting<'_>| -> Result<_, Error> {
+    let kernel = move |_: &mut Waiting<'_>| -> Result<_, Error> {
         let (task, second) = (first.task(), refined.get().task_of().inner());
         let others = refined.get().locked().clone();
-        let mut watch = |_: &Step| waiting.flow().map_break(|()| Stop::Cancelled);
         Ok(match &first {
             First::Sums(aggregate) => {
                 let covariance = Covariance::estimate(&aggregate.get().locked(), task)?;
-                refined_answer((&covariance, task), (&others, second), rank, &mut watch)?
+                refined_answer((&covariance, task), (&others, second), rank)?
             }
-            First::Sample(sample) => sample.get().sample.answer(task, (&others, second), rank, &mut watch)?,
+            First::Sample(sample) => sample.get().sample.answer(task, (&others, second), rank)?,
         })
     };
     let (answer, facts) = waited(py, |_| Ok(()), kernel)?.map_err(raised)?;

@@ -14,9 +14,7 @@ use crate::mechanism::{HostilePull, MechanismSpec};
 use crate::prediction::{Spectrum, predict, predict_from_estimate};
 use crate::privacy::tests::{delta, epsilon};
 use crate::record::{BoundedRecord, Radius};
-use crate::recovery::{
-    Answer, HeldOutUse, Penalty, PenaltyChoice, Question, Rank, Source, answer, principal_components,
-};
+use crate::recovery::{Answer, HeldOutUse, Penalty, PenaltyChoice, Question, Rank, answer, principal_components};
 use crate::schema::Schema;
 use crate::subspace::{Subspace, sin_theta_squared};
 use crate::task::Folds;
@@ -175,8 +173,8 @@ fn the_mean_has_the_printed_noise() {
     }
 }
 
-fn asked(source: Source<'_>, question: &Question) -> Answer {
-    answer(question, source, &mut |_| ControlFlow::Continue(())).unwrap()
+fn asked(reports: Reports<'_>, covariance: &Covariance, question: &Question) -> Answer {
+    answer(question, reports, covariance, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
 #[test]
@@ -203,8 +201,8 @@ fn a_family_of_one_is_the_task_to_the_last_bit_and_a_task_without_reports_change
             let all =
                 Question { penalty: sparse, predict: true, bootstrap: Some(20), hostile: Some(5), ..choose.clone() };
             for question in [choose, cv, all] {
-                let found = asked(Source::Family { reports, covariance: &covariance }, &question);
-                let expected = asked(Source::Reports { aggregate, covariance: &alone, task }, &question);
+                let found = asked(reports, &covariance, &question);
+                let expected = asked(Reports::one(aggregate, task), &alone, &question);
                 let found = Answer { family: None, ..found };
                 if members.len() == 1 {
                     assert_eq!(found, expected);
@@ -243,7 +241,7 @@ fn an_answer_about_a_family_names_its_tasks_and_uses_all_reports() {
         hostile: Some(9),
         ..Question::new(rank(1))
     };
-    let found = asked(Source::Family { reports, covariance: &covariance }, &question);
+    let found = asked(reports, &covariance, &question);
     let parts = found.family.as_ref().unwrap();
     assert_eq!((found.records, parts.iter().map(|part| part.epsilon).collect::<Vec<_>>()), (2700, vec![4.0, 1.0, 2.0]));
     assert!((parts.iter().map(|part| part.weight).sum::<f64>() - 1.0).abs() < 1e-12);

@@ -41,14 +41,15 @@ mod penalty;
 mod rank_test;
 mod support;
 
+pub(crate) use answer::components_of_waves;
 pub use answer::{
     Answer, AnswerError, Baseline, Baselines, ComponentInterval, Confidence, MeanAnswer, Question, ScoredPenalty,
     SparseAnswer, answer,
 };
 #[doc(hidden)]
 pub use answer::{
-    Decomposition, HeldOutUse, Part, Reference, ReferenceAnswer, ReferenceComparison, Solver, Source, Step, Stop,
-    ThresholdedAnswer, Unfinished, Watch, When, components,
+    Decomposition, HeldOutUse, Part, Reference, ReferenceAnswer, ReferenceComparison, Solver, Step, Stop,
+    ThresholdedAnswer, Unfinished, Watch, When, components, explained_variance,
 };
 #[doc(hidden)]
 pub use bootstrap::FEWEST_REPLICATES;

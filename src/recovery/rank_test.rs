@@ -185,7 +185,7 @@ mod tests {
     use crate::privacy::tests::epsilon;
     use crate::record::Bounding;
     use crate::recovery::answer::tests::Collected;
-    use crate::recovery::{HeldOutUse, Question, Source, Stop, answer};
+    use crate::recovery::{HeldOutUse, Question, Stop, answer};
     use crate::schema::Schema;
     use crate::task::{Folds, Task};
     use rand_distr::StandardNormal;
@@ -318,21 +318,19 @@ mod tests {
         let mut test = RankTest::new(covariance.matrix(), &covariance.noise_law()).unwrap();
         assert_eq!(test.rank().unwrap().value(), 1);
         let mut stopped = test.clone();
-        let missing =
-            test.confirm(Reports::one(&aggregate, &task), &covariance, &mut |_| ControlFlow::Continue(())).unwrap();
+        let reports = Reports::one(&aggregate, &task);
+        let missing = test.confirm(reports, &covariance, &mut |_| ControlFlow::Continue(())).unwrap();
         assert_eq!(missing, None);
         let gained = test.components[0].gained.unwrap();
         let question = Question { held_out: HeldOutUse::Measure, ..Question::new(Rank::new(1).unwrap()) };
-        let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task: &task };
-        let answer = answer(&question, source, &mut |_| ControlFlow::Continue(())).unwrap();
+        let answer = answer(&question, reports, &covariance, &mut |_| ControlFlow::Continue(())).unwrap();
         let captured = answer.held_out.unwrap().answers[0].captured;
         assert!((gained.value - captured.value).abs() < 1e-12 && gained.standard_error >= captured.standard_error);
         // The second adds what every direction has.
         let second = test.components[1].gained.unwrap().interval;
         assert!(second.lower < test.components[1].rest && test.components[1].rest < second.upper);
 
-        let missing =
-            stopped.confirm(Reports::one(&aggregate, &task), &covariance, &mut |_| ControlFlow::Break(Stop::OutOfTime));
+        let missing = stopped.confirm(reports, &covariance, &mut |_| ControlFlow::Break(Stop::OutOfTime));
         assert_eq!(missing.unwrap(), Some(Unfinished { part: Part::Rank, done: 0, of: Some(3) }));
         assert_eq!(stopped.components[0].gained, None);
     }

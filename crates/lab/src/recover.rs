@@ -1,4 +1,4 @@
-//! Components from an aggregate or any symmetric matrix.
+//! Components from an aggregate, or of any symmetric matrix.
 
 use std::ops::ControlFlow;
 
@@ -8,18 +8,20 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
-use crate::crossing::{Coded, matrix, object, read, thrown};
+use crate::crossing::{Coded, failure, matrix, object, read, thrown};
+use ldp_pca::family::Reports;
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
-    Answer, AnswerError, Baseline, DEFAULT_PENALTY_FACTOR, Method, Penalty, PenaltyChoice, PenaltyError, PenaltyPath,
-    Question, Rank, Solver, SolverSettings, SolverStatus, Source, Step, Stop, components,
+    Answer, AnswerError, Baseline, Baselines, DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, Method, Penalty,
+    PenaltyChoice, PenaltyError, PenaltyPath, Question, Rank, Solver, SolverSettings, SolverStatus, Step, Stop,
+    components, explained_variance, principal_components,
 };
+use ldp_pca::subspace::{Subspace, SubspaceError, sin_theta_squared};
 use ldp_pca_simulation::SupportCounts;
 
 impl Coded for AnswerError {
     fn code(&self) -> &'static str {
         match self {
-            Self::UnknownNoise => "argument",
             Self::Penalty(error) => error.code(),
             _ => "recovery",
         }
@@ -159,8 +161,17 @@ impl Aggregate {
     pub fn recover(&self, options: JsValue, progress: &Function) -> Result<Recovery, JsValue> {
         let options: Options = read(options)?;
         let covariance = self.covariance()?;
-        let source = Source::Reports { aggregate: &self.sums, covariance: &covariance, task: &self.task };
-        recover(&options, source, Watch::new(progress))
+        let mut watch = Watch::new(progress);
+        let reference = options.reference(covariance.matrix().nrows())?;
+        let reports = Reports::one(&self.sums, &self.task);
+        let found = components(&options.question(), reports, &covariance, &mut |step| watch.step(step));
+        watch.finish()?;
+        let mut found = found.map_err(thrown)?;
+        if options.baselines == Some(true) && found.status() != SolverStatus::Cancelled {
+            found.add_baselines(covariance.matrix()).map_err(thrown)?;
+        }
+        let error = reference.map(|reference| found.compare_components(&reference)).transpose().map_err(thrown)?;
+        Recovery::new(&Facts::of(&found, error), &found.vectors())
     }
 
     /// Solves the sparse problem for a sequence of penalties, from the largest that changes anything to a quarter of
@@ -205,30 +216,71 @@ pub(crate) fn solve_path(
     Ok(points.collect())
 }
 
-/// Recovers components of a symmetric matrix, d × d numbers.
+/// Recovers components of a symmetric matrix, d × d numbers, of whose noise nothing is known.
 #[wasm_bindgen]
 pub fn solve(numbers: &[f64], dimension: usize, options: JsValue, progress: &Function) -> Result<Recovery, JsValue> {
     let options: Options = read(options)?;
-    recover(&options, Source::Matrix(&matrix(numbers, dimension, dimension)?), Watch::new(progress))
-}
-
-fn recover(options: &Options, source: Source<'_>, mut watch: Watch<'_>) -> Result<Recovery, JsValue> {
-    let (dimension, rank) = (source.matrix().nrows(), options.rank.value());
-    let reference = options.reference.as_deref().map(|numbers| matrix(numbers, dimension, rank)).transpose()?;
-    let found = components(&options.question(), source, &mut |step| watch.step(step));
-    watch.finish()?;
-    let mut found = found.map_err(thrown)?;
-    if options.baselines == Some(true) && found.status() != SolverStatus::Cancelled {
-        found.add_baselines(source.matrix()).map_err(thrown)?;
+    let estimate = matrix(numbers, dimension, dimension)?;
+    let reference = options.reference(dimension)?;
+    match options.penalty {
+        None => {
+            let found = principal_components(&estimate, options.rank).map_err(thrown)?;
+            let (eigenvalues, support) = (found.values.as_slice().to_vec(), (0..dimension).collect());
+            let mut facts = Facts::of_matrix(&estimate, Method::Pca, eigenvalues, support);
+            facts.eigenvalue_gap = found.gap();
+            facts.compare(&found.vectors, reference.as_ref(), None)?;
+            Recovery::new(&facts, &found.vectors)
+        }
+        Some(PenaltyOption::Value(penalty)) => {
+            options.solve(&estimate, penalty, reference.as_ref(), Watch::new(progress))
+        }
+        Some(_) => Err(failure("argument", &"the noise of a matrix is not known: give the penalty as a number")),
     }
-    let estimate = matches!(source, Source::Reports { .. }).then(|| Estimate::of(&found));
-    let error = reference.map(|reference| found.compare_components(&reference)).transpose().map_err(thrown)?;
-    let facts = object(&Facts::of(&found, error, estimate))?;
-    // Columns of the transpose are rows.
-    Ok(Recovery { facts, components: found.vectors().transpose().as_slice().to_vec() })
 }
 
 impl Options {
+    /// The components to compare with, of so many features.
+    fn reference(&self, dimension: usize) -> Result<Option<DMatrix<f64>>, JsValue> {
+        self.reference.as_deref().map(|numbers| matrix(numbers, dimension, self.rank.value())).transpose()
+    }
+
+    /// Sparse components of a matrix.
+    fn solve(
+        &self,
+        estimate: &DMatrix<f64>,
+        penalty: Penalty,
+        reference: Option<&DMatrix<f64>>,
+        mut watch: Watch<'_>,
+    ) -> Result<Recovery, JsValue> {
+        let problem = FantopeProblem::new(estimate, self.rank, penalty).map_err(thrown)?;
+        let default = SolverSettings::default();
+        let settings = SolverSettings { tolerance: self.tolerance.unwrap_or(default.tolerance), ..default };
+        let found = FantopeSolver::new(settings).map_err(thrown)?.solve_with(&problem, None, &mut |state| {
+            watch.call(state.iterations, state.max_iterations, state.relative_gap).map_break(|_| ())
+        });
+        watch.finish()?;
+        let found = found.map_err(thrown)?;
+        let baselines = if self.baselines == Some(true) && found.status != SolverStatus::Cancelled {
+            Some(Baselines::new(estimate, penalty, &found.components, &[]).map_err(thrown)?.0)
+        } else {
+            None
+        };
+        let eigenvalues = found.variances.as_slice().to_vec();
+        let mut facts = Facts::of_matrix(estimate, Method::Fantope, eigenvalues, found.support);
+        facts.status = found.status;
+        facts.sparse = Some(Sparse {
+            penalty: penalty.value(),
+            objective: found.objective,
+            dual_bound: found.dual_bound,
+            relative_gap: found.relative_gap,
+            iterations: found.iterations,
+            leverages: found.leverages,
+            baselines: None,
+        });
+        facts.compare(&found.components, reference, baselines)?;
+        Recovery::new(&facts, &found.components)
+    }
+
     fn question(&self) -> Question {
         let default = Solver::default();
         let penalty = self.penalty.as_ref().map(|option| match option {
@@ -241,8 +293,56 @@ impl Options {
     }
 }
 
+impl Recovery {
+    fn new(facts: &Facts, components: &DMatrix<f64>) -> Result<Self, JsValue> {
+        // Columns of the transpose are rows.
+        Ok(Self { facts: object(facts)?, components: components.transpose().as_slice().to_vec() })
+    }
+}
+
 impl Facts {
-    fn of(found: &Answer, sin_theta_squared: Option<f64>, estimate: Option<Estimate>) -> Self {
+    /// Those of components of a matrix.
+    fn of_matrix(estimate: &DMatrix<f64>, method: Method, eigenvalues: Vec<f64>, support: Vec<usize>) -> Self {
+        let total = estimate.trace();
+        Self {
+            dimension: estimate.nrows(),
+            rank: eigenvalues.len(),
+            method,
+            status: SolverStatus::Optimal,
+            total_variance: Some(total),
+            explained_variance: explained_variance(&eigenvalues, total),
+            eigenvalues,
+            support,
+            eigenvalue_gap: None,
+            sparse: None,
+            sin_theta_squared: None,
+            estimate: None,
+        }
+    }
+
+    /// Adds simpler methods, and the distance of all from a reference where there is one.
+    fn compare(
+        &mut self,
+        components: &DMatrix<f64>,
+        reference: Option<&DMatrix<f64>>,
+        mut baselines: Option<Baselines>,
+    ) -> Result<(), JsValue> {
+        let refused = |error: SubspaceError| thrown(AnswerError::from(error));
+        if let Some(reference) = reference {
+            let theirs = Subspace::new(reference).map_err(refused)?;
+            let ours = Subspace::new(components).map_err(refused)?;
+            if let Some(baselines) = &mut baselines {
+                baselines.compare(&theirs).map_err(refused)?;
+            }
+            self.sin_theta_squared = Some(sin_theta_squared(&ours, &theirs).map_err(refused)?);
+        }
+        if let Some(sparse) = &mut self.sparse {
+            sparse.baselines = baselines.as_ref().map(BaselinesFacts::from);
+        }
+        Ok(())
+    }
+
+    fn of(found: &Answer, sin_theta_squared: Option<f64>) -> Self {
         let sparse = found.sparse.as_ref();
         Self {
             dimension: found.dimension,
@@ -261,14 +361,17 @@ impl Facts {
                 relative_gap: sparse.relative_gap,
                 iterations: sparse.iterations,
                 leverages: sparse.leverages.clone(),
-                baselines: sparse.baselines.as_ref().map(|found| BaselinesFacts {
-                    soft_threshold: BaselineFacts::from(&found.soft_threshold),
-                    pca: BaselineFacts::from(&found.pca),
-                }),
+                baselines: sparse.baselines.as_ref().map(BaselinesFacts::from),
             }),
             sin_theta_squared,
-            estimate,
+            estimate: Some(Estimate::of(found)),
         }
+    }
+}
+
+impl From<&Baselines> for BaselinesFacts {
+    fn from(found: &Baselines) -> Self {
+        Self { soft_threshold: BaselineFacts::from(&found.soft_threshold), pca: BaselineFacts::from(&found.pca) }
     }
 }
 

@@ -7,19 +7,19 @@ use super::super::held_out::used_rows;
 use super::super::support::{FoundSupport, SupportConditions};
 use super::super::{
     Bootstrap, BootstrapError, Components, CrossValidation, CrossValidationPoint, FantopeSolution, HeldOut, Interval,
-    Method, PathPoint, Penalty, PenaltySelection, Rank, RecoveryError, SolverStatus, principal_components,
-    soft_threshold, sparse_noise_edge,
+    Method, PathPoint, Penalty, PenaltySelection, Rank, RecoveryError, SolverStatus, sparse_noise_edge,
 };
+use super::baselines::{Baselines, along_variances};
 use super::patterns::{self, Standing, are_single_columns};
 use super::{AnswerError, Source};
 use crate::covariance::{Covariance, Mean};
 use crate::family::FamilyMember;
 use crate::law::{Along, NoiseLaw, split_leading, split_spectrum};
-use crate::linalg::{SymmetricEigen, symmetric_eigen};
+use crate::linalg::SymmetricEigen;
 use crate::mechanism::HostilePull;
 use crate::prediction::Prediction;
 use crate::record::Bounding;
-use crate::subspace::{Subspace, orient_columns_in_place, sin_theta_squared};
+use crate::subspace::orient_columns_in_place;
 use crate::task::Task;
 
 /// The coverage of the intervals.
@@ -31,10 +31,9 @@ pub struct Answer {
     /// The method of recovery.
     pub method: Method,
     /// Whether the components are of the covariance about an estimated mean, as those of a task with
-    /// [centring](crate::centring) are. Those of other tasks are of second moments about zero. None for a bare matrix.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub centred: Option<bool>,
-    /// The number of reports; 0 for a bare matrix.
+    /// [centring](crate::centring) are. Those of other tasks are of second moments about zero.
+    pub centred: bool,
+    /// The number of reports.
     pub records: u64,
     /// The part of each task, of a task family.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,6 +56,7 @@ pub struct Answer {
     #[doc(hidden)]
     pub variance_errors: Option<Vec<Option<f64>>>,
     /// Trace of the debiased covariance, from what the reports say of the records' lengths where there is no centring.
+    /// None where it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_variance: Option<f64>,
     /// A bound on its standard error, where the law of the noise is known.
@@ -88,11 +88,11 @@ pub struct Answer {
     pub components: Vec<Vec<f64>>,
     /// Diagonal of the projector: of each feature the sum of its squared loadings, from 0 to 1.
     pub leverages: Vec<f64>,
-    /// The names of the features; none for a bare matrix.
+    /// The names of the features.
     pub feature_names: Vec<String>,
-    /// Standard deviation of the noise in one off-diagonal covariance entry; 0 for a bare matrix.
+    /// Standard deviation of the noise in one off-diagonal covariance entry; 0 for the directions of public records.
     pub noise_deviation: f64,
-    /// The variance that noise alone would give to the first component; 0 for a bare matrix.
+    /// The variance that noise alone would give to the first component.
     pub noise_edge: f64,
     /// How far hostile reports can have moved the eigenvalues.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -225,8 +225,8 @@ pub struct SparseAnswer {
     pub leverages: Vec<f64>,
     /// The variance that noise alone is expected to stay below on a support of this size.
     pub noise_edge: f64,
-    /// Whether the estimate meets the conditions under which the support is that of the population; none without known
-    /// noise, and for a large support.
+    /// Whether the estimate meets the conditions under which the support is that of the population; none for a large
+    /// support.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[doc(hidden)]
     pub conditions: Option<SupportConditions>,
@@ -267,37 +267,6 @@ pub struct ScoredPenalty {
     pub point: CrossValidationPoint,
     /// Whether it was chosen.
     pub chosen: bool,
-}
-
-/// Simpler methods on the same estimate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct Baselines {
-    /// Plain components of the estimate after soft-thresholding by the penalty.
-    pub soft_threshold: Baseline,
-    /// Plain components of the estimate.
-    pub pca: Baseline,
-}
-
-/// Another method's components of the same estimate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct Baseline {
-    /// Variances along its components in the estimate itself.
-    pub eigenvalues: Vec<f64>,
-    /// The names of the features that they use; none for a bare matrix.
-    pub support: Vec<String>,
-    /// Their rows, ascending from 0.
-    #[serde(skip)]
-    pub rows: Vec<usize>,
-    /// `||sin Theta||_F^2` between its components and the sparse ones.
-    pub distance: f64,
-    /// `||sin Theta||_F^2` against a reference: [`Answer::compare`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sin_theta_squared: Option<f64>,
-    /// The span of its components.
-    #[serde(skip)]
-    pub subspace: Subspace,
 }
 
 /// The result of the bootstrap.
@@ -379,10 +348,10 @@ impl Answer {
             // That of d diagonal entries, each with sqrt(2) times the deviation of another entry.
             (2.0 * self.dimension as f64).sqrt() * self.noise_deviation
         });
-        self.total_variance.filter(|total| *total > TOTAL_DEVIATIONS * deviation)?;
+        let total = self.total_variance.filter(|total| *total > TOTAL_DEVIATIONS * deviation)?;
         match &self.variances {
-            Some(variances) => whole(&without_none(variances), self.total_variance),
-            None => whole(&self.eigenvalues, self.total_variance),
+            Some(variances) => whole(&without_none(variances), total),
+            None => whole(&self.eigenvalues, total),
         }
     }
 
@@ -391,8 +360,8 @@ impl Answer {
     #[must_use]
     #[doc(hidden)]
     pub fn marks_of_mean(&self) -> Vec<String> {
-        let (Some(false), Some(loadings)) = (self.centred, self.components.first()) else { return vec![] };
-        if self.dimension == 1 || self.eigenvalues[0] <= self.edge() {
+        let Some(loadings) = self.components.first() else { return vec![] };
+        if self.centred || self.dimension == 1 || self.eigenvalues[0] <= self.edge() {
             return vec![];
         }
         let share = self.whole().and(self.explained_variance.as_ref()).map(|shares| shares[0]);
@@ -412,7 +381,7 @@ impl Answer {
         let leverage = |row: usize| components.iter().map(|component| component[row].powi(2)).sum();
         Self {
             rank: components.len(),
-            explained_variance: shares(&eigenvalues, self.total_variance),
+            explained_variance: self.total_variance.and_then(|total| explained_variance(&eigenvalues, total)),
             leverages: (0..self.dimension).map(leverage).collect(),
             eigenvalues,
             components,
@@ -424,18 +393,17 @@ impl Answer {
 
     /// The facts about the estimate without its components.
     pub(super) fn facts(source: Source<'_>) -> Self {
-        let matrix = source.matrix();
-        let bare = Self { dimension: matrix.nrows(), total_variance: Some(matrix.trace()), ..Self::default() };
-        let Some((reports, covariance)) = source.reports() else { return bare };
-        let task = reports.task();
+        let Source { reports, covariance } = source;
+        let (matrix, task) = (covariance.matrix(), reports.task());
         let (square, error) = covariance.mean_square(task);
         let is_unit_norm = task.bounding() == Bounding::UnitNorm;
         let total = covariance.mean().is_none().then_some(square);
         Self {
-            centred: Some(covariance.mean().is_some()),
+            centred: covariance.mean().is_some(),
+            dimension: matrix.nrows(),
             records: covariance.records(),
             family: covariance.parts_of(reports),
-            total_variance: total.or(bare.total_variance),
+            total_variance: total.or_else(|| Some(matrix.trace())),
             // The bound is about second moments, without a mean subtracted.
             total_variance_error: total.map(|_| error),
             empty_share: is_unit_norm.then_some(1.0 - square),
@@ -445,7 +413,7 @@ impl Answer {
             noise_edge: covariance.noise_edge(),
             mean: covariance.mean().map(|mean| MeanAnswer::new(mean, covariance, task)),
             alone: patterns::alone(matrix, task.schema()),
-            ..bare
+            ..Self::default()
         }
     }
 
@@ -472,8 +440,8 @@ impl Answer {
 
     /// This answer with the variances that the population has along the components, by the law of the noise. The
     /// estimated mean is empty without centring.
-    pub(super) fn without_noise(self, law: Option<(NoiseLaw, &[f64])>) -> Self {
-        let (Some(trace), Some((law, mean))) = (self.total_variance, law) else { return self };
+    pub(super) fn without_noise(self, law: &NoiseLaw, mean: &[f64]) -> Self {
+        let Some(trace) = self.total_variance else { return self };
         let (dimension, rank) = (self.dimension, self.rank);
         let mean_square = |index: usize| {
             let along: f64 = self.components[index].iter().zip(mean).map(|(entry, mean)| entry * mean).sum();
@@ -483,8 +451,8 @@ impl Answer {
         let found: Vec<Option<Along>> = match self.support_size() {
             None => {
                 let split = match &self.spectrum {
-                    Some(spectrum) => split_spectrum(&DVector::from_column_slice(spectrum), &law),
-                    None => split_leading(&self.eigenvalues, dimension, trace, &law),
+                    Some(spectrum) => split_spectrum(&DVector::from_column_slice(spectrum), law),
+                    None => split_leading(&self.eigenvalues, dimension, trace, law),
                 };
                 // With the first that was not asked for, which may be tied with the last that was.
                 let next = self.gap.and_then(|gap| Some(self.eigenvalues.last()? - gap));
@@ -492,16 +460,16 @@ impl Answer {
                 let above = law.standing_out(&leading, trace);
                 let standing = |(index, &observed): (usize, &f64)| {
                     let square = if index < rank { mean_square(index) } else { 0.0 };
-                    let eigenvalue = split.eigenvalue_along(index, observed, &law, square);
+                    let eigenvalue = split.eigenvalue_along(index, observed, law, square);
                     // In few features one may stand out below the edge of many.
                     let eigenvalue = eigenvalue.or_else(|| split.bulk.eigenvalue(observed));
                     let eigenvalue = eigenvalue.unwrap_or_else(|| split.bulk.threshold().min(observed));
                     Standing { observed, truth: Along { eigenvalue, excess: law.excess(square) } }
                 };
                 let mut components: Vec<Standing> = leading.iter().enumerate().take(above).map(standing).collect();
-                ties = patterns::ties(&components, &law);
+                ties = patterns::ties(&components, law);
                 components.truncate(rank);
-                single_columns = are_single_columns(&components, &ties, &self.alone, &law);
+                single_columns = are_single_columns(&components, &ties, &self.alone, law);
                 let found = components.iter().map(|component| Some(component.truth));
                 found.chain(core::iter::repeat(None)).take(rank).collect()
             }
@@ -525,9 +493,8 @@ impl Answer {
         let error = |along: Along| (2.0 * law.variance_between(along, along)).sqrt();
         let error_of = |(index, along): (usize, &Option<Along>)| along.filter(|_| !is_tied(index)).map(error);
         let variance_errors = found.iter().enumerate().map(error_of).collect();
-        let explained_variance = shares(&without_none(&variances), self.total_variance);
         Self {
-            explained_variance,
+            explained_variance: explained_variance(&without_none(&variances), trace),
             variances: Some(variances),
             variance_errors: Some(variance_errors),
             ties,
@@ -585,9 +552,9 @@ impl Answer {
         Self { method: Method::Fantope, sparse: Some(sparse), ..answer }
     }
 
-    /// Checks the conditions of support recovery on the estimate of sparse components, where its noise is known.
+    /// Checks the conditions of support recovery on the estimate of sparse components.
     pub(super) fn add_support_conditions(&mut self, estimate: &DMatrix<f64>) -> Result<(), AnswerError> {
-        let Some(sparse) = self.sparse.as_mut().filter(|_| self.noise_deviation > 0.0) else { return Ok(()) };
+        let Some(sparse) = &mut self.sparse else { return Ok(()) };
         let leverages: Vec<f64> = sparse.rows.iter().map(|&row| self.leverages[row]).collect();
         let without_noise = |index: usize| match &self.variances {
             Some(variances) => variances[index].unwrap_or(0.0),
@@ -611,14 +578,11 @@ impl Answer {
     /// [`AnswerError::Recovery`], [`AnswerError::Subspace`] for another matrix.
     #[doc(hidden)]
     pub fn add_baselines(&mut self, estimate: &DMatrix<f64>) -> Result<(), AnswerError> {
-        let found = Subspace::new(&self.vectors())?;
+        let found = self.vectors();
         let Some(sparse) = &mut self.sparse else { return Ok(()) };
-        let (rank, penalty) = (Rank::new(self.rank)?, Penalty::new(sparse.penalty)?);
-        let plain = principal_components(estimate, rank)?;
-        let thresholded = principal_components(&soft_threshold(estimate, penalty), rank)?;
-        let baseline = |components| Baseline::new(components, estimate, &found, &self.feature_names);
-        sparse.baselines = Some(Baselines { soft_threshold: baseline(&thresholded)?, pca: baseline(&plain)? });
-        self.spectrum = Some(plain.all_values.as_slice().to_vec());
+        let penalty = Penalty::new(sparse.penalty)?;
+        let (baselines, spectrum) = Baselines::new(estimate, penalty, &found, &self.feature_names)?;
+        (sparse.baselines, self.spectrum) = (Some(baselines), Some(spectrum));
         Ok(())
     }
 }
@@ -670,28 +634,6 @@ impl ScoredPenalty {
     }
 }
 
-impl Baseline {
-    pub(super) fn new(
-        components: &Components,
-        estimate: &DMatrix<f64>,
-        sparse: &Subspace,
-        names: &[String],
-    ) -> Result<Self, AnswerError> {
-        // In the estimate itself, which thresholding has changed, so that the methods compare.
-        let (_, variances) = along_variances(&components.vectors, estimate)?;
-        let rows = used_rows(&components.vectors);
-        let subspace = Subspace::new(&components.vectors)?;
-        Ok(Self {
-            eigenvalues: variances.as_slice().to_vec(),
-            support: rows.iter().filter_map(|&row| names.get(row).cloned()).collect(),
-            rows,
-            distance: sin_theta_squared(&subspace, sparse)?,
-            sin_theta_squared: None,
-            subspace,
-        })
-    }
-}
-
 impl Confidence {
     pub(super) fn of(outcome: &Bootstrap) -> Result<Self, BootstrapError> {
         let components = outcome.components.iter().map(|component| {
@@ -710,24 +652,6 @@ impl Confidence {
     }
 }
 
-/// The basis of the span of these components that diagonalises the estimate, most variance first, exactly 0 on rows
-/// that they do not use, and those variances.
-fn along_variances(
-    components: &DMatrix<f64>,
-    estimate: &DMatrix<f64>,
-) -> Result<(DMatrix<f64>, DVector<f64>), RecoveryError> {
-    let mut block = components.tr_mul(&(estimate * components));
-    block.fill_lower_triangle_with_upper_triangle();
-    let eigen = symmetric_eigen(&block)?;
-    let inside = components * eigen.vectors;
-    let mut vectors = DMatrix::zeros(components.nrows(), components.ncols());
-    for row in used_rows(components) {
-        vectors.set_row(row, &inside.row(row));
-    }
-    orient_columns_in_place(&mut vectors);
-    Ok((vectors, eigen.values))
-}
-
 /// The variances of components, 0 for those that are noise.
 fn without_none(variances: &[Option<f64>]) -> Vec<f64> {
     variances.iter().map(|variance| variance.unwrap_or(0.0)).collect()
@@ -736,16 +660,18 @@ fn without_none(variances: &[Option<f64>]) -> Vec<f64> {
 /// So many deviations of its noise a total must be away from 0 before anything is called a share of it.
 const TOTAL_DEVIATIONS: f64 = 2.0;
 
-/// The shares of a total.
-fn shares(parts: &[f64], total: Option<f64>) -> Option<Vec<f64>> {
-    let whole = whole(parts, total)?;
-    Some(parts.iter().map(|part| part / whole).collect())
+/// The shares of a total variance that components hold; none where the total is 0 or less. It is not taken to be less
+/// than they hold.
+#[must_use]
+pub fn explained_variance(variances: &[f64], total: f64) -> Option<Vec<f64>> {
+    let whole = whole(variances, total)?;
+    Some(variances.iter().map(|variance| variance / whole).collect())
 }
 
 /// A total above 0, which is at least what its parts hold.
-fn whole(parts: &[f64], total: Option<f64>) -> Option<f64> {
+fn whole(parts: &[f64], total: f64) -> Option<f64> {
     let held: f64 = parts.iter().map(|part| part.max(0.0)).sum();
-    Some(total.filter(|&total| total > 0.0)?.max(held))
+    (total > 0.0).then(|| total.max(held))
 }
 
 fn columns(matrix: &DMatrix<f64>) -> Vec<Vec<f64>> {

@@ -1,20 +1,31 @@
-//! Everything about the components of an estimate, in one [`Answer`] to one [`Question`]: the result of `recover` on
-//! the command line, in Python, in JavaScript and from the aggregator.
+//! Everything about the components of a collection, in one [`Answer`] to one [`Question`], for every interface.
 //!
 //! ```
 //! use std::ops::ControlFlow;
-//! use ldp_pca::recovery::{Penalty, PenaltyChoice, Question, Rank, Source, answer};
-//! use nalgebra::DMatrix;
+//! use ldp_pca::family::Reports;
+//! use ldp_pca::recovery::{PenaltyChoice, Question, answer};
+//! use ldp_pca::{Aggregate, Bounding, Covariance, Epsilon, Folds, MechanismSpec, Rank, Schema, Task};
 //!
-//! // One component on rows 0 and 1; the rest is noise of size 0.1.
-//! let estimate = DMatrix::from_row_slice(3, 3, &[1.0, 0.9, 0.1, 0.9, 1.0, -0.1, 0.1, -0.1, 0.2]);
-//! let penalty = Some(PenaltyChoice::Value(Penalty::new(0.15)?));
-//! let question = Question { penalty, ..Question::new(Rank::new(1)?) };
-//! let answer = answer(&question, Source::Matrix(&estimate), &mut |_| ControlFlow::Continue(()))?;
-//! assert_eq!(answer.sparse.unwrap().rows, [0, 1]);
+//! // The first two of six features move together.
+//! let mechanism = MechanismSpec::double_cap(Epsilon::new(4.0)?);
+//! let task = Task::new(Schema::numeric(6)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
+//! let report = |index: usize| {
+//!     let mut record = vec![1.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+//!     record[2 + index % 4] = 0.5;
+//!     task.randomize(&task.bound(record)?, None).map_err(ldp_pca::Error::from)
+//! };
+//! let mut aggregate = Aggregate::empty(&task);
+//! aggregate.accumulate(&task, &(0..2_000).map(report).collect::<Result<Vec<_>, ldp_pca::Error>>()?)?;
+//!
+//! let covariance = Covariance::estimate(&aggregate, &task)?;
+//! let question = Question { penalty: Some(PenaltyChoice::default()), ..Question::new(Rank::new(1)?) };
+//! let reports = Reports::one(&aggregate, &task);
+//! let answer = answer(&question, reports, &covariance, &mut |_| ControlFlow::Continue(()))?;
+//! assert!(answer.sparse.unwrap().rows.starts_with(&[0, 1]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod baselines;
 mod found;
 mod patterns;
 mod reference;
@@ -22,9 +33,10 @@ mod reference;
 pub(super) mod tests;
 mod watch;
 
+pub use baselines::{Baseline, Baselines};
 pub use found::{
-    Answer, Baseline, Baselines, ComponentInterval, Confidence, MeanAnswer, Part, ScoredPenalty, SparseAnswer,
-    ThresholdedAnswer, Unfinished,
+    Answer, ComponentInterval, Confidence, MeanAnswer, Part, ScoredPenalty, SparseAnswer, ThresholdedAnswer,
+    Unfinished, explained_variance,
 };
 pub use reference::{Reference, ReferenceAnswer, ReferenceComparison};
 pub use watch::{Step, Stop, Watch};
@@ -48,7 +60,6 @@ use super::{
     RecoveryError, SolverSettings, SolverStatus, SubspaceEstimate, default_penalty, principal_components,
     soft_threshold,
 };
-use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
 use crate::family::Reports;
 use crate::law::NoiseLaw;
@@ -72,7 +83,7 @@ const REPLICATE_TOLERANCE: f64 = 1e-4;
 /// is, so that penalties far too small for the noise, whose problems are the hardest, do not take all the time.
 const MOST_ITERATIONS: usize = 300;
 
-/// A question about an estimate. [`Question::new`] asks only for plain components.
+/// A question about the reports of a collection. [`Question::new`] asks only for plain components.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
@@ -88,7 +99,7 @@ pub struct Question {
     pub baselines: When,
     /// What to do with reports held out, where there are folds, up to 2,000 features.
     pub held_out: HeldOutUse,
-    /// Whether the error is predicted, up to 2,000 features and where the law of the noise is known.
+    /// Whether the error is predicted, up to 2,000 features.
     pub predict: bool,
     /// How often the noise is drawn again, for an interval of the error.
     pub bootstrap: Option<usize>,
@@ -135,42 +146,29 @@ pub struct Solver {
     pub max_iterations: usize,
 }
 
-/// The source of components.
+/// The reports of a task or of a [family](crate::family), and the estimate of all of them.
 #[derive(Clone, Copy, Debug)]
-pub enum Source<'a> {
-    /// A task's reports.
-    Reports {
-        /// Their sums.
-        aggregate: &'a Aggregate,
-        /// The estimate of all of them.
-        covariance: &'a Covariance,
-        /// The task they were collected for.
-        task: &'a Task,
-    },
-    /// The reports of a [task family](crate::family).
-    Family {
-        /// The sums of each task.
-        reports: Reports<'a>,
-        /// The estimate of all of them.
-        covariance: &'a Covariance,
-    },
-    /// A symmetric matrix as it is: nothing is known about its noise.
-    Matrix(&'a DMatrix<f64>),
+struct Source<'a> {
+    reports: Reports<'a>,
+    covariance: &'a Covariance,
 }
 
-/// Answers the question. The callback may stop the work: when time is up, the answer has what was found until then.
-/// Without that reason a stopped solution is the last thing in an answer, and a stopped sequence of penalties an error.
+/// Answers the question about the reports of a task or of a [family](crate::family), of which `covariance` is the
+/// estimate. The callback may stop the work: when time is up, the answer has what was found until then. Without that
+/// reason a stopped solution is the last thing in an answer, and a stopped sequence of penalties an error.
 ///
 /// # Errors
 /// [`AnswerError`].
-pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) -> Result<Answer, AnswerError> {
-    let (matrix, law) = (source.matrix(), source.law());
-    if question.bootstrap.is_some() && law.is_none() {
-        return Err(AnswerError::NoLaw);
-    }
+pub fn answer(
+    question: &Question,
+    reports: Reports<'_>,
+    covariance: &Covariance,
+    watch: &mut Watch<'_>,
+) -> Result<Answer, AnswerError> {
+    let source = Source { reports, covariance };
+    let (matrix, law, mean) = (covariance.matrix(), covariance.noise_law(), source.mean());
     let mut watch = Watched::new(watch);
-    let mean = source.mean();
-    let mut answer = question.components(source, &mut watch)?.without_noise(law.map(|law| (law, &*mean)));
+    let mut answer = question.components(source, &mut watch)?.without_noise(&law, &mean);
     if answer.status() == SolverStatus::Cancelled {
         return Ok(answer);
     }
@@ -187,15 +185,13 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
         }
         answer.add_support_conditions(matrix)?;
     }
-    if let Some((reports, covariance)) = source.reports() {
-        answer.hostile = question
-            .hostile
-            .map(|hostile| HostilePull::new(hostile, answer.records, |count| covariance.pull_of(reports, count)));
-        if question.predict && law.is_some() && When::Quick.decompose(matrix.nrows()) {
-            answer.predicted = Some(predict_from_estimate(covariance, question.rank)?);
-        }
+    answer.hostile = question
+        .hostile
+        .map(|hostile| HostilePull::new(hostile, answer.records, |count| covariance.pull_of(reports, count)));
+    if question.predict && When::Quick.decompose(matrix.nrows()) {
+        answer.predicted = Some(predict_from_estimate(covariance, question.rank)?);
     }
-    if let (Some(replicates), Some(law)) = (question.bootstrap, law) {
+    if let Some(replicates) = question.bootstrap {
         answer.confidence = question.confidence(matrix, (&law, &mean), answer.found()?, replicates, &mut watch)?;
     }
     answer.unfinished = watch.unfinished;
@@ -205,12 +201,41 @@ pub fn answer(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) ->
 /// Only the components, equal to those of [`answer()`].
 ///
 /// # Errors
-/// [`AnswerError::UnknownNoise`], [`AnswerError::Penalty`], [`AnswerError::Recovery`].
-pub fn components(question: &Question, source: Source<'_>, watch: &mut Watch<'_>) -> Result<Answer, AnswerError> {
+/// [`AnswerError::Penalty`], [`AnswerError::Recovery`].
+pub fn components(
+    question: &Question,
+    reports: Reports<'_>,
+    covariance: &Covariance,
+    watch: &mut Watch<'_>,
+) -> Result<Answer, AnswerError> {
+    let source = Source { reports, covariance };
     let mut watch = Watched::new(watch);
-    let mean = source.mean();
-    let answer = question.components(source, &mut watch)?.without_noise(source.law().map(|law| (law, &*mean)));
+    let answer = question.components(source, &mut watch)?.without_noise(&covariance.noise_law(), &source.mean());
     Ok(Answer { unfinished: watch.unfinished, ..answer })
+}
+
+/// Plain components of what two waves of `task` say together. Nothing is said of the law of such an estimate.
+pub(crate) fn components_of_waves(matrix: &DMatrix<f64>, task: &Task, rank: Rank) -> Result<Answer, AnswerError> {
+    let facts = Answer {
+        centred: false,
+        dimension: matrix.nrows(),
+        total_variance: Some(matrix.trace()),
+        feature_names: task.schema().feature_names(),
+        ..Answer::default()
+    };
+    plain(matrix, rank, facts)
+}
+
+/// Plain components. A whole decomposition of a large estimate takes long, and nothing else needs it. In the browser,
+/// where the module's size counts, it is taken all the same.
+fn plain(matrix: &DMatrix<f64>, rank: Rank, facts: Answer) -> Result<Answer, AnswerError> {
+    if !cfg!(target_family = "wasm")
+        && !When::Quick.decompose(matrix.nrows())
+        && let Some(found) = leading_eigen(matrix, rank.value()).map_err(RecoveryError::from)?
+    {
+        return Ok(facts.with_leading(found));
+    }
+    Ok(facts.with_plain(&principal_components(matrix, rank)?, rank))
 }
 
 /// All plain components of an estimate, for answers at several ranks: those of a rank are the first ones.
@@ -220,8 +245,8 @@ pub struct Decomposition {
     components: Components,
     /// The estimated mean, of a task with centring; otherwise empty.
     mean: Vec<f64>,
-    /// None for a bare matrix.
-    law: Option<(Spectrum, NoiseLaw)>,
+    spectrum: Spectrum,
+    law: NoiseLaw,
 }
 
 impl Decomposition {
@@ -229,13 +254,12 @@ impl Decomposition {
     ///
     /// # Errors
     /// As [`principal_components`] and [`Spectrum::of_estimate`].
-    pub fn new(source: Source<'_>) -> Result<Self, AnswerError> {
-        let components = principal_components(source.matrix(), Rank::new(source.matrix().nrows())?)?;
-        let law = match source.reports() {
-            Some((_, covariance)) => Some((Spectrum::of_estimate(covariance)?, covariance.noise_law())),
-            None => None,
-        };
-        Ok(Self { facts: Answer::facts(source), components, mean: source.mean(), law })
+    pub fn new(reports: Reports<'_>, covariance: &Covariance) -> Result<Self, AnswerError> {
+        let source = Source { reports, covariance };
+        let all = Rank::new(covariance.matrix().nrows())?;
+        let components = principal_components(covariance.matrix(), all)?;
+        let (spectrum, law) = (Spectrum::of_estimate(covariance)?, covariance.noise_law());
+        Ok(Self { facts: Answer::facts(source), components, mean: source.mean(), spectrum, law })
     }
 
     /// The number of reports.
@@ -244,16 +268,15 @@ impl Decomposition {
         self.facts.records
     }
 
-    /// The leading components, and their predicted error if that is wanted and the law of the noise is known.
+    /// The leading components, and their predicted error if that is wanted.
     ///
     /// # Errors
     /// [`FantopeError::RankExceedsDimension`].
     pub fn leading(&self, rank: Rank, predicted: bool) -> Result<Answer, AnswerError> {
         rank.check(self.components.values.len())?;
-        let law = self.law.as_ref().map(|(_, law)| (*law, &*self.mean));
-        let mut answer = self.facts.clone().with_plain(&self.components, rank).without_noise(law);
-        if let (Some((spectrum, law)), true) = (&self.law, predicted) {
-            answer.predicted = Some(predict(spectrum, rank, law)?);
+        let mut answer = self.facts.clone().with_plain(&self.components, rank).without_noise(&self.law, &self.mean);
+        if predicted {
+            answer.predicted = Some(predict(&self.spectrum, rank, &self.law)?);
         }
         Ok(answer)
     }
@@ -288,40 +311,29 @@ impl Question {
     }
 
     fn components(&self, source: Source<'_>, watch: &mut Watched<'_, '_>) -> Result<Answer, AnswerError> {
-        let plain = || self.plain(source);
+        let plain_ones = || plain(source.covariance.matrix(), self.rank, Answer::facts(source));
         match &self.penalty {
             Some(choice) => {
                 let (choice, selection) = self.select(choice, source, watch)?;
                 self.sparse(choice, &selection, source, watch)
             }
             None if self.held_out == HeldOutUse::Choose => {
-                let Some(mut held_out) = self.compare(&HeldOut::candidates(), source, watch)? else { return plain() };
+                let Some(mut held_out) = self.compare(&HeldOut::candidates(), source, watch)? else {
+                    return plain_ones();
+                };
                 let answer = self.fitted(held_out.choose(), source, watch)?;
                 Ok(Answer { held_out: Some(held_out), ..answer })
             }
-            None => plain(),
+            None => plain_ones(),
         }
-    }
-
-    /// Plain components. A whole decomposition of a large estimate takes long, and nothing else needs it. In the
-    /// browser, where the module's size counts, it is taken all the same.
-    fn plain(&self, source: Source<'_>) -> Result<Answer, AnswerError> {
-        let (matrix, facts) = (source.matrix(), Answer::facts(source));
-        if !cfg!(target_family = "wasm")
-            && !When::Quick.decompose(matrix.nrows())
-            && let Some(found) = leading_eigen(matrix, self.rank.value()).map_err(RecoveryError::from)?
-        {
-            return Ok(facts.with_leading(found));
-        }
-        Ok(facts.with_plain(&principal_components(matrix, self.rank)?, self.rank))
     }
 
     /// The components of a method that was chosen on reports held out.
     fn fitted(&self, fit: Fit, source: Source<'_>, watch: &mut Watched<'_, '_>) -> Result<Answer, AnswerError> {
-        let (matrix, facts) = (source.matrix(), Answer::facts(source));
+        let (matrix, facts) = (source.covariance.matrix(), Answer::facts(source));
         let penalty = default_penalty(facts.noise_deviation, matrix.nrows(), fit.factor)?;
         match fit.method {
-            Method::Pca => self.plain(source),
+            Method::Pca => plain(matrix, self.rank, facts),
             Method::SoftThreshold => {
                 let components = principal_components(&soft_threshold(matrix, penalty), self.rank)?;
                 facts.with_thresholded(penalty, &components, matrix)
@@ -340,7 +352,7 @@ impl Question {
         source: Source<'_>,
         watch: &mut Watched<'_, '_>,
     ) -> Result<Answer, AnswerError> {
-        let problem = FantopeProblem::new(source.matrix(), self.rank, selection.penalty)?;
+        let problem = FantopeProblem::new(source.covariance.matrix(), self.rank, selection.penalty)?;
         let solution = self.solver.solve(&problem, &mut |progress| watch.flow(&Step::Solving(*progress)))?;
         if watch.is_late() && solution.status == SolverStatus::BudgetExhausted {
             watch.missing(Part::Solution, solution.iterations, self.solver.max_iterations);
@@ -374,7 +386,7 @@ impl Question {
         source: Source<'_>,
         watch: &mut Watched<'_, '_>,
     ) -> Result<Option<HeldOut>, AnswerError> {
-        let Some((reports, covariance)) = source.reports() else { return Ok(None) };
+        let Source { reports, covariance } = source;
         // With one feature there is one answer, and no penalty has a unit.
         if !(2..=DECOMPOSED).contains(&covariance.matrix().nrows()) {
             return Ok(None);
@@ -403,27 +415,20 @@ impl Question {
         source: Source<'_>,
         watch: &mut Watched<'_, '_>,
     ) -> Result<(&'static str, PenaltySelection), AnswerError> {
-        let selection = match (source.reports(), choice) {
-            (_, &PenaltyChoice::Value(penalty)) => PenaltySelection { penalty, cross_validation: None },
-            (None, _) => return Err(AnswerError::UnknownNoise),
-            (Some((reports, covariance)), _) => {
-                let settings = self.solver.settings().for_sequence();
-                let select = |choice: &PenaltyChoice, watch: &mut Watched<'_, '_>| {
-                    choice.select_for(covariance, reports, self.rank, &settings, &mut |state| {
-                        watch.step(&Step::Validating(*state))
-                    })
-                };
-                match select(choice, watch) {
-                    Err(PenaltyError::Path(PathError::Cancelled { solved, total })) if watch.is_late() => {
-                        watch.missing(Part::Penalty, solved, total);
-                        let auto = PenaltyChoice::default();
-                        return Ok((auto.name(), select(&auto, watch)?));
-                    }
-                    selection => selection?,
-                }
-            }
+        let settings = self.solver.settings().for_sequence();
+        let select = |choice: &PenaltyChoice, watch: &mut Watched<'_, '_>| {
+            choice.select_for(source.covariance, source.reports, self.rank, &settings, &mut |state| {
+                watch.step(&Step::Validating(*state))
+            })
         };
-        Ok((choice.name(), selection))
+        match select(choice, watch) {
+            Err(PenaltyError::Path(PathError::Cancelled { solved, total })) if watch.is_late() => {
+                watch.missing(Part::Penalty, solved, total);
+                let auto = PenaltyChoice::default();
+                Ok((auto.name(), select(&auto, watch)?))
+            }
+            selection => Ok((choice.name(), selection?)),
+        }
     }
 
     /// The points that were solved in time; none where there are none.
@@ -433,9 +438,8 @@ impl Question {
         source: Source<'_>,
         watch: &mut Watched<'_, '_>,
     ) -> Result<Option<Vec<PathPoint>>, AnswerError> {
-        let Some((_, covariance)) = source.reports() else { return Err(AnswerError::UnknownNoise) };
-        let matrix = covariance.matrix();
-        let penalties = PenaltyPath::default_penalties(matrix, covariance.noise_deviation(), points)?;
+        let matrix = source.covariance.matrix();
+        let penalties = PenaltyPath::default_penalties(matrix, source.covariance.noise_deviation(), points)?;
         if !watch.begin(Part::Path, penalties.len()) {
             return Ok(None);
         }
@@ -556,34 +560,10 @@ impl When {
     }
 }
 
-impl<'a> Source<'a> {
-    /// The estimate.
-    #[must_use]
-    pub fn matrix(self) -> &'a DMatrix<f64> {
-        match self {
-            Self::Reports { covariance, .. } | Self::Family { covariance, .. } => covariance.matrix(),
-            Self::Matrix(matrix) => matrix,
-        }
-    }
-
-    /// The reports and their estimate; none of a bare matrix.
-    pub(super) fn reports(self) -> Option<(Reports<'a>, &'a Covariance)> {
-        match self {
-            Self::Reports { aggregate, covariance, task } => Some((Reports::one(aggregate, task), covariance)),
-            Self::Family { reports, covariance } => Some((reports, covariance)),
-            Self::Matrix(_) => None,
-        }
-    }
-
-    /// The law of the estimate's scatter about the truth, where that is known.
-    fn law(self) -> Option<NoiseLaw> {
-        self.reports().map(|(_, covariance)| covariance.noise_law())
-    }
-
+impl Source<'_> {
     /// The estimated mean, of a task with centring; otherwise empty.
     fn mean(self) -> Vec<f64> {
-        let mean = self.reports().and_then(|(_, covariance)| covariance.mean());
-        mean.map_or(vec![], |mean| mean.without_bias().as_slice().to_vec())
+        self.covariance.mean().map_or(vec![], |mean| mean.without_bias().as_slice().to_vec())
     }
 }
 
@@ -591,12 +571,6 @@ impl<'a> Source<'a> {
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum AnswerError {
-    /// A bare matrix does not give the unit of a penalty.
-    #[error("the noise of a matrix is not known: give the penalty as a number")]
-    UnknownNoise,
-    /// A bootstrap without a law to draw from.
-    #[error("the noise of a matrix is not known: the bootstrap needs the reports it is drawn from")]
-    NoLaw,
     /// A reference of no records.
     #[error("the reference has no records to compare with")]
     EmptyReference,

@@ -75,9 +75,7 @@ impl Answer {
     pub fn compare_components(&mut self, reference: &DMatrix<f64>) -> Result<f64, AnswerError> {
         let theirs = Subspace::new(reference)?;
         if let Some(baselines) = self.sparse.as_mut().and_then(|sparse| sparse.baselines.as_mut()) {
-            for baseline in [&mut baselines.soft_threshold, &mut baselines.pca] {
-                baseline.sin_theta_squared = Some(sin_theta_squared(&baseline.subspace, &theirs)?);
-            }
+            baselines.compare(&theirs)?;
         }
         Ok(sin_theta_squared(&Subspace::new(&self.vectors())?, &theirs)?)
     }

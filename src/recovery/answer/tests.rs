@@ -7,6 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 
 use super::*;
+use crate::aggregate::Aggregate;
 use crate::centring::Centring;
 use crate::mechanism::HostilePull;
 use crate::mechanism::MechanismSpec;
@@ -45,12 +46,16 @@ impl Collected {
         Self { task, aggregate, covariance }
     }
 
-    fn source(&self) -> Source<'_> {
-        Source::Reports { aggregate: &self.aggregate, covariance: &self.covariance, task: &self.task }
+    fn reports(&self) -> Reports<'_> {
+        Reports::one(&self.aggregate, &self.task)
     }
 
     fn answer(&self, question: &Question) -> Result<Answer, AnswerError> {
-        answer(question, self.source(), &mut |_| ControlFlow::Continue(()))
+        self.watched(question, &mut |_| ControlFlow::Continue(()))
+    }
+
+    fn watched(&self, question: &Question, watch: &mut Watch<'_>) -> Result<Answer, AnswerError> {
+        answer(question, self.reports(), &self.covariance, watch)
     }
 }
 
@@ -83,7 +88,7 @@ fn plain_components_come_with_what_was_asked_and_a_decomposition_has_those_of_ev
 
     let bare = collected.answer(&Question::new(rank(2))).unwrap();
     assert_eq!(bare, Answer { predicted: None, hostile: None, confidence: None, ..found.clone() });
-    let all = Decomposition::new(collected.source()).unwrap();
+    let all = Decomposition::new(collected.reports(), covariance).unwrap();
     assert_eq!(all.leading(rank(2), false).unwrap(), bare);
     assert_eq!(all.leading(rank(2), true).unwrap().predicted, found.predicted);
     assert_eq!(all.leading(rank(DIMENSION), false).unwrap().gap, None);
@@ -130,14 +135,14 @@ fn who_stops_the_solver_gets_what_it_has_and_why() {
         predict: true,
         ..sparse(PenaltyChoice::Value(Penalty::new(1e-4).unwrap()))
     };
-    let stopped = |stop| answer(&question, collected.source(), &mut |_| ControlFlow::Break(stop)).unwrap();
+    let stopped = |stop| collected.watched(&question, &mut |_| ControlFlow::Break(stop)).unwrap();
     let late = stopped(Stop::OutOfTime);
     assert_eq!((late.status(), late.predicted.is_some()), (SolverStatus::BudgetExhausted, true));
     let cancelled = stopped(Stop::Cancelled);
     assert_eq!((cancelled.status(), cancelled.predicted.is_some()), (SolverStatus::Cancelled, false));
     assert_eq!(cancelled.components, late.components);
     let path = Question { path: Some(3), ..question.clone() };
-    let refused = answer(&path, collected.source(), &mut |step| match step {
+    let refused = collected.watched(&path, &mut |step| match step {
         Step::Path(_) => ControlFlow::Break(Stop::Cancelled),
         _ => ControlFlow::Continue(()),
     });
@@ -147,10 +152,10 @@ fn who_stops_the_solver_gets_what_it_has_and_why() {
 /// The parts that are missing when time is up at the first step that `late` says.
 fn in_time(question: &Question, mut late: impl FnMut(&Step) -> bool) -> (Answer, Vec<(Part, u64, u64)>) {
     let collected = Collected::new(None);
-    let found = answer(question, collected.source(), &mut |step| {
+    let found = collected.watched(question, &mut |step| {
         if late(step) { ControlFlow::Break(Stop::OutOfTime) } else { ControlFlow::Continue(()) }
-    })
-    .unwrap();
+    });
+    let found = found.unwrap();
     let missing = found.unfinished.iter().map(|part| (part.part, part.done, part.of.unwrap())).collect();
     (found, missing)
 }
@@ -208,15 +213,13 @@ fn an_interval_is_of_the_replicates_in_time_and_none_of_too_few() {
 #[test]
 fn an_answer_says_what_its_components_are_about() {
     let plain = Collected::new(None).answer(&Question::new(rank(1))).unwrap();
-    assert_eq!((plain.centred, plain.mean), (Some(false), None));
+    assert_eq!((plain.centred, plain.mean), (false, None));
     let collected = Collected::new(Some(Centring::new(0.25).unwrap()));
     let centred = collected.answer(&Question::new(rank(1))).unwrap();
-    assert_eq!(centred.centred, Some(true));
+    assert!(centred.centred);
     // The population has mean 0, of which the squared noise makes nothing.
     let share = centred.mean.unwrap().share.unwrap();
     assert!((0.0..0.2).contains(&share), "{share}");
-    let bare = answer(&Question::new(rank(1)), Source::Matrix(&DMatrix::identity(2, 2)), &mut |_| panic!()).unwrap();
-    assert_eq!(bare.centred, None);
 }
 
 #[test]
@@ -231,29 +234,18 @@ fn components_about_a_mean_come_with_their_error_and_its_interval() {
         interval.lower < predicted.sin_theta_squared && predicted.sin_theta_squared < interval.upper,
         "{interval:?}"
     );
-    let all = Decomposition::new(collected.source()).unwrap();
+    let all = Decomposition::new(collected.reports(), &collected.covariance).unwrap();
     assert_eq!(all.leading(rank(1), true).unwrap().predicted, Some(predicted.clone()));
     assert_eq!(found.predicted, Some(predicted));
 }
 
 #[test]
 fn what_cannot_be_answered_is_refused() {
-    let mut plain = Collected::new(None).answer(&Question::new(rank(1))).unwrap();
+    let collected = Collected::new(None);
+    let mut plain = collected.answer(&Question::new(rank(1))).unwrap();
     let empty = Reference { matrix: DMatrix::identity(DIMENSION, DIMENSION), records: 0 };
     assert_eq!(plain.compare(&empty), Err(AnswerError::EmptyReference));
-
-    let matrix = DMatrix::identity(3, 3);
-    let mut watch = |_: &Step| ControlFlow::Continue(());
-    let bare = Source::Matrix(&matrix);
-    assert_eq!(answer(&sparse(PenaltyChoice::default()), bare, &mut watch), Err(AnswerError::UnknownNoise));
-    let value = PenaltyChoice::Value(Penalty::new(0.5).unwrap());
-    let path = Question { path: Some(3), ..sparse(value.clone()) };
-    assert_eq!(answer(&path, bare, &mut watch), Err(AnswerError::UnknownNoise));
-    let question = Question { bootstrap: Some(20), ..Question::new(rank(1)) };
-    assert_eq!(answer(&question, bare, &mut watch), Err(AnswerError::NoLaw));
-    let found = answer(&sparse(value), bare, &mut watch).unwrap();
-    assert_eq!((found.records, found.dimension, found.feature_names.len()), (0, 3, 0));
-    assert!(matches!(answer(&Question::new(rank(4)), bare, &mut watch), Err(AnswerError::Recovery(_))));
+    assert!(matches!(collected.answer(&Question::new(rank(DIMENSION + 1))), Err(AnswerError::Recovery(_))));
 }
 
 #[test]
@@ -312,7 +304,7 @@ fn the_share_of_records_of_zeros_is_estimated() {
                     let mut aggregate = Aggregate::empty(&task);
                     aggregate.accumulate(&task, &reports).unwrap();
                     let covariance = Covariance::estimate(&aggregate, &task).unwrap();
-                    let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task: &task };
+                    let source = Source { reports: Reports::one(&aggregate, &task), covariance: &covariance };
                     let facts = Answer::facts(source);
                     [facts.empty_share.unwrap(), facts.empty_share_error.unwrap()]
                 })
@@ -361,8 +353,9 @@ fn variances_come_with_their_errors() {
             let mut aggregate = Aggregate::empty(&task);
             aggregate.accumulate(&task, &reports).unwrap();
             let covariance = Covariance::estimate(&aggregate, &task).unwrap();
-            let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task: &task };
-            let found = components(&Question::new(rank(1)), source, &mut |_| ControlFlow::Continue(())).unwrap();
+            let reports = Reports::one(&aggregate, &task);
+            let found = components(&Question::new(rank(1)), reports, &covariance, &mut |_| ControlFlow::Continue(()));
+            let found = found.unwrap();
             let (variances, errors) = (found.variances.unwrap(), found.variance_errors.unwrap());
             let Some((variance, error)) = variances[0].zip(errors[0]) else { continue };
             known += 1;
@@ -390,8 +383,9 @@ fn noise_is_taken_for_a_component_in_5_percent_of_collections_at_most() {
             let mut aggregate = Aggregate::empty(&task);
             aggregate.accumulate(&task, &reports).unwrap();
             let covariance = Covariance::estimate(&aggregate, &task).unwrap();
-            let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task: &task };
-            let found = components(&Question::new(rank(1)), source, &mut |_| ControlFlow::Continue(())).unwrap();
+            let reports = Reports::one(&aggregate, &task);
+            let found = components(&Question::new(rank(1)), reports, &covariance, &mut |_| ControlFlow::Continue(()));
+            let found = found.unwrap();
             found.variances.unwrap()[0].is_some()
         });
         let above = above.count();

@@ -1,6 +1,5 @@
 //! The task of a second wave and the answer of both waves, for whoever has the sums.
 
-use nalgebra::DMatrix;
 use serde::Serialize;
 
 use super::{FirstWave, RefineError};
@@ -8,7 +7,7 @@ use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
 use crate::mechanism::Mechanism;
 use crate::prediction::{Planner, PredictionError, Spectrum};
-use crate::recovery::{Answer, Question, Rank, Source, Watch, components};
+use crate::recovery::{Answer, Rank, components_of_waves};
 use crate::task::{Task, TaskMechanism};
 use crate::waves::prediction::TwoWaves;
 use crate::waves::refinement::{Refinement, RefinementError};
@@ -119,7 +118,6 @@ pub fn refined_answer(
     (covariance, task): (&Covariance, &Task),
     (aggregate, second): (&Aggregate, &Task),
     rank: Rank,
-    watch: &mut Watch<'_>,
 ) -> Result<(Answer, RefinedFacts), RefineError> {
     refinement_of(task, rank, second)?;
     let refined = FirstWave::of(covariance, task, rank)?.with_second(aggregate, second)?;
@@ -127,21 +125,10 @@ pub fn refined_answer(
         records: covariance.records() + aggregate.records(),
         noise_deviation: covariance.noise_deviation(),
         noise_edge: covariance.noise_edge(),
-        ..answer_of(&refined.matrix, task, rank, watch)?
+        ..components_of_waves(&refined.matrix, task, rank)?
     };
     let (_, waves) = predicted(covariance, task, rank, aggregate.records())?;
     Ok((answer, RefinedFacts { thresholds: refined.thresholds, ..RefinedFacts::of(second, waves) }))
-}
-
-/// The components of an estimate of both waves.
-pub(super) fn answer_of(
-    matrix: &DMatrix<f64>,
-    task: &Task,
-    rank: Rank,
-    watch: &mut Watch<'_>,
-) -> Result<Answer, RefineError> {
-    let found = components(&Question::new(rank), Source::Matrix(matrix), watch)?;
-    Ok(Answer { centred: Some(false), feature_names: task.schema().feature_names(), ..found })
 }
 
 /// The mechanism of a second wave of `second` people, and what it is predicted to add to this first one.

@@ -18,14 +18,14 @@
 use nalgebra::DMatrix;
 use serde::Serialize;
 
-use super::answer::{FoundErrors, RefinedFacts, SecondTask, answer_of, refinement_of};
+use super::answer::{FoundErrors, RefinedFacts, SecondTask, refinement_of};
 use super::collected::with_block;
 use super::{FirstWave, RefineError, SecondWave, apart};
 use crate::aggregate::Aggregate;
 use crate::law::NoiseLaw;
 use crate::prediction::{Planner, PredictionError, Spectrum};
 use crate::record::Bounding;
-use crate::recovery::{Answer, Rank, Watch};
+use crate::recovery::{Answer, Rank, components_of_waves};
 use crate::task::Task;
 use crate::waves::clipping::Clipped;
 use crate::waves::design::gap;
@@ -136,7 +136,6 @@ impl PublicSample {
         task: &Task,
         (aggregate, second): (&Aggregate, &Task),
         rank: Rank,
-        watch: &mut Watch<'_>,
     ) -> Result<(Answer, RefinedFacts), RefineError> {
         refinement_of(task, rank, second)?;
         let first = self.first_wave(task, rank, USUAL_ERROR)?;
@@ -157,7 +156,7 @@ impl PublicSample {
             ..RefinedFacts::of(second, waves)
         };
         // No noise is in the sample's own moments.
-        let answer = answer_of(&matrix, task, rank, watch)?;
+        let answer = components_of_waves(&matrix, task, rank)?;
         Ok((Answer { records: aggregate.records(), noise_edge: first.bulk, ..answer }, facts))
     }
 

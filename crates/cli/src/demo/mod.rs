@@ -247,7 +247,7 @@ impl<'a> Participants<'a> {
         let path = format!("/tasks/{}/recovery?rank={}", self.task.digest(), rank.value());
         let recovery: Recovery = aggregator.document(&path, &aggregator.good(&path, aggregator.get(&path)?)?)?;
         let facts = Answer {
-            centred: Some(self.task.centring().is_some()),
+            centred: self.task.centring().is_some(),
             records: recovery.records,
             dimension: self.task.dimension(),
             feature_names: self.task.schema().feature_names(),

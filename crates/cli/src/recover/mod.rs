@@ -21,9 +21,7 @@ use std::time::Instant;
 use clap::Args;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::family::Reports;
-use ldp_pca::recovery::{
-    Answer, Part, Question, Rank, Reference, Source, Unfinished, When, answer, principal_components,
-};
+use ldp_pca::recovery::{Answer, Part, Question, Rank, Reference, Unfinished, When, answer, principal_components};
 use ldp_pca::task::Task;
 use ldp_pca::waves::RefinedFacts;
 use ldp_pca_simulation::SecondMoment;
@@ -223,7 +221,7 @@ impl Recover {
             hostile: Some(self.hostile.reports),
             ..Question::new(rank)
         };
-        Ok(answer(&question, Source::Family { reports, covariance }, &mut |step| progress.watch(step))?)
+        Ok(answer(&question, reports, covariance, &mut |step| progress.watch(step))?)
     }
 
     fn reference(&self, path: &Path, task: &Task, progress: &Progress) -> Result<Read> {

@@ -1,12 +1,11 @@
 //! Components of two waves, or of a public sample and a wave: `recover --refined`.
 
-use core::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::recovery::{Answer, Rank, Step, Stop};
+use ldp_pca::recovery::{Answer, Rank};
 use ldp_pca::task::Task;
 use ldp_pca::waves::{OF_FIRST_WAVE, RefineError, RefinedFacts, refined_answer, refinement_of};
 
@@ -97,13 +96,13 @@ impl<'a> SecondSums<'a> {
 
     /// The components of both waves.
     pub(super) fn recover(&self, covariance: &Covariance, first: &Task) -> Result<(Answer, RefinedFacts)> {
-        self.answer(|second| refined_answer((covariance, first), second, self.rank, &mut unwatched))
+        self.answer(|second| refined_answer((covariance, first), second, self.rank))
     }
 
     /// The components of the public sample, turned by what the wave reported.
     pub(super) fn of_sample(&self, path: &Path, task: &Task, reading: Reading) -> Result<(Answer, RefinedFacts)> {
         let (sample, _) = public_sample(path, task, reading)?;
-        self.answer(|second| sample.answer(task, second, self.rank, &mut unwatched))
+        self.answer(|second| sample.answer(task, second, self.rank))
     }
 
     fn answer<T>(
@@ -118,10 +117,6 @@ impl<'a> SecondSums<'a> {
             other => other.into(),
         })
     }
-}
-
-fn unwatched(_: &Step) -> ControlFlow<Stop> {
-    ControlFlow::Continue(())
 }
 
 /// What two waves, or a sample and a wave, add to the text of an answer.

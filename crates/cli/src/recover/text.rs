@@ -91,7 +91,7 @@ fn variance(answer: &Answer, index: usize, unit: Unit) -> String {
 }
 
 fn about(answer: &Answer) -> String {
-    answer.centred.map(|centred| format!("about       {}\n", what_about(centred))).unwrap_or_default()
+    format!("about       {}\n", what_about(answer.centred))
 }
 
 /// What components are about, for a task with or without centring.
@@ -110,10 +110,7 @@ fn explained(answer: &Answer, unit: Unit) -> String {
     };
     let error = answer.total_variance_error.map(|error| format!(" ± {error:.4}")).unwrap_or_default();
     let bound = if error.is_empty() { "" } else { " (a bound on its standard error)" };
-    let what = match answer.centred {
-        Some(false) => "about zero",
-        _ => "about the mean",
-    };
+    let what = if answer.centred { "about the mean" } else { "about zero" };
     match &answer.explained_variance {
         Some(shares) if unit.is_share() => format!(
             "explained   {} of the total variance of the bounded records {what}, which is {total:.4}{error}{bound} \
@@ -454,7 +451,7 @@ fn reference(answer: &Answer, ReferenceComparison { sin_theta_squared, reference
 /// The comparison with PCA of the same records as they are, bounded by nothing.
 fn ordinary(answer: &Answer, ReferenceComparison { sin_theta_squared, reference }: &ReferenceComparison) -> String {
     let (rank, dimension) = (answer.rank as f64, answer.dimension as f64);
-    let about = if answer.centred == Some(true) { "their mean" } else { "zero" };
+    let about = if answer.centred { "their mean" } else { "zero" };
     format!(
         "ordinary    {} from ordinary PCA about {about} of the same records, encoded and not bounded\n{:12}captured: \
          {}\n",

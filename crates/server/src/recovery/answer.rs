@@ -11,8 +11,9 @@ use crate::problem::{Problem, Reason};
 use crate::store::TaskReports;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::{Covariance, Mean};
+use ldp_pca::family::Reports;
 use ldp_pca::recovery::{
-    self, AnswerError, Baselines, Decomposition, HeldOut, Method, Part, PathPoint, Question, Rank, Source, Step, Stop,
+    self, AnswerError, Baselines, Decomposition, HeldOut, Method, Part, PathPoint, Question, Rank, Step, Stop,
     ThresholdedAnswer, Unfinished,
 };
 use ldp_pca::task::Task;
@@ -102,8 +103,7 @@ impl Answer {
     pub(super) fn of_both(first: &dyn TaskReports, second: &dyn TaskReports, rank: Rank) -> Result<Self, Problem> {
         let (covariance, task) = (estimate(first)?.1, first.task());
         let sums = second.aggregate().map_err(|error| problem(&error))?;
-        let mut unwatched = |_: &_| ControlFlow::Continue(());
-        let both = refined_answer((&covariance, task), (&sums, second.task()), rank, &mut unwatched);
+        let both = refined_answer((&covariance, task), (&sums, second.task()), rank);
         let (found, facts) = both.map_err(|error| match error {
             RefineError::Directions(_) => Reason::NotRefined.because(
                 "the second wave refines other components than those of the first wave's reports that are here: some \
@@ -118,8 +118,8 @@ impl Answer {
     pub(super) fn to(question: &Question, reports: &dyn TaskReports, deadline: Instant) -> Result<Self, Problem> {
         let predict = question.penalty.is_none() && is_predicted(question.rank, reports.task());
         let question = Question { predict, ..question.clone() };
-        let found = with_estimate(reports, |source| {
-            recovery::answer(&question, source, &mut |step| {
+        let found = with_estimate(reports, |reports, covariance| {
+            recovery::answer(&question, reports, covariance, &mut |step| {
                 // The simpler methods belong to an answer, whatever the time.
                 if Instant::now() < deadline || *step == Step::Beginning(Part::Baselines) {
                     ControlFlow::Continue(())
@@ -181,11 +181,10 @@ pub(super) fn decompose(reports: &dyn TaskReports) -> Result<Decomposition, Prob
 
 fn with_estimate<T>(
     reports: &dyn TaskReports,
-    work: impl FnOnce(Source<'_>) -> Result<T, AnswerError>,
+    work: impl FnOnce(Reports<'_>, &Covariance) -> Result<T, AnswerError>,
 ) -> Result<T, Problem> {
     let (aggregate, covariance) = estimate(reports)?;
-    let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task: reports.task() };
-    work(source).map_err(|error| problem(&error))
+    work(Reports::one(&aggregate, reports.task()), &covariance).map_err(|error| problem(&error))
 }
 
 /// The present sums, and the estimate of them.
@@ -232,6 +231,6 @@ mod tests {
         }
         // The best solution so far is an answer.
         assert!(late(&Unfinished { part: Part::Solution, done: 3, of: Some(20) }).is_none());
-        assert_eq!(problem(&AnswerError::NoLaw).document()["status"], 500);
+        assert_eq!(problem(&AnswerError::EmptyReference).document()["status"], 500);
     }
 }

@@ -21,11 +21,12 @@ use clap::Parser;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::centring::Centring;
 use ldp_pca::covariance::Covariance;
+use ldp_pca::family;
 use ldp_pca::mechanism::MechanismFamily;
 use ldp_pca::prediction::{Planner, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
-use ldp_pca::recovery::{Question, Rank, Source, answer};
+use ldp_pca::recovery::{Question, Rank, answer};
 use ldp_pca::report::Report;
 use ldp_pca::schema::Schema;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
@@ -306,9 +307,9 @@ impl Setting {
             left -= batch;
         }
         let covariance = Covariance::estimate(&aggregate, &task)?;
-        let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task: &task };
+        let reports = family::Reports::one(&aggregate, &task);
         let question = Question { predict: true, bootstrap: Some(200), bootstrap_seed: stream, ..Question::new(rank) };
-        let answer = answer(&question, source, &mut |_| ControlFlow::Continue(()))?;
+        let answer = answer(&question, reports, &covariance, &mut |_| ControlFlow::Continue(()))?;
         let found = Subspace::new(&answer.vectors())?;
         let (predicted, confidence) = answer.predicted.zip(answer.confidence).ok_or("an answer without its error")?;
         Ok(Found {

@@ -16,7 +16,7 @@ use ldp_pca::family::Reports;
 use ldp_pca::record::BoundedRecord;
 use ldp_pca::recovery::{
     Answer, DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, HeldOutUse, Interval, Method, PenaltyChoice,
-    Question, Rank, RankTest, SolverSettings, Source, answer, default_penalty, principal_components,
+    Question, Rank, RankTest, SolverSettings, answer, default_penalty, principal_components,
 };
 use ldp_pca::schema::Schema;
 use ldp_pca::subspace::{Subspace, captured_variance, sin_theta_squared};
@@ -175,8 +175,7 @@ impl Arguments {
         let covariance = Covariance::of_folds(reports, |_| true)?;
         let truth = Subspace::new(&principal_components(moment, rank)?.vectors)?;
         let ask = |question: &Question| -> Result<Answer, Failure> {
-            let source = Source::Family { reports, covariance: &covariance };
-            Ok(answer(question, source, &mut |_| ControlFlow::Continue(()))?)
+            Ok(answer(question, reports, &covariance, &mut |_| ControlFlow::Continue(()))?)
         };
         let error = |answer: &Answer| -> Result<f64, Failure> {
             Ok(sin_theta_squared(&Subspace::new(&answer.vectors())?, &truth)?)

@@ -13,7 +13,8 @@ use chacha20::ChaCha12Rng;
 use clap::Parser;
 use ldp_pca::aggregate::Accumulator;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::recovery::{FeatureTest, Question, Rank, RankTest, Source, answer};
+use ldp_pca::family::Reports;
+use ldp_pca::recovery::{FeatureTest, Question, Rank, RankTest, answer};
 use ldp_pca::schema::Schema;
 use ldp_pca_simulation::SpikedModel;
 use ldp_pca_studies::{Encoded, Failure, POPULATION, RecordsArguments, TaskArguments};
@@ -73,8 +74,8 @@ fn main() -> Result<(), Failure> {
         let covariance = Covariance::estimate(aggregate, &task)?;
         let of_rank = RankTest::new(covariance.matrix(), &covariance.noise_law())?;
         if let Ok(rank) = of_rank.rank() {
-            let source = Source::Reports { aggregate, covariance: &covariance, task: &task };
-            let found = answer(&Question::new(rank), source, &mut |_| ControlFlow::Continue(()))?;
+            let reports = Reports::one(aggregate, &task);
+            let found = answer(&Question::new(rank), reports, &covariance, &mut |_| ControlFlow::Continue(()))?;
             components += 1;
             patterns += u32::from(found.single_columns == Some(false));
         }

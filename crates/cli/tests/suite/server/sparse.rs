@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 
 use ldp_pca::covariance::Covariance;
+use ldp_pca::family::Reports;
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
     DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, HeldOutUse, Penalty, PenaltyChoice, Question, Rank,
-    SolverSettings, Source, When, answer, default_penalty,
+    SolverSettings, When, answer, default_penalty,
 };
 use tempfile::tempdir;
 
@@ -66,14 +67,15 @@ fn a_requested_path_or_simpler_method_gives_the_library_s_result() {
     server.send(&task(), &body);
     let aggregate = aggregate_of(&task(), &body);
     let covariance = Covariance::estimate(&aggregate, &task()).unwrap();
-    let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task: &task() };
+    let asked = task();
+    let collected = Reports::one(&aggregate, &asked);
     let question = Question {
         penalty: Some(PenaltyChoice::default()),
         path: Some(5),
         baselines: When::Always,
         ..Question::new(Rank::new(2).unwrap())
     };
-    let expected = answer(&question, source, &mut |_| ControlFlow::Continue(())).unwrap();
+    let expected = answer(&question, collected, &covariance, &mut |_| ControlFlow::Continue(())).unwrap();
     let expected = serde_json::to_value(expected).unwrap();
     let ask = |query: &str| server.get(&path(&task(), &format!("/recovery?rank=2&penalty=auto{query}"))).json();
     let found = ask("&path=5&baselines=true");
@@ -96,7 +98,8 @@ fn a_method_is_chosen_and_measured_on_reports_held_out_where_the_task_has_folds(
     server.send(&task(), &body);
     let aggregate = aggregate_of(&task(), &body);
     let covariance = Covariance::estimate(&aggregate, &task()).unwrap();
-    let source = Source::Reports { aggregate: &aggregate, covariance: &covariance, task: &task() };
+    let asked = task();
+    let collected = Reports::one(&aggregate, &asked);
     let plain = Question { predict: true, ..Question::new(Rank::new(2).unwrap()) };
     let penalty = Some(PenaltyChoice::default());
     let mut methods = vec![];
@@ -106,7 +109,7 @@ fn a_method_is_chosen_and_measured_on_reports_held_out_where_the_task_has_folds(
         ("&held_out=true", Question { held_out: HeldOutUse::Measure, ..plain.clone() }),
         ("&penalty=auto&held_out=true", Question { held_out: HeldOutUse::Measure, penalty, ..plain.clone() }),
     ] {
-        let expected = answer(&question, source, &mut |_| ControlFlow::Continue(())).unwrap();
+        let expected = answer(&question, collected, &covariance, &mut |_| ControlFlow::Continue(())).unwrap();
         let expected = serde_json::to_value(expected).unwrap();
         let found = server.get(&path(&task(), &format!("/recovery?rank=2{query}"))).json();
         for part in ["method", "components", "eigenvalues", "held_out", "soft_threshold"] {

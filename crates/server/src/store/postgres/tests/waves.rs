@@ -121,8 +121,7 @@ fn components_of_both_waves_are_those_of_the_reports_of_all_aggregators() {
     let expected = |second_reports: &[Report]| {
         let covariance = Covariance::estimate(&sum_of(&task, &first), &task).unwrap();
         let sums = sum_of(&second, second_reports);
-        let mut unwatched = |_: &_| std::ops::ControlFlow::Continue(());
-        refined_answer((&covariance, &task), (&sums, &second), rank, &mut unwatched).unwrap()
+        refined_answer((&covariance, &task), (&sums, &second), rank).unwrap()
     };
     let check = |found: Value, expected: (ldp_pca::recovery::Answer, ldp_pca::waves::RefinedFacts)| {
         assert_eq!(found["records"], json!(expected.0.records));
