@@ -89,7 +89,6 @@ class Task:
         *,
         epsilon: float,
         radius: float,
-        thresholds: int = 64,
     ) -> Task:
         """Makes the task of a small collection about the lengths of records, as ``ldp-pca task norms`` does
         (docs/lengths.md). Each person says with one randomized bit whether the record is longer than one of a few
@@ -104,8 +103,6 @@ class Task:
         radius : float
             A length that nearly no record exceeds, in the units of the encoded features: the longest that is asked
             about is 0.84 times as long. Public.
-        thresholds : int
-            The number of lengths that are asked about, each 0.84 times the one before.
 
         Raises
         ------
@@ -575,7 +572,6 @@ def _infer_schema(
     ignore: list[str],
     categorical: list[str],
     categories: list[tuple[str, list[str]]],
-    max_values: int,
 ) -> tuple[str, list[str]]: ...
 def _norms(aggregate: Aggregate, radius: float | None) -> str: ...
 def _plan(

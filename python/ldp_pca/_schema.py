@@ -21,12 +21,11 @@ def infer_schema(
     ignore: Sequence[str] = (),
     categorical: Sequence[str] = (),
     categories: Mapping[str, Sequence[str]] | None = None,
-    max_values: int = 32,
 ) -> dict[str, Any]:
     """Infer a schema from a **public** sample: which columns are numeric, how large they get, which categories exist.
 
     All of it becomes part of the public task. Never infer a schema from the records to be protected. Texts that may
-    identify people stay out of it: a column of texts is ignored where they hardly repeat, where there are many of them,
+    identify people stay out of it: a column of texts is ignored where they hardly repeat, where there are more than 32,
     or where they are e-mail addresses, unless ``categorical`` or ``categories`` names the column. So is a column of
     dates, or of texts like ``'1,234'`` or ``'12 %'``. A ``SchemaWarning`` says why, and what to do.
 
@@ -46,8 +45,6 @@ def infer_schema(
         names. Booleans and numbers are texts (``'True'``, ``'1'``) in the schema; records may hold them as they are.
     categories : mapping of str to sequence of str, optional
         Columns with their categories, from public knowledge.
-    max_values : int
-        The largest number of categories of a column that neither names. A column with more texts is ignored.
 
     Returns
     -------
@@ -74,7 +71,7 @@ def infer_schema(
             "a sample is a table or a two-dimensional array of numbers, and this is a sequence of mappings"
         )
     listed = [(name, list(values)) for name, values in (categories or {}).items()]
-    text, odd = _infer_schema(table, scaling, unseen, list(ignore), list(categorical), listed, max_values)
+    text, odd = _infer_schema(table, scaling, unseen, list(ignore), list(categorical), listed)
     for words in odd:
         warn(words, SchemaWarning)
     schema: dict[str, Any] = json.loads(text)

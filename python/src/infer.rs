@@ -11,7 +11,6 @@ use crate::signals::pause;
 
 /// Reads a sample, a float64 array or an Arrow table, and gives the JSON of its schema with what is odd about it.
 #[pyfunction]
-#[pyo3(signature = (sample, scaling, unseen, ignore, categorical, categories, max_values))]
 pub(crate) fn _infer_schema(
     sample: &Bound<'_, PyAny>,
     scaling: &str,
@@ -19,7 +18,6 @@ pub(crate) fn _infer_schema(
     ignore: Vec<String>,
     categorical: Vec<String>,
     categories: Vec<(String, Vec<String>)>,
-    max_values: usize,
 ) -> PyResult<(String, Vec<String>)> {
     let options = InferenceOptions {
         scaling: match scaling {
@@ -44,7 +42,7 @@ pub(crate) fn _infer_schema(
         ignore,
         categorical,
         categories,
-        max_values,
+        ..InferenceOptions::default()
     };
     let (names, rows) = texts(sample)?;
     let mut inference = Inference::new(&names, options).map_err(raised)?;

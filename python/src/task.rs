@@ -1,7 +1,6 @@
 //! The public parameters of a collection.
 
 use ldp_pca::centring::Centring;
-use ldp_pca::lengths::MAX_THRESHOLDS;
 use ldp_pca::mechanism::cap::MAX_CANDIDATES;
 use ldp_pca::mechanism::{MechanismFamily, MechanismSpec, Moments};
 use ldp_pca::privacy::{Delta, Epsilon};
@@ -18,6 +17,9 @@ use crate::records::Records;
 
 /// Numbers of candidates that a cap is looked for among.
 const CANDIDATES: core::ops::RangeInclusive<u32> = 2..=MAX_CANDIDATES;
+
+/// The lengths that a task about lengths asks about, each 0.84 times the one before.
+const THRESHOLDS: u32 = 64;
 
 /// The public parameters of a collection: columns, bounding, mechanism and its privacy.
 ///
@@ -112,26 +114,15 @@ impl Task {
     /// radius : float
     ///     A length that nearly no record exceeds, in the units of the encoded features: the longest that is asked
     ///     about is 0.84 times as long. Public.
-    /// thresholds : int
-    ///     The number of lengths that are asked about, each 0.84 times the one before.
     ///
     /// Raises
     /// ------
     /// TaskError, SchemaError
     ///     For parameters that make no sense, with what to do.
     #[classmethod]
-    #[pyo3(signature = (columns, *, epsilon, radius, thresholds=64))]
-    fn norms(
-        _: &Bound<'_, PyType>,
-        columns: &Bound<'_, PyAny>,
-        epsilon: f64,
-        radius: f64,
-        thresholds: u32,
-    ) -> PyResult<Self> {
-        if !(1..=MAX_THRESHOLDS).contains(&thresholds) {
-            return Err(TaskError::new_err(format!("{thresholds} thresholds: use 1 to {MAX_THRESHOLDS}")));
-        }
-        let mechanism = MechanismSpec::norm_cap(Epsilon::new(epsilon).map_err(raised)?, thresholds);
+    #[pyo3(signature = (columns, *, epsilon, radius))]
+    fn norms(_: &Bound<'_, PyType>, columns: &Bound<'_, PyAny>, epsilon: f64, radius: f64) -> PyResult<Self> {
+        let mechanism = MechanismSpec::norm_cap(Epsilon::new(epsilon).map_err(raised)?, THRESHOLDS);
         let bounding = Bounding::Clip { radius: Radius::new(radius).map_err(raised)? };
         let folds = Folds::new(1).map_err(raised)?;
         Ok(Self(ldp_pca::task::Task::new(schema(columns)?, bounding, mechanism, folds).map_err(raised)?))

@@ -10,5 +10,5 @@
 mod norm_cap;
 mod norms;
 
-pub use norm_cap::{MAX_THRESHOLDS, NormCap};
+pub use norm_cap::NormCap;
 pub use norms::{Clipping, Lengths, Norms, NormsError, Quantile};

@@ -49,8 +49,7 @@ use crate::privacy::{Epsilon, Guarantee};
 use crate::record::{BoundedRecord, Bounding};
 
 /// The most thresholds, m.
-#[doc(hidden)]
-pub const MAX_THRESHOLDS: u32 = 512;
+const MAX_THRESHOLDS: u32 = 512;
 
 /// The norm-cap mechanism for one task.
 #[derive(Clone, Debug)]

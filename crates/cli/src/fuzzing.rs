@@ -50,7 +50,6 @@ pub fn records(bytes: &[u8], choice: u8, schema: Option<&Schema>) -> Result<Reco
             1 => NumberForms::parse("thousands,percent").ok(),
             _ => NumberForms::parse("currency,parentheses").ok(),
         },
-        show_values: false,
         by_header: choice >= 144,
         one_column: false,
     };

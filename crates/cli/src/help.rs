@@ -35,7 +35,7 @@ pub(super) const EXAMPLES: &Examples = &[
     ]),
     ("task norms", [
         "ldp-pca task norms --schema schema.json --radius 100 --epsilon 1 -o norms.json",
-        "ldp-pca task norms --schema s.json --radius 1e4 --thresholds 96 --epsilon 1 -o n.json",
+        "ldp-pca task norms --schema s.json --radius 1e4 --epsilon 0.5 -o n.json",
     ]),
     ("task erase", [
         "ldp-pca task erase $ID 00112233445566778899aabbccddeeff",

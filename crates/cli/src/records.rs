@@ -2,9 +2,7 @@
 //!
 //! Others often keep what a command prints. So no message contains a value of a record, or a name of a header that the
 //! schema does not have (the first line may be a record): the line and the column are enough to find it.
-//! `--show-values` also shows the row.
 
-use core::fmt::{self, Debug, Display};
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
@@ -43,7 +41,7 @@ const OPTIONS: OptionNames = OptionNames {
 /// The part of `--help` with the options of [`Reading`].
 const READING: &str = "Reading records";
 
-/// How a file of records is read, and what messages show of it.
+/// How a file of records is read.
 #[derive(Args, Clone, Copy, Default)]
 pub struct Opening {
     /// Whether the first line of a CSV file names its columns
@@ -60,9 +58,6 @@ pub struct Opening {
     /// ($5 or 5 EUR, without conversion), parentheses ((5) is -5)
     #[arg(long, value_name = "FORM,FORM", value_parser = NumberForms::parse, help_heading = READING)]
     pub(super) number_format: Option<NumberForms>,
-    /// Show in messages what a bad row holds, not only its line and the column
-    #[arg(long, help_heading = READING)]
-    pub(super) show_values: bool,
     /// Whether the records are those of a device, and only a header may decide how they are read.
     #[arg(skip)]
     pub(super) by_header: bool,
@@ -92,11 +87,6 @@ impl Reading {
 }
 
 impl Opening {
-    /// The problem, with what the row or the header holds where that was asked for.
-    pub fn told(self, problem: impl Display, held: impl Debug) -> String {
-        if self.show_values { format!("{problem}; it holds {held:?}") } else { problem.to_string() }
-    }
-
     /// Whether the options say that the file is text, whatever it begins with: without a header that is a record, which
     /// may look like a file of another kind.
     fn is_text(self, path: &Path) -> bool {
@@ -105,7 +95,7 @@ impl Opening {
     }
 
     fn text(self) -> TextOptions {
-        let Self { header, separator, decimal_comma, number_format, by_header, one_column, .. } = self;
+        let Self { header, separator, decimal_comma, number_format, by_header, one_column } = self;
         let forms = number_format.unwrap_or_default();
         TextOptions { header, separator, by_header, one_column, decimal_comma, forms, names: &OPTIONS }
     }
@@ -132,15 +122,6 @@ pub enum Row<'a> {
     Text(&'a StringRecord, Option<&'a str>),
     /// Its numbers, where the file has nothing else.
     Numbers(&'a [f64]),
-}
-
-impl Debug for Row<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text(fields, _) => f.debug_list().entries(fields.iter()).finish(),
-            Self::Numbers(numbers) => numbers.fmt(f),
-        }
-    }
 }
 
 impl RecordFile {
@@ -375,13 +356,12 @@ fn read_once<T>(
         if let Some(problem) = &file.other {
             return CliError::file(path, problem);
         }
-        let problem = opening.told(error, file.names().unwrap_or_default());
         let remedy = match (part, opening.by_header) {
             ("line", true) => " (--header no with --separator reads it as a record)",
             ("line", false) => " (--header no reads it as a record)",
             _ => "",
         };
-        CliError::header(path, format!("{problem}{remedy}"))
+        CliError::header(path, format!("{error}{remedy}"))
     })?;
     let read: Vec<&Column> = schema.columns().iter().filter(|column| column.kind != ColumnKind::Ignored).collect();
     // The text of a category is that of the column's own type.
@@ -396,13 +376,12 @@ fn read_once<T>(
         None => Ok(()),
     };
     file.for_each(|line, row| {
-        let told = |problem| opening.told(problem, row);
         let features = match row {
             Row::Text(cells, problem) => {
                 let row = TextRow { line, cells, problem: problem.map(ToOwned::to_owned) };
-                layout.encode(schema, &row, &mut fit, told)
+                layout.encode(schema, &row, &mut fit)
             }
-            Row::Numbers(numbers) => layout.encode_numbers(schema, (line, numbers), &mut fit, told),
+            Row::Numbers(numbers) => layout.encode_numbers(schema, (line, numbers), &mut fit),
         };
         held.push(make(features)?);
         if fit.is_settled() {

@@ -26,8 +26,8 @@ pub(super) enum SchemaCommand {
     /// protected.
     ///
     /// It prints a line for each column, and a warning for each that looks odd. A column is left out if it has more
-    /// than --max-values different texts, if its texts hardly repeat, or if it holds e-mail addresses, dates or numbers
-    /// in another format: --categorical or --categories puts its values into the schema.
+    /// than 32 different texts, if its texts hardly repeat, or if it holds e-mail addresses, dates or numbers in
+    /// another format: --categorical or --categories puts its values into the schema.
     Infer(Infer),
 }
 
@@ -61,9 +61,6 @@ pub(super) struct Infer {
     /// What a categorical value that is not in the sample does to a record
     #[arg(long, value_parser = one_of(&UNSEEN), default_value = "zero", help_heading = "Categories")]
     unseen: Unseen,
-    /// The largest number of categories of a column that no option names; one with more is left out
-    #[arg(long, default_value_t = InferenceOptions::default().max_values, help_heading = "Categories")]
-    max_values: usize,
     #[command(flatten)]
     format: Format,
 }
@@ -148,7 +145,7 @@ impl Infer {
             ignore: self.ignore,
             categorical: self.categorical,
             categories: self.categories,
-            max_values: self.max_values,
+            ..InferenceOptions::default()
         };
         let inferred = infer(&self.sample, self.opening, &options)?;
         let json = serde_json::to_string_pretty(&inferred.schema).map_err(CliError::failed)?;
@@ -329,10 +326,9 @@ pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -
     let columns = file.columns();
     let mut sample = Sample::new(&columns, options.clone(), file.notation()).map_err(|error| match error {
         SchemaError::NotInSample { .. } => {
-            let problem = format!("{}: {error}: correct the option that names it", path.display());
-            CliError::Usage(opening.told(problem, &columns))
+            CliError::Usage(format!("{}: {error}: correct the option that names it", path.display()))
         }
-        error => CliError::file(path, opening.told(error, &columns)),
+        error => CliError::file(path, error),
     })?;
     file.for_each(|line, row| {
         let texts: Vec<String>;
@@ -350,9 +346,9 @@ pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -
                 fields.len(),
                 columns.len()
             );
-            return Err(CliError::at(path, part, line, opening.told(problem, row)));
+            return Err(CliError::at(path, part, line, problem));
         }
-        sample.observe(&fields).map_err(|problem| CliError::at(path, part, line, opening.told(problem, row)))
+        sample.observe(&fields).map_err(|problem| CliError::at(path, part, line, problem))
     })?;
     sample.finish().map_err(|error| match error {
         SchemaError::NothingLeft { .. } => {

@@ -94,18 +94,9 @@ pub(super) struct Simulate {
     )]
     waves: u8,
     /// The second wave is asked about the directions of a public sample, which are off by this ||sin Theta||_F^2, and
-    /// there is no first wave [with --waves 2]
+    /// there is no first wave [with --waves 2]; the sample has a million records
     #[arg(long, value_name = "ERROR", allow_hyphen_values = true, help_heading = "Two waves")]
     sample_error: Option<f64>,
-    /// The number of records of that sample
-    #[arg(
-        long,
-        value_name = "RECORDS",
-        default_value_t = 1_000_000,
-        requires = "sample_error",
-        help_heading = "Two waves"
-    )]
-    sample_records: u64,
     /// Penalty of soft-threshold and fantope, as the factor c of c × noise × sqrt(ln d)
     #[arg(
         long,
@@ -118,6 +109,9 @@ pub(super) struct Simulate {
     #[command(flatten)]
     format: Format,
 }
+
+/// The records of a public sample in the first wave's place.
+const SAMPLE_RECORDS: u64 = 1_000_000;
 
 /// A mechanism, or none.
 #[derive(Clone, Copy)]
@@ -255,7 +249,7 @@ impl Simulate {
             penalty_factor: self.method.iter().any(|method| *method != MethodName::Pca).then_some(self.penalty_factor),
             waves,
             first_wave,
-            sample: self.sample_error.map(|error| TurnedSample { records: self.sample_records, error }),
+            sample: self.sample_error.map(|error| TurnedSample { records: SAMPLE_RECORDS, error }),
             non_private: Figures::of(results.iter().map(|result| result.non_private).collect()),
             random_subspace: k * (1.0 - k / d),
             report_bytes: mechanism.as_ref().map(|mechanism| framed_bytes(mechanism.payload_bytes())),
@@ -327,14 +321,12 @@ impl Simulate {
     /// The public sample in the first wave's place.
     fn sample(&self) -> Result<Option<TurnedSample>> {
         let Some(error) = self.sample_error else { return Ok(None) };
-        if self.dimension < 2 * self.rank.value() || self.sample_records == 0 {
-            let problem =
-                "--sample-error needs at least twice as many features as components, and records in the sample";
-            return Err(CliError::Usage(problem.into()));
+        if self.dimension < 2 * self.rank.value() {
+            return Err(CliError::usage("--sample-error needs at least twice as many features as components"));
         }
         PublicSample::check_error(error, self.dimension, self.rank)
             .map_err(|error| CliError::usage(format!("--sample-error: {error}")))?;
-        Ok(Some(TurnedSample { records: self.sample_records, error }))
+        Ok(Some(TurnedSample { records: SAMPLE_RECORDS, error }))
     }
 
     /// All trials. Each has its own random stream, so the result does not depend on the number of cores.

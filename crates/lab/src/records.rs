@@ -219,7 +219,7 @@ impl RecordsReader {
                 },
                 Pass::Moments(inferred, layout, moments) => {
                     let mut fit = Fit::new(&inferred.schema, "line");
-                    let features = layout.encode(&inferred.schema, &row, &mut fit, |problem| problem);
+                    let features = layout.encode(&inferred.schema, &row, &mut fit);
                     // A schema has features.
                     BoundedRecord::new(features, Bounding::UnitNorm).iter().for_each(|record| moments.add(record));
                     fit.first_unread().map_or(Ok(()), |(_, problem)| Err(problem.to_owned()))

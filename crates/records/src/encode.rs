@@ -77,9 +77,8 @@ impl Layout {
         }
     }
 
-    /// The features of a row under the same schema. `fit` counts what of it cannot be read, and counts as missing;
-    /// `told` adds to a problem what the owner of the file may see.
-    pub fn encode(&self, schema: &Schema, row: &Row<'_>, fit: &mut Fit, told: impl Fn(String) -> String) -> Vec<f64> {
+    /// The features of a row under the same schema. `fit` counts what of it cannot be read, and counts as missing.
+    pub fn encode(&self, schema: &Schema, row: &Row<'_>, fit: &mut Fit) -> Vec<f64> {
         let Row { line, cells: fields, problem } = row;
         let uneven = match &self.header {
             Some(header) if fields.len() != header.fields => {
@@ -119,26 +118,20 @@ impl Layout {
             (None, Ok(Value::Missing)) => Cell::Missing,
             (None, Ok(Value::Number(number))) if !number.is_finite() => Cell::Missing,
             (None, Ok(_)) => Cell::Read,
-            (None, Err(problem)) => Cell::Unread(told(problem.clone())),
+            (None, Err(problem)) => Cell::Unread(problem.clone()),
         });
         // What is not text is told of its column.
         let cut = problem.clone().filter(|_| !fields.iter().any(|field| field.contains('\u{fffd}')));
-        fit.add(*line, cells, uneven.or(cut).map(&told).as_deref());
+        fit.add(*line, cells, uneven.or(cut).as_deref());
         schema.encode_values(&read.iter().map(|value| *value.as_ref().unwrap_or(&Value::Missing)).collect::<Vec<_>>())
     }
 
     /// The features of a row of numbers under the same schema: a number that is not there is missing. `fit` counts what
-    /// of the row cannot be read, and counts as missing; `told` adds to a problem what the owner of the file may see.
-    pub fn encode_numbers(
-        &self,
-        schema: &Schema,
-        (line, numbers): (u64, &[f64]),
-        fit: &mut Fit,
-        told: impl Fn(String) -> String,
-    ) -> Vec<f64> {
+    /// of the row cannot be read, and counts as missing.
+    pub fn encode_numbers(&self, schema: &Schema, (line, numbers): (u64, &[f64]), fit: &mut Fit) -> Vec<f64> {
         let expected = self.header.as_ref().map_or(schema.columns().len(), |header| header.fields);
         let found = numbers.len();
-        let uneven = (found != expected).then(|| told(SchemaError::FieldCount { expected, found }.to_string()));
+        let uneven = (found != expected).then(|| SchemaError::FieldCount { expected, found }.to_string());
         let numbers = self.in_order(numbers);
         let cells = (0..schema.columns().len()).map(|place| match (self.unreadable(place), numbers.get(place)) {
             (Some(problem), _) => Cell::Unread(problem.clone()),
@@ -242,7 +235,7 @@ mod tests {
             let mut fit = Fit::new(&schema, "line");
             // A later row that never ends is the problem of a file.
             while let Ok(Some(row)) = rows.next_row() {
-                let features = layout.encode(&schema, &row, &mut fit, |problem| problem);
+                let features = layout.encode(&schema, &row, &mut fit);
                 prop_assert_eq!(features.len(), schema.dimension());
                 prop_assert!(features.iter().all(|feature| feature.is_finite()));
                 prop_assert!(fit.rows() > 1 || fit.refusal().is_none());

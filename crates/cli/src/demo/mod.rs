@@ -3,7 +3,7 @@
 mod relay;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use chacha20::ChaCha12Rng;
@@ -65,11 +65,6 @@ pub(super) struct Demo {
     /// The page may be put there while the demo runs, which says when it is there
     #[arg(long)]
     www: Option<PathBuf>,
-    /// The aggregator's folder [default: a temporary one]
-    ///
-    /// A temporary one is removed at the end
-    #[arg(long)]
-    data: Option<PathBuf>,
     /// Start a relay, too, which simulated users go on using
     ///
     /// Visitors can send their reports through it. On one machine, in batches of 10, it hides nobody
@@ -105,10 +100,8 @@ impl Demo {
         let task = Task::new(schema, Bounding::UnitNorm, MechanismSpec::double_cap(self.epsilon), Folds::new(1)?)?;
 
         // Removed at the end.
-        let scratch = || tempfile::Builder::new().prefix("ldp-pca-demo-").tempdir().in_file(&std::env::temp_dir());
-        let scratch = if self.data.is_none() { Some(scratch()?) } else { None };
-        let folder = self.data.as_deref().or(scratch.as_ref().map(tempfile::TempDir::path));
-        let mut config = ServerConfig::new(folder.unwrap_or(Path::new("")));
+        let folder = tempfile::Builder::new().prefix("ldp-pca-demo-").tempdir().in_file(&std::env::temp_dir())?;
+        let mut config = ServerConfig::new(folder.path());
         let admin = config.admin_token_file();
         config.listen = self.listen;
         config.www = self.www.clone();

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ldp_pca::lengths::MAX_THRESHOLDS;
 use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{Bounding, Radius};
@@ -35,25 +34,19 @@ pub(crate) struct Norms {
     /// Privacy parameter epsilon, per report
     #[arg(long, value_parser = epsilon, allow_hyphen_values = true)]
     epsilon: Epsilon,
-    /// The number of lengths that are asked about
-    ///
-    /// Each is 0.84 times the one before
-    #[arg(long, value_name = "M", default_value_t = 64, value_parser = thresholds())]
-    thresholds: u32,
     /// Where to write the task
-    #[arg(short, long, visible_alias = "out", value_parser = Target::parser(Kind::Task))]
+    #[arg(short, long, value_parser = Target::parser(Kind::Task))]
     output: Target,
     #[command(flatten)]
     format: Format,
 }
 
-fn thresholds() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..=i64::from(MAX_THRESHOLDS))
-}
+/// The lengths that are asked about, each 0.84 times the one before.
+const THRESHOLDS: u32 = 64;
 
 impl Norms {
     pub(super) fn run(self) -> Result<()> {
-        let mechanism = MechanismSpec::norm_cap(self.epsilon, self.thresholds);
+        let mechanism = MechanismSpec::norm_cap(self.epsilon, THRESHOLDS);
         let bounding = Bounding::Clip { radius: self.radius };
         let task = Task::new(files::schema(&self.schema)?, bounding, mechanism, Folds::new(1)?)?;
         writing::write(&self.output, format!("{}\n", task.to_json()).as_bytes())?;

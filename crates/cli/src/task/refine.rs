@@ -55,7 +55,7 @@ pub(crate) struct Refine {
     #[arg(long)]
     anyway: bool,
     /// Where to write the task
-    #[arg(short, long, visible_alias = "out", value_parser = Target::parser(Kind::Task))]
+    #[arg(short, long, value_parser = Target::parser(Kind::Task))]
     output: Target,
     #[command(flatten)]
     reading: Reading,

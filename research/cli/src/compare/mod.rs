@@ -81,8 +81,7 @@ pub(super) struct Compare {
         long,
         value_name = "FOLDER",
         conflicts_with_all = [
-            "records", "rank", "epsilon", "bounding", "schema", "ignore", "header", "strict", "show_values",
-            "plot",
+            "records", "rank", "epsilon", "bounding", "schema", "ignore", "header", "strict", "plot",
         ]
     )]
     standard: Option<PathBuf>,

@@ -219,7 +219,7 @@ fn read_records(path: &Path, opening: Opening, session: &Session) -> Result<Own>
     let file = RecordFile::open(path, opening, looks_like_names)?;
     let (notation, part) = (file.notation(), file.part());
     file.for_each(|line, row| {
-        let refused = |problem: String| Err(CliError::at(path, part, line, opening.told(problem, row)));
+        let refused = |problem: String| Err(CliError::at(path, part, line, problem));
         numbers.clear();
         match row {
             Row::Numbers(row) => numbers.extend_from_slice(row),

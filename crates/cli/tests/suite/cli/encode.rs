@@ -86,8 +86,7 @@ fn records_are_read_as_randomize_reads_them() {
     let counts = folder.run("encode bad.csv -t clipped.json -o out.npy --json").json();
     assert_eq!((&counts["records"], &counts["unread"][0]["column"]), (&json!(11), &json!("age")));
     assert_eq!(read_npy(&folder.read("out.npy")).0, [11, task.dimension() as u64]);
-    let strict = "encode bad.csv -t clipped.json -o out.npy --strict --show-values";
-    folder.run(strict).refused(1, &["bad.csv, line 12:", "s3cret"]);
+    folder.run("encode bad.csv -t clipped.json -o out.npy --strict").refused(1, &["bad.csv, line 12:"]);
     assert_eq!(read_npy(&folder.read("out.npy")).0[0], 11, "the old file stays");
 }
 

@@ -59,7 +59,6 @@ fn names_and_codes_that_hardly_repeat_are_left_out() {
     let codes: Vec<String> = (0..2000).map(|code| format!("code{}", code % 33)).collect();
     let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
     left_out("code", &codes, "has more than 32 different texts", "(--categorical code)");
-    assert_eq!(inferred("code", &codes, "--max-values 33").0["categories"], 33);
     assert_eq!(
         inferred("code", &codes[..1000].iter().map(|code| &code[..5]).collect::<Vec<_>>(), "").0["categories"],
         10

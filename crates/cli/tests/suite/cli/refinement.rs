@@ -41,10 +41,10 @@ fn two_waves_are_simulated() {
 fn a_wave_about_a_public_sample_is_simulated() {
     let folder = Folder::new();
     let line = "simulate --dimension 20 --rank 2 --signal 40 --epsilon 2 --records 10000 --trials 4";
-    let about = format!("{line} --waves 2 --sample-error 0.1 --sample-records 5000");
+    let about = format!("{line} --waves 2 --sample-error 0.1");
     let result = folder.run(&format!("{about} --json")).json();
-    assert_eq!((&result["sample"]["records"], &result["sample"]["error"]), (&5000.into(), &0.1.into()));
-    assert_eq!(result["waves"]["records"], serde_json::json!([5000, 10_000]));
+    assert_eq!((&result["sample"]["records"], &result["sample"]["error"]), (&1_000_000.into(), &0.1.into()));
+    assert_eq!(result["waves"]["records"], serde_json::json!([1_000_000, 10_000]));
     let mean = |value: &serde_json::Value| value["mean"].as_f64().unwrap();
     let (refined, sample) = (mean(&result["sin_theta_squared"]), mean(&result["first_wave"]));
     assert!((sample - 0.1).abs() < 1e-9 && refined < 0.5 * sample, "{result}");
@@ -56,8 +56,6 @@ fn a_wave_about_a_public_sample_is_simulated() {
         (format!("{line} --sample-error 0.1"), "--sample-error goes with --waves 2"),
         (format!("{line} --waves 2 --sample-error 1.9"), "--sample-error"),
         (format!("{line} --waves 2 --sample-error nan"), "--sample-error"),
-        (format!("{line} --waves 2 --sample-records 5"), "--sample-error"),
-        (format!("{line} --waves 2 --sample-error 0.1 --sample-records 0"), "records in the sample"),
         ("simulate --dimension 3 --rank 2 --epsilon 2 --waves 2 --sample-error 0.1".into(), "twice as many features"),
     ] {
         folder.run(&line).refused(2, &[part]);
