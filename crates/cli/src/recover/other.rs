@@ -34,10 +34,10 @@ pub(super) struct OtherArguments {
     ///
     /// It has other reports, and the plain components of both are compared. (The noise is drawn again as often as
     /// --bootstrap says, or 200 times)
-    #[arg(long, value_name = "AGGREGATE")]
+    #[arg(long, value_name = "AGGREGATE", help_heading = "Another collection")]
     other: Option<PathBuf>,
     /// The task of that aggregate, if it is another one with the same features
-    #[arg(long, value_name = "TASK", requires = "other", help_heading = "Further input")]
+    #[arg(long, value_name = "TASK", requires = "other", help_heading = "Another collection")]
     other_task: Option<PathBuf>,
 }
 

@@ -42,10 +42,16 @@ pub(super) struct RefinedArguments {
     /// The sums of a second wave: components of both waves together
     ///
     /// The second wave has asked other people. The error of the components is predicted
-    #[arg(long, value_name = "AGGREGATE", requires = "refined_task", conflicts_with_all = OF_ONE_WAVE)]
+    #[arg(
+        long,
+        value_name = "AGGREGATE",
+        requires = "refined_task",
+        conflicts_with_all = OF_ONE_WAVE,
+        help_heading = "Second wave"
+    )]
     refined: Option<PathBuf>,
     /// The task of the second wave (see `task refine`)
-    #[arg(long, value_name = "TASK", requires = "refined")]
+    #[arg(long, value_name = "TASK", requires = "refined", help_heading = "Second wave")]
     refined_task: Option<PathBuf>,
     /// In the place of the aggregate the public records that the second wave's task was made from
     #[arg(
@@ -53,7 +59,7 @@ pub(super) struct RefinedArguments {
         value_name = "RECORDS",
         requires = "refined",
         conflicts_with = "aggregate",
-        help_heading = "Further input"
+        help_heading = "Second wave"
     )]
     sample: Option<PathBuf>,
 }

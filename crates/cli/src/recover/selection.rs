@@ -21,7 +21,8 @@ pub(super) struct SelectionArguments {
         num_args = 0..=1,
         default_missing_value = "0.1",
         require_equals = true,
-        value_parser = parameters::rate
+        value_parser = parameters::rate,
+        help_heading = "Features"
     )]
     select: Option<f64>,
 }

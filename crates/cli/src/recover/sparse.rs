@@ -40,13 +40,14 @@ pub(super) struct SparseArguments {
     /// auto is 0.5 × noise × sqrt(ln d), cv is cross-validated over the task's folds, and a number is in the units of
     /// the covariance
     #[arg(long, value_name = "auto|cv|NUMBER", default_value = "auto", value_parser = penalty_choice,
-        requires = "sparse", allow_hyphen_values = true)]
+        requires = "sparse", allow_hyphen_values = true, help_heading = "Sparse components")]
     pub(super) penalty: PenaltyChoice,
     /// Also solve a sequence of penalties, and show what each gives
     ///
     /// This many, from the largest that changes anything to a quarter of `auto`
     #[arg(long, value_name = "POINTS", num_args = 0..=1, require_equals = true, default_missing_value = "20",
-        value_parser = clap::value_parser!(u16).range(2..=1000), requires = "sparse")]
+        value_parser = clap::value_parser!(u16).range(2..=1000), requires = "sparse",
+        help_heading = "Sparse components")]
     pub(super) path: Option<u16>,
     #[command(flatten)]
     pub(super) solver: SolverArguments,

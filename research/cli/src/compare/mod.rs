@@ -65,7 +65,7 @@ pub(super) struct Compare {
     /// A column to leave out of an inferred schema; may be repeated
     ///
     /// By name (c1, c2, … in a file without header)
-    #[arg(long, value_name = "COLUMN", conflicts_with = "schema")]
+    #[arg(long, value_name = "COLUMN", conflicts_with = "schema", help_heading = "Reading records")]
     ignore: Vec<String>,
     #[command(flatten)]
     reading: Reading,
@@ -80,9 +80,8 @@ pub(super) struct Compare {
     #[arg(
         long,
         value_name = "FOLDER",
-        conflicts_with_all = [
-            "records", "rank", "epsilon", "bounding", "schema", "ignore", "header", "strict", "plot",
-        ]
+        conflicts_with_all = ["records", "rank", "epsilon", "bounding", "schema", "ignore", "header", "strict", "plot"],
+        help_heading = "Standard data sets"
     )]
     standard: Option<PathBuf>,
     #[command(flatten)]
@@ -93,7 +92,7 @@ pub(super) struct Compare {
 #[derive(Args)]
 struct Setting {
     /// Privacy parameter delta, for the methods that have one [default: 1e-6]
-    #[arg(long, value_parser = parameters::delta, allow_hyphen_values = true)]
+    #[arg(long, value_parser = parameters::delta, allow_hyphen_values = true, help_heading = "Mechanism")]
     delta: Option<Delta>,
     /// Number of estimates by each method
     ///
@@ -103,13 +102,19 @@ struct Setting {
     /// Seconds after which a method starts no further estimate
     ///
     /// [default: no limit]
-    #[arg(long, value_name = "SECONDS", value_parser = parameters::seconds, allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        value_parser = parameters::seconds,
+        allow_hyphen_values = true,
+        help_heading = "Estimates"
+    )]
     time_limit: Option<f64>,
     /// Only these methods, by name (such as mod-sulq), separated by commas
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     methods: Vec<String>,
     /// Seed of the methods' randomness
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = "Estimates")]
     seed: u64,
 }
 

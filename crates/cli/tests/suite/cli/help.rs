@@ -42,6 +42,7 @@ fn the_long_help_has_what_the_short_one_leaves_out() {
     let folder = Folder::new();
     for (path, heading, option) in [
         ("recover", "Solver", "--tolerance"),
+        ("recover", "Second wave", "--refined-task"),
         ("recover", "Reading records", "--strict"),
         ("plan", "Population", "--bulk"),
         ("simulate", "Mechanism", "--candidates"),
