@@ -12,13 +12,15 @@ use clap::{Command, CommandFactory, FromArgMatches};
 use super::error::{CliError, Result};
 use super::{output, usage, writing};
 
-/// Commands by their path, as `task new`, each with two uses of it.
+/// Commands by their path, as `task new`, each with the arguments of two uses of it.
 pub type Examples = [(&'static str, [&'static str; 2])];
 
 /// All commands of `A` with their options and their help: with the examples, and `--force` where files are written.
 /// Options under a heading are those that few need: `-h` leaves them out.
 pub fn interface<A: CommandFactory>(examples: &Examples) -> Command {
-    with_examples("", writing::with_force(A::command()), examples)
+    let command = writing::with_force(A::command());
+    let program = command.get_name().to_owned();
+    with_examples(&program, "", command, examples)
 }
 
 /// Parses the arguments of the process, gives them to `work`, and reports its error. `first` are the commands that `-h`
@@ -83,10 +85,10 @@ fn first_commands(first: &[&str], command: Command) -> Command {
 }
 
 /// Adds the examples to the long help of the command at this path, and of those below it.
-fn with_examples(path: &str, command: Command, all: &Examples) -> Command {
+fn with_examples(program: &str, path: &str, command: Command, all: &Examples) -> Command {
     let command = command.mut_subcommands(|command| {
         let path = format!("{path} {}", command.get_name());
-        with_examples(path.trim_start(), command, all)
+        with_examples(program, path.trim_start(), command, all)
     });
     let command = command.mut_args(|argument| {
         let is_rare = argument.get_help_heading().is_some();
@@ -95,6 +97,9 @@ fn with_examples(path: &str, command: Command, all: &Examples) -> Command {
     let Some((_, examples)) = all.iter().find(|(known, _)| *known == path) else { return command };
     let mut help = command.get_after_long_help().map(|notes| format!("{notes}\n\n")).unwrap_or_default();
     help += "Examples:";
-    examples.iter().for_each(|example| help += &format!("\n  {example}"));
+    for arguments in examples {
+        let words = [program, path, arguments].into_iter().filter(|part| !part.is_empty());
+        help += &format!("\n  {}", words.collect::<Vec<_>>().join(" "));
+    }
     command.after_long_help(help)
 }

@@ -36,49 +36,31 @@ enum Command {
 
 #[rustfmt::skip]
 const EXAMPLES: &Examples = &[
-    ("", [
-        "ldp-pca-research compare --records survey.csv --rank 3 --epsilon 1,4",
-        "ldp-pca-research experiment list",
-    ]),
+    ("", ["compare --records survey.csv --rank 3 --epsilon 1,4", "experiment list"]),
     ("compare", [
-        "ldp-pca-research compare --records survey.csv --rank 3 --epsilon 1,4",
-        "ldp-pca-research compare --records survey.csv --rank 3 --epsilon 2 --plot methods.svg",
+        "--records survey.csv --rank 3 --epsilon 1,4",
+        "--records survey.csv --rank 3 --epsilon 2 --plot methods.svg",
     ]),
-    ("experiment", [
-        "ldp-pca-research experiment list",
-        "ldp-pca-research experiment run all --quick",
-    ]),
-    ("experiment list", [
-        "ldp-pca-research experiment list",
-        "ldp-pca-research experiment list --json",
-    ]),
-    ("experiment run", [
-        "ldp-pca-research experiment run all --quick",
-        "ldp-pca-research experiment run all --data data-sets --out experiments",
-    ]),
-    ("dps-pca", [
-        "ldp-pca-research dps-pca coordinate --data session",
-        "ldp-pca-research dps-pca result --session $ID --token-file collector.token --wait",
-    ]),
+    ("experiment", ["list", "run all --quick"]),
+    ("experiment list", ["", "--json"]),
+    ("experiment run", ["all --quick", "all --data data-sets --out experiments"]),
+    ("dps-pca", ["coordinate --data session", "result --session $ID --token-file collector.token --wait"]),
     ("dps-pca start", [
-        "ldp-pca-research dps-pca start --dimension 40 --rank 3 --providers 5 --epsilon 1 \\\n      \
+        "--dimension 40 --rank 3 --providers 5 --epsilon 1 \\\n      \
             --delta 1e-6 --data session",
-        "ldp-pca-research dps-pca start --dimension 40 --rank 3 --providers 5 --epsilon 1 \\\n      \
+        "--dimension 40 --rank 3 --providers 5 --epsilon 1 \\\n      \
             --delta 1e-6 --kept-rows 9 --data session",
     ]),
-    ("dps-pca coordinate", [
-        "ldp-pca-research dps-pca coordinate --data session",
-        "ldp-pca-research dps-pca coordinate --data session --listen 127.0.0.1:8081",
-    ]),
+    ("dps-pca coordinate", ["--data session", "--data session --listen 127.0.0.1:8081"]),
     ("dps-pca provide", [
-        "ldp-pca-research dps-pca provide own.csv --session $ID --token-file provider-1.token \\\n      \
+        "own.csv --session $ID --token-file provider-1.token \\\n      \
             --memory answers --epsilon 1 --delta 1e-6",
-        "ldp-pca-research dps-pca provide own.csv --session $ID --token-file provider-1.token \\\n      \
+        "own.csv --session $ID --token-file provider-1.token \\\n      \
             --memory answers --epsilon 1 --delta 1e-6 -o components.npy",
     ]),
     ("dps-pca result", [
-        "ldp-pca-research dps-pca result --session $ID --token-file collector.token",
-        "ldp-pca-research dps-pca result --session $ID --token-file collector.token --wait --json",
+        "--session $ID --token-file collector.token",
+        "--session $ID --token-file collector.token --wait --json",
     ]),
 ];
 
