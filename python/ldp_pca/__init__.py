@@ -89,28 +89,15 @@ __all__ = [
 
 # What brings in NumPy or scikit-learn is imported when it is first used: importing this package takes no time.
 _LATER = {
-    "Baseline": "_recovery",
-    "Budget": "_budget",
-    "Confidence": "_recovery",
-    "Covariance": "_covariance",
-    "LocalPCA": "estimators",
-    "LocalSparsePCA": "estimators",
-    "Mean": "_covariance",
-    "Norms": "_norms",
-    "Plan": "_planning",
-    "Prediction": "_recovery",
-    "Recovery": "_recovery",
-    "SparseCertificate": "_recovery",
-    "aggregate": "_collecting",
-    "budget": "_budget",
-    "covariance": "_covariance",
-    "infer_schema": "_schema",
-    "norms": "_norms",
-    "plan": "_planning",
-    "predict": "_planning",
-    "recover": "_recovery",
+    "_budget": ("Budget", "budget"),
+    "_collecting": ("aggregate",),
+    "_covariance": ("Covariance", "Mean", "covariance"),
+    "_norms": ("Norms", "norms"),
+    "_planning": ("Plan", "plan", "predict"),
+    "_recovery": ("Baseline", "Confidence", "Prediction", "Recovery", "SparseCertificate", "recover"),
+    "_schema": ("infer_schema",),
+    "estimators": ("LocalPCA", "LocalSparsePCA"),
 }
-
 
 _MODULES = frozenset({"estimators", "spark"})
 
@@ -120,7 +107,7 @@ def __getattr__(name: str) -> object:
 
     if name in _MODULES:
         return import_module(f".{name}", __name__)
-    module = _LATER.get(name)
+    module = next((module for module, names in _LATER.items() if name in names), None)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f".{module}", __name__), name)

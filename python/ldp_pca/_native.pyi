@@ -564,57 +564,11 @@ class PublicSample:
             As of `Task.refine`.
         """
 
-def _covariance(aggregate: Aggregate, fold: int | None, denoising: str) -> dict[str, Any]: ...
-def _infer_schema(
-    sample: Any,
-    scaling: str,
-    unseen: str,
-    ignore: list[str],
-    categorical: list[str],
-    categories: list[tuple[str, list[str]]],
-) -> tuple[str, list[str]]: ...
-def _norms(aggregate: Aggregate, radius: float | None) -> str: ...
-def _plan(
-    rank: int,
-    aggregate: Aggregate | None,
-    dimension: int | None,
-    spectrum: list[float] | None,
-    bulk: float | None,
-    mechanism: str,
-    epsilon: float | None,
-    delta: float | None,
-    candidates: int | None,
-    cap: int | None,
-    records: int | None,
-    target: float | None,
-    shuffled: float | None,
-    batch: int | None,
-    centring: bool | float | None,
-    mean_share: float | None,
-    waves: int,
-    radius: float | None,
-    norms: Aggregate | None,
-) -> dict[str, Any]: ...
-def _recover(
-    aggregate: Aggregate,
-    rank: int | None,
-    method: str,
-    penalty: str | float | None,
-    tolerance: float | None,
-    time_limit: float | None,
-    path: int | None,
-    baselines: bool,
-    replicates: int | None,
-    select: float | None,
-    progress: Callable[[str, int, int | None], None] | None,
-) -> dict[str, Any]: ...
-def _recover_refined(first: Aggregate | PublicSample, rank: int, refined: Aggregate) -> dict[str, Any]: ...
-def _refined_task(
-    task: Task,
-    first: Aggregate | PublicSample,
-    rank: int,
-    records: int | None,
-    sample_error: float | None,
-    anyway: bool,
-) -> Task: ...
-def _sin_theta_squared(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> float: ...
+_covariance: Callable[..., dict[str, Any]]
+_infer_schema: Callable[..., tuple[str, list[str]]]
+_norms: Callable[..., str]
+_plan: Callable[..., dict[str, Any]]
+_recover: Callable[..., dict[str, Any]]
+_recover_refined: Callable[..., dict[str, Any]]
+_refined_task: Callable[..., Task]
+_sin_theta_squared: Callable[..., float]

@@ -299,24 +299,7 @@ def plan(
     return Plan(**found, _asked=asked)
 
 
-def predict(
-    records: int,
-    aggregate: Aggregate | None = None,
-    *,
-    rank: int = 3,
-    dimension: int | None = None,
-    spectrum: Sequence[float] | None = None,
-    bulk: float | None = None,
-    epsilon: float | None = None,
-    mechanism: Mechanism = "double-cap",
-    delta: float | None = None,
-    candidates: int | None = None,
-    cap: int | None = None,
-    centring: bool | float | None = None,
-    mean_share: float | None = None,
-    radius: float | None = None,
-    norms: Aggregate | None = None,
-) -> Prediction:
+def predict(records: int, aggregate: Aggregate | None = None, **population: Any) -> Prediction:
     """Predict the error of this many reports: ``plan(aggregate, records=records, …).predicted``.
 
     Parameters
@@ -325,29 +308,14 @@ def predict(
         The number of reports.
     aggregate : Aggregate, optional
         As of `plan`.
-    rank, dimension, spectrum, bulk, epsilon, mechanism, delta, candidates, cap, centring, mean_share, radius, norms
-        As of `plan`.
+    **population
+        Others of `plan`: rank, dimension, spectrum, bulk, epsilon, mechanism, delta, candidates, cap, centring,
+        mean_share, radius, norms.
 
     Returns
     -------
     Prediction
     """
-    predicted = plan(
-        aggregate,
-        records=records,
-        rank=rank,
-        dimension=dimension,
-        spectrum=spectrum,
-        bulk=bulk,
-        epsilon=epsilon,
-        mechanism=mechanism,
-        delta=delta,
-        candidates=candidates,
-        cap=cap,
-        centring=centring,
-        mean_share=mean_share,
-        radius=radius,
-        norms=norms,
-    ).predicted
+    predicted = plan(aggregate, records=records, **population).predicted
     assert predicted is not None, "records were given"
     return predicted
