@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ._answers import made
 from ._native import Aggregate, _covariance
 
 if TYPE_CHECKING:
@@ -84,11 +86,6 @@ class Covariance:
         return f"Covariance(dimension={d}, records={self.records}, noise_deviation={self.noise_deviation:.3e})"
 
 
-def mean_of(found: dict[str, Any] | None) -> Mean | None:
-    """The mean that the native part describes."""
-    return None if found is None else Mean(**found)
-
-
 def covariance(aggregate: Aggregate, *, fold: int | None = None, denoise: str = "none") -> Covariance:
     """Estimate the covariance of the records whose reports were summed.
 
@@ -112,6 +109,5 @@ def covariance(aggregate: Aggregate, *, fold: int | None = None, denoise: str = 
         Without reports, for a fold that does not exist, and for shrinking with centring, whose noise is not
         the same in all directions.
     """
-    found = _covariance(aggregate, fold, denoise)
-    found["mean"] = mean_of(found["mean"])
-    return Covariance(**found)
+    matrix, text = _covariance(aggregate, fold, denoise)
+    return made(Covariance, {"matrix": matrix, **json.loads(text)}, mean=Mean)

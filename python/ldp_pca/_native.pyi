@@ -564,11 +564,11 @@ class PublicSample:
             As of `Task.refine`.
         """
 
-_covariance: Callable[..., dict[str, Any]]
+_covariance: Callable[..., tuple[npt.NDArray[np.float64], str]]
 _infer_schema: Callable[..., tuple[str, list[str]]]
 _norms: Callable[..., str]
-_plan: Callable[..., dict[str, Any]]
-_recover: Callable[..., dict[str, Any]]
-_recover_refined: Callable[..., dict[str, Any]]
+_plan: Callable[..., str]
+_recover: Callable[..., tuple[npt.NDArray[np.float64], str]]
+_recover_refined: Callable[..., tuple[npt.NDArray[np.float64], str]]
 _refined_task: Callable[..., Task]
 _sin_theta_squared: Callable[..., float]

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable
 
+from ._answers import made
 from ._native import Aggregate, _plan
-from ._recovery import Prediction, numbered, prediction_of
+from ._recovery import Prediction, numbered
 from .errors import PlanError
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class Plan:
     # Why two waves are not advised.
     _advice: str | None = field(repr=False)
     # The native part's answers for the same collection.
-    _asked: Callable[..., dict[str, Any]] = field(repr=False)
+    _asked: Callable[..., str] = field(repr=False)
 
     def plot(self) -> Figure:
         """Draw the predicted error against the number of reports, with the answers.
@@ -142,9 +143,8 @@ class Plan:
 
     def _error(self, records: int) -> float:
         """Predict the error of another number of reports."""
-        found = self._asked(records=records, target=None, shuffled=None, batch=None, waves=1)
-        found = found["predicted"]
-        return float(found["sin_theta_squared"])
+        text = self._asked(records=records, target=None, shuffled=None, batch=None, waves=1)
+        return float(json.loads(text)["predicted"]["sin_theta_squared"])
 
     @property
     def reasons(self) -> list[str]:
@@ -287,16 +287,12 @@ def plan(
         radius=radius,
         norms=norms,
     )
-    found = asked(records=records, target=target, shuffled=shuffled, batch=batch, waves=waves)
-    found["_advice"], found["_costs_much"] = found.pop("advice"), found.pop("costs_much")
-    for name in ("waves", "clipping"):
-        if found[name] is not None:
-            found[name] = json.loads(found[name])
-    found["predicted"] = prediction_of(found["predicted"])
-    if found["shuffled"] is not None:
-        found["shuffled"]["predicted"] = prediction_of(found["shuffled"]["predicted"])
-        found["shuffled"] = ShuffledPlan(**found["shuffled"])
-    return Plan(**found, _asked=asked)
+    found = json.loads(asked(records=records, target=target, shuffled=shuffled, batch=batch, waves=waves))
+    found.update(found.get("optimum") or {}, rank=rank, threshold_records=found["threshold_records_per_component"])
+    for part in (found, found.get("shuffled") or {}):
+        if part.get("predicted") is not None:
+            part["predicted"] = made(Prediction, {**part["predicted"], "uninformed": found["uninformed"]})
+    return made(Plan, {**found, "_asked": asked}, shuffled=ShuffledPlan)
 
 
 def predict(records: int, aggregate: Aggregate | None = None, **population: Any) -> Prediction:

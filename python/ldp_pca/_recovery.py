@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._covariance import Mean, mean_of
+from ._answers import made
+from ._covariance import Mean
 from ._native import Aggregate, PublicSample, _recover, _recover_refined, _sin_theta_squared
 from ._progress import Parts, Progress
 from .errors import NoiseWarning, RecoveryError, warn
@@ -448,26 +449,24 @@ def _warn_of_noise(recovery: Recovery) -> None:
         )
 
 
-def prediction_of(found: dict[str, Any] | None) -> Prediction | None:
-    """The prediction that the native part describes."""
-    return None if found is None else Prediction(**found)
-
-
-def _recovery_of(found: dict[str, Any]) -> Recovery:
+def _recovery_of(components: Floats, text: str) -> Recovery:
     """The recovery that the native part describes."""
-    for name in ("held_out", "rank_test", "refined"):
-        if found[name] is not None:
-            found[name] = json.loads(found[name])
-    found["explained_variance_ratio"] = found.pop("explained_variance")
-    found["mean"] = mean_of(found["mean"])
-    found["predicted"] = prediction_of(found["predicted"])
-    for name, kind in (("sparse", SparseCertificate), ("confidence", Confidence)):
-        if found[name] is not None:
-            found[name] = kind(**found[name])
-    if found["baselines"] is not None:
-        found["baselines"] = {name: Baseline(**baseline) for name, baseline in found["baselines"].items()}
-    found["ties"] = [(first, last) for first, last in found["ties"]]
-    recovery = Recovery(**found)
+    found: dict[str, Any] = json.loads(text)
+    sparse, selection = found.get("sparse") or {}, found.get("selection") or {}
+    lists = [(point, "scores") for point in sparse.get("cross_validation") or ()]
+    lists += [(point, "eigenvalues") for point in found.get("path") or ()]
+    lists += [(selection, name) for name in ("p_values", "adjusted") if selection]
+    for owner, name in lists:
+        owner[name] = np.asarray(owner[name], dtype=np.float64)
+    for point in found.get("path") or ():
+        del point["support_size"]
+    if "pca" in sparse:
+        found["baselines"] = {name: made(Baseline, sparse[name]) for name in ("soft_threshold", "pca")}
+    found["components"] = components
+    found["explained_variance_ratio"] = found.get("explained_variance")
+    found["ties"] = [(first, last) for first, last in found.get("ties", ())]
+    found["unfinished"] = [{"of": None, **part} for part in found.get("unfinished", ())]
+    recovery = made(Recovery, found, mean=Mean, sparse=SparseCertificate, predicted=Prediction, confidence=Confidence)
     _warn_of_noise(recovery)
     return recovery
 
@@ -559,7 +558,7 @@ def recover(
         beside = [name for name, is_asked in asked.items() if is_asked]
         if beside or isinstance(rank, str):
             raise RecoveryError(f"{' and '.join(beside)} beside refined: leave it out, or recover the first wave alone")
-        return _recovery_of(_recover_refined(aggregate, rank, refined))
+        return _recovery_of(*_recover_refined(aggregate, rank, refined))
     if isinstance(aggregate, PublicSample):
         raise RecoveryError("nobody's reports are in a public sample: give refined, the sums of the wave about it")
     with closing(Parts(progress)) as parts:
@@ -576,4 +575,4 @@ def recover(
             select,
             None if progress is False else parts,
         )
-    return _recovery_of(found)
+    return _recovery_of(*found)

@@ -3,25 +3,24 @@
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
 use ldp_pca::family::Reports;
-use ldp_pca::recovery::{Denoised, Denoising, MeanAnswer};
-use ldp_pca::task::Task;
+use ldp_pca::recovery::{Denoising, MeanAnswer};
 use nalgebra::DMatrix;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use serde_json::json;
 
 use crate::aggregate::Aggregate;
 use crate::error::{RecoveryError, raised};
 use crate::signals::waited;
 
-/// The estimate of all folds, or of one, as a dictionary.
+/// The matrix of the estimate of all folds, or of one, and the rest of it as JSON.
 #[pyfunction]
 pub(crate) fn _covariance<'py>(
     py: Python<'py>,
     aggregate: Py<Aggregate>,
     fold: Option<usize>,
     denoising: &str,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<(Bound<'py, PyArray2<f64>>, String)> {
     let way = denoising_of(denoising)?;
     let folds = aggregate.get().task_of().inner().folds().count();
     if let Some(fold) = fold.filter(|&fold| fold >= folds) {
@@ -42,35 +41,15 @@ pub(crate) fn _covariance<'py>(
             Ok::<_, Error>((covariance, denoised))
         },
     )?;
-    let (covariance, Denoised { matrix, eigenvalues, bulk, .. }) = estimated.map_err(raised)?;
+    let (covariance, denoised) = estimated.map_err(raised)?;
     let task = aggregate.get().task_of().inner();
-    let result = PyDict::new(py);
-    result.set_item("matrix", square(py, &matrix)?)?;
-    result.set_item("denoising", denoising)?;
-    result.set_item("eigenvalues", eigenvalues.map(|values| PyArray1::from_vec(py, values)))?;
-    result.set_item("bulk", bulk)?;
-    describe(&result, &covariance, task)?;
-    Ok(result)
-}
-
-/// The facts about an estimate besides its matrix.
-pub(crate) fn describe(result: &Bound<'_, PyDict>, covariance: &Covariance, task: &Task) -> PyResult<()> {
-    let py = result.py();
-    result.set_item("records", covariance.records())?;
-    result.set_item("feature_names", task.schema().feature_names())?;
-    result.set_item("noise_deviation", covariance.noise_deviation())?;
-    result.set_item("noise_edge", covariance.noise_edge())?;
-    let mean = covariance.mean().map(|mean| -> PyResult<_> {
-        let MeanAnswer { estimate, in_column_units, noise_factor, share } = MeanAnswer::new(mean, covariance, task);
-        let dict = PyDict::new(py);
-        dict.set_item("values", PyArray1::from_slice(py, estimate.values()))?;
-        dict.set_item("noise_deviation", estimate.noise_deviation())?;
-        dict.set_item("in_column_units", in_column_units.map(|entries| PyArray1::from_vec(py, entries)))?;
-        dict.set_item("noise_factor", noise_factor)?;
-        dict.set_item("share", share)?;
-        Ok(dict)
-    });
-    result.set_item("mean", mean.transpose()?)
+    let mut result = json!(denoised);
+    result["records"] = json!(covariance.records());
+    result["feature_names"] = json!(task.schema().feature_names());
+    result["noise_deviation"] = json!(covariance.noise_deviation());
+    result["noise_edge"] = json!(covariance.noise_edge());
+    result["mean"] = json!(covariance.mean().map(|mean| MeanAnswer::new(mean, &covariance, task)));
+    Ok((square(py, &denoised.matrix)?, result.to_string()))
 }
 
 fn denoising_of(name: &str) -> PyResult<Denoising> {

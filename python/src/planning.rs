@@ -2,19 +2,17 @@
 
 use ldp_pca::covariance::Covariance;
 use ldp_pca::lengths::Clipping;
-use ldp_pca::prediction::{Batches, Goal, Plan, Planner, PredictionError, ShuffledPlan, Spectrum};
+use ldp_pca::prediction::{Batches, Goal, Planner, PredictionError, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
 use ldp_pca::schema::MAX_DIMENSION;
-use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use serde_json::json;
 
 use crate::aggregate::Aggregate;
 use crate::error::{PlanError, raised};
 use crate::norms::of as lengths;
-use crate::recovery::{describe_prediction, document};
 use crate::signals::waited;
 use crate::task::{centring_of, family};
 
@@ -26,11 +24,11 @@ struct Planned {
     clipping: Option<Clipping>,
 }
 
-/// Answers all questions, as a dictionary.
+/// Answers all questions, as JSON.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
-pub(crate) fn _plan<'py>(
-    py: Python<'py>,
+pub(crate) fn _plan(
+    py: Python<'_>,
     rank: usize,
     aggregate: Option<Py<Aggregate>>,
     dimension: Option<usize>,
@@ -45,12 +43,12 @@ pub(crate) fn _plan<'py>(
     target: Option<f64>,
     shuffled: Option<f64>,
     batch: Option<u64>,
-    centring: Option<&Bound<'py, PyAny>>,
+    centring: Option<&Bound<'_, PyAny>>,
     mean_share: Option<f64>,
     waves: u8,
     radius: Option<f64>,
     norms: Option<Py<Aggregate>>,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<String> {
     let rank = Rank::new(rank).map_err(raised)?;
     for (name, count) in [("records", records), ("batch", batch)] {
         if count == Some(0) {
@@ -118,14 +116,14 @@ pub(crate) fn _plan<'py>(
         },
     )?;
     let (waves, plan) = answered.map_err(raised)?;
-    let result = describe(py, &plan)?;
-    result.set_item("notes", notes)?;
-    // As the command line prints it; Python reads the text.
-    result.set_item("waves", waves.as_ref().map(document).transpose()?)?;
-    result.set_item("clipping", clipping.as_ref().map(document).transpose()?)?;
-    result.set_item("costs_much", clipping.is_some_and(|clipping| clipping.costs_much()))?;
-    result.set_item("advice", waves.and_then(|waves| waves.refused).map(|reason| reason.to_string()))?;
-    Ok(result)
+    let mut result = json!(plan);
+    result["guarantee"] = json!(plan.guarantee.to_string());
+    result["notes"] = json!(notes);
+    result["waves"] = json!(waves);
+    result["clipping"] = json!(clipping);
+    result["_costs_much"] = json!(clipping.is_some_and(|clipping| clipping.costs_much()));
+    result["_advice"] = json!(waves.and_then(|waves| waves.refused).map(|reason| reason.to_string()));
+    Ok(result.to_string())
 }
 
 /// As for another collection like this one.
@@ -154,37 +152,4 @@ fn stated(dimension: usize, signals: Vec<f64>, bulk: Option<f64>) -> PyResult<Sp
         None => Spectrum::of_unit_trace(dimension, signals),
     }
     .map_err(raised)
-}
-
-fn describe<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    result.set_item("dimension", plan.dimension)?;
-    result.set_item("rank", plan.rank)?;
-    result.set_item("signals", PyArray1::from_slice(py, &plan.signals))?;
-    result.set_item("bulk", plan.bulk)?;
-    result.set_item("epsilon", plan.epsilon.value())?;
-    result.set_item("guarantee", plan.guarantee.to_string())?;
-    result.set_item("uninformed", plan.uninformed)?;
-    result.set_item("records", plan.records)?;
-    result.set_item("target", plan.target)?;
-    result.set_item("threshold_records", plan.threshold_records_per_component.clone())?;
-    result.set_item("predicted", plan.predicted.as_ref().map(|found| describe_prediction(py, found)).transpose()?)?;
-    result.set_item("records_for_target", plan.records_for_target.flatten())?;
-    result.set_item("epsilon_for_target", plan.epsilon_for_target.flatten().map(Epsilon::value))?;
-    result.set_item("shuffled", plan.shuffled.as_ref().map(|found| describe_shuffled(py, found)).transpose()?)?;
-    result.set_item("proved_share", plan.optimum.map(|optimum| optimum.proved_share))?;
-    result.set_item("conjectured_share", plan.optimum.map(|optimum| optimum.conjectured_share))?;
-    Ok(result)
-}
-
-fn describe_shuffled<'py>(py: Python<'py>, plan: &ShuffledPlan) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    result.set_item("epsilon", plan.epsilon.value())?;
-    result.set_item("delta", plan.delta.value())?;
-    result.set_item("honest_reports", plan.honest_reports)?;
-    result.set_item("local_epsilon", plan.local_epsilon.map(Epsilon::value))?;
-    result.set_item("predicted", plan.predicted.as_ref().map(|found| describe_prediction(py, found)).transpose()?)?;
-    result.set_item("records_for_target", plan.records_for_target.flatten())?;
-    result.set_item("epsilon_for_target", plan.epsilon_for_target.flatten().map(Epsilon::value))?;
-    Ok(result)
 }

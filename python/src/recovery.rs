@@ -5,24 +5,26 @@ use std::time::Instant;
 
 use ldp_pca::covariance::Covariance;
 use ldp_pca::family::Reports;
-use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
-    Answer, Baselines, ComponentInterval, Confidence, FeatureTest, HeldOutUse, Part, PathPoint, Penalty, PenaltyChoice,
-    Question, Rank, RankTest, ScoredPenalty, Solver, SparseAnswer, Step, Stop, Unfinished, When, answer,
+    Answer, Baseline, FeatureTest, HeldOutUse, Part, Penalty, PenaltyChoice, Question, Rank, RankTest, Solver, Step,
+    Stop, When, answer,
 };
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use nalgebra::DMatrix;
-use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
+use numpy::{PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::PyString;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::aggregate::Aggregate;
-use crate::covariance::describe;
 use crate::error::{RecoveryError, raised};
 use crate::signals::{Shown, waited};
 
-/// Recovers components, as a dictionary.
+/// The components of an answer, one in each row, and the rest of it as JSON.
+pub(crate) type Answered<'py> = (Bound<'py, PyArray2<f64>>, String);
+
+/// Recovers components.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
 pub(crate) fn _recover<'py>(
@@ -38,7 +40,7 @@ pub(crate) fn _recover<'py>(
     replicates: Option<usize>,
     select: Option<f64>,
     progress: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<Answered<'py>> {
     let task = aggregate.task_of().inner();
     let held_out = match method {
         "auto" => HeldOutUse::Choose,
@@ -67,7 +69,7 @@ pub(crate) fn _recover<'py>(
     let sums = py.detach(|| aggregate.locked().clone());
     let show = |(part, done, total)| progress.map_or(Ok(()), |progress| progress.call1((part, done, total)).map(drop));
     let of_task = task.clone();
-    let (covariance, answer, rank_test, selection) = waited(py, show, move |waiting| -> PyResult<_> {
+    let (answer, rank_test, selection) = waited(py, show, move |waiting| -> PyResult<_> {
         let task = &of_task;
         let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
         if let Some(objection) = FeatureTest::objection(task).filter(|_| select.is_some()) {
@@ -98,25 +100,18 @@ pub(crate) fn _recover<'py>(
         let mut found = answer(&question, reports, &covariance, &mut watch).map_err(raised)?;
         found.unfinished.extend(unfinished);
         let selection = select.map(|_| FeatureTest::new(&covariance, question.rank)).transpose().map_err(raised)?;
-        Ok((covariance, found, rank_test, selection))
+        Ok((found, rank_test, selection))
     })??;
-    let result = describe_answer(py, &answer)?;
-    // As the command line prints them; Python reads the text.
-    result.set_item("held_out", answer.held_out.as_ref().map(document).transpose()?)?;
-    result.set_item("rank_test", rank_test.as_ref().map(document).transpose()?)?;
-    let selection = selection.as_ref().map(|test| -> PyResult<_> {
-        let selection = PyDict::new(py);
-        selection.set_item("rate", select)?;
-        let features = test.selected(select.unwrap_or_default());
-        selection.set_item("features", features.iter().map(|&at| &answer.feature_names[at]).collect::<Vec<_>>())?;
-        selection.set_item("p_values", array(py, &test.p_values))?;
-        selection.set_item("adjusted", array(py, &test.adjusted))?;
-        Ok(selection)
-    });
-    result.set_item("selection", selection.transpose()?)?;
-    result.set_item("refined", py.None())?;
-    describe(&result, &covariance, task)?;
-    Ok(result)
+    answered(py, answer, |result| {
+        result["rank_test"] = json!(rank_test);
+        if let (Some(test), Some(rate)) = (&selection, select) {
+            let features = test.selected(rate);
+            let features: Vec<Value> = features.iter().map(|&at| result["feature_names"][at].clone()).collect();
+            result["selection"] = json!({
+                "rate": rate, "features": features, "p_values": test.p_values, "adjusted": test.adjusted,
+            });
+        }
+    })
 }
 
 /// A step as it is shown.
@@ -159,154 +154,38 @@ fn choice(penalty: &Bound<'_, PyAny>) -> PyResult<PenaltyChoice> {
     Ok(PenaltyChoice::Value(Penalty::new(penalty.extract()?).map_err(raised)?))
 }
 
-pub(crate) fn describe_answer<'py>(py: Python<'py>, answer: &Answer) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    result.set_item("method", answer.method.name())?;
-    result.set_item("dimension", answer.dimension)?;
-    result.set_item("rank", answer.rank)?;
-    result.set_item("components", PyArray2::from_vec2(py, &answer.components)?)?;
-    result.set_item("eigenvalues", array(py, &answer.eigenvalues))?;
-    // As sklearn has them: none is nan.
-    let with_nan = |values: &Option<Vec<Option<f64>>>| {
-        let values = values.as_ref()?.iter().map(|value| value.unwrap_or(f64::NAN));
-        Some(array(py, &values.collect::<Vec<f64>>()))
-    };
-    result.set_item("variances", with_nan(&answer.variances))?;
-    result.set_item("variance_errors", with_nan(&answer.variance_errors))?;
-    result.set_item("total_variance", answer.total_variance)?;
-    result.set_item("empty_share", answer.empty_share)?;
-    result.set_item("empty_share_error", answer.empty_share_error)?;
-    result.set_item("explained_variance", answer.explained_variance.as_deref().map(|shares| array(py, shares)))?;
-    result.set_item("ties", answer.ties.iter().map(|run| run.to_vec()).collect::<Vec<_>>())?;
-    result.set_item("single_columns", answer.single_columns)?;
-    result.set_item("leverages", array(py, &answer.leverages))?;
-    result.set_item("spectrum", answer.spectrum.as_deref().map(|spectrum| array(py, spectrum)))?;
-    result.set_item("gap", answer.gap)?;
-    result.set_item("marks_of_mean", answer.marks_of_mean())?;
-    result.set_item("sparse", answer.sparse.as_ref().map(|sparse| describe_sparse(py, sparse)).transpose()?)?;
-    let baselines = answer.sparse.as_ref().and_then(|sparse| sparse.baselines.as_ref());
-    result.set_item("baselines", baselines.map(|found| describe_baselines(py, found)).transpose()?)?;
-    let path = answer.path.as_ref().map(|path| path.iter().map(|point| describe_point(py, point)));
-    result.set_item("path", path.map(Iterator::collect::<PyResult<Vec<_>>>).transpose()?)?;
-    result.set_item("predicted", answer.predicted.as_ref().map(|found| describe_prediction(py, found)).transpose()?)?;
-    result
-        .set_item("confidence", answer.confidence.as_ref().map(|found| describe_confidence(py, found)).transpose()?)?;
-    let unfinished = answer.unfinished.iter().map(|part| describe_unfinished(py, part));
-    result.set_item("unfinished", unfinished.collect::<PyResult<Vec<_>>>()?)?;
-    Ok(result)
-}
-
-fn describe_unfinished<'py>(py: Python<'py>, unfinished: &Unfinished) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    result.set_item("part", unfinished.part.name())?;
-    result.set_item("done", unfinished.done)?;
-    result.set_item("of", unfinished.of)?;
-    Ok(result)
-}
-
-fn describe_sparse<'py>(py: Python<'py>, sparse: &SparseAnswer) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    result.set_item("status", sparse.status.name())?;
-    result.set_item("penalty", sparse.penalty)?;
-    result.set_item("penalty_choice", sparse.penalty_choice)?;
-    result.set_item("objective", sparse.objective)?;
-    result.set_item("dual_bound", sparse.dual_bound)?;
-    result.set_item("relative_gap", sparse.relative_gap)?;
-    result.set_item("failure_probability", sparse.failure_probability)?;
-    result.set_item("iterations", sparse.iterations)?;
-    result.set_item("support", &sparse.rows)?;
-    result.set_item("noise_edge", sparse.noise_edge)?;
-    let scores = sparse
-        .cross_validation
-        .as_ref()
-        .map(|scored| scored.iter().map(|scored| describe_scores(py, scored)).collect::<PyResult<Vec<_>>>());
-    result.set_item("cross_validation", scores.transpose()?)?;
-    Ok(result)
-}
-
-fn describe_scores<'py>(
+/// An answer for Python, with what its JSON on the command line leaves out. `add` adds to it.
+pub(crate) fn answered<'py>(
     py: Python<'py>,
-    ScoredPenalty { point, chosen }: &ScoredPenalty,
-) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    result.set_item("factor", point.factor)?;
-    result.set_item("penalty", point.penalty.value())?;
-    result.set_item("mean_score", point.mean_score)?;
-    result.set_item("standard_error", point.standard_error)?;
-    result.set_item("mean_support", point.mean_support)?;
-    result.set_item("scores", array(py, &point.scores))?;
-    result.set_item("chosen", chosen)?;
-    Ok(result)
-}
-
-fn describe_baselines<'py>(py: Python<'py>, baselines: &Baselines) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    for (name, baseline) in [("soft_threshold", &baselines.soft_threshold), ("pca", &baselines.pca)] {
-        let found = PyDict::new(py);
-        // Rows that the components do not use have rounding in the basis.
-        let used = |(row, loading): (usize, &f64)| if baseline.rows.contains(&row) { *loading } else { 0.0 };
-        let components: Vec<Vec<f64>> = baseline
-            .subspace
-            .basis()
-            .column_iter()
-            .map(|column| column.iter().enumerate().map(used).collect())
-            .collect();
-        found.set_item("components", PyArray2::from_vec2(py, &components)?)?;
-        found.set_item("eigenvalues", array(py, &baseline.eigenvalues))?;
-        found.set_item("support", &baseline.support)?;
-        found.set_item("distance", baseline.distance)?;
-        result.set_item(name, found)?;
+    mut answer: Answer,
+    add: impl FnOnce(&mut Value),
+) -> PyResult<Answered<'py>> {
+    let (components, marks) = (PyArray2::from_vec2(py, &answer.components)?, answer.marks_of_mean());
+    // An array of them takes no text.
+    answer.components.clear();
+    let mut result = json!(answer);
+    result["spectrum"] = json!(answer.spectrum);
+    result["gap"] = json!(answer.gap);
+    result["marks_of_mean"] = json!(marks);
+    for (place, point) in answer.path.iter().flatten().enumerate() {
+        result["path"][place]["support"] = json!(point.support);
     }
-    Ok(result)
+    if let Some(sparse) = &answer.sparse {
+        let shown = &mut result["sparse"];
+        shown["dual_bound"] = json!(sparse.dual_bound);
+        shown["failure_probability"] = json!(sparse.failure_probability);
+        shown["support"] = json!(sparse.rows);
+        if let Some(simpler) = &sparse.baselines {
+            shown["soft_threshold"]["components"] = json!(loadings(&simpler.soft_threshold));
+            shown["pca"]["components"] = json!(loadings(&simpler.pca));
+        }
+    }
+    add(&mut result);
+    Ok((components, result.to_string()))
 }
 
-fn describe_point<'py>(py: Python<'py>, point: &PathPoint) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    result.set_item("penalty", point.penalty.value())?;
-    result.set_item("status", point.status.name())?;
-    result.set_item("support", &point.support)?;
-    result.set_item("objective", point.objective)?;
-    result.set_item("relative_gap", point.relative_gap)?;
-    result.set_item("iterations", point.iterations)?;
-    result.set_item("eigenvalues", array(py, point.variances.as_slice()))?;
-    Ok(result)
-}
-
-/// The expected quality of components.
-pub(crate) fn describe_prediction<'py>(py: Python<'py>, prediction: &Prediction) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    let components = &prediction.components;
-    result.set_item("sin_theta_squared", prediction.sin_theta_squared)?;
-    let missed = components.iter().map(|component| component.sin_squared).collect();
-    result.set_item("per_component", PyArray1::from_vec(py, missed))?;
-    let recoverable: Vec<bool> = components.iter().map(|component| component.recoverable).collect();
-    result.set_item("recoverable", PyArray1::from_vec(py, recoverable))?;
-    result.set_item("uninformed", prediction.uninformed)?;
-    result.set_item("threshold", prediction.threshold)?;
-    Ok(result)
-}
-
-fn describe_confidence<'py>(py: Python<'py>, confidence: &Confidence) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    result.set_item("replicates", confidence.replicates)?;
-    result.set_item("level", confidence.level)?;
-    result.set_item("lower", confidence.interval.lower)?;
-    result.set_item("upper", confidence.interval.upper)?;
-    result.set_item("median", confidence.median)?;
-    let component = |component: &ComponentInterval| -> PyResult<_> {
-        let result = PyDict::new(py);
-        result.set_item("eigenvalue", component.eigenvalue)?;
-        result.set_item("distinguishable", component.distinguishable)?;
-        result.set_item("lower", component.interval.lower)?;
-        result.set_item("upper", component.interval.upper)?;
-        Ok(result)
-    };
-    result.set_item("components", confidence.components.iter().map(component).collect::<PyResult<Vec<_>>>()?)?;
-    result.set_item("support_stability", array(py, &confidence.support_stability))?;
-    result.set_item("loading_errors", PyArray2::from_vec2(py, &confidence.loading_errors)?)?;
-    Ok(result)
-}
-
-fn array<'py>(py: Python<'py>, values: &[f64]) -> Bound<'py, PyArray1<f64>> {
-    PyArray1::from_slice(py, values)
+/// One list of d loadings per component. Rows that the components do not use have rounding in the basis.
+fn loadings(baseline: &Baseline) -> Vec<Vec<f64>> {
+    let used = |(row, loading): (usize, &f64)| if baseline.rows.contains(&row) { *loading } else { 0.0 };
+    baseline.subspace.basis().column_iter().map(|column| column.iter().enumerate().map(used).collect()).collect()
 }

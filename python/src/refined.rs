@@ -8,13 +8,13 @@ use ldp_pca::waves::{PublicSample as Sample, SamplePlan, SecondTask, TwoWaves, r
 use ldp_pca_simulation::SecondMoment;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::aggregate::Aggregate;
 use crate::error::{PlanError, RecoveryError, raised};
 use crate::records::Records;
-use crate::recovery::{describe_answer, document};
+use crate::recovery::{Answered, answered, document};
 use crate::signals::{Waiting, waited};
 use crate::task::Task;
 
@@ -207,14 +207,14 @@ fn checked(rank: usize, records: Option<u64>) -> PyResult<Rank> {
     Rank::new(rank).map_err(raised)
 }
 
-/// Recovers the components of two waves, or of a sample and a wave, as a dictionary.
+/// Recovers the components of two waves, or of a sample and a wave.
 #[pyfunction]
 pub(crate) fn _recover_refined(
     py: Python<'_>,
     first: First,
     rank: usize,
     refined: Py<Aggregate>,
-) -> PyResult<Bound<'_, PyDict>> {
+) -> PyResult<Answered<'_>> {
     let rank = Rank::new(rank).map_err(raised)?;
     refinement_of(first.task(), rank, refined.get().task_of().inner()).map_err(raised)?;
     let kernel = move |_: &mut Waiting<'_>| -> Result<_, Error> {
@@ -229,14 +229,5 @@ pub(crate) fn _recover_refined(
         })
     };
     let (answer, facts) = waited(py, |_| Ok(()), kernel)?.map_err(raised)?;
-    let result = describe_answer(py, &answer)?;
-    result.set_item("records", answer.records)?;
-    result.set_item("feature_names", &answer.feature_names)?;
-    result.set_item("noise_deviation", answer.noise_deviation)?;
-    result.set_item("noise_edge", answer.noise_edge)?;
-    for name in ["mean", "held_out", "rank_test", "selection"] {
-        result.set_item(name, py.None())?;
-    }
-    result.set_item("refined", document(&facts)?)?;
-    Ok(result)
+    answered(py, answer, |result| result["refined"] = json!(facts))
 }
