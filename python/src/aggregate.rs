@@ -57,6 +57,15 @@ impl Aggregate {
     pub(crate) fn locked(&self) -> MutexGuard<'_, Sums> {
         self.sums.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Adds the sums of another one.
+    fn take(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
+        py.detach(|| {
+            let other = other.locked().clone();
+            self.locked().merge(&other)
+        })
+        .map_err(raised)
+    }
 }
 
 #[pymethods]
@@ -126,24 +135,23 @@ impl Aggregate {
         let task = self.task.get();
         let slices = rows.slices(task)?;
         let size = batch_size(task);
-        py.detach(|| -> Result<(), Failure> {
+        py.detach(|| -> PyResult<()> {
             if slices.len() <= size {
                 let reports = decode(&slices, 0, task, threads, None)?;
-                return Ok(self.locked().accumulate_with_threads(task.inner(), &reports, threads)?);
+                return self.locked().accumulate_with_threads(task.inner(), &reports, threads).map_err(raised);
             }
             // All or nothing: what comes before a bad report is in a sum of its own.
             let mut all = Sums::empty(task.inner());
             let mut signals = Signals::new();
             for (index, part) in slices.chunks(size).enumerate() {
                 let reports = decode(part, index * size, task, threads, None)?;
-                all.accumulate_with_threads(task.inner(), &reports, threads)?;
+                all.accumulate_with_threads(task.inner(), &reports, threads).map_err(raised)?;
                 if signals.flow().is_break() {
                     signals.check()?;
                 }
             }
-            Ok(self.locked().merge(&all)?)
-        })
-        .map_err(|failure| failure.raise(py))?;
+            self.locked().merge(&all).map_err(raised)
+        })?;
         Ok(slices.len())
     }
 
@@ -152,11 +160,10 @@ impl Aggregate {
         let rows = Rows::of(reports)?;
         let task = self.task.get();
         let slices = rows.slices(task)?;
-        py.detach(|| -> Result<(), Failure> {
+        py.detach(|| -> PyResult<()> {
             let reports = decode(&slices, 0, task, NonZeroUsize::MIN, None)?;
-            Ok(self.locked().accumulate_with_repeats(task.inner(), &reports, NonZeroUsize::MIN)?)
+            self.locked().accumulate_with_repeats(task.inner(), &reports, NonZeroUsize::MIN).map_err(raised)
         })
-        .map_err(|failure| failure.raise(py))
     }
 
     /// The length of the state's integers (docs/wire-format.md).
@@ -172,13 +179,7 @@ impl Aggregate {
         if slf.is(other) {
             return Err(AggregateError::new_err("an aggregate cannot be merged into itself"));
         }
-        let (ours, theirs) = (slf.get(), other.get());
-        slf.py()
-            .detach(|| {
-                let theirs = theirs.locked().clone();
-                ours.locked().merge(&theirs)
-            })
-            .map_err(raised)
+        slf.get().take(slf.py(), other.get())
     }
 
     fn __iadd__(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<()> {
@@ -198,13 +199,8 @@ impl Aggregate {
         if slf.is(other) {
             return Err(AggregateError::new_err("an aggregate cannot be added to itself"));
         }
-        let (sum, other) = (slf.get().__copy__(slf.py()), other.get());
-        slf.py()
-            .detach(|| {
-                let other = other.locked().clone();
-                sum.locked().merge(&other)
-            })
-            .map_err(raised)?;
+        let sum = slf.get().__copy__(slf.py());
+        sum.take(slf.py(), other.get())?;
         Ok(sum)
     }
 
@@ -300,7 +296,7 @@ impl Collection {
     }
 
     /// Adds rows, or nothing.
-    fn add(&self, slices: &[&[u8]]) -> Result<usize, Failure> {
+    fn add(&self, slices: &[&[u8]]) -> PyResult<usize> {
         let (task, threads) = (self.task.get(), self.threads);
         let (mut duplicates, mut skipped, mut first_skipped) = (0, 0, None);
         let mut sums: Option<Sums> = None;
@@ -313,11 +309,14 @@ impl Collection {
         let size = batch_size(task);
         let whose = || self.updating.lock().unwrap_or_else(PoisonError::into_inner);
         if *whose() == Some(thread::current().id()) {
-            return Err(Failure::Within);
+            return Err(AggregateError::new_err(
+                "this collection is being updated, and the update that this signal's handler asks for would wait for \
+                 it without end: note what is to be done, and do it afterwards",
+            ));
         }
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         *whose() = Some(thread::current().id());
-        let outcome = slices.chunks(size).enumerate().try_for_each(|(index, part)| -> Result<(), Failure> {
+        let outcome = slices.chunks(size).enumerate().try_for_each(|(index, part)| -> PyResult<()> {
             let skip: Option<&mut dyn FnMut(BadRow)> = if self.skip_invalid { Some(&mut skip) } else { None };
             let mut reports: Vec<Report> = decode(part, index * size, task, threads, skip)?;
             let decoded = reports.len();
@@ -325,16 +324,19 @@ impl Collection {
             duplicates += (decoded - reports.len()) as u64;
             new_ids.extend(reports.iter().map(Report::id));
             if slices.len() <= size {
-                return Ok(self.locked().sums.accumulate_with_threads(task.inner(), &reports, threads)?);
+                return self.locked().sums.accumulate_with_threads(task.inner(), &reports, threads).map_err(raised);
             }
             let sums = sums.get_or_insert_with(|| Sums::empty(task.inner()));
-            sums.accumulate_with_threads(task.inner(), &reports, threads)?;
+            sums.accumulate_with_threads(task.inner(), &reports, threads).map_err(raised)?;
             if signals.flow().is_break() {
                 signals.check()?;
             }
             Ok(())
         });
-        let outcome = outcome.and_then(|()| Ok(sums.map_or(Ok(()), |sums| self.locked().sums.merge(&sums))?));
+        let outcome = outcome.and_then(|()| match sums {
+            Some(sums) => self.locked().sums.merge(&sums).map_err(raised),
+            None => Ok(()),
+        });
         *whose() = None;
         if let Err(failure) = outcome {
             new_ids.into_iter().for_each(|id| seen.forget(id));
@@ -368,7 +370,7 @@ impl Collection {
     fn update(&self, py: Python<'_>, reports: &Bound<'_, PyAny>) -> PyResult<usize> {
         let rows = Rows::of(reports)?;
         let slices = rows.slices(self.task.get())?;
-        py.detach(|| self.add(&slices)).map_err(|failure| failure.raise(py))
+        py.detach(|| self.add(&slices))
     }
 
     /// Adds the sums of other reports. Not all of their ids are known, so later repeats of them are not all noticed.
@@ -422,46 +424,5 @@ impl Collection {
     fn __repr__(&self, py: Python<'_>) -> String {
         let (records, duplicates, skipped) = (self.records(py), self.duplicates(py), self.skipped(py));
         format!("Collection(records={records}, duplicates={duplicates}, skipped={skipped})")
-    }
-}
-
-enum Failure {
-    Row(BadRow),
-    Sums(ldp_pca::aggregate::AggregateError),
-    Python(PyErr),
-    /// An update by a handler of signals that runs within an update.
-    Within,
-}
-
-impl Failure {
-    fn raise(self, py: Python<'_>) -> PyErr {
-        match self {
-            Self::Row(row) => row.raise(py),
-            Self::Sums(error) => raised(error),
-            Self::Python(error) => error,
-            Self::Within => AggregateError::new_err(
-                "this collection is being updated, and the update that this signal's handler asks for would wait for \
-                    it \
-                 without end: note what is to be done, and do it afterwards",
-            ),
-        }
-    }
-}
-
-impl From<BadRow> for Failure {
-    fn from(row: BadRow) -> Self {
-        Self::Row(row)
-    }
-}
-
-impl From<ldp_pca::aggregate::AggregateError> for Failure {
-    fn from(error: ldp_pca::aggregate::AggregateError) -> Self {
-        Self::Sums(error)
-    }
-}
-
-impl From<PyErr> for Failure {
-    fn from(error: PyErr) -> Self {
-        Self::Python(error)
     }
 }

@@ -126,38 +126,33 @@ impl Randomizer {
             .checked_mul(width)
             .ok_or_else(|| PyValueError::new_err(format!("{rows} reports of {width} bytes are too many at a time")))?;
         let bar = bar(py, progress, rows)?;
-        let bytes = py.detach(|| -> Result<Vec<u8>, Failure> {
+        let bytes = py.detach(|| -> PyResult<Vec<u8>> {
             let mut bytes = Vec::new();
             bytes.try_reserve_exact(size).map_err(|_| {
-                Failure::Python(PyMemoryError::new_err(format!(
-                    "no memory for {rows} reports of {width} bytes: give fewer"
-                )))
+                PyMemoryError::new_err(format!("no memory for {rows} reports of {width} bytes: give fewer"))
             })?;
             bytes.resize(size, 0);
             let mut signals = Signals::new();
             let (mut done, mut together) = (0, STRETCH * threads.get());
             while done < rows {
                 let (started, count) = (Instant::now(), together.min(rows - done));
-                work.run(done, &mut bytes[done * width..][..count * width], threads).map_err(Failure::Row)?;
+                work.run(done, &mut bytes[done * width..][..count * width], threads)
+                    .map_err(|(row, problem)| Python::attach(|py| in_row(py, row, RecordError::new_err, problem)))?;
                 done += count;
                 together =
                     if started.elapsed() < STRETCH_TIME { 2 * together } else { (together / 2).max(threads.get()) };
                 if let Some(bar) = &bar {
-                    Python::attach(|py| bar.call_method1(py, intern!(py, "update"), (count,)))
-                        .map_err(Failure::Python)?;
+                    Python::attach(|py| bar.call_method1(py, intern!(py, "update"), (count,)))?;
                 }
                 if signals.flow().is_break() {
-                    signals.check().map_err(Failure::Python)?;
+                    signals.check()?;
                 }
             }
             Ok(bytes)
         });
         // Whatever happened; the first error is the one that counts.
         let closed = bar.map(|bar| bar.call_method0(py, intern!(py, "close"))).transpose();
-        let bytes = bytes.map_err(|failure| match failure {
-            Failure::Row((row, problem)) => in_row(py, row, RecordError::new_err, problem),
-            Failure::Python(error) => error,
-        })?;
+        let bytes = bytes?;
         closed?;
         Reports::new(bytes, width)
     }
@@ -169,11 +164,6 @@ impl Randomizer {
 
 /// A row and what is wrong with it.
 type BadRecord = (usize, Error);
-
-enum Failure {
-    Row(BadRecord),
-    Python(PyErr),
-}
 
 /// The inputs of every thread.
 struct Work<'a> {

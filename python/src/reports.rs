@@ -349,9 +349,9 @@ impl fmt::Display for Problem {
     }
 }
 
-impl BadRow {
-    pub(crate) fn raise(self, py: Python<'_>) -> PyErr {
-        in_row(py, self.row, ReportError::new_err, self.problem)
+impl From<BadRow> for PyErr {
+    fn from(BadRow { row, problem }: BadRow) -> Self {
+        Python::attach(|py| in_row(py, row, ReportError::new_err, problem))
     }
 }
 
