@@ -10,10 +10,10 @@ use ldp_pca::privacy::tradeoff::Detection;
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use serde::Serialize;
 
-use super::error::{CliError, Result};
+use super::error::Result;
 use super::files;
 use super::output::{Format, plural};
-use super::parameters::{delta, warn_of, warn_of_delta};
+use super::parameters::{count, delta, warn_of, warn_of_delta};
 
 /// Show what reports of a task guarantee: one, several of one person, and each anonymised batch.
 #[derive(Args)]
@@ -22,7 +22,7 @@ pub(super) struct Account {
     #[arg(short, long)]
     task: PathBuf,
     /// Number of reports that one person sends
-    #[arg(long, value_name = "R", default_value_t = 1)]
+    #[arg(long, value_name = "R", default_value_t = 1, value_parser = count())]
     reports: u64,
     /// The delta at which epsilons are stated
     ///
@@ -32,7 +32,7 @@ pub(super) struct Account {
     /// Also state the guarantee of each anonymised batch of N honest reports
     ///
     /// The reports are of N people
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count())]
     shuffled: Option<u64>,
     #[command(flatten)]
     format: Format,
@@ -63,11 +63,6 @@ struct MethodEpsilon {
 impl Account {
     pub(super) fn run(self) -> Result<()> {
         let task = files::task(&self.task)?;
-        for (name, count) in [("--reports", Some(self.reports)), ("--shuffled", self.shuffled)] {
-            if count == Some(0) {
-                return Err(CliError::Usage(format!("{name} is 0: it must be at least 1")));
-            }
-        }
         let guarantee = task.guarantee();
         warn_of(&guarantee);
         warn_of_delta(self.delta);

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::error::{CliError, InFile as _, Result};
 use super::files::{self, is_standard};
 use super::output::{Format, note, plural};
-use super::records::{self, Counts, NO_RECORDS, Reading};
+use super::records::{self, Counts, Reading};
 use super::writing::{Kind, NpyRows, Output, Target};
 
 /// Show the features of records, as reports have them before they are randomized.
@@ -121,7 +121,6 @@ impl Encode {
     /// Calls `visit` with the features of every record.
     fn read(&self, task: &Task, visit: impl FnMut(&[f64]) -> Result<()>) -> Result<Counts> {
         let reading = self.reading.of_device(task.schema());
-        let counts = records::features(&self.records, task, self.bounded, reading, visit)?;
-        if counts.records == 0 { Err(CliError::file(&self.records, NO_RECORDS)) } else { Ok(counts) }
+        records::features(&self.records, task, self.bounded, reading, visit)
     }
 }

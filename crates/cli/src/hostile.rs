@@ -4,6 +4,7 @@ use clap::Args;
 use ldp_pca::mechanism::{HostilePull, Pull, PullBounds};
 
 use super::output::{grouped, three_digits};
+use super::parameters::count;
 use super::recover::Unit;
 
 /// The number of suspect reports.
@@ -14,7 +15,7 @@ pub(super) struct HostileArguments {
         long = "hostile",
         value_name = "M",
         default_value = "1",
-        value_parser = clap::value_parser!(u64).range(1..),
+        value_parser = count(),
         help_heading = "Assumptions"
     )]
     pub(super) reports: u64,

@@ -3,13 +3,16 @@
 use std::str::FromStr;
 
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
+use clap::builder::{
+    PossibleValue, PossibleValuesParser, RangedI64ValueParser, RangedU64ValueParser, TypedValueParser,
+};
 use ldp_pca::centring::Centring;
 use ldp_pca::mechanism::cap::MAX_CANDIDATES;
 use ldp_pca::mechanism::{MechanismError, MechanismFamily, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::{Penalty, Rank};
+use ldp_pca::schema::MAX_DIMENSION;
 
 use super::error::{CliError, Result};
 use super::output::note;
@@ -108,6 +111,20 @@ pub(super) fn eigenvalues(text: &str) -> core::result::Result<Eigenvalues, Strin
         Err(problem) => Err(format!("entry {}: {problem}; give numbers separated by commas, as 0.6,0.2", index + 1)),
     };
     text.split(',').enumerate().map(entry).collect::<core::result::Result<_, _>>().map(Eigenvalues)
+}
+
+/// Parses a number of at least 1.
+pub(super) fn count() -> RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..)
+}
+
+/// Parses a number of features.
+pub(super) fn dimension(text: &str) -> core::result::Result<usize, String> {
+    let value = usize::from_str(text).map_err(|_| no_whole_number(text))?;
+    match value {
+        1..=MAX_DIMENSION => Ok(value),
+        _ => Err(format!("it must be between 1 and {MAX_DIMENSION}")),
+    }
 }
 
 /// Parses a number of candidates. (Finding the best cap for billions of them would take long, only to be refused.)

@@ -19,7 +19,7 @@ use super::error::{CliError, Result};
 use super::files;
 use super::output::{Format, grouped, note, plural};
 use super::parallel::on_all_cores;
-use super::records::{self, Counts, NO_RECORDS, Reading};
+use super::records::{self, Counts, Reading};
 use super::writing::{Kind, Output, Target};
 
 #[derive(Args)]
@@ -209,9 +209,6 @@ impl Randomize {
             let written = reports.iter().try_for_each(|report| output.write_all(&report.to_bytes()));
             written.map_err(|error| output.failed(error))
         })?;
-        if counts.records == 0 {
-            return Err(CliError::file(&self.records, NO_RECORDS));
-        }
         output.finish()?;
         let result = RandomizeResult {
             counts,

@@ -248,9 +248,6 @@ fn problem_of(path: &Path, Problem { line, of_options, what }: Problem) -> CliEr
     }
 }
 
-/// The error of a file without records.
-pub const NO_RECORDS: &str = "there are no records in it";
-
 /// Counts of the rows of a file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Counts {
@@ -276,7 +273,8 @@ impl Counts {
 }
 
 /// Reads the records of a file as `task` says. Every row is a record: what cannot be read is missing and counted, or an
-/// error with its line under `strict`. Nothing is visited of a file of several rows that is not one of the schema.
+/// error with its line under `strict`; no record at all is one, too. Nothing is visited of a file of several rows that
+/// is not one of the schema.
 pub(super) fn bounded(
     path: &Path,
     task: &Task,
@@ -333,7 +331,8 @@ fn read_as<T>(
             return Err(CliError::at(path, part, row, format!("{problem} (without --strict it counts as missing)")));
         }
     }
-    read_once(path, schema, opening, make, visit).map(|(_, counts)| counts)
+    let (_, counts) = read_once(path, schema, opening, make, visit)?;
+    if counts.records == 0 { Err(CliError::file(path, "there are no records in it")) } else { Ok(counts) }
 }
 
 /// Reads the records of a file in one pass; `make` makes of their features what is visited. Returns the name of what a

@@ -12,7 +12,6 @@ use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use ldp_pca::report::framed_bytes;
-use ldp_pca::schema::MAX_DIMENSION;
 use ldp_pca::waves::{PublicSample, TwoWaves};
 use ldp_pca_simulation::{
     RecoveryMethod, Reports, SimulationError, SpikedModel, SpikedSpectrum, Trial, TrialResult, TurnedSample,
@@ -52,7 +51,7 @@ pub(super) struct Simulate {
     #[command(flatten)]
     parameters: MechanismParameters,
     /// Number of features, d
-    #[arg(long, default_value_t = 40)]
+    #[arg(long, default_value_t = 40, value_parser = parameters::dimension)]
     dimension: usize,
     /// Number of components, k
     #[arg(long, value_parser = parameters::rank, default_value = "3")]
@@ -61,10 +60,10 @@ pub(super) struct Simulate {
     #[arg(long, default_value_t = 20.0, allow_hyphen_values = true)]
     signal: f64,
     /// Number of records, n
-    #[arg(long, default_value_t = 20_000)]
+    #[arg(long, default_value_t = 20_000, value_parser = parameters::count())]
     records: u64,
     /// Number of repetitions
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = parameters::count())]
     trials: u64,
     /// Seed of the populations and the (simulated) randomizers
     #[arg(long, default_value_t = 1, help_heading = "Simulation")]
@@ -194,13 +193,6 @@ impl Figures {
 impl Simulate {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
-        if self.trials == 0 || self.records == 0 {
-            return Err(CliError::Usage("--trials and --records must be at least 1".into()));
-        }
-        if self.dimension == 0 || self.dimension > MAX_DIMENSION {
-            let problem = format!("--dimension is {}: it must be between 1 and {MAX_DIMENSION}", self.dimension);
-            return Err(CliError::Usage(problem));
-        }
         if !(self.penalty_factor.is_finite() && self.penalty_factor >= 0.0) {
             let problem =
                 format!("--penalty-factor is {}: it must be a finite number of at least 0", self.penalty_factor);

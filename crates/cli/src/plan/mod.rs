@@ -14,7 +14,6 @@ use ldp_pca::prediction::{self, Batches, Goal, Planner, PredictionError, Spectru
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
-use ldp_pca::schema::MAX_DIMENSION;
 
 use self::result::PlanResult;
 use self::sample::SampleResult;
@@ -38,7 +37,7 @@ use super::writing::{self, Kind, Target};
 #[derive(Args)]
 pub(super) struct Plan {
     /// Number of features, d
-    #[arg(long, required_unless_present_any = ["aggregate", "sample"])]
+    #[arg(long, value_parser = parameters::dimension, required_unless_present_any = ["aggregate", "sample"])]
     dimension: Option<usize>,
     /// Number of components, k
     #[arg(long, value_parser = parameters::rank, default_value = "3")]
@@ -121,7 +120,7 @@ pub(super) struct Plan {
     #[command(flatten)]
     mean: PopulationMean,
     /// A number of reports: predict the error they give
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parameters::count())]
     records: Option<u64>,
     /// An error ||sin Theta||_F^2: find the number of reports it takes
     ///
@@ -143,7 +142,13 @@ pub(super) struct Plan {
     shuffled: Option<Delta>,
     /// The honest reports in one batch that is released, as many as you rely on: `relay --batch` counts those of people
     /// who may not be honest, too
-    #[arg(long, value_name = "N", requires = "shuffled", help_heading = "Shuffled batches")]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "shuffled",
+        value_parser = parameters::count(),
+        help_heading = "Shuffled batches"
+    )]
     batch: Option<u64>,
     /// The number of waves of different people, 1 or 2
     ///
@@ -181,11 +186,6 @@ const REPORTS: u64 = 100_000;
 impl Plan {
     pub(super) fn run(self) -> Result<()> {
         plot::check(self.plot.as_deref())?;
-        for (name, count) in [("--records", self.records), ("--batch", self.batch)] {
-            if count == Some(0) {
-                return Err(CliError::Usage(format!("{name} is 0: it must be at least 1")));
-            }
-        }
         let mut setting = self.setting()?;
         let about = setting.planner.centring().map(|_| match self.aggregate {
             Some(_) => "about the estimated mean",
@@ -244,10 +244,6 @@ impl Plan {
                 "give --dimension, --spectrum and --epsilon, or --task with --aggregate or --sample".into(),
             ));
         };
-        if dimension == 0 || dimension > MAX_DIMENSION {
-            let problem = format!("--dimension is {dimension}: it must be between 1 and {MAX_DIMENSION}");
-            return Err(CliError::Usage(problem));
-        }
         let spectrum = match self.bulk {
             Some(bulk) => Spectrum::new(dimension, signals, bulk),
             None => Spectrum::of_unit_trace(dimension, signals),

@@ -92,9 +92,6 @@ impl Encoded {
             moments.add_coordinates(features);
             Ok(())
         })?;
-        if lengths.is_empty() {
-            return Err(CliError::file(path, "the sample has no records"));
-        }
         lengths.sort_by(f64::total_cmp);
         Ok(Self { ordinary: subspace(&components(&moments.covariance(), rank)?)?, task, name, lengths })
     }

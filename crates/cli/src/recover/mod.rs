@@ -241,9 +241,6 @@ impl Recover {
             return Ok(Read::Until(moment.records()));
         }
         let counts = counts?;
-        if counts.records == 0 {
-            return Err(CliError::file(path, "the reference has no records to compare with"));
-        }
         counts.note_unread();
         let [bounded, ordinary] =
             [moment, ordinary].map(|moment| Reference { matrix: moment.reference(task), records: counts.records });

@@ -15,7 +15,7 @@ use crate::error::{CliError, Result};
 use crate::files;
 use crate::output::{Format, grouped, plural, wrote};
 use crate::parameters;
-use crate::records::{self, Counts, NO_RECORDS, Reading};
+use crate::records::{self, Counts, Reading};
 use crate::writing::{self, Kind, Target};
 
 /// Write the task of a second wave, in which other people refine what the first wave found
@@ -49,7 +49,7 @@ pub(crate) struct Refine {
     /// The number of people that the second wave will have
     ///
     /// [default: as many as the first; with --sample it is needed]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parameters::count())]
     records: Option<u64>,
     /// Write the task also where a second wave does not pay
     #[arg(long)]
@@ -101,9 +101,6 @@ impl Refine {
             }
             other => CliError::file(&self.task, other),
         })?;
-        if self.records == Some(0) {
-            return Err(CliError::Usage("--records is 0: it must be at least 1".into()));
-        }
         let (SecondTask { task: refined, waves }, sample) = match (&self.aggregate, &self.sample, self.records) {
             (_, Some(sample), Some(records)) => self.of_sample(sample, &task, records)?,
             (Some(aggregate), ..) => (self.of_sums(aggregate, &task)?, None),
@@ -159,9 +156,6 @@ pub(crate) fn public_sample(path: &Path, task: &Task, reading: Reading) -> Resul
         moment.add(&record);
         Ok(())
     })?;
-    if counts.records == 0 {
-        return Err(CliError::file(path, NO_RECORDS));
-    }
     let records = moment.records();
     Ok((PublicSample::new(moment.matrix(), records, task)?, counts))
 }

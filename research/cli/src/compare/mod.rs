@@ -18,7 +18,7 @@ use ldp_pca_cli::output::{Format, bar, note, plural, spinner};
 use ldp_pca_cli::parallel::on_all_cores;
 use ldp_pca_cli::parameters::{self, Epsilons};
 use ldp_pca_cli::plot;
-use ldp_pca_cli::records::{self, Counts, NO_RECORDS, Reading};
+use ldp_pca_cli::records::{self, Counts, Reading};
 use ldp_pca_cli::schema::inferred;
 use ldp_pca_cli::table;
 use ldp_pca_cli::writing::{self, Kind, Target};
@@ -167,9 +167,6 @@ impl Compare {
             values.extend_from_slice(record.coordinates());
             Ok(())
         })?;
-        if counts.records == 0 {
-            return Err(CliError::file(path, NO_RECORDS));
-        }
         let sample = Sample::new(schema.dimension(), values).in_file(path)?;
         Ok((sample, counts))
     }

@@ -224,7 +224,7 @@ fn shuffled_reports_are_fewer_and_say_more_each() {
     folder.run(&line.replace(" --batch 5000", "")).refused(2, &["--batch <N>"]);
     folder.run(&line.replace("--shuffled 1e-8", "")).refused(2, &["--shuffled"]);
     folder.run(&line.replace("20000", "4999")).refused(2, &["4999 reports fill no batch of 5000 honest reports"]);
-    folder.run(&line.replace("--batch 5000", "--batch 0")).refused(2, &["--batch is 0"]);
+    folder.run(&line.replace("--batch 5000", "--batch 0")).refused(2, &["--batch", "at least 1"]);
     // The usual delta where none is named.
     let usual = folder.run(
         "plan --dimension 40 --rank 1 --spectrum 0.3 --epsilon 1 --records 2000 --shuffled \
@@ -287,8 +287,8 @@ fn invalid_arguments_are_wrong_usage_with_the_value_and_the_remedy() {
         ("--dimension 3 --spectrum 0.3,0.3,0.4", &["fewer signals than features"]),
         ("--dimension 10 --spectrum 0.05", &["0.05", "bulk"]),
         ("--dimension 10 --spectrum 0.5 --bulk -1", &["-1", "bulk"]),
-        ("--dimension 0 --spectrum 0.5", &["--dimension is 0", "between 1 and"]),
-        ("--dimension 10 --spectrum 0.5 --records 0", &["--records is 0"]),
+        ("--dimension 0 --spectrum 0.5", &["--dimension", "between 1 and"]),
+        ("--dimension 10 --spectrum 0.5 --records 0", &["--records", "at least 1"]),
         ("--dimension 10 --spectrum 0.5 --delta 1e-6", &["--delta does not go with double-cap"]),
         ("--dimension 10 --spectrum 0.5 --mechanism gaussian --candidates 8", &["double-cap only"]),
         ("--dimension 10 --spectrum 0.5 --shuffled 2 --batch 9", &["delta is 2"]),
