@@ -1,6 +1,6 @@
 //! The `aggregate` command: sums of reports.
 
-use std::io::{BufReader, Read, Write};
+use std::io::{BufReader, Read};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -83,8 +83,7 @@ impl AggregateCommand {
         for input in &self.inputs {
             collection.add_file(input)?;
         }
-        let written = collection.aggregate.visit_bytes(|part| output.write_all(part));
-        written.map_err(|error| output.failed(error))?;
+        collection.aggregate.visit_bytes(|part| output.put(part))?;
         output.finish()?;
         let result = AggregateResult {
             records: collection.aggregate.records(),

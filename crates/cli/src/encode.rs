@@ -110,7 +110,7 @@ impl Encode {
                 write!(lines, "{separator}{feature}")?;
             }
             lines.push(b'\n');
-            output.write_all(&lines).map_err(|error| output.failed(error))?;
+            output.put(&lines)?;
             lines.clear();
             Ok(())
         })?;

@@ -10,6 +10,19 @@
 
 #![allow(clippy::missing_errors_doc, reason = "each error names the place or the value, and the remedy")]
 
+/// Runs the command of whatever variant, each of which has one.
+macro_rules! run {
+    ($command:expr, $($variant:ident)*) => {
+        match $command { $(Self::$variant(command) => command.run(),)* }
+    };
+    ($command:expr, $($variant:ident)*; $($by:ident)*, $interface:expr) => {
+        match $command {
+            $(Self::$variant(command) => command.run(),)*
+            $(Self::$by(command) => command.run($interface),)*
+        }
+    };
+}
+
 mod account;
 mod aggregate;
 pub mod aggregator;
@@ -55,6 +68,8 @@ pub mod writing;
 use std::process::ExitCode;
 
 use clap::{ArgAction, Parser, Subcommand};
+
+use self::error::Result;
 
 /// Principal components of data that never leaves its owner's device.
 ///
@@ -118,6 +133,18 @@ enum Command {
     Man(shell::ManPages),
 }
 
+impl Command {
+    #[rustfmt::skip]
+    fn run(self) -> Result<()> {
+        run!(
+            self,
+            Schema Task Randomize Encode Aggregate Submit Recover Norms Plan Simulate Audit Solve Inspect Account Serve
+            Relay Ready Store Demo;
+            Completions Man, interface()
+        )
+    }
+}
+
 /// All commands with their options and their help.
 fn interface() -> clap::Command {
     program::interface::<Arguments>(help::EXAMPLES)
@@ -126,30 +153,7 @@ fn interface() -> clap::Command {
 /// The program `ldp-pca`.
 pub fn run() -> ExitCode {
     program::run(help::EXAMPLES, &help::FIRST, |Arguments { command, verbose, .. }| {
-        let Some(command) = command else { return version::print(verbose) };
-        match command {
-            Command::Schema(command) => command.run(),
-            Command::Task(command) => command.run(),
-            Command::Randomize(command) => command.run(),
-            Command::Encode(command) => command.run(),
-            Command::Aggregate(command) => command.run(),
-            Command::Submit(command) => command.run(),
-            Command::Recover(command) => command.run(),
-            Command::Norms(command) => command.run(),
-            Command::Plan(command) => command.run(),
-            Command::Simulate(command) => command.run(),
-            Command::Audit(command) => command.run(),
-            Command::Solve(command) => command.run(),
-            Command::Inspect(command) => command.run(),
-            Command::Account(command) => command.run(),
-            Command::Serve(command) => command.run(),
-            Command::Relay(command) => command.run(),
-            Command::Ready(command) => command.run(),
-            Command::Store(command) => command.run(),
-            Command::Demo(command) => command.run(),
-            Command::Completions(command) => command.run(interface()),
-            Command::Man(command) => command.run(interface()),
-        }
+        command.map_or_else(|| version::print(verbose), Command::run)
     })
 }
 

@@ -1,7 +1,6 @@
 //! The `randomize` command: reports from records.
 
 use std::collections::HashSet;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -206,8 +205,7 @@ impl Randomize {
         };
         let randomizer = BatchRandomizer::new(&task, self.insecure_seed, ids);
         let counts = randomize_file(&self.records, &task, self.reading, randomizer, |reports| {
-            let written = reports.iter().try_for_each(|report| output.write_all(&report.to_bytes()));
-            written.map_err(|error| output.failed(error))
+            reports.iter().try_for_each(|report| output.put(&report.to_bytes()))
         })?;
         output.finish()?;
         let result = RandomizeResult {

@@ -131,8 +131,7 @@ struct WarningResult {
 
 impl SchemaCommand {
     pub(super) fn run(self) -> Result<()> {
-        let Self::Infer(infer) = self;
-        infer.run()
+        run!(self, Infer)
     }
 }
 

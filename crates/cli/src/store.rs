@@ -32,13 +32,7 @@ pub(super) enum StoreCommand {
 
 impl StoreCommand {
     pub(super) fn run(self) -> Result<()> {
-        match self {
-            Self::Verify(command) => command.run(),
-            Self::Repair(command) => command.run(),
-            Self::Export(command) => command.run(),
-            Self::Merge(command) => command.run(),
-            Self::Restore(command) => command.run(),
-        }
+        run!(self, Verify Repair Export Merge Restore)
     }
 }
 

@@ -182,14 +182,7 @@ impl TaskSummary {
 
 impl TaskCommand {
     pub(super) fn run(self) -> Result<()> {
-        match self {
-            Self::New(new) => new.run(),
-            Self::Put(put) => put.run(),
-            Self::Refine(refine) => refine.run(),
-            Self::Norms(norms) => norms.run(),
-            Self::Erase(erase) => erase.run(),
-            Self::Types(types) => types.run(),
-        }
+        run!(self, New Put Refine Norms Erase Types)
     }
 }
 
@@ -224,10 +217,13 @@ impl New {
         if let Some(centring) = self.centring.centre {
             task = task.with_centring(centring)?;
         }
-        writing::write(&self.output, format!("{}\n", task.to_json()).as_bytes())?;
-        warn_of(&task.guarantee());
-        let (hint, output) = (hint(&task), self.output);
-        self.format
-            .print(&TaskSummary::of(&task), |summary| format!("{}{hint}{}", summary.text(), wrote(Some(&output))))
+        write(&task, &self.output, self.format, &hint(&task))
     }
+}
+
+/// Writes a task, and prints what it guarantees and costs.
+fn write(task: &Task, output: &Target, format: Format, hint: &str) -> Result<()> {
+    writing::write(output, format!("{}\n", task.to_json()).as_bytes())?;
+    warn_of(&task.guarantee());
+    format.print(&TaskSummary::of(task), |summary| format!("{}{hint}{}", summary.text(), wrote(Some(output))))
 }

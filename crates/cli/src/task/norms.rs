@@ -8,12 +8,11 @@ use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::task::{Folds, Task};
 
-use super::TaskSummary;
 use crate::error::Result;
 use crate::files;
-use crate::output::{Format, wrote};
-use crate::parameters::{epsilon, radius, warn_of};
-use crate::writing::{self, Kind, Target};
+use crate::output::Format;
+use crate::parameters::{epsilon, radius};
+use crate::writing::{Kind, Target};
 
 /// Write the task of a small collection about the lengths of records, from which a clipping radius follows
 ///
@@ -49,9 +48,6 @@ impl Norms {
         let mechanism = MechanismSpec::norm_cap(self.epsilon, THRESHOLDS);
         let bounding = Bounding::Clip { radius: self.radius };
         let task = Task::new(files::schema(&self.schema)?, bounding, mechanism, Folds::new(1)?)?;
-        writing::write(&self.output, format!("{}\n", task.to_json()).as_bytes())?;
-        warn_of(&task.guarantee());
-        let output = self.output;
-        self.format.print(&TaskSummary::of(&task), |summary| format!("{}{}", summary.text(), wrote(Some(&output))))
+        super::write(&task, &self.output, self.format, "")
     }
 }

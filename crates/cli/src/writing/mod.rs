@@ -257,6 +257,11 @@ impl Output {
         Ok(Self { writer: BufWriter::with_capacity(1 << 20, writer), partial, target, is_closed: false })
     }
 
+    /// Writes these bytes.
+    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write_all(bytes).map_err(|error| self.failed(error))
+    }
+
     /// Writes it all and gives the file its name.
     pub(super) fn finish(mut self) -> Result<()> {
         self.flush().map_err(|error| self.failed(error))?;
@@ -375,7 +380,7 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 fn write_all(mut output: Output, bytes: &[u8]) -> Result<()> {
-    output.write_all(bytes).map_err(|error| output.failed(error))?;
+    output.put(bytes)?;
     output.finish()
 }
 
@@ -424,14 +429,13 @@ impl NpyRows {
         if output.partial.is_none() {
             return Err(cannot_write(target, "a pipe or a device takes no .npy of records: write .csv"));
         }
-        output.write_all(&npy_head(0, columns)).map_err(|error| output.failed(error))?;
+        output.put(&npy_head(0, columns))?;
         Ok(Self { output, columns, rows: 0 })
     }
 
     pub(super) fn write(&mut self, row: &[f64]) -> Result<()> {
         self.rows += 1;
-        let written = row.iter().try_for_each(|number| self.output.write_all(&number.to_le_bytes()));
-        written.map_err(|error| self.output.failed(error))
+        row.iter().try_for_each(|number| self.output.put(&number.to_le_bytes()))
     }
 
     pub(super) fn finish(mut self) -> Result<()> {
