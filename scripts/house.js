@@ -44,12 +44,6 @@ const MODULE_FLOORS = [
   ["error"],
 ];
 
-/** What knows a floor that is not below it all the same. */
-const UPWARDS = [
-  // A prediction is about a rank, and fails as recovery does; an answer of recovery has the prediction of its error.
-  "prediction -> recovery",
-];
-
 /** The library's features. Each feature is one more way to build it, which needs tests. */
 const FEATURES = ["client", "default", "js"];
 
@@ -255,7 +249,6 @@ function floors(packages) {
   // A module without a floor of its own is on that of the module around it.
   const floorOf = (name) => floor.get(name) ?? (name.includes("::") ? floorOf(name.replace(/::\w+$/, "")) : undefined);
   const folderOf = (name) => name.split("::")[0];
-  const excepted = new Set();
   const found = new Set();
   for (const [from, arrows] of arrowsOf(modules)) {
     for (const [to, items] of arrows) {
@@ -266,13 +259,10 @@ function floors(packages) {
       }
       const isInside = folderOf(from) === folderOf(to);
       if (floorOf(to) < floorOf(from) || (isInside && floorOf(to) === floorOf(from))) continue;
-      const arrow = `${folderOf(from)} -> ${folderOf(to)}`;
-      if (UPWARDS.includes(arrow)) excepted.add(arrow);
-      else found.add(`${from} is not above ${to}, and takes from it: ${[...items].sort().join(", ")}`);
+      found.add(`${from} is not above ${to}, and takes from it: ${[...items].sort().join(", ")}`);
     }
   }
-  const spare = UPWARDS.filter((arrow) => !excepted.has(arrow));
-  return [...found, ...spare.map((arrow) => `${arrow}: no module needs this exception`)];
+  return [...found];
 }
 
 /** The lines that can be broken: not those between fences in Markdown, where commands are as people type them. */

@@ -143,7 +143,7 @@ impl From<RefineError> for Error {
     }
 }
 
-/// What the solver refuses is an error of recovery in every stage.
+/// What the solver refuses is an error of recovery in every stage that recovers.
 macro_rules! from_fantope {
     ($($stage:ty),* $(,)?) => {
         $(impl From<FantopeError> for $stage {
@@ -154,7 +154,7 @@ macro_rules! from_fantope {
     };
 }
 
-from_fantope!(AnswerError, BootstrapError, ChangeError, Error, PenaltyError, PredictionError, RefineError);
+from_fantope!(AnswerError, BootstrapError, ChangeError, Error, PenaltyError, RefineError);
 
 impl From<PathError> for Error {
     fn from(error: PathError) -> Self {

@@ -32,12 +32,12 @@
 //! is one more direction of the block, at the place from which the bulk would repel a component as far
 //! ([`NoiseBulk::mean_level`]).
 
+use fantope::FantopeError;
 use nalgebra::DMatrix;
 
 use super::{PredictionError, Spectrum};
 use crate::law::{Along, NoiseBulk, NoiseLaw};
 use crate::linalg::symmetric_eigen;
-use crate::recovery::RecoveryError;
 
 /// Blocks up to this size have the full design of signs; larger ones that many pairs of scrambled signs.
 const FULL_DESIGN: usize = 10;
@@ -91,7 +91,7 @@ pub(super) fn captured(
                 let mean = if row == column { signals[row].eigenvalue } else { 0.0 };
                 mean + fold * sign(run, entry, signals.len()) * deviations[(low, high)]
             });
-            let eigen = symmetric_eigen(&block).map_err(RecoveryError::from)?;
+            let eigen = symmetric_eigen(&block).map_err(FantopeError::from)?;
             let excess = eigen.vectors.column_iter().map(|vector| {
                 vector.iter().zip(&signals).map(|(entry, along)| entry * entry * along.excess).sum::<f64>()
             });

@@ -179,13 +179,14 @@ impl Planner {
 
 #[cfg(test)]
 mod tests {
+    use fantope::Rank;
+
     use super::*;
     use crate::mechanism::MechanismFamily;
     use crate::prediction::Spectrum;
     use crate::privacy::amplification::amplify;
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::Bounding;
-    use crate::recovery::Rank;
 
     const DOUBLE_CAP: MechanismFamily = MechanismFamily::DoubleCap { candidates: None, cap: None };
 

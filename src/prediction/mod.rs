@@ -18,7 +18,7 @@
 //!
 //! ```
 //! use ldp_pca::{mechanism::MechanismFamily, prediction::{Planner, Spectrum}};
-//! use ldp_pca::{privacy::Epsilon, record::Bounding, recovery::Rank};
+//! use ldp_pca::{Rank, privacy::Epsilon, record::Bounding};
 //!
 //! // Three components with 22 % of the variance each, in 40 unit-norm features; 40,000 people at epsilon 2.
 //! let spectrum = Spectrum::new(40, vec![0.22; 3], 0.34 / 37.0)?;
@@ -45,6 +45,7 @@ pub use optimum::Optimum;
 pub use plan::Planner;
 pub use shuffled::Batches;
 
+use fantope::{FantopeError, Rank};
 use nalgebra::DMatrix;
 use serde::{Serialize, Serializer};
 
@@ -53,7 +54,6 @@ use crate::law::{NoiseBulk, NoiseError, NoiseLaw, split_spectrum};
 use crate::linalg::{sort_descending, sorted_descending, symmetric_eigen, symmetric_eigenvalues};
 use crate::mechanism::MechanismError;
 use crate::privacy::PrivacyError;
-use crate::recovery::{Rank, RecoveryError};
 
 /// The eigenvalues of a true second-moment matrix, or of a true covariance for tasks with
 /// [centring](crate::centring): a few above an isotropic bulk, in the units of the encoded features.
@@ -157,13 +157,13 @@ impl Spectrum {
     /// Reads the spectrum from an estimate: eigenvalues above the noise edge, corrected for the noise.
     ///
     /// # Errors
-    /// [`PredictionError::Recovery`] when the eigendecomposition fails.
+    /// [`PredictionError::Fantope`] when the eigendecomposition fails.
     pub fn of_estimate(covariance: &Covariance) -> Result<Self, PredictionError> {
         let law = covariance.noise_law();
         let Some(mean) = covariance.mean() else {
             return Self::of_matrix(covariance.matrix(), &law);
         };
-        let (eigen, mean) = (symmetric_eigen(covariance.matrix()).map_err(RecoveryError::from)?, mean.without_bias());
+        let (eigen, mean) = (symmetric_eigen(covariance.matrix()).map_err(FantopeError::from)?, mean.without_bias());
         let split = split_spectrum(&eigen.values, &law);
         let component = |index: usize| {
             let square = eigen.vectors.column(index).dot(&mean).powi(2);
@@ -179,7 +179,7 @@ impl Spectrum {
     /// corrected for the noise.
     #[doc(hidden)]
     pub fn of_matrix(matrix: &DMatrix<f64>, law: &NoiseLaw) -> Result<Self, PredictionError> {
-        let observed = symmetric_eigenvalues(matrix).map_err(RecoveryError::from)?;
+        let observed = symmetric_eigenvalues(matrix).map_err(FantopeError::from)?;
         let split = split_spectrum(&observed, law);
         let (signals, bulk) = (split.eigenvalues, split.bulk.level());
         let mean_along = vec![0.0; signals.len()];
@@ -274,7 +274,7 @@ pub struct ComponentPrediction {
 /// costs some hundred small eigenvalue problems: about a millisecond for up to five components.
 ///
 /// # Errors
-/// [`PredictionError::Dimension`] when the law is for another number of features, [`PredictionError::Recovery`] when
+/// [`PredictionError::Dimension`] when the law is for another number of features, [`PredictionError::Fantope`] when
 /// the rank exceeds it.
 pub(crate) fn predict(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> Result<Prediction, PredictionError> {
     let dimension = spectrum.dimension;
@@ -322,7 +322,7 @@ pub(crate) fn predict(spectrum: &Spectrum, rank: Rank, law: &NoiseLaw) -> Result
 /// ```
 ///
 /// # Errors
-/// [`PredictionError::Recovery`] when the rank exceeds the number of features, or the eigendecomposition fails.
+/// [`PredictionError::Fantope`] when the rank exceeds the number of features, or the eigendecomposition fails.
 pub fn predict_from_estimate(covariance: &Covariance, rank: Rank) -> Result<Prediction, PredictionError> {
     predict(&Spectrum::of_estimate(covariance)?, rank, &covariance.noise_law())
 }
@@ -408,7 +408,7 @@ pub enum PredictionError {
     Privacy(#[from] PrivacyError),
     /// The rank, or the eigendecomposition.
     #[error(transparent)]
-    Recovery(#[from] RecoveryError),
+    Fantope(#[from] FantopeError),
 }
 
 #[cfg(test)]
@@ -532,6 +532,6 @@ mod tests {
         let spectrum = Spectrum::new(3, vec![0.5], 0.25).unwrap();
         let law = double_cap_law(4, 1.0, 10);
         assert_eq!(predict(&spectrum, rank(1), &law), Err(PredictionError::Dimension { expected: 4, found: 3 }));
-        assert!(matches!(predict(&spectrum, rank(4), &double_cap_law(3, 1.0, 10)), Err(PredictionError::Recovery(_))));
+        assert!(matches!(predict(&spectrum, rank(4), &double_cap_law(3, 1.0, 10)), Err(PredictionError::Fantope(_))));
     }
 }

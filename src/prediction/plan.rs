@@ -1,12 +1,13 @@
 //! The inverse questions: how many reports, and which epsilon, reach a target.
 
+use fantope::Rank;
+
 use super::{Prediction, PredictionError, Spectrum, predict};
 use crate::centring::Centring;
 use crate::law::NoiseLaw;
 use crate::mechanism::{LocalRandomizer, Mechanism, MechanismError, MechanismFamily, Moments, Pull};
 use crate::privacy::Epsilon;
 use crate::record::Bounding;
-use crate::recovery::Rank;
 use crate::task::Task;
 
 /// The largest number of reports in an answer (2^53, up to which every language counts exactly).
@@ -23,7 +24,7 @@ const EPSILON_TOLERANCE: f64 = 1e-6;
 ///
 /// ```
 /// use ldp_pca::prediction::{Planner, Spectrum};
-/// use ldp_pca::{mechanism::MechanismFamily, privacy::Epsilon, record::Bounding, recovery::Rank};
+/// use ldp_pca::{Rank, mechanism::MechanismFamily, privacy::Epsilon, record::Bounding};
 ///
 /// let spectrum = Spectrum::of_unit_trace(40, vec![0.22; 3])?;
 /// let family = MechanismFamily::DoubleCap { candidates: None, cap: None };

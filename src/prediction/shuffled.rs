@@ -116,12 +116,13 @@ fn most_allowed(
 mod tests {
     use core::cell::Cell;
 
+    use fantope::Rank;
+
     use super::*;
     use crate::mechanism::MechanismFamily;
     use crate::prediction::Spectrum;
     use crate::privacy::tests::{delta, epsilon};
     use crate::record::Bounding;
-    use crate::recovery::Rank;
 
     fn planner(family: MechanismFamily) -> Planner {
         let spectrum = Spectrum::of_unit_trace(10, vec![0.5]).unwrap();

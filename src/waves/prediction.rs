@@ -234,7 +234,7 @@ impl Waves<'_> {
     /// these squared sines, to every side alike; the clip is chosen for the squared sine `each`.
     ///
     /// # Errors
-    /// [`PredictionError::Noise`] for a sample without records; [`PredictionError::Recovery`].
+    /// [`PredictionError::Noise`] for a sample without records; [`PredictionError::Fantope`].
     pub fn about_sample(&self, public: u64, errors: &[f64], each: f64) -> Result<TwoWaves, PredictionError> {
         let (sample, records) = (self.law_of_sample(public)?, self.records.max(1));
         let block = self.block();
@@ -260,7 +260,7 @@ impl Waves<'_> {
     /// The squared sines of the components of a public sample of `public` records of the same population.
     ///
     /// # Errors
-    /// [`PredictionError::Noise`] for a sample without records; [`PredictionError::Recovery`].
+    /// [`PredictionError::Noise`] for a sample without records; [`PredictionError::Fantope`].
     pub(crate) fn errors_of_sample(&self, public: u64) -> Result<Vec<f64>, PredictionError> {
         Ok(errors_of(&predict(self.spectrum, self.rank, &self.law_of_sample(public)?)?))
     }
