@@ -6,16 +6,17 @@ use std::time::Instant;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::family::Reports;
 use ldp_pca::recovery::{
-    Answer, Baseline, FeatureTest, HeldOutUse, Part, Penalty, PenaltyChoice, Question, Rank, RankTest, Solver, Step,
-    Stop, When, answer,
+    Answer, Baseline, FeatureTest, HeldOutUse, Part, Penalty, PenaltyChoice, Question, Rank, Solver, Step, Stop, When,
+    answer, answer_with_rank_test,
 };
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
+use ldp_pca::waves::RefinedFacts;
 use nalgebra::DMatrix;
 use numpy::{PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::aggregate::Aggregate;
 use crate::error::{RecoveryError, raised};
@@ -58,6 +59,7 @@ pub(crate) fn _recover<'py>(
         held_out,
         predict: true,
         bootstrap: replicates,
+        select,
         // One component until the test has found how many.
         ..Question::new(Rank::new(rank.unwrap_or(1)).map_err(raised)?)
     };
@@ -69,7 +71,7 @@ pub(crate) fn _recover<'py>(
     let sums = py.detach(|| aggregate.locked().clone());
     let show = |(part, done, total)| progress.map_or(Ok(()), |progress| progress.call1((part, done, total)).map(drop));
     let of_task = task.clone();
-    let (answer, rank_test, selection) = waited(py, show, move |waiting| -> PyResult<_> {
+    let answer = waited(py, show, move |waiting| -> PyResult<_> {
         let task = &of_task;
         let covariance = Covariance::estimate(&sums, task).map_err(raised)?;
         if let Some(objection) = FeatureTest::objection(task).filter(|_| select.is_some()) {
@@ -87,31 +89,10 @@ pub(crate) fn _recover<'py>(
             waiting.show(shown(step));
             waiting.flow().map_break(|()| Stop::Cancelled)
         };
-        let mut unfinished = vec![];
-        let mut rank_test = None;
-        if rank.is_none() {
-            let (mut test, untested) =
-                RankTest::watched(covariance.matrix(), &covariance.noise_law(), &mut watch).map_err(raised)?;
-            question.rank = test.rank().map_err(raised)?;
-            let unconfirmed = test.confirm(reports, &covariance, &mut watch).map_err(raised)?;
-            unfinished.extend(untested.or(unconfirmed));
-            rank_test = Some(test);
-        }
-        let mut found = answer(&question, reports, &covariance, &mut watch).map_err(raised)?;
-        found.unfinished.extend(unfinished);
-        let selection = select.map(|_| FeatureTest::new(&covariance, question.rank)).transpose().map_err(raised)?;
-        Ok((found, rank_test, selection))
+        let ask = if rank.is_some() { answer } else { answer_with_rank_test };
+        ask(&question, reports, &covariance, &mut watch).map_err(raised)
     })??;
-    answered(py, answer, |result| {
-        result["rank_test"] = json!(rank_test);
-        if let (Some(test), Some(rate)) = (&selection, select) {
-            let features = test.selected(rate);
-            let features: Vec<Value> = features.iter().map(|&at| result["feature_names"][at].clone()).collect();
-            result["selection"] = json!({
-                "rate": rate, "features": features, "p_values": test.p_values, "adjusted": test.adjusted,
-            });
-        }
-    })
+    answered(py, answer, None)
 }
 
 /// A step as it is shown.
@@ -154,23 +135,20 @@ fn choice(penalty: &Bound<'_, PyAny>) -> PyResult<PenaltyChoice> {
     Ok(PenaltyChoice::Value(Penalty::new(penalty.extract()?).map_err(raised)?))
 }
 
-/// An answer for Python, with what its JSON on the command line leaves out. `add` adds to it.
-pub(crate) fn answered<'py>(
-    py: Python<'py>,
-    mut answer: Answer,
-    add: impl FnOnce(&mut Value),
-) -> PyResult<Answered<'py>> {
-    let (components, marks) = (PyArray2::from_vec2(py, &answer.components)?, answer.marks_of_mean());
+/// An answer for Python, with what its JSON on the command line leaves out. A second wave adds its facts.
+pub(crate) fn answered(py: Python<'_>, mut answer: Answer, refined: Option<RefinedFacts>) -> PyResult<Answered<'_>> {
+    let (components, marks) = (PyArray2::from_vec2(py, &answer.found.components)?, answer.marks_of_mean());
     // An array of them takes no text.
-    answer.components.clear();
+    answer.found.components.clear();
     let mut result = json!(answer);
-    result["spectrum"] = json!(answer.spectrum);
-    result["gap"] = json!(answer.gap);
+    result["spectrum"] = json!(answer.found.spectrum);
+    result["gap"] = json!(answer.found.gap);
     result["marks_of_mean"] = json!(marks);
-    for (place, point) in answer.path.iter().flatten().enumerate() {
+    result["refined"] = json!(refined);
+    for (place, point) in answer.found.path.iter().flatten().enumerate() {
         result["path"][place]["support"] = json!(point.support);
     }
-    if let Some(sparse) = &answer.sparse {
+    if let Some(sparse) = &answer.found.sparse {
         let shown = &mut result["sparse"];
         shown["dual_bound"] = json!(sparse.dual_bound);
         shown["failure_probability"] = json!(sparse.failure_probability);
@@ -180,7 +158,6 @@ pub(crate) fn answered<'py>(
             shown["pca"]["components"] = json!(loadings(&simpler.pca));
         }
     }
-    add(&mut result);
     Ok((components, result.to_string()))
 }
 

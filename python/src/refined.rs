@@ -9,7 +9,6 @@ use ldp_pca_simulation::SecondMoment;
 use pyo3::intern;
 use pyo3::prelude::*;
 use serde::Serialize;
-use serde_json::json;
 
 use crate::aggregate::Aggregate;
 use crate::error::{PlanError, RecoveryError, raised};
@@ -229,5 +228,5 @@ pub(crate) fn _recover_refined(
         })
     };
     let (answer, facts) = waited(py, |_| Ok(()), kernel)?.map_err(raised)?;
-    answered(py, answer, |result| result["refined"] = json!(facts))
+    answered(py, answer, Some(facts))
 }

@@ -201,19 +201,22 @@ fn a_family_of_one_is_the_task_to_the_last_bit_and_a_task_without_reports_change
             let all =
                 Question { penalty: sparse, predict: true, bootstrap: Some(20), hostile: Some(5), ..choose.clone() };
             for question in [choose, cv, all] {
-                let found = asked(reports, &covariance, &question);
+                let mut found = asked(reports, &covariance, &question);
                 let expected = asked(Reports::one(aggregate, task), &alone, &question);
-                let found = Answer { family: None, ..found };
+                found.asked.family = None;
                 if members.len() == 1 {
                     assert_eq!(found, expected);
                 } else {
                     // The weights of folds and the bound on hostile reports have other roundings.
                     let captured =
-                        |answer: &Answer| answer.held_out.as_ref().map(|found| found.answers[0].captured.value);
+                        |answer: &Answer| answer.trust.held_out.as_ref().map(|found| found.answers[0].captured.value);
                     let difference =
                         captured(&found).zip(captured(&expected)).map(|(found, expected)| found - expected);
                     assert!(difference.is_none_or(|difference| difference.abs() < 1e-12), "{difference:?}");
-                    let without = |answer: Answer| Answer { hostile: None, held_out: None, ..answer };
+                    let without = |mut answer: Answer| {
+                        (answer.trust.hostile, answer.trust.held_out) = (None, None);
+                        answer
+                    };
                     assert_eq!(without(found), without(expected));
                 }
             }
@@ -242,14 +245,17 @@ fn an_answer_about_a_family_names_its_tasks_and_uses_all_reports() {
         ..Question::new(rank(1))
     };
     let found = asked(reports, &covariance, &question);
-    let parts = found.family.as_ref().unwrap();
-    assert_eq!((found.records, parts.iter().map(|part| part.epsilon).collect::<Vec<_>>()), (2700, vec![4.0, 1.0, 2.0]));
+    let parts = found.asked.family.as_ref().unwrap();
+    assert_eq!(
+        (found.asked.records, parts.iter().map(|part| part.epsilon).collect::<Vec<_>>()),
+        (2700, vec![4.0, 1.0, 2.0])
+    );
     assert!((parts.iter().map(|part| part.weight).sum::<f64>() - 1.0).abs() < 1e-12);
     let variance = |part: &FamilyMember, task: &Task| {
         part.weight.powi(2) * task.moments().unwrap().entry_deviation().powi(2) / part.records as f64
     };
     let variance: f64 = parts.iter().zip(&tasks).map(|(part, task)| variance(part, task)).sum();
-    assert!((found.noise_deviation / variance.sqrt() - 1.0).abs() < 1e-12);
+    assert!((found.trust.noise_deviation / variance.sqrt() - 1.0).abs() < 1e-12);
     // No weights have less.
     let precision: f64 = tasks
         .iter()
@@ -257,9 +263,9 @@ fn an_answer_about_a_family_names_its_tasks_and_uses_all_reports() {
         .map(|(task, records)| records / task.moments().unwrap().entry_deviation().powi(2))
         .sum();
     assert!((variance * precision - 1.0).abs() < 1e-12);
-    assert_eq!(found.predicted, Some(predict_from_estimate(&covariance, rank(1)).unwrap()));
-    assert!(found.confidence.is_some() && found.total_variance_error.unwrap() > 0.0);
-    assert_eq!(found.hostile, Some(HostilePull::new(9, 2700, |hostile| covariance.pull_of(reports, hostile))));
+    assert_eq!(found.trust.predicted, Some(predict_from_estimate(&covariance, rank(1)).unwrap()));
+    assert!(found.trust.confidence.is_some() && found.trust.total_variance_error.unwrap() > 0.0);
+    assert_eq!(found.trust.hostile, Some(HostilePull::new(9, 2700, |hostile| covariance.pull_of(reports, hostile))));
     // The folds together are the whole.
     let shares = covariance.shares_of_folds(reports);
     let folds: DMatrix<f64> = shares

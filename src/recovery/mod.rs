@@ -43,13 +43,14 @@ mod support;
 
 pub(crate) use answer::components_of_waves;
 pub use answer::{
-    Answer, AnswerError, Baseline, Baselines, ComponentInterval, Confidence, MeanAnswer, Question, ScoredPenalty,
-    SparseAnswer, answer,
+    Answer, AnswerError, Asked, Baseline, Baselines, ComponentInterval, Confidence, Found, MeanAnswer, Missing,
+    Question, ScoredPenalty, SparseAnswer, Trust, answer,
 };
 #[doc(hidden)]
 pub use answer::{
-    Decomposition, HeldOutUse, Part, Reference, ReferenceAnswer, ReferenceComparison, Solver, Step, Stop,
-    ThresholdedAnswer, Unfinished, Watch, When, components, explained_variance,
+    Decomposition, HeldOutUse, OtherCollection, Part, Reference, ReferenceAnswer, ReferenceComparison, Selection,
+    Solver, Step, Stop, ThresholdedAnswer, Unfinished, Watch, When, answer_with_rank_test, components,
+    explained_variance,
 };
 #[doc(hidden)]
 pub use bootstrap::FEWEST_REPLICATES;
@@ -89,6 +90,10 @@ pub use support::{FoundSupport, SupportConditions};
 use thiserror::Error;
 
 use crate::linalg::EigenError;
+
+/// The most features for which all eigenvalues are computed without being asked for: beyond, that takes longer than a
+/// sparse solution.
+const DECOMPOSED: usize = 2_000;
 
 /// Reasons why no components could be recovered.
 #[derive(Clone, Debug, Error, PartialEq)]

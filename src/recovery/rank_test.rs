@@ -5,9 +5,8 @@ use std::ops::ControlFlow;
 use nalgebra::DMatrix;
 use serde::Serialize;
 
-use super::answer::DECOMPOSED;
 use super::held_out::gains;
-use super::{AnswerError, FantopeError, Measured, Part, Rank, RecoveryError, Step, Unfinished, Watch};
+use super::{DECOMPOSED, FantopeError, Measured, Part, PenaltyError, Rank, RecoveryError, Step, Unfinished, Watch};
 use crate::covariance::Covariance;
 use crate::family::Reports;
 use crate::law::{DRAWS, LEVEL, NoiseLaw, draws_of};
@@ -142,14 +141,14 @@ impl RankTest {
     /// Measures what each component adds in reports held out. What is missing because time was up is returned.
     ///
     /// # Errors
-    /// [`AnswerError::Penalty`] for another task.
+    /// [`PenaltyError`] for another task.
     #[doc(hidden)]
     pub fn confirm(
         &mut self,
         reports: Reports<'_>,
         covariance: &Covariance,
         watch: &mut Watch<'_>,
-    ) -> Result<Option<Unfinished>, AnswerError> {
+    ) -> Result<Option<Unfinished>, PenaltyError> {
         let Ok(count) = Rank::new(self.components.len()) else { return Ok(None) };
         if covariance.matrix().nrows() > DECOMPOSED {
             return Ok(None);
@@ -324,7 +323,7 @@ mod tests {
         let gained = test.components[0].gained.unwrap();
         let question = Question { held_out: HeldOutUse::Measure, ..Question::new(Rank::new(1).unwrap()) };
         let answer = answer(&question, reports, &covariance, &mut |_| ControlFlow::Continue(())).unwrap();
-        let captured = answer.held_out.unwrap().answers[0].captured;
+        let captured = answer.trust.held_out.unwrap().answers[0].captured;
         assert!((gained.value - captured.value).abs() < 1e-12 && gained.standard_error >= captured.standard_error);
         // The second adds what every direction has.
         let second = test.components[1].gained.unwrap().interval;

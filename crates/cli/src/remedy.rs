@@ -17,7 +17,10 @@ pub(super) fn told(error: impl Into<Error>) -> String {
 /// The words after an error of the library; none where it says all.
 pub(super) fn of(error: &Error) -> &'static str {
     match error {
-        Error::Recovery(RecoveryError::NoComponent { .. }) => " (`ldp-pca plan` says how many, and how far)",
+        Error::Recovery(RecoveryError::NoComponent { .. })
+        | Error::Answer(AnswerError::Recovery(RecoveryError::NoComponent { .. })) => {
+            " (`ldp-pca plan` says how many, and how far)"
+        }
         Error::Penalty(error) | Error::Answer(AnswerError::Penalty(error)) => match error {
             PenaltyError::TooFewFolds { .. } => " (`task new --folds 5`)",
             PenaltyError::EmptyFold { .. } => " (`task new --folds 2`)",

@@ -164,14 +164,14 @@ impl Aggregate {
         let mut watch = Watch::new(progress);
         let reference = options.reference(covariance.matrix().nrows())?;
         let reports = Reports::one(&self.sums, &self.task);
-        let found = components(&options.question(), reports, &covariance, &mut |step| watch.step(step));
+        let answer = components(&options.question(), reports, &covariance, &mut |step| watch.step(step));
         watch.finish()?;
-        let mut found = found.map_err(thrown)?;
-        if options.baselines == Some(true) && found.status() != SolverStatus::Cancelled {
-            found.add_baselines(covariance.matrix()).map_err(thrown)?;
+        let mut answer = answer.map_err(thrown)?;
+        if options.baselines == Some(true) && answer.found.status() != SolverStatus::Cancelled {
+            answer.add_baselines(covariance.matrix()).map_err(thrown)?;
         }
-        let error = reference.map(|reference| found.compare_components(&reference)).transpose().map_err(thrown)?;
-        Recovery::new(&Facts::of(&found, error), &found.vectors())
+        let error = reference.map(|reference| answer.compare_components(&reference)).transpose().map_err(thrown)?;
+        Recovery::new(&Facts::of(&answer, error), &answer.vectors())
     }
 
     /// Solves the sparse problem for a sequence of penalties, from the largest that changes anything to a quarter of
@@ -342,18 +342,18 @@ impl Facts {
         Ok(())
     }
 
-    fn of(found: &Answer, sin_theta_squared: Option<f64>) -> Self {
-        let sparse = found.sparse.as_ref();
+    fn of(answer: &Answer, sin_theta_squared: Option<f64>) -> Self {
+        let sparse = answer.found.sparse.as_ref();
         Self {
-            dimension: found.dimension,
-            rank: found.rank,
-            method: found.method,
-            status: found.status(),
-            eigenvalues: found.eigenvalues.clone(),
-            total_variance: found.total_variance,
-            explained_variance: found.explained_variance.clone(),
-            support: sparse.map_or_else(|| (0..found.dimension).collect(), |sparse| sparse.rows.clone()),
-            eigenvalue_gap: found.gap,
+            dimension: answer.asked.dimension,
+            rank: answer.asked.rank,
+            method: answer.asked.method,
+            status: answer.found.status(),
+            eigenvalues: answer.found.eigenvalues.clone(),
+            total_variance: answer.found.total_variance,
+            explained_variance: answer.found.explained_variance.clone(),
+            support: sparse.map_or_else(|| (0..answer.asked.dimension).collect(), |sparse| sparse.rows.clone()),
+            eigenvalue_gap: answer.found.gap,
             sparse: sparse.map(|sparse| Sparse {
                 penalty: sparse.penalty,
                 objective: sparse.objective,
@@ -364,7 +364,7 @@ impl Facts {
                 baselines: sparse.baselines.as_ref().map(BaselinesFacts::from),
             }),
             sin_theta_squared,
-            estimate: Some(Estimate::of(found)),
+            estimate: Some(Estimate::of(answer)),
         }
     }
 }
@@ -387,12 +387,12 @@ impl From<&Baseline> for BaselineFacts {
 }
 
 impl Estimate {
-    fn of(found: &Answer) -> Self {
+    fn of(answer: &Answer) -> Self {
         Self {
-            records: found.records,
-            noise_deviation: found.noise_deviation,
-            noise_edge: found.noise_edge,
-            mean: found.mean.as_ref().map(|mean| mean.estimate.values().to_vec()),
+            records: answer.asked.records,
+            noise_deviation: answer.trust.noise_deviation,
+            noise_edge: answer.trust.noise_edge,
+            mean: answer.found.mean.as_ref().map(|mean| mean.estimate.values().to_vec()),
         }
     }
 }

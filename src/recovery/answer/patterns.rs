@@ -3,7 +3,7 @@
 
 use nalgebra::DMatrix;
 
-use super::DECOMPOSED;
+use super::super::DECOMPOSED;
 use crate::law::{Along, NoiseLaw};
 use crate::linalg::symmetric_eigenvalues;
 use crate::schema::Schema;

@@ -1,9 +1,9 @@
 //! The distance of components from those of records that somebody has seen.
 
 use nalgebra::DMatrix;
-use serde::Serialize;
 
 use super::super::{Rank, principal_components};
+use super::trust::{ReferenceAnswer, ReferenceComparison};
 use super::{Answer, AnswerError};
 use crate::subspace::{Subspace, captured_variance, sin_theta_squared};
 
@@ -16,28 +16,6 @@ pub struct Reference {
     pub records: u64,
 }
 
-/// The distance of the components from those of a reference.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ReferenceComparison {
-    /// `||sin Theta||_F^2` between the two.
-    pub sin_theta_squared: f64,
-    /// The reference, and how much of it is captured.
-    pub reference: ReferenceAnswer,
-}
-
-/// A reference, and how much of it is captured.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ReferenceAnswer {
-    /// As [`Reference::records`].
-    pub records: u64,
-    /// The variances along its own components.
-    pub eigenvalues: Vec<f64>,
-    /// The share of the reference's total variance that the recovered components capture; NaN without variance.
-    pub captured_variance: f64,
-    /// The share that its own components capture.
-    pub largest_captured_variance: f64,
-}
-
 impl Answer {
     /// Compares the components with those of a reference, and the [baselines](super::Baselines) with them.
     ///
@@ -45,26 +23,45 @@ impl Answer {
     /// [`AnswerError::EmptyReference`]; [`AnswerError::Recovery`] and [`AnswerError::Subspace`] for a reference of
     /// another dimension.
     #[doc(hidden)]
-    pub fn compare(&mut self, reference: &Reference) -> Result<ReferenceComparison, AnswerError> {
+    pub fn compare(&mut self, reference: &Reference) -> Result<(), AnswerError> {
+        let (best, compared) = self.comparison(reference)?;
+        self.compare_baselines(&best)?;
+        self.trust.compared = Some(compared);
+        Ok(())
+    }
+
+    /// Compares the components with ordinary ones, of records that are not bounded.
+    ///
+    /// # Errors
+    /// As [`Answer::compare`].
+    #[doc(hidden)]
+    pub fn compare_ordinary(&mut self, reference: &Reference) -> Result<(), AnswerError> {
+        self.trust.ordinary_pca = Some(self.comparison(reference)?.1);
+        Ok(())
+    }
+
+    /// The span of the reference's components, and the comparison with them.
+    fn comparison(&self, reference: &Reference) -> Result<(Subspace, ReferenceComparison), AnswerError> {
         if reference.records == 0 {
             return Err(AnswerError::EmptyReference);
         }
-        let best = principal_components(&reference.matrix, Rank::new(self.rank)?)?;
+        let best = principal_components(&reference.matrix, Rank::new(self.asked.rank)?)?;
         let (ours, theirs) = (Subspace::new(&self.vectors())?, Subspace::new(&best.vectors)?);
         let share = |subspace: &Subspace| -> Result<f64, AnswerError> {
             let share = captured_variance(subspace, &reference.matrix)? / reference.matrix.trace();
             // Rounding alone may exceed the whole; it is no number where there is no variance.
             Ok(if share > 1.0 { 1.0 } else { share })
         };
-        Ok(ReferenceComparison {
-            sin_theta_squared: self.compare_components(&best.vectors)?,
+        let compared = ReferenceComparison {
+            sin_theta_squared: sin_theta_squared(&ours, &theirs)?,
             reference: ReferenceAnswer {
                 records: reference.records,
                 eigenvalues: best.values.as_slice().to_vec(),
                 captured_variance: share(&ours)?,
                 largest_captured_variance: share(&theirs)?,
             },
-        })
+        };
+        Ok((theirs, compared))
     }
 
     /// `||sin Theta||_F^2` between the components and these, d × k. The [baselines](super::Baselines) are compared too.
@@ -74,9 +71,14 @@ impl Answer {
     #[doc(hidden)]
     pub fn compare_components(&mut self, reference: &DMatrix<f64>) -> Result<f64, AnswerError> {
         let theirs = Subspace::new(reference)?;
-        if let Some(baselines) = self.sparse.as_mut().and_then(|sparse| sparse.baselines.as_mut()) {
-            baselines.compare(&theirs)?;
-        }
+        self.compare_baselines(&theirs)?;
         Ok(sin_theta_squared(&Subspace::new(&self.vectors())?, &theirs)?)
+    }
+
+    fn compare_baselines(&mut self, reference: &Subspace) -> Result<(), AnswerError> {
+        match self.found.sparse.as_mut().and_then(|sparse| sparse.baselines.as_mut()) {
+            Some(baselines) => Ok(baselines.compare(reference)?),
+            None => Ok(()),
+        }
     }
 }

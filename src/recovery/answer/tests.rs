@@ -1,5 +1,7 @@
 //! Every part of an answer equals that of the function it comes from, and a stop ends all the work.
 
+use std::ops::ControlFlow;
+
 use chacha20::ChaCha20Rng;
 use ldp_pca_simulation::{SecondMoment, SpikedModel};
 use nalgebra::{DMatrix, DVector};
@@ -14,8 +16,9 @@ use crate::mechanism::MechanismSpec;
 use crate::privacy::Delta;
 use crate::privacy::tests::epsilon;
 use crate::record::Bounding;
-use crate::recovery::Penalty;
-use crate::recovery::{Denoised, Denoising, Loss, default_penalty, denoise, project_psd};
+use crate::recovery::{
+    Denoised, Denoising, Loss, Method, PathError, Penalty, PenaltyChoice, default_penalty, denoise, project_psd,
+};
 use crate::report::Report;
 use crate::schema::Schema;
 use crate::task::Folds;
@@ -75,23 +78,25 @@ fn plain_components_come_with_what_was_asked_and_a_decomposition_has_those_of_ev
     let found = collected.answer(&question).unwrap();
     let plain = principal_components(covariance.matrix(), rank(2)).unwrap();
     assert_eq!(found.vectors(), plain.vectors);
-    assert_eq!(DVector::from_vec(found.eigenvalues.clone()), plain.values);
-    assert_eq!((found.spectrum.as_deref(), found.gap), (Some(plain.all_values.as_slice()), plain.gap()));
-    assert_eq!((found.records, found.rank, found.method), (2000, 2, Method::Pca));
-    assert_eq!(found.predicted, Some(predict_from_estimate(covariance, rank(2)).unwrap()));
+    assert_eq!(DVector::from_vec(found.found.eigenvalues.clone()), plain.values);
+    assert_eq!((found.found.spectrum.as_deref(), found.found.gap), (Some(plain.all_values.as_slice()), plain.gap()));
+    assert_eq!((found.asked.records, found.asked.rank, found.asked.method), (2000, 2, Method::Pca));
+    assert_eq!(found.trust.predicted, Some(predict_from_estimate(covariance, rank(2)).unwrap()));
     let pull = HostilePull::new(9, 2000, |hostile| covariance.pull(&collected.task, hostile));
-    assert_eq!(found.hostile, Some(pull));
-    assert!((found.leverages.iter().sum::<f64>() - 2.0).abs() < 1e-12);
-    let confidence = found.confidence.as_ref().unwrap();
+    assert_eq!(found.trust.hostile, Some(pull));
+    assert!((found.found.leverages.iter().sum::<f64>() - 2.0).abs() < 1e-12);
+    let confidence = found.trust.confidence.as_ref().unwrap();
     assert_eq!((confidence.replicates, confidence.components.len()), (20, 2));
     assert_eq!((confidence.loading_errors.len(), confidence.loading_errors[0].len()), (2, DIMENSION));
 
     let bare = collected.answer(&Question::new(rank(2))).unwrap();
-    assert_eq!(bare, Answer { predicted: None, hostile: None, confidence: None, ..found.clone() });
+    let mut without = found.clone();
+    (without.trust.predicted, without.trust.hostile, without.trust.confidence) = (None, None, None);
+    assert_eq!(bare, without);
     let all = Decomposition::new(collected.reports(), covariance).unwrap();
     assert_eq!(all.leading(rank(2), false).unwrap(), bare);
-    assert_eq!(all.leading(rank(2), true).unwrap().predicted, found.predicted);
-    assert_eq!(all.leading(rank(DIMENSION), false).unwrap().gap, None);
+    assert_eq!(all.leading(rank(2), true).unwrap().trust.predicted, found.trust.predicted);
+    assert_eq!(all.leading(rank(DIMENSION), false).unwrap().found.gap, None);
     assert!(matches!(all.leading(rank(DIMENSION + 1), false), Err(AnswerError::Recovery(_))));
 }
 
@@ -101,24 +106,25 @@ fn sparse_components_come_with_scores_path_and_simpler_methods() {
     let covariance = &collected.covariance;
     let question = Question { path: Some(4), ..sparse(PenaltyChoice::cross_validated()) };
     let found = collected.answer(&question).unwrap();
-    let solved = found.sparse.as_ref().unwrap();
+    let solved = found.found.sparse.as_ref().unwrap();
     let chosen: Vec<f64> = (solved.cross_validation.iter().flatten())
         .filter_map(|scored| scored.chosen.then_some(scored.point.penalty.value()))
         .collect();
     assert_eq!(chosen, [solved.penalty]);
     assert_eq!((solved.penalty_choice, &solved.baselines), ("cv", &None));
-    let path = found.path.as_ref().unwrap();
+    let path = found.found.path.as_ref().unwrap();
     let last = default_penalty(covariance.noise_deviation(), DIMENSION, 0.125).unwrap();
     assert_eq!((path.len(), path[3].penalty), (4, last));
 
     let question = Question { baselines: When::Quick, ..sparse(PenaltyChoice::Value(Penalty::new(0.02).unwrap())) };
     let mut found = collected.answer(&question).unwrap();
-    assert_eq!((found.method, found.status()), (Method::Fantope, SolverStatus::Optimal));
-    assert_eq!(found.spectrum.as_ref().map(Vec::len), Some(DIMENSION));
+    assert_eq!((found.asked.method, found.found.status()), (Method::Fantope, SolverStatus::Optimal));
+    assert_eq!(found.found.spectrum.as_ref().map(Vec::len), Some(DIMENSION));
     let reference = Reference { matrix: covariance.matrix().clone(), records: 1 };
-    let compared = found.compare(&reference).unwrap();
+    found.compare(&reference).unwrap();
+    let compared = found.trust.compared.clone().unwrap();
     assert!(matches!(found.compare_components(&DMatrix::identity(DIMENSION, 2)), Err(AnswerError::Subspace(_))));
-    let solved = found.sparse.unwrap();
+    let solved = found.found.sparse.unwrap();
     let baselines = solved.baselines.unwrap();
     // The reference is the estimate, whose own components are one of the simpler methods.
     assert!(baselines.pca.sin_theta_squared.unwrap() < 1e-12);
@@ -137,10 +143,10 @@ fn who_stops_the_solver_gets_what_it_has_and_why() {
     };
     let stopped = |stop| collected.watched(&question, &mut |_| ControlFlow::Break(stop)).unwrap();
     let late = stopped(Stop::OutOfTime);
-    assert_eq!((late.status(), late.predicted.is_some()), (SolverStatus::BudgetExhausted, true));
+    assert_eq!((late.found.status(), late.trust.predicted.is_some()), (SolverStatus::BudgetExhausted, true));
     let cancelled = stopped(Stop::Cancelled);
-    assert_eq!((cancelled.status(), cancelled.predicted.is_some()), (SolverStatus::Cancelled, false));
-    assert_eq!(cancelled.components, late.components);
+    assert_eq!((cancelled.found.status(), cancelled.trust.predicted.is_some()), (SolverStatus::Cancelled, false));
+    assert_eq!(cancelled.found.components, late.found.components);
     let path = Question { path: Some(3), ..question.clone() };
     let refused = collected.watched(&path, &mut |step| match step {
         Step::Path(_) => ControlFlow::Break(Stop::Cancelled),
@@ -156,7 +162,7 @@ fn in_time(question: &Question, mut late: impl FnMut(&Step) -> bool) -> (Answer,
         if late(step) { ControlFlow::Break(Stop::OutOfTime) } else { ControlFlow::Continue(()) }
     });
     let found = found.unwrap();
-    let missing = found.unfinished.iter().map(|part| (part.part, part.done, part.of.unwrap())).collect();
+    let missing = found.missing.unfinished.iter().map(|part| (part.part, part.done, part.of.unwrap())).collect();
     (found, missing)
 }
 
@@ -175,9 +181,9 @@ fn time_that_is_up_leaves_the_best_answer_and_says_what_is_missing() {
     let [penalty, solution, rest @ ..] = missing.as_slice() else { panic!("{missing:?}") };
     assert_eq!((*penalty, solution.0), ((Part::Penalty, 0, 27), Part::Solution));
     assert_eq!(rest, [(Part::Path, 0, 3), (Part::Baselines, 0, 2), (Part::Bootstrap, 0, 40)]);
-    assert_eq!((found.components.len(), found.predicted.is_some()), (1, true));
-    assert_eq!((&found.path, &found.confidence), (&None, &None));
-    let solved = found.sparse.unwrap();
+    assert_eq!((found.found.components.len(), found.trust.predicted.is_some()), (1, true));
+    assert_eq!((&found.found.path, &found.trust.confidence), (&None, &None));
+    let solved = found.found.sparse.unwrap();
     assert_eq!((solved.penalty_choice, solved.status, solved.baselines), ("auto", SolverStatus::BudgetExhausted, None));
     assert!(solved.relative_gap.is_finite() && solved.cross_validation.is_none());
     let auto = default_penalty(Collected::new(None).covariance.noise_deviation(), DIMENSION, 0.5).unwrap();
@@ -186,11 +192,14 @@ fn time_that_is_up_leaves_the_best_answer_and_says_what_is_missing() {
     // The same without a limit has everything, and nothing is missing.
     let question = Question { solver: Solver::default(), ..everything.clone() };
     let (whole, missing) = in_time(&question, |_| false);
-    assert_eq!((missing.as_slice(), whole.path.unwrap().len()), (&[][..], 3));
+    assert_eq!((missing.as_slice(), whole.found.path.unwrap().len()), (&[][..], 3));
     // A path is what was solved of it.
     let (found, missing) = in_time(&question, |step| matches!(step, Step::Path(state) if state.solved == 2));
-    assert_eq!((missing.as_slice(), found.path.unwrap().len()), (&[(Part::Path, 2, 3)][..], 2));
-    assert!(found.sparse.unwrap().baselines.is_some() && found.confidence.is_some(), "later parts ask again");
+    assert_eq!((missing.as_slice(), found.found.path.unwrap().len()), (&[(Part::Path, 2, 3)][..], 2));
+    assert!(
+        found.found.sparse.unwrap().baselines.is_some() && found.trust.confidence.is_some(),
+        "later parts ask again"
+    );
 }
 
 #[test]
@@ -200,25 +209,28 @@ fn an_interval_is_of_the_replicates_in_time_and_none_of_too_few() {
     for question in [plain, solved] {
         let until = |most| in_time(&question, move |step| matches!(step, Step::Bootstrapping(s) if s.done >= most));
         let (found, missing) = until(30);
-        assert_eq!((found.confidence.unwrap().replicates, missing.as_slice()), (30, &[(Part::Bootstrap, 30, 60)][..]));
+        assert_eq!(
+            (found.trust.confidence.unwrap().replicates, missing.as_slice()),
+            (30, &[(Part::Bootstrap, 30, 60)][..])
+        );
         let (found, missing) = until(19);
-        assert_eq!((found.confidence, missing.as_slice()), (None, &[(Part::Bootstrap, 19, 60)][..]));
+        assert_eq!((found.trust.confidence, missing.as_slice()), (None, &[(Part::Bootstrap, 19, 60)][..]));
     }
     // Within a replicate, too: the estimate itself is solved again first.
     let question = Question { bootstrap: Some(60), ..sparse(PenaltyChoice::Value(Penalty::new(1e-4).unwrap())) };
     let (found, missing) = in_time(&question, |step| matches!(step, Step::Bootstrapping(_)));
-    assert_eq!((found.confidence, missing.as_slice()), (None, &[(Part::Bootstrap, 0, 60)][..]));
+    assert_eq!((found.trust.confidence, missing.as_slice()), (None, &[(Part::Bootstrap, 0, 60)][..]));
 }
 
 #[test]
 fn an_answer_says_what_its_components_are_about() {
     let plain = Collected::new(None).answer(&Question::new(rank(1))).unwrap();
-    assert_eq!((plain.centred, plain.mean), (false, None));
+    assert_eq!((plain.asked.centred, plain.found.mean), (false, None));
     let collected = Collected::new(Some(Centring::new(0.25).unwrap()));
     let centred = collected.answer(&Question::new(rank(1))).unwrap();
-    assert!(centred.centred);
+    assert!(centred.asked.centred);
     // The population has mean 0, of which the squared noise makes nothing.
-    let share = centred.mean.unwrap().share.unwrap();
+    let share = centred.found.mean.unwrap().share.unwrap();
     assert!((0.0..0.2).contains(&share), "{share}");
 }
 
@@ -229,14 +241,14 @@ fn components_about_a_mean_come_with_their_error_and_its_interval() {
     let found = collected.answer(&question).unwrap();
     let predicted = predict_from_estimate(&collected.covariance, rank(1)).unwrap();
     assert!(predicted.sin_theta_squared < 0.5 * predicted.uninformed, "{predicted:?}");
-    let interval = found.confidence.unwrap().interval;
+    let interval = found.trust.confidence.unwrap().interval;
     assert!(
         interval.lower < predicted.sin_theta_squared && predicted.sin_theta_squared < interval.upper,
         "{interval:?}"
     );
     let all = Decomposition::new(collected.reports(), &collected.covariance).unwrap();
-    assert_eq!(all.leading(rank(1), true).unwrap().predicted, Some(predicted.clone()));
-    assert_eq!(found.predicted, Some(predicted));
+    assert_eq!(all.leading(rank(1), true).unwrap().trust.predicted, Some(predicted.clone()));
+    assert_eq!(found.trust.predicted, Some(predicted));
 }
 
 #[test]
@@ -246,6 +258,50 @@ fn what_cannot_be_answered_is_refused() {
     let empty = Reference { matrix: DMatrix::identity(DIMENSION, DIMENSION), records: 0 };
     assert_eq!(plain.compare(&empty), Err(AnswerError::EmptyReference));
     assert!(matches!(collected.answer(&Question::new(rank(DIMENSION + 1))), Err(AnswerError::Recovery(_))));
+}
+
+/// The parts of an answer are for programs in Rust: as a document it is flat.
+#[test]
+fn an_answer_is_one_flat_document() {
+    let collected = Collected::new(None);
+    let question = Question { predict: true, bootstrap: Some(20), select: Some(0.1), ..Question::new(rank(1)) };
+    let mut found = collected.answer(&question).unwrap();
+    found.compare(&Reference { matrix: collected.covariance.matrix().clone(), records: 1 }).unwrap();
+    found.missing.unfinished.push(Unfinished { part: Part::Other, done: 3, of: Some(4) });
+    let document = serde_json::to_value(&found).unwrap();
+    assert_eq!(
+        (&document["method"], &document["records"], &document["rank"]),
+        (&"pca".into(), &2000.into(), &1.into())
+    );
+    assert_eq!(document["components"][0].as_array().unwrap().len(), DIMENSION);
+    assert_eq!(document["noise_edge"], collected.covariance.noise_edge());
+    assert_eq!(document["confidence"]["replicates"], 20);
+    assert_eq!(document["sin_theta_squared"], found.trust.compared.as_ref().unwrap().sin_theta_squared);
+    assert_eq!((&document["reference"]["records"], &document["selection"]["rate"]), (&1.into(), &0.1.into()));
+    assert_eq!(document["unfinished"][0]["part"], "other");
+    for absent in ["asked", "found", "trust", "missing", "compared", "alone", "spectrum", "sparse", "rank_test"] {
+        assert!(document.get(absent).is_none(), "{absent}");
+    }
+}
+
+#[test]
+fn an_answer_has_as_many_components_as_stand_out() {
+    let collected = Collected::new(None);
+    let (reports, covariance) = (collected.reports(), &collected.covariance);
+    let question = Question { select: Some(0.2), ..Question::new(rank(5)) };
+    let mut watch = |_: &Step| ControlFlow::Continue(());
+    let found = answer_with_rank_test(&question, reports, covariance, &mut watch).unwrap();
+    let mut test = RankTest::new(covariance.matrix(), &covariance.noise_law()).unwrap();
+    let expected = Question { rank: test.rank().unwrap(), ..question };
+    test.confirm(reports, covariance, &mut watch).unwrap();
+    assert_eq!(found.trust.rank_test, Some(test));
+    let mut without = found.clone();
+    without.trust.rank_test = None;
+    assert_eq!(without, collected.answer(&expected).unwrap());
+    let features = FeatureTest::new(covariance, expected.rank).unwrap();
+    let selected = found.found.selection.unwrap();
+    let names: Vec<String> = features.selected(0.2).iter().map(|row| format!("c{}", row + 1)).collect();
+    assert_eq!((selected.rate, selected.features, selected.test), (0.2, names, features));
 }
 
 #[test]
@@ -306,7 +362,7 @@ fn the_share_of_records_of_zeros_is_estimated() {
                     let covariance = Covariance::estimate(&aggregate, &task).unwrap();
                     let source = Source { reports: Reports::one(&aggregate, &task), covariance: &covariance };
                     let facts = Answer::facts(source);
-                    [facts.empty_share.unwrap(), facts.empty_share_error.unwrap()]
+                    [facts.found.empty_share.unwrap(), facts.trust.empty_share_error.unwrap()]
                 })
                 .collect();
             let mean = found.iter().map(|[found, _]| found).sum::<f64>() / 200.0;
@@ -356,7 +412,7 @@ fn variances_come_with_their_errors() {
             let reports = Reports::one(&aggregate, &task);
             let found = components(&Question::new(rank(1)), reports, &covariance, &mut |_| ControlFlow::Continue(()));
             let found = found.unwrap();
-            let (variances, errors) = (found.variances.unwrap(), found.variance_errors.unwrap());
+            let (variances, errors) = (found.found.variances.unwrap(), found.trust.variance_errors.unwrap());
             let Some((variance, error)) = variances[0].zip(errors[0]) else { continue };
             known += 1;
             held += u32::from((variance - truth[0]).abs() < 2.0 * error);
@@ -386,7 +442,7 @@ fn noise_is_taken_for_a_component_in_5_percent_of_collections_at_most() {
             let reports = Reports::one(&aggregate, &task);
             let found = components(&Question::new(rank(1)), reports, &covariance, &mut |_| ControlFlow::Continue(()));
             let found = found.unwrap();
-            found.variances.unwrap()[0].is_some()
+            found.found.variances.unwrap()[0].is_some()
         });
         let above = above.count();
         assert!(above < 23, "{records} {length}: {above}");

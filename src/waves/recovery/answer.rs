@@ -121,12 +121,10 @@ pub fn refined_answer(
 ) -> Result<(Answer, RefinedFacts), RefineError> {
     refinement_of(task, rank, second)?;
     let refined = FirstWave::of(covariance, task, rank)?.with_second(aggregate, second)?;
-    let answer = Answer {
-        records: covariance.records() + aggregate.records(),
-        noise_deviation: covariance.noise_deviation(),
-        noise_edge: covariance.noise_edge(),
-        ..components_of_waves(&refined.matrix, task, rank)?
-    };
+    let mut answer = components_of_waves(&refined.matrix, task, rank)?;
+    answer.asked.records = covariance.records() + aggregate.records();
+    answer.trust.noise_deviation = covariance.noise_deviation();
+    answer.trust.noise_edge = covariance.noise_edge();
     let (_, waves) = predicted(covariance, task, rank, aggregate.records())?;
     Ok((answer, RefinedFacts { thresholds: refined.thresholds, ..RefinedFacts::of(second, waves) }))
 }

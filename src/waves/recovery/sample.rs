@@ -156,8 +156,9 @@ impl PublicSample {
             ..RefinedFacts::of(second, waves)
         };
         // No noise is in the sample's own moments.
-        let answer = components_of_waves(&matrix, task, rank)?;
-        Ok((Answer { records: aggregate.records(), noise_edge: first.bulk, ..answer }, facts))
+        let mut answer = components_of_waves(&matrix, task, rank)?;
+        (answer.asked.records, answer.trust.noise_edge) = (aggregate.records(), first.bulk);
+        Ok((answer, facts))
     }
 
     fn first_wave(&self, task: &Task, rank: Rank, each: f64) -> Result<FirstWave, RefineError> {

@@ -10,7 +10,7 @@ const INDENT: usize = 12;
 
 /// A line for each task of a family, and one for what the estimate is of.
 pub(super) fn family(answer: &Answer) -> String {
-    let Some(members) = &answer.family else { return String::new() };
+    let Some(members) = &answer.asked.family else { return String::new() };
     let with_delta = members.iter().any(|member| member.delta > 0.0);
     let mut heads = vec![("epsilon", Align::Right)];
     heads.extend(with_delta.then_some(("delta", Align::Right)));

@@ -43,7 +43,7 @@ impl LoadingsFile {
     pub(super) fn write_components(&self, answer: &Answer) -> Result<()> {
         let vectors = answer.vectors();
         let columns: Vec<String> = (1..=vectors.ncols()).map(|index| format!("component_{index}")).collect();
-        self.write(&vectors, &answer.feature_names, "components", &columns)
+        self.write(&vectors, &answer.asked.feature_names, "components", &columns)
     }
 
     /// Writes a matrix with these names of rows. `what` is the key of the columns in JSON, and `header` names them in

@@ -21,7 +21,9 @@ use std::time::Instant;
 use clap::Args;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::family::Reports;
-use ldp_pca::recovery::{Answer, Part, Question, Rank, Reference, Unfinished, When, answer, principal_components};
+use ldp_pca::recovery::{
+    Answer, Part, Question, Rank, Reference, Unfinished, When, answer, answer_with_rank_test, principal_components,
+};
 use ldp_pca::task::Task;
 use ldp_pca::waves::RefinedFacts;
 use ldp_pca_simulation::SecondMoment;
@@ -130,58 +132,45 @@ impl Recover {
         }
         let other = self.other.read(&members)?;
         let mut progress = Progress::new(self.sparse.solver, started);
-        let (rank, rank_test, unconfirmed) =
-            self.rank.choose(reports, &covariance, &mut |step| progress.watch(step))?;
-        let mut answer = self.answer(rank, reports, &covariance, &mut progress)?;
-        answer.unfinished.extend(unconfirmed);
-        let (mut compared, mut ordinary_pca) = (None, None);
+        let mut answer = self.answer(reports, &covariance, &mut progress)?;
         if let Some(path) = &self.reference {
             match self.reference(path, task, &progress)? {
                 Read::Whole { bounded, ordinary } => {
-                    // The bounded one last: that is what simpler methods are compared with.
-                    ordinary_pca = ordinary.map(|ordinary| answer.compare(&ordinary)).transpose()?;
-                    compared = Some(answer.compare(&bounded)?);
+                    answer.compare(&bounded)?;
+                    ordinary.map_or(Ok(()), |ordinary| answer.compare_ordinary(&ordinary))?;
                 }
                 Read::Until(done) => {
-                    answer.unfinished.push(Unfinished { part: Part::Reference, done, of: None });
+                    answer.missing.unfinished.push(Unfinished { part: Part::Reference, done, of: None });
                 }
             }
         }
-        let other = match other {
-            Some(other) => {
-                let replicates = self.bootstrap.unwrap_or(other::REPLICATES);
-                let result = other.compare(first, rank, replicates, &mut progress)?;
-                answer.unfinished.extend(result.unfinished());
-                Some(result)
-            }
-            None => None,
-        };
-        let selection = self.selection.select(&covariance, rank, &answer.feature_names)?;
+        if let Some(other) = other {
+            let replicates = self.bootstrap.unwrap_or(other::REPLICATES);
+            other.compare(first, &mut answer, replicates, &mut progress)?;
+        }
         drop(progress);
         if let Some(loadings) = &loadings {
             loadings.write_components(&answer)?;
         }
-        let denoised = self.covariance.write(&covariance, &answer.feature_names, covariance_file.as_ref())?;
+        let denoised = self.covariance.write(&covariance, &answer.asked.feature_names, covariance_file.as_ref())?;
         if let Some(path) = &self.plot {
-            let spectrum = match &answer.spectrum {
+            let spectrum = match &answer.found.spectrum {
                 Some(spectrum) => spectrum.clone(),
                 // Time was up before the simpler methods, which have it.
-                None => principal_components(covariance.matrix(), rank)?.all_values.as_slice().to_vec(),
+                None => {
+                    let rank = Rank::new(answer.asked.rank)?;
+                    principal_components(covariance.matrix(), rank)?.all_values.as_slice().to_vec()
+                }
             };
             writing::write(path, plot::svg(&figure(&answer, &spectrum)).as_bytes())?;
         }
         let result = RecoverResult {
             answer,
-            rank_test,
-            selection,
+            refined: None,
             covariance: denoised,
-            compared,
-            ordinary_pca,
-            other,
             output: self.output,
             plot: self.plot,
             seconds: started.elapsed().as_secs_f64(),
-            refined: None,
         };
         self.format.print(&result, RecoverResult::text)
     }
@@ -202,13 +191,11 @@ impl Recover {
     }
 
     /// Asks, with progress on a terminal.
-    fn answer(
-        &self,
-        rank: Rank,
-        reports: Reports<'_>,
-        covariance: &Covariance,
-        progress: &mut Progress,
-    ) -> Result<Answer> {
+    fn answer(&self, reports: Reports<'_>, covariance: &Covariance, progress: &mut Progress) -> Result<Answer> {
+        let ask = match self.rank {
+            RankChoice::Given(_) => answer,
+            RankChoice::Auto => answer_with_rank_test,
+        };
         let SparseArguments { method, sparse, penalty, path, solver } = &self.sparse;
         let question = Question {
             penalty: sparse.then(|| penalty.clone()),
@@ -219,9 +206,10 @@ impl Recover {
             predict: true,
             bootstrap: self.bootstrap,
             hostile: Some(self.hostile.reports),
-            ..Question::new(rank)
+            select: self.selection.select,
+            ..Question::new(self.rank.given()?)
         };
-        Ok(answer(&question, reports, covariance, &mut |step| progress.watch(step))?)
+        Ok(ask(&question, reports, covariance, &mut |step| progress.watch(step))?)
     }
 
     fn reference(&self, path: &Path, task: &Task, progress: &Progress) -> Result<Read> {
@@ -258,9 +246,9 @@ enum Read {
 }
 
 fn figure<'a>(answer: &'a Answer, spectrum: &'a [f64]) -> Figure<'a> {
-    let sparse = answer.sparse.as_ref();
+    let sparse = answer.found.sparse.as_ref();
     let validated = sparse.and_then(|sparse| sparse.cross_validation.as_ref());
-    let sizes: Vec<(f64, f64)> = match (&answer.path, validated) {
+    let sizes: Vec<(f64, f64)> = match (&answer.found.path, validated) {
         (Some(path), _) => path.iter().map(|point| (point.penalty.value(), point.support.len() as f64)).collect(),
         (None, Some(points)) => {
             points.iter().map(|scored| (scored.point.penalty.value(), scored.point.mean_support)).collect()
@@ -270,27 +258,27 @@ fn figure<'a>(answer: &'a Answer, spectrum: &'a [f64]) -> Figure<'a> {
     Figure {
         title: format!(
             "{} {} components of {} features",
-            answer.rank,
-            if answer.penalty().is_some() { "sparse" } else { "principal" },
-            answer.dimension
+            answer.asked.rank,
+            if answer.found.penalty().is_some() { "sparse" } else { "principal" },
+            answer.asked.dimension
         ),
         subtitle: format!(
             "{}, noise {:.2e} per entry of the covariance",
-            plural(answer.records, "report"),
-            answer.noise_deviation
+            plural(answer.asked.records, "report"),
+            answer.trust.noise_deviation
         ),
         eigenvalues: spectrum,
-        rank: answer.rank,
-        noise_edge: answer.noise_edge,
-        components: &answer.components,
-        feature_names: &answer.feature_names,
-        leverages: &answer.leverages,
-        order: descending(&answer.leverages),
+        rank: answer.asked.rank,
+        noise_edge: answer.trust.noise_edge,
+        components: &answer.found.components,
+        feature_names: &answer.asked.feature_names,
+        leverages: &answer.found.leverages,
+        order: descending(&answer.found.leverages),
         sizes,
         scores: validated.map_or_else(Vec::new, |points| {
             let scored = points.iter().map(|scored| &scored.point);
             scored.map(|point| (point.penalty.value(), point.mean_score, point.standard_error)).collect()
         }),
-        penalty: answer.penalty(),
+        penalty: answer.found.penalty(),
     }
 }

@@ -7,10 +7,9 @@ use chacha20::ChaCha12Rng;
 use clap::Args;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::family::Collection;
-use ldp_pca::recovery::{Answer, Change, ChangeError, Measured, Part, Rank, Unfinished, change, check_change};
+use ldp_pca::recovery::{Answer, Change, ChangeError, Measured, OtherCollection, Rank, change, check_change};
 use ldp_pca::task::Task;
 use rand::SeedableRng;
-use serde::Serialize;
 
 use super::progress::Progress;
 use super::share::Unit;
@@ -50,16 +49,6 @@ pub(super) struct Other {
     task: Task,
 }
 
-/// What the comparison found.
-#[derive(Serialize)]
-pub(crate) struct OtherResult {
-    aggregate: PathBuf,
-    #[serde(flatten)]
-    change: Change,
-    #[serde(skip)]
-    asked: usize,
-}
-
 impl OtherArguments {
     /// Reads the other collection, and refuses one that cannot be compared with the first.
     pub(super) fn read(&self, members: &[Collection<'_>]) -> Result<Option<Other>> {
@@ -79,14 +68,15 @@ impl OtherArguments {
 }
 
 impl Other {
-    /// Compares the first collection with this one, by so many draws.
+    /// Compares the first collection, whose answer is given, with this one, by so many draws.
     pub(super) fn compare(
         self,
         first: (&Aggregate, &Task),
-        rank: Rank,
+        answer: &mut Answer,
         replicates: usize,
         progress: &mut Progress,
-    ) -> Result<OtherResult> {
+    ) -> Result<()> {
+        let rank = Rank::new(answer.asked.rank)?;
         let mut rng = ChaCha12Rng::seed_from_u64(SEED);
         let pairs = |state| match progress.watch_pairs(state) {
             ControlFlow::Continue(()) => ControlFlow::Continue(()),
@@ -94,7 +84,8 @@ impl Other {
         };
         let compared = change(first, (&self.aggregate, &self.task), rank, replicates, &mut rng, pairs);
         let change = compared.map_err(|error| self.refusal(error))?;
-        Ok(OtherResult { aggregate: self.path, change, asked: replicates })
+        answer.add_other(self.path.display().to_string(), change, replicates);
+        Ok(())
     }
 
     /// With the file that the reason lies in.
@@ -109,59 +100,50 @@ impl Other {
     }
 }
 
-impl OtherResult {
-    /// What time did not suffice for.
-    pub(super) fn unfinished(&self) -> Option<Unfinished> {
-        let (done, of) = (self.change.replicates as u64, Some(self.asked as u64));
-        (self.change.replicates < self.asked).then_some(Unfinished { part: Part::Other, done, of })
-    }
-
-    pub(super) fn text(&self, answer: &Answer, unit: Unit) -> String {
-        let change = &self.change;
-        let (rank, dimension) = (answer.rank as f64, answer.dimension as f64);
-        let mut text = format!(
-            "other       {} from plain components of the {} of {}\n",
-            on_scale(change.sin_theta_squared, rank * (1.0 - rank / dimension)),
-            plural(change.records, "report"),
-            self.aggregate.display()
+/// What the comparison found.
+pub(super) fn changed(OtherCollection { aggregate, change }: &OtherCollection, answer: &Answer, unit: Unit) -> String {
+    let (rank, dimension) = (answer.asked.rank as f64, answer.asked.dimension as f64);
+    let mut text = format!(
+        "other       {} from plain components of the {} of {aggregate}\n",
+        on_scale(change.sin_theta_squared, rank * (1.0 - rank / dimension)),
+        plural(change.records, "report")
+    );
+    if let (Some(quantile), Some(p)) = (change.quantile, change.p_value) {
+        text += &format!(
+            "equality    {:.0} % of pairs of collections from one population stay below {quantile:.4} ({} pairs \
+             drawn, from a population that is isotropic except for components above the noise)\n",
+            100.0 * change.level,
+            grouped(change.replicates as u64)
         );
-        if let (Some(quantile), Some(p)) = (change.quantile, change.p_value) {
-            text += &format!(
-                "equality    {:.0} % of pairs of collections from one population stay below {quantile:.4} ({} pairs \
-                 drawn, from a population that is isotropic except for components above the noise)\n",
-                100.0 * change.level,
-                grouped(change.replicates as u64)
-            );
-            text += &if p < SIGNIFICANT {
-                format!("change      The components differ more than one population explains (p = {p:.3})\n")
-            } else {
-                format!("change      One population explains the difference (p = {p:.2})\n")
-            };
-        }
-        text + &self.held_out(unit)
+        text += &if p < SIGNIFICANT {
+            format!("change      The components differ more than one population explains (p = {p:.3})\n")
+        } else {
+            format!("change      One population explains the difference (p = {p:.2})\n")
+        };
     }
+    text + &held_out(change, unit)
+}
 
-    /// The part that needs no model.
-    fn held_out(&self, unit: Unit) -> String {
-        let Some(held_out) = &self.change.held_out else {
-            return "without     a model nothing is tested: that needs reports held out in both collections, and one of \
-                    the tasks has no folds, or an empty one (`task new --folds 10`, before the first report)\n"
-                .to_owned();
-        };
-        let interval = |measured: &Measured| {
-            let Measured { value, interval, .. } = measured;
-            let [value, lower, upper] = [*value, interval.lower, interval.upper].map(|number| unit.signed(number));
-            format!("{value} ({:.0} %: {lower} to {upper})", 100.0 * held_out.level)
-        };
-        format!(
-            "strength    the components of both capture {} more here than there\n\
+/// The part that needs no model.
+fn held_out(change: &Change, unit: Unit) -> String {
+    let Some(held_out) = &change.held_out else {
+        return "without     a model nothing is tested: that needs reports held out in both collections, and one of \
+                the tasks has no folds, or an empty one (`task new --folds 10`, before the first report)\n"
+            .to_owned();
+    };
+    let interval = |measured: &Measured| {
+        let Measured { value, interval, .. } = measured;
+        let [value, lower, upper] = [*value, interval.lower, interval.upper].map(|number| unit.signed(number));
+        format!("{value} ({:.0} %: {lower} to {upper})", 100.0 * held_out.level)
+    };
+    format!(
+        "strength    the components of both capture {} more here than there\n\
              direction   each collection's own components capture {} more in it than those of the other\n\
              without     a model: the last two, {} here, are measured on reports held out, in {} folds, and are 0 up \
              to their error for any one population\n",
-            interval(&held_out.captured),
-            interval(&held_out.own),
-            unit.of_what(),
-            held_out.folds
-        )
-    }
+        interval(&held_out.captured),
+        interval(&held_out.own),
+        unit.of_what(),
+        held_out.folds
+    )
 }

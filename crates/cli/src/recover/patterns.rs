@@ -1,20 +1,12 @@
-//! What the components say beside their variance: which are noise, which cannot be told from each other, and whether
-//! they are patterns of several columns.
+//! What the components say beside their variance: which cannot be told from each other, and whether they are patterns
+//! of several columns.
 
 use ldp_pca::recovery::Answer;
 
-/// How many of the components cannot be distinguished from noise: by their law where it is known, else by the edge.
-pub(super) fn buried(answer: &Answer) -> usize {
-    match &answer.variances {
-        Some(variances) => variances.iter().filter(|variance| variance.is_none()).count(),
-        None => answer.eigenvalues.iter().filter(|&&value| value <= answer.edge()).count(),
-    }
-}
-
 pub(super) fn patterns(answer: &Answer) -> String {
     let mut text = String::new();
-    for &[first, last] in &answer.ties {
-        let what = match (last - first, last < answer.rank) {
+    for &[first, last] in &answer.found.ties {
+        let what = match (last - first, last < answer.asked.rank) {
             (1, true) => format!("components {} and {} cannot be told from each other", first + 1, last + 1),
             (_, true) => format!("components {} to {} cannot be told from each other", first + 1, last + 1),
             (1, false) => {
@@ -28,8 +20,8 @@ pub(super) fn patterns(answer: &Answer) -> String {
         };
         text += &format!("ties        {what}: any rotation of them fits these reports as well\n");
     }
-    if answer.single_columns == Some(true) {
-        let above = answer.rank - buried(answer);
+    if answer.found.single_columns == Some(true) {
+        let above = answer.asked.rank - answer.buried();
         text += &match above {
             1 => "pattern     none: the component holds no more variance than one column does alone, within twice the \
                   noise\n"
@@ -49,7 +41,11 @@ mod tests {
 
     #[test]
     fn ties_and_single_columns_are_told() {
-        let ties = |rank, ties| patterns(&Answer { rank, ties, ..Answer::default() });
+        let ties = |rank, ties| {
+            let mut answer = Answer::default();
+            (answer.asked.rank, answer.found.ties) = (rank, ties);
+            patterns(&answer)
+        };
         assert_eq!(
             ties(3, vec![[0, 1]]),
             "ties        components 1 and 2 cannot be told from each other: any rotation of them fits these reports as \
@@ -64,8 +60,10 @@ mod tests {
         );
         assert_eq!(ties(3, vec![]), "");
         let single = |variances: Vec<Option<f64>>| {
-            let rank = variances.len();
-            patterns(&Answer { rank, variances: Some(variances), single_columns: Some(true), ..Answer::default() })
+            let mut answer = Answer::default();
+            answer.asked.rank = variances.len();
+            (answer.found.variances, answer.found.single_columns) = (Some(variances), Some(true));
+            patterns(&answer)
         };
         assert!(single(vec![Some(0.2), None]).contains("none: the component holds no more variance than one column"));
         assert!(single(vec![Some(0.2), Some(0.1)]).contains("the 2 components above the noise hold no more variance"));

@@ -1,10 +1,6 @@
 //! The number of components: given, or found by a test of one after the other.
 
-use std::ops::ControlFlow;
-
-use ldp_pca::covariance::Covariance;
-use ldp_pca::family::Reports;
-use ldp_pca::recovery::{Rank, RankTest, Step, Stop, TestedComponent, Unfinished};
+use ldp_pca::recovery::{Rank, RankTest, TestedComponent};
 
 use super::share::Unit;
 use crate::error::Result;
@@ -37,20 +33,12 @@ impl RankChoice {
         }
     }
 
-    /// The rank, the test that found it, and what time did not suffice for.
-    pub(super) fn choose(
-        self,
-        reports: Reports<'_>,
-        covariance: &Covariance,
-        watch: &mut dyn FnMut(&Step) -> ControlFlow<Stop>,
-    ) -> Result<(Rank, Option<RankTest>, Option<Unfinished>)> {
-        if let Self::Given(rank) = self {
-            return Ok((rank, None, None));
+    /// The rank; 1 until a test has found it.
+    pub(super) fn given(self) -> Result<Rank> {
+        match self {
+            Self::Auto => Ok(Rank::new(1)?),
+            Self::Given(rank) => Ok(rank),
         }
-        let (mut test, untested) = RankTest::watched(covariance.matrix(), &covariance.noise_law(), watch)?;
-        let rank = test.rank()?;
-        let unconfirmed = test.confirm(reports, covariance, watch)?;
-        Ok((rank, Some(test), untested.or(unconfirmed)))
     }
 }
 

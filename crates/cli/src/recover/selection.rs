@@ -1,10 +1,8 @@
 //! The features that take part in the components, at a stated false-discovery rate.
 
 use clap::Args;
-use ldp_pca::covariance::Covariance;
-use ldp_pca::recovery::{FeatureTest, Rank};
+use ldp_pca::recovery::{FeatureTest, Selection};
 use ldp_pca::task::Task;
-use serde::Serialize;
 
 use crate::error::{CliError, Result};
 use crate::parameters;
@@ -24,16 +22,7 @@ pub(super) struct SelectionArguments {
         value_parser = parameters::rate,
         help_heading = "Features"
     )]
-    select: Option<f64>,
-}
-
-/// The features selected.
-#[derive(Serialize)]
-pub(crate) struct Selection {
-    rate: f64,
-    features: Vec<String>,
-    #[serde(flatten)]
-    test: FeatureTest,
+    pub(super) select: Option<f64>,
 }
 
 impl SelectionArguments {
@@ -47,26 +36,17 @@ impl SelectionArguments {
             None => Ok(()),
         }
     }
-
-    /// Tests the features, where that is asked for.
-    pub(super) fn select(&self, covariance: &Covariance, rank: Rank, names: &[String]) -> Result<Option<Selection>> {
-        let Some(rate) = self.select else { return Ok(None) };
-        let test = FeatureTest::new(covariance, rank)?;
-        let features = test.selected(rate).into_iter().map(|feature| names[feature].clone()).collect();
-        Ok(Some(Selection { rate, features, test }))
-    }
 }
 
-impl Selection {
-    pub(super) fn text(&self) -> String {
-        let (count, of, rate) = (self.features.len(), self.test.p_values.len(), 100.0 * self.rate);
-        let named = if count == 0 { String::new() } else { format!(": {}", self.features.join(", ")) };
-        format!(
-            "selected    {count} of {of} features{named}\n\
-             {:12}hypothesis about a feature: all its covariances with other features are 0, of clipped records about \
-             the mean. At most {rate} % of the selected meet it, on average, if p-values depend on each other little. \
-             Where the radius shortens many records, that alone can make features covary\n",
-            ""
-        )
-    }
+/// The features selected.
+pub(super) fn selected(Selection { rate, features, test }: &Selection) -> String {
+    let (count, of, rate) = (features.len(), test.p_values.len(), 100.0 * rate);
+    let named = if count == 0 { String::new() } else { format!(": {}", features.join(", ")) };
+    format!(
+        "selected    {count} of {of} features{named}\n\
+         {:12}hypothesis about a feature: all its covariances with other features are 0, of clipped records about the \
+         mean. At most {rate} % of the selected meet it, on average, if p-values depend on each other little. Where \
+         the radius shortens many records, that alone can make features covary\n",
+        ""
+    )
 }

@@ -68,9 +68,11 @@ mod tests {
     use super::*;
 
     fn answer(total: Option<f64>, error: Option<f64>) -> Answer {
-        let bare = Answer { dimension: 2, noise_deviation: 0.5, ..Answer::default() };
-        let answer = bare.with_components(vec![vec![1.0, 0.0]], vec![5.0]);
-        Answer { total_variance: total, total_variance_error: error, ..answer }
+        let mut answer = Answer::default();
+        (answer.asked.dimension, answer.trust.noise_deviation) = (2, 0.5);
+        let mut answer = answer.with_components(vec![vec![1.0, 0.0]], vec![5.0]);
+        (answer.found.total_variance, answer.trust.total_variance_error) = (total, error);
+        answer
     }
 
     #[test]

@@ -8,11 +8,12 @@ use ldp_pca::recovery::{
 
 use super::family::family;
 use super::loadings::{SHOWN, descending, largest_loadings};
-use super::patterns::{buried, patterns};
+use super::other::changed;
+use super::patterns::patterns;
 use super::rank::tested;
 use super::refined;
 use super::result::RecoverResult;
-use super::selection::Selection;
+use super::selection::selected;
 use super::share::{SQUARES, Unit, percent};
 use crate::hostile::hostile_text;
 use crate::output::{first, grouped, on_scale, plural, wrote};
@@ -29,27 +30,28 @@ impl RecoverResult {
         let unit = Unit::of(answer);
         let mut text = components(answer, unit);
         text += &(explained(answer, unit) + &empty(answer) + &noise(answer, unit));
-        text += &self.rank_test.as_ref().map(|test| tested(test, answer.dimension, unit)).unwrap_or_default();
+        text +=
+            &answer.trust.rank_test.as_ref().map(|test| tested(test, answer.asked.dimension, unit)).unwrap_or_default();
         text += &(warning(answer) + &patterns(answer) + &notice(answer));
-        text += &answer.hostile.as_ref().map(|pull| hostile_text(pull, Some(unit))).unwrap_or_default();
+        text += &answer.trust.hostile.as_ref().map(|pull| hostile_text(pull, Some(unit))).unwrap_or_default();
         text += &mean(answer);
-        if let Some(found) = &answer.sparse {
+        if let Some(found) = &answer.found.sparse {
             text += &sparse(answer, found, unit);
         }
         text += &thresholded(answer);
-        text += &self.selection.as_ref().map(Selection::text).unwrap_or_default();
-        text += &answer.path.as_deref().map(|points| path(points, unit)).unwrap_or_default();
+        text += &answer.found.selection.as_ref().map(selected).unwrap_or_default();
+        text += &answer.found.path.as_deref().map(|points| path(points, unit)).unwrap_or_default();
         text += &held_out(answer, unit);
         text += &predicted(answer);
-        text += &answer.confidence.as_ref().map(|found| confidence(answer, found)).unwrap_or_default();
+        text += &answer.trust.confidence.as_ref().map(|found| confidence(answer, found)).unwrap_or_default();
         text += &assumption(answer);
-        text += &self.compared.as_ref().map(|compared| reference(answer, compared)).unwrap_or_default();
-        text += &self.ordinary_pca.as_ref().map(|compared| ordinary(answer, compared)).unwrap_or_default();
-        text += &self.other.as_ref().map(|other| other.text(answer, unit)).unwrap_or_default();
+        text += &answer.trust.compared.as_ref().map(|compared| reference(answer, compared)).unwrap_or_default();
+        text += &answer.trust.ordinary_pca.as_ref().map(|compared| ordinary(answer, compared)).unwrap_or_default();
+        text += &answer.trust.other.as_ref().map(|other| changed(other, answer, unit)).unwrap_or_default();
         text += &self.refined.as_ref().map(refined::text).unwrap_or_default();
         let covariance = self.covariance.as_ref();
         text += &covariance.map(|covariance| covariance.text(unit)).unwrap_or_default();
-        for part in &answer.unfinished {
+        for part in &answer.missing.unfinished {
             text += &format!("unfinished  {}\n", unfinished(answer, part));
         }
         let covariance = covariance.map(|covariance| &covariance.output);
@@ -60,19 +62,19 @@ impl RecoverResult {
 fn components(answer: &Answer, unit: Unit) -> String {
     let mut text = format!(
         "{} of {} from {} ({})\n",
-        plural(answer.rank as u64, "component"),
-        plural(answer.dimension as u64, "feature"),
-        plural(answer.records, "report"),
-        answer.method.name(),
+        plural(answer.asked.rank as u64, "component"),
+        plural(answer.asked.dimension as u64, "feature"),
+        plural(answer.asked.records, "report"),
+        answer.asked.method.name(),
     ) + &family(answer)
         + &about(answer);
-    for (index, component) in answer.components.iter().enumerate() {
-        let errors = answer.confidence.as_ref().map(|found| &*found.loading_errors[index]);
+    for (index, component) in answer.found.components.iter().enumerate() {
+        let errors = answer.trust.confidence.as_ref().map(|found| &*found.loading_errors[index]);
         text += &format!(
             "  {}. {}:  {}\n",
             index + 1,
             variance(answer, index, unit),
-            largest_loadings(component, errors, &answer.feature_names)
+            largest_loadings(component, errors, &answer.asked.feature_names)
         );
     }
     text
@@ -80,18 +82,18 @@ fn components(answer: &Answer, unit: Unit) -> String {
 
 /// The variance along a component, without the bias of the noise where its law is known.
 fn variance(answer: &Answer, index: usize, unit: Unit) -> String {
-    let variance = match answer.variances.as_ref().map(|variances| variances[index]) {
+    let variance = match answer.found.variances.as_ref().map(|variances| variances[index]) {
         Some(None) => return "noise".to_owned(),
         Some(Some(variance)) => variance,
-        None => answer.eigenvalues[index],
+        None => answer.found.eigenvalues[index],
     };
-    let error = answer.variance_errors.as_ref().and_then(|errors| errors[index]);
+    let error = answer.trust.variance_errors.as_ref().and_then(|errors| errors[index]);
     let error = error.map(|error| format!(" ± {}", unit.of_variance(error))).unwrap_or_default();
     format!("{}{}{error}", if unit.is_share() { "" } else { "variance " }, unit.of_variance(variance))
 }
 
 fn about(answer: &Answer) -> String {
-    format!("about       {}\n", what_about(answer.centred))
+    format!("about       {}\n", what_about(answer.asked.centred))
 }
 
 /// What components are about, for a task with or without centring.
@@ -105,13 +107,13 @@ pub(crate) fn what_about(centred: bool) -> &'static str {
 
 /// What the components hold together, and the total that shares are of.
 fn explained(answer: &Answer, unit: Unit) -> String {
-    let Some(total) = answer.total_variance else {
+    let Some(total) = answer.found.total_variance else {
         return format!("variances   {SQUARES}\n");
     };
-    let error = answer.total_variance_error.map(|error| format!(" ± {error:.4}")).unwrap_or_default();
+    let error = answer.trust.total_variance_error.map(|error| format!(" ± {error:.4}")).unwrap_or_default();
     let bound = if error.is_empty() { "" } else { " (a bound on its standard error)" };
-    let what = if answer.centred { "about the mean" } else { "about zero" };
-    match &answer.explained_variance {
+    let what = if answer.asked.centred { "about the mean" } else { "about zero" };
+    match &answer.found.explained_variance {
         Some(shares) if unit.is_share() => format!(
             "explained   {} of the total variance of the bounded records {what}, which is {total:.4}{error}{bound} \
              {SQUARES}\n",
@@ -129,7 +131,9 @@ const DEVIATIONS: f64 = 2.0;
 
 /// How many records say nothing, where that stands out from the noise.
 fn empty(answer: &Answer) -> String {
-    let (Some(share), Some(error)) = (answer.empty_share, answer.empty_share_error) else { return String::new() };
+    let (Some(share), Some(error)) = (answer.found.empty_share, answer.trust.empty_share_error) else {
+        return String::new();
+    };
     if share <= DEVIATIONS * error {
         return String::new();
     }
@@ -139,19 +143,19 @@ fn empty(answer: &Answer) -> String {
 
 /// The noise of one entry. About the directions of public records there is none in the entries.
 fn noise(answer: &Answer, unit: Unit) -> String {
-    if answer.noise_deviation == 0.0 {
+    if answer.trust.noise_deviation == 0.0 {
         return String::new();
     }
     let of = if unit.is_share() { " of the total variance" } else { "" };
     format!(
         "noise       ± {}{of} in each off-diagonal entry of the estimate (one standard deviation)\n",
-        unit.of_variance(answer.noise_deviation)
+        unit.of_variance(answer.trust.noise_deviation)
     )
 }
 
 /// What the components capture in reports that they were not found from, and what other methods do.
 fn held_out(answer: &Answer, unit: Unit) -> String {
-    let Some(held_out) = &answer.held_out else { return String::new() };
+    let Some(held_out) = &answer.trust.held_out else { return String::new() };
     let Some(chosen) = held_out.chosen() else { return String::new() };
     let (captured, folds) = (&chosen.captured, held_out.folds);
     // Folds have about as many reports each.
@@ -210,13 +214,13 @@ fn called(fit: &Fit) -> String {
 
 /// The features of a thresholded estimate.
 fn thresholded(answer: &Answer) -> String {
-    let Some(found) = &answer.soft_threshold else { return String::new() };
-    let order = descending(&answer.leverages).into_iter().take(found.rows.len());
-    let named = order.map(|row| format!("{} {:.2}", answer.feature_names[row], answer.leverages[row]));
-    let what = if found.rows.len() < answer.dimension {
+    let Some(found) = &answer.found.soft_threshold else { return String::new() };
+    let order = descending(&answer.found.leverages).into_iter().take(found.rows.len());
+    let named = order.map(|row| format!("{} {:.2}", answer.asked.feature_names[row], answer.found.leverages[row]));
+    let what = if found.rows.len() < answer.asked.dimension {
         format!("sparse      {} features", found.rows.len())
     } else {
-        format!("shrunk      entries of the estimate; all {} features take part,", answer.dimension)
+        format!("shrunk      entries of the estimate; all {} features take part,", answer.asked.dimension)
     };
     format!(
         "{what} with penalty {:.3e} {SQUARES} (chosen on reports held out), soft-thresholding\n\
@@ -227,7 +231,7 @@ fn thresholded(answer: &Answer) -> String {
 }
 
 fn warning(answer: &Answer) -> String {
-    let buried = buried(answer);
+    let buried = answer.buried();
     if buried == 0 {
         return String::new();
     }
@@ -251,11 +255,11 @@ fn notice(answer: &Answer) -> String {
 }
 
 fn mean(answer: &Answer) -> String {
-    let Some(mean) = &answer.mean else { return String::new() };
+    let Some(mean) = &answer.found.mean else { return String::new() };
     format!(
         "mean        {}  (in units of the encoded features, each ± {:.2e}, one standard deviation of its noise; \
          estimating it makes the noise of the covariance {:.2} times as large){}\n",
-        largest_loadings(mean.estimate.values(), None, &answer.feature_names),
+        largest_loadings(mean.estimate.values(), None, &answer.asked.feature_names),
         mean.estimate.noise_deviation(),
         mean.noise_factor,
         mean.share
@@ -279,8 +283,8 @@ fn sparse(answer: &Answer, sparse: &SparseAnswer, unit: Unit) -> String {
         sparse.iterations,
         sparse.relative_gap
     );
-    let order = descending(&answer.leverages).into_iter().take(sparse.support.len());
-    let named = order.map(|row| format!("{} {:.2}", answer.feature_names[row], answer.leverages[row]));
+    let order = descending(&answer.found.leverages).into_iter().take(sparse.support.len());
+    let named = order.map(|row| format!("{} {:.2}", answer.asked.feature_names[row], answer.found.leverages[row]));
     text += &format!("leverages   {}\n", first(named, SHOWN_SUPPORT));
     text += &sparse.conditions.as_ref().map(|found| conditions(found, sparse.penalty)).unwrap_or_default();
     let baselines = sparse
@@ -356,7 +360,7 @@ fn path(points: &[PathPoint], unit: Unit) -> String {
 
 /// The predicted error, which is that of plain components.
 fn predicted(answer: &Answer) -> String {
-    match (&answer.predicted, answer.penalty()) {
+    match (&answer.trust.predicted, answer.found.penalty()) {
         (Some(Prediction { sin_theta_squared, uninformed, .. }), None) => {
             format!("predicted   {}\n", on_scale(*sin_theta_squared, *uninformed))
         }
@@ -365,7 +369,7 @@ fn predicted(answer: &Answer) -> String {
              --bootstrap gives an interval\n",
             on_scale(*sin_theta_squared, *uninformed)
         ),
-        (None, Some(_)) if answer.confidence.is_none() => {
+        (None, Some(_)) if answer.trust.confidence.is_none() => {
             "predicted   none: errors are predicted of plain components only; --bootstrap gives an interval\n"
                 .to_owned()
         }
@@ -386,7 +390,7 @@ fn unfinished(answer: &Answer, &Unfinished { part, done, of }: &Unfinished) -> S
         Part::Solution => format!("{done} iterations: the gap is certified, and wider than --tolerance"),
         Part::Path => format!("{done} of {of} penalties of the path"),
         Part::Baselines => "none of the simpler methods beside the sparse one".to_owned(),
-        Part::Bootstrap if answer.confidence.is_some() => {
+        Part::Bootstrap if answer.trust.confidence.is_some() => {
             format!("{done} of {of} replicates: the interval is of those")
         }
         Part::Bootstrap => format!("{done} of {of} replicates: there is no interval of fewer than {FEWEST_REPLICATES}"),
@@ -404,10 +408,10 @@ fn confidence(answer: &Answer, confidence: &Confidence) -> String {
         100.0 * confidence.level,
         confidence.replicates
     );
-    let sparse = answer.sparse.as_ref().map(|sparse| &sparse.rows);
-    if let Some(rows) = sparse.or(answer.soft_threshold.as_ref().map(|found| &found.rows)) {
-        let stability =
-            |&row: &usize| format!("{} {:.0} %", answer.feature_names[row], 100.0 * confidence.support_stability[row]);
+    if let Some(rows) = answer.found.support() {
+        let stability = |&row: &usize| {
+            format!("{} {:.0} %", answer.asked.feature_names[row], 100.0 * confidence.support_stability[row])
+        };
         text += &format!("stability   {}\n", first(rows.iter().map(stability), SHOWN_SUPPORT));
     }
     text
@@ -415,21 +419,22 @@ fn confidence(answer: &Answer, confidence: &Confidence) -> String {
 
 /// What the errors of variances, prediction and interval assume.
 fn assumption(answer: &Answer) -> String {
-    let has_errors = answer.variance_errors.iter().flatten().any(Option::is_some);
-    let predicted = answer.predicted.is_some();
-    let parts = [("variances", has_errors), ("prediction", predicted), ("interval", answer.confidence.is_some())];
+    let has_errors = answer.trust.variance_errors.iter().flatten().any(Option::is_some);
+    let predicted = answer.trust.predicted.is_some();
+    let parts = [("variances", has_errors), ("prediction", predicted), ("interval", answer.trust.confidence.is_some())];
     let parts: Vec<&str> = parts.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name).collect();
     let of_what = match parts.split_last() {
         None => return String::new(),
         Some((only, [])) => (*only).to_owned(),
         Some((last, others)) => format!("{} and {last}", others.join(", ")),
     };
-    let sparse = if answer.penalty().is_some() {
+    let sparse = if answer.found.penalty().is_some() {
         ", and its components are as sparse as these, as dense as plain ones, or between"
     } else {
         ""
     };
-    let choice = if answer.family.is_some() { ", and the choice of epsilon does not depend on the record" } else { "" };
+    let choice =
+        if answer.asked.family.is_some() { ", and the choice of epsilon does not depend on the record" } else { "" };
     format!(
         "assumption  of {of_what}: the population is isotropic except for a few components that stand well \
          out{sparse}{choice}\n"
@@ -438,7 +443,7 @@ fn assumption(answer: &Answer) -> String {
 
 /// The comparison with PCA of bounded records, the quantity that reports are about.
 fn reference(answer: &Answer, ReferenceComparison { sin_theta_squared, reference }: &ReferenceComparison) -> String {
-    let (rank, dimension) = (answer.rank as f64, answer.dimension as f64);
+    let (rank, dimension) = (answer.asked.rank as f64, answer.asked.dimension as f64);
     format!(
         "error       {} from PCA without privacy of the bounded records, of which there are {}\n\
          captured    {}\n",
@@ -450,8 +455,8 @@ fn reference(answer: &Answer, ReferenceComparison { sin_theta_squared, reference
 
 /// The comparison with PCA of the same records as they are, bounded by nothing.
 fn ordinary(answer: &Answer, ReferenceComparison { sin_theta_squared, reference }: &ReferenceComparison) -> String {
-    let (rank, dimension) = (answer.rank as f64, answer.dimension as f64);
-    let about = if answer.centred { "their mean" } else { "zero" };
+    let (rank, dimension) = (answer.asked.rank as f64, answer.asked.dimension as f64);
+    let about = if answer.asked.centred { "their mean" } else { "zero" };
     format!(
         "ordinary    {} from ordinary PCA about {about} of the same records, encoded and not bounded\n{:12}captured: \
          {}\n",

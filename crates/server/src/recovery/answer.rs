@@ -104,21 +104,21 @@ impl Answer {
         let (covariance, task) = (estimate(first)?.1, first.task());
         let sums = second.aggregate().map_err(|error| problem(&error))?;
         let both = refined_answer((&covariance, task), (&sums, second.task()), rank);
-        let (found, facts) = both.map_err(|error| match error {
+        let (answer, facts) = both.map_err(|error| match error {
             RefineError::Directions(_) => Reason::NotRefined.because(
                 "the second wave refines other components than those of the first wave's reports that are here: some \
                  were erased since, or are still to be read from the database; ask later, or without refined",
             ),
             other => problem(&other),
         })?;
-        Self::new(&found, task, Some(&facts))
+        Self::new(&answer, task, Some(&facts))
     }
 
     /// The answer to the question; sparse components are the best ones found by the deadline.
     pub(super) fn to(question: &Question, reports: &dyn TaskReports, deadline: Instant) -> Result<Self, Problem> {
         let predict = question.penalty.is_none() && is_predicted(question.rank, reports.task());
         let question = Question { predict, ..question.clone() };
-        let found = with_estimate(reports, |reports, covariance| {
+        let answer = with_estimate(reports, |reports, covariance| {
             recovery::answer(&question, reports, covariance, &mut |step| {
                 // The simpler methods belong to an answer, whatever the time.
                 if Instant::now() < deadline || *step == Step::Beginning(Part::Baselines) {
@@ -128,32 +128,32 @@ impl Answer {
                 }
             })
         })?;
-        match found.unfinished.iter().find_map(late) {
+        match answer.missing.unfinished.iter().find_map(late) {
             Some(late) => Err(late),
-            None => Self::new(&found, reports.task(), None),
+            None => Self::new(&answer, reports.task(), None),
         }
     }
 
-    fn new(found: &recovery::Answer, task: &Task, refined: Option<&RefinedFacts>) -> Result<Self, Problem> {
+    fn new(answer: &recovery::Answer, task: &Task, refined: Option<&RefinedFacts>) -> Result<Self, Problem> {
         // It is the error of plain components.
-        let predicted = found.predicted.as_ref().filter(|_| found.method == Method::Pca);
+        let predicted = answer.trust.predicted.as_ref().filter(|_| answer.asked.method == Method::Pca);
         let document = Document {
             task: task.digest().to_string(),
-            rank: found.rank,
-            method: found.method,
-            eigenvalues: &found.eigenvalues,
-            variances: found.variances.as_deref(),
-            components: &found.components,
-            feature_names: &found.feature_names,
-            records: found.records,
-            noise_deviation: found.noise_deviation,
-            noise_edge: found.noise_edge,
-            mean: found.mean.as_ref().map(|mean| &mean.estimate),
+            rank: answer.asked.rank,
+            method: answer.asked.method,
+            eigenvalues: &answer.found.eigenvalues,
+            variances: answer.found.variances.as_deref(),
+            components: &answer.found.components,
+            feature_names: &answer.asked.feature_names,
+            records: answer.asked.records,
+            noise_deviation: answer.trust.noise_deviation,
+            noise_edge: answer.trust.noise_edge,
+            mean: answer.found.mean.as_ref().map(|mean| &mean.estimate),
             predicted: predicted.map(|predicted| Predicted {
                 sin_theta_squared: predicted.sin_theta_squared,
                 uninformed: predicted.uninformed,
             }),
-            sparse: found.sparse.as_ref().map(|sparse| Sparse {
+            sparse: answer.found.sparse.as_ref().map(|sparse| Sparse {
                 penalty: sparse.penalty,
                 penalty_choice: sparse.penalty_choice,
                 status: sparse.status.name(),
@@ -161,13 +161,13 @@ impl Answer {
                 support: &sparse.support,
                 baselines: sparse.baselines.as_ref(),
             }),
-            soft_threshold: found.soft_threshold.as_ref(),
-            held_out: found.held_out.as_ref(),
-            path: found.path.as_deref(),
+            soft_threshold: answer.found.soft_threshold.as_ref(),
+            held_out: answer.trust.held_out.as_ref(),
+            path: answer.found.path.as_deref(),
             refined,
         };
         Ok(Self {
-            records: found.records,
+            records: answer.asked.records,
             predicted_error: predicted.map(|found| (document.rank, found.sin_theta_squared / found.uninformed)),
             json: serde_json::to_vec(&document).map_err(|error| Problem::internal(error.to_string()))?.into(),
         })

@@ -311,7 +311,8 @@ impl Setting {
         let question = Question { predict: true, bootstrap: Some(200), bootstrap_seed: stream, ..Question::new(rank) };
         let answer = answer(&question, reports, &covariance, &mut |_| ControlFlow::Continue(()))?;
         let found = Subspace::new(&answer.vectors())?;
-        let (predicted, confidence) = answer.predicted.zip(answer.confidence).ok_or("an answer without its error")?;
+        let trust = answer.trust;
+        let (predicted, confidence) = trust.predicted.zip(trust.confidence).ok_or("an answer without its error")?;
         Ok(Found {
             error: sin_theta_squared(&found, population.subspace())?,
             predicted: predicted.sin_theta_squared,

@@ -186,15 +186,15 @@ impl Arguments {
         let sparse = ask(&Question { penalty, bootstrap, ..Question::new(rank) })?;
         let chosen = ask(&Question { held_out: HeldOutUse::Choose, ..Question::new(rank) })?;
         let errors = [error(&plain)?, error(&sparse)?, error(&chosen)?];
-        let predicted = plain.predicted.as_ref().map_or(f64::NAN, |predicted| predicted.sin_theta_squared);
+        let predicted = plain.trust.predicted.as_ref().map_or(f64::NAN, |predicted| predicted.sin_theta_squared);
         for (sum, error) in outcome.errors.iter_mut().zip(errors.into_iter().chain([predicted])) {
             *sum += error;
         }
         outcome.squares += (errors[2] - errors[0]).powi(2);
-        outcome.chosen_other += u64::from(chosen.method != Method::Pca);
+        outcome.chosen_other += u64::from(chosen.asked.method != Method::Pca);
         let intervals = [&mut outcome.plain_interval, &mut outcome.sparse_interval];
         for (index, (answer, whole)) in [&plain, &sparse].into_iter().zip(intervals).enumerate() {
-            let Some(confidence) = &answer.confidence else { continue };
+            let Some(confidence) = &answer.trust.confidence else { continue };
             whole.add(confidence.interval, errors[index]);
             let found = Subspace::new(&answer.vectors())?;
             for (part, component) in confidence.components.iter().zip(truth.basis().column_iter()) {
@@ -203,7 +203,7 @@ impl Arguments {
             }
         }
         let truths = principal_components(moment, rank)?.values;
-        if let (Some(variances), Some(errors)) = (&plain.variances, &plain.variance_errors) {
+        if let (Some(variances), Some(errors)) = (&plain.found.variances, &plain.trust.variance_errors) {
             for (&truth, (variance, error)) in truths.iter().zip(variances.iter().zip(errors)) {
                 match (variance, error) {
                     (Some(variance), Some(error)) => outcome.variances.add_error(*variance, *error, truth),
@@ -213,14 +213,14 @@ impl Arguments {
         }
         let mut test = RankTest::new(covariance.matrix(), &covariance.noise_law())?;
         test.confirm(reports, &covariance, &mut |_| ControlFlow::Continue(()))?;
-        if let (Some(total), Some(error)) = (plain.total_variance, plain.total_variance_error) {
+        if let (Some(total), Some(error)) = (plain.found.total_variance, plain.trust.total_variance_error) {
             outcome.total.add_error(total, error, moment.trace());
         }
-        if let (Some(share), Some(error)) = (plain.empty_share, plain.empty_share_error) {
+        if let (Some(share), Some(error)) = (plain.found.empty_share, plain.trust.empty_share_error) {
             let empty = records.iter().filter(|record| record.coordinates().iter().all(|&value| value == 0.0));
             outcome.empty.add_error(share, error, empty.count() as f64 / records.len() as f64);
         }
-        let held_out = chosen.held_out.as_ref().ok_or("there are no folds")?;
+        let held_out = chosen.trust.held_out.as_ref().ok_or("there are no folds")?;
         let captures = |answer: &Answer| captured_variance(&Subspace::new(&answer.vectors())?, moment);
         let of_plain = captures(&plain)?;
         outcome.captured.add(held_out.answers[0].captured.interval, of_plain);

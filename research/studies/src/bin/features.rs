@@ -77,7 +77,7 @@ fn main() -> Result<(), Failure> {
             let reports = Reports::one(aggregate, &task);
             let found = answer(&Question::new(rank), reports, &covariance, &mut |_| ControlFlow::Continue(()))?;
             components += 1;
-            patterns += u32::from(found.single_columns == Some(false));
+            patterns += u32::from(found.found.single_columns == Some(false));
         }
         let test = FeatureTest::new(&covariance, Rank::new(arguments.rank)?)?;
         let features = test.selected(arguments.rate);

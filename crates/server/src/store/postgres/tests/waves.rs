@@ -124,8 +124,8 @@ fn components_of_both_waves_are_those_of_the_reports_of_all_aggregators() {
         refined_answer((&covariance, &task), (&sums, &second), rank).unwrap()
     };
     let check = |found: Value, expected: (ldp_pca::recovery::Answer, ldp_pca::waves::RefinedFacts)| {
-        assert_eq!(found["records"], json!(expected.0.records));
-        assert_eq!(found["components"], json!(expected.0.components));
+        assert_eq!(found["records"], json!(expected.0.asked.records));
+        assert_eq!(found["components"], json!(expected.0.found.components));
         assert_eq!(found["refined"], json!(expected.1));
     };
     eventually("all reports are read", || (other.records(&task), other.records(&second)) == (400, 100));

@@ -1,0 +1,154 @@
+//! A question about the reports of a collection.
+
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::{
+    DECOMPOSED, FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, PenaltyChoice, Progress, Rank,
+    SolverSettings, SolverStatus,
+};
+use super::watch::{Stop, unreasoned};
+
+/// A question about the reports of a collection. [`Question::new`] asks only for plain components.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// The number of components, k.
+    pub rank: Rank,
+    /// The choice of the penalty of sparse components; `None` for plain components.
+    pub penalty: Option<PenaltyChoice>,
+    /// How the sparse problem is solved.
+    pub solver: Solver,
+    /// The number of penalties to solve as well, from the largest that changes anything to a quarter of the default.
+    pub path: Option<usize>,
+    /// Whether to add simpler methods on the same estimate beside sparse components.
+    pub baselines: When,
+    /// What to do with reports held out, where there are folds, up to 2,000 features.
+    pub held_out: HeldOutUse,
+    /// Whether the error is predicted, up to 2,000 features.
+    pub predict: bool,
+    /// How often the noise is drawn again, for an interval of the error.
+    pub bootstrap: Option<usize>,
+    /// Seed of those draws.
+    pub bootstrap_seed: u64,
+    /// A number of hostile reports, to bound how far they can move an eigenvalue.
+    pub hostile: Option<u64>,
+    /// The rate of false discoveries at which the features that take part are named.
+    pub select: Option<f64>,
+}
+
+/// When to do work that takes full eigendecompositions.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum When {
+    /// Never.
+    #[default]
+    Never,
+    /// Up to 2,000 features.
+    Quick,
+    /// Always.
+    Always,
+}
+
+/// What reports that an answer was not found from are used for.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeldOutUse {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Measuring the variance that the components capture.
+    Measure,
+    /// Measuring the variance that the components capture, and choosing the method and its penalty where the question
+    /// has no penalty.
+    Choose,
+}
+
+/// The stopping rules of the solver.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Solver {
+    /// Relative duality gap at which the solution counts as optimal. Default 1e-6.
+    pub tolerance: f64,
+    /// Largest number of iterations, one eigendecomposition each. Default 100,000.
+    pub max_iterations: usize,
+}
+
+impl Question {
+    /// Asks for plain components of this rank.
+    #[must_use]
+    pub fn new(rank: Rank) -> Self {
+        Self {
+            rank,
+            penalty: None,
+            solver: Solver::default(),
+            path: None,
+            baselines: When::Never,
+            held_out: HeldOutUse::Nothing,
+            predict: false,
+            bootstrap: None,
+            bootstrap_seed: 1,
+            hostile: None,
+            select: None,
+        }
+    }
+
+    /// Accepts the question about so many features: the rank, and the settings of the solver.
+    ///
+    /// # Errors
+    /// [`FantopeError::RankExceedsDimension`], [`FantopeError::InvalidSetting`].
+    #[doc(hidden)]
+    pub fn check(&self, dimension: usize) -> Result<(), FantopeError> {
+        self.rank.check(dimension)?;
+        FantopeSolver::new(self.solver.settings()).map(|_| ())
+    }
+}
+
+impl Default for Solver {
+    fn default() -> Self {
+        let SolverSettings { tolerance, max_iterations, .. } = SolverSettings::default();
+        Self { tolerance, max_iterations }
+    }
+}
+
+impl Solver {
+    /// Solves the sparse problem. `watch` is called at every certificate.
+    ///
+    /// # Errors
+    /// As [`FantopeSolver`].
+    pub fn solve(
+        &self,
+        problem: &FantopeProblem,
+        watch: &mut dyn FnMut(&Progress) -> ControlFlow<Stop>,
+    ) -> Result<FantopeSolution, FantopeError> {
+        let mut stop = None;
+        let mut progress = |state: &Progress| {
+            let flow = watch(state);
+            stop = flow.break_value();
+            unreasoned(flow)
+        };
+        let mut solution = FantopeSolver::new(self.settings())?.solve_with(problem, None, &mut progress)?;
+        if stop == Some(Stop::OutOfTime) && solution.status == SolverStatus::Cancelled {
+            solution.status = SolverStatus::BudgetExhausted;
+        }
+        Ok(solution)
+    }
+
+    /// The settings of [`FantopeSolver`].
+    #[must_use]
+    pub fn settings(&self) -> SolverSettings {
+        let &Self { tolerance, max_iterations } = self;
+        SolverSettings { tolerance, max_iterations, ..SolverSettings::default() }
+    }
+}
+
+impl When {
+    pub(super) fn decompose(self, dimension: usize) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Quick => dimension <= DECOMPOSED,
+            Self::Always => true,
+        }
+    }
+}

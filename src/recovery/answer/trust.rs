@@ -1,0 +1,144 @@
+//! The third part of an answer: how far what was found can be trusted.
+
+use nalgebra::DMatrix;
+use serde::Serialize;
+
+use super::super::{Bootstrap, BootstrapError, Change, HeldOut, Interval, RankTest};
+use crate::mechanism::HostilePull;
+use crate::prediction::Prediction;
+
+/// The coverage of the intervals.
+const LEVEL: f64 = 0.95;
+
+/// How far the components can be trusted: the noise in the estimate, tests, errors, and comparisons.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Trust {
+    /// Standard deviation of the noise in one off-diagonal covariance entry; 0 for the directions of public records.
+    pub noise_deviation: f64,
+    /// The variance that noise alone would give to the first component.
+    pub noise_edge: f64,
+    /// The standard errors of the variances, of a population with normal records; none for noise, and for ties, whose
+    /// variances the noise has ordered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variance_errors: Option<Vec<Option<f64>>>,
+    /// A bound on the standard error of the total variance; none about an estimated mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_variance_error: Option<f64>,
+    /// A bound on the standard error of the share of records without values, whatever the population is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub empty_share_error: Option<f64>,
+    /// How far hostile reports can have moved the eigenvalues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hostile: Option<HostilePull>,
+    /// The test that found the number of components, where none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank_test: Option<RankTest>,
+    /// The variance that methods capture in reports that they have not seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_out: Option<HeldOut>,
+    /// The error to expect of plain components.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<Prediction>,
+    /// The bootstrap's result on the error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
+    /// The comparison with a reference: records that somebody has seen, bounded as the task says.
+    #[serde(flatten)]
+    pub compared: Option<ReferenceComparison>,
+    /// The comparison with ordinary PCA of these records, not bounded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ordinary_pca: Option<ReferenceComparison>,
+    /// The comparison with another collection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other: Option<OtherCollection>,
+}
+
+/// The distance of the components from those of a reference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReferenceComparison {
+    /// `||sin Theta||_F^2` between the two.
+    pub sin_theta_squared: f64,
+    /// The reference, and how much of it is captured.
+    pub reference: ReferenceAnswer,
+}
+
+/// A reference, and how much of it is captured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReferenceAnswer {
+    /// The number of its records.
+    pub records: u64,
+    /// The variances along its own components.
+    pub eigenvalues: Vec<f64>,
+    /// The share of the reference's total variance that the recovered components capture; NaN without variance.
+    pub captured_variance: f64,
+    /// The share that its own components capture.
+    pub largest_captured_variance: f64,
+}
+
+/// Another collection, compared with the one that components were asked of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[doc(hidden)]
+pub struct OtherCollection {
+    /// What the asker calls the sums of its reports.
+    pub aggregate: String,
+    /// The comparison.
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+/// The result of the bootstrap.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Confidence {
+    /// The number of draws.
+    pub replicates: usize,
+    /// The nominal coverage of each interval; docs/recover.md states the assumptions.
+    pub level: f64,
+    /// For `||sin Theta||_F^2` of the components reported.
+    #[serde(flatten)]
+    pub interval: Interval,
+    /// The median of the replicates.
+    pub median: f64,
+    /// One by one.
+    pub components: Vec<ComponentInterval>,
+    /// For every feature, the share of replicates that have it in their support.
+    pub support_stability: Vec<f64>,
+    /// Root mean squared error of every loading, one list of d per component.
+    pub loading_errors: Vec<Vec<f64>>,
+}
+
+/// The result of the bootstrap for one component.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ComponentInterval {
+    /// The true variance, estimated: corrected for the noise.
+    pub eigenvalue: f64,
+    /// Whether the component can be distinguished from noise.
+    pub distinguishable: bool,
+    /// For the share of the true component that is missed.
+    #[serde(flatten)]
+    pub interval: Interval,
+}
+
+impl Confidence {
+    pub(super) fn of(outcome: &Bootstrap) -> Result<Self, BootstrapError> {
+        let components = outcome.components.iter().map(|component| {
+            let (eigenvalue, distinguishable) = (component.eigenvalue, component.distinguishable);
+            Ok(ComponentInterval { eigenvalue, distinguishable, interval: component.interval(LEVEL)? })
+        });
+        Ok(Self {
+            replicates: outcome.replicates(),
+            level: LEVEL,
+            interval: outcome.interval(LEVEL)?,
+            median: outcome.median(),
+            components: components.collect::<Result<_, BootstrapError>>()?,
+            support_stability: outcome.support_stability.clone(),
+            loading_errors: columns_of(&outcome.loading_errors),
+        })
+    }
+}
+
+/// One list of d numbers per column.
+pub(super) fn columns_of(matrix: &DMatrix<f64>) -> Vec<Vec<f64>> {
+    matrix.column_iter().map(|column| column.iter().copied().collect()).collect()
+}

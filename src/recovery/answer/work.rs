@@ -1,0 +1,252 @@
+//! The parts of an answer that take long.
+
+use std::cell::{Cell, RefCell};
+
+use chacha20::ChaCha12Rng;
+use nalgebra::DMatrix;
+use rand::SeedableRng;
+
+use super::super::bootstrap::bootstrap_until;
+use super::super::held_out::used_rows;
+use super::super::{
+    BootstrapError, BootstrapProgress, DECOMPOSED, FantopeProblem, FantopeSolver, Fit, HeldOut, Method, PathError,
+    PathPoint, Penalty, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, RecoveryError, SolverSettings,
+    SolverStatus, SubspaceEstimate, default_penalty, principal_components, soft_threshold,
+};
+use super::missing::Part;
+use super::question::{HeldOutUse, Question};
+use super::trust::Confidence;
+use super::watch::{Step, Watched};
+use super::{Answer, AnswerError, Source, plain};
+use crate::law::NoiseLaw;
+
+/// Duality gap to which replicates are solved: far below their differences through noise.
+const REPLICATE_TOLERANCE: f64 = 1e-4;
+
+/// Iterations for one sparse problem of a comparison on reports held out: what is found after so many is measured as it
+/// is, so that penalties far too small for the noise, whose problems are the hardest, do not take all the time.
+const MOST_ITERATIONS: usize = 300;
+
+/// What finds the components of a draw as those of the answer were found, with its penalty.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Estimator {
+    Plain,
+    Thresholded(Penalty),
+    Sparse(Penalty),
+}
+
+impl Estimator {
+    fn of(answer: &Answer) -> Result<Self, RecoveryError> {
+        Ok(match answer.found.penalty().map(Penalty::new).transpose()? {
+            None => Self::Plain,
+            Some(penalty) if answer.found.sparse.is_some() => Self::Sparse(penalty),
+            Some(penalty) => Self::Thresholded(penalty),
+        })
+    }
+}
+
+impl Question {
+    /// The components, by the method that is asked for or chosen.
+    pub(super) fn components(&self, source: Source<'_>, watch: &mut Watched<'_, '_>) -> Result<Answer, AnswerError> {
+        let plain_ones = || plain(source.covariance.matrix(), self.rank, Answer::facts(source));
+        match &self.penalty {
+            Some(choice) => {
+                let (choice, selection) = self.select(choice, source, watch)?;
+                self.sparse(choice, &selection, source, watch)
+            }
+            None if self.held_out == HeldOutUse::Choose => {
+                let Some(mut held_out) = self.compare(&HeldOut::candidates(), source, watch)? else {
+                    return plain_ones();
+                };
+                let mut answer = self.fitted(held_out.choose(), source, watch)?;
+                answer.trust.held_out = Some(held_out);
+                Ok(answer)
+            }
+            None => plain_ones(),
+        }
+    }
+
+    /// The components of a method that was chosen on reports held out.
+    fn fitted(&self, fit: Fit, source: Source<'_>, watch: &mut Watched<'_, '_>) -> Result<Answer, AnswerError> {
+        let (matrix, facts) = (source.covariance.matrix(), Answer::facts(source));
+        let penalty = default_penalty(facts.trust.noise_deviation, matrix.nrows(), fit.factor)?;
+        match fit.method {
+            Method::Pca => plain(matrix, self.rank, facts),
+            Method::SoftThreshold => {
+                let components = principal_components(&soft_threshold(matrix, penalty), self.rank)?;
+                facts.with_thresholded(penalty, &components, matrix)
+            }
+            Method::Fantope => {
+                let selection = PenaltySelection { penalty, cross_validation: None };
+                self.sparse("held-out", &selection, source, watch)
+            }
+        }
+    }
+
+    fn sparse(
+        &self,
+        choice: &'static str,
+        selection: &PenaltySelection,
+        source: Source<'_>,
+        watch: &mut Watched<'_, '_>,
+    ) -> Result<Answer, AnswerError> {
+        let problem = FantopeProblem::new(source.covariance.matrix(), self.rank, selection.penalty)?;
+        let solution = self.solver.solve(&problem, &mut |progress| watch.flow(&Step::Solving(*progress)))?;
+        if watch.is_late() && solution.status == SolverStatus::BudgetExhausted {
+            watch.missing(Part::Solution, solution.iterations, self.solver.max_iterations);
+        }
+        Ok(Answer::facts(source).with_sparse(choice, selection, solution))
+    }
+
+    /// Measures the method of an answer, beside plain components, on reports held out.
+    pub(super) fn measure(
+        &self,
+        answer: &Answer,
+        source: Source<'_>,
+        watch: &mut Watched<'_, '_>,
+    ) -> Result<Option<HeldOut>, AnswerError> {
+        let mut fits = vec![Fit::PLAIN];
+        if let Some(penalty) = answer.found.penalty() {
+            let unit = default_penalty(answer.trust.noise_deviation, answer.asked.dimension, 1.0)?.value();
+            fits.push(Fit { method: answer.asked.method, factor: penalty / unit });
+        }
+        let mut held_out = self.compare(&fits, source, watch)?;
+        if let Some(last) = held_out.as_mut().and_then(|held_out| held_out.answers.last_mut()) {
+            last.chosen = true;
+        }
+        Ok(held_out)
+    }
+
+    /// Compares methods on reports held out; nothing where there are no folds, too many features, or too little time.
+    fn compare(
+        &self,
+        fits: &[Fit],
+        source: Source<'_>,
+        watch: &mut Watched<'_, '_>,
+    ) -> Result<Option<HeldOut>, AnswerError> {
+        let Source { reports, covariance } = source;
+        // With one feature there is one answer, and no penalty has a unit.
+        if !(2..=DECOMPOSED).contains(&covariance.matrix().nrows()) {
+            return Ok(None);
+        }
+        let problems = HeldOut::problems(reports, fits);
+        if !watch.begin(Part::HeldOut, problems) {
+            return Ok(None);
+        }
+        let settings = SolverSettings { max_iterations: MOST_ITERATIONS, ..self.solver.settings().for_sequence() };
+        let measured = HeldOut::measure(reports, covariance, self.rank, fits, &settings, &mut |state| {
+            watch.step(&Step::Validating(*state))
+        });
+        match measured {
+            Err(PenaltyError::Path(PathError::Cancelled { solved, total })) if watch.is_late() => {
+                watch.missing(Part::HeldOut, solved, total);
+                Ok(None)
+            }
+            measured => Ok(measured?),
+        }
+    }
+
+    /// The penalty, and the name of the choice that gave it: `auto` where time did not suffice for cross-validation.
+    fn select(
+        &self,
+        choice: &PenaltyChoice,
+        source: Source<'_>,
+        watch: &mut Watched<'_, '_>,
+    ) -> Result<(&'static str, PenaltySelection), AnswerError> {
+        let settings = self.solver.settings().for_sequence();
+        let select = |choice: &PenaltyChoice, watch: &mut Watched<'_, '_>| {
+            choice.select_for(source.covariance, source.reports, self.rank, &settings, &mut |state| {
+                watch.step(&Step::Validating(*state))
+            })
+        };
+        match select(choice, watch) {
+            Err(PenaltyError::Path(PathError::Cancelled { solved, total })) if watch.is_late() => {
+                watch.missing(Part::Penalty, solved, total);
+                let auto = PenaltyChoice::default();
+                Ok((auto.name(), select(&auto, watch)?))
+            }
+            selection => Ok((choice.name(), selection?)),
+        }
+    }
+
+    /// The points that were solved in time; none where there are none.
+    pub(super) fn solve_path(
+        &self,
+        points: usize,
+        source: Source<'_>,
+        watch: &mut Watched<'_, '_>,
+    ) -> Result<Option<Vec<PathPoint>>, AnswerError> {
+        let matrix = source.covariance.matrix();
+        let penalties = PenaltyPath::default_penalties(matrix, source.covariance.noise_deviation(), points)?;
+        if !watch.begin(Part::Path, penalties.len()) {
+            return Ok(None);
+        }
+        let mut solved = Vec::with_capacity(penalties.len());
+        let settings = self.solver.settings().for_sequence();
+        let outcome = PenaltyPath::solve_into(&mut solved, matrix, self.rank, &penalties, &settings, &mut |state| {
+            watch.step(&Step::Path(*state))
+        });
+        match outcome {
+            Err(PathError::Cancelled { total, .. }) if watch.is_late() => {
+                watch.missing(Part::Path, solved.len(), total);
+            }
+            outcome => outcome.map_err(PenaltyError::from)?,
+        }
+        Ok((!solved.is_empty()).then_some(solved))
+    }
+
+    /// Bootstraps the components; none where time did not suffice for an interval.
+    ///
+    /// The truth behind a sparse answer may be as sparse as the answer, or as dense as the plain components: nothing
+    /// in the reports decides it. Each replicate is drawn from both, and the interval holds both.
+    pub(super) fn confidence(
+        &self,
+        answer: &Answer,
+        matrix: &DMatrix<f64>,
+        noise: (&NoiseLaw, &[f64]),
+        replicates: usize,
+        watch: &mut Watched<'_, '_>,
+    ) -> Result<Option<Confidence>, AnswerError> {
+        if !watch.begin(Part::Bootstrap, replicates) {
+            return Ok(None);
+        }
+        let found_by = Estimator::of(answer)?;
+        let settings = SolverSettings { tolerance: REPLICATE_TOLERANCE, ..SolverSettings::default() };
+        let solver = FantopeSolver::new(settings)?;
+        let watched = RefCell::new(watch);
+        let last = Cell::new(BootstrapProgress { done: 0, replicates });
+        let plain = |matrix: &DMatrix<f64>| principal_components(matrix, self.rank);
+        let estimator = |matrix: &DMatrix<f64>| -> Result<Option<SubspaceEstimate>, RecoveryError> {
+            let solution = match found_by {
+                Estimator::Plain => return Ok(Some(plain(matrix)?.into())),
+                Estimator::Thresholded(penalty) => {
+                    let vectors = plain(&soft_threshold(matrix, penalty))?.vectors;
+                    return Ok(Some(SubspaceEstimate { support: used_rows(&vectors), components: vectors }));
+                }
+                Estimator::Sparse(penalty) => {
+                    let problem = FantopeProblem::new(matrix, self.rank, penalty)?;
+                    solver.solve_with(&problem, None, &mut |_| {
+                        watched.borrow_mut().step(&Step::Bootstrapping(last.get()))
+                    })?
+                }
+            };
+            // What was stopped is no replicate.
+            Ok(watched.borrow().stop.is_none().then(|| solution.into()))
+        };
+        let dense = (found_by != Estimator::Plain).then(|| plain(matrix)).transpose()?.map(SubspaceEstimate::from);
+        let mut rng = ChaCha12Rng::seed_from_u64(self.bootstrap_seed);
+        let outcome = bootstrap_until(matrix, noise, replicates, estimator, dense.as_ref(), &mut rng, |state| {
+            last.set(state);
+            watched.borrow_mut().step(&Step::Bootstrapping(state))
+        });
+        let watch = watched.into_inner();
+        let done = last.get().done;
+        if watch.is_late() && done < replicates {
+            watch.missing(Part::Bootstrap, done, replicates);
+        }
+        match outcome {
+            Err(BootstrapError::Cancelled(_)) if watch.is_late() => Ok(None),
+            outcome => Ok(Some(Confidence::of(&outcome?)?)),
+        }
+    }
+}
