@@ -10,11 +10,10 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
-    DecimalType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
-    UInt16Type, UInt32Type, UInt64Type,
+    DecimalType, Float16Type, Float32Type, Float64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType,
 };
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{AnyDictionaryArray, Array, ArrayRef, LargeStringArray, RecordBatch, downcast_integer};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use ldp_pca::error::Error;
@@ -232,8 +231,6 @@ enum Cells {
     Texts(ArrayRef),
     /// Positions in texts; none for null.
     Coded(Vec<Option<usize>>, ArrayRef),
-    /// The texts of booleans and numbers.
-    Written(Vec<Option<String>>),
     /// Where there is a value it cannot be read, for this reason.
     Unread(Option<NullBuffer>, String),
 }
@@ -255,14 +252,12 @@ impl Cells {
             return Self::Nothing;
         }
         if let Some(texts) = written(array) {
-            return Self::Written(texts);
+            return Self::Texts(texts);
         }
         if let Some(coded) = array.as_any_dictionary_opt()
             && let Some(texts) = written(coded.values())
         {
-            let keys = coded.normalized_keys().into_iter().enumerate();
-            let text = |(row, key): (usize, usize)| if coded.keys().is_null(row) { None } else { texts[key].clone() };
-            return Self::Written(keys.map(text).collect());
+            return Self::Coded(keys(coded).collect(), texts);
         }
         Self::new(array, name)
     }
@@ -278,11 +273,7 @@ impl Cells {
             return Self::Nothing;
         }
         if let Some(coded) = array.as_any_dictionary_opt() {
-            let keys = coded
-                .normalized_keys()
-                .into_iter()
-                .enumerate()
-                .map(|(row, key)| (!coded.keys().is_null(row)).then_some(key));
+            let keys = keys(coded);
             if is_text(coded.values().data_type()) {
                 return Self::Coded(keys.collect(), Arc::clone(coded.values()));
             }
@@ -311,32 +302,30 @@ impl Cells {
             Self::Numbers(numbers) => Value::Number(numbers[row]),
             Self::Texts(texts) => text(texts, row),
             Self::Coded(keys, texts) => keys[row].map_or(Value::Missing, |key| text(texts, key)),
-            Self::Written(texts) => texts[row].as_deref().map_or(Value::Missing, Value::Text),
         }
     }
 }
 
+/// The places of the values of a dictionary; none for null.
+fn keys(coded: &dyn AnyDictionaryArray) -> impl Iterator<Item = Option<usize>> {
+    let places = coded.normalized_keys().into_iter().enumerate();
+    places.map(|(row, key)| (!coded.keys().is_null(row)).then_some(key))
+}
+
 /// The texts of booleans and numbers, as a file would have them; none for what is missing, and for other types.
-fn written(array: &ArrayRef) -> Option<Vec<Option<String>>> {
+fn written(array: &ArrayRef) -> Option<ArrayRef> {
     macro_rules! digits {
-        ($($kind:ident => $type:ty),* $(,)?) => {
-            match array.data_type() {
-                // All digits, which a float does not hold.
-                $(DataType::$kind => {
-                    array.as_primitive::<$type>().iter().map(|number| Some(number?.to_string())).collect()
-                })*
-                DataType::Boolean => {
-                    let word = |flag: Option<bool>| Some(if flag? { "True" } else { "False" }.to_owned());
-                    array.as_boolean().iter().map(word).collect()
-                }
-                _ => numbers(array)?.into_iter().map(text_of).collect(),
-            }
+        ($type:ty) => {
+            // All digits, which a float does not hold.
+            array.as_primitive::<$type>().iter().map(|number| Some(number?.to_string())).collect()
         };
     }
-    Some(digits!(
-        Int8 => Int8Type, Int16 => Int16Type, Int32 => Int32Type, Int64 => Int64Type,
-        UInt8 => UInt8Type, UInt16 => UInt16Type, UInt32 => UInt32Type, UInt64 => UInt64Type,
-    ))
+    let word = |flag: Option<bool>| Some(if flag? { "True" } else { "False" }.to_owned());
+    let texts: LargeStringArray = downcast_integer!(array.data_type() => (digits),
+        DataType::Boolean => array.as_boolean().iter().map(word).collect(),
+        _ => numbers(array)?.into_iter().map(text_of).collect()
+    );
+    Some(Arc::new(texts))
 }
 
 /// The text of a number that is not missing: without a decimal point if it is whole.
@@ -359,24 +348,21 @@ fn text(array: &ArrayRef, row: usize) -> Value<'_> {
 
 /// The numbers of a numeric array, with NaN in place of null.
 fn numbers(array: &ArrayRef) -> Option<Vec<f64>> {
-    Some(match array.data_type() {
+    macro_rules! whole {
+        ($type:ty) => {
+            widened::<$type>(array)
+        };
+    }
+    Some(downcast_integer!(array.data_type() => (whole),
         DataType::Float64 => widened::<Float64Type>(array),
         DataType::Float16 => widened::<Float16Type>(array),
         DataType::Float32 => widened::<Float32Type>(array),
-        DataType::Int8 => widened::<Int8Type>(array),
-        DataType::Int16 => widened::<Int16Type>(array),
-        DataType::Int32 => widened::<Int32Type>(array),
-        DataType::Int64 => widened::<Int64Type>(array),
-        DataType::UInt8 => widened::<UInt8Type>(array),
-        DataType::UInt16 => widened::<UInt16Type>(array),
-        DataType::UInt32 => widened::<UInt32Type>(array),
-        DataType::UInt64 => widened::<UInt64Type>(array),
         DataType::Decimal32(_, scale) => decimal::<Decimal32Type>(array, *scale),
         DataType::Decimal64(_, scale) => decimal::<Decimal64Type>(array, *scale),
         DataType::Decimal128(_, scale) => decimal::<Decimal128Type>(array, *scale),
         DataType::Decimal256(_, scale) => decimal::<Decimal256Type>(array, *scale),
         _ => return None,
-    })
+    ))
 }
 
 fn widened<T: ArrowPrimitiveType<Native: AsPrimitive<f64>>>(array: &ArrayRef) -> Vec<f64> {

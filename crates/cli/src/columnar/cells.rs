@@ -3,32 +3,12 @@
 use core::fmt::Write as _;
 
 use arrow_array::cast::AsArray as _;
-use arrow_array::types::{
-    Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type, Int16Type,
-    Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
-use arrow_array::{Array, PrimitiveArray};
+use arrow_array::types::{Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type};
+use arrow_array::{Array, PrimitiveArray, downcast_integer};
 use arrow_schema::DataType;
 
 /// Appends the value of a row to a text, or nothing where it is missing.
 pub(super) type Cells<'a> = Box<dyn Fn(usize, &mut String) + 'a>;
-
-/// Does this for all types of whole numbers.
-macro_rules! integers {
-    ($kind:expr, $do:ident, $($others:tt)*) => {
-        match $kind {
-            DataType::Int8 => $do!(Int8Type),
-            DataType::Int16 => $do!(Int16Type),
-            DataType::Int32 => $do!(Int32Type),
-            DataType::Int64 => $do!(Int64Type),
-            DataType::UInt8 => $do!(UInt8Type),
-            DataType::UInt16 => $do!(UInt16Type),
-            DataType::UInt32 => $do!(UInt32Type),
-            DataType::UInt64 => $do!(UInt64Type),
-            $($others)*
-        }
-    };
-}
 
 /// Whether values of this type have a text.
 pub(super) fn have_texts(kind: &DataType) -> bool {
@@ -62,12 +42,12 @@ pub(super) fn cells(column: &dyn Array) -> Option<Cells<'_>> {
             present(column, |row, text| text.push_str(column.value(row)))
         }};
     }
-    integers!(column.data_type(), whole,
+    downcast_integer!(column.data_type() => (whole),
         DataType::Null => Some(Box::new(|_, _| {})),
         DataType::Boolean => {
             let column = column.as_boolean_opt()?;
             present(column, |row, text| text.push_str(if column.value(row) { "True" } else { "False" }))
-        }
+        },
         DataType::Float32 => written::<Float32Type>(column, |number, text| {
             text.push_str(zmij::Buffer::new().format(number));
         }),
@@ -90,7 +70,7 @@ pub(super) fn cells(column: &dyn Array) -> Option<Cells<'_>> {
                     values(place, text);
                 }
             })
-        }
+        },
         _ => None,
     )
 }
@@ -117,7 +97,7 @@ pub(super) fn numbers(column: &dyn Array) -> Option<Numbers<'_>> {
             of!($type, |number| number as f64)
         };
     }
-    integers!(column.data_type(), whole,
+    downcast_integer!(column.data_type() => (whole),
         // The decimal that people see, which is not the nearest number of double precision.
         DataType::Float32 => of!(Float32Type, |number| zmij::Buffer::new().format(number).parse().unwrap_or(f64::NAN)),
         DataType::Float64 => of!(Float64Type, |number| number),
@@ -150,5 +130,5 @@ fn places(keys: &dyn Array) -> Option<Box<dyn Fn(usize) -> Option<usize> + '_>> 
             Some(Box::new(move |row| usize::try_from(keys.value(row)).ok()))
         }};
     }
-    integers!(keys.data_type(), of, _ => None,)
+    downcast_integer!(keys.data_type() => (of), _ => None)
 }
