@@ -10,8 +10,15 @@ use pyo3::prelude::*;
 use serde_json::json;
 
 use crate::aggregate::Aggregate;
-use crate::error::{RecoveryError, raised};
+use crate::error::{RecoveryError, named, raised};
 use crate::signals::waited;
+
+const DENOISINGS: [(&str, Denoising); 4] = [
+    ("frobenius", Denoising::Frobenius),
+    ("operator", Denoising::Operator),
+    ("psd", Denoising::Psd),
+    ("none", Denoising::None),
+];
 
 /// The matrix of the estimate of all folds, or of one, and the rest of it as JSON.
 #[pyfunction]
@@ -21,7 +28,7 @@ pub(crate) fn _covariance<'py>(
     fold: Option<usize>,
     denoising: &str,
 ) -> PyResult<(Bound<'py, PyArray2<f64>>, String)> {
-    let way = denoising_of(denoising)?;
+    let way = named(denoising, "a way to denoise", &DENOISINGS).map_err(RecoveryError::new_err)?;
     let folds = aggregate.get().task_of().inner().folds().count();
     if let Some(fold) = fold.filter(|&fold| fold >= folds) {
         let problem = format!("there is no fold {fold}: the task has {folds}, counted from 0");
@@ -50,18 +57,6 @@ pub(crate) fn _covariance<'py>(
     result["noise_edge"] = json!(covariance.noise_edge());
     result["mean"] = json!(covariance.mean().map(|mean| MeanAnswer::new(mean, &covariance, task)));
     Ok((square(py, &denoised.matrix)?, result.to_string()))
-}
-
-fn denoising_of(name: &str) -> PyResult<Denoising> {
-    match name {
-        "frobenius" => Ok(Denoising::Frobenius),
-        "operator" => Ok(Denoising::Operator),
-        "psd" => Ok(Denoising::Psd),
-        "none" => Ok(Denoising::None),
-        other => Err(RecoveryError::new_err(format!(
-            "'{other}' is not a way to denoise: use 'frobenius', 'operator', 'psd' or 'none'"
-        ))),
-    }
 }
 
 /// A symmetric matrix.

@@ -40,6 +40,16 @@ pub(crate) fn in_row(py: Python<'_>, row: usize, make: impl FnOnce(String) -> Py
     error
 }
 
+/// What this name stands for, or a message that has all names.
+pub(crate) fn named<T: Copy>(given: &str, what: &str, choices: &[(&str, T)]) -> Result<T, String> {
+    let names: Vec<String> = choices.iter().map(|(name, _)| format!("'{name}'")).collect();
+    match (choices.iter().find(|(name, _)| *name == given), &names[..]) {
+        (Some((_, choice)), _) => Ok(*choice),
+        (None, [first @ .., last]) => Err(format!("'{given}' is not {what}: use {} or {last}", first.join(", "))),
+        (None, []) => Err(format!("'{given}' is not {what}")),
+    }
+}
+
 /// The name of a value's type, for messages.
 pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
     value.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string())

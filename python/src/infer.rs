@@ -5,9 +5,18 @@ use ldp_pca::schema::{Unseen, positional_name};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
-use crate::error::{SchemaError, raised};
+use crate::error::{SchemaError, named, raised};
 use crate::records::{batches, column_texts};
 use crate::signals::pause;
+
+const SCALINGS: [(&str, Scaling); 5] = [
+    ("robust", Scaling::Robust),
+    ("max-abs", Scaling::MaxAbs),
+    ("range", Scaling::Range),
+    ("standard", Scaling::Standard),
+    ("none", Scaling::None),
+];
+const UNSEEN: [(&str, Unseen); 2] = [("zero", Unseen::Zero), ("other", Unseen::Other)];
 
 /// Reads a sample, a float64 array or an Arrow table, and gives the JSON of its schema with what is odd about it.
 #[pyfunction]
@@ -20,25 +29,8 @@ pub(crate) fn _infer_schema(
     categories: Vec<(String, Vec<String>)>,
 ) -> PyResult<(String, Vec<String>)> {
     let options = InferenceOptions {
-        scaling: match scaling {
-            "robust" => Scaling::Robust,
-            "max-abs" => Scaling::MaxAbs,
-            "range" => Scaling::Range,
-            "standard" => Scaling::Standard,
-            "none" => Scaling::None,
-            other => {
-                let problem =
-                    format!("'{other}' is not a scaling: use 'robust', 'max-abs', 'range', 'standard' or 'none'");
-                return Err(SchemaError::new_err(problem));
-            }
-        },
-        unseen: match unseen {
-            "zero" => Unseen::Zero,
-            "other" => Unseen::Other,
-            other => {
-                return Err(SchemaError::new_err(format!("'{other}' is not a rule: use 'zero' or 'other'")));
-            }
-        },
+        scaling: named(scaling, "a scaling", &SCALINGS).map_err(SchemaError::new_err)?,
+        unseen: named(unseen, "a rule", &UNSEEN).map_err(SchemaError::new_err)?,
         ignore,
         categorical,
         categories,

@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::aggregate::Aggregate;
-use crate::error::{RecoveryError, raised};
+use crate::error::{RecoveryError, named, raised};
 use crate::signals::{Shown, waited};
 
 /// The components of an answer, one in each row, and the rest of it as JSON.
@@ -43,11 +43,8 @@ pub(crate) fn _recover<'py>(
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Answered<'py>> {
     let task = aggregate.task_of().inner();
-    let held_out = match method {
-        "auto" => HeldOutUse::Choose,
-        "pca" => HeldOutUse::Measure,
-        other => return Err(RecoveryError::new_err(format!("'{other}' is not a method: use 'auto' or 'pca'"))),
-    };
+    let methods = [("auto", HeldOutUse::Choose), ("pca", HeldOutUse::Measure)];
+    let held_out = named(method, "a method", &methods).map_err(RecoveryError::new_err)?;
     if let Some(rate) = select.filter(|rate| !(0.0 < *rate && *rate < 1.0)) {
         return Err(RecoveryError::new_err(format!("select={rate} is not a rate between 0 and 1, such as 0.1")));
     }

@@ -12,7 +12,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyType};
 
-use crate::error::{SchemaError, TaskError, raised, type_name};
+use crate::error::{SchemaError, TaskError, named, raised, type_name};
 use crate::records::Records;
 
 /// Numbers of candidates that a cap is looked for among.
@@ -480,10 +480,8 @@ pub(crate) fn family(
     candidates: Option<u32>,
     cap: Option<u32>,
 ) -> PyResult<MechanismFamily> {
-    let usual = MechanismFamily::named(mechanism).ok_or_else(|| {
-        let [first @ .., last] = MechanismFamily::ALL.map(|family| format!("'{}'", family.name()));
-        TaskError::new_err(format!("'{mechanism}' is not a mechanism: use {} or {last}", first.join(", ")))
-    })?;
+    let families = MechanismFamily::ALL.map(|family| (family.name(), family));
+    let usual = named(mechanism, "a mechanism", &families).map_err(TaskError::new_err)?;
     // A parameter that the mechanism does not have is refused before its value is.
     let given = delta.map(Delta::new);
     let usable = |delta: &Result<Delta, _>| delta.as_ref().copied().unwrap_or(Delta::USUAL);
