@@ -16,7 +16,7 @@ pub enum Denoising {
     Frobenius,
     /// [`denoise`] with [`Loss::Operator`].
     Operator,
-    /// [`project_psd`].
+    /// Negative eigenvalues become 0.
     Psd,
     /// Nothing is done.
     None,
@@ -117,7 +117,7 @@ pub fn denoise(estimate: &DMatrix<f64>, law: &NoiseLaw, loss: Loss) -> Result<Sp
 ///
 /// # Errors
 /// [`FantopeError::Eigen`] when the matrix is not a finite symmetric one.
-pub fn project_psd(matrix: &DMatrix<f64>) -> Result<DMatrix<f64>, RecoveryError> {
+pub(super) fn project_psd(matrix: &DMatrix<f64>) -> Result<DMatrix<f64>, RecoveryError> {
     let eigen = symmetric_eigen(matrix)?;
     let mut scaled = eigen.vectors.clone();
     for (mut column, value) in scaled.column_iter_mut().zip(&eigen.values) {

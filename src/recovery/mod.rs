@@ -43,14 +43,13 @@ mod support;
 
 pub(crate) use answer::components_of_waves;
 pub use answer::{
-    Answer, AnswerError, Asked, Baseline, Baselines, ComponentInterval, Confidence, Found, MeanAnswer, Missing,
-    Question, ScoredPenalty, SparseAnswer, Trust, answer,
+    Answer, AnswerError, Asked, Baseline, Baselines, ComponentInterval, Confidence, Found, HeldOutUse, MeanAnswer,
+    Missing, Part, Question, ScoredPenalty, Solver, SparseAnswer, Step, Stop, Trust, Unfinished, Watch, When, answer,
 };
 #[doc(hidden)]
 pub use answer::{
-    Decomposition, HeldOutUse, OtherCollection, Part, Reference, ReferenceAnswer, ReferenceComparison, Selection,
-    Solver, Step, Stop, ThresholdedAnswer, Unfinished, Watch, When, answer_with_rank_test, components,
-    explained_variance,
+    Decomposition, OtherCollection, Reference, ReferenceAnswer, ReferenceComparison, Selection, ThresholdedAnswer,
+    answer_with_rank_test, components, explained_variance,
 };
 #[doc(hidden)]
 pub use bootstrap::FEWEST_REPLICATES;
@@ -60,7 +59,7 @@ pub use bootstrap::{
 #[doc(hidden)]
 pub use change::{Change, ChangeError, HeldOutChange, change, check_change};
 #[doc(hidden)]
-pub use denoise::{Denoised, Denoising, project_psd};
+pub use denoise::{Denoised, Denoising};
 pub use denoise::{Loss, denoise};
 #[doc(hidden)]
 pub use fantope::admm::{AdmmSettings, solve_admm};

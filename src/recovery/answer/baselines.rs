@@ -40,13 +40,13 @@ pub struct Baseline {
     pub subspace: Subspace,
 }
 
+#[doc(hidden)]
 impl Baselines {
     /// The simpler methods beside sparse components (d × k) of an estimate with this penalty, and all eigenvalues of
     /// the estimate. `names` are those of the features.
     ///
     /// # Errors
     /// [`AnswerError::Recovery`], [`AnswerError::Subspace`] for an estimate of another dimension.
-    #[doc(hidden)]
     pub fn new(
         estimate: &DMatrix<f64>,
         penalty: Penalty,
@@ -66,7 +66,6 @@ impl Baselines {
     ///
     /// # Errors
     /// [`SubspaceError`] for a reference of another dimension or rank.
-    #[doc(hidden)]
     pub fn compare(&mut self, reference: &Subspace) -> Result<(), SubspaceError> {
         for baseline in [&mut self.soft_threshold, &mut self.pca] {
             baseline.sin_theta_squared = Some(sin_theta_squared(&baseline.subspace, reference)?);

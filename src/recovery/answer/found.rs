@@ -132,7 +132,6 @@ pub struct SparseAnswer {
 
 /// Plain components of the estimate after soft-thresholding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[doc(hidden)]
 pub struct ThresholdedAnswer {
     /// In the units of the covariance.
     pub penalty: f64,
@@ -155,7 +154,6 @@ pub struct ScoredPenalty {
 
 /// The features that take part in the components, by a [`FeatureTest`] of each.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[doc(hidden)]
 pub struct Selection {
     /// The rate of false discoveries.
     pub rate: f64,
@@ -175,7 +173,6 @@ impl Found {
 
     /// The penalty of sparse components; none for plain ones.
     #[must_use]
-    #[doc(hidden)]
     pub fn penalty(&self) -> Option<f64> {
         let thresholded = self.soft_threshold.as_ref().map(|thresholded| thresholded.penalty);
         self.sparse.as_ref().map(|sparse| sparse.penalty).or(thresholded)
@@ -183,7 +180,6 @@ impl Found {
 
     /// The rows of the features that take part, ascending from 0; none for plain components.
     #[must_use]
-    #[doc(hidden)]
     pub fn support(&self) -> Option<&[usize]> {
         let thresholded = self.soft_threshold.as_ref().map(|thresholded| &*thresholded.rows);
         self.sparse.as_ref().map(|sparse| &*sparse.rows).or(thresholded)

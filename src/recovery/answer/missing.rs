@@ -12,7 +12,6 @@ pub struct Missing {
 
 /// A part of an answer that time did not suffice for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-#[doc(hidden)]
 pub struct Unfinished {
     /// The part.
     pub part: Part,
@@ -26,7 +25,6 @@ pub struct Unfinished {
 /// The parts of an answer that may take long.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[doc(hidden)]
 pub enum Part {
     /// Confirming the rank on reports held out: where it is unfinished, nothing is confirmed.
     Rank,
@@ -54,7 +52,6 @@ pub enum Part {
 impl Part {
     /// The key for programs, on every interface.
     #[must_use]
-    #[doc(hidden)]
     pub fn name(self) -> &'static str {
         match self {
             Self::Rank => "rank",

@@ -256,10 +256,12 @@ impl Answer {
         let components = &self.found.components;
         DMatrix::from_fn(self.asked.dimension, components.len(), |row, column| components[column][row])
     }
+}
 
+#[doc(hidden)]
+impl Answer {
     /// The edge that the variances must exceed.
     #[must_use]
-    #[doc(hidden)]
     pub fn edge(&self) -> f64 {
         let Trust { noise_deviation, noise_edge, .. } = self.trust;
         match (&self.found.sparse, &self.found.soft_threshold) {
@@ -273,7 +275,6 @@ impl Answer {
 
     /// How many of the components cannot be told from noise: by their law where it is known, else by the edge.
     #[must_use]
-    #[doc(hidden)]
     pub fn buried(&self) -> usize {
         match &self.found.variances {
             Some(variances) => variances.iter().filter(|variance| variance.is_none()).count(),
@@ -283,7 +284,6 @@ impl Answer {
 
     /// The total that `explained_variance` has shares of; none where noise could give it, and shares would say little.
     #[must_use]
-    #[doc(hidden)]
     pub fn whole(&self) -> Option<f64> {
         let deviation = self.trust.total_variance_error.unwrap_or_else(|| {
             // That of d diagonal entries, each with sqrt(2) times the deviation of another entry.
@@ -296,7 +296,6 @@ impl Answer {
     /// What speaks for the first component of second moments about zero being the mean, in words about it; nothing for
     /// components about the mean, or below the noise.
     #[must_use]
-    #[doc(hidden)]
     pub fn marks_of_mean(&self) -> Vec<String> {
         let (Asked { centred, dimension, feature_names, .. }, found) = (&self.asked, &self.found);
         let Some(loadings) = found.components.first() else { return vec![] };
@@ -308,7 +307,6 @@ impl Answer {
     }
 
     /// Adds the comparison with another collection, of which the asker has this name and wanted so many replicates.
-    #[doc(hidden)]
     pub fn add_other(&mut self, aggregate: String, change: Change, replicates: usize) {
         if change.replicates < replicates {
             let (done, of) = (change.replicates as u64, Some(replicates as u64));

@@ -16,13 +16,13 @@ pub struct Reference {
     pub records: u64,
 }
 
+#[doc(hidden)]
 impl Answer {
     /// Compares the components with those of a reference, and the [baselines](super::Baselines) with them.
     ///
     /// # Errors
     /// [`AnswerError::EmptyReference`]; [`AnswerError::Recovery`] and [`AnswerError::Subspace`] for a reference of
     /// another dimension.
-    #[doc(hidden)]
     pub fn compare(&mut self, reference: &Reference) -> Result<(), AnswerError> {
         let (best, compared) = self.comparison(reference)?;
         self.compare_baselines(&best)?;
@@ -34,7 +34,6 @@ impl Answer {
     ///
     /// # Errors
     /// As [`Answer::compare`].
-    #[doc(hidden)]
     pub fn compare_ordinary(&mut self, reference: &Reference) -> Result<(), AnswerError> {
         self.trust.ordinary_pca = Some(self.comparison(reference)?.1);
         Ok(())
@@ -68,7 +67,6 @@ impl Answer {
     ///
     /// # Errors
     /// [`AnswerError::Subspace`] for components of another number or length, or that depend on each other.
-    #[doc(hidden)]
     pub fn compare_components(&mut self, reference: &DMatrix<f64>) -> Result<f64, AnswerError> {
         let theirs = Subspace::new(reference)?;
         self.compare_baselines(&theirs)?;

@@ -16,9 +16,8 @@ use crate::mechanism::MechanismSpec;
 use crate::privacy::Delta;
 use crate::privacy::tests::epsilon;
 use crate::record::Bounding;
-use crate::recovery::{
-    Denoised, Denoising, Loss, Method, PathError, Penalty, PenaltyChoice, default_penalty, denoise, project_psd,
-};
+use crate::recovery::denoise::project_psd;
+use crate::recovery::{Denoised, Denoising, Loss, Method, PathError, Penalty, PenaltyChoice, default_penalty, denoise};
 use crate::report::Report;
 use crate::schema::Schema;
 use crate::task::Folds;

@@ -77,7 +77,6 @@ pub struct ReferenceAnswer {
 
 /// Another collection, compared with the one that components were asked of.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[doc(hidden)]
 pub struct OtherCollection {
     /// What the asker calls the sums of its reports.
     pub aggregate: String,

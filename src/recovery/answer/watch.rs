@@ -28,7 +28,7 @@ pub enum Stop {
     Cancelled,
     /// Time is up. The answer has what was found, the last solution as
     /// [`SolverStatus::BudgetExhausted`](super::super::SolverStatus::BudgetExhausted), and
-    /// [`Answer::unfinished`](super::Answer::unfinished) says what is missing.
+    /// [`Missing::unfinished`](super::Missing::unfinished) says what is missing.
     OutOfTime,
 }
 

@@ -11,7 +11,6 @@ use crate::covariance::Covariance;
 
 /// A method of recovery with the factor of its penalty, in units of [`default_penalty`]; 0 for plain components.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[doc(hidden)]
 pub struct Fit {
     /// The method.
     pub method: Method,

@@ -52,7 +52,6 @@ const QUANTILE: f64 = 1.959_963_984_540_054;
 
 /// Methods compared on reports held out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[doc(hidden)]
 pub struct HeldOut {
     /// The number of folds: each was held out once.
     pub folds: usize,
@@ -64,7 +63,6 @@ pub struct HeldOut {
 
 /// What one method captures in reports that it has not seen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[doc(hidden)]
 pub struct HeldOutAnswer {
     /// The method, and the factor of its penalty.
     #[serde(flatten)]
@@ -82,7 +80,6 @@ pub struct HeldOutAnswer {
 
 /// An estimate with its error.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[doc(hidden)]
 pub struct Measured {
     /// The estimate.
     pub value: f64,
