@@ -24,10 +24,7 @@ function built(name) {
     encoding: "utf8",
     maxBuffer: 1 << 26,
   });
-  const executables = messages
-    .split("\n")
-    .filter(Boolean)
-    .map((line) => JSON.parse(line).executable);
+  const executables = messages.split("\n").filter(Boolean).map((line) => JSON.parse(line).executable);
   return executables.filter(Boolean).at(-1);
 }
 

@@ -51,10 +51,7 @@ test("reports become an aggregate, the same bytes as natively, and components", 
       return { hex, norm: components.reduce((sum, loading) => sum + loading ** 2, 0) };
     });
   }, cases);
-  assert.deepEqual(
-    found.map(({ hex }) => hex),
-    cases.map(({ aggregate }) => aggregate),
-  );
+  assert.deepEqual(found.map(({ hex }) => hex), cases.map(({ aggregate }) => aggregate));
   for (const { norm } of found) assert.ok(Math.abs(norm - 1) < 1e-12, `${norm}`);
 });
 
@@ -118,8 +115,5 @@ test("sparse components of 400 features are found and certified", async () => {
   });
   assert.equal(status, "optimal");
   assert.ok(relativeGap <= 1e-6);
-  assert.deepEqual(
-    support,
-    Array.from({ length: 20 }, (_, row) => row),
-  );
+  assert.deepEqual(support, Array.from({ length: 20 }, (_, row) => row));
 });

@@ -229,10 +229,7 @@ function ledgerTests(name, { launch, newProfile, kill, launchWithoutStorage }) {
       const ledger = await api.PrivacyLedger.open({ maxEpsilon: 2 });
       return ledger.flush();
     });
-    assert.deepEqual(
-      outcomes.map(({ status }) => status),
-      ["duplicate"],
-    );
+    assert.deepEqual(outcomes.map(({ status }) => status), ["duplicate"]);
     const [first, second, ...others] = relayed();
     assert.deepEqual([second, others], [first, []]);
     assert.equal(await records(), before + 1);
@@ -490,10 +487,7 @@ function ledgerTests(name, { launch, newProfile, kill, launchWithoutStorage }) {
     assert.deepEqual(failed, ["pending", "SubmitError", "network", "online", "pending"]);
     await context.setOffline(false);
     const outcomes = await tab.evaluate(() => flushed);
-    assert.deepEqual(
-      outcomes.map(({ status }) => status),
-      ["accepted"],
-    );
+    assert.deepEqual(outcomes.map(({ status }) => status), ["accepted"]);
     assert.equal(await records(), before + 1);
   });
 }

@@ -9,9 +9,7 @@ import { Aggregator, OWN_IDS, Relay } from "./aggregator.js";
 import { BROWSERS, EMPTY, openPage as open, ROOT, until, vectorTests } from "./pages.js";
 import { serve } from "./serve.js";
 
-for (const [name, launch] of Object.entries(BROWSERS)) {
-  describe(name, () => packageTests(name, launch));
-}
+for (const [name, launch] of Object.entries(BROWSERS)) describe(name, () => packageTests(name, launch));
 
 function packageTests(name, launch) {
   let browser;
@@ -126,10 +124,7 @@ function packageTests(name, launch) {
       },
       [TASK, RECORD, LIMITS, elsewhere.url],
     );
-    assert.deepEqual(found, [
-      [true, "network"],
-      [true, "fetch"],
-    ]);
+    assert.deepEqual(found, [[true, "network"], [true, "fetch"]]);
     assert.deepEqual(elsewhere.requests, []);
   });
 
@@ -160,9 +155,7 @@ function packageTests(name, launch) {
           return original.call(crypto, array);
         };
         const reports = [randomizer.randomize(record).bytes.join(), randomizer.randomize(record).bytes.join()];
-        crypto.getRandomValues = () => {
-          throw new Error("no entropy today");
-        };
+        crypto.getRandomValues = () => { throw new Error("no entropy today"); };
         let code = "none";
         try {
           randomizer.randomize(record);
@@ -199,10 +192,7 @@ function packageTests(name, launch) {
       },
       [aggregator.url, RECORD, LIMITS],
     );
-    assert.deepEqual(verdicts, [
-      { status: "accepted", attempts: 1 },
-      { status: "duplicate", attempts: 1 },
-    ]);
+    assert.deepEqual(verdicts, [{ status: "accepted", attempts: 1 }, { status: "duplicate", attempts: 1 }]);
     assert.equal((await aggregator.get(`/tasks/${(await aggregator.get("/tasks")).tasks[0]}/status`)).records, 1);
     assert.deepEqual(errors, []);
   });

@@ -38,9 +38,6 @@ test("the page loads its module once, for itself and all its workers, and nothin
   const paths = asked.map((url) => (url.startsWith(`${server.url}/`) ? url.slice(server.url.length + 1) : url));
   assert.equal(paths.filter((path) => path.endsWith(".wasm")).length, 1, paths.join("\n"));
   const files = new Set(["", "tasks", ...Object.keys(measure())]);
-  assert.deepEqual(
-    paths.filter((path) => !files.has(path)),
-    [],
-  );
+  assert.deepEqual(paths.filter((path) => !files.has(path)), []);
   await context.close();
 });

@@ -14,20 +14,13 @@ const host = hostPage();
 
 /** The page, once its controls are bound to what they change. */
 async function open({ state = SMALL, ...options } = {}) {
-  const opened = await host.open({
-    hash: `#error&${state}`,
-    ...VIEWS.light,
-    ...options,
-  });
+  const opened = await host.open({ hash: `#error&${state}`, ...VIEWS.light, ...options });
   await opened.page.locator("#error-status").getByText(/./).waitFor();
   return opened;
 }
 
 async function done(page) {
-  await page
-    .locator("#error-status")
-    .getByText(/^Done: /)
-    .waitFor();
+  await page.locator("#error-status").getByText(/^Done: /).waitFor();
 }
 
 /** The input of a label that begins so. */
@@ -46,8 +39,7 @@ async function rows(page, axis) {
   if (!(await details.evaluate(({ open }) => open))) await details.locator("summary").click();
   await details.locator("tbody tr").first().waitFor();
   return details
-    .locator("tr")
-    .evaluateAll((rows) => rows.map(({ cells }) => [...cells].map(({ textContent }) => textContent)));
+    .locator("tr").evaluateAll((rows) => rows.map(({ cells }) => [...cells].map(({ textContent }) => textContent)));
 }
 
 /** The file that a button of a chart saves. */
@@ -97,10 +89,7 @@ test("curves fill in, end complete, and are the same for the same seed", async (
 
 test("a run is cancelled, keeps what it had, and is run again to the end", async () => {
   const { page, trouble } = await open({ state: "error.dimension=60&error.trials=100" });
-  await page
-    .locator("#error-status")
-    .getByText(/simulations? done/)
-    .waitFor();
+  await page.locator("#error-status").getByText(/simulations? done/).waitFor();
   const cancel = page.locator("#error").getByRole("button", { name: "Cancel" });
   await cancel.focus();
   await page.keyboard.press("Enter");
@@ -114,10 +103,7 @@ test("a run is cancelled, keeps what it had, and is run again to the end", async
   );
   const said = await status.textContent();
   const held = await rows(page, "epsilon");
-  assert.ok(
-    held.some(([, , , , trials]) => Number(trials) > 0),
-    "what was done is kept",
-  );
+  assert.ok(held.some(([, , , , trials]) => Number(trials) > 0), "what was done is kept");
   await page.waitForTimeout(500);
   assert.equal(await status.textContent(), said);
   assert.deepEqual(await rows(page, "epsilon"), held);
@@ -151,10 +137,7 @@ test("every control changes what is shown, and the address says so", async () =>
   ];
   for (const [label, value, state, caption] of cases) {
     await change(page, label, value);
-    await eventually(
-      () => page.evaluate(() => location.hash),
-      (hash) => hash.includes(`error.${state}`),
-    );
+    await eventually(() => page.evaluate(() => location.hash), (hash) => hash.includes(`error.${state}`));
     if (caption) assert.match(await page.locator("#error-epsilon-caption").textContent(), caption);
   }
   assert.match(await page.locator("#error-records-caption").textContent(), /ε = 1\.5/);
@@ -164,10 +147,7 @@ test("every control changes what is shown, and the address says so", async () =>
   assert.deepEqual([...series].sort(), ["Double-cap", "Gaussian", "Not private"]);
 
   // The link gives another visitor the same, number by number.
-  const hash = await eventually(
-    () => page.evaluate(() => location.hash),
-    (hash) => hash.includes("mechanisms="),
-  );
+  const hash = await eventually(() => page.evaluate(() => location.hash), (hash) => hash.includes("mechanisms="));
   const { page: other } = await host.open({ hash, ...VIEWS.light });
   await done(other);
   assert.equal(await other.evaluate(() => location.hash), hash);
@@ -277,10 +257,7 @@ test("the files that a chart gives are whole, and have its numbers", async () =>
   const lines = csv.bytes.toString("utf8").split("\r\n");
   assert.equal(lines.pop(), "", "the last line ends too");
   const [head, ...body] = lines.map((line) =>
-    line
-      .match(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)
-      .slice(0, 7)
-      .map((cell) => cell.replace(/,$/, "")),
+    line.match(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g).slice(0, 7).map((cell) => cell.replace(/,$/, "")),
   );
   assert.deepEqual(head, ["series", "users n", "predicted", "median", "lower quartile", "upper quartile", "trials"]);
   for (const [where, series, median, , trials] of table.slice(1)) {
@@ -324,10 +301,7 @@ test("the files that a chart gives are whole, and have its numbers", async () =>
   assert.match(picture.description, /10 features, 2 components/);
   assert.ok(picture.paths > 60, `${picture.paths} paths`);
   for (const name of NAMES)
-    assert.ok(
-      picture.texts.some((text) => text.includes(name)),
-      name,
-    );
+    assert.ok(picture.texts.some((text) => text.includes(name)), name);
 
   // What is seen is what is saved: as many shapes of every series, in the plot and in the legend.
   const source = svg.bytes.toString("utf8");

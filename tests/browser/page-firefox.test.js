@@ -44,17 +44,11 @@ function click(page, selector) {
 
 inFirefox("every part of the page computes in Firefox", async () => {
   const { page, errors } = await openPage(browser, server.url);
-  const first = await eventually(
-    () => text(page, "#one-report-bytes"),
-    (bytes) => /^4c 44 50 52/.test(bytes),
-  );
+  const first = await eventually(() => text(page, "#one-report-bytes"), (bytes) => /^4c 44 50 52/.test(bytes));
   await click(page, "#one-report-again");
   assert.notEqual(await text(page, "#one-report-bytes"), first);
   assert.match(await text(page, "#one-report-guarantee"), /finds at most 7\.39 %/);
-  await eventually(
-    () => text(page, "#error-status"),
-    (status) => /simulations? done|^Done/.test(status),
-  );
+  await eventually(() => text(page, "#error-status"), (status) => /simulations? done|^Done/.test(status));
   await click(page, "#waves-form input");
   await eventually(
     () => text(page, "#error-records-waves"),
@@ -65,26 +59,14 @@ inFirefox("every part of the page computes in Firefox", async () => {
   }
   const label = (selector) =>
     page.evaluate((selector) => document.querySelector(selector).getAttribute("aria-label") ?? "", selector);
-  await eventually(
-    () => label("#sparse-fantope canvas"),
-    (label) => /heat map of 40 by 40/.test(label),
-  );
+  await eventually(() => label("#sparse-fantope canvas"), (label) => /heat map of 40 by 40/.test(label));
   await eventually(
     () => text(page, "#planner-answer"),
     (answer) => /users[^.]* reach an error of at most/.test(answer),
   );
-  await eventually(
-    () => label("#trust-chart .plot"),
-    (label) => /Local: predicted from/.test(label),
-  );
-  await eventually(
-    () => text(page, "#take-part-status"),
-    (status) => status === "No aggregator here.",
-  );
-  assert.deepEqual(
-    errors.filter((message) => !message.includes("404")),
-    [],
-  );
+  await eventually(() => label("#trust-chart .plot"), (label) => /Local: predicted from/.test(label));
+  await eventually(() => text(page, "#take-part-status"), (status) => status === "No aggregator here.");
+  assert.deepEqual(errors.filter((message) => !message.includes("404")), []);
   await page.close();
 });
 
@@ -97,20 +79,14 @@ inFirefox("a report from Firefox counts, and the count comes back by itself", as
   await click(page, "#take-part-form [type=submit]");
   await eventually(() => page.evaluate(() => document.querySelector("#take-part-send").disabled), (off) => !off);
   await click(page, "#take-part-send");
-  await eventually(
-    () => text(page, "#take-part-sent"),
-    (said) => said.startsWith("Counted."),
-  );
+  await eventually(() => text(page, "#take-part-sent"), (said) => said.startsWith("Counted."));
   await eventually(status, (said) => said === "The aggregator is here: 1 report so far.");
   await aggregator.stop();
   await eventually(status, (said) => said.startsWith("No valid answer from the aggregator"));
   await aggregator.start();
   await eventually(status, (said) => said === "The aggregator is here: 1 report so far.");
   // Firefox writes down that connections were lost.
-  assert.deepEqual(
-    errors.filter((message) => !/404|connection|Loading failed/i.test(message)),
-    [],
-  );
+  assert.deepEqual(errors.filter((message) => !/404|connection|Loading failed/i.test(message)), []);
   await page.close();
   await aggregator.remove();
 });

@@ -55,10 +55,7 @@ test("all of them stand in one table, by whom they trust", async () => {
     ["To compare with", "Local", "Providers", "Central"],
   );
   const row = (method) => found.find((row) => row.method === method);
-  assert.match(
-    row("Private Oja").refusal,
-    /^Refuses: epsilon is 1, outside Lemma 3\.1 of Liu, Kong, Jain & Oh \(2022/,
-  );
+  assert.match(row("Private Oja").refusal, /^Refuses: epsilon is 1, outside Lemma 3\.1 of Liu, Kong, Jain & Oh \(2022/);
   assert.match(row("Wang & Xu, Algorithm 1").promise, /^ε = 1, δ = .* about any two records\. Its paper claims/);
   assert.match(row("PPCA").promise, /claimed and not proved/);
   for (const { method, error, refusal } of found) {
@@ -196,9 +193,7 @@ test("workers that break while they have nothing to do are replaced", async () =
   assert.ok(resting.length > 0);
   const gone = resting.map((worker) => new Promise((resolve) => worker.on("close", resolve)));
   const fail = () => {
-    setTimeout(() => {
-      throw new Error("no memory is left");
-    });
+    setTimeout(() => { throw new Error("no memory is left"); });
   };
   await Promise.all(resting.map((worker) => worker.evaluate(fail)));
   // The page has heard of it when it has ended them.

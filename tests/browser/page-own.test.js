@@ -307,10 +307,7 @@ inFirefox("the same in Firefox", async () => {
     await drop(page, "survey.csv", readFileSync(SURVEY, "utf8"));
     await saying(page, "#own-status", /survey\.csv\.$/);
     await chartsOfSurvey(page);
-    assert.deepEqual(
-      errors.filter((message) => !message.includes("404")),
-      [],
-    );
+    assert.deepEqual(errors.filter((message) => !message.includes("404")), []);
   } finally {
     await browser.close();
     await server.close();

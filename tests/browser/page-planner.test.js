@@ -74,10 +74,7 @@ test("the planner answers for one's own spectrum as the library does", async () 
   await change(page, "Honest reports in a relay’s batch", "20000");
   await page.getByText(/batch of 20,000 honest reports/).first().waitFor();
   await change(page, "Error at most", "0.2");
-  await eventually(
-    () => answer(page),
-    (found) => found < dearer / 2,
-  );
+  await eventually(() => answer(page), (found) => found < dearer / 2);
   const hash = await eventually(
     () => page.evaluate(() => location.hash),
     (hash) =>
@@ -85,19 +82,13 @@ test("the planner answers for one's own spectrum as the library does", async () 
   );
   const said = await page.locator("#planner-answer").textContent();
   const { page: other } = await host.open({ hash, ...VIEWS.light });
-  await eventually(
-    () => other.locator("#planner-answer").textContent(),
-    (text) => text === said,
-  );
+  await eventually(() => other.locator("#planner-answer").textContent(), (text) => text === said);
   assert.deepEqual(trouble, []);
 });
 
 test("a spectrum is pasted as it comes, and one that does not parse explains itself", async () => {
   const { page, trouble } = await open(`#planner&${OWN}`);
-  await eventually(
-    () => answer(page),
-    (count) => count > 0,
-  );
+  await eventually(() => answer(page), (count) => count > 0);
   const before = await page.locator("#planner-answer").textContent();
   const spectrum = page.getByLabel(/^Shares of variance that stand out/);
   const cases = [
@@ -115,10 +106,7 @@ test("a spectrum is pasted as it comes, and one that does not parse explains its
   }
   await spectrum.fill("0.5\n0.2; 0.1\t0.05");
   await spectrum.blur();
-  await eventually(
-    () => page.locator("#planner-answer").textContent(),
-    (text) => text !== before,
-  );
+  await eventually(() => page.locator("#planner-answer").textContent(), (text) => text !== before);
   assert.equal(await spectrum.getAttribute("aria-invalid"), "false");
   await change(page, "Components k", "100");
   await change(page, "Features d", "50");
@@ -128,17 +116,11 @@ test("a spectrum is pasted as it comes, and one that does not parse explains its
 
 test("the planner follows the records of the charts", async () => {
   const { page, trouble } = await open("#planner");
-  const first = await eventually(
-    () => answer(page),
-    (count) => count > 0,
-  );
+  const first = await eventually(() => answer(page), (count) => count > 0);
   const dimension = page.locator("#error-form").getByLabel("Features d");
   await dimension.fill("30");
   await dimension.blur();
-  await eventually(
-    () => answer(page),
-    (count) => count > first,
-  );
+  await eventually(() => answer(page), (count) => count > first);
   await page.locator("#planner-form").getByLabel("Spectrum").selectOption("own");
   await page.getByLabel(/^Shares of variance that stand out/).waitFor();
   assert.deepEqual(trouble, []);
@@ -150,8 +132,7 @@ test("the later the promise begins the smaller the error, and the table says who
   await details.locator("summary").click();
   const models = async () => {
     const cells = await details
-      .locator("tbody tr")
-      .evaluateAll((rows) => rows.map(({ cells }) => [...cells].map((cell) => cell.textContent)));
+      .locator("tbody tr").evaluateAll((rows) => rows.map(({ cells }) => [...cells].map((cell) => cell.textContent)));
     // Medians, quartiles and trials stand before what is predicted, once there are any.
     return cells.map(([epsilon, name, ...values]) => {
       return { epsilon, name, median: values.length > 1 ? parsed(values[0]) : NaN, error: parsed(values.at(-1)) };
@@ -170,20 +151,11 @@ test("the later the promise begins the smaller the error, and the table says who
     const input = page.locator("#trust-form").getByLabel(label);
     await input.fill(value);
     await input.blur();
-    await eventually(
-      async () => JSON.stringify(await models()),
-      (now) => now !== before,
-    );
-    await eventually(
-      () => page.evaluate(() => location.hash),
-      (hash) => hash.includes(`trust.${part}`),
-    );
+    await eventually(async () => JSON.stringify(await models()), (now) => now !== before);
+    await eventually(() => page.evaluate(() => location.hash), (hash) => hash.includes(`trust.${part}`));
   }
   await page.locator("#trust-form").getByLabel("Mechanism").selectOption("gaussian");
-  await eventually(
-    () => page.locator("#trust-caption").textContent(),
-    (text) => text.includes("Gaussian"),
-  );
+  await eventually(() => page.locator("#trust-caption").textContent(), (text) => text.includes("Gaussian"));
   await page.locator("#trust-form").getByLabel("Users n").fill("1");
   await page.locator("#trust-form").getByLabel("Users n").blur();
   await page.getByText("Give a whole number from 100 to").waitFor();
@@ -210,10 +182,7 @@ test("central methods are simulated as one watches, cancelled, and go on where t
     observer.observe(status, { childList: true, characterData: true, subtree: true });
   });
   await page.locator("#trust h2").scrollIntoViewIfNeeded();
-  const stopped = await eventually(
-    () => status.textContent(),
-    (text) => text.startsWith("Cancelled"),
-  );
+  const stopped = await eventually(() => status.textContent(), (text) => text.startsWith("Cancelled"));
   const done = Number(stopped.match(/(\d+) of 45/)[1]);
   assert.ok(done >= 1 && done < 45, stopped);
   assert.equal(await page.evaluate(() => document.activeElement.id), "trust-run");
@@ -222,10 +191,7 @@ test("central methods are simulated as one watches, cancelled, and go on where t
     () => status.textContent(),
     (text) => Number(text.match(/^(\d+) of/)?.[1]) > done || text.startsWith("Done"),
   );
-  await eventually(
-    () => status.textContent(),
-    (text) => text.startsWith("Done"),
-  );
+  await eventually(() => status.textContent(), (text) => text.startsWith("Done"));
   await page.locator("#trust-chart details summary").click();
   const cells = await eventually(
     () =>

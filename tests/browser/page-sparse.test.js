@@ -57,10 +57,7 @@ test("sparse methods beat plain components on the default records, and the pictu
   const { page: again } = await open();
   assert.deepEqual(await found(again), table);
   await again.getByRole("button", { name: "Other records" }).click();
-  await eventually(
-    () => found(again),
-    (other) => other.Fantope[0] !== table.Fantope[0],
-  );
+  await eventually(() => found(again), (other) => other.Fantope[0] !== table.Fantope[0]);
   assert.equal(await again.locator("#sparse-form").getByLabel("Seed").inputValue(), "2");
   assert.deepEqual(trouble, []);
 });
@@ -76,10 +73,7 @@ test("the penalty goes from all features to few, and is in the address", async (
 
   // The address follows a moment later.
   const address = (differs) =>
-    eventually(
-      () => page.evaluate(() => location.hash),
-      (hash) => hash.includes("sparse.penalty=") && differs(hash),
-    );
+    eventually(() => page.evaluate(() => location.hash), (hash) => hash.includes("sparse.penalty=") && differs(hash));
 
   await slide(slider, 0);
   await eventually(kept, (count) => count > before);
@@ -96,19 +90,10 @@ test("the penalty goes from all features to few, and is in the address", async (
   // By keyboard, with words for those who hear it.
   await slider.focus();
   await page.keyboard.press("ArrowLeft");
-  await eventually(
-    () => slider.getAttribute("aria-valuetext"),
-    (text) => /^0\.\d+$/.test(text),
-  );
+  await eventually(() => slider.getAttribute("aria-valuetext"), (text) => /^0\.\d+$/.test(text));
   await page.getByRole("button", { name: "Automatic penalty" }).click();
-  await eventually(
-    () => found(page),
-    (table) => JSON.stringify(table) === JSON.stringify(automatic),
-  );
-  await eventually(
-    () => page.evaluate(() => location.hash),
-    (hash) => !hash.includes("sparse.penalty="),
-  );
+  await eventually(() => found(page), (table) => JSON.stringify(table) === JSON.stringify(automatic));
+  await eventually(() => page.evaluate(() => location.hash), (hash) => !hash.includes("sparse.penalty="));
 
   // A hand that moves fast: what is shown in the end is where it stopped.
   await slider.evaluate((input) => {
@@ -117,10 +102,7 @@ test("the penalty goes from all features to few, and is in the address", async (
       input.dispatchEvent(new Event("input", { bubbles: true }));
     }
   });
-  await eventually(
-    () => found(page),
-    (table) => JSON.stringify(table) === JSON.stringify(extreme),
-  );
+  await eventually(() => found(page), (table) => JSON.stringify(table) === JSON.stringify(extreme));
   assert.deepEqual(trouble, []);
 });
 
@@ -165,15 +147,9 @@ test("a run is cancelled, keeps what there was, and is started again", async () 
   assert.equal(await page.locator("#sparse-cancel").isVisible(), false);
   // The maps still follow the penalty, and another run does what this one did not.
   await slide(page.getByLabel("Penalty on features"), 0);
-  await eventually(
-    () => found(page),
-    (table) => table.Fantope[0] !== before.Fantope[0],
-  );
+  await eventually(() => found(page), (table) => table.Fantope[0] !== before.Fantope[0]);
   await change(page, "Users", "7000");
-  await eventually(
-    () => found(page),
-    (table) => table["Plain components"][0] !== before["Plain components"][0],
-  );
+  await eventually(() => found(page), (table) => table["Plain components"][0] !== before["Plain components"][0]);
   await done(page);
   assert.deepEqual(trouble, []);
 });
@@ -186,10 +162,7 @@ test("other mechanisms and sizes", async () => {
   const gaussian = await found(page);
   assert.match(gaussian.Fantope[1], / of 4$/);
   await page.locator("#sparse-form").getByLabel("Mechanism").selectOption("double-cap");
-  await eventually(
-    () => found(page),
-    (table) => table["Plain components"][0] !== gaussian["Plain components"][0],
-  );
+  await eventually(() => found(page), (table) => table["Plain components"][0] !== gaussian["Plain components"][0]);
   assert.deepEqual(trouble, []);
 });
 

@@ -211,10 +211,7 @@ test("components appear once there are enough reports, and follow the choice of 
   assert.deepEqual(names.slice(0, 3).sort(), ["cycling", "running", "swimming"]);
   const values = await page.locator("#take-part-components li .value").allTextContents();
   const sizes = values.map((value) => Math.abs(Number(value.replace("−", "-"))));
-  assert.deepEqual(
-    sizes,
-    sizes.toSorted((a, b) => b - a),
-  );
+  assert.deepEqual(sizes, sizes.toSorted((a, b) => b - a));
 });
 
 test("when the aggregator goes away the page says so, keeps what it had, and comes back with it", async () => {
@@ -252,10 +249,7 @@ test("two tabs take part, and both see the count and the components move", async
 
   let expected = before;
   for (const { page } of [first, second, first]) {
-    await section(page)
-      .getByRole("button", { name: /^Randomize/ })
-      .first()
-      .click();
+    await section(page).getByRole("button", { name: /^Randomize/ }).first().click();
     await section(page).getByRole("button", { name: "Send this report" }).click();
     expected += 1;
     for (const tab of [first, second]) await tab.page.getByText(here(expected)).waitFor();
@@ -343,10 +337,7 @@ test("a host of files says that this part needs an aggregator, and how to start 
   await page.getByRole("button", { name: "Look again" }).click();
   await page.getByText("No aggregator here.").waitFor();
   assert.equal(asked(), 2);
-  assert.deepEqual(
-    trouble.filter((text) => !text.includes("/tasks")),
-    [],
-  );
+  assert.deepEqual(trouble.filter((text) => !text.includes("/tasks")), []);
   await server.close();
 });
 
@@ -365,8 +356,6 @@ for (const [view, options] of Object.entries(VIEWS)) {
     await screenshot(page, "take-part", view);
     await assertFits(page);
     await assertAccessible(page, "#take-part");
-    for (const canvas of await page.locator("#take-part .map canvas").all()) {
-      assert.ok((await colors(canvas)) > 10);
-    }
+    for (const canvas of await page.locator("#take-part .map canvas").all()) assert.ok((await colors(canvas)) > 10);
   });
 }

@@ -39,9 +39,7 @@ function note(page, axis) {
 }
 
 async function predicted(page) {
-  for (const [axis, words] of Object.entries(NOTES)) {
-    await note(page, axis).getByText(words).waitFor();
-  }
+  for (const [axis, words] of Object.entries(NOTES)) await note(page, axis).getByText(words).waitFor();
 }
 
 function box(page) {
@@ -54,8 +52,7 @@ async function column(page, axis, series) {
   if (!(await details.evaluate(({ open }) => open))) await details.locator("summary").click();
   await details.locator("tbody tr").first().waitFor();
   const rows = await details
-    .locator("tr")
-    .evaluateAll((rows) => rows.map(({ cells }) => [...cells].map(({ textContent }) => textContent)));
+    .locator("tr").evaluateAll((rows) => rows.map(({ cells }) => [...cells].map(({ textContent }) => textContent)));
   return new Map(rows.filter(([, name]) => name === series).map((row) => [row[0], row.at(-1)]));
 }
 

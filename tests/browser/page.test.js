@@ -31,16 +31,10 @@ async function settle(page) {
   for (const section of SECTIONS) await page.locator(`#${section}`).scrollIntoViewIfNeeded();
   await page.locator("#sparse-fantope canvas[aria-label*='heat map']").waitFor();
   await page.waitForFunction(() => document.getElementById("sparse-cancel").hidden);
-  await page
-    .locator("#error-status")
-    .getByText(/^Done: /)
-    .waitFor();
+  await page.locator("#error-status").getByText(/^Done: /).waitFor();
   await page.locator("#planner-answer p").first().waitFor();
   await page.locator("#trust-chart .legend li").first().waitFor();
-  await page
-    .locator("#trust-status")
-    .getByText(/^Done\./)
-    .waitFor();
+  await page.locator("#trust-status").getByText(/^Done\./).waitFor();
 }
 
 for (const [view, options] of Object.entries(VIEWS)) {
@@ -93,15 +87,9 @@ test("with the keyboard alone everything is reached in order, and seen where it 
     seen.push(stop);
   }
   assert.equal(seen.length, expected, "every stop once, and then the end");
-  assert.deepEqual(
-    seen.filter(({ ring, inView }) => !ring || !inView),
-    [],
-  );
+  assert.deepEqual(seen.filter(({ ring, inView }) => !ring || !inView), []);
   const order = [...new Set(seen.map(({ section }) => section).filter(Boolean))];
-  assert.deepEqual(
-    order,
-    SECTIONS.filter((section) => order.includes(section)),
-  );
+  assert.deepEqual(order, SECTIONS.filter((section) => order.includes(section)));
 });
 
 test("the navigation leads to each section by keyboard, keeps the state, and the back button goes back", async () => {

@@ -30,12 +30,7 @@ const BROWSERS = asked({
   // It loses profiles that are opened while others are closed.
   Firefox: { launch: launchFirefox, newProfile: (browser) => browser.createBrowserContext(), concurrency: 1 },
   // Not every system has one.
-  WebKit: {
-    launch: launchWebKit,
-    newProfile: (browser) => browser.newPart(),
-    concurrency: 2,
-    skip: withoutWebKit(),
-  },
+  WebKit: { launch: launchWebKit, newProfile: (browser) => browser.newPart(), concurrency: 2, skip: withoutWebKit() },
 });
 
 let aggregator;
@@ -827,11 +822,8 @@ after(() => {
   for (const [visit, found] of table) {
     const each = (key) => [...new Set(names.flatMap((name) => (found[name] ? [found[name][key]] : [])))].join("; ");
     const longest = (times, which) => Math.round(Math.max(...times.map((time) => time[which])));
-    const usable = names
-      .map((name) =>
-        found[name] ? `${[0, 1].map((which) => longest(found[name].usable, which)).join(" / ")} ms` : "–",
-      )
-      .join(", ");
+    const timesOf = ({ usable }) => `${[0, 1].map((which) => longest(usable, which)).join(" / ")} ms`;
+    const usable = names.map((name) => (found[name] ? timesOf(found[name]) : "–")).join(", ");
     console.log(`| ${visit} | ${each("told")} | ${each("counted")} | ${each("afterwards")} | ${usable} |`);
   }
 });

@@ -31,9 +31,7 @@ async function digestOf(document) {
   return Task.parse(document).digest;
 }
 
-for (const [name, launch] of Object.entries(BROWSERS)) {
-  describe(name, () => workerTests(name, launch));
-}
+for (const [name, launch] of Object.entries(BROWSERS)) describe(name, () => workerTests(name, launch));
 
 function workerTests(name, launch) {
   let browser;
@@ -143,9 +141,7 @@ function workerTests(name, launch) {
         const { init, Randomizer, Task, terminate, version } = api;
         const failures = {};
         const note = async (name, work) => {
-          const error = await Promise.resolve()
-            .then(work)
-            .catch((error) => error);
+          const error = await Promise.resolve().then(work).catch((error) => error);
           const typed = error instanceof api.LdpPcaError && error instanceof api[error.name];
           failures[name] = typed ? `${error.name} ${error.code}: ${error.message}` : String(error);
         };

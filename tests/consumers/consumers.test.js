@@ -51,10 +51,7 @@ const RUNTIMES = {
 };
 
 /** Consumers whose own tests run with `ldp-pca/testing`: the scripts of their package.json. */
-const TESTED = {
-  "tests/consumers/vitest": ["modules"],
-  "tests/consumers/jest": ["commonjs", "modules"],
-};
+const TESTED = { "tests/consumers/vitest": ["modules"], "tests/consumers/jest": ["commonjs", "modules"] };
 
 let aggregator;
 let browsers;

@@ -9,9 +9,7 @@ export function numbersFrom(seed) {
   return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
 }
 
-const throwing = () => {
-  throw new Error("s3cret");
-};
+const throwing = () => { throw new Error("s3cret"); };
 
 /** Of half as many bits as every browser holds. Writing it takes long. */
 export const HUGE = 2n ** (2n ** 19n);

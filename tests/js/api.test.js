@@ -95,9 +95,7 @@ describe("the package", () => {
     const randomizer = new Randomizer(Task.parse(TASK), LIMITS);
     const reports = new Set(Array.from({ length: 50 }, () => randomizer.randomize(RECORD).bytes.join()));
     assert.equal(reports.size, 50);
-    t.mock.method(crypto, "getRandomValues", () => {
-      throw new Error("no entropy today");
-    });
+    t.mock.method(crypto, "getRandomValues", () => { throw new Error("no entropy today"); });
     throws(() => randomizer.randomize(RECORD), "entropy", /source of randomness/);
   });
 
@@ -163,11 +161,7 @@ describe("the package", () => {
     const randomizer = new Randomizer(Task.parse({ ...TASK, schema: { columns } }), LIMITS);
     const seed = new Uint8Array(32).fill(7);
     // A number of seventeen digits, one below zero, and the zero that JSON cannot write.
-    for (const [height, b] of [
-      [100, 3],
-      [0.1 + 0.2, -5e-324],
-      [-0, 1e300],
-    ]) {
+    for (const [height, b] of [[100, 3], [0.1 + 0.2, -5e-324], [-0, 1e300]]) {
       const records = [{ height, b }, { b, height }, [height, b], Float64Array.of(height, b)];
       const reports = records.map((record) => String(seededBy(seed)(() => randomizer.randomize(record)).bytes));
       assert.equal(new Set(reports).size, 1, `${height}, ${b}`);
@@ -244,10 +238,7 @@ describe("the package", () => {
   test("finds booleans and whole numbers among categories, whatever their spelling", () => {
     // Several: records that differ may have the same report once.
     const seeds = Array.from({ length: 32 }, (_, seed) => new Uint8Array(32).fill(seed));
-    for (const [yes, three] of [
-      ["True", "3"],
-      ["true", "3.0"],
-    ]) {
+    for (const [yes, three] of [["True", "3"], ["true", "3.0"]]) {
       const columns = [
         { name: "smoker", type: "categorical", values: ["False", yes], unseen: "zero" },
         { name: "grade", type: "categorical", values: ["-1.0", three, "007"], unseen: "zero" },
@@ -258,12 +249,7 @@ describe("the package", () => {
       const row = (smoker, grade) =>
         seeds.map((seed) => String(seededBy(seed)(() => randomizer.randomize([smoker, grade])).bytes)).join();
       assert.equal(row(true, 3), made(true, 3));
-      const forms = [
-        [true, 3],
-        [true, 3n],
-        ["TRUE", "3.00"],
-        [" true ", "3"],
-      ];
+      const forms = [[true, 3], [true, 3n], ["TRUE", "3.00"], [" true ", "3"]];
       for (const [smoker, grade] of forms) assert.equal(made(smoker, grade), made(yes, three));
       assert.equal(made(false, -1), made("False", "-1.0"));
       // Others have a report like a value that nobody listed; seven is no code.

@@ -33,9 +33,7 @@ test("a task comes from the real aggregator, as the one that was meant", async (
   t.after(() => aggregator.remove());
   await aggregator.start();
   const url = `${aggregator.url}/tasks/${digest}`;
-  for (const options of [undefined, {}, { digest }]) {
-    assert.equal((await Task.fetch(url, options)).digest, digest);
-  }
+  for (const options of [undefined, {}, { digest }]) assert.equal((await Task.fetch(url, options)).digest, digest);
   assert.equal((await Task.fetch(new URL(url))).digest, digest);
   await refuses(Task.fetch(url, { digest: "0".repeat(64) }), "digest", undefined, new RegExp(`${digest}.*0{64}`));
   await refuses(Task.fetch(`${aggregator.url}/tasks/${"0".repeat(64)}`), "fetch", 404, /404/);
@@ -91,11 +89,7 @@ test("a URL without a scheme is an error that says so", async () => {
 });
 
 test("invalid documents give the same errors as their text does", async (t) => {
-  for (const [document, part] of [
-    [{ ...TASK, note: 1 }, /note/],
-    [{ ...TASK, version: 2 }, /version 2/],
-    [[], /./],
-  ]) {
+  for (const [document, part] of [[{ ...TASK, note: 1 }, /note/], [{ ...TASK, version: 2 }, /version 2/], [[], /./]]) {
     const server = await answering(t, { ...GOOD, body: JSON.stringify(document) });
     await refuses(Task.fetch(server.url), "task", undefined, part);
   }

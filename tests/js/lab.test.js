@@ -116,11 +116,7 @@ describe("the lab", () => {
 
   test("reads out of its reports, on average, the record's own contribution", () => {
     const gaussian = { type: "gaussian", epsilon: 8, delta: 1e-6, calibration: "analytic" };
-    const settings = [
-      [TASK.mechanism, undefined],
-      [gaussian, undefined],
-      [gaussian, { weight: 0.25 }],
-    ];
+    const settings = [[TASK.mechanism, undefined], [gaussian, undefined], [gaussian, { weight: 0.25 }]];
     for (const [mechanism, centring] of settings) {
       const document = { ...TASK, mechanism, bounding: { type: "clip", radius: 2 } };
       const task = Task.parse(centring ? { ...document, centring } : document);
@@ -247,11 +243,7 @@ describe("recovery", () => {
     compare(dense, command(...inputs, "--method", "pca"), 1e-9);
     assert.deepEqual([dense.method, dense.status, dense.sparse], ["pca", "optimal", null]);
     assert.ok(dense.eigenvalueGap > 0);
-    for (const [penalty, argument] of [
-      ["auto", "auto"],
-      ["cv", "cv"],
-      [0.02, "0.02"],
-    ]) {
+    for (const [penalty, argument] of [["auto", "auto"], ["cv", "cv"], [0.02, "0.02"]]) {
       const sparse = recover(aggregate, { rank: 2, penalty });
       const expected = command(...inputs, "--sparse", "--penalty", argument);
       // Two solutions within a relative gap of 1e-6, found on different processors: the error is of the order of its
@@ -269,10 +261,7 @@ describe("recovery", () => {
     }
     const { baselines } = recover(aggregate, { rank: 2, penalty: 0.02, baselines: true }).sparse;
     const theirs = command(...inputs, "--sparse", "--penalty", "0.02").sparse;
-    for (const [found, expected] of [
-      [baselines.softThreshold, theirs.soft_threshold],
-      [baselines.pca, theirs.pca],
-    ]) {
+    for (const [found, expected] of [[baselines.softThreshold, theirs.soft_threshold], [baselines.pca, theirs.pca]]) {
       near(found.eigenvalues, expected.eigenvalues, 1e-9);
       near([found.distance], [expected.distance], 5e-3);
       assert.deepEqual(found.support.map((row) => `x${row}`), expected.support);
@@ -446,9 +435,7 @@ describe("what to expect", () => {
         assert.equal(one.nonPrivate.values[0], found.nonPrivate.values[trial]);
       }
       const alone = await simulate({ ...options, mechanism: mechanisms[0], reports });
-      if (reports === "drawn") {
-        assert.deepEqual([alone.nonPrivate, alone.methods], [found.nonPrivate, found.methods]);
-      }
+      if (reports === "drawn") assert.deepEqual([alone.nonPrivate, alone.methods], [found.nonPrivate, found.methods]);
       const line = ["simulate", "--epsilon", "4", "--delta", "1e-4", "--mechanism", "wang-xu", "--reports", reports];
       const rest = ["--dimension", "12", "--rank", "2", "--records", "300", "--trials", "3", "--seed", "9"];
       near(values(alone)[0], command(...line, ...rest).sin_theta_squared.values, 1e-6);

@@ -11,10 +11,7 @@ const RECORD = { height: 181 };
 const RELAY = "https://relay.example/of/it";
 const TO = { relay: RELAY, retries: 0 };
 /** Nothing of a relayed report may get here. */
-const PLAIN = {
-  deliver: () => assert.fail("it was sent plainly"),
-  issuedId: () => assert.fail("an id was asked for"),
-};
+const PLAIN = { deliver: () => assert.fail("it was sent plainly"), issuedId: () => assert.fail("an id was asked for") };
 
 // Node does not wait for a signal that ends by itself.
 const awake = setInterval(() => {}, 1000);
@@ -188,9 +185,7 @@ test("what a relay refuses for good is refused, with the sealed bytes, until it 
 
 test("a part of the client that does not load, or not in time, leaves the report pending", async (t) => {
   const cause = new TypeError("offline");
-  const failing = async () => {
-    throw failure("network", "relay.js does not load", { cause });
-  };
+  const failing = async () => { throw failure("network", "relay.js does not load", { cause }); };
   const device = newDevice();
   for (const [number, loadRelay] of [[1, failing], [2, () => new Promise(() => {})]]) {
     const ledger = await openOn(device, {}, { ...PLAIN, loadRelay });

@@ -228,9 +228,7 @@ test("other failures leave the report pending, with the error and the retry time
   const device = newDevice();
   const busy = failure("rate-limit", "busy", { status: 429, retryAfter: 12 });
   let error = busy;
-  const { deliver } = aggregator(() => {
-    throw error;
-  });
+  const { deliver } = aggregator(() => { throw error; });
   const ledger = await openOn(device, {}, { deliver });
   const { taskDigest } = randomizerOf(1);
   const outcome = { taskDigest, id: idOf(1), status: "pending", error: busy, retryAfter: 12, retryOn: "flush" };
@@ -325,9 +323,7 @@ test("withdrawing stops what this tab makes and sends for the task, and nothing 
 });
 
 test("a flight that is over is stopped by nobody", async () => {
-  const { calls, deliver } = aggregator(() => {
-    throw down();
-  });
+  const { calls, deliver } = aggregator(() => { throw down(); });
   const ledger = await openOn(newDevice(), {}, { deliver });
   await ledger.send(randomizerOf(1), RECORD, OWN);
   await ledger.withdraw(digestOf(1));

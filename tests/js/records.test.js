@@ -133,10 +133,7 @@ test("what is missing is counted, and the second moments are those of unit-norm 
   const { rows, columns, features, alwaysZero, missing, eigenvalues, secondMoment } = found;
   assert.deepEqual([rows, columns, alwaysZero], [4, 5, ["none"]]);
   assert.deepEqual(features, ["plan=free", "plan=other", "plan=paid", "age", "spent", "note"]);
-  assert.deepEqual(missing, [
-    { column: "age", count: 2 },
-    { column: "none", count: 1 },
-  ]);
+  assert.deepEqual(missing, [{ column: "age", count: 2 }, { column: "none", count: 1 }]);
   // Each of the four records has length one.
   const d = features.length;
   const trace = features.reduce((sum, _, at) => sum + secondMoment[at * d + at], 0);
@@ -164,10 +161,7 @@ test("trials are reproducible, and their errors fall with the number of reports"
   const { features, secondMoment } = read(readFileSync(SURVEY));
   const moments = Float64Array.from(secondMoment);
   const asked = { dimension: features.length, rank: 3, seed: 1, trial: 2 };
-  const mechanisms = [
-    { type: "double-cap", epsilon: 2 },
-    { type: "gaussian", epsilon: 2 },
-  ];
+  const mechanisms = [{ type: "double-cap", epsilon: 2 }, { type: "gaussian", epsilon: 2 }];
   const trial = (records, others = {}) =>
     call(({ trialLike }) => trialLike(moments, { ...asked, mechanisms, records, ...others }));
   const few = trial(20_000);

@@ -48,11 +48,7 @@ async function waves(t, first, second) {
 }
 
 test("a page that asks for the first wave gets the second when it is open, and no other page does", async (t) => {
-  const {
-    asked,
-    digests: [one, two],
-    of,
-  } = await waves(t, TASK, refining(TASK));
+  const { asked, digests: [one, two], of } = await waves(t, TASK, refining(TASK));
   const task = await Task.fetch(of(one), { digest: one });
   assert.deepEqual([task.digest, task.campaign, task.toJSON().mechanism], [two, one, MECHANISM]);
   assert.deepEqual(asked(), [one, two]);
@@ -122,10 +118,7 @@ test("a second wave that is missing, or another than its name, is refused, and n
   assert.deepEqual(other.asked(), []);
   // Another task under the second's name.
   const lying = await serveAnswers([
-    {
-      headers: { "content-type": "application/json", "refined-by": second },
-      body: JSON.stringify(TASK),
-    },
+    { headers: { "content-type": "application/json", "refined-by": second }, body: JSON.stringify(TASK) },
   ]);
   t.after(() => lying.close());
   const wrong = new RegExp(`the task is ${digest}, and ${second} was meant`);
@@ -134,10 +127,7 @@ test("a second wave that is missing, or another than its name, is refused, and n
   // A signal stops it between both.
   const stop = new AbortController();
   const slow = await serveAnswers([
-    {
-      headers: { "content-type": "application/json", "refined-by": second },
-      body: JSON.stringify(TASK),
-    },
+    { headers: { "content-type": "application/json", "refined-by": second }, body: JSON.stringify(TASK) },
     () => stop.abort("no"),
   ]);
   t.after(() => slow.close());
@@ -239,11 +229,7 @@ test("whoever answered, booked or has a report of one wave has no second one in 
 });
 
 test("what is booked counts as the larger of the waves that were asked, once, and within the limits", async () => {
-  for (const [first, second, most] of [
-    [1, 2, 2],
-    [2, 1, 2],
-    [1.5, 1.5, 1.5],
-  ]) {
+  for (const [first, second, most] of [[1, 2, 2], [2, 1, 2], [1.5, 1.5, 1.5]]) {
     const { ledger, sent } = await device("booked", 1, first, { maxEpsilon: 2 });
     await ledger.send(randomizerOf(2, second), {}, OWN);
     assert.equal((await ledger.status()).epsilon, most);
@@ -273,11 +259,7 @@ test("a refinement of a refinement is a campaign of its own, and the budget coun
   // Wave 4 refines wave 2, which refines CAMPAIGN.
   campaigns[digestOf(4)] = digestOf(2);
   t.after(() => delete campaigns[digestOf(4)]);
-  for (const order of [
-    [2, 4],
-    [4, 2],
-    [1, 4],
-  ]) {
+  for (const order of [[2, 4], [4, 2], [1, 4]]) {
     for (const are of [true, false]) {
       known(true);
       const { deliver, sent } = await device("booked", 9);

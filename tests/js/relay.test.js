@@ -96,11 +96,7 @@ test("reports of any length are opened by the aggregator, and have few lengths w
   };
   const server = await answering(t, forward);
   const mechanism = { type: "gaussian", epsilon: 2, delta: 1e-6, calibration: "analytic" };
-  for (const [dimension, padded] of [
-    [4, 256],
-    [20, 512],
-    [200, 32_768],
-  ]) {
+  for (const [dimension, padded] of [[4, 256], [20, 512], [200, 32_768]]) {
     const column = (_, at) => ({ name: `c${at}`, type: "numeric", offset: 0, scale: 1 });
     const columns = Array.from({ length: dimension }, column);
     const json = { version: 1, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };

@@ -31,9 +31,7 @@ function generator(seed) {
   };
 }
 
-const throwing = () => {
-  throw new Error(TEXT, { cause: new TypeError(TEXT) });
-};
+const throwing = () => { throw new Error(TEXT, { cause: new TypeError(TEXT) }); };
 
 /** Values that no column takes. */
 const ODD = [

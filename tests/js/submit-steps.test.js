@@ -52,9 +52,7 @@ async function refused(promise, code) {
   return error;
 }
 
-const down = () => {
-  throw new TypeError("no network");
-};
+const down = () => { throw new TypeError("no network"); };
 
 test("one request carries the report, and nothing says who sends it", async () => {
   assert.deepEqual(await submit(report, { url }), { status: "accepted", attempts: 1 });
@@ -74,11 +72,7 @@ test("one request carries the report, and nothing says who sends it", async () =
 });
 
 test("the address may end with slashes, and have a path and spaces around it", async () => {
-  for (const [given, path] of [
-    [`${url}///`, ""],
-    [` ${url}/a/b/ `, "/a/b"],
-    [new URL(`${url}/c`), "/c"],
-  ]) {
+  for (const [given, path] of [[`${url}///`, ""], [` ${url}/a/b/ `, "/a/b"], [new URL(`${url}/c`), "/c"]]) {
     await submit(report, { url: given });
     assert.equal(requests.at(-1).target, `${url}${path}/tasks/${digest}/reports`);
   }

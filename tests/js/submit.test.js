@@ -34,10 +34,7 @@ async function answering(t, ...answers) {
 
 /** That submitting rejects with this code (and status). */
 async function refuses(sent, code, status) {
-  const error = await sent.then(
-    () => assert.fail("it was accepted"),
-    (error) => error,
-  );
+  const error = await sent.then(() => assert.fail("it was accepted"), (error) => error);
   assert.ok(error instanceof SubmitError, String(error));
   assert.deepEqual([error.name, error.code, error.status], ["SubmitError", code, status], error.message);
   return error;
@@ -216,10 +213,7 @@ test("Retry-After is waited for", async (t) => {
 
 test("a Retry-After beyond the patience ends the attempts, and is passed on", async (t) => {
   const later = new Date(Date.now() + 7_200_000).toUTCString();
-  for (const [value, low, high] of [
-    ["7200", 7200, 7200],
-    [later, 7000, 7200],
-  ]) {
+  for (const [value, low, high] of [["7200", 7200, 7200], [later, 7000, 7200]]) {
     const server = await answering(t, { status: 429, headers: { "retry-after": value } });
     const error = await refuses(submit(report, { url: server.url }), "rate-limit", 429);
     assert.ok(error.retryAfter >= low && error.retryAfter <= high, `${error.retryAfter}`);

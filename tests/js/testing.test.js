@@ -95,10 +95,7 @@ test("the aggregator that is not there answers as the test wants", async () => {
   const { ledger, outcome } = await visit();
   assert.deepEqual([outcome.status, outcome.error.code, sent.length], ["pending", "network", 0]);
   answers("accepted");
-  assert.deepEqual(
-    (await ledger.flush()).map(({ status }) => status),
-    ["accepted"],
-  );
+  assert.deepEqual((await ledger.flush()).map(({ status }) => status), ["accepted"]);
   assert.deepEqual(sent[0].record, RECORD);
 
   reset({ tasks: [TASK] });

@@ -56,8 +56,7 @@ test("every code that is thrown is in the types, in the table, and in the type o
   const read = (file) => readFileSync(join(ROOT, file), "utf8");
   const texts = (folder, ending) =>
     readdirSync(join(ROOT, folder), { recursive: true })
-      .filter((file) => file.endsWith(ending) && !file.startsWith("wasm"))
-      .map((file) => read(join(folder, file)));
+      .filter((file) => file.endsWith(ending) && !file.startsWith("wasm")).map((file) => read(join(folder, file)));
   const found = (text, pattern) => [...text.matchAll(pattern)].map(([, code]) => code);
   const types = read("pkg/errors.d.ts");
   const classes = read("pkg/errors.js");

@@ -150,11 +150,7 @@ test("the page gives the worker, its address, or what makes one; one that has en
   await init(undefined, { worker: given });
   assert.deepEqual([workers.length, given.asked], [3, [["init", undefined]]]);
   terminate();
-  await refused(
-    init(undefined, { worker: given }),
-    "init",
-    "this Worker has ended: give a function that makes one",
-  );
+  await refused(init(undefined, { worker: given }), "init", "this Worker has ended: give a function that makes one");
   assert.equal(given.asked.length, 1);
 });
 
@@ -192,9 +188,7 @@ test("a worker that does not start is an error with its cause, and the next call
   assert.equal(await version(), "1.2.3");
   // On a host that cannot even make a worker.
   const other = await load();
-  const failing = () => {
-    throw new TypeError("not allowed");
-  };
+  const failing = () => { throw new TypeError("not allowed"); };
   const refusal = await refused(
     other.init(undefined, { worker: failing }),
     "init",
@@ -467,10 +461,7 @@ test("what does not fit a column goes to the worker as missing, or nowhere if th
   }
   await refused(randomizer.randomize(new Map()), "record", /an object/);
   const nothing = [null, null, null];
-  assert.deepEqual(
-    worker.asked.slice(before).map(([, , values]) => values),
-    [nothing, nothing, nothing],
-  );
+  assert.deepEqual(worker.asked.slice(before).map(([, , values]) => values), [nothing, nothing, nothing]);
   assert.equal(warned.callCount(), 4);
 });
 
