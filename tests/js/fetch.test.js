@@ -35,6 +35,9 @@ test("a task comes from the real aggregator, as the one that was meant", async (
   const url = `${aggregator.url}/tasks/${digest}`;
   for (const options of [undefined, {}, { digest }]) assert.equal((await Task.fetch(url, options)).digest, digest);
   assert.equal((await Task.fetch(new URL(url))).digest, digest);
+  for (const none of [undefined, null, 5]) {
+    await assert.rejects(Task.fetch(url, { digest: none }), { name: "ArgumentError", code: "argument" });
+  }
   await refuses(Task.fetch(url, { digest: "0".repeat(64) }), "digest", undefined, new RegExp(`${digest}.*0{64}`));
   await refuses(Task.fetch(`${aggregator.url}/tasks/${"0".repeat(64)}`), "fetch", 404, /404/);
   await refuses(Task.fetch(`${aggregator.url}/tasks`), "task", undefined, /version/);
@@ -58,14 +61,6 @@ test("what is not JSON by its media type, its status or its bytes is not read", 
     const server = await answering(t, { ...GOOD, headers: { "content-type": type } });
     assert.equal((await Task.fetch(server.url)).dimension, 3, type);
   }
-});
-
-test("a digest that is named and not there is an error, and not any task", async (t) => {
-  const server = await answering(t, GOOD);
-  for (const digest of [undefined, null, 5]) {
-    await assert.rejects(Task.fetch(server.url, { digest }), { name: "ArgumentError", code: "argument" });
-  }
-  assert.equal(server.requests.length, 0);
 });
 
 test("a server that does not answer, or does not finish, is given up", async (t) => {

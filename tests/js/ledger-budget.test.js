@@ -99,6 +99,10 @@ test("deltas are spent to the last bit, too, and no bit more", async () => {
   await fits(ledger, randomizerOf(5, 1, 0));
   const { epsilon, delta } = await ledger.status();
   assert.deepEqual([epsilon, delta], [3, 3 * d]);
+  const decimals = await open({ maxEpsilon: Infinity, maxDelta: 3e-6 });
+  await fits(decimals, randomizerOf(1, 1, 2e-6));
+  await isRefused(decimals, randomizerOf(2, 1, 2e-6), /delta 0\.000004.*allows 0\.000003/);
+  await fits(decimals, randomizerOf(3, 1, 1e-6));
   // Unless the page says otherwise, a hundred-thousandth.
   const usual = await open({ maxEpsilon: Infinity });
   await isRefused(usual, randomizerOf(1, 1, beside(1e-5, 1)));

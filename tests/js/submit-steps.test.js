@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
-import { failure, SubmitError } from "../../pkg/errors.js";
+import { ArgumentError, failure, SubmitError } from "../../pkg/errors.js";
 import { reportOf } from "../../pkg/report.js";
 import { absolute, checked, deliver, isFinal, issuedId, submit } from "../../pkg/submit.js";
 import { bytesOf, digestOf, randomizerOf } from "./ledger-tools.js";
@@ -92,6 +92,9 @@ test("an answer is a count of one, in JSON, and nothing else", async () => {
     answer('{"accepted": 2, "duplicate": -1}', { "content-type": "text/json" }),
     answer('{"accepted": 0, "duplicate": 0}'),
     answer('{"accepted": 1, "duplicate": 0}', { "content-type": "text/html" }),
+    answer('{"accepted": "1", "duplicate": ""}'),
+    answer('{"accepted": 1'),
+    answer("{}"),
     answer("null"),
     answer("nonsense"),
     () => new Response(null, { status: 204 }),
@@ -113,6 +116,11 @@ test("what may pass is tried again: so often, after waits that double and are sp
   assert.deepEqual([error.status, requests.length], [503, 5]);
   // Half of 200, 400, 800, and of the longest.
   assert.deepEqual(waits, [100, 200, 400, 500]);
+  waits.length = 0;
+  Math.random.mock.mockImplementation(() => 1);
+  await refused(submit(report, { url, retries: 4, delay: 100, maxDelay: 1000 }), "unavailable");
+  assert.deepEqual(waits, [200, 400, 800, 1000]);
+  Math.random.mock.mockImplementation(() => 0.5);
   requests.length = waits.length = 0;
   await refused(submit(report, { url }), "unavailable");
   assert.deepEqual([requests.length, waits], [5, [500, 1000, 2000, 4000]]);
@@ -124,26 +132,32 @@ test("what may pass is tried again: so often, after waits that double and are sp
   assert.deepEqual(await submit(report, { url }), { status: "accepted", attempts: 4 });
   assert.equal(requests.length, 4);
   assert.ok(requests.every(({ body }) => String(body) === String(bytesOf(1))));
-  for (const [code, name] of [
-    [400, "refused"],
-    [401, "refused"],
-    [404, "not-found"],
-    [413, "too-large"],
-    [415, "media-type"],
-    [422, "rejected"],
-    [499, "refused"],
-  ]) {
-    requests.length = 0;
-    answers = [() => status(code)];
-    const { message } = await refused(submit(report, { url }), name);
-    assert.equal(message, `${url}/tasks/${digest}/reports answers ${code}: in short`);
-    assert.equal(requests.length, 1);
-  }
-  for (const code of [500, 501, 599]) {
-    answers = [() => status(code)];
-    await refused(submit(report, { url, retries: 0 }), "unavailable");
-  }
 });
+
+for (const [code, name, attempts] of [
+  [400, "refused", 1],
+  [401, "refused", 1],
+  [404, "not-found", 1],
+  [408, "unavailable", 3],
+  [413, "too-large", 1],
+  [415, "media-type", 1],
+  [422, "rejected", 1],
+  [429, "rate-limit", 3],
+  [499, "refused", 1],
+  [500, "unavailable", 3],
+  [501, "unavailable", 3],
+  [502, "unavailable", 3],
+  [503, "unavailable", 3],
+  [599, "unavailable", 3],
+]) {
+  test(`${code} is '${name}' after ${attempts} ${attempts === 1 ? "attempt" : "attempts"}`, async () => {
+    answers = [() => status(code)];
+    const error = await refused(submit(report, { url, retries: 2 }), name);
+    assert.equal(error.message, `${url}/tasks/${digest}/reports answers ${code}: in short`);
+    assert.deepEqual([error.name, error.status, requests.length], ["SubmitError", code, attempts]);
+    assert.ok(requests.every(({ body }) => String(body) === String(bytesOf(1))));
+  });
+}
 
 test("a request outlives its page if it is small, until the network fails", async () => {
   for (const [length, keepalive] of [[59_999, true], [60_000, false]]) {
@@ -173,6 +187,11 @@ test("an order to wait is obeyed and added to, and one beyond the longest wait e
   answers = [ordered("60"), counted];
   assert.equal((await submit(report, { url })).attempts, 2);
   assert.deepEqual(waits, [60_500]);
+  for (const nonsense of ["soon", "-5", "1e3"]) {
+    requests.length = 0;
+    answers = [ordered(nonsense), counted];
+    assert.equal((await submit(report, { url })).attempts, 2, nonsense);
+  }
 });
 
 test("dates and starts are seconds from now, and what is past is at once", async (t) => {
@@ -304,6 +323,7 @@ test("the names of problems are the aggregator's own, the report's before the re
     [{ ...named("one"), rejections: [named("two"), named("three")] }, "two", "in short"],
     [{ ...named("one"), rejections: [] }, "one", "in short"],
     [{ type: "about:blank" }, undefined, "in short"],
+    [{ type: 5 }, undefined, "in short"],
     [null, undefined, "in short"],
   ]) {
     answers = [() => problem(422, document)];
@@ -353,6 +373,8 @@ test("a value that is not a report, or that states no guarantee, is not sent", a
   for (const other of [undefined, {}, report.bytes, { ...report }, reportOf(bytesOf(1), digest, null)]) {
     await assert.rejects(submit(other, { url }), { code: "argument" });
   }
-  await assert.rejects(submit(report), { code: "argument" });
+  for (const options of [undefined, { url: 5 }, { url: "ftp://a.example" }, { url, retries: -1 }]) {
+    await assert.rejects(submit(report, options), ArgumentError);
+  }
   assert.deepEqual(requests, []);
 });
