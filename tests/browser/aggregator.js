@@ -65,6 +65,14 @@ export class Aggregator {
     this.#more = more;
   }
 
+  /** One that is started, until the test `t` ends. */
+  static async during(t, ...given) {
+    const aggregator = new Aggregator(...given);
+    t.after(() => aggregator.remove());
+    await aggregator.start();
+    return aggregator;
+  }
+
   get url() {
     return `http://127.0.0.1:${this.#port}`;
   }

@@ -173,9 +173,7 @@ function packageTests(name, launch) {
   });
 
   test("a report is accepted by the native aggregator, once", async (t) => {
-    const aggregator = new Aggregator(TASK, undefined, OWN_IDS);
-    t.after(() => aggregator.remove());
-    await aggregator.start();
+    const aggregator = await Aggregator.during(t, TASK, undefined, OWN_IDS);
     // A page of another origin, as of any application that embeds the package.
     const scripts = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:";
     const embedding = await serve(ROOT, { "/": EMPTY }, `${scripts}; connect-src 'self' ${aggregator.url}`);

@@ -5,16 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import {
-  assertAccessible,
-  assertFits,
-  eventually,
-  hostPage,
-  inEveryView,
-  openPage,
-  parsed,
-  QUIET,
-  screenshot,
-  VIEWS,
+  assertAccessible, assertFits, eventually, hostPage, inEveryView, openPage, parsed, QUIET, screenshot, VIEWS,
 } from "./page-tools.js";
 import { ROOT } from "./pages.js";
 

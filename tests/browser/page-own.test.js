@@ -11,15 +11,7 @@ import { binary } from "./aggregator.js";
 import { inChromium, inFirefox } from "./asked.js";
 import { launchFirefox } from "./firefox.js";
 import {
-  assertAccessible,
-  assertFits,
-  eventually,
-  hostPage,
-  inEveryView,
-  screenshot,
-  servePage,
-  SECTIONS,
-  VIEWS,
+  assertAccessible, assertFits, eventually, hostPage, inEveryView, screenshot, servePage, SECTIONS, VIEWS,
 } from "./page-tools.js";
 import { openPage, ROOT } from "./pages.js";
 

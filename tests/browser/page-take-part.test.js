@@ -7,17 +7,7 @@ import { init, Randomizer, Task } from "../../pkg/inline.js";
 import { Aggregator, Demo } from "./aggregator.js";
 import { launchChromium } from "./chromium.js";
 import {
-  assertAccessible,
-  assertFits,
-  closePages,
-  colors,
-  DIST,
-  openPage,
-  pagePolicy,
-  QUIET,
-  screenshot,
-  servePage,
-  VIEWS,
+  assertAccessible, assertFits, closePages, colors, DIST, openPage, pagePolicy, QUIET, screenshot, servePage, VIEWS,
 } from "./page-tools.js";
 
 // More columns than the page shows at first, of all kinds.

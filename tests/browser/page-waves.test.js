@@ -8,15 +8,7 @@ import { test } from "node:test";
 import { init, population } from "../../pkg/lab-node.js";
 import { binary } from "./aggregator.js";
 import {
-  assertAccessible,
-  assertFits,
-  eventually,
-  hostPage,
-  inEveryView,
-  openPage,
-  parsed,
-  screenshot,
-  VIEWS,
+  assertAccessible, assertFits, eventually, hostPage, inEveryView, openPage, parsed, screenshot, VIEWS,
 } from "./page-tools.js";
 
 /** The page's own records, and little to simulate. */

@@ -4,14 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  assertAccessible,
-  assertFits,
-  eventually,
-  hostPage,
-  QUIET,
-  screenshot,
-  SECTIONS,
-  VIEWS,
+  assertAccessible, assertFits, eventually, hostPage, QUIET, screenshot, SECTIONS, VIEWS,
 } from "./page-tools.js";
 import { PATIENCE } from "./pages.js";
 

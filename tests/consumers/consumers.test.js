@@ -5,14 +5,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
-  appendFileSync,
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
+  appendFileSync, copyFileSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";

@@ -27,3 +27,10 @@ export async function serveAnswers(answers) {
     close: () => new Promise((resolve) => server.close(resolve).closeAllConnections()),
   };
 }
+
+/** {@link serveAnswers} with these answers, until the test `t` ends. */
+export async function answersUntilEnd(t, ...answers) {
+  const server = await serveAnswers(answers);
+  t.after(() => server.close());
+  return server;
+}

@@ -5,7 +5,7 @@ import { before, describe, test } from "node:test";
 
 import { init, LdpPcaError, Randomizer, Report, Task, version } from "../../pkg/inline.js";
 import { seededBy } from "../../pkg/seeded.js";
-import { LIMITS, RECORD, TASK } from "./task.js";
+import { LIMITS, numericColumns, RECORD, TASK } from "./task.js";
 import { throws } from "./throws.js";
 
 const NODE_ENTRY = new URL("../../pkg/inline.js", import.meta.url).href;
@@ -284,7 +284,7 @@ describe("the package", () => {
   });
 
   test("asks before a task takes more memory or time than the page allows", () => {
-    const columns = Array.from({ length: 4500 }, (_, i) => ({ name: `x${i}`, type: "numeric", offset: 0, scale: 1 }));
+    const columns = numericColumns(4500);
     const gaussian = { type: "gaussian", epsilon: 2, delta: 1e-6, calibration: "analytic" };
     const long = Task.parse({ ...TASK, schema: { columns: columns.slice(0, 1500) }, mechanism: gaussian });
     assert.equal(long.draws, (1500 * 1501) / 2);

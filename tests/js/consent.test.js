@@ -3,7 +3,7 @@ import { before, test } from "node:test";
 
 import { consent, init, LdpPcaError, Task } from "../../pkg/inline.js";
 import { de, en } from "../../pkg/sentences.js";
-import { TASK } from "./task.js";
+import { numericColumns, TASK } from "./task.js";
 
 before(() => init());
 
@@ -63,14 +63,8 @@ test("what a test finds at most is never below what the best one does, for eithe
 });
 
 test("it speaks German, with its numbers, and knows columns by the labels that visitors know", () => {
-  const columns = Array.from({ length: 60 }, (_, index) => ({
-    name: `x${index}`,
-    type: "numeric",
-    offset: 0,
-    scale: 1,
-  }));
   const mechanism = { type: "gaussian", epsilon: 2, delta: 1e-6, calibration: "analytic" };
-  const large = Task.parse({ ...TASK, schema: { columns }, mechanism });
+  const large = Task.parse({ ...TASK, schema: { columns: numericColumns(60) }, mechanism });
   assert.match(consent(large, { sentences: de }).leaves, /^Dieses Gerät sendet .* von 1\.8\d\d Byte\./);
   assert.match(consent(large).leaves, /of 1,8\d\d bytes/);
   assert.match(consent(large, { sentences: de, locale: "de-CH" }).leaves, /von 1['’]8\d\d Byte/);

@@ -3,7 +3,7 @@ import { before, test } from "node:test";
 
 import { init, Task, TaskError } from "../../pkg/inline.js";
 import { Aggregator } from "../browser/aggregator.js";
-import { serveAnswers } from "./answers.js";
+import { answersUntilEnd } from "./answers.js";
 import { limits } from "./limits.js";
 import { TASK } from "./task.js";
 
@@ -11,12 +11,6 @@ const JSON_TYPE = { "content-type": "application/json" };
 const GOOD = { headers: JSON_TYPE, body: JSON.stringify(TASK) };
 
 before(() => init());
-
-async function answering(t, ...answers) {
-  const server = await serveAnswers(answers);
-  t.after(() => server.close());
-  return server;
-}
 
 async function refuses(fetched, code, status, part) {
   await assert.rejects(fetched, (error) => {
@@ -29,9 +23,7 @@ async function refuses(fetched, code, status, part) {
 
 test("a task comes from the real aggregator, as the one that was meant", async (t) => {
   const { digest } = Task.parse(TASK);
-  const aggregator = new Aggregator(TASK);
-  t.after(() => aggregator.remove());
-  await aggregator.start();
+  const aggregator = await Aggregator.during(t, TASK);
   const url = `${aggregator.url}/tasks/${digest}`;
   for (const options of [undefined, {}, { digest }]) assert.equal((await Task.fetch(url, options)).digest, digest);
   assert.equal((await Task.fetch(new URL(url))).digest, digest);
@@ -54,11 +46,11 @@ test("what is not JSON by its media type, its status or its bytes is not read", 
     [{ status: 204, headers: JSON_TYPE }, 204, /./],
     [{ headers: JSON_TYPE, body: Buffer.from([0x22, 0xff, 0x22]) }, 200, /./],
   ]) {
-    const server = await answering(t, answer);
+    const server = await answersUntilEnd(t, answer);
     await refuses(Task.fetch(server.url), "fetch", status, part);
   }
   for (const type of ["application/json; charset=utf-8", "Application/JSON", "application/problem+json"]) {
-    const server = await answering(t, { ...GOOD, headers: { "content-type": type } });
+    const server = await answersUntilEnd(t, { ...GOOD, headers: { "content-type": type } });
     assert.equal((await Task.fetch(server.url)).dimension, 3, type);
   }
 });
@@ -73,7 +65,7 @@ test("a server that does not answer, or does not finish, is given up", async (t)
       setTimeout(over);
       return response;
     });
-    const server = await answering(t, answer ?? over);
+    const server = await answersUntilEnd(t, answer ?? over);
     await refuses(Task.fetch(server.url, { timeout: 60 }), "fetch", status, /no answer from .*: it took over 60 ms/);
     assert.deepEqual(asked, [60]);
   }
@@ -85,11 +77,11 @@ test("a URL without a scheme is an error that says so", async () => {
 
 test("invalid documents give the same errors as their text does", async (t) => {
   for (const [document, part] of [[{ ...TASK, note: 1 }, /note/], [{ ...TASK, version: 2 }, /version 2/], [[], /./]]) {
-    const server = await answering(t, { ...GOOD, body: JSON.stringify(document) });
+    const server = await answersUntilEnd(t, { ...GOOD, body: JSON.stringify(document) });
     await refuses(Task.fetch(server.url), "task", undefined, part);
   }
   const polluted = { ...GOOD, body: GOOD.body.replace("{", '{"__proto__": {"folds": 9}, ') };
-  await refuses(Task.fetch((await answering(t, polluted)).url), "task", undefined, /__proto__/);
+  await refuses(Task.fetch((await answersUntilEnd(t, polluted)).url), "task", undefined, /__proto__/);
 });
 
 test("an endless document is given up", async (t) => {
@@ -102,7 +94,7 @@ test("an endless document is given up", async (t) => {
     response.on("drain", more);
     more();
   };
-  const server = await answering(t, endless);
+  const server = await answersUntilEnd(t, endless);
   await refuses(Task.fetch(server.url), "fetch", 200, /16777216 bytes/);
   assert.ok(sent < 1 << 26, `${sent} bytes were sent`);
 });
@@ -115,14 +107,14 @@ test("characters that are cut by a chunk are put together", async (t) => {
     response.write(body.subarray(0, cut));
     setTimeout(() => response.end(body.subarray(cut)), 50);
   };
-  const server = await answering(t, halves);
+  const server = await answersUntilEnd(t, halves);
   assert.deepEqual((await Task.fetch(server.url)).featureNames, ["größe", "plan=free", "plan=paid"]);
 });
 
 test("a signal stops it, before and while the document comes", async (t) => {
   const reason = new Error("changed my mind");
   const is = (error) => error === reason;
-  const server = await answering(t, (request, response) => response.writeHead(200, JSON_TYPE).write("{"));
+  const server = await answersUntilEnd(t, (request, response) => response.writeHead(200, JSON_TYPE).write("{"));
   await assert.rejects(Task.fetch(server.url, { signal: AbortSignal.abort(reason) }), is);
   const controller = new AbortController();
   setTimeout(() => controller.abort(reason), 50);

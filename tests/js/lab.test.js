@@ -6,27 +6,12 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
 import {
-  Aggregate,
-  compare,
-  debiasedContribution,
-  drawCollection,
-  encode,
-  init,
-  penaltyPath,
-  plan,
-  population,
-  predict,
-  Randomizer,
-  recommendedMechanism,
-  recover,
-  simulate,
-  solve,
-  Task,
-  version,
+  Aggregate, compare, debiasedContribution, drawCollection, encode, init, penaltyPath, plan, population, predict,
+  Randomizer, recommendedMechanism, recover, simulate, solve, Task, version,
 } from "../../pkg/lab-node.js";
 import * as lab from "../../pkg/lab-node.js";
 import { binary } from "../browser/aggregator.js";
-import { LIMITS, RECORD, TASK } from "./task.js";
+import { LIMITS, numericColumns, RECORD, TASK } from "./task.js";
 import { seededBy } from "../../pkg/seeded.js";
 import { throws } from "./throws.js";
 import { differences } from "./vectors.js";
@@ -40,13 +25,7 @@ const MECHANISM = { type: "double-cap", epsilon: 4, candidates: 256, cap: 9 };
 
 /** d numeric columns that are taken as they are. */
 function numeric(dimension, rest) {
-  const columns = Array.from({ length: dimension }, (_, i) => ({
-    name: `x${i}`,
-    type: "numeric",
-    offset: 0,
-    scale: 1,
-  }));
-  return { ...TASK, schema: { columns }, mechanism: MECHANISM, ...rest };
+  return { ...TASK, schema: { columns: numericColumns(dimension) }, mechanism: MECHANISM, ...rest };
 }
 
 /** Along one of two directions of d features, two features each. */

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { failure, LedgerError } from "../../pkg/errors.js";
+import { LedgerError } from "../../pkg/errors.js";
 import { PrivacyLedger } from "../../pkg/ledger.js";
-import { digestOf, newDevice, openOn, randomizerOf, url } from "./ledger-tools.js";
+import { accepted, digestOf, down, expired, newDevice, openOn, OWN, randomizerOf, url } from "./ledger-tools.js";
 
 const onStorageDenied = () => true;
 
@@ -126,20 +126,18 @@ test("sums are the real ones where nothing is rounded, and the next double or th
 });
 
 test("a task costs the same whether or not its report is sent, and only once", async () => {
-  const refused = failure("refused", "expired", { status: 403, type: "task-expired" });
-  const down = failure("network", "no answer");
   const becomes = {
     booked: [
       async (ledger, one) =>
-        ledger.report({ ...one, randomize: () => Promise.reject(down) }, {}, { url }).catch(() => {}),
+        ledger.report({ ...one, randomize: () => Promise.reject(down()) }, {}, { url }).catch(() => {}),
     ],
     pending: [
       (ledger, one) => ledger.report(one, {}, { url }),
-      (ledger, one) => ledger.send(one, {}, { url, id: undefined }),
+      (ledger, one) => ledger.send(one, {}, OWN),
       (ledger) => ledger.flush(),
     ],
-    sent: [(ledger, one) => ledger.send(one, {}, { url, id: undefined }), (ledger) => ledger.flush()],
-    refused: [(ledger, one) => ledger.send(one, {}, { url, id: undefined }), (ledger) => ledger.flush()],
+    sent: [(ledger, one) => ledger.send(one, {}, OWN), (ledger) => ledger.flush()],
+    refused: [(ledger, one) => ledger.send(one, {}, OWN), (ledger) => ledger.flush()],
     withdrawn: [
       (ledger, one) => ledger.report(one, {}, { url }),
       (ledger, one) => ledger.withdraw(one.taskDigest),
@@ -148,8 +146,8 @@ test("a task costs the same whether or not its report is sent, and only once", a
   };
   for (const [state, steps] of Object.entries(becomes)) {
     const deliver = async () => {
-      if (state === "sent") return { status: "accepted", attempts: 1 };
-      throw state === "refused" ? refused : down;
+      if (state === "sent") return accepted();
+      throw state === "refused" ? expired() : down();
     };
     const ledger = await openOn(newDevice(), { maxEpsilon: 4, maxDelta: 2 ** -19 }, { deliver });
     const one = randomizerOf(1, 2.5, 2 ** -20);

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 
 import { asked, campaigns, fetchTask } from "../../pkg/checks.js";
 import { EntropyError, failure, SubmitError } from "../../pkg/errors.js";
-import { bytesOf, digestOf, idOf, newDevice, openOn, randomizerOf, url } from "./ledger-tools.js";
+import { bytesOf, digestOf, entryOf, idOf, newDevice, openOn, randomizerOf, slowOf, url } from "./ledger-tools.js";
 
 const RECORD = { height: 181 };
 const RELAY = "https://relay.example/of/it";
@@ -63,8 +63,7 @@ test("a report is booked, made, sealed, and then left, in this order, and is nev
   assert.deepEqual(outcome, { taskDigest, id: idOf(1), status: "relayed" });
   const [[place, sealed], ...more] = posts;
   assert.deepEqual([place, gets, more], [`${RELAY}/reports`, [`${RELAY}/keys`], []]);
-  const waves = new Set([taskDigest]);
-  const entry = { taskDigest, campaign: taskDigest, wave: taskDigest, waves, guarantee, relay: RELAY };
+  const entry = entryOf(one, { relay: RELAY });
   assert.deepEqual(steps, [
     { ...entry, keys, booked: true },
     { ...entry, keys, bytes: bytesOf(1), attempted: false },
@@ -256,7 +255,7 @@ test("what waits for an aggregator goes to no relay, and what waits for a relay 
 test("a wave that was ever promised to a place goes to no other, whatever wave was asked for since", async (t) => {
   campaigns[digestOf(12)] = digestOf(11);
   t.after(() => delete campaigns[digestOf(12)]);
-  const failing = { ...randomizerOf(11), randomize: () => Promise.reject(new Error("no record")) };
+  const failing = slowOf(11, () => Promise.reject(new Error("no record")));
   const one = randomizerOf(12);
   let made;
   const slow = { ...one, randomize: () => new Promise((resolve) => (made = () => resolve(one.randomize()))) };

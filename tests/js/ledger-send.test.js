@@ -5,12 +5,11 @@ import { after, test } from "node:test";
 
 import { failure, LedgerError, SubmitError } from "../../pkg/errors.js";
 import { PrivacyLedger } from "../../pkg/ledger.js";
-import { bytesOf, digestOf, idOf, newDevice, openOn, randomizerOf, url } from "./ledger-tools.js";
+import {
+  accepted, bytesOf, digestOf, down, entryOf, expired, idOf, newDevice, openOn, OWN, randomizerOf, slowOf, url,
+} from "./ledger-tools.js";
 
 const RECORD = { height: 181 };
-const OWN = { url, id: undefined };
-const down = () => failure("network", "no answer");
-const expired = () => failure("refused", "the task has expired", { status: 403, type: "task-expired" });
 const turns = async (count = 5) => {
   for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
@@ -27,18 +26,13 @@ function held() {
 }
 
 /** An aggregator that answers with `verdict()`, and notes what came. */
-function aggregator(verdict = () => ({ status: "accepted", attempts: 1 })) {
+function aggregator(verdict = accepted) {
   const calls = [];
   const deliver = async (report, options, between) => {
     calls.push({ report, options, between });
     return verdict(calls.length, report, options, between);
   };
   return { calls, deliver };
-}
-
-/** The entry of a task that is asked alone, but what became of it. */
-function entryOf({ taskDigest, guarantee }) {
-  return { taskDigest, campaign: taskDigest, wave: taskDigest, waves: new Set([taskDigest]), guarantee, url };
 }
 
 /** Never answers, but ends as the client's own does when its signal says so. */
@@ -69,17 +63,16 @@ test("a report is booked, made, kept, and sent, in this order, and nothing of th
   const steps = [];
   const { deliver, calls } = aggregator(async () => {
     steps.push(await device.all());
-    return { status: "accepted", attempts: 1 };
+    return accepted();
   });
   const one = randomizerOf(1, 2, 1e-7);
-  const { randomize, taskDigest, guarantee } = one;
+  const { randomize, taskDigest } = one;
   const watching = { ...one, randomize: async (...given) => (steps.push(await device.all()), randomize(...given)) };
   const ledger = await openOn(device, {}, { deliver });
   assert.equal(ledger.persistent, true);
   const outcome = await ledger.send(watching, RECORD, OWN);
   assert.deepEqual(outcome, { taskDigest, id: idOf(1), status: "accepted" });
-  const waves = new Set([taskDigest]);
-  const entry = { taskDigest, campaign: taskDigest, wave: taskDigest, waves, guarantee, url };
+  const entry = entryOf(one);
   assert.deepEqual(steps, [[{ ...entry, booked: true }], [{ ...entry, bytes: bytesOf(1), attempted: true }]]);
   assert.deepEqual(await device.all(), [{ ...outcome, ...entry }]);
   assert.deepEqual([calls.length, calls[0].report.bytes, calls[0].options.url], [1, bytesOf(1), url]);
@@ -122,10 +115,10 @@ test("what is asked for of the network is passed on, and the time that is left, 
   await ledger.send(randomizerOf(1), RECORD, { ...OWN, retries: 7, timeout: 8, deadline: 9000 });
   const { retries, timeout, deadline } = calls[0].options;
   assert.deepEqual([retries, timeout, deadline], [7, 8, 9000]);
-  const slow = { ...randomizerOf(2), randomize: (...given) => ((now += 2500), randomizerOf(2).randomize(...given)) };
+  const slow = slowOf(2, (...given) => ((now += 2500), randomizerOf(2).randomize(...given)));
   await ledger.send(slow, RECORD, { ...OWN, deadline: 9000 });
   assert.equal(calls[1].options.deadline, 6500);
-  const late = { ...randomizerOf(3), randomize: (...given) => ((now += 9001), randomizerOf(3).randomize(...given)) };
+  const late = slowOf(3, (...given) => ((now += 9001), randomizerOf(3).randomize(...given)));
   await ledger.send(late, RECORD, { ...OWN, deadline: 9000 });
   assert.equal(calls[2].options.deadline, 0);
   await assert.rejects(ledger.send(randomizerOf(4), RECORD, { ...OWN, deadline: -1 }), { code: "argument" });
@@ -142,7 +135,7 @@ test("a signal that has aborted books nothing; one that aborts later leaves what
   assert.deepEqual([await device.all(), calls.length], [[], 0]);
   // While it is made.
   const making = held();
-  const slow = { ...randomizerOf(1), randomize: () => making.promise };
+  const slow = slowOf(1, () => making.promise);
   const controller = new AbortController();
   const sent = ledger.send(slow, RECORD, { ...OWN, signal: controller.signal });
   await turns();
@@ -155,7 +148,7 @@ test("a signal that has aborted books nothing; one that aborts later leaves what
   const early = new AbortController();
   const { change } = device;
   device.change = (edit) => (early.abort(reason), change(edit));
-  const never = { ...randomizerOf(2), randomize: () => new Promise(() => {}) };
+  const never = slowOf(2, () => new Promise(() => {}));
   await assert.rejects(ledger.send(never, RECORD, { ...OWN, signal: early.signal }), is(reason));
   device.change = change;
   // While it is sent.
@@ -186,7 +179,7 @@ test("a delivery that takes too long is pending where there is a report, and an 
     [error.code, error.message, error.cause.name],
     ["network", "sending took over 60000 ms", "TimeoutError"],
   );
-  const never = { ...randomizerOf(2), randomize: () => new Promise(() => {}) };
+  const never = slowOf(2, () => new Promise(() => {}));
   await assert.rejects(ledger.send(never, RECORD, { ...OWN, deadline: 4321 }), {
     code: "network",
     message: "sending took over 4321 ms",
@@ -199,10 +192,10 @@ test("what an aggregator refuses for good is refused, with its error, until it i
   let error = expired();
   const { calls, deliver } = aggregator(() => {
     if (error) throw error;
-    return { status: "accepted", attempts: 1 };
+    return accepted();
   });
   const ledger = await openOn(device, {}, { deliver });
-  const { taskDigest, guarantee } = randomizerOf(1);
+  const { taskDigest } = randomizerOf(1);
   const outcome = await ledger.send(randomizerOf(1), RECORD, OWN);
   assert.deepEqual(outcome, { taskDigest, id: idOf(1), status: "refused", error });
   const { reports } = await ledger.status();
@@ -216,9 +209,7 @@ test("what an aggregator refuses for good is refused, with its error, until it i
   // Sent once more, and the network is down.
   error = down();
   assert.equal((await ledger.send(randomizerOf(1), RECORD, OWN)).status, "pending");
-  const waves = new Set([taskDigest]);
-  const entry = { taskDigest, campaign: taskDigest, wave: taskDigest, waves, guarantee, url };
-  assert.deepEqual(await device.all(), [{ ...entry, bytes: bytesOf(1), attempted: true }]);
+  assert.deepEqual(await device.all(), [{ ...entryOf(randomizerOf(1)), bytes: bytesOf(1), attempted: true }]);
   error = undefined;
   assert.deepEqual(await ledger.flush(), [{ taskDigest, id: idOf(1), status: "accepted" }]);
   assert.equal(calls.length, 3);
@@ -250,7 +241,7 @@ test("the report goes where the page says last at its origin, as it is, and an a
   const device = newDevice();
   const { calls, deliver } = aggregator((count) => {
     if (count < 3) throw down();
-    return { status: "accepted", attempts: 1 };
+    return accepted();
   });
   const ledger = await openOn(device, {}, { deliver });
   const first = await ledger.report(randomizerOf(1), RECORD, { url: " https://one.example " });
@@ -276,8 +267,7 @@ test("a report that is withdrawn before it went anywhere was not sent, and is go
   await ledger.report(randomizerOf(1), RECORD, { url });
   const outcome = { taskDigest, id: idOf(1), sent: false };
   assert.deepEqual(await ledger.withdraw(taskDigest), outcome);
-  const waves = new Set([taskDigest]);
-  const entry = { taskDigest, campaign: taskDigest, wave: taskDigest, waves, guarantee, url };
+  const entry = entryOf(randomizerOf(1));
   assert.deepEqual(await device.all(), [{ ...entry, id: idOf(1), withdrawn: true, left: false }]);
   assert.deepEqual(await ledger.withdraw(taskDigest), outcome);
   const { origin } = new URL(url);
@@ -289,10 +279,7 @@ test("a report that is withdrawn before it went anywhere was not sent, and is go
   assert.match(again.error.message, /^this device's one report of task 0+1 was withdrawn: its budget stays spent$/);
   await assert.rejects(ledger.report(randomizerOf(1), RECORD, { url }), { code: "spent" });
   // One that was never made has no id.
-  await assert.rejects(
-    ledger.report({ ...randomizerOf(2), randomize: () => Promise.reject(down()) }, RECORD, { url }),
-    { code: "network" },
-  );
+  await assert.rejects(ledger.report(slowOf(2, () => Promise.reject(down())), RECORD, { url }), { code: "network" });
   assert.deepEqual(await ledger.withdraw(digestOf(2)), { taskDigest: digestOf(2), id: undefined, sent: false });
   assert.deepEqual(await ledger.withdraw(digestOf(3)), { taskDigest: digestOf(3), id: undefined, sent: false });
   assert.deepEqual([(await device.all()).length, calls.length], [2, 0]);
@@ -304,7 +291,7 @@ test("withdrawing stops what this tab makes and sends for the task, and nothing 
   const ledger = await openOn(device, {}, { deliver });
   const flights = [1, 2].map((number) => ledger.send(randomizerOf(number), RECORD, OWN));
   const making = held();
-  flights.push(ledger.send({ ...randomizerOf(3), randomize: () => making.promise }, RECORD, OWN));
+  flights.push(ledger.send(slowOf(3, () => making.promise), RECORD, OWN));
   await turns();
   assert.equal(calls.length, 2);
   for (const number of [1, 3])
@@ -386,7 +373,7 @@ test("of two tabs at once both send the report of the first", async () => {
   const tabs = await Promise.all([1, 2].map(() => openOn(device, {}, { deliver })));
   const [first, second] = [held(), held()];
   const sending = [first, second].map(({ promise }, index) =>
-    tabs[index].send({ ...randomizerOf(1), randomize: () => promise }, RECORD, OWN),
+    tabs[index].send(slowOf(1, () => promise), RECORD, OWN),
   );
   await turns();
   second.resolve(randomizerOf(1).randomize(RECORD));
@@ -401,7 +388,6 @@ test("of two tabs at once both send the report of the first", async () => {
   // Data that is deleted meanwhile comes back with the report.
   const lost = newDevice();
   const ledger = await openOn(lost, {}, { deliver: aggregator(() => { throw down(); }).deliver });
-  const { taskDigest, guarantee } = randomizerOf(2);
   const deleting = {
     ...randomizerOf(2),
     randomize: (...given) => {
@@ -410,14 +396,13 @@ test("of two tabs at once both send the report of the first", async () => {
     },
   };
   assert.equal((await ledger.send(deleting, RECORD, OWN)).status, "pending");
-  const tasks = { taskDigest, campaign: taskDigest, wave: taskDigest, waves: new Set([taskDigest]) };
-  const kept = { ...tasks, guarantee, url, bytes: bytesOf(2), attempted: true };
+  const kept = { ...entryOf(randomizerOf(2)), bytes: bytesOf(2), attempted: true };
   assert.deepEqual(await lost.change((entries) => entries), [kept]);
 });
 
 test("what cannot be noted does not change the outcome", async () => {
   for (const [verdict, status] of [
-    [() => ({ status: "accepted", attempts: 1 }), "accepted"],
+    [accepted, "accepted"],
     [() => { throw expired(); }, "refused"],
   ]) {
     const device = newDevice();
@@ -432,7 +417,7 @@ test("what cannot be noted does not change the outcome", async () => {
 
 test("sending takes three writes, and the last is on the disk before the outcome is reported", async () => {
   for (const [verdict, state] of [
-    [() => ({ status: "accepted", attempts: 1 }), "sent"],
+    [accepted, "sent"],
     [() => { throw expired(); }, "refused"],
   ]) {
     const device = newDevice();
@@ -502,7 +487,7 @@ test("when the device is back online a ledger flushes if its page wants that, un
   let works = false;
   const { calls, deliver } = aggregator(() => {
     if (!works) throw down();
-    return { status: "accepted", attempts: 1 };
+    return accepted();
   });
   const device = newDevice();
   const flushed = [];

@@ -1,10 +1,17 @@
 // A device and reports without any module: what the tests of the ledger need.
 
+import { failure } from "../../pkg/errors.js";
 import { memory, PrivacyLedger } from "../../pkg/ledger.js";
 import { promising, reportOf } from "../../pkg/report.js";
 import { deliver, issuedId } from "../../pkg/submit.js";
 
 export const url = "https://aggregator.example/";
+/** Of a report with an id of its own, sent there. */
+export const OWN = { url, id: undefined };
+/** The answer of an aggregator that takes a report, and the errors of one out of reach and of one that never will. */
+export const accepted = () => ({ status: "accepted", attempts: 1 });
+export const down = () => failure("network", "no answer");
+export const expired = () => failure("refused", "the task has expired", { status: 403, type: "task-expired" });
 
 /** The digest of the task with a number. */
 export function digestOf(number) {
@@ -33,6 +40,16 @@ export function randomizerOf(number, epsilon = 1, delta = 0) {
     return reportOf(bytesOf(number), taskDigest, guarantee);
   };
   return { taskDigest, guarantee, made, randomize };
+}
+
+/** The entry of a task that is asked alone, but what became of it; `to` is where its report goes. */
+export function entryOf({ taskDigest, guarantee }, to = { url }) {
+  return { taskDigest, campaign: taskDigest, wave: taskDigest, waves: new Set([taskDigest]), guarantee, ...to };
+}
+
+/** The randomizer with a number, but with this in place of its `randomize`. */
+export function slowOf(number, randomize) {
+  return { ...randomizerOf(number), randomize };
 }
 
 /** The storage under one name, shared by all who open it with the same device. `closed` counts those who closed it. */

@@ -32,9 +32,7 @@ function refuses(promise, code, part) {
 test("without storage there is no ledger, unless the page agrees to one that forgets", async (t) => {
   await refuses(PrivacyLedger.open({ maxEpsilon: 2 }), "storage", /indexedDB/);
   await refuses(PrivacyLedger.open({ maxEpsilon: 2, onStorageDenied: async () => undefined }), "storage", /indexedDB/);
-  const aggregator = new Aggregator(TASK, undefined, OWN_IDS);
-  t.after(() => aggregator.remove());
-  await aggregator.start();
+  const aggregator = await Aggregator.during(t, TASK, undefined, OWN_IDS);
   const ledger = await PrivacyLedger.open({ maxEpsilon: 2, onStorageDenied });
   const one = new Randomizer(Task.parse(TASK), LIMITS);
   const reports = await Promise.all([1, 2, 3].map(() => ledger.report(one, RECORD, { url: aggregator.url })));
@@ -48,9 +46,7 @@ test("without storage there is no ledger, unless the page agrees to one that for
 });
 
 test("a report is made with the id that the aggregator issued, which takes no other by default", async (t) => {
-  const aggregator = new Aggregator(TASK);
-  t.after(() => aggregator.remove());
-  await aggregator.start();
+  const aggregator = await Aggregator.during(t, TASK);
   const task = Task.parse(TASK);
   const one = new Randomizer(task, LIMITS);
   const ledger = await PrivacyLedger.open({ maxEpsilon: Infinity, onStorageDenied });
@@ -72,9 +68,7 @@ test("a report is made with the id that the aggregator issued, which takes no ot
 });
 
 test("one call books, makes and sends, asks for the id itself, and returns the same again later", async (t) => {
-  const aggregator = new Aggregator(TASK);
-  t.after(() => aggregator.remove());
-  await aggregator.start();
+  const aggregator = await Aggregator.during(t, TASK);
   const one = new Randomizer(Task.parse(TASK), LIMITS);
   const ledger = await PrivacyLedger.open({ maxEpsilon: Infinity, onStorageDenied });
   const { taskDigest } = one;

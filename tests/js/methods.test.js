@@ -11,6 +11,7 @@ import { Worker } from "node:worker_threads";
 
 import { compare, init, loadMethods, simulate } from "../../pkg/lab-node.js";
 import { researchBinary } from "../browser/aggregator.js";
+import { numericColumns } from "./task.js";
 import { throws } from "./throws.js";
 
 const LAB = new URL("../../pkg/lab-node.js", import.meta.url);
@@ -144,12 +145,7 @@ test("its numbers are those of the command line", (t) => {
     const value = (column) => (((row * (37 + 8 * column)) % 101) / 101 - 0.5) * (column < 2 ? 0.9 : 0.1);
     return Array.from({ length: dimension }, (_, column) => value(column));
   });
-  const columns = Array.from({ length: dimension }, (_, i) => ({
-    name: `x${i}`,
-    type: "numeric",
-    offset: 0,
-    scale: 1,
-  }));
+  const columns = numericColumns(dimension);
   const files = { records: join(folder, "records.csv"), schema: join(folder, "schema.json") };
   writeFileSync(files.records, [columns.map(({ name }) => name), ...rows].map((row) => `${row.join()}\n`).join(""));
   writeFileSync(files.schema, JSON.stringify({ columns }));

@@ -4,21 +4,19 @@ import assert from "node:assert/strict";
 import { afterEach, before, test } from "node:test";
 
 import { asked, campaigns } from "../../pkg/checks.js";
-import { failure } from "../../pkg/errors.js";
 import { init, PrivacyLedger, Randomizer, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS, Relay } from "../browser/aggregator.js";
 import { until } from "../browser/pages.js";
-import { serveAnswers } from "./answers.js";
-import { bytesOf, digestOf, idOf, newDevice, openOn, randomizerOf, url } from "./ledger-tools.js";
-import { LIMITS, RECORD, TASK } from "./task.js";
-
-const MECHANISM = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
+import { answersUntilEnd } from "./answers.js";
+import {
+  accepted, bytesOf, digestOf, down, expired, idOf, newDevice, openOn, OWN, randomizerOf, slowOf, url,
+} from "./ledger-tools.js";
+import { LIMITS, RECORD, secondWave, SIGNED_CAP, TASK } from "./task.js";
 
 /** The task of a second wave after `first`, with changes. */
 function refining(first, { mechanism, ...changes } = {}) {
-  const { digest } = Task.parse(first);
-  const refinement = { parent: digest, directions: [[2 ** 20, 0, 0]], weights: [2 ** 16], clip: 2 ** 40 };
-  return { ...first, mechanism: { ...MECHANISM, ...mechanism }, refinement, ...changes };
+  const second = secondWave(first, Task.parse(first).digest);
+  return { ...second, mechanism: { ...SIGNED_CAP, ...mechanism }, ...changes };
 }
 
 before(() => init());
@@ -26,16 +24,13 @@ before(() => init());
 /** A server of these documents, under their digests; `refined` is the header that comes with each. */
 async function serving(t, documents, refined = {}) {
   const known = new Map(documents.map((document) => [Task.parse(document).digest, document]));
-  const server = await serveAnswers([
-    ({ url: path }, response) => {
-      const [, digest] = path.match(/^\/survey\/tasks\/([^/]*)$/) ?? [];
-      if (!known.has(digest)) return response.writeHead(404).end();
-      response.setHeader("content-type", "application/json");
-      if (refined[digest]) response.setHeader("refined-by", refined[digest]);
-      response.end(JSON.stringify(known.get(digest)));
-    },
-  ]);
-  t.after(() => server.close());
+  const server = await answersUntilEnd(t, ({ url: path }, response) => {
+    const [, digest] = path.match(/^\/survey\/tasks\/([^/]*)$/) ?? [];
+    if (!known.has(digest)) return response.writeHead(404).end();
+    response.setHeader("content-type", "application/json");
+    if (refined[digest]) response.setHeader("refined-by", refined[digest]);
+    response.end(JSON.stringify(known.get(digest)));
+  });
   const asked = () => server.requests.splice(0).map((request) => request.url.split("/").pop());
   return { asked, of: (digest) => `${server.url}/survey/tasks/${digest}`, server };
 }
@@ -50,7 +45,7 @@ async function waves(t, first, second) {
 test("a page that asks for the first wave gets the second when it is open, and no other page does", async (t) => {
   const { asked, digests: [one, two], of } = await waves(t, TASK, refining(TASK));
   const task = await Task.fetch(of(one), { digest: one });
-  assert.deepEqual([task.digest, task.campaign, task.toJSON().mechanism], [two, one, MECHANISM]);
+  assert.deepEqual([task.digest, task.campaign, task.toJSON().mechanism], [two, one, SIGNED_CAP]);
   assert.deepEqual(asked(), [one, two]);
   assert.equal(new Randomizer(task, LIMITS).randomize(RECORD).taskDigest, two);
   for (const [found, ...options] of [[one], [one, {}], [two], [two, {}]]) {
@@ -117,20 +112,15 @@ test("a second wave that is missing, or another than its name, is refused, and n
   }
   assert.deepEqual(other.asked(), []);
   // Another task under the second's name.
-  const lying = await serveAnswers([
-    { headers: { "content-type": "application/json", "refined-by": second }, body: JSON.stringify(TASK) },
-  ]);
-  t.after(() => lying.close());
+  const headers = { "content-type": "application/json", "refined-by": second };
+  const named = { headers, body: JSON.stringify(TASK) };
+  const lying = await answersUntilEnd(t, named);
   const wrong = new RegExp(`the task is ${digest}, and ${second} was meant`);
   await assert.rejects(Task.fetch(lying.url, { digest }), { code: "digest", message: wrong });
   assert.equal(lying.requests.length, 2);
   // A signal stops it between both.
   const stop = new AbortController();
-  const slow = await serveAnswers([
-    { headers: { "content-type": "application/json", "refined-by": second }, body: JSON.stringify(TASK) },
-    () => stop.abort("no"),
-  ]);
-  t.after(() => slow.close());
+  const slow = await answersUntilEnd(t, named, () => stop.abort("no"));
   assert.equal(await Task.fetch(slow.url, { digest, signal: stop.signal }).catch((reason) => reason), "no");
 });
 
@@ -148,10 +138,6 @@ function known(are = true) {
 
 before(() => known());
 afterEach(() => known());
-
-const OWN = { url, id: undefined };
-const down = () => failure("network", "no answer");
-const expired = () => failure("refused", "expired", { status: 403, type: "task-expired" });
 
 /** How an entry of each state comes about, by its randomizer. */
 const STATES = {
@@ -173,7 +159,7 @@ async function device(state, wave, epsilon = 1, limits = {}) {
   const deliver = async (report) => {
     if (network.verdict) throw network.verdict();
     sent.push([report.taskDigest, report.bytes, report.guarantee.epsilon]);
-    return { status: "accepted", attempts: 1 };
+    return accepted();
   };
   const storage = newDevice();
   const ledger = await openOn(storage, limits, { deliver });
@@ -352,7 +338,7 @@ async function betweenTwo(t) {
   const deliver = async (report, { url }) => {
     if (verdicts[url]) throw verdicts[url]();
     came.push([url, report.taskDigest]);
-    return { status: "accepted", attempts: 1 };
+    return accepted();
   };
   const storage = newDevice();
   const ledger = await openOn(storage, {}, { deliver });
@@ -362,7 +348,7 @@ async function betweenTwo(t) {
 /** Puts a task's report into a state at one of the servers. */
 async function reach(state, { came, ledger, verdicts }, wave, to) {
   const one = randomizerOf(wave);
-  const failing = { ...one, randomize: () => Promise.reject(down()) };
+  const failing = slowOf(wave, () => Promise.reject(down()));
   if (state === "booked") return ledger.send(failing, {}, to).catch(() => {});
   verdicts[to.url] = { pending: down, refused: expired, withdrawn: down }[state];
   await ledger.send(one, {}, to);
@@ -448,9 +434,7 @@ test("a withdrawal is of all that claims to be of the campaign, and says of none
 });
 
 test("a report that waits since the first wave is sent in the second, to its own task, by the real client", async (t) => {
-  const aggregator = new Aggregator(TASK, undefined, OWN_IDS);
-  t.after(() => aggregator.remove());
-  await aggregator.start();
+  const aggregator = await Aggregator.during(t, TASK, undefined, OWN_IDS);
   const document = refining(TASK);
   const [first, second] = [TASK, document].map((json) => Task.parse(json));
   await aggregator.put(second.digest, document, {});

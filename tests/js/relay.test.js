@@ -6,9 +6,9 @@ import { after, before, test } from "node:test";
 import { ArgumentError, init, issuedId, LedgerError, Randomizer, SubmitError, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS, Relay } from "../browser/aggregator.js";
 import { until } from "../browser/pages.js";
-import { serveAnswers } from "./answers.js";
+import { answersUntilEnd } from "./answers.js";
 import { newDevice, openOn } from "./ledger-tools.js";
-import { LIMITS, RECORD, TASK } from "./task.js";
+import { LIMITS, numericColumns, RECORD, TASK } from "./task.js";
 
 const BATCH = 3;
 const SEALED = 344;
@@ -48,16 +48,13 @@ async function counted(count) {
 /** A relay with the real one's keys and these answers to reports, until the test ends. */
 async function answering(t, ...answers) {
   const posts = [];
-  const server = await serveAnswers([
-    (request, response) => {
-      if (request.method === "GET") return response.end(keys);
-      const answer = answers[Math.min(posts.length, answers.length - 1)];
-      posts.push(server.requests.at(-1));
-      if (typeof answer === "function") return answer(request, response);
-      return response.writeHead(answer.status, answer.headers).end(answer.body);
-    },
-  ]);
-  t.after(() => server.close());
+  const server = await answersUntilEnd(t, (request, response) => {
+    if (request.method === "GET") return response.end(keys);
+    const answer = answers[Math.min(posts.length, answers.length - 1)];
+    posts.push(server.requests.at(-1));
+    if (typeof answer === "function") return answer(request, response);
+    return response.writeHead(answer.status, answer.headers).end(answer.body);
+  });
   return { posts, ...server };
 }
 
@@ -97,9 +94,7 @@ test("reports of any length are opened by the aggregator, and have few lengths w
   const server = await answering(t, forward);
   const mechanism = { type: "gaussian", epsilon: 2, delta: 1e-6, calibration: "analytic" };
   for (const [dimension, padded] of [[4, 256], [20, 512], [200, 32_768]]) {
-    const column = (_, at) => ({ name: `c${at}`, type: "numeric", offset: 0, scale: 1 });
-    const columns = Array.from({ length: dimension }, column);
-    const json = { version: 1, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
+    const json = { ...TASK, schema: { columns: numericColumns(dimension) }, mechanism };
     const long = Task.parse(json);
     await aggregator.put(long.digest, json, {});
     const randomizer = new Randomizer(long, LIMITS_OF_LONG);

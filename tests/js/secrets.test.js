@@ -8,7 +8,7 @@ import { inspect } from "node:util";
 import * as lab from "../../pkg/lab-node.js";
 import { init, PrivacyLedger, Randomizer, RecordError, Task } from "../../pkg/inline.js";
 import { seededBy } from "../../pkg/seeded.js";
-import { LIMITS, TASK } from "./task.js";
+import { LIMITS, numericColumns, TASK } from "./task.js";
 
 const TEXT = "s3cret-7f3a";
 const NUMBER = 73155245.5;
@@ -239,8 +239,7 @@ test("check reports everything at once, in the order of the columns", () => {
   assert.deepEqual(found(), [["record", "shape", undefined]]);
   const [{ message }] = task.check({ height: 1, plan: null, device: null, one: 1, two: 2 });
   assert.equal(message, "unknown columns: the task has height, note, plan, device");
-  const many = Array.from({ length: 20 }, (_, index) => ({ name: `x${index}`, type: "numeric", offset: 0, scale: 1 }));
-  const problems = Task.parse({ ...TASK, schema: { columns: many } }).check({ one: 1 });
+  const problems = Task.parse({ ...TASK, schema: { columns: numericColumns(20) } }).check({ one: 1 });
   assert.equal(problems.length, 21);
   assert.match(problems[20].message, /has x0, .*x11, …$/);
   task.free();

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 
 import { ArgumentError, init, issuedId, Randomizer, Report, submit, SubmitError, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS } from "../browser/aggregator.js";
-import { serveAnswers } from "./answers.js";
+import { answersUntilEnd } from "./answers.js";
 import { limits } from "./limits.js";
 import { LIMITS, RECORD, TASK } from "./task.js";
 
@@ -24,13 +24,6 @@ before(async () => {
 });
 
 after(() => aggregator?.remove());
-
-/** A server with these answers, until the test ends. */
-async function answering(t, ...answers) {
-  const server = await serveAnswers(answers);
-  t.after(() => server.close());
-  return server;
-}
 
 /** That submitting rejects with this code (and status). */
 async function refuses(sent, code, status) {
@@ -65,7 +58,7 @@ test("when the answer is lost, what is sent again is the same bytes and counts o
     if (server.requests.length < 3) return response.destroy();
     response.writeHead(answer.status, JSON_TYPE).end(await answer.text());
   };
-  const server = await answering(t, forward);
+  const server = await answersUntilEnd(t, forward);
   assert.deepEqual(await submit(own, { url: server.url, ...QUICK }), { status: "duplicate", attempts: 3 });
   assert.deepEqual(
     server.requests.map(({ body }) => body.toString("hex")),
@@ -127,7 +120,7 @@ test("a task whose reports make their own ids has none to ask for", async () => 
 
 test("an id is requested as reports are sent: again when it may come, and not from just any server", async (t) => {
   const ids = { headers: JSON_TYPE, body: '{"ids": ["00112233445566778899aabbccddeeff"]}' };
-  const late = await answering(t, { status: 503 }, { status: 429 }, ids);
+  const late = await answersUntilEnd(t, { status: 503 }, { status: 429 }, ids);
   assert.equal(await issuedId(task, { url: late.url, ...QUICK }), "00112233445566778899aabbccddeeff");
   const [{ method, url, headers, body }] = late.requests;
   assert.deepEqual([late.requests.length, method, url], [3, "POST", `/tasks/${task.digest}/seeds`]);
@@ -138,7 +131,7 @@ test("an id is requested as reports are sent: again when it may come, and not fr
     { headers: JSON_TYPE, body: '{"ids": []}' },
     { body: ids.body },
   ]) {
-    const server = await answering(t, answer);
+    const server = await answersUntilEnd(t, answer);
     await refuses(issuedId(task, { url: server.url, ...QUICK }), "answer", 200);
   }
   await refuses(issuedId({ digest: "0".repeat(64) }, { url: aggregator.url }), "not-found", 404);
@@ -153,7 +146,7 @@ test("a failed early request for an id is not unhandled: a later await gets the 
 });
 
 test("Retry-After is waited for", async (t) => {
-  const server = await answering(t, { status: 503, headers: { "retry-after": "1" } }, COUNTED);
+  const server = await answersUntilEnd(t, { status: 503, headers: { "retry-after": "1" } }, COUNTED);
   assert.deepEqual(await submit(report, { url: server.url, ...QUICK }), { status: "accepted", attempts: 2 });
   const [first, second] = server.requests;
   // A timer may fire a little early.
@@ -161,8 +154,8 @@ test("Retry-After is waited for", async (t) => {
 });
 
 test("a signal stops it: before, during an attempt, and during a wait", async (t) => {
-  const silent = await answering(t, () => {});
-  const busy = await answering(t, { status: 503, headers: { "retry-after": "30" } });
+  const silent = await answersUntilEnd(t, () => {});
+  const busy = await answersUntilEnd(t, { status: 503, headers: { "retry-after": "30" } });
   const reason = new Error("changed my mind");
   const is = (error) => error === reason;
   await assert.rejects(submit(report, { url: silent.url, signal: AbortSignal.abort(reason) }), is);
@@ -179,7 +172,7 @@ test("a signal stops it: before, during an attempt, and during a wait", async (t
 
 test("an attempt without an answer ends in time, and is repeated", async (t) => {
   const { asked, over } = limits(t);
-  const server = await answering(t, over, COUNTED);
+  const server = await answersUntilEnd(t, over, COUNTED);
   const submission = await submit(report, { url: server.url, timeout: 60, ...QUICK });
   assert.deepEqual(submission, { status: "accepted", attempts: 2 });
   assert.deepEqual(asked, [60, 60]);
@@ -189,7 +182,7 @@ test("the deadline covers all attempts and waits together, and the last error is
   const { asked, over } = limits(t);
   let now = 0;
   t.mock.method(performance, "now", () => now);
-  const silent = await answering(t, () => {
+  const silent = await answersUntilEnd(t, () => {
     now += 60;
     over();
   });

@@ -17,3 +17,17 @@ export const RECORD = { height: 181, plan: "paid" };
 
 // Limits that a page might set; the task above asks for less.
 export const LIMITS = { maxEpsilon: 4 };
+
+/** So many numeric columns, whose values are taken as they are. */
+export function numericColumns(count) {
+  return Array.from({ length: count }, (_, index) => ({ name: `x${index}`, type: "numeric", offset: 0, scale: 1 }));
+}
+
+/** The mechanism of a second wave. */
+export const SIGNED_CAP = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
+
+/** The task of a second wave after the task `first`, whose digest is `parent`. */
+export function secondWave(first, parent) {
+  const refinement = { parent, directions: [[2 ** 20, 0, 0]], weights: [2 ** 16], clip: 2 ** 40 };
+  return { ...first, mechanism: SIGNED_CAP, refinement };
+}

@@ -10,7 +10,7 @@ import { Report } from "../../pkg/report.js";
 import { Task as HeldTask } from "../../pkg/wasm/client/ldp_pca.js";
 import base64 from "../../pkg/wasm/client/ldp_pca_bg.wasm.js";
 import { bytesOf, digestOf } from "./ledger-tools.js";
-import { LIMITS, RECORD, TASK } from "./task.js";
+import { LIMITS, RECORD, secondWave, TASK } from "./task.js";
 
 const TEXT = JSON.stringify(TASK);
 const GUARANTEE = { epsilon: 2, delta: 0 };
@@ -94,6 +94,13 @@ afterEach(() => {
 /** The package's entry, as a page loads it for the first time. */
 function load() {
   return import(`../../pkg/worker.js?${++copies}`);
+}
+
+/** The entry, with its worker started. */
+async function started() {
+  const api = await load();
+  await api.init();
+  return { ...api, worker: workers[0] };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -224,11 +231,9 @@ test("a script that fails ends the worker, with the browser's words or a guess",
 });
 
 test("a worker that owes answers is looked at six times within its time, and dies after that", async () => {
-  const { init, version } = await load();
-  await init();
+  const { version, worker } = await started();
   // Half a minute unless the page says otherwise; nothing is watched when nothing is owed.
   assert.deepEqual([intervals.map(({ milliseconds }) => milliseconds), cleared], [[5000], [1]]);
-  const [worker] = workers;
   worker.silent = true;
   const waiting = [version(), version()];
   await turn();
@@ -276,9 +281,7 @@ test("the page's own patience is kept, by the successor too", async () => {
 });
 
 test("an error that nobody foresaw ends the worker, and others do not", async () => {
-  const { init, Task, version } = await load();
-  await init();
-  const [worker] = workers;
+  const { Task, version, worker } = await started();
   worker.silent = true;
   const [wrong, other] = [Task.parse("{}"), version()];
   await turn();
@@ -295,8 +298,7 @@ test("an error that nobody foresaw ends the worker, and others do not", async ()
 });
 
 test("what cannot be sent to the worker is an error with its cause", async () => {
-  const { init, Task } = await load();
-  await init();
+  const { Task } = await started();
   const { cause } = await refused(
     Task.parse({ note: () => {} }),
     "argument",
@@ -307,9 +309,7 @@ test("what cannot be sent to the worker is an error with its cause", async () =>
 });
 
 test("a task is what the worker made of it, and is kept there until it is freed or forgotten", async () => {
-  const { init, Randomizer, Task } = await load();
-  await init();
-  const [worker] = workers;
+  const { Randomizer, Task, worker } = await started();
   const task = await Task.parse(TASK);
   const [[, handle, given]] = worker.asked.slice(1);
   assert.deepEqual(given, TASK);
@@ -353,8 +353,7 @@ test("a task is what the worker made of it, and is kept there until it is freed 
 });
 
 test("a task is fetched by the page, and only the one that was meant is kept", async (t) => {
-  const { init, Task } = await load();
-  await init();
+  const { Task } = await started();
   t.mock.method(globalThis, "fetch", async () =>
     new Response(TEXT, { headers: { "content-type": "application/json" } }),
   );
@@ -369,9 +368,7 @@ test("a page that asks for the first wave gets the second, if that is its refine
   const facts = { ...FACTS, digest: digestOf(2), campaign: FACTS.digest };
   const { parse } = ANSWERS;
   t.after(() => Object.assign(ANSWERS, { parse }));
-  const { init, Randomizer, Task } = await load();
-  await init();
-  const [worker] = workers;
+  const { Randomizer, Task, worker } = await started();
   const requests = [];
   t.mock.method(globalThis, "fetch", async (url) => {
     requests.push(`${url}`);
@@ -398,9 +395,7 @@ test("a page that asks for the first wave gets the second, if that is its refine
 });
 
 test("a randomizer keeps within the page's limits, and its reports are of its task", async () => {
-  const { init, Randomizer, Task } = await load();
-  await init();
-  const [worker] = workers;
+  const { Randomizer, Task, worker } = await started();
   const task = await Task.parse(TEXT);
   const [, [, taskHandle]] = worker.asked;
   for (const [limits, code] of [
@@ -447,9 +442,7 @@ test("a randomizer keeps within the page's limits, and its reports are of its ta
 
 test("what does not fit a column goes to the worker as missing, or nowhere if the randomizer is strict", async (t) => {
   const { mock: warned } = t.mock.method(console, "warn", () => {});
-  const { init, Randomizer, Task } = await load();
-  await init();
-  const [worker] = workers;
+  const { Randomizer, Task, worker } = await started();
   const task = await Task.parse(TEXT);
   const randomizer = new Randomizer(task, LIMITS);
   const strict = new Randomizer(task, { ...LIMITS, strict: true });
@@ -466,10 +459,8 @@ test("what does not fit a column goes to the worker as missing, or nowhere if th
 });
 
 test("what the worker cannot do of itself fails where its result is wanted, and nowhere else", async () => {
-  const { init, Randomizer, Task } = await load();
-  await init();
+  const { Randomizer, Task, worker } = await started();
   const task = await Task.parse(TEXT);
-  const [worker] = workers;
   worker.silent = true;
   const unhandled = [];
   const note = (reason) => unhandled.push(reason);
@@ -490,8 +481,7 @@ test("what the worker cannot do of itself fails where its result is wanted, and 
 });
 
 test("the successor of a dead worker has all that lives, under the same handles, and what was freed is gone", async () => {
-  const { init, Randomizer, Task, terminate } = await load();
-  await init();
+  const { init, Randomizer, Task, terminate } = await started();
   const [first, freed] = [await Task.parse(TEXT), await Task.parse({ ...TASK, folds: 2 })];
   const [one, gone] = [first, first].map((task) => new Randomizer(task, LIMITS));
   const handles = workers[0].asked.slice(1).map(([, handle]) => handle);
@@ -633,9 +623,7 @@ test("in the worker's script a refinement has the digest of the task that it ref
   const ask = await thread();
   await ask("init", MODULE);
   const { value: first } = await ask("parse", 1, TEXT);
-  const refinement = { parent: first.digest, directions: [[2 ** 20, 0, 0]], weights: [2 ** 16], clip: 2 ** 40 };
-  const mechanism = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
-  const { value: second } = await ask("parse", 2, { ...TASK, mechanism, refinement });
+  const { value: second } = await ask("parse", 2, secondWave(TASK, first.digest));
   assert.deepEqual([Object.hasOwn(first, "campaign"), second.campaign], [false, first.digest]);
   await ask("parse", 3, second.text);
   const { value: bytes } = await ask("randomize", 3, VALUES, {});
