@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
 import { asked } from "./asked.js";
-import { BROWSERS, EMPTY, PATIENCE, ROOT } from "./pages.js";
+import { BROWSERS, EMPTY, PATIENCE, policyFor, ROOT } from "./pages.js";
 import { serve } from "./serve.js";
 import { launchWebKit, withoutWebKit } from "./webkit.js";
 
@@ -13,8 +13,7 @@ const ENTRIES = ["/pkg/index.js", "/pkg/worker.js"];
 let server;
 
 before(async () => {
-  const policy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:";
-  server = await serve(ROOT, { "/": EMPTY }, policy);
+  server = await serve(ROOT, { "/": EMPTY }, policyFor());
 });
 
 after(() => server?.close());

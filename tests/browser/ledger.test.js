@@ -7,12 +7,12 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
 import { serveAnswers } from "../js/answers.js";
-import { RECORD, TASK } from "../js/task.js";
+import { RECORD, secondWave, TASK } from "../js/task.js";
 import { Aggregator, OWN_IDS } from "./aggregator.js";
 import { asked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
 import { launchFirefox } from "./firefox.js";
-import { EMPTY, PATIENCE, ROOT } from "./pages.js";
+import { EMPTY, PATIENCE, policyFor, ROOT } from "./pages.js";
 import { serve } from "./serve.js";
 
 const SHARED = { task: TASK, other: { ...TASK, folds: 2 }, record: RECORD };
@@ -25,9 +25,7 @@ before(async () => {
   aggregator = new Aggregator(TASK, undefined, OWN_IDS);
   await aggregator.start();
   relay = await serveAnswers([passOn]);
-  const connect = `connect-src 'self' ${aggregator.url} ${relay.url}`;
-  const policy = `default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; ${connect}`;
-  server = await serve(ROOT, { "/": EMPTY }, policy);
+  server = await serve(ROOT, { "/": EMPTY }, policyFor(aggregator.url, relay.url));
 });
 
 after(async () => {
@@ -76,17 +74,11 @@ async function openTab(context) {
   return page;
 }
 
-/** A second wave of the aggregator's task. */
-async function refining(task) {
-  const { tasks } = await aggregator.get("/tasks");
-  const mechanism = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
-  const refinement = { parent: tasks[0], directions: [[2 ** 20, 0, 0]], weights: [2 ** 16], clip: 2 ** 40 };
-  return { ...task, mechanism, refinement };
-}
+/** The digest of the aggregator's task. */
+const digestOf = async () => (await aggregator.get("/tasks")).tasks[0];
 
 async function records() {
-  const { tasks } = await aggregator.get("/tasks");
-  return (await aggregator.get(`/tasks/${tasks[0]}/status`)).records;
+  return (await aggregator.get(`/tasks/${await digestOf()}/status`)).records;
 }
 
 const BROWSERS = asked({
@@ -263,51 +255,16 @@ function ledgerTests(name, { launch, newProfile, kill, launchWithoutStorage }) {
     assert.equal(found.stopped, "enough");
   });
 
-  test("a report that went to the wrong place goes to the right one, as it is", async (t) => {
-    const tab = await openTab(await profile(t));
-    relayed();
-    const found = await tab.evaluate(async () => {
-      const ledger = await api.PrivacyLedger.open({ maxEpsilon: 2 });
-      const first = await ledger.report(randomizer, record, { url: `${relay}/nowhere` });
-      const [{ error }] = await ledger.flush();
-      const second = await ledger.report(randomizer, record, { url: relay });
-      const [{ status }] = await ledger.flush();
-      return { code: error.code, made: [hex(first), hex(second)], status };
-    });
-    assert.equal(found.code, "not-found");
-    assert.equal(found.status, "accepted");
-    assert.deepEqual([...found.made, ...relayed()], Array(4).fill(found.made[0]));
-  });
-
   test("the budget is for all tasks, survives a reload, and is spent before the record is looked at", async (t) => {
     const context = await profile(t);
     let tab = await openTab(context);
-    const failures = await tab.evaluate(async () => {
-      const { PrivacyLedger } = api;
-      const ledger = await PrivacyLedger.open({ maxEpsilon: 3.5 });
-      return [
-        await codeOf(PrivacyLedger.open()),
-        await codeOf(PrivacyLedger.open({ maxEpsilon: Number.NaN })),
-        await codeOf(PrivacyLedger.open({ maxEpsilon: 2, maxDelta: -1 })),
-        await codeOf(ledger.report(randomizer, record)),
-        await codeOf(ledger.report(randomizer, record, { url: "https://" })),
-        await codeOf(ledger.report(undefined, record, { url })),
-        JSON.stringify(await ledger.status()),
-        await codeOf(ledger.report(randomizer, null, { url })),
-        JSON.stringify(await ledger.status().then(({ epsilon, reports: [{ state }] }) => [epsilon, state])),
-      ];
+    const booked = await tab.evaluate(async () => {
+      const ledger = await api.PrivacyLedger.open({ maxEpsilon: 3.5 });
+      const code = await codeOf(ledger.report(randomizer, null, { url }));
+      const { epsilon, reports: [{ state }] } = await ledger.status();
+      return [code, epsilon, state];
     });
-    assert.deepEqual(failures, [
-      "ArgumentError argument",
-      "ArgumentError argument",
-      "ArgumentError argument",
-      "ArgumentError argument",
-      "ArgumentError argument",
-      "ArgumentError argument",
-      '{"epsilon":0,"delta":0,"reports":[]}',
-      "RecordError record",
-      '[2,"booked"]',
-    ]);
+    assert.deepEqual(booked, ["RecordError record", 2, "booked"]);
     await tab.evaluate(async () => {
       await (await api.PrivacyLedger.open({ maxEpsilon: 3.5 })).report(randomizer, record, { url });
     });
@@ -371,10 +328,9 @@ function ledgerTests(name, { launch, newProfile, kill, launchWithoutStorage }) {
       const isFirst = reports.map(({ taskDigest }) => taskDigest === randomizer.taskDigest);
       const { sent } = await ledger.withdraw(task.digest);
       return { campaign: task.campaign, waiting, statuses, epsilon, isFirst, sent };
-    }, await refining(TASK));
-    const { tasks } = await aggregator.get("/tasks");
+    }, secondWave(TASK, await digestOf()));
     assert.deepEqual(found, {
-      campaign: tasks[0],
+      campaign: await digestOf(),
       waiting: first,
       statuses: ["accepted", "duplicate"],
       epsilon: 2,

@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
-import { serveAnswers } from "../js/answers.js";
+import { answersUntilEnd } from "../js/answers.js";
 import { LIMITS, RECORD, TASK } from "../js/task.js";
 import { Aggregator, OWN_IDS, Relay } from "./aggregator.js";
-import { BROWSERS, EMPTY, openPage as open, ROOT, until, vectorTests } from "./pages.js";
-import { serve } from "./serve.js";
+import { BROWSERS, EMPTY, openPage as open, policyFor, ROOT, until, vectorTests } from "./pages.js";
+import { serve, serveUntilEnd } from "./serve.js";
 
 for (const [name, launch] of Object.entries(BROWSERS)) describe(name, () => packageTests(name, launch));
 
@@ -40,8 +40,7 @@ function packageTests(name, launch) {
   });
 
   test("a policy that forbids wasm is an error with a code", async (t) => {
-    const strict = await serve(ROOT, { "/": EMPTY }, "default-src 'self'; img-src data:");
-    t.after(() => strict.close());
+    const strict = await serveUntilEnd(t, ROOT, { "/": EMPTY }, "default-src 'self'; img-src data:");
     const { page } = await openPage(strict.url);
     const error = await page.evaluate(async () => {
       const { init, LdpPcaError } = await import("/pkg/index.js");
@@ -55,9 +54,8 @@ function packageTests(name, launch) {
   test("what a page can know of a request that failed is in the message", async (t) => {
     const here = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:";
     const [open, strict] = await Promise.all(
-      [here, `${here}; connect-src 'none'`].map((policy) => serve(ROOT, { "/": EMPTY }, policy)),
+      [here, `${here}; connect-src 'none'`].map((policy) => serveUntilEnd(t, ROOT, { "/": EMPTY }, policy)),
     );
-    t.after(() => Promise.all([open.close(), strict.close()]));
     const messages = async ({ url }) => {
       const { page } = await openPage(url);
       return page.evaluate(async () => {
@@ -89,28 +87,8 @@ function packageTests(name, launch) {
     assert.match(found[2], /WebAssembly/);
   });
 
-  test("a browser without crypto is an error with a code, and there is no report", async () => {
-    const { page } = await openPage();
-    const found = await page.evaluate(
-      async ([task, record, limits]) => {
-        Object.defineProperty(globalThis, "crypto", { value: undefined });
-        const { EntropyError, init, Randomizer, Task } = await import("/pkg/index.js");
-        await init();
-        const randomizer = new Randomizer(Task.parse(task), limits);
-        try {
-          return randomizer.randomize(record).toJSON();
-        } catch (error) {
-          return [error instanceof EntropyError, error.code];
-        }
-      },
-      [TASK, RECORD, LIMITS],
-    );
-    assert.deepEqual(found, [true, "entropy"]);
-  });
-
   test("a policy that forbids the aggregator is an error with a code, and nothing is sent", async (t) => {
-    const elsewhere = await serveAnswers([{}]);
-    t.after(() => elsewhere.close());
+    const elsewhere = await answersUntilEnd(t, {});
     const { page } = await openPage();
     const found = await page.evaluate(
       async ([task, record, limits, url]) => {
@@ -175,9 +153,7 @@ function packageTests(name, launch) {
   test("a report is accepted by the native aggregator, once", async (t) => {
     const aggregator = await Aggregator.during(t, TASK, undefined, OWN_IDS);
     // A page of another origin, as of any application that embeds the package.
-    const scripts = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:";
-    const embedding = await serve(ROOT, { "/": EMPTY }, `${scripts}; connect-src 'self' ${aggregator.url}`);
-    t.after(() => embedding.close());
+    const embedding = await serveUntilEnd(t, ROOT, { "/": EMPTY }, policyFor(aggregator.url));
     const { page, errors } = await openPage(embedding.url);
     const verdicts = await page.evaluate(
       async ([url, record, limits]) => {
@@ -200,9 +176,7 @@ function packageTests(name, launch) {
     t.after(() => Promise.all([relay.remove(), aggregator.remove()]));
     await aggregator.start();
     await relay.start(aggregator.url, 2);
-    const scripts = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:";
-    const embedding = await serve(ROOT, { "/": EMPTY }, `${scripts}; connect-src 'self' ${relay.url}`);
-    t.after(() => embedding.close());
+    const embedding = await serveUntilEnd(t, ROOT, { "/": EMPTY }, policyFor(relay.url));
     const { page, errors } = await openPage(embedding.url);
     const outcomes = await page.evaluate(
       async ([relay, json, record, limits]) => {

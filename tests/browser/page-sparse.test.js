@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { assertAccessible, assertFits, colors, eventually, hostPage, parsed, QUIET, slide } from "./page-tools.js";
+import {
+  assertAccessible, assertFits, colors, enter, eventually, hostPage, parsed, QUIET, slide,
+} from "./page-tools.js";
 
 const host = hostPage();
 
@@ -30,14 +32,10 @@ async function found(page) {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-async function change(page, label, value) {
-  const input = page.locator("#sparse-form").getByLabel(label);
-  await input.fill(value);
-  await input.press("Enter");
-}
+const change = (page, label, value) => enter(page.locator("#sparse-form").getByLabel(label), value);
 
 test("sparse methods beat plain components on the default records, and the picture says so", async () => {
-  const { page, trouble } = await open();
+  const { page } = await open();
   const table = await found(page);
   const errors = Object.fromEntries(Object.entries(table).map(([method, [error]]) => [method, parsed(error)]));
   assert.ok(errors.Fantope < errors["Plain components"], JSON.stringify(errors));
@@ -59,11 +57,10 @@ test("sparse methods beat plain components on the default records, and the pictu
   await again.getByRole("button", { name: "Other records" }).click();
   await eventually(() => found(again), (other) => other.Fantope[0] !== table.Fantope[0]);
   assert.equal(await again.locator("#sparse-form").getByLabel("Seed").inputValue(), "2");
-  assert.deepEqual(trouble, []);
 });
 
 test("the penalty goes from all features to few, and is in the address", async () => {
-  const { page, trouble } = await open();
+  const { page } = await open();
   const slider = page.getByLabel("Penalty on features");
   const automatic = await found(page);
   const kept = async () =>
@@ -103,11 +100,10 @@ test("the penalty goes from all features to few, and is in the address", async (
     }
   });
   await eventually(() => found(page), (table) => JSON.stringify(table) === JSON.stringify(extreme));
-  assert.deepEqual(trouble, []);
 });
 
 test("what cannot be explains itself in place, and the last good picture stays", async () => {
-  const { page, trouble } = await open({ state: "&sparse.dimension=10" });
+  const { page } = await open({ state: "&sparse.dimension=10" });
   const before = await found(page);
   const cases = [
     ["Features that carry them", "1", "2 components need at least 2 features"],
@@ -128,11 +124,10 @@ test("what cannot be explains itself in place, and the last good picture stays",
     assert.equal(await input.getAttribute("aria-invalid"), "false", label);
   }
   assert.deepEqual(await found(page), before);
-  assert.deepEqual(trouble, []);
 });
 
 test("a run is cancelled, keeps what there was, and is started again", async () => {
-  const { page, trouble } = await open();
+  const { page } = await open();
   const before = await found(page);
   // In one turn of the page, so that it cannot be done before it is cancelled.
   await page.evaluate(() => {
@@ -151,11 +146,10 @@ test("a run is cancelled, keeps what there was, and is started again", async () 
   await change(page, "Users", "7000");
   await eventually(() => found(page), (table) => table["Plain components"][0] !== before["Plain components"][0]);
   await done(page);
-  assert.deepEqual(trouble, []);
 });
 
 test("other mechanisms and sizes", async () => {
-  const { page, trouble } = await open({
+  const { page } = await open({
     state: "&sparse.dimension=20&sparse.rank=1&sparse.sparsity=4&sparse.mechanism=gaussian",
   });
   assert.equal(await page.getByRole("img", { name: /^Fantope: heat map of 20 by 20 numbers/ }).count(), 1);
@@ -163,7 +157,6 @@ test("other mechanisms and sizes", async () => {
   assert.match(gaussian.Fantope[1], / of 4$/);
   await page.locator("#sparse-form").getByLabel("Mechanism").selectOption("double-cap");
   await eventually(() => found(page), (table) => table["Plain components"][0] !== gaussian["Plain components"][0]);
-  assert.deepEqual(trouble, []);
 });
 
 test("it fits a phone, and axe finds nothing", async () => {

@@ -74,16 +74,21 @@ const NO_AGGREGATOR = ["404 (Not Found)"];
 
 /**
  * The page on a host of files, and a `browser`, for all tests of a file; what a test leaves open is closed after it.
- * `open` is {@link openPage} there.
+ * `open` is {@link openPage} there, and nothing may have gone wrong in its pages when the test ends.
  */
 export function hostPage() {
+  const opened = [];
   let browser;
   let server;
   before(async () => {
     server = await servePage();
     if (isAsked("Chromium")) browser = await launchChromium();
   });
-  afterEach(() => browser && closePages(browser));
+  afterEach(async () => {
+    const trouble = opened.splice(0).flatMap(({ trouble }) => trouble);
+    if (browser) await closePages(browser);
+    assert.deepEqual(trouble, []);
+  });
   after(async () => {
     await browser?.close();
     await server?.close();
@@ -95,7 +100,11 @@ export function hostPage() {
     get url() {
       return server.url;
     },
-    open: (options) => openPage(browser, server.url, { expected: NO_AGGREGATOR, ...options }),
+    async open(options) {
+      const found = await openPage(browser, server.url, { expected: NO_AGGREGATOR, ...options });
+      opened.push(found);
+      return found;
+    },
   };
 }
 
@@ -147,6 +156,48 @@ export async function slide(slider, value) {
     input.dispatchEvent(new Event("input", { bubbles: true }));
     input.dispatchEvent(new Event("change", { bubbles: true }));
   }, String(value));
+}
+
+/** Types a value into a field, and Enter. */
+export async function enter(field, value) {
+  await field.fill(value);
+  await field.press("Enter");
+}
+
+/** The texts of all cells, row by row. */
+export function cellsOf(rows) {
+  return rows.evaluateAll((rows) => rows.map(({ cells }) => [...cells].map(({ textContent }) => textContent)));
+}
+
+/** The rows of a chart's table as texts. */
+export async function tableOf(page, chart) {
+  const details = page.locator(`#${chart} details`);
+  if (!(await details.evaluate(({ open }) => open))) await details.locator("summary").click();
+  await details.locator("tbody tr").first().waitFor();
+  return cellsOf(details.locator("tr"));
+}
+
+/** The file that a button saves. */
+export async function saved(page, button) {
+  const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+  return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
+}
+
+/** Keeps back the answers to requests for `file` until `release` is called; `asked` counts them. */
+export async function keepBack(page, file) {
+  const kept = { asked: 0 };
+  const released = new Promise((resolve) => (kept.release = resolve));
+  await page.route(file, async (route) => {
+    kept.asked += 1;
+    await released;
+    await route.continue();
+  });
+  return kept;
+}
+
+/** Answers the first request for `file` with a failure, and the next ones as they should be. */
+export async function failOnce(page, file) {
+  await page.route(file, (route) => route.fulfill({ status: 503 }), { times: 1 });
 }
 
 /** A number as the page writes it: 1,200 or −0.12 or 4.74 × 10⁻⁵. */

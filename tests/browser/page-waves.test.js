@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { init, population } from "../../pkg/lab-node.js";
 import { binary } from "./aggregator.js";
 import {
-  assertAccessible, assertFits, eventually, hostPage, inEveryView, openPage, parsed, screenshot, VIEWS,
+  assertAccessible, assertFits, enter, eventually, failOnce, hostPage, inEveryView, keepBack, openPage, parsed, saved,
+  screenshot, tableOf, VIEWS,
 } from "./page-tools.js";
 
 /** The page's own records, and little to simulate. */
@@ -40,16 +40,12 @@ function box(page) {
 
 /** The predictions of the series at each place of a chart's table. */
 async function column(page, axis, series) {
-  const details = page.locator(`#error-${axis}-chart details`);
-  if (!(await details.evaluate(({ open }) => open))) await details.locator("summary").click();
-  await details.locator("tbody tr").first().waitFor();
-  const rows = await details
-    .locator("tr").evaluateAll((rows) => rows.map(({ cells }) => [...cells].map(({ textContent }) => textContent)));
+  const rows = await tableOf(page, `error-${axis}-chart`);
   return new Map(rows.filter(([, name]) => name === series).map((row) => [row[0], row.at(-1)]));
 }
 
 test("it is there with its gaps, in the legend, the table and in words", async () => {
-  const { page, trouble } = await host.open({ hash: `#error&${STATE}`, ...VIEWS.light });
+  const { page } = await host.open({ hash: `#error&${STATE}`, ...VIEWS.light });
   const status = page.locator("#error-status");
   await status.getByText(/^Done: /).waitFor();
   const legend = page.locator("#error-epsilon-chart .legend");
@@ -91,17 +87,13 @@ test("it is there with its gaps, in the legend, the table and in words", async (
   await box(page).uncheck();
   await eventually(() => legend.textContent(), (text) => !text.includes("Two waves"));
   assert.equal(await note(page, "epsilon").textContent(), "");
-  assert.deepEqual(trouble, []);
 });
 
 test("its files have the places where it is worth it", async () => {
   const { page } = await host.open({ hash: `#error&${STATE}&waves.curve=two` });
   await predicted(page);
-  const [download] = await Promise.all([
-    page.waitForEvent("download"),
-    page.locator("#error-epsilon-chart").getByRole("button", { name: "CSV" }).click(),
-  ]);
-  const lines = readFileSync(await download.path(), "utf8").split("\r\n");
+  const { bytes } = await saved(page, page.locator("#error-epsilon-chart").getByRole("button", { name: "CSV" }));
+  const lines = bytes.toString("utf8").split("\r\n");
   const places = lines.map((line) => line.split(",")).filter(([name]) => name === "Two waves");
   assert.ok(places.length > 10 && places.every(([, x]) => Number(x) > 1 && Number(x) < 4), `${places}`);
 });
@@ -111,11 +103,8 @@ test("gaps between parts of the curve are said, and open in a picture", async ()
   const { page } = await host.open({ hash: `#error&${STATE}&error.dimension=4&error.rank=2&waves.curve=two` });
   const said = /^Two waves .* from ε ≈ 2\.\d to ε ≈ 2\.\d, .*, and from ε ≈ 3\.\d on, where /;
   await note(page, "epsilon").getByText(said).waitFor();
-  const [download] = await Promise.all([
-    page.waitForEvent("download"),
-    page.locator("#error-epsilon-chart").getByRole("button", { name: "SVG" }).click(),
-  ]);
-  const picture = readFileSync(await download.path(), "utf8");
+  const { bytes } = await saved(page, page.locator("#error-epsilon-chart").getByRole("button", { name: "SVG" }));
+  const picture = bytes.toString("utf8");
   const curves = picture.match(/<path [^>]*stroke="#1d6b45"[^>]*stroke-dasharray[^>]*>/g);
   assert.equal(curves?.length, 3, `two parts, and the sample in the legend: ${picture}`);
 });
@@ -128,50 +117,36 @@ test("its number is that of the command line, for the records of the page", asyn
   const { waves } = JSON.parse(execFileSync(binary(), ["plan", ...options, "--json"], { encoding: "utf8" }));
   assert.equal(waves.refused, undefined);
   const hash = `#error&${STATE}&error.dimension=30&error.rank=2&error.records=30000&waves.curve=two`;
-  const { page, trouble } = await host.open({ hash });
+  const { page } = await host.open({ hash });
   await note(page, "epsilon").getByText(/worth it/).waitFor();
   await page.locator("#error-status").getByText(/^Done: /).waitFor();
   const found = parsed((await column(page, "epsilon", "Two waves")).get("2"));
   assert.ok(Math.abs(found / waves.sin_theta_squared - 1) < 0.005, `${found} and ${waves.sin_theta_squared}`);
-  assert.deepEqual(trouble, []);
 });
 
 test("a link has it, it is cancelled with the rest, and other settings predict it again", async () => {
-  const { page, trouble } = await host.open();
-  let asked = 0;
-  let release;
-  const released = new Promise((resolve) => (release = resolve));
-  await page.route(/on-demand-.*\.wasm$/, async (route) => {
-    asked += 1;
-    await released;
-    await route.continue();
-  });
+  const { page } = await host.open();
+  const module = await keepBack(page, /on-demand-.*\.wasm$/);
   await page.goto(`${host.url}/?again#error&${STATE}0&waves.curve=two`);
-  await eventually(() => asked, (asked) => asked === 1);
+  await eventually(() => module.asked, (asked) => asked === 1);
   assert.equal(await box(page).isChecked(), true);
   assert.equal(await note(page, "records").textContent(), "Two waves are being predicted …");
   // Without a way to the button, on which the simulation may be done.
   await page.evaluate(() => document.getElementById("error-cancel").click());
   await note(page, "records").getByText("Two waves are not predicted: cancelled.").waitFor();
-  release();
-  await page.locator("#error-trials").fill("1");
-  await page.locator("#error-trials").press("Enter");
+  module.release();
+  await enter(page.locator("#error-trials"), "1");
   await predicted(page);
-  assert.equal(asked, 1);
-  await page.locator("#error-records").fill("100,000");
-  await page.locator("#error-records").press("Enter");
+  assert.equal(module.asked, 1);
+  await enter(page.locator("#error-records"), "100,000");
   // More people: the first wave finds enough of them at a smaller epsilon.
   await note(page, "epsilon").getByText(/up to ε ≈ 0\.\d+, where/).waitFor();
-  assert.deepEqual(trouble, []);
 });
 
 test("a module that does not arrive says so in the curve's place, and is asked for again", async () => {
   const expected = ["404 (Not Found)", "503"];
   const { page } = await openPage(host.browser, host.url, { hash: `#error&${STATE}`, expected });
-  let failures = 0;
-  await page.route(/on-demand-.*\.wasm$/, (route) =>
-    failures++ === 0 ? route.fulfill({ status: 503 }) : route.continue(),
-  );
+  await failOnce(page, /on-demand-.*\.wasm$/);
   await box(page).check();
   await note(page, "epsilon").getByText(/^Two waves are not predicted: the host answers 503 /).waitFor();
   await box(page).uncheck();

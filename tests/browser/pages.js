@@ -15,19 +15,22 @@ export const PATIENCE = 600_000;
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** A page with nothing in it, which asks for no icon either. */
 export const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>empty</title>';
+/** The policy of a page that runs the package, and that connects to its own origin and these. */
+export const policyFor = (...origins) =>
+  `default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; connect-src 'self' ${origins.join(" ")}`;
 /** The launchers of the browsers. */
 export const BROWSERS = asked({ Chromium: launchChromium, Firefox: launchFirefox });
 
 const VECTORS = join(ROOT, "tests/vectors/v1");
 
 /** A page, and the errors that it reports. */
-export async function openPage(browser, url) {
+export async function openPage(browser, url, path = "/") {
   const page = await browser.newPage();
   page.setDefaultTimeout(PATIENCE);
   const errors = [];
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-  await page.goto(`${url}/`);
+  await page.goto(url + path);
   return { page, errors };
 }
 

@@ -49,3 +49,10 @@ export async function serve(root, pages = {}, policy = CONTENT_SECURITY_POLICY, 
     close: () => new Promise((resolve) => server.close(resolve).closeAllConnections()),
   };
 }
+
+/** {@link serve} with these parameters, until the test `t` ends. */
+export async function serveUntilEnd(t, ...given) {
+  const server = await serve(...given);
+  t.after(() => server.close());
+  return server;
+}

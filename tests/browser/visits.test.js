@@ -8,12 +8,12 @@ import { after, before, describe, test } from "node:test";
 
 import { init, issuedId, PrivacyLedger, Randomizer, submit, Task } from "../../pkg/inline.js";
 import { serveAnswers } from "../js/answers.js";
-import { RECORD, TASK } from "../js/task.js";
+import { numericColumns, RECORD, secondWave, TASK } from "../js/task.js";
 import { Aggregator, Relay } from "./aggregator.js";
 import { asked } from "./asked.js";
 import { launchChromium } from "./chromium.js";
 import { launchFirefox } from "./firefox.js";
-import { milliseconds, PATIENCE, ROOT, until } from "./pages.js";
+import { milliseconds, PATIENCE, policyFor, ROOT, until } from "./pages.js";
 import { serve } from "./serve.js";
 import { launchWebKit, withoutWebKit } from "./webkit.js";
 
@@ -22,9 +22,7 @@ const FORM = '<!doctype html><link rel="icon" href="data:,"><title>survey</title
 const SURVEY = `${FORM}<script type="module" src="/tests/browser/visit.js"></script>`;
 /** Quick attempts, where a visit is about something else. */
 const QUICK = { retries: 1, delay: 1 };
-const LARGE = {
-  columns: Array.from({ length: 400 }, (_, index) => ({ name: `x${index}`, type: "numeric", offset: 0, scale: 1 })),
-};
+const LARGE = { columns: numericColumns(400) };
 const BROWSERS = asked({
   Chromium: { launch: launchChromium, newProfile: (browser) => browser.newContext(), concurrency: 2 },
   // It loses profiles that are opened while others are closed.
@@ -54,9 +52,7 @@ before(async () => {
   relay = await serveAnswers([pass]);
   shuffler = new Relay();
   await shuffler.start(aggregator.url, 2);
-  policy =
-    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; " +
-    `connect-src 'self' ${relay.url} http://127.0.0.1:9`;
+  policy = policyFor(relay.url, "http://127.0.0.1:9");
   elsewhere = await newSite();
 });
 
@@ -636,13 +632,11 @@ VISITS.push([
     await tab.evaluate(() => id);
     visitor.network = only(broken);
     const outcome = await visitor.agree(tab);
-    const refinement = { parent: visitor.digest, directions: [[2 ** 20, 0, 0]], weights: [2 ** 16], clip: 2 ** 40 };
-    const mechanism = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
     const [id, states] = await tab.evaluate(async (json) => {
       const one = new api.Randomizer(await api.Task.parse(json), { maxEpsilon: 2 });
       const { id } = await ledger.send(one, record, { ...options, url: "http://127.0.0.1:9", id: undefined });
       return [id, await states()];
-    }, { ...visitor.task, mechanism, refinement });
+    }, secondWave(visitor.task, visitor.digest));
     assert.notEqual(id, outcome.id);
     assert.deepEqual(states, ["pending", "pending"]);
     visitor.network = good;

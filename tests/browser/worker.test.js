@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
 import { init, Task } from "../../pkg/inline.js";
-import { serveAnswers } from "../js/answers.js";
-import { LIMITS, RECORD, TASK } from "../js/task.js";
+import { answersUntilEnd } from "../js/answers.js";
+import { LIMITS, RECORD, secondWave, TASK } from "../js/task.js";
 import { Aggregator, OWN_IDS } from "./aggregator.js";
-import { BROWSERS, EMPTY, openPage as open, PATIENCE, ROOT, vectorTests } from "./pages.js";
-import { serve } from "./serve.js";
+import { BROWSERS, EMPTY, openPage as open, PATIENCE, policyFor, ROOT, vectorTests } from "./pages.js";
+import { serve, serveUntilEnd } from "./serve.js";
 
 let aggregator;
 let server;
@@ -16,9 +16,7 @@ let server;
 before(async () => {
   aggregator = new Aggregator(TASK, undefined, OWN_IDS);
   await aggregator.start();
-  const connect = `connect-src 'self' ${aggregator.url}`;
-  const policy = `default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; ${connect}`;
-  server = await serve(ROOT, { "/": EMPTY }, policy);
+  server = await serve(ROOT, { "/": EMPTY }, policyFor(aggregator.url));
 });
 
 after(async () => {
@@ -71,66 +69,53 @@ function workerTests(name, launch) {
     assert.deepEqual(errors, []);
   });
 
-  test("a page that asks for the first wave takes part in the second, through a worker", async () => {
-    const { tasks } = await aggregator.get("/tasks");
-    const [parent] = tasks;
-    const mechanism = { type: "signed-cap", epsilon: 2, candidates: 32, cap: 6 };
-    const refinement = { parent, directions: [[2 ** 20, 0, 0]], weights: [2 ** 16], clip: 2 ** 40 };
-    const second = { ...TASK, mechanism, refinement };
+  test("a page that asks for the first wave takes part in the second, through a worker", async (t) => {
+    const { tasks: [parent] } = await aggregator.get("/tasks");
+    const second = secondWave(TASK, parent);
     const digest = await digestOf(second);
     const cors = { "access-control-allow-origin": "*", "access-control-expose-headers": "refined-by" };
     const headers = { ...cors, "content-type": "application/json", "refined-by": digest };
     const answers = [TASK, second].map((document) => ({ headers, body: JSON.stringify(document) }));
-    const waves = await serveAnswers(answers);
-    const connect = `connect-src 'self' ${waves.url}`;
-    const policy = `default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; ${connect}`;
-    const site = await serve(ROOT, { "/": EMPTY }, policy);
-    try {
-      const { page, errors } = await openPage(site.url);
-      const found = await page.evaluate(
-        async ([url, digest, record, limits]) => {
-          const { init, Randomizer, Task } = await import("/pkg/worker.js");
-          await init();
-          const task = await Task.fetch(`${url}/tasks/${digest}`, { digest });
-          const report = await new Randomizer(task, limits).randomize(record);
-          return [task.digest, task.campaign, report.taskDigest, report.bytes.length];
-        },
-        [waves.url, parent, RECORD, LIMITS],
-      );
-      assert.deepEqual(found, [digest, parent, digest, 35]);
-      assert.deepEqual(waves.requests.map(({ url }) => url), [`/tasks/${parent}`, `/tasks/${digest}`]);
-      assert.deepEqual(errors, []);
-    } finally {
-      await Promise.all([site, waves].map((server) => server.close()));
-    }
+    const waves = await answersUntilEnd(t, ...answers);
+    const site = await serveUntilEnd(t, ROOT, { "/": EMPTY }, policyFor(waves.url));
+    const { page, errors } = await openPage(site.url);
+    const found = await page.evaluate(
+      async ([url, digest, record, limits]) => {
+        const { init, Randomizer, Task } = await import("/pkg/worker.js");
+        await init();
+        const task = await Task.fetch(`${url}/tasks/${digest}`, { digest });
+        const report = await new Randomizer(task, limits).randomize(record);
+        return [task.digest, task.campaign, report.taskDigest, report.bytes.length];
+      },
+      [waves.url, parent, RECORD, LIMITS],
+    );
+    assert.deepEqual(found, [digest, parent, digest, 35]);
+    assert.deepEqual(waves.requests.map(({ url }) => url), [`/tasks/${parent}`, `/tasks/${digest}`]);
+    assert.deepEqual(errors, []);
   });
 
-  test("a package on another origin starts its worker through a script of the page's own", async () => {
-    const cdn = await serve(ROOT, {}, "default-src 'self'", { "access-control-allow-origin": "*" });
+  test("a package on another origin starts its worker through a script of the page's own", async (t) => {
+    const cdn = await serveUntilEnd(t, ROOT, {}, "default-src 'self'", { "access-control-allow-origin": "*" });
     const policy =
       `default-src 'none'; script-src 'self' ${cdn.url} 'wasm-unsafe-eval'; worker-src blob: ${cdn.url}; ` +
       `connect-src ${cdn.url}; img-src data:`;
-    const site = await serve(ROOT, { "/": EMPTY }, policy);
-    try {
-      const { page } = await openPage(site.url);
-      const found = await page.evaluate(
-        async ([cdn, task, record, limits]) => {
-          const { init, Randomizer, Task } = await import(`${cdn}/pkg/worker.js`);
-          const refused = await init().catch(({ code, message }) => ({ code, message }));
-          // As the typings have it.
-          const script = URL.createObjectURL(
-            new Blob([`import "${cdn}/pkg/worker-thread.js"`], { type: "text/javascript" }),
-          );
-          await init(undefined, { worker: () => new Worker(script, { type: "module" }) });
-          const report = await new Randomizer(await Task.parse(task), limits).randomize(record);
-          return { refused: refused?.code, bytes: report.bytes.length };
-        },
-        [cdn.url, TASK, RECORD, LIMITS],
-      );
-      assert.deepEqual(found, { refused: "init", bytes: 35 });
-    } finally {
-      await Promise.all([site, cdn].map((server) => server.close()));
-    }
+    const site = await serveUntilEnd(t, ROOT, { "/": EMPTY }, policy);
+    const { page } = await openPage(site.url);
+    const found = await page.evaluate(
+      async ([cdn, task, record, limits]) => {
+        const { init, Randomizer, Task } = await import(`${cdn}/pkg/worker.js`);
+        const refused = await init().catch(({ code, message }) => ({ code, message }));
+        // As the typings have it.
+        const script = URL.createObjectURL(
+          new Blob([`import "${cdn}/pkg/worker-thread.js"`], { type: "text/javascript" }),
+        );
+        await init(undefined, { worker: () => new Worker(script, { type: "module" }) });
+        const report = await new Randomizer(await Task.parse(task), limits).randomize(record);
+        return { refused: refused?.code, bytes: report.bytes.length };
+      },
+      [cdn.url, TASK, RECORD, LIMITS],
+    );
+    assert.deepEqual(found, { refused: "init", bytes: 35 });
   });
 
   test("errors come out of the worker with their class, their code and their message", async () => {
@@ -242,10 +227,7 @@ function workerTests(name, launch) {
   });
 
   test("the page can give the worker, its URL, or what makes one", async (t) => {
-    const policy =
-      "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:; require-trusted-types-for 'script'";
-    const strict = await serve(ROOT, { "/": EMPTY }, policy);
-    t.after(() => strict.close());
+    const strict = await serveUntilEnd(t, ROOT, { "/": EMPTY }, `${policyFor()}; require-trusted-types-for 'script'`);
     for (const url of [server.url, strict.url]) {
       const { page } = await openPage(url);
       const found = await page.evaluate(async () => {
@@ -308,8 +290,7 @@ function workerTests(name, launch) {
       "default-src 'self'; img-src data:; script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'",
       "default-src 'self'; img-src data:",
     ]) {
-      const strict = await serve(ROOT, { "/": EMPTY }, policy);
-      t.after(() => strict.close());
+      const strict = await serveUntilEnd(t, ROOT, { "/": EMPTY }, policy);
       const { page } = await openPage(strict.url);
       const codes = await page.evaluate(async () => {
         const { init, InitError } = await import("/pkg/worker.js");

@@ -16,8 +16,8 @@ import { cdnPage } from "../../scripts/cdn-page.js";
 import { Aggregator, binary } from "../browser/aggregator.js";
 import { launchChromium } from "../browser/chromium.js";
 import { launchFirefox } from "../browser/firefox.js";
-import { PATIENCE } from "../browser/pages.js";
-import { serve } from "../browser/serve.js";
+import { openPage, PATIENCE } from "../browser/pages.js";
+import { serveUntilEnd } from "../browser/serve.js";
 import { Consumer, pack } from "./consumer.js";
 
 const EXAMPLES = fileURLToPath(new URL("../../examples", import.meta.url));
@@ -79,8 +79,7 @@ for (const [source, [folder, { entries, modules }]] of Object.entries(BUILDS)) {
     if (!existsSync(join(built, "index.html"))) {
       copyFileSync(join(consumer.folder, "index.html"), join(built, "index.html"));
     }
-    const server = await serve(built, {}, policy(join(built, "index.html")));
-    t.after(() => server.close());
+    const server = await serveUntilEnd(t, built, {}, policy(join(built, "index.html")));
     await everyBrowserTakesPart(server.url, entries);
   });
 }
@@ -125,8 +124,7 @@ test("examples/vite: a visitor takes part, once", async (t) => {
   const consumer = await install("examples/vite");
   assert.match(readFileSync(join(consumer.folder, ".env"), "utf8"), new RegExp(`^VITE_TASK=${digest}$`, "m"));
   await consumer.run("build", [], { VITE_AGGREGATOR: aggregator.url });
-  const server = await serve(join(consumer.folder, "dist"), {}, policy());
-  t.after(() => server.close());
+  const server = await serveUntilEnd(t, join(consumer.folder, "dist"), {}, policy());
   for (const [name, browser] of Object.entries(browsers)) {
     const before = await records();
     const { page, errors } = await openPage(browser, server.url);
@@ -144,8 +142,7 @@ for (const source of ["examples/react", "examples/vue"]) {
     const consumer = await install(source);
     assert.match(readFileSync(join(consumer.folder, ".env"), "utf8"), new RegExp(`^VITE_TASK=${digest}$`, "m"));
     await consumer.run("build", [], { VITE_AGGREGATOR: aggregator.url });
-    const server = await serve(join(consumer.folder, "dist"), {}, policy());
-    t.after(() => server.close());
+    const server = await serveUntilEnd(t, join(consumer.folder, "dist"), {}, policy());
     await visitorsTakePart(server.url);
   });
 }
@@ -190,8 +187,8 @@ test("the README's survey, from its three commands to a visitor who is counted",
   writeFileSync(join(consumer.folder, "main.js"), block("js").replace("http://127.0.0.1:8080", server.url));
   await consumer.run("build");
   const allowed = policy().replace(aggregator.url, server.url);
-  const site = await serve(join(consumer.folder, "dist"), {}, `${allowed}; require-trusted-types-for 'script'`);
-  t.after(() => site.close());
+  const strict = `${allowed}; require-trusted-types-for 'script'`;
+  const site = await serveUntilEnd(t, join(consumer.folder, "dist"), {}, strict);
   const counted = async () => (await (await fetch(`${server.url}/tasks/${task}/status`)).json()).records;
   let visitors = 0;
   for (const [name, browser] of Object.entries(browsers)) {
@@ -277,15 +274,13 @@ async function deliver(t) {
   const { version } = JSON.parse(readFileSync(join(consumer.folder, "node_modules/ldp-pca/package.json"), "utf8"));
   const folder = join(network, `npm/ldp-pca@${version}`);
   cpSync(join(consumer.folder, "node_modules/ldp-pca"), folder, { recursive: true });
-  const files = await serve(network, {}, "", { "access-control-allow-origin": "*" });
-  t.after(() => files.close());
+  const files = await serveUntilEnd(t, network, {}, "", { "access-control-allow-origin": "*" });
   const html = readFileSync(join(EXAMPLES, "cdn.html"), "utf8");
   assert.ok(html.includes(digest));
   const here = html
     .replaceAll("https://cdn.jsdelivr.net", files.url)
     .replaceAll("https://aggregator.example", aggregator.url);
-  const page = await serve(network, { "/": cdnPage(here, folder) }, "");
-  t.after(() => page.close());
+  const page = await serveUntilEnd(t, network, { "/": cdnPage(here, folder) }, "");
   return { folder, url: page.url };
 }
 
@@ -295,7 +290,7 @@ async function everyBrowserTakesPart(url, entries) {
     await reportsMore(
       entries,
       async () => {
-        const { page, errors } = await openPage(browser, `${url}/?aggregator=${aggregator.url}`);
+        const { page, errors } = await openPage(browser, url, `/?aggregator=${aggregator.url}`);
         await until(page, errors, () => document.body?.dataset.outcomes);
         const outcomes = JSON.parse(await page.evaluate(() => document.body.dataset.outcomes));
         assert.deepEqual(errors, [], name);
@@ -312,17 +307,6 @@ async function reportsMore(count, participate, message) {
   const before = await records();
   assert.deepEqual(await participate(), Array(count).fill(ACCEPTED), message);
   assert.equal(await records(), before + count, message);
-}
-
-/** A page, and the errors that it reports. */
-async function openPage(browser, url) {
-  const page = await browser.newPage();
-  page.setDefaultTimeout(PATIENCE);
-  const errors = [];
-  page.on("pageerror", (error) => errors.push(error.message));
-  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-  await page.goto(url);
-  return { page, errors };
 }
 
 /** Clicks the button of an example when the page lets one, and returns what the page says in the end. */

@@ -354,6 +354,7 @@ test("an address is absolute, or relative to the page's", (t) => {
     ["aggregator", "url is aggregator: give the aggregator's URL"],
     [undefined, "url is undefined: give the aggregator's URL"],
     [5, "url is 5: give the aggregator's URL"],
+    ["https://", "url is https://: give the aggregator's URL"],
     ["localhost:8099", "url is localhost:8099: give http:// or https:// before it"],
     ["ftp://a.example", "url is ftp://a.example: give http:// or https:// before it"],
   ]) {
