@@ -13,17 +13,8 @@ import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 
-from ldp_pca import (
-    Aggregate,
-    AggregateError,
-    Collection,
-    Randomizer,
-    ReportError,
-    Reports,
-    SkippedReportsWarning,
-    Task,
-    aggregate,
-)
+import ldp_pca
+from ldp_pca import Aggregate, AggregateError, Randomizer, ReportError, Reports, SkippedReportsWarning, Task, aggregate
 
 
 @pytest.fixture
@@ -77,7 +68,7 @@ def test_every_id_is_counted_once_across_sources(command, task: Task, reports: R
         assert aggregate(given, task) == once
     answer = command("aggregate", folder / "twice", folder / "plain", "-t", folder / "task.json", "-o", folder / "out")
     assert (folder / "out").read_bytes() == once.to_bytes()
-    collection = Collection(task, threads=2)
+    collection = ldp_pca.Collection(task, threads=2)
     assert collection.update((folder / "twice").read_bytes()) == 6000
     assert collection.update(reports) == 0
     assert collection.duplicates == answer["duplicates"] == 12_000
@@ -233,7 +224,7 @@ def test_what_the_aggregator_seals_and_exports_is_read(command, collected, tmp_p
     for exported in (tmp_path / "plain", tmp_path / "table.parquet"):
         assert aggregate(exported, task).to_bytes() == whole.to_bytes()
     segments = sorted((data / "tasks" / task.digest).glob("*.parquet"))
-    collection = Collection(task)
+    collection = ldp_pca.Collection(task)
     for segment in segments:
         collection.merge(aggregate(segment, task))
     assert 131_072 <= collection.records <= 140_000

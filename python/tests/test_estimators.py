@@ -20,23 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import ldp_pca
-from ldp_pca import (
-    Aggregate,
-    BoundingWarning,
-    BudgetError,
-    LocalPCA,
-    LocalSparsePCA,
-    NoiseWarning,
-    PlanError,
-    Randomizer,
-    RecordError,
-    RecoveryError,
-    SchemaError,
-    SeededWarning,
-    Task,
-    TaskError,
-    recover,
-)
+from ldp_pca import LocalPCA, LocalSparsePCA, Randomizer, RecoveryError, Task, recover
 
 KINDS = (LocalPCA, LocalSparsePCA)
 SETTINGS: list[dict[str, Any]] = [
@@ -117,15 +101,14 @@ def test_sparse_components_live_on_few_features(rows: np.ndarray) -> None:
 @pytest.mark.parametrize("kind", [LocalPCA, LocalSparsePCA])
 def test_collected_reports_are_fitted_as_they_are(rows: np.ndarray, kind: Any) -> None:
     task = Task(list("abcdef"), epsilon=2.0, bounding=7.0)
-    aggregate = Aggregate(task)
-    aggregate.update(Randomizer(task).randomize(rows, insecure_seed=1))
+    aggregate = ldp_pca.aggregate(Randomizer(task).randomize(rows, insecure_seed=1), task)
     fitted = kind.from_aggregate(aggregate, 2)
     expected = recover(aggregate, 2, **({"sparse": True} if kind is LocalSparsePCA else {"method": "pca"}))
     assert np.array_equal(fitted.components_, expected.components)
     assert fitted.feature_names_in_.tolist() == list("abcdef")
     frame = pd.DataFrame(rows, columns=list("abcdef"))
     assert fitted.transform(frame).shape == (20_000, 2)
-    with pytest.raises(SchemaError, match="a"):
+    with pytest.raises(ldp_pca.SchemaError, match="a"):
         fitted.transform(frame.rename(columns={"a": "z"}))
     assert (fitted.epsilon, fitted.radius, fitted.folds, fitted.centring) == (2.0, 7.0, task.folds, False)
     assert fitted.guarantee_ == task.guarantee
@@ -150,8 +133,8 @@ def test_parameters_that_make_no_sense_are_refused(rows: np.ndarray) -> None:
     for parameters, error, words in [
         ({"n_components": 7}, RecoveryError, "n_components=7 is not between 1 and n_features=6"),
         ({"n_components": 0}, RecoveryError, "n_components=0"),
-        ({"epsilon": 0.0}, TaskError, "epsilon"),
-        ({"delta": 1e-6}, TaskError, "delta does not go with double-cap"),
+        ({"epsilon": 0.0}, ldp_pca.TaskError, "epsilon"),
+        ({"delta": 1e-6}, ldp_pca.TaskError, "delta does not go with double-cap"),
         ({"n_components": 1.5}, RecoveryError, "n_components=1.5 is no share"),
         ({"n_components": "all"}, RecoveryError, "n_components='all'"),
         ({"n_jobs": 0}, ValueError, "n_jobs=0"),
@@ -199,12 +182,11 @@ def test_records_of_a_schema_are_encoded_as_their_reports_were(people: pd.DataFr
     assert not task.encode(missing)[:, :4].any()
     assert task.encode([{"age": 90.0, "plan": "paid", "note": None, "spent": 100.0}]).tolist() == [[1, 0, 1, 0, 0.5]]
     assert task.encode(people.head(0)).shape == (0, 5)
-    with pytest.raises(RecordError, match=r"row 0: .*age") as refused:
+    with pytest.raises(ldp_pca.RecordError, match=r"row 0: .*age") as refused:
         task.encode([{"age": "elderly", "plan": "paid", "note": None, "spent": 1.0}], strict=True)
     assert "elderly" not in str(refused.value)
 
-    aggregate = Aggregate(task)
-    aggregate.update(Randomizer(task).randomize(people, insecure_seed=1))
+    aggregate = ldp_pca.aggregate(Randomizer(task).randomize(people, insecure_seed=1), task)
     fitted = LocalPCA.from_aggregate(aggregate, 2)
     rows = bounded if bounding == "unit-norm" else features
     np.testing.assert_allclose(fitted.transform(people), rows @ fitted.components_.T, rtol=0, atol=1e-6)
@@ -241,14 +223,13 @@ def test_the_same_warning_of_many_batches_is_given_once() -> None:
     assert sorted(found.category.__name__ for found in caught) == ["BoundingWarning", "NoiseWarning"]
     assert {found.filename for found in caught} == {__file__}
     # A fit begins anew.
-    with pytest.warns(BoundingWarning):
+    with pytest.warns(ldp_pca.BoundingWarning):
         estimator.fit(rows)
 
 
 def test_projections_come_back_in_the_units_of_the_columns(people: pd.DataFrame) -> None:
     task = Task(SCHEMA, epsilon=4.0, bounding=8.0)
-    aggregate = Aggregate(task)
-    aggregate.update(Randomizer(task).randomize(people, insecure_seed=1))
+    aggregate = ldp_pca.aggregate(Randomizer(task).randomize(people, insecure_seed=1), task)
     fitted = LocalPCA.from_aggregate(aggregate, None)
     back = fitted.inverse_transform(fitted.transform(people))
     np.testing.assert_allclose(back[:, 0].astype(float), people["age"], atol=1e-9)
@@ -261,7 +242,7 @@ def test_components_of_noise_are_told_with_what_to_do() -> None:
     rng = np.random.default_rng(1)
     few = rng.normal(size=(200, 10)) * 0.2
     for estimator in (LocalPCA(2, random_state=1), LocalSparsePCA(2, random_state=1)):
-        with pytest.warns(NoiseWarning, match=r"components 1 and 2 of 2 cannot be .* collect more reports"):
+        with pytest.warns(ldp_pca.NoiseWarning, match=r"components 1 and 2 of 2 cannot be .* collect more reports"):
             estimator.fit(few)
         assert estimator.recovery_.noise == [0, 1]
         assert "noise='components 1 and 2'" in repr(estimator.recovery_)
@@ -269,44 +250,44 @@ def test_components_of_noise_are_told_with_what_to_do() -> None:
         assert not estimator.explained_variance_[0] > estimator.noise_edge_
     strong = rng.normal(size=(20_000, 4)) * [2.0, 0.1, 0.1, 0.1] / 4
     with warnings.catch_warnings():
-        warnings.simplefilter("error", NoiseWarning)
+        warnings.simplefilter("error", ldp_pca.NoiseWarning)
         assert LocalPCA(1, epsilon=4.0, random_state=1).fit(strong).recovery_.noise == []
 
 
 def test_a_radius_that_shortens_many_rows_is_told() -> None:
     rows = np.random.default_rng(1).normal(size=(500, 5)) * 300.0
-    with pytest.warns(BoundingWarning, match=r"100% of the rows .* radius=1 .* 1000 leaves 95 %"):
+    with pytest.warns(ldp_pca.BoundingWarning, match=r"100% of the rows .* radius=1 .* 1000 leaves 95 %"):
         LocalPCA(1, random_state=1).fit(rows)
     with warnings.catch_warnings():
-        warnings.simplefilter("error", BoundingWarning)
+        warnings.simplefilter("error", ldp_pca.BoundingWarning)
         LocalPCA(1, radius=1000.0, random_state=1).fit(rows)
         LocalPCA(1, radius=None, random_state=1).fit(rows)
 
 
 def test_a_seeded_fit_has_no_guarantee(rows: np.ndarray) -> None:
-    with pytest.warns(SeededWarning, match="not private"):
+    with pytest.warns(ldp_pca.SeededWarning, match="not private"):
         seeded = LocalPCA(epsilon=2.0, random_state=0).fit(rows)
     assert seeded.guarantee_.startswith("none: seeded")
     seeded.random_state = None
     assert seeded.partial_fit(rows).guarantee_.startswith("none: seeded"), "of the reports before"
     with warnings.catch_warnings():
-        warnings.simplefilter("error", SeededWarning)
+        warnings.simplefilter("error", ldp_pca.SeededWarning)
         assert LocalPCA(epsilon=2.0).fit(rows).guarantee_.startswith("(2, 0)-local differential privacy")
 
 
 def test_a_budget_counts_fits_and_refuses_what_exceeds_it(rows: np.ndarray) -> None:
     with ldp_pca.budget(epsilon=8.0) as whole, ldp_pca.budget(epsilon=5.0, delta=1e-5) as inner:
         LocalPCA(epsilon=4.0).fit(rows)
-        with pytest.raises(BudgetError, match="exceed what is left of the budget, epsilon=1 and"):
+        with pytest.raises(ldp_pca.BudgetError, match="exceed what is left of the budget, epsilon=1 and"):
             LocalPCA(epsilon=4.0).fit(rows)
         # What one refuses is booked in none, and nothing of a Gaussian report in one without delta.
         assert (whole.spent, inner.spent) == ((4.0, 0.0), (4.0, 0.0))
-        with pytest.raises(BudgetError, match="delta=1e-06"):
+        with pytest.raises(ldp_pca.BudgetError, match="delta=1e-06"):
             LocalPCA(epsilon=0.5, mechanism="gaussian").fit(rows)
         assert whole.remaining == (4.0, 0.0)
         for _ in range(10):
             whole.spend(0.1)
-        with pytest.raises(BudgetError):
+        with pytest.raises(ldp_pca.BudgetError):
             whole.spend(3.0)
     assert LocalPCA(epsilon=4.0).fit(rows).n_samples_ == 20_000
     thirds = ldp_pca.Budget(1.0)
@@ -317,7 +298,7 @@ def test_a_budget_counts_fits_and_refuses_what_exceeds_it(rows: np.ndarray) -> N
     assert Fraction(thirds.remaining[0]) <= 1 - 3 * Fraction(0.1)
     assert f"spent=({thirds.spent[0]!r}, 0)" in repr(thirds)
     assert repr(inner) == "Budget(epsilon=5, delta=1e-05, spent=(4, 0))"
-    with pytest.raises(BudgetError, match="epsilon > 0"):
+    with pytest.raises(ldp_pca.BudgetError, match="epsilon > 0"):
         ldp_pca.Budget(0.0)
 
 
@@ -352,7 +333,7 @@ def test_reports_of_more_rows_are_added(rows: np.ndarray) -> None:
         parts.partial_fit(rows[first : first + 5_000])
     assert parts.aggregate_ == whole.aggregate_
     parts.epsilon = 2.0
-    with pytest.raises(TaskError, match="others than those of the first fit"):
+    with pytest.raises(ldp_pca.TaskError, match="others than those of the first fit"):
         parts.partial_fit(rows)
 
 
@@ -372,8 +353,7 @@ def test_whitened_projections_have_the_variance_1(rows: np.ndarray) -> None:
 
 def test_a_recovery_is_shown(rows: np.ndarray) -> None:
     task = Task(["a<b", *"bcdef"], epsilon=4.0, bounding=7.0)
-    aggregate = Aggregate(task)
-    aggregate.update(Randomizer(task).randomize(rows, insecure_seed=1))
+    aggregate = ldp_pca.aggregate(Randomizer(task).randomize(rows, insecure_seed=1), task)
     found = recover(aggregate, 2, method="pca", bootstrap=200)
     frame = found.to_frame()
     assert frame.shape == (6, 4)
@@ -396,13 +376,13 @@ def test_a_recovery_is_shown(rows: np.ndarray) -> None:
     counts, errors = curve.axes[0].get_lines()[0].get_data()
     assert counts[0] < 100 < counts[-1]
     assert errors[0] > 0.1 > errors[-1]
-    with pytest.raises(PlanError, match="nothing to draw"):
+    with pytest.raises(ldp_pca.PlanError, match="nothing to draw"):
         ldp_pca.plan(dimension=5, spectrum=[0.2], rank=1, epsilon=4.0).plot()
 
 
 def test_a_warning_is_of_the_caller_s_line(rows: np.ndarray) -> None:
     for fit in (LocalPCA(2, random_state=0).fit, LocalSparsePCA(2, random_state=0).fit_transform):
-        with pytest.warns(SeededWarning) as told:
+        with pytest.warns(ldp_pca.SeededWarning) as told:
             fit(rows[:100])
         assert {warning.filename for warning in told} == {__file__}
 
@@ -417,7 +397,7 @@ def test_without_scikit_learn_the_remedy_is_named() -> None:
 
 def test_where_nothing_stands_out_there_is_one_component_and_a_word(rows: np.ndarray) -> None:
     for wanted, words in (("auto", "no component stands out"), (0.5, "explain 0.000 of the variance, not 0.5")):
-        with pytest.warns(NoiseWarning, match=words):
+        with pytest.warns(ldp_pca.NoiseWarning, match=words):
             model = LocalPCA(wanted, epsilon=0.1, radius=7.0, random_state=1).fit(rows[:50])
         assert (model.n_components_, model.recovery_.noise) == (1, [0])
         with pytest.raises(RecoveryError, match="no component stands out"):

@@ -14,17 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_pca import (
-    Aggregate,
-    LocalPCA,
-    PublicSample,
-    Randomizer,
-    RecordError,
-    RecordWarning,
-    Reports,
-    SchemaError,
-    Task,
-)
+import ldp_pca
+from ldp_pca import Aggregate, PublicSample, Randomizer, RecordError, RecordWarning, Reports, SchemaError, Task
 
 COLUMNS = [
     {"name": "age", "type": "numeric", "offset": 40, "scale": 20},
@@ -432,8 +423,7 @@ def test_other_readers_of_records_warn_as_well() -> None:
     with pytest.warns(RecordWarning, match="1 value of column 'age'"):
         assert PublicSample(task, records).records == 2
     # scikit-learn's are strict about rows of one's own.
-    aggregate = Aggregate(task)
-    aggregate.update(RANDOMIZER.randomize([GOOD] * 500, insecure_seed=1))
-    model = LocalPCA.from_aggregate(aggregate, n_components=1)
+    aggregate = ldp_pca.aggregate(RANDOMIZER.randomize([GOOD] * 500, insecure_seed=1), task)
+    model = ldp_pca.LocalPCA.from_aggregate(aggregate, n_components=1)
     with pytest.raises(RecordError, match="row 1: column 'age'"):
         model.transform(records)

@@ -5,24 +5,13 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
-from ldp_pca import (
-    Aggregate,
-    LdpPcaError,
-    PlanError,
-    Randomizer,
-    RecordError,
-    RecoveryError,
-    Task,
-    TaskError,
-    norms,
-    plan,
-    predict,
-)
+import ldp_pca
+from ldp_pca import Aggregate, LdpPcaError, PlanError, Randomizer, RecoveryError, Task, TaskError, norms, plan
 
 PLAN: dict[str, Any] = {"dimension": 12, "spectrum": [0.3, 0.2, 0.1], "epsilon": 2.0}
 WORDS = ["--dimension", 12, "--spectrum", "0.3,0.2,0.1", "--epsilon", 2]
@@ -33,8 +22,7 @@ def collected(task: Task, people: int = 4000) -> Aggregate:
     rng = np.random.default_rng(4)
     records = rng.normal(size=(people, 12))
     records *= np.exp(0.5 * rng.normal(size=(people, 1))) / np.linalg.norm(records, axis=1, keepdims=True)
-    aggregate = Aggregate(task)
-    aggregate.update(Randomizer(task).randomize(records, insecure_seed=4))
+    aggregate = ldp_pca.aggregate(Randomizer(task).randomize(records, insecure_seed=4), task)
     return aggregate
 
 
@@ -43,7 +31,7 @@ def sums() -> Aggregate:
     return collected(Task.norms(12, epsilon=2.0, radius=20.0))
 
 
-def test_the_task_is_the_command_lines(command: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+def test_the_task_is_the_command_lines(command, tmp_path: Path) -> None:
     columns = [{"name": f"c{place}", "type": "numeric", "offset": 0, "scale": 1} for place in range(1, 13)]
     (tmp_path / "schema.json").write_text(json.dumps({"columns": columns}))
     made = ("task", "norms", "--schema", tmp_path / "schema.json", "--radius", 20, "--epsilon", 2)
@@ -53,9 +41,7 @@ def test_the_task_is_the_command_lines(command: Callable[..., dict[str, Any]], t
     assert (task.digest, task.mechanism, task.radius, task.folds) == (digest, "norm-cap", 20.0, 1)
 
 
-def test_the_lengths_are_the_command_lines(
-    command: Callable[..., dict[str, Any]], sums: Aggregate, tmp_path: Path
-) -> None:
+def test_the_lengths_are_the_command_lines(command, sums: Aggregate, tmp_path: Path) -> None:
     sums.save(tmp_path / "sums")
     sums.task.save(tmp_path / "task.json")
     for radius in (None, 3.2):
@@ -75,9 +61,7 @@ def test_the_lengths_are_the_command_lines(
     assert repr(found).startswith("Norms(records=4000, lengths 25%: ")
 
 
-def test_a_plan_for_a_radius_is_the_command_lines(
-    command: Callable[..., dict[str, Any]], sums: Aggregate, tmp_path: Path
-) -> None:
+def test_a_plan_for_a_radius_is_the_command_lines(command, sums: Aggregate, tmp_path: Path) -> None:
     sums.save(tmp_path / "sums")
     sums.task.save(tmp_path / "task.json")
     for radius, is_too_large in [(1.0, False), (3.2, True)]:
@@ -85,22 +69,19 @@ def test_a_plan_for_a_radius_is_the_command_lines(
         answer = command("plan", *WORDS, *options, "--records", 20_000, "--target", 0.1)
         found = plan(**PLAN, radius=radius, norms=sums, records=20_000, target=0.1)
         assert found.clipping == answer["clipping"]
-        assert found.predicted is not None
         assert found.predicted.sin_theta_squared == answer["predicted"]["sin_theta_squared"]
         assert found.records_for_target == answer["records_for_target"]
         assert list(found.signals) == answer["signals"]
         warned = [reason for reason in found.reasons if "choose one that half of the records reach" in reason]
         assert bool(warned) == is_too_large
         assert ("choose one" in repr(found)) == is_too_large
-        again = predict(20_000, **PLAN, radius=radius, norms=sums)
+        again = ldp_pca.predict(20_000, **PLAN, radius=radius, norms=sums)
         assert again.sin_theta_squared == found.predicted.sin_theta_squared
     assert plan(**PLAN).clipping is None
 
 
 @pytest.mark.sampling
-def test_a_plan_for_another_clipped_collection_has_what_its_radius_costs(
-    command: Callable[..., dict[str, Any]], tmp_path: Path
-) -> None:
+def test_a_plan_for_another_clipped_collection_has_what_its_radius_costs(command, tmp_path: Path) -> None:
     task = Task(12, epsilon=8.0, bounding=4.0)
     sums = collected(task, 20_000)
     sums.save(tmp_path / "sums")
@@ -127,7 +108,7 @@ def test_what_makes_no_sense_is_refused(sums: Aggregate) -> None:
         norms(Aggregate(sums.task))
     with pytest.raises(RecoveryError, match=r"radius 30 is outside the lengths"):
         norms(sums, radius=30.0)
-    with pytest.raises(RecordError, match="radius"):
+    with pytest.raises(ldp_pca.RecordError, match="radius"):
         norms(sums, radius=-1.0)
     for alone in ({"radius": 1.0}, {"norms": sums}):
         with pytest.raises(PlanError, match="radius and norms go together"):

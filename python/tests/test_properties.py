@@ -7,16 +7,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_pca import (
-    Aggregate,
-    AggregateError,
-    Collection,
-    Randomizer,
-    ReportError,
-    Reports,
-    Task,
-    TaskError,
-)
+from ldp_pca import Aggregate, AggregateError, Collection, Randomizer, ReportError, Reports, Task, TaskError
 
 TASK = Task(3, epsilon=2.0, folds=2)
 GOOD = list(Randomizer(TASK).randomize(np.random.default_rng(1).normal(size=(40, 3)), insecure_seed=1))

@@ -242,10 +242,7 @@ def test_a_schema_is_read_out_of_a_public_sample(named: Randomizer) -> None:
     coded = Randomizer(Task(infer_schema(codes, categorical=["c1"]), epsilon=1))
     assert coded.randomize(codes.astype({"c1": str}), insecure_seed=1) == coded.randomize(codes.values, insecure_seed=1)
     assert coded.randomize(codes, insecure_seed=1) == coded.randomize(codes.values, insecure_seed=1)
-    for sample, words in [
-        (FRAME[:0], "no rows"),
-        (np.array([[np.nan]]), "0 features"),
-    ]:
+    for sample, words in [(FRAME[:0], "no rows"), (np.array([[np.nan]]), "0 features")]:
         with pytest.raises(SchemaError, match=words):
             infer_schema(sample)
     with pytest.raises(SchemaError, match="'log' is not a scaling"):

@@ -11,19 +11,7 @@ import numpy as np
 import pytest
 
 import ldp_pca
-from ldp_pca import (
-    Aggregate,
-    PlanError,
-    Randomizer,
-    Recovery,
-    RecoveryError,
-    Task,
-    TaskError,
-    covariance,
-    plan,
-    predict,
-    recover,
-)
+from ldp_pca import Aggregate, PlanError, Randomizer, Recovery, RecoveryError, Task, covariance, plan, recover
 
 
 @pytest.fixture
@@ -77,14 +65,11 @@ def test_plain_components_are_those_of_the_command_line(command, written, aggreg
     recovery = recover(aggregate, 2, method="pca", bootstrap=50)
     compare(recovery, answer)
     assert recovery.held_out == answer["held_out"]
-    assert recovery.predicted is not None
     for name in ("sin_theta_squared", "per_component", "recoverable", "uninformed", "threshold"):
         same(getattr(recovery.predicted, name), answer["predicted"][name])
-    assert recovery.confidence is not None
     for name in ("replicates", "level", "lower", "upper", "median", "support_stability", "loading_errors"):
         same(getattr(recovery.confidence, name), answer["confidence"][name])
     assert recovery.confidence.components == answer["confidence"]["components"]
-    assert recovery.spectrum is not None
     assert recovery.gap == recovery.spectrum[1] - recovery.spectrum[2] > 0
     assert recovery.support == recovery.feature_names
     same(recovery.components @ recovery.components.T > 0.5, np.eye(2))
@@ -104,14 +89,12 @@ def test_method_and_rank_are_chosen_as_by_the_command_line(command, written, agg
 
 def test_features_are_selected_as_by_the_command_line(command, records: np.ndarray, tmp_path: Path) -> None:
     task = Task(8, epsilon=4.0, centring=True, bounding=6.0)
-    aggregate = Aggregate(task)
-    aggregate.update(Randomizer(task).randomize(records, insecure_seed=7))
+    aggregate = ldp_pca.aggregate(Randomizer(task).randomize(records, insecure_seed=7), task)
     aggregate.save(tmp_path / "sums")
     task.save(tmp_path / "task.json")
     answer = command("recover", tmp_path / "sums", "-t", tmp_path / "task.json", "--rank", 2, "--select=0.2")
     recovery = recover(aggregate, 2, select=0.2)
     compare(recovery, answer)
-    assert recovery.selection is not None
     for name in ("rate", "features"):
         assert recovery.selection[name] == answer["selection"][name], name
     for name in ("p_values", "adjusted"):
@@ -124,7 +107,6 @@ def test_sparse_components_are_those_of_the_command_line(command, written, aggre
     recovery = recover(aggregate, 2, sparse=True, penalty="cross-validated" if penalty == "cv" else penalty)
     compare(recovery, answer)
     sparse, theirs = recovery.sparse, answer["sparse"]
-    assert sparse is not None
     for name in ("status", "penalty", "penalty_choice", "objective", "relative_gap", "iterations", "noise_edge"):
         assert getattr(sparse, name) == theirs[name], name
     assert recovery.support == theirs["support"]
@@ -138,12 +120,10 @@ def test_sparse_components_are_those_of_the_command_line(command, written, aggre
 def test_path_and_simpler_methods_are_those_of_the_command_line(command, written, aggregate: Aggregate) -> None:
     answer = command("recover", *written, "--rank", 2, "--sparse", "--path=5")
     recovery = recover(aggregate, 2, sparse=True, path=5, baselines=True)
-    assert recovery.path is not None
     assert len(recovery.path) == len(answer["path"]) == 5
     for point, other in zip(recovery.path, answer["path"]):
         support = point.pop("support")
         assert {**point, "support_size": len(support), "eigenvalues": point["eigenvalues"].tolist()} == other
-    assert recovery.baselines is not None
     assert recovery.spectrum is not None
     for name, baseline in recovery.baselines.items():
         theirs = answer["sparse"][name]
@@ -208,24 +188,21 @@ def test_folds_average_to_the_whole(aggregate: Aggregate) -> None:
 
 def test_centring_estimates_the_mean(command, records: np.ndarray, tmp_path: Path) -> None:
     task = Task(8, epsilon=8.0, bounding=12.0, centring=True, folds=1)
-    aggregate = Aggregate(task)
-    aggregate.update(Randomizer(task).randomize(records + np.array([1, 0, 0, 0, 0, 0, 0, 2]), insecure_seed=1))
+    reports = Randomizer(task).randomize(records + np.array([1, 0, 0, 0, 0, 0, 0, 2]), insecure_seed=1)
+    aggregate = ldp_pca.aggregate(reports, task)
     aggregate.save(tmp_path / "sums")
     task.save(tmp_path / "task.json")
     answer = command("recover", tmp_path / "sums", "-t", tmp_path / "task.json", "--rank", 2)
     recovery = recover(aggregate, 2)
     compare(recovery, answer)
     mean = recovery.mean
-    assert mean is not None
     for name in ("values", "noise_deviation", "in_column_units", "noise_factor", "share"):
         same(getattr(mean, name), answer["mean"][name])
     # 8 entries, of records that clipping leaves nearly as they are.
     assert np.abs(mean.values - [1, 0, 0, 0, 0, 0, 0, 2]).max() < 5 * mean.noise_deviation
     assert covariance(aggregate).mean is not None
-    assert recovery.predicted is not None
     same(recovery.predicted.sin_theta_squared, answer["predicted"]["sin_theta_squared"])
     confidence = recover(aggregate, 2, bootstrap=50).confidence
-    assert confidence is not None
     assert 0 < confidence.lower < recovery.predicted.sin_theta_squared < confidence.upper
     assert plan(aggregate, rank=2, records=aggregate.records).predicted is not None
     with pytest.raises(RecoveryError, match="centring"):
@@ -264,7 +241,6 @@ def test_what_cannot_be_recovered_is_refused(task: Task, aggregate: Aggregate) -
 
 def test_time_that_is_up_leaves_an_answer_that_says_what_is_missing(aggregate: Aggregate) -> None:
     late = recover(aggregate, 2, sparse=True, penalty="cross-validated", path=4, bootstrap=40, time_limit=1e-9)
-    assert late.sparse is not None
     parts = [part["part"] for part in late.unfinished if part["part"] != "solution"]
     assert parts == ["penalty", "held-out", "path", "bootstrap"]
     assert late.unfinished[-1] == {"part": "bootstrap", "done": 0, "of": 40}
@@ -278,8 +254,6 @@ def test_time_that_is_up_leaves_an_answer_that_says_what_is_missing(aggregate: A
 
 def test_sparse_components_are_zero_off_their_support(aggregate: Aggregate) -> None:
     found = recover(aggregate, 2, sparse=True, baselines=True)
-    assert found.sparse is not None
-    assert found.baselines is not None
     others = np.setdiff1d(np.arange(found.dimension), found.sparse.support)
     assert np.all(found.components[:, others] == 0)
     for baseline in found.baselines.values():
@@ -293,7 +267,6 @@ def test_features_that_no_component_uses_are_not_in_the_support(aggregate: Aggre
     loadings[:, 3:] = 0.0
     thresholded = replace(found, method="soft-threshold", components=loadings)
     assert thresholded.support == found.feature_names[:3]
-    assert found.predicted is not None
     said = f"predicted error of plain components {found.predicted.sin_theta_squared:.4f}"
     assert said in thresholded._repr_html_()
     assert said not in found._repr_html_()
@@ -319,14 +292,12 @@ def test_plans_are_those_of_the_command_line(command) -> None:
     assert found.threshold_records == answer["threshold_records_per_component"]
     assert found.records_for_target == answer["records_for_target"]
     assert found.epsilon_for_target == answer["epsilon_for_target"]
-    assert found.predicted is not None
-    assert found.shuffled is not None
     same(found.signals, answer["signals"])
     for name in ("sin_theta_squared", "per_component", "recoverable", "threshold"):
         same(getattr(found.predicted, name), answer["predicted"][name])
     for name in ("epsilon", "delta", "honest_reports", "local_epsilon", "records_for_target", "epsilon_for_target"):
         assert getattr(found.shuffled, name) == answer["shuffled"][name], name
-    assert predict(20_000, **setting).sin_theta_squared == answer["predicted"]["sin_theta_squared"]
+    assert ldp_pca.predict(20_000, **setting).sin_theta_squared == answer["predicted"]["sin_theta_squared"]
     assert len(found.notes) == 2
     assert all(note in repr(found) for note in found.notes)
     # Shares that rounding left above 1 are taken, and said to be.
@@ -339,11 +310,10 @@ def test_the_next_collection_is_planned_from_this_one(command, written, aggregat
     sums, option, task = written
     answer = command("plan", "--aggregate", sums, option, task, "--rank", 2, "--records", 1000)
     found = plan(aggregate, rank=2, records=1000)
-    assert found.predicted is not None
     same(found.predicted.sin_theta_squared, answer["predicted"]["sin_theta_squared"])
     same(found.signals, answer["signals"])
     assert found.records_for_target is None
-    assert predict(10**9, aggregate, rank=2).sin_theta_squared < found.predicted.sin_theta_squared
+    assert ldp_pca.predict(10**9, aggregate, rank=2).sin_theta_squared < found.predicted.sin_theta_squared
 
 
 def test_questions_without_an_answer_are_refused(aggregate: Aggregate) -> None:
@@ -359,11 +329,11 @@ def test_questions_without_an_answer_are_refused(aggregate: Aggregate) -> None:
         ({"rank": 0}, RecoveryError, "rank 0"),
         ({"records": 0}, PlanError, "records is 0"),
         ({"target": 2.0}, PlanError, "target error is 2"),
-        ({"mechanism": "laplace"}, TaskError, "'laplace' is not a mechanism"),
-        ({"epsilon": -1}, TaskError, "epsilon"),
+        ({"mechanism": "laplace"}, ldp_pca.TaskError, "'laplace' is not a mechanism"),
+        ({"epsilon": -1}, ldp_pca.TaskError, "epsilon"),
         ({"shuffled": 1e-6}, PlanError, "shuffled and batch go together"),
         ({"batch": 100}, PlanError, "shuffled and batch go together"),
-        ({"shuffled": 1.0, "batch": 100}, TaskError, "delta"),
+        ({"shuffled": 1.0, "batch": 100}, ldp_pca.TaskError, "delta"),
         ({"shuffled": 1e-6, "batch": 100, "records": 99}, PlanError, "99 reports fill no batch of 100 honest reports"),
     ]:
         with pytest.raises(error, match=words):

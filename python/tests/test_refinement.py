@@ -12,24 +12,7 @@ import pyarrow as pa
 import pytest
 
 import ldp_pca
-from ldp_pca import (
-    Aggregate,
-    LdpPcaError,
-    LocalPCA,
-    LocalSparsePCA,
-    PlanError,
-    PublicSample,
-    Randomizer,
-    Recovery,
-    RecoveryError,
-    SchemaError,
-    Task,
-    TaskError,
-    covariance,
-    plan,
-    predict,
-    recover,
-)
+from ldp_pca import Aggregate, PlanError, PublicSample, Randomizer, RecoveryError, Task, TaskError, plan, recover
 
 RANK = 2
 RECORDS = 6000
@@ -48,12 +31,11 @@ def turned() -> np.ndarray:
 
 
 def sums(task: Task, seed: int) -> Aggregate:
-    aggregate = Aggregate(task)
-    aggregate.update(Randomizer(task).randomize(people(seed), insecure_seed=seed))
+    aggregate = ldp_pca.aggregate(Randomizer(task).randomize(people(seed), insecure_seed=seed), task)
     return aggregate
 
 
-def error(recovery: Recovery) -> float:
+def error(recovery: ldp_pca.Recovery) -> float:
     return recovery.compare(np.eye(16)[:RANK])
 
 
@@ -74,7 +56,6 @@ def test_a_second_waves_task_says_what_it_refines(first: Aggregate) -> None:
     assert (refined.campaign, refined.mechanism) == (task.digest, "signed-cap")
     assert refined != task
     assert (refined.epsilon, refined.delta, refined.folds, refined.columns) == (2.0, 0.0, 3, task.columns)
-    assert refined.refinement is not None
     assert refined.refinement["parent"] == task.digest
     directions = refined.refinement["directions"]
     assert directions.shape == (RANK, 16)
@@ -89,9 +70,7 @@ def test_a_second_waves_task_says_what_it_refines(first: Aggregate) -> None:
         _ = refined.entry_deviation
 
 
-def test_both_waves_are_the_command_lines(
-    command: Callable[..., dict[str, Any]], first: Aggregate, second: Aggregate, tmp_path: Path
-) -> None:
+def test_both_waves_are_the_command_lines(command, first: Aggregate, second: Aggregate, tmp_path: Path) -> None:
     first.save(tmp_path / "one")
     first.task.save(tmp_path / "one.json")
     second.save(tmp_path / "two")
@@ -116,7 +95,6 @@ def test_a_second_wave_makes_the_error_smaller(first: Aggregate, second: Aggrega
     alone = recover(first, RANK, method="pca")
     both = recover(first, RANK, refined=second)
     assert error(both) < 0.7 * error(alone)
-    assert both.refined is not None
     assert both.refined["waves"]["sin_theta_squared"] < 0.7 * both.refined["waves"]["first_wave"]
     assert alone.refined is None
     assert (both.held_out, both.confidence, both.rank_test, both.variances) == (None, None, None, None)
@@ -145,7 +123,7 @@ def test_what_has_no_second_wave_is_refused(first: Aggregate, second: Aggregate)
     with pytest.raises(PlanError, match="double-cap without centring"):
         gaussian.refine(sums(gaussian, 1), RANK, anyway=True)
     for wrong, match in [({"records": 0}, "records is 0"), ({"rank": 0}, "rank"), ({"rank": 16}, "rank")]:
-        with pytest.raises(LdpPcaError, match=match):
+        with pytest.raises(ldp_pca.LdpPcaError, match=match):
             first.task.refine(first, **{"rank": RANK, **wrong})
     with pytest.raises(RecoveryError, match="belongs to task"):
         Task(16, epsilon=3.0).refine(first, RANK)
@@ -165,7 +143,7 @@ def test_waves_that_do_not_belong_together_are_refused(first: Aggregate, second:
         recover(other, RANK, refined=second)
     with pytest.raises(TaskError, match="refinement is of task"):
         recover(second, RANK, refined=second)
-    with pytest.raises(LdpPcaError, match="no reports"):
+    with pytest.raises(ldp_pca.LdpPcaError, match="no reports"):
         recover(first, RANK, refined=Aggregate(second.task))
     # Of the same task, but not those that the second wave's was made from.
     with pytest.raises(RecoveryError, match="directions of the second wave are not those"):
@@ -188,23 +166,23 @@ ALONE: dict[str, Callable[[Aggregate], Any]] = {
     "of a path": lambda sums: recover(sums, RANK, sparse=True, path=3),
     "with a bootstrap": lambda sums: recover(sums, RANK, bootstrap=200),
     "with a selection": lambda sums: recover(sums, RANK, select=0.1),
-    "covariance": covariance,
-    "of a fold": lambda sums: covariance(sums, fold=0),
-    "without noise": lambda sums: covariance(sums, denoise="frobenius"),
+    "covariance": ldp_pca.covariance,
+    "of a fold": lambda sums: ldp_pca.covariance(sums, fold=0),
+    "without noise": lambda sums: ldp_pca.covariance(sums, denoise="frobenius"),
     "plan": lambda sums: plan(sums, rank=RANK),
     "of two waves": lambda sums: plan(sums, rank=RANK, records=1000, waves=2),
-    "predict": lambda sums: predict(1000, sums, rank=RANK),
-    "LocalPCA": LocalPCA(RANK).fit_aggregate,
-    "with a share": LocalPCA(0.5).fit_aggregate,
-    "with a rank": LocalPCA("auto").fit_aggregate,
-    "LocalSparsePCA": LocalSparsePCA(RANK).fit_aggregate,
-    "from_aggregate": LocalPCA.from_aggregate,
+    "predict": lambda sums: ldp_pca.predict(1000, sums, rank=RANK),
+    "LocalPCA": ldp_pca.LocalPCA(RANK).fit_aggregate,
+    "with a share": ldp_pca.LocalPCA(0.5).fit_aggregate,
+    "with a rank": ldp_pca.LocalPCA("auto").fit_aggregate,
+    "LocalSparsePCA": ldp_pca.LocalSparsePCA(RANK).fit_aggregate,
+    "from_aggregate": ldp_pca.LocalPCA.from_aggregate,
 }
 
 
 @pytest.mark.parametrize("asked", ALONE.values(), ids=ALONE.keys())
 def test_a_second_waves_sums_alone_give_no_second_moments(second: Aggregate, asked: Callable[[Aggregate], Any]) -> None:
-    with pytest.raises(LdpPcaError, match=r"sums are those of a refinement, .* give the sums of the first"):
+    with pytest.raises(ldp_pca.LdpPcaError, match=r"sums are those of a refinement, .* give the sums of the first"):
         asked(second)
 
 
@@ -225,7 +203,7 @@ def sample(first: Aggregate) -> PublicSample:
 
 
 def test_a_public_sample_and_its_wave_are_the_command_lines(
-    command: Callable[..., dict[str, Any]], first: Aggregate, sample: PublicSample, tmp_path: Path
+    command, first: Aggregate, sample: PublicSample, tmp_path: Path
 ) -> None:
     task = first.task
     np.save(tmp_path / "public.npy", turned())
@@ -250,8 +228,6 @@ def test_a_public_sample_and_its_wave_are_the_command_lines(
     assert (found.records, found.noise_edge) == (answer["records"], answer["noise_edge"])
     assert found.noise_deviation == answer["noise_deviation"]
     # The wave finds what the sample has wrong.
-    assert refined.refinement is not None
-    assert found.refined is not None
     before = RANK - np.sum(refined.refinement["directions"][:, :RANK] ** 2)
     assert error(found) < 0.3 * before
     assert 0.5 * before < found.refined["sample"]["error"] < 2 * before
@@ -266,7 +242,7 @@ def test_a_sample_is_read_as_records_of_the_task(first: Aggregate) -> None:
     assert repr(ours) == f"PublicSample(records={RECORDS}, task='{task.digest[:16]}…')"
     records[0, 0] = np.nan
     assert PublicSample(task, records).records == RECORDS
-    with pytest.raises(SchemaError, match="row 0: "):
+    with pytest.raises(ldp_pca.SchemaError, match="row 0: "):
         PublicSample(task, records[:, :3])
 
 
@@ -294,7 +270,7 @@ def test_samples_that_no_wave_can_be_about_are_refused(first: Aggregate, sample:
         ({"rank": 0}, "rank"),
         ({"rank": 16}, "fewer than features"),
     ]:
-        with pytest.raises(LdpPcaError, match=match):
+        with pytest.raises(ldp_pca.LdpPcaError, match=match):
             task.refine(sample, **{"rank": RANK, "records": RECORDS, **wrong})
     with pytest.raises(RecoveryError, match="stands for the people of task"):
         Task(16, epsilon=3.0).refine(sample, RANK, records=RECORDS)
@@ -306,7 +282,7 @@ def test_samples_that_no_wave_can_be_about_are_refused(first: Aggregate, sample:
         task.refine(people(6), RANK)  # type: ignore[arg-type]
 
 
-def test_plans_of_two_waves_are_the_command_lines(command: Callable[..., dict[str, Any]]) -> None:
+def test_plans_of_two_waves_are_the_command_lines(command) -> None:
     words = ["--dimension", 40, "--rank", 3, "--spectrum", "0.48,0.215,0.13,0.067", "--waves", 2]
     for epsilon, records in [(2.0, 100_000), (1.0, 5000)]:
         answer = command("plan", *words, "--epsilon", epsilon, "--records", records)

@@ -53,8 +53,7 @@ def test_a_second_waves_reports_are_made_and_summed_on_executors(spark: Any) -> 
         return np.random.default_rng(seed).normal(size=(4000, 8)) * [4, 2, *[0.5] * 6]
 
     task = Task(8, epsilon=4.0, folds=3)
-    first = Aggregate(task)
-    first.update(Randomizer(task).randomize(people(1), insecure_seed=1))
+    first = ldp_pca.aggregate(Randomizer(task).randomize(people(1), insecure_seed=1), task)
     second = task.refine(first, 2, anyway=True)
     text = second.to_json()
 
@@ -69,8 +68,7 @@ def test_a_second_waves_reports_are_made_and_summed_on_executors(spark: Any) -> 
 
     reports = spark.range(0, 4000, 500, 5).withColumnRenamed("id", "row").mapInArrow(randomized, "report binary")
     total, counts = aggregate(reports, second, with_counts=True)
-    expected = Aggregate(second)
-    expected.update(Randomizer(second).randomize(people(2), insecure_seed=2))
+    expected = ldp_pca.aggregate(Randomizer(second).randomize(people(2), insecure_seed=2), second)
     assert (total.to_bytes(), counts) == (expected.to_bytes(), Counts(4000, 0, 0, None))
     # Some reports again, which are then in a sum of their own.
     again = aggregate(reports.union(reports.limit(300)), second)
@@ -86,16 +84,14 @@ def test_partitions_and_order_change_nothing(spark: Any, made: Make, partitions:
     np.random.default_rng(partitions).shuffle(rows)
     total = aggregate(frame(spark, rows, partitions), reports.task)
     assert total.to_bytes() == reports.state
-    plain = Aggregate(reports.task)
-    plain.update(reports.rows())
+    plain = ldp_pca.aggregate(reports.rows(), reports.task)
     assert total == plain
 
 
 def test_more_partitions_than_reports(spark: Any, made: Make) -> None:
     rows = few(made)[:5]
     total, counts = aggregate(frame(spark, rows, 20), made("few").task, with_counts=True)
-    expected = Aggregate(made("few").task)
-    expected.update(b"".join(rows))
+    expected = ldp_pca.aggregate(b"".join(rows), made("few").task)
     assert total == expected
     assert counts.records == 5
 
@@ -129,8 +125,7 @@ def test_of_different_reports_with_one_id_the_smallest_counts(spark: Any, made: 
     task = made("few").task
     rows = few(made)[:20]
     other = with_checksum(rows[0][:29] + bytes([rows[0][29] ^ 1]) + rows[0][30:-4])
-    expected = Aggregate(task)
-    expected.update(b"".join([min(rows[0], other), *rows[1:]]))
+    expected = ldp_pca.aggregate(b"".join([min(rows[0], other), *rows[1:]]), task)
     for order in itertools.permutations([rows[0], other, rows[0]]):
         assert aggregate(frame(spark, [*order, *rows[1:]], 4), task) == expected
 
@@ -191,8 +186,7 @@ def test_bad_rows_are_told_with_their_place(spark: Any, made: Make) -> None:
         total, counts = aggregate(frame(spark, broken, 4), made("few").task, skip_invalid=True, with_counts=True)
         assert (counts.records, counts.duplicates, counts.skipped) == (2000 - count, 0, count)
         assert counts.first_skipped == str(raised.value)
-        expected = Aggregate(made("few").task)
-        expected.update(b"".join(good[:1234] + good[1234 + count :]))
+        expected = ldp_pca.aggregate(b"".join(good[:1234] + good[1234 + count :]), made("few").task)
         assert total == expected
 
 
@@ -218,8 +212,7 @@ def test_the_first_of_bad_rows_is_told_of_nulls_or_not(spark: Any, made: Make) -
             aggregate(frame(spark, rows, 1), task)
         total, counts = aggregate(frame(spark, rows, 1), task, skip_invalid=True, with_counts=True)
         assert counts == Counts(9, 0, len(rows) - 9, str(raised.value))
-        expected = Aggregate(task)
-        expected.update(b"".join(good[:9]))
+        expected = ldp_pca.aggregate(b"".join(good[:9]), task)
         assert total == expected
 
 
