@@ -58,19 +58,16 @@ async function openTab(context) {
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE);
   await page.goto(`${server.url}/`);
-  await page.evaluate(
-    async ([url, relay, shared]) => {
-      const api = await import("/pkg/index.js");
-      await api.init();
-      const task = api.Task.parse(shared.task);
-      const other = api.Task.parse(shared.other);
-      const [randomizer, second] = [task, other].map((each) => new api.Randomizer(each, { maxEpsilon: 2 }));
-      const hex = (report) => report.toJSON().bytes;
-      const codeOf = (promise) => promise.then(String, (error) => `${error.name} ${error.code}`);
-      Object.assign(window, { api, codeOf, hex, randomizer, relay, second, record: shared.record, url });
-    },
-    [aggregator.url, relay.url, SHARED],
-  );
+  await page.evaluate(async ([url, relay, shared]) => {
+    const api = await import("/pkg/index.js");
+    await api.init();
+    const task = api.Task.parse(shared.task);
+    const other = api.Task.parse(shared.other);
+    const [randomizer, second] = [task, other].map((each) => new api.Randomizer(each, { maxEpsilon: 2 }));
+    const hex = (report) => report.toJSON().bytes;
+    const codeOf = (promise) => promise.then(String, (error) => `${error.name} ${error.code}`);
+    Object.assign(window, { api, codeOf, hex, randomizer, relay, second, record: shared.record, url });
+  }, [aggregator.url, relay.url, SHARED]);
   return page;
 }
 
@@ -126,22 +123,19 @@ function ledgerTests(name, { launch, newProfile, kill, launchWithoutStorage }) {
       const tabs = [await openTab(context), await openTab(context)];
       const before = await records();
       for (const tab of tabs) {
-        await tab.evaluate(
-          async ([races, locks]) => {
-            // All hundred wait for one storage and one network: on a busy machine their turns and limits would pass.
-            const [limit, timer] = [AbortSignal.timeout.bind(AbortSignal), setTimeout];
-            AbortSignal.timeout = (time) => limit(Math.max(time, 600_000));
-            window.setTimeout = (end, time, ...more) => timer(end, time >= 10_000 ? 600_000 : time, ...more);
-            if (!locks) Object.defineProperty(navigator, "locks", { value: undefined });
-            const open = (_, index) => api.PrivacyLedger.open({ name: `race-${index}`, maxEpsilon: 2 });
-            window.ledgers = await Promise.all(Array.from({ length: races }, open));
-            window.made = [];
-            window.make = (index) => (made[index] = ledgers[index].report(randomizer, record, { url }));
-            window.channel = new BroadcastChannel("races");
-            channel.onmessage = ({ data: index }) => make(index);
-          },
-          [100, how === "with locks"],
-        );
+        await tab.evaluate(async ([races, locks]) => {
+          // All hundred wait for one storage and one network: on a busy machine their turns and limits would pass.
+          const [limit, timer] = [AbortSignal.timeout.bind(AbortSignal), setTimeout];
+          AbortSignal.timeout = (time) => limit(Math.max(time, 600_000));
+          window.setTimeout = (end, time, ...more) => timer(end, time >= 10_000 ? 600_000 : time, ...more);
+          if (!locks) Object.defineProperty(navigator, "locks", { value: undefined });
+          const open = (_, index) => api.PrivacyLedger.open({ name: `race-${index}`, maxEpsilon: 2 });
+          window.ledgers = await Promise.all(Array.from({ length: races }, open));
+          window.made = [];
+          window.make = (index) => (made[index] = ledgers[index].report(randomizer, record, { url }));
+          window.channel = new BroadcastChannel("races");
+          channel.onmessage = ({ data: index }) => make(index);
+        }, [100, how === "with locks"]);
       }
       // The first tab gives the signal, and starts at the same time or a little later.
       await tabs[0].evaluate(async () => {

@@ -90,18 +90,15 @@ function packageTests(name, launch) {
   test("a policy that forbids the aggregator is an error with a code, and nothing is sent", async (t) => {
     const elsewhere = await answersUntilEnd(t, {});
     const { page } = await openPage();
-    const found = await page.evaluate(
-      async ([task, record, limits, url]) => {
-        const { init, Randomizer, submit, SubmitError, Task, TaskError } = await import("/pkg/index.js");
-        await init();
-        const report = new Randomizer(Task.parse(task), limits).randomize(record);
-        return [
-          await submit(report, { url, retries: 0 }).catch((error) => [error instanceof SubmitError, error.code]),
-          await Task.fetch(url).catch((error) => [error instanceof TaskError, error.code]),
-        ];
-      },
-      [TASK, RECORD, LIMITS, elsewhere.url],
-    );
+    const found = await page.evaluate(async ([task, record, limits, url]) => {
+      const { init, Randomizer, submit, SubmitError, Task, TaskError } = await import("/pkg/index.js");
+      await init();
+      const report = new Randomizer(Task.parse(task), limits).randomize(record);
+      return [
+        await submit(report, { url, retries: 0 }).catch((error) => [error instanceof SubmitError, error.code]),
+        await Task.fetch(url).catch((error) => [error instanceof TaskError, error.code]),
+      ];
+    }, [TASK, RECORD, LIMITS, elsewhere.url]);
     assert.deepEqual(found, [[true, "network"], [true, "fetch"]]);
     assert.deepEqual(elsewhere.requests, []);
   });
@@ -121,29 +118,26 @@ function packageTests(name, launch) {
 
   test("reports take their randomness from crypto.getRandomValues and fail with it", async () => {
     const { page } = await openPage();
-    const found = await page.evaluate(
-      async ([task, record, limits]) => {
-        const { init, Randomizer, Task } = await import("/pkg/index.js");
-        await init();
-        const randomizer = new Randomizer(Task.parse(task), limits);
-        const original = crypto.getRandomValues;
-        let bytes = 0;
-        crypto.getRandomValues = (array) => {
-          bytes += array.byteLength;
-          return original.call(crypto, array);
-        };
-        const reports = [randomizer.randomize(record).bytes.join(), randomizer.randomize(record).bytes.join()];
-        crypto.getRandomValues = () => { throw new Error("no entropy today"); };
-        let code = "none";
-        try {
-          randomizer.randomize(record);
-        } catch (error) {
-          code = error.code;
-        }
-        return { bytes, same: reports[0] === reports[1], code };
-      },
-      [TASK, RECORD, LIMITS],
-    );
+    const found = await page.evaluate(async ([task, record, limits]) => {
+      const { init, Randomizer, Task } = await import("/pkg/index.js");
+      await init();
+      const randomizer = new Randomizer(Task.parse(task), limits);
+      const original = crypto.getRandomValues;
+      let bytes = 0;
+      crypto.getRandomValues = (array) => {
+        bytes += array.byteLength;
+        return original.call(crypto, array);
+      };
+      const reports = [randomizer.randomize(record).bytes.join(), randomizer.randomize(record).bytes.join()];
+      crypto.getRandomValues = () => { throw new Error("no entropy today"); };
+      let code = "none";
+      try {
+        randomizer.randomize(record);
+      } catch (error) {
+        code = error.code;
+      }
+      return { bytes, same: reports[0] === reports[1], code };
+    }, [TASK, RECORD, LIMITS]);
     // A report id and one draw each, at the least.
     assert.ok(found.bytes >= 2 * (16 + 8), `${found.bytes} bytes were drawn`);
     assert.equal(found.same, false);
@@ -155,17 +149,14 @@ function packageTests(name, launch) {
     // A page of another origin, as of any application that embeds the package.
     const embedding = await serveUntilEnd(t, ROOT, { "/": EMPTY }, policyFor(aggregator.url));
     const { page, errors } = await openPage(embedding.url);
-    const verdicts = await page.evaluate(
-      async ([url, record, limits]) => {
-        const { init, Randomizer, submit, Task } = await import("/pkg/index.js");
-        await init();
-        const { tasks } = await (await fetch(`${url}/tasks`)).json();
-        const task = await Task.fetch(`${url}/tasks/${tasks[0]}`, { digest: tasks[0] });
-        const report = new Randomizer(task, limits).randomize(record);
-        return [await submit(report, { url }), await submit(report, { url })];
-      },
-      [aggregator.url, RECORD, LIMITS],
-    );
+    const verdicts = await page.evaluate(async ([url, record, limits]) => {
+      const { init, Randomizer, submit, Task } = await import("/pkg/index.js");
+      await init();
+      const { tasks } = await (await fetch(`${url}/tasks`)).json();
+      const task = await Task.fetch(`${url}/tasks/${tasks[0]}`, { digest: tasks[0] });
+      const report = new Randomizer(task, limits).randomize(record);
+      return [await submit(report, { url }), await submit(report, { url })];
+    }, [aggregator.url, RECORD, LIMITS]);
     assert.deepEqual(verdicts, [{ status: "accepted", attempts: 1 }, { status: "duplicate", attempts: 1 }]);
     assert.equal((await aggregator.get(`/tasks/${(await aggregator.get("/tasks")).tasks[0]}/status`)).records, 1);
     assert.deepEqual(errors, []);
@@ -178,21 +169,18 @@ function packageTests(name, launch) {
     await relay.start(aggregator.url, 2);
     const embedding = await serveUntilEnd(t, ROOT, { "/": EMPTY }, policyFor(relay.url));
     const { page, errors } = await openPage(embedding.url);
-    const outcomes = await page.evaluate(
-      async ([relay, json, record, limits]) => {
-        const { init, PrivacyLedger, Randomizer, Task } = await import("/pkg/index.js");
-        await init();
-        const randomizer = new Randomizer(Task.parse(json), limits);
-        const statuses = [];
-        // As on two devices.
-        for (const name of ["one", "other"]) {
-          const ledger = await PrivacyLedger.open({ name, maxEpsilon: 2 });
-          statuses.push((await ledger.send(randomizer, record, { relay })).status);
-        }
-        return statuses;
-      },
-      [relay.url, TASK, RECORD, LIMITS],
-    );
+    const outcomes = await page.evaluate(async ([relay, json, record, limits]) => {
+      const { init, PrivacyLedger, Randomizer, Task } = await import("/pkg/index.js");
+      await init();
+      const randomizer = new Randomizer(Task.parse(json), limits);
+      const statuses = [];
+      // As on two devices.
+      for (const name of ["one", "other"]) {
+        const ledger = await PrivacyLedger.open({ name, maxEpsilon: 2 });
+        statuses.push((await ledger.send(randomizer, record, { relay })).status);
+      }
+      return statuses;
+    }, [relay.url, TASK, RECORD, LIMITS]);
     assert.deepEqual(outcomes, ["relayed", "relayed"]);
     const [task] = (await aggregator.get("/tasks")).tasks;
     await until(async () => (await aggregator.get(`/tasks/${task}/status`)).records === 2);

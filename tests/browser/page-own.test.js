@@ -40,17 +40,14 @@ function saying(page, selector, words) {
 
 /** Drops a file on the page, as a hand does: in any browser. */
 function drop(page, name, text) {
-  return page.evaluate(
-    ([name, text]) => {
-      const dataTransfer = new DataTransfer();
-      dataTransfer.items.add(new File([text], name, { type: "text/csv" }));
-      const target = document.querySelector("h1");
-      for (const type of ["dragenter", "dragover", "drop"]) {
-        target.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
-      }
-    },
-    [name, text],
-  );
+  return page.evaluate(([name, text]) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([text], name, { type: "text/csv" }));
+    const target = document.querySelector("h1");
+    for (const type of ["dragenter", "dragover", "drop"]) {
+      target.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+    }
+  }, [name, text]);
 }
 
 /** That every chart is about the survey. */
@@ -204,26 +201,23 @@ inChromium("a broken file is refused by line and column, without a value of it, 
 
 /** A file of many rows, made in the page. */
 function dropLarge(page, rows, columns) {
-  return page.evaluate(
-    ([rows, columns]) => {
-      const lines = [Array.from({ length: columns }, (_, column) => `c${column}`).join()];
-      let state = 1;
-      for (let row = 0; row < rows; row += 1) {
-        const fields = [];
-        for (let column = 0; column < columns; column += 1) {
-          state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-          fields.push(((state >>> 16) / 6553.6 - 5).toFixed(2));
-        }
-        lines.push(fields.join());
+  return page.evaluate(([rows, columns]) => {
+    const lines = [Array.from({ length: columns }, (_, column) => `c${column}`).join()];
+    let state = 1;
+    for (let row = 0; row < rows; row += 1) {
+      const fields = [];
+      for (let column = 0; column < columns; column += 1) {
+        state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+        fields.push(((state >>> 16) / 6553.6 - 5).toFixed(2));
       }
-      const data = new DataTransfer();
-      data.items.add(new File([lines.join("\n")], "large.csv"));
-      const input = document.getElementById("own-file");
-      input.files = data.files;
-      input.dispatchEvent(new Event("change", { bubbles: true }));
-    },
-    [rows, columns],
-  );
+      lines.push(fields.join());
+    }
+    const data = new DataTransfer();
+    data.items.add(new File([lines.join("\n")], "large.csv"));
+    const input = document.getElementById("own-file");
+    input.files = data.files;
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  }, [rows, columns]);
 }
 
 inChromium("100,000 rows of 100 columns are read off the main thread, and reading can be cancelled", async () => {

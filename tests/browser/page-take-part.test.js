@@ -295,13 +295,10 @@ test("a visitor of a demo with a relay sends through it, or directly, and both c
     await page.getByText("Left with the relay: it counts when its batch is full.").waitFor();
     assert.deepEqual(sent, ["/relay/reports"]);
     // Simulated users fill its batch.
-    await page.waitForFunction(
-      (before) => {
-        const [digits] = document.getElementById("take-part-status").textContent.match(/[\d,]+(?= reports)/) ?? ["0"];
-        return Number(digits.replaceAll(",", "")) >= before;
-      },
-      records + 10,
-    );
+    await page.waitForFunction((before) => {
+      const [digits] = document.getElementById("take-part-status").textContent.match(/[\d,]+(?= reports)/) ?? ["0"];
+      return Number(digits.replaceAll(",", "")) >= before;
+    }, records + 10);
     await assertAccessible(page, "#take-part");
 
     await section(page).getByLabel("Send through the relay").uncheck();

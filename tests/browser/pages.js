@@ -54,15 +54,12 @@ export function vectorTests(where, entry, open, files = readdirSync(VECTORS)) {
   for (const file of files) {
     test(`${file}: the same bytes ${where} as natively`, async () => {
       const { page, errors } = await open();
-      const differences = await page.evaluate(
-        async ([entry, vectors]) => {
-          const api = await import(entry);
-          const { differences } = await import("/tests/js/vectors.js");
-          await api.init();
-          return differences(api, vectors);
-        },
-        [entry, JSON.parse(readFileSync(join(VECTORS, file), "utf8"))],
-      );
+      const differences = await page.evaluate(async ([entry, vectors]) => {
+        const api = await import(entry);
+        const { differences } = await import("/tests/js/vectors.js");
+        await api.init();
+        return differences(api, vectors);
+      }, [entry, JSON.parse(readFileSync(join(VECTORS, file), "utf8"))]);
       assert.deepEqual(differences, []);
       assert.deepEqual(errors, []);
     });

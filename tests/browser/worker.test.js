@@ -46,23 +46,20 @@ function workerTests(name, launch) {
 
   test("a report made in a worker goes through the ledger to the aggregator", async () => {
     const { page, errors } = await openPage();
-    const outcome = await page.evaluate(
-      async ([url, record, limits]) => {
-        const { consent, init, PrivacyLedger, Randomizer, Report, Task } = await import("/pkg/worker.js");
-        await Promise.all([init(), init()]);
-        const { tasks } = await (await fetch(`${url}/tasks`)).json();
-        const task = await Task.fetch(`${url}/tasks/${tasks[0]}`, { digest: tasks[0] });
-        const ledger = await PrivacyLedger.open(limits);
-        const report = await ledger.report(new Randomizer(task, limits), record, { url });
-        const [{ status }] = await ledger.flush();
-        return {
-          status,
-          isReport: report instanceof Report && Report.fromBytes(report.bytes, task).taskDigest === task.digest,
-          leaves: consent(task).leaves,
-        };
-      },
-      [aggregator.url, RECORD, LIMITS],
-    );
+    const outcome = await page.evaluate(async ([url, record, limits]) => {
+      const { consent, init, PrivacyLedger, Randomizer, Report, Task } = await import("/pkg/worker.js");
+      await Promise.all([init(), init()]);
+      const { tasks } = await (await fetch(`${url}/tasks`)).json();
+      const task = await Task.fetch(`${url}/tasks/${tasks[0]}`, { digest: tasks[0] });
+      const ledger = await PrivacyLedger.open(limits);
+      const report = await ledger.report(new Randomizer(task, limits), record, { url });
+      const [{ status }] = await ledger.flush();
+      return {
+        status,
+        isReport: report instanceof Report && Report.fromBytes(report.bytes, task).taskDigest === task.digest,
+        leaves: consent(task).leaves,
+      };
+    }, [aggregator.url, RECORD, LIMITS]);
     assert.equal(outcome.status, "accepted");
     assert.equal(outcome.isReport, true);
     assert.match(outcome.leaves, /35 bytes.*height, plan/);
@@ -79,16 +76,13 @@ function workerTests(name, launch) {
     const waves = await answersUntilEnd(t, ...answers);
     const site = await serveUntilEnd(t, ROOT, { "/": EMPTY }, policyFor(waves.url));
     const { page, errors } = await openPage(site.url);
-    const found = await page.evaluate(
-      async ([url, digest, record, limits]) => {
-        const { init, Randomizer, Task } = await import("/pkg/worker.js");
-        await init();
-        const task = await Task.fetch(`${url}/tasks/${digest}`, { digest });
-        const report = await new Randomizer(task, limits).randomize(record);
-        return [task.digest, task.campaign, report.taskDigest, report.bytes.length];
-      },
-      [waves.url, parent, RECORD, LIMITS],
-    );
+    const found = await page.evaluate(async ([url, digest, record, limits]) => {
+      const { init, Randomizer, Task } = await import("/pkg/worker.js");
+      await init();
+      const task = await Task.fetch(`${url}/tasks/${digest}`, { digest });
+      const report = await new Randomizer(task, limits).randomize(record);
+      return [task.digest, task.campaign, report.taskDigest, report.bytes.length];
+    }, [waves.url, parent, RECORD, LIMITS]);
     assert.deepEqual(found, [digest, parent, digest, 35]);
     assert.deepEqual(waves.requests.map(({ url }) => url), [`/tasks/${parent}`, `/tasks/${digest}`]);
     assert.deepEqual(errors, []);
@@ -101,64 +95,58 @@ function workerTests(name, launch) {
       `connect-src ${cdn.url}; img-src data:`;
     const site = await serveUntilEnd(t, ROOT, { "/": EMPTY }, policy);
     const { page } = await openPage(site.url);
-    const found = await page.evaluate(
-      async ([cdn, task, record, limits]) => {
-        const { init, Randomizer, Task } = await import(`${cdn}/pkg/worker.js`);
-        const refused = await init().catch(({ code, message }) => ({ code, message }));
-        // As the typings have it.
-        const script = URL.createObjectURL(
-          new Blob([`import "${cdn}/pkg/worker-thread.js"`], { type: "text/javascript" }),
-        );
-        await init(undefined, { worker: () => new Worker(script, { type: "module" }) });
-        const report = await new Randomizer(await Task.parse(task), limits).randomize(record);
-        return { refused: refused?.code, bytes: report.bytes.length };
-      },
-      [cdn.url, TASK, RECORD, LIMITS],
-    );
+    const found = await page.evaluate(async ([cdn, task, record, limits]) => {
+      const { init, Randomizer, Task } = await import(`${cdn}/pkg/worker.js`);
+      const refused = await init().catch(({ code, message }) => ({ code, message }));
+      // As the typings have it.
+      const script = URL.createObjectURL(
+        new Blob([`import "${cdn}/pkg/worker-thread.js"`], { type: "text/javascript" }),
+      );
+      await init(undefined, { worker: () => new Worker(script, { type: "module" }) });
+      const report = await new Randomizer(await Task.parse(task), limits).randomize(record);
+      return { refused: refused?.code, bytes: report.bytes.length };
+    }, [cdn.url, TASK, RECORD, LIMITS]);
     assert.deepEqual(found, { refused: "init", bytes: 35 });
   });
 
   test("errors come out of the worker with their class, their code and their message", async () => {
     const { page } = await openPage();
-    const found = await page.evaluate(
-      async ([document, record, limits]) => {
-        const api = await import("/pkg/worker.js");
-        const { init, Randomizer, Task, terminate, version } = api;
-        const failures = {};
-        const note = async (name, work) => {
-          const error = await Promise.resolve().then(work).catch((error) => error);
-          const typed = error instanceof api.LdpPcaError && error instanceof api[error.name];
-          failures[name] = typed ? `${error.name} ${error.code}: ${error.message}` : String(error);
-        };
-        await note("before init", version);
-        await init();
-        const task = await Task.parse(document);
-        const randomizer = new Randomizer(task, limits);
-        const strict = new Randomizer(task, { ...limits, strict: true });
-        await note("task", () => Task.parse({ ...document, note: 1 }));
-        await note("fetch", () => Task.fetch("/nowhere.json"));
-        await note("schema", () => strict.randomize({ ...record, wieght: 70 }));
-        await note("record", () => randomizer.randomize(null));
-        await note("function", () => strict.randomize({ ...record, height: () => 181 }));
-        await note("limit", () => new Randomizer(task, { maxEpsilon: 1 }));
-        await note("not a task", () => new Randomizer(document, limits));
-        await note("no limit", () => new Randomizer(task));
-        task.free();
-        await note("freed", () => new Randomizer(task, limits));
-        const outlives = (await randomizer.randomize(record)).bytes.length;
-        randomizer.free();
-        await note("freed too", () => randomizer.randomize(record));
-        const again = new Randomizer(await Task.parse(document), limits);
-        const waiting = again.randomize(record);
-        terminate();
-        await note("terminated", () => waiting);
-        await note("ended", version);
-        await init();
-        await note("of another worker", () => again.randomize(record));
-        return { failures, outlives, version: typeof (await version()) };
-      },
-      [TASK, RECORD, LIMITS],
-    );
+    const found = await page.evaluate(async ([document, record, limits]) => {
+      const api = await import("/pkg/worker.js");
+      const { init, Randomizer, Task, terminate, version } = api;
+      const failures = {};
+      const note = async (name, work) => {
+        const error = await Promise.resolve().then(work).catch((error) => error);
+        const typed = error instanceof api.LdpPcaError && error instanceof api[error.name];
+        failures[name] = typed ? `${error.name} ${error.code}: ${error.message}` : String(error);
+      };
+      await note("before init", version);
+      await init();
+      const task = await Task.parse(document);
+      const randomizer = new Randomizer(task, limits);
+      const strict = new Randomizer(task, { ...limits, strict: true });
+      await note("task", () => Task.parse({ ...document, note: 1 }));
+      await note("fetch", () => Task.fetch("/nowhere.json"));
+      await note("schema", () => strict.randomize({ ...record, wieght: 70 }));
+      await note("record", () => randomizer.randomize(null));
+      await note("function", () => strict.randomize({ ...record, height: () => 181 }));
+      await note("limit", () => new Randomizer(task, { maxEpsilon: 1 }));
+      await note("not a task", () => new Randomizer(document, limits));
+      await note("no limit", () => new Randomizer(task));
+      task.free();
+      await note("freed", () => new Randomizer(task, limits));
+      const outlives = (await randomizer.randomize(record)).bytes.length;
+      randomizer.free();
+      await note("freed too", () => randomizer.randomize(record));
+      const again = new Randomizer(await Task.parse(document), limits);
+      const waiting = again.randomize(record);
+      terminate();
+      await note("terminated", () => waiting);
+      await note("ended", version);
+      await init();
+      await note("of another worker", () => again.randomize(record));
+      return { failures, outlives, version: typeof (await version()) };
+    }, [TASK, RECORD, LIMITS]);
     const expected = {
       "before init": /^InitError init: .*await init\(\)/,
       task: /^TaskError task: .*note/,
@@ -183,40 +171,37 @@ function workerTests(name, launch) {
 
   test("a worker that dies fails what waits for it, and has a successor in which everything lives on", async () => {
     const { page } = await openPage();
-    const found = await page.evaluate(
-      async ([document, record, limits]) => {
-        const workers = [];
-        window.Worker = class extends Worker {
-          constructor(...parameters) {
-            super(...parameters);
-            workers.push(this);
-          }
-        };
-        const { init, Randomizer, Task, version } = await import("/pkg/worker.js");
-        const failure = (promise) => promise.then(() => "none", ({ name, message }) => `${name}: ${message}`);
-        const failures = [];
-        failures.push(await failure(init(undefined, { worker: "/pkg/nowhere.js" })));
-        await init();
-        const task = await Task.parse(document);
-        const randomizer = new Randomizer(task, limits);
-        const freed = await Task.parse(document);
-        const survivor = new Randomizer(freed, limits);
-        freed.free();
-        // Then it owes no answer to an earlier call, whose checks would go on as they began.
-        await version();
-        workers.at(-1).terminate();
-        const real = setInterval;
-        window.setInterval = (check) => real(check, 20);
-        failures.push(...(await Promise.all([failure(randomizer.randomize(record)), failure(Task.parse(document))])));
-        window.setInterval = real;
-        // Nobody has called init.
-        const reports = await Promise.all(
-          [randomizer, survivor, new Randomizer(task, limits)].map((one) => one.randomize(record)),
-        );
-        return { failures, lengths: reports.map(({ bytes }) => bytes.length), started: workers.length };
-      },
-      [TASK, RECORD, LIMITS],
-    );
+    const found = await page.evaluate(async ([document, record, limits]) => {
+      const workers = [];
+      window.Worker = class extends Worker {
+        constructor(...parameters) {
+          super(...parameters);
+          workers.push(this);
+        }
+      };
+      const { init, Randomizer, Task, version } = await import("/pkg/worker.js");
+      const failure = (promise) => promise.then(() => "none", ({ name, message }) => `${name}: ${message}`);
+      const failures = [];
+      failures.push(await failure(init(undefined, { worker: "/pkg/nowhere.js" })));
+      await init();
+      const task = await Task.parse(document);
+      const randomizer = new Randomizer(task, limits);
+      const freed = await Task.parse(document);
+      const survivor = new Randomizer(freed, limits);
+      freed.free();
+      // Then it owes no answer to an earlier call, whose checks would go on as they began.
+      await version();
+      workers.at(-1).terminate();
+      const real = setInterval;
+      window.setInterval = (check) => real(check, 20);
+      failures.push(...(await Promise.all([failure(randomizer.randomize(record)), failure(Task.parse(document))])));
+      window.setInterval = real;
+      // Nobody has called init.
+      const reports = await Promise.all(
+        [randomizer, survivor, new Randomizer(task, limits)].map((one) => one.randomize(record)),
+      );
+      return { failures, lengths: reports.map(({ bytes }) => bytes.length), started: workers.length };
+    }, [TASK, RECORD, LIMITS]);
     const [script, ...silent] = found.failures;
     assert.match(script, /^InitError: no worker: its script failed/);
     assert.deepEqual(
@@ -256,23 +241,20 @@ function workerTests(name, launch) {
 
   test("records may be a framework's proxies, and are checked on the page, all of a record at once", async () => {
     const { page, errors } = await openPage();
-    const found = await page.evaluate(
-      async ([document, record, limits]) => {
-        const { init, Randomizer, RecordError, Task } = await import("/pkg/worker.js");
-        await init();
-        const task = await Task.parse(document);
-        // As Vue's reactive() makes them: structured cloning refuses such an object.
-        const reactive = (target) => new Proxy(target, { get: (...of) => Reflect.get(...of) });
-        const { bytes } = await new Randomizer(task, limits).randomize(reactive({ ...record, note: reactive({}) }));
-        const problems = await task.check(reactive({ height: "s3cret", s3cret: () => {} }));
-        return {
-          length: bytes.length,
-          none: await task.check(reactive(record)),
-          problems: problems.map((error) => [error instanceof RecordError, error.reason, error.column, error.message]),
-        };
-      },
-      [TASK, RECORD, LIMITS],
-    );
+    const found = await page.evaluate(async ([document, record, limits]) => {
+      const { init, Randomizer, RecordError, Task } = await import("/pkg/worker.js");
+      await init();
+      const task = await Task.parse(document);
+      // As Vue's reactive() makes them: structured cloning refuses such an object.
+      const reactive = (target) => new Proxy(target, { get: (...of) => Reflect.get(...of) });
+      const { bytes } = await new Randomizer(task, limits).randomize(reactive({ ...record, note: reactive({}) }));
+      const problems = await task.check(reactive({ height: "s3cret", s3cret: () => {} }));
+      return {
+        length: bytes.length,
+        none: await task.check(reactive(record)),
+        problems: problems.map((error) => [error instanceof RecordError, error.reason, error.column, error.message]),
+      };
+    }, [TASK, RECORD, LIMITS]);
     assert.deepEqual(found, {
       length: 35,
       none: [],
@@ -304,22 +286,19 @@ function workerTests(name, launch) {
   test("a page with a worker runs no WebAssembly itself", async () => {
     const compiled = async (entry) => {
       const { page } = await openPage();
-      const count = await page.evaluate(
-        async ([entry, document, record]) => {
-          let count = 0;
-          const names = ["compile", "compileStreaming", "instantiate", "instantiateStreaming", "Module", "Instance"];
-          for (const name of names)
-            WebAssembly[name] = new Proxy(WebAssembly[name], {
-              apply: (...call) => ((count += 1), Reflect.apply(...call)),
-              construct: (...call) => ((count += 1), Reflect.construct(...call)),
-            });
-          const { init, Randomizer, Task } = await import(entry);
-          await init();
-          const report = await new Randomizer(await Task.parse(document), { maxEpsilon: 4 }).randomize(record);
-          return report.bytes.length ? count : undefined;
-        },
-        [entry, TASK, RECORD],
-      );
+      const count = await page.evaluate(async ([entry, document, record]) => {
+        let count = 0;
+        const names = ["compile", "compileStreaming", "instantiate", "instantiateStreaming", "Module", "Instance"];
+        for (const name of names)
+          WebAssembly[name] = new Proxy(WebAssembly[name], {
+            apply: (...call) => ((count += 1), Reflect.apply(...call)),
+            construct: (...call) => ((count += 1), Reflect.construct(...call)),
+          });
+        const { init, Randomizer, Task } = await import(entry);
+        await init();
+        const report = await new Randomizer(await Task.parse(document), { maxEpsilon: 4 }).randomize(record);
+        return report.bytes.length ? count : undefined;
+      }, [entry, TASK, RECORD]);
       await page.close();
       return count;
     };
@@ -344,20 +323,17 @@ function workerTests(name, launch) {
       await route.fulfill({ response, body: `${await response.text()}\n${trap}` });
     });
     await page.goto(`${server.url}/`);
-    const found = await page.evaluate(
-      async ([document, record, limits]) => {
-        const { init, Randomizer, Task } = await import("/pkg/worker.js");
-        await init();
-        const randomizer = new Randomizer(await Task.parse(document), limits);
-        const outcomes = await Promise.allSettled([
-          randomizer.randomize({ ...record, height: 1 }),
-          randomizer.randomize(record),
-        ]);
-        const failed = outcomes.map(({ reason }) => reason && `${reason.name}: ${reason.message}`);
-        return { failed, length: (await randomizer.randomize(record)).bytes.length };
-      },
-      [TASK, RECORD, LIMITS],
-    );
+    const found = await page.evaluate(async ([document, record, limits]) => {
+      const { init, Randomizer, Task } = await import("/pkg/worker.js");
+      await init();
+      const randomizer = new Randomizer(await Task.parse(document), limits);
+      const outcomes = await Promise.allSettled([
+        randomizer.randomize({ ...record, height: 1 }),
+        randomizer.randomize(record),
+      ]);
+      const failed = outcomes.map(({ reason }) => reason && `${reason.name}: ${reason.message}`);
+      return { failed, length: (await randomizer.randomize(record)).bytes.length };
+    }, [TASK, RECORD, LIMITS]);
     assert.equal(found.failed[0], "InitError: the worker failed: RuntimeError");
     assert.equal(found.length, 35);
   });
@@ -372,15 +348,12 @@ function workerTests(name, launch) {
       await route.fulfill({ response, body });
     });
     await page.goto(`${server.url}/`);
-    const found = await page.evaluate(
-      async ([document, record, limits]) => {
-        const { EntropyError, init, Randomizer, Task } = await import("/pkg/worker.js");
-        await init();
-        const randomizer = new Randomizer(await Task.parse(document), limits);
-        return randomizer.randomize(record).catch((error) => [error instanceof EntropyError, error.code]);
-      },
-      [TASK, RECORD, LIMITS],
-    );
+    const found = await page.evaluate(async ([document, record, limits]) => {
+      const { EntropyError, init, Randomizer, Task } = await import("/pkg/worker.js");
+      await init();
+      const randomizer = new Randomizer(await Task.parse(document), limits);
+      return randomizer.randomize(record).catch((error) => [error instanceof EntropyError, error.code]);
+    }, [TASK, RECORD, LIMITS]);
     assert.deepEqual(found, [true, "entropy"]);
   });
 }
