@@ -69,9 +69,7 @@ async function answered(page, before = "") {
 for (const [name, launch] of Object.entries(BROWSERS)) {
   describe(name, () => {
     let browser;
-    before(async () => {
-      browser = await launch();
-    });
+    before(async () => (browser = await launch()));
     after(() => browser?.close());
 
     test("it says all sentences in their language, and axe has nothing to say", async () => {

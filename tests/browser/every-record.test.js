@@ -12,9 +12,7 @@ const ENTRIES = ["/pkg/index.js", "/pkg/worker.js"];
 
 let server;
 
-before(async () => {
-  server = await serve(ROOT, { "/": EMPTY }, policyFor());
-});
+before(async () => (server = await serve(ROOT, { "/": EMPTY }, policyFor())));
 
 after(() => server?.close());
 

@@ -74,9 +74,7 @@ async function openTab(context) {
 /** The digest of the aggregator's task. */
 const digestOf = async () => (await aggregator.get("/tasks")).tasks[0];
 
-async function records() {
-  return (await aggregator.get(`/tasks/${await digestOf()}/status`)).records;
-}
+const records = async () => (await aggregator.get(`/tasks/${await digestOf()}/status`)).records;
 
 const BROWSERS = asked({
   Chromium: {
@@ -104,9 +102,7 @@ for (const [name, browser] of Object.entries(BROWSERS)) describe(name, () => led
 function ledgerTests(name, { launch, newProfile, kill, launchWithoutStorage }) {
   let browser;
 
-  before(async () => {
-    browser = await launch();
-  });
+  before(async () => (browser = await launch()));
 
   after(() => browser?.close());
 

@@ -23,9 +23,7 @@ async function done(page) {
 }
 
 /** The input of a label that begins so. */
-function input(page, label) {
-  return page.locator("#error-form").getByLabel(label);
-}
+const input = (page, label) => page.locator("#error-form").getByLabel(label);
 
 const change = (page, label, value) => enter(input(page, label), value);
 

@@ -38,9 +38,7 @@ function text(page, selector) {
   );
 }
 
-function click(page, selector) {
-  return page.evaluate((selector) => document.querySelector(selector).click(), selector);
-}
+const click = (page, selector) => page.evaluate((selector) => document.querySelector(selector).click(), selector);
 
 inFirefox("every part of the page computes in Firefox", async () => {
   const { page, errors } = await openPage(browser, server.url);

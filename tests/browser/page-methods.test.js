@@ -31,9 +31,7 @@ function rows(page) {
 const ANYTHING = [""];
 
 /** Waits for the words beside the buttons. */
-function says(page, text) {
-  return page.locator("#trust-every-status").getByText(text).waitFor();
-}
+const says = (page, text) => page.locator("#trust-every-status").getByText(text).waitFor();
 
 test("all of them stand in one table, by whom they trust", async () => {
   const { page } = await open({ hash: "#trust&error.trials=1&error.mechanisms=double-cap", ...VIEWS.light });

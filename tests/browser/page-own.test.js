@@ -22,9 +22,7 @@ const FEW = "#own&error.trials=2";
 const host = hostPage();
 let folder;
 
-before(() => {
-  folder = mkdtempSync(join(tmpdir(), "ldp-pca-own-"));
-});
+before(() => (folder = mkdtempSync(join(tmpdir(), "ldp-pca-own-"))));
 
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -34,9 +32,7 @@ function said(page, selector) {
   return page.evaluate(text, selector);
 }
 
-function saying(page, selector, words) {
-  return eventually(() => said(page, selector), (text) => words.test(text));
-}
+const saying = (page, selector, words) => eventually(() => said(page, selector), (text) => words.test(text));
 
 /** Drops a file on the page, as a hand does: in any browser. */
 function drop(page, name, text) {

@@ -14,9 +14,7 @@ const host = hostPage();
 
 before(() => init());
 
-async function open(hash) {
-  return host.open({ hash: `${hash}&${QUIET}`, ...VIEWS.light });
-}
+const open = async (hash) => host.open({ hash: `${hash}&${QUIET}`, ...VIEWS.light });
 
 async function change(page, label, value) {
   const input = page.locator("#planner-form").getByLabel(label);

@@ -62,14 +62,10 @@ function here(count) {
 }
 
 /** The section. */
-function section(page) {
-  return page.locator("#take-part");
-}
+const section = (page) => page.locator("#take-part");
 
 /** The field of a column. Other labels may contain its name too. */
-function field(page, name) {
-  return section(page).getByLabel(name, { exact: true });
-}
+const field = (page, name) => section(page).getByLabel(name, { exact: true });
 
 /** Sends the reports of people who differ most in how much they like sports. */
 async function collect(count) {

@@ -26,17 +26,13 @@ const NOTES = {
 
 const host = hostPage();
 
-function note(page, axis) {
-  return page.locator(`#error-${axis}-waves`);
-}
+const note = (page, axis) => page.locator(`#error-${axis}-waves`);
 
 async function predicted(page) {
   for (const [axis, words] of Object.entries(NOTES)) await note(page, axis).getByText(words).waitFor();
 }
 
-function box(page) {
-  return page.getByLabel("Predict two waves of double-cap");
-}
+const box = (page) => page.getByLabel("Predict two waves of double-cap");
 
 /** The predictions of the series at each place of a chart's table. */
 async function column(page, axis, series) {

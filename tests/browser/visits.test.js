@@ -91,9 +91,7 @@ const answer = (status, headers, text) => only(({ response }) =>
 const portal = answer(200, { "content-type": "text/html" }, "<h1>Welcome to this hotel</h1>");
 const busy = answer(503, {}, "");
 /** One network after the other, request by request. */
-function first(...several) {
-  return (exchange) => (several.length > 1 ? several.shift() : several[0])(exchange);
-}
+const first = (...several) => (exchange) => (several.length > 1 ? several.shift() : several[0])(exchange);
 const firstReport = (...several) => only(first(...several));
 /**
  * Reports, or `which` requests, arrive once it is opened: of what the browser has given up by then nothing does, unless

@@ -34,9 +34,7 @@ for (const [name, launch] of Object.entries(BROWSERS)) describe(name, () => work
 function workerTests(name, launch) {
   let browser;
 
-  before(async () => {
-    browser = await launch();
-  });
+  before(async () => (browser = await launch()));
 
   after(() => browser?.close());
 

@@ -326,9 +326,7 @@ async function until(page, errors, condition) {
   }
 }
 
-async function records() {
-  return (await aggregator.get(`/tasks/${digest}/status`)).records;
-}
+const records = async () => (await aggregator.get(`/tasks/${digest}/status`)).records;
 
 /**
  * A content security policy that allows what is needed and nothing else: no `eval`, and no inline scripts but those of

@@ -20,9 +20,7 @@ const UNTYPED = [
 
 let tarball;
 
-before(() => {
-  tarball = pack();
-});
+before(() => (tarball = pack()));
 
 after(() => tarball?.remove());
 

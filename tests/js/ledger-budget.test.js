@@ -24,9 +24,7 @@ function beside(number, steps) {
 }
 
 /** A ledger that forgets. */
-function open(limits) {
-  return PrivacyLedger.open({ onStorageDenied, ...limits });
-}
+const open = (limits) => PrivacyLedger.open({ onStorageDenied, ...limits });
 
 /** That the report does not fit, and costs nothing. */
 async function isRefused(ledger, randomizer, part = /./) {

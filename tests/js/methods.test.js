@@ -31,14 +31,10 @@ const LAB_METHODS = declared("LabMethod");
 const OTHERS = declared("Method");
 
 /** A comparison without its times, which no two runs share. */
-function timeless(found) {
-  return JSON.parse(JSON.stringify(found, (key, value) => (key === "seconds" ? undefined : value)));
-}
+const timeless = (found) => JSON.parse(JSON.stringify(found, (key, value) => (key === "seconds" ? undefined : value)));
 
 /** The error of the first estimate of the method `key`. */
-function error({ methods }, key) {
-  return methods.find((method) => method.key === key).trials[0].sinThetaSquared;
-}
+const error = ({ methods }, key) => methods.find((method) => method.key === key).trials[0].sinThetaSquared;
 
 /** The results of the lab's own module, for its methods. */
 let own;

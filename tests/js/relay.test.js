@@ -36,9 +36,7 @@ async function takesPart(options, randomizer = new Randomizer(task, LIMITS), rec
   return ledger.send(randomizer, record, options);
 }
 
-async function records() {
-  return (await aggregator.get(`/tasks/${task.digest}/status`)).records;
-}
+const records = async () => (await aggregator.get(`/tasks/${task.digest}/status`)).records;
 
 /** Waits until so many reports count. */
 async function counted(count) {

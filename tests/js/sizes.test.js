@@ -5,9 +5,7 @@ import { BUDGETS, measure, stated } from "../../scripts/sizes.js";
 
 let sizes;
 
-before(async () => {
-  sizes = await measure();
-});
+before(async () => (sizes = await measure()));
 
 test("every part of the built package is within its budget", () => {
   assert.deepEqual(Object.keys(sizes), Object.keys(BUDGETS));

@@ -33,9 +33,7 @@ async function refuses(sent, code, status) {
   return error;
 }
 
-async function records() {
-  return (await aggregator.get(`/tasks/${task.digest}/status`)).records;
-}
+const records = async () => (await aggregator.get(`/tasks/${task.digest}/status`)).records;
 
 test("a report is accepted once, and a duplicate from then on", async () => {
   const before = await records();

@@ -92,9 +92,7 @@ afterEach(() => {
 });
 
 /** The package's entry, as a page loads it for the first time. */
-function load() {
-  return import(`../../pkg/worker.js?${++copies}`);
-}
+const load = () => import(`../../pkg/worker.js?${++copies}`);
 
 /** The entry, with its worker started. */
 async function started() {
