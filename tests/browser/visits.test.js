@@ -238,6 +238,16 @@ async function whatever(visitor) {
   return states.length === 0 ? "the ledger is empty" : "booked: the form says so, and takes the answers again";
 }
 
+/** A visit during which the network is such; how often the report counts then, and what comes when it is good again. */
+function during(network, counted = 0, afterwards = (visitor) => sentLater(visitor)) {
+  return async (visitor) => {
+    visitor.network = network;
+    const outcome = await visitor.agree(await visitor.open());
+    visitor.network = good;
+    return [outcome, counted, await afterwards(visitor)];
+  };
+}
+
 /**
  * The visits: their names, what is special about them, and what happens, which ends with what the page was told, how
  * often the report counts then, and what comes afterwards.
@@ -353,12 +363,7 @@ const VISITS = [
     visitor.network = firstReport(busy, busy, good);
     return [await visitor.agree(await visitor.open()), 1];
   }],
-  ["busy server (503)", { options: QUICK }, async (visitor) => {
-    visitor.network = busy;
-    const outcome = await visitor.agree(await visitor.open());
-    visitor.network = good;
-    return [outcome, 0, await sentLater(visitor)];
-  }],
+  ["busy server (503)", { options: QUICK }, during(busy)],
   ["two tabs at once", {}, async (visitor) => {
     const tabs = [await visitor.open(), await visitor.open()];
     const outcomes = await Promise.all(tabs.map((tab) => visitor.agree(tab)));
@@ -590,18 +595,9 @@ const VISITS = [
     visitor.network = firstReport(lost, good);
     return [await visitor.agree(await visitor.open()), 1];
   }],
-  ["answer lost, on every attempt", { options: QUICK }, async (visitor) => {
-    visitor.network = lost;
-    const outcome = await visitor.agree(await visitor.open());
-    visitor.network = good;
-    return [outcome, 1, await sentLater(visitor, ["duplicate"])];
-  }],
-  ["a portal answers in place of the server", {}, async (visitor) => {
-    visitor.network = portal;
-    const outcome = await visitor.agree(await visitor.open());
-    visitor.network = good;
-    return [outcome, 0, await sentLater(visitor)];
-  }],
+  ["answer lost, on every attempt", { options: QUICK }, during(lost, 1, (visitor) =>
+    sentLater(visitor, ["duplicate"]))],
+  ["a portal answers in place of the server", {}, during(portal)],
   ["slow id", {}, async (visitor) => {
     const { open, network } = gate({ which: all });
     visitor.network = network;
@@ -620,12 +616,7 @@ const VISITS = [
     assert.deepEqual([again.status, await visitor.records()], ["accepted", 1]);
     return [outcome, 0, "\"agree\" again, at the next visit: accepted"];
   }],
-];
-
-VISITS.push([
-  "waits, and another server's task names it as its parent",
-  { options: QUICK },
-  async (visitor) => {
+  ["waits, and another server's task names it as its parent", { options: QUICK }, async (visitor) => {
     const tab = await visitor.open();
     await tab.evaluate(() => id);
     visitor.network = only(broken);
@@ -640,8 +631,8 @@ VISITS.push([
     visitor.network = good;
     assert.equal((await visitor.agree(tab)).id, outcome.id);
     return [outcome, 1, "it gets a report of its own; this one is counted at \"agree\": accepted"];
-  },
-]);
+  }],
+];
 
 /** Visits to a page whose reports go through a relay. The aggregator must get nothing from their devices. */
 const RELAYED = [
@@ -667,12 +658,7 @@ const RELAYED = [
     visitor.network = good;
     return [outcome, 0, await never(visitor)];
   }],
-  ["relay down at \"agree\", then not", { options: QUICK }, async (visitor) => {
-    visitor.network = broken;
-    const outcome = await visitor.agree(await visitor.open());
-    visitor.network = good;
-    return [outcome, 0, await relayedLater(visitor)];
-  }],
+  ["relay down at \"agree\", then not", { options: QUICK }, during(broken, 0, relayedLater)],
   ["relay's answer lost, on every attempt, then reloaded", { options: QUICK }, async (visitor) => {
     visitor.network = only(lost);
     const tab = await visitor.open();

@@ -11,11 +11,7 @@ const TOOLS = fileURLToPath(new URL("../../node_modules/.bin", import.meta.url))
 
 /** Files that no program imports: modules of WebAssembly, a worker's script, and the files for Jest. */
 const UNTYPED = [
-  "ldp_pca_bg.wasm",
-  "ldp_pca_lab_bg.wasm",
-  "ldp_pca_methods_bg.wasm",
-  "testing.cjs",
-  "worker-thread.js",
+  "ldp_pca_bg.wasm", "ldp_pca_lab_bg.wasm", "ldp_pca_methods_bg.wasm", "testing.cjs", "worker-thread.js",
 ];
 
 let tarball;

@@ -303,14 +303,7 @@ describe("the package", () => {
   test("refuses other arguments than it documents", () => {
     const randomizer = new Randomizer(Task.parse(TASK), LIMITS);
     for (const id of [
-      "",
-      "0".repeat(31),
-      "0".repeat(33),
-      "G".repeat(32),
-      "0".repeat(31) + "A",
-      null,
-      5,
-      new Uint8Array(16),
+      "", "0".repeat(31), "0".repeat(33), "G".repeat(32), "0".repeat(31) + "A", null, 5, new Uint8Array(16),
     ]) {
       throws(() => randomizer.randomize(RECORD, { id }), "argument", /32 hexadecimal digits/);
     }

@@ -242,7 +242,8 @@ test("what waits for an aggregator goes to no relay, and what waits for a relay 
   for (const number of [2, 3]) {
     assert.equal((await ledger.send(randomizerOf(number), RECORD, TO)).status, "pending");
     assert.equal(posts.length, number - 2);
-    const expected = { code: "destination", message: /promised to https:\/\/relay\.example\/of\/it: / };
+    const message = /promised to https:\/\/relay\.example\/of\/it: send it there/;
+    const expected = { name: "LedgerError", code: "destination", message };
     for (const plain of [RELAY, url]) {
       await assert.rejects(ledger.send(randomizerOf(number), RECORD, { url: plain, id: undefined }), expected);
       await assert.rejects(ledger.report(randomizerOf(number), RECORD, { url: plain }), expected);

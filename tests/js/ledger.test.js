@@ -13,13 +13,6 @@ const onStorageDenied = () => true;
 
 before(() => init());
 
-/** A randomizer of the task with so many folds (each another task) that states this guarantee. */
-function randomizer(folds, epsilon, delta = 0) {
-  const real = new Randomizer(Task.parse({ ...TASK, folds }), LIMITS);
-  const guarantee = { ...real.guarantee, epsilon, delta };
-  return { taskDigest: real.taskDigest, guarantee, randomize: (record) => real.randomize(record) };
-}
-
 function refuses(promise, code, part) {
   return assert.rejects(promise, (error) => {
     assert.ok(error instanceof LedgerError, String(error));
@@ -112,30 +105,6 @@ test("a server that is down leaves the report pending, one whose consent is with
   await assert.rejects(ledger.send(two, RECORD, { url, id: slow, deadline: 50 }), { code: "network" });
   clearTimeout(timer);
   assert.equal((await ledger.status()).reports[1].state, "booked");
-});
-
-test("the budget is spent before the record is looked at, and stays spent", async () => {
-  const ledger = await PrivacyLedger.open({ maxEpsilon: 2, onStorageDenied });
-  const one = new Randomizer(Task.parse(TASK), LIMITS);
-  const { taskDigest, guarantee } = one;
-  let booked;
-  const watching = {
-    taskDigest,
-    guarantee,
-    randomize: async (record) => {
-      booked = await ledger.status();
-      return one.randomize(record);
-    },
-  };
-  await assert.rejects(ledger.report(watching, null, { url }), { code: "record" });
-  const entry = { taskDigest, origin: url, guarantee, state: "booked", error: undefined };
-  assert.deepEqual(booked, { epsilon: 2, delta: 0, reports: [entry] });
-  assert.deepEqual(await ledger.status(), booked, "what failed gives nothing back");
-  await refuses(ledger.report(randomizer(2, 1), RECORD, { url }), "budget", /epsilon 3/);
-  // The task's one report can still be made, at no further cost, and is then the only one.
-  const report = await ledger.report(watching, RECORD, { url });
-  assert.deepEqual(await ledger.report(watching, { plan: "free" }, { url }), report);
-  assert.deepEqual(await ledger.status(), { epsilon: 2, delta: 0, reports: [{ ...entry, state: "pending" }] });
 });
 
 /** Whether the browser would send a report is all that the author of these tasks sees. */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { ArgumentError, init, issuedId, LedgerError, Randomizer, SubmitError, Task } from "../../pkg/inline.js";
+import { ArgumentError, init, issuedId, Randomizer, SubmitError, Task } from "../../pkg/inline.js";
 import { Aggregator, OWN_IDS, Relay } from "../browser/aggregator.js";
 import { until } from "../browser/pages.js";
 import { answersUntilEnd } from "./answers.js";
@@ -232,26 +232,4 @@ test("no task goes through a relay that the page fetched elsewhere, or asked for
   await aggregator.put(own.digest, folded(4), {});
   const fetched = await Task.fetch(`${aggregator.url}/tasks/${own.digest}`, { digest: own.digest });
   assert.equal((await takesPart({ relay: server.url, keys }, new Randomizer(fetched, LIMITS))).status, "relayed");
-});
-
-test("a report that is promised to a relay is not sent to an aggregator, nor the other way", async (t) => {
-  const server = await answering(t, { status: 503 });
-  const ledger = await openOn(newDevice());
-  const randomizer = new Randomizer(task, LIMITS);
-  await ledger.send(randomizer, RECORD, { relay: server.url, retries: 0 });
-  // Not even at the relay's own origin.
-  for (const { url } of [aggregator, server]) {
-    const sent = ledger.send(randomizer, RECORD, { url, id: undefined });
-    for (const plain of [sent, ledger.report(randomizer, RECORD, { url })]) {
-      await assert.rejects(plain, (error) => {
-        assert.ok(error instanceof LedgerError && error.code === "destination", String(error));
-        return error.message.includes(`promised to ${server.url}/: send it there`);
-      });
-    }
-  }
-  assert.ok(server.requests.every(({ url }) => ["/keys", "/reports"].includes(url)));
-  const other = await openOn(newDevice());
-  await other.report(randomizer, RECORD, { url: server.url });
-  const late = other.send(randomizer, RECORD, { relay: server.url });
-  await assert.rejects(late, { code: "destination", message: new RegExp(`promised to ${server.url}`) });
 });
