@@ -35,20 +35,10 @@ const throwing = () => { throw new Error(TEXT, { cause: new TypeError(TEXT) }); 
 
 /** Values that no column takes. */
 const ODD = [
-  () => Symbol(TEXT),
-  () => Object.assign(() => TEXT, { [TEXT]: TEXT }),
-  () => [TEXT],
-  () => ({ [TEXT]: NUMBER }),
-  () => new Date(NUMBER),
-  () => new Map([[TEXT, NUMBER]]),
-  () => new Set([TEXT]),
-  () => new String(TEXT),
-  () => new Number(NUMBER),
-  () => new Error(TEXT),
-  () => new RegExp(TEXT),
-  () => new URL(`https://${TEXT}.example/`),
-  () => Promise.resolve(TEXT),
-  () => Uint8Array.of(73, 15, 52, 45),
+  () => Symbol(TEXT), () => Object.assign(() => TEXT, { [TEXT]: TEXT }), () => [TEXT], () => ({ [TEXT]: NUMBER }),
+  () => new Date(NUMBER), () => new Map([[TEXT, NUMBER]]), () => new Set([TEXT]), () => new String(TEXT),
+  () => new Number(NUMBER), () => new Error(TEXT), () => new RegExp(TEXT), () => new URL(`https://${TEXT}.example/`),
+  () => Promise.resolve(TEXT), () => Uint8Array.of(73, 15, 52, 45),
   () => ({ toString: () => TEXT, valueOf: () => NUMBER, toJSON: () => TEXT, [Symbol.toPrimitive]: () => TEXT }),
   () => ({
     toString: throwing,
@@ -75,22 +65,15 @@ const WRONG = { numeric: [() => TEXT, ...SPELLED, ...ODD], categorical: ODD, ign
 
 /** What has a problem as a record: most of it is none. */
 const SHAPES = [
-  () => undefined,
-  () => null,
-  () => TEXT,
-  () => NUMBER,
-  () => new Float32Array([NUMBER]),
-  () => new DataView(new ArrayBuffer(8)),
-  () => Object.assign(new FormData(), {}),
+  () => undefined, () => null, () => TEXT, () => NUMBER, () => new Float32Array([NUMBER]),
+  () => new DataView(new ArrayBuffer(8)), () => Object.assign(new FormData(), {}),
   () => {
     const form = new FormData();
     form.set(TEXT, TEXT);
     return form;
   },
-  () => new Proxy({}, { ownKeys: throwing }),
-  () => new Proxy({}, { getPrototypeOf: throwing }),
-  () => new Proxy([], { get: throwing }),
-  () => ({ get [Symbol.toStringTag]() { return throwing(); } }),
+  () => new Proxy({}, { ownKeys: throwing }), () => new Proxy({}, { getPrototypeOf: throwing }),
+  () => new Proxy([], { get: throwing }), () => ({ get [Symbol.toStringTag]() { return throwing(); } }),
   () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
