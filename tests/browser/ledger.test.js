@@ -382,29 +382,6 @@ function ledgerTests(name, { launch, newProfile, kill, launchWithoutStorage }) {
     assert.match(message, /^storage: .*it took over 10000 ms/);
   });
 
-  test("a page that only opens the ledger sends nothing when the device comes back online, unless it says so", async (t) => {
-    const context = await profile(t);
-    const tab = await openTab(context);
-    relayed();
-    await tab.evaluate(async () => {
-      window.ledger = await api.PrivacyLedger.open({ maxEpsilon: 2 });
-      await ledger.report(randomizer, record, { url: relay });
-      dispatchEvent(new Event("online"));
-      await ledger.status();
-    });
-    const willing = await openTab(context);
-    assert.deepEqual(relayed(), []);
-    const outcomes = await willing.evaluate(async () => {
-      const flushed = new Promise((onFlush) =>
-        api.PrivacyLedger.open({ maxEpsilon: 2, flushOnline: true, onFlush }).then(() =>
-          dispatchEvent(new Event("online")),
-        ),
-      );
-      return (await flushed).map(({ status }) => status);
-    });
-    assert.deepEqual([outcomes, relayed().length], [["accepted"], 1]);
-  });
-
   test("data that is deleted meanwhile is an error, and not a second budget in the same page", async (t) => {
     const tab = await openTab(await profile(t));
     const found = await tab.evaluate(async () => {

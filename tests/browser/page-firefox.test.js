@@ -6,7 +6,7 @@ import { after, before } from "node:test";
 import { Aggregator } from "./aggregator.js";
 import { inFirefox } from "./asked.js";
 import { launchFirefox } from "./firefox.js";
-import { DIST, eventually, SECTIONS, servePage } from "./page-tools.js";
+import { DIST, eventually, said, saying, SECTIONS, servePage } from "./page-tools.js";
 import { openPage } from "./pages.js";
 
 let browser;
@@ -30,40 +30,26 @@ const TASK = {
   folds: 1,
 };
 
-/** The text of an element; "" where there is none. */
-function text(page, selector) {
-  return page.evaluate(
-    (selector) => document.querySelector(selector)?.textContent.replace(/\s+/g, " ").trim() ?? "",
-    selector,
-  );
-}
-
 const click = (page, selector) => page.evaluate((selector) => document.querySelector(selector).click(), selector);
 
 inFirefox("every part of the page computes in Firefox", async () => {
   const { page, errors } = await openPage(browser, server.url);
-  const first = await eventually(() => text(page, "#one-report-bytes"), (bytes) => /^4c 44 50 52/.test(bytes));
+  const first = await saying(page, "#one-report-bytes", /^4c 44 50 52/);
   await click(page, "#one-report-again");
-  assert.notEqual(await text(page, "#one-report-bytes"), first);
-  assert.match(await text(page, "#one-report-guarantee"), /finds at most 7\.39 %/);
-  await eventually(() => text(page, "#error-status"), (status) => /simulations? done|^Done/.test(status));
+  assert.notEqual(await said(page, "#one-report-bytes"), first);
+  assert.match(await said(page, "#one-report-guarantee"), /finds at most 7\.39 %/);
+  await saying(page, "#error-status", /simulations? done|^Done/);
   await click(page, "#waves-form input");
-  await eventually(
-    () => text(page, "#error-records-waves"),
-    (note) => /^Two waves are not worth it up to n ≈ [\d,]+, where /.test(note),
-  );
+  await saying(page, "#error-records-waves", /^Two waves are not worth it up to n ≈ [\d,]+, where /);
   for (const section of SECTIONS) {
     await page.evaluate((section) => document.getElementById(section).scrollIntoView(), section);
   }
   const label = (selector) =>
     page.evaluate((selector) => document.querySelector(selector).getAttribute("aria-label") ?? "", selector);
   await eventually(() => label("#sparse-fantope canvas"), (label) => /heat map of 40 by 40/.test(label));
-  await eventually(
-    () => text(page, "#planner-answer"),
-    (answer) => /users[^.]* reach an error of at most/.test(answer),
-  );
+  await saying(page, "#planner-answer", /users[^.]* reach an error of at most/);
   await eventually(() => label("#trust-chart .plot"), (label) => /Local: predicted from/.test(label));
-  await eventually(() => text(page, "#take-part-status"), (status) => status === "No aggregator here.");
+  await saying(page, "#take-part-status", /^No aggregator here\.$/);
   assert.deepEqual(errors.filter((message) => !message.includes("404")), []);
   await page.close();
 });
@@ -72,17 +58,16 @@ inFirefox("a report from Firefox counts, and the count comes back by itself", as
   const aggregator = new Aggregator(TASK, DIST);
   await aggregator.start();
   const { page, errors } = await openPage(browser, aggregator.url);
-  const status = () => text(page, "#take-part-status");
-  await eventually(status, (said) => said === "The aggregator is here: 0 reports so far.");
+  await saying(page, "#take-part-status", /^The aggregator is here: 0 reports so far\.$/);
   await click(page, "#take-part-form [type=submit]");
   await eventually(() => page.evaluate(() => document.querySelector("#take-part-send").disabled), (off) => !off);
   await click(page, "#take-part-send");
-  await eventually(() => text(page, "#take-part-sent"), (said) => said.startsWith("Counted."));
-  await eventually(status, (said) => said === "The aggregator is here: 1 report so far.");
+  await saying(page, "#take-part-sent", /^Counted\./);
+  await saying(page, "#take-part-status", /^The aggregator is here: 1 report so far\.$/);
   await aggregator.stop();
-  await eventually(status, (said) => said.startsWith("No valid answer from the aggregator"));
+  await saying(page, "#take-part-status", /^No valid answer from the aggregator/);
   await aggregator.start();
-  await eventually(status, (said) => said === "The aggregator is here: 1 report so far.");
+  await saying(page, "#take-part-status", /^The aggregator is here: 1 report so far\.$/);
   // Firefox writes down that connections were lost.
   assert.deepEqual(errors.filter((message) => !/404|connection|Loading failed/i.test(message)), []);
   await page.close();

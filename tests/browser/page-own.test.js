@@ -11,7 +11,8 @@ import { binary } from "./aggregator.js";
 import { inChromium, inFirefox } from "./asked.js";
 import { launchFirefox } from "./firefox.js";
 import {
-  assertAccessible, assertFits, enter, eventually, hostPage, inEveryView, saved, screenshot, servePage, SECTIONS, VIEWS,
+  assertAccessible, assertFits, enter, eventually, hostPage, inEveryView, said, saved, saying, screenshot, servePage,
+  SECTIONS, VIEWS,
 } from "./page-tools.js";
 import { openPage, ROOT } from "./pages.js";
 
@@ -25,14 +26,6 @@ let folder;
 before(() => (folder = mkdtempSync(join(tmpdir(), "ldp-pca-own-"))));
 
 after(() => rmSync(folder, { recursive: true, force: true }));
-
-/** The text of the element, in any browser. */
-function said(page, selector) {
-  const text = (selector) => document.querySelector(selector).textContent.replace(/\s+/g, " ").trim();
-  return page.evaluate(text, selector);
-}
-
-const saying = (page, selector, words) => eventually(() => said(page, selector), (text) => words.test(text));
 
 /** Drops a file on the page, as a hand does: in any browser. */
 function drop(page, name, text) {

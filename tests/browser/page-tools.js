@@ -158,6 +158,17 @@ export async function slide(slider, value) {
   }, String(value));
 }
 
+/** The text of an element, in any browser; "" where there is none. */
+export function said(page, selector) {
+  const text = (selector) => document.querySelector(selector)?.textContent.replace(/\s+/g, " ").trim() ?? "";
+  return page.evaluate(text, selector);
+}
+
+/** Waits until an element says these words, and gives all that it says. */
+export function saying(page, selector, words) {
+  return eventually(() => said(page, selector), (text) => words.test(text));
+}
+
 /** Types a value into a field, and Enter. */
 export async function enter(field, value) {
   await field.fill(value);

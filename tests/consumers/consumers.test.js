@@ -237,8 +237,10 @@ async function visitorsTakePart(url, knows = true) {
     await page.reload();
     if (knows) {
       await until(page, errors, () => document.querySelector("[role=status]")?.textContent);
-      const said = () => [document.querySelector("[role=status]").textContent, document.querySelector("button").disabled];
-      assert.deepEqual(await page.evaluate(said), ["You took part already. Thank you!", true], name);
+      const again = await page.evaluate(() => {
+        return [document.querySelector("[role=status]").textContent, document.querySelector("button").disabled];
+      });
+      assert.deepEqual(again, ["You took part already. Thank you!", true], name);
     } else assert.equal(await click(page), "You took part already. Thank you!", name);
     assert.equal(await records(), before + 1, name);
     assert.deepEqual(errors, [], name);
