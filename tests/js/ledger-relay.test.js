@@ -44,6 +44,12 @@ function relayed(t, answer = () => new Response(null, { status: 202 }), list = (
   return { posts, gets };
 }
 
+/** A ledger on a device, which leaves reports with such a relay. */
+async function leaving(t, answer, list) {
+  const device = newDevice();
+  return { ...relayed(t, answer, list), device, ledger: await openOn(device, {}, PLAIN) };
+}
+
 const down = () => Promise.reject(new TypeError("no network"));
 
 test("a report is booked, made, sealed, and then left, in this order, and is never to be sent plainly", async (t) => {
@@ -83,9 +89,7 @@ test("a report is booked, made, sealed, and then left, in this order, and is nev
 test("a report that left, or may have left, is withdrawn as one that may count; before that as one that never does", async (t) => {
   let answers = down;
   let list = down;
-  const { posts } = relayed(t, () => answers(), () => list());
-  const device = newDevice();
-  const ledger = await openOn(device, {}, PLAIN);
+  const { posts, device, ledger } = await leaving(t, () => answers(), () => list());
   const withdrawal = (number, sent) => ({ taskDigest: digestOf(number), id: idOf(number), sent });
   const stateOf = async (number) => (await ledger.status()).reports[number - 1].state;
   // Nothing but the key was asked for, which does not depend on the report.
@@ -110,9 +114,8 @@ test("a report that left, or may have left, is withdrawn as one that may count; 
 
 test("every attempt, in later visits too, sends the bytes that were sealed first, and asks for no key again", async (t) => {
   let works = false;
-  const { posts, gets } = relayed(t, () => (works ? new Response(null, { status: 202 }) : down()));
-  const device = newDevice();
-  const first = await openOn(device, {}, PLAIN);
+  const answer = () => (works ? new Response(null, { status: 202 }) : down());
+  const { posts, gets, device, ledger: first } = await leaving(t, answer);
   assert.equal((await first.send(randomizerOf(1), RECORD, { ...TO, retries: 2, delay: 0 })).status, "pending");
   for (let visit = 0; visit < 2; visit += 1) {
     const ledger = await openOn(device, {}, PLAIN);
@@ -158,9 +161,7 @@ test("what happens to the report while its key comes is seen before it leaves", 
 });
 
 test("with another key than the page's own the report waits as it was", async (t) => {
-  const { posts } = relayed(t);
-  const device = newDevice();
-  const ledger = await openOn(device, {}, PLAIN);
+  const { posts, device, ledger } = await leaving(t);
   const { status, error } = await ledger.send(randomizerOf(1), RECORD, { ...TO, keys: others });
   assert.deepEqual([status, error.code], ["pending", "answer"]);
   // The key is kept for the visits that follow.
@@ -172,8 +173,7 @@ test("with another key than the page's own the report waits as it was", async (t
 test("what a relay refuses for good is refused, with the sealed bytes, until it is sent once more", async (t) => {
   const problem = JSON.stringify({ type: "urn:ldp-pca:problem:body-length", detail: "too long" });
   const refused = (count) => (count > 1 ? new Response(null, { status: 202 }) : new Response(problem, { status: 400 }));
-  const { posts, gets } = relayed(t, refused);
-  const ledger = await openOn(newDevice(), {}, PLAIN);
+  const { posts, gets, ledger } = await leaving(t, refused);
   const { status, error } = await ledger.send(randomizerOf(1), RECORD, TO);
   assert.deepEqual([status, error.code, error.type], ["refused", "refused", "body-length"]);
   assert.equal((await ledger.status()).reports[0].state, "refused");
@@ -198,8 +198,7 @@ test("a part of the client that does not load, or not in time, leaves the report
 });
 
 test("a page that showed the aggregator who takes part books nothing", async (t) => {
-  const { posts, gets } = relayed(t);
-  const ledger = await openOn(newDevice(), {}, PLAIN);
+  const { posts, gets, ledger } = await leaving(t);
   asked.add(digestOf(1));
   t.after(() => asked.delete(digestOf(1)));
   await assert.rejects(ledger.send(randomizerOf(1), RECORD, TO), { code: "argument", message: /Task\.parse/ });
@@ -222,8 +221,7 @@ test("what waits for a relay is not sent in a page that showed the aggregator wh
 });
 
 test("a page that cannot seal is told, and nothing leaves it", async (t) => {
-  const { posts } = relayed(t);
-  const ledger = await openOn(newDevice(), {}, PLAIN);
+  const { posts, ledger } = await leaving(t);
   const before = Object.getOwnPropertyDescriptor(globalThis, "crypto");
   t.after(() => Object.defineProperty(globalThis, "crypto", before));
   Object.defineProperty(globalThis, "crypto", { value: {}, configurable: true });
@@ -233,8 +231,7 @@ test("a page that cannot seal is told, and nothing leaves it", async (t) => {
 
 test("what waits for an aggregator goes to no relay, and what waits for a relay to no aggregator", async (t) => {
   let list = down;
-  const { posts } = relayed(t, down, () => list());
-  const ledger = await openOn(newDevice(), {}, PLAIN);
+  const { posts, ledger } = await leaving(t, down, () => list());
   await ledger.report(randomizerOf(1), RECORD, { url });
   const named = new RegExp(`task ${digestOf(1)} was promised to ${url}: `);
   await assert.rejects(ledger.send(randomizerOf(1), RECORD, { relay: url }), { code: "destination", message: named });
@@ -292,8 +289,7 @@ test("an empty address of a relay is no address of an aggregator", async () => {
 });
 
 test("a key list that is pinned stays pinned where a later call gives none", async (t) => {
-  const { posts } = relayed(t);
-  const ledger = await openOn(newDevice(), {}, PLAIN);
+  const { posts, ledger } = await leaving(t);
   await ledger.send(randomizerOf(1), RECORD, { ...TO, keys: others }).catch(() => {});
   await ledger.send(randomizerOf(1), RECORD, TO).catch(() => {});
   assert.deepEqual(posts, []);

@@ -35,6 +35,12 @@ function aggregator(verdict = accepted) {
   return { calls, deliver };
 }
 
+/** A ledger on a device, whose reports go to an aggregator that answers with `verdict()`. */
+async function sending(verdict, device = newDevice()) {
+  const { calls, deliver } = aggregator(verdict);
+  return { calls, deliver, device, ledger: await openOn(device, {}, { deliver }) };
+}
+
 /** Never answers, but ends as the client's own does when its signal says so. */
 function silence(_, __, { signal }) {
   return new Promise((resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -61,14 +67,13 @@ function signals(t, lasting = (milliseconds) => milliseconds) {
 test("a report is booked, made, kept, and sent, in this order, and nothing of the record is kept", async () => {
   const device = newDevice();
   const steps = [];
-  const { deliver, calls } = aggregator(async () => {
+  const { calls, ledger } = await sending(async () => {
     steps.push(await device.all());
     return accepted();
-  });
+  }, device);
   const one = randomizerOf(1, 2, 1e-7);
   const { randomize, taskDigest } = one;
   const watching = { ...one, randomize: async (...given) => (steps.push(await device.all()), randomize(...given)) };
-  const ledger = await openOn(device, {}, { deliver });
   assert.equal(ledger.persistent, true);
   const outcome = await ledger.send(watching, RECORD, OWN);
   assert.deepEqual(outcome, { taskDigest, id: idOf(1), status: "accepted" });
@@ -108,10 +113,9 @@ test("the id is what the page gives, also late or none, or else asked for with w
 });
 
 test("what is asked for of the network is passed on, and the time that is left, which is never less than none", async (t) => {
-  const { calls, deliver } = aggregator();
+  const { calls, ledger } = await sending();
   let now = 1000;
   t.mock.method(performance, "now", () => now);
-  const ledger = await openOn(newDevice(), {}, { deliver });
   await ledger.send(randomizerOf(1), RECORD, { ...OWN, retries: 7, timeout: 8, deadline: 9000 });
   const { retries, timeout, deadline } = calls[0].options;
   assert.deepEqual([retries, timeout, deadline], [7, 8, 9000]);
@@ -126,9 +130,7 @@ test("what is asked for of the network is passed on, and the time that is left, 
 });
 
 test("a signal that has aborted books nothing; one that aborts later leaves what is booked for another time", async () => {
-  const device = newDevice();
-  const { calls, deliver } = aggregator();
-  const ledger = await openOn(device, {}, { deliver });
+  const { calls, deliver, device, ledger } = await sending();
   const is = (reason) => (error) => error === reason;
   const reason = new Error("changed my mind");
   await assert.rejects(ledger.send(randomizerOf(1), RECORD, { ...OWN, signal: AbortSignal.abort(reason) }), is(reason));
@@ -169,8 +171,7 @@ test("a delivery that takes too long is pending where there is a report, and an 
   const request = (name, { signal }) =>
     new Promise((resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   instead(t, "navigator", { locks: { request } });
-  const { calls, deliver } = aggregator();
-  const ledger = await openOn(newDevice(), {}, { deliver });
+  const { calls, ledger } = await sending();
   const { taskDigest } = randomizerOf(1);
   const { error, ...outcome } = await ledger.send(randomizerOf(1), RECORD, OWN);
   assert.deepEqual(outcome, { taskDigest, id: idOf(1), status: "pending", retryAfter: undefined, retryOn: "flush" });
@@ -188,13 +189,11 @@ test("a delivery that takes too long is pending where there is a report, and an 
 });
 
 test("what an aggregator refuses for good is refused, with its error, until it is sent once more", async () => {
-  const device = newDevice();
   let error = expired();
-  const { calls, deliver } = aggregator(() => {
+  const { calls, device, ledger } = await sending(() => {
     if (error) throw error;
     return accepted();
   });
-  const ledger = await openOn(device, {}, { deliver });
   const { taskDigest } = randomizerOf(1);
   const outcome = await ledger.send(randomizerOf(1), RECORD, OWN);
   assert.deepEqual(outcome, { taskDigest, id: idOf(1), status: "refused", error });
@@ -216,11 +215,9 @@ test("what an aggregator refuses for good is refused, with its error, until it i
 });
 
 test("other failures leave the report pending, with the error and the retry time; a bug is thrown", async () => {
-  const device = newDevice();
   const busy = failure("rate-limit", "busy", { status: 429, retryAfter: 12 });
   let error = busy;
-  const { deliver } = aggregator(() => { throw error; });
-  const ledger = await openOn(device, {}, { deliver });
+  const { deliver, device, ledger } = await sending(() => { throw error; });
   const { taskDigest } = randomizerOf(1);
   const outcome = { taskDigest, id: idOf(1), status: "pending", error: busy, retryAfter: 12, retryOn: "flush" };
   assert.deepEqual(await ledger.send(randomizerOf(1), RECORD, OWN), outcome);
@@ -238,12 +235,10 @@ test("other failures leave the report pending, with the error and the retry time
 });
 
 test("the report goes where the page says last at its origin, as it is, and an address is absolute", async () => {
-  const device = newDevice();
-  const { calls, deliver } = aggregator((count) => {
+  const { calls, device, ledger } = await sending((count) => {
     if (count < 3) throw down();
     return accepted();
   });
-  const ledger = await openOn(device, {}, { deliver });
   const first = await ledger.report(randomizerOf(1), RECORD, { url: " https://one.example " });
   assert.equal((await device.all())[0].url, "https://one.example/");
   assert.equal((await device.all())[0].attempted, false);
@@ -260,9 +255,7 @@ test("the report goes where the page says last at its origin, as it is, and an a
 });
 
 test("a report that is withdrawn before it went anywhere was not sent, and is gone", async () => {
-  const device = newDevice();
-  const { calls, deliver } = aggregator();
-  const ledger = await openOn(device, {}, { deliver });
+  const { calls, device, ledger } = await sending();
   const { taskDigest, guarantee } = randomizerOf(1);
   await ledger.report(randomizerOf(1), RECORD, { url });
   const outcome = { taskDigest, id: idOf(1), sent: false };
@@ -286,9 +279,7 @@ test("a report that is withdrawn before it went anywhere was not sent, and is go
 });
 
 test("withdrawing stops what this tab makes and sends for the task, and nothing of another task", async () => {
-  const device = newDevice();
-  const { calls, deliver } = aggregator((count, report, options) => silence(count, report, options));
-  const ledger = await openOn(device, {}, { deliver });
+  const { calls, ledger } = await sending((count, report, options) => silence(count, report, options));
   const flights = [1, 2].map((number) => ledger.send(randomizerOf(number), RECORD, OWN));
   const making = held();
   flights.push(ledger.send(slowOf(3, () => making.promise), RECORD, OWN));
@@ -310,8 +301,7 @@ test("withdrawing stops what this tab makes and sends for the task, and nothing 
 });
 
 test("a flight that is over is stopped by nobody", async () => {
-  const { calls, deliver } = aggregator(() => { throw down(); });
-  const ledger = await openOn(newDevice(), {}, { deliver });
+  const { calls, ledger } = await sending(() => { throw down(); });
   await ledger.send(randomizerOf(1), RECORD, OWN);
   await ledger.withdraw(digestOf(1));
   assert.equal(calls[0].options.signal.aborted, false);
@@ -330,11 +320,10 @@ test("what another tab does to the task counts here, before each attempt and at 
       const device = newDevice();
       const entry = entryOf(randomizerOf(1));
       const meddle = () => device.put({ ...entry, ...state });
-      const { calls, deliver } = aggregator(async (count, report, options, between) => {
+      const { calls, ledger } = await sending(async (count, report, options, between) => {
         await meddle();
         return { status: await between(), attempts: 2 };
-      });
-      const ledger = await openOn(device, {}, { deliver });
+      }, device);
       const slow = {
         ...randomizerOf(1),
         randomize: async (...given) => (await meddle(), randomizerOf(1).randomize(...given)),
@@ -357,11 +346,10 @@ test("an answer that nothing is to be sent again keeps what another tab has done
   for (const state of [{ withdrawn: true, id: idOf(1) }, { id: idOf(1), status: "accepted" }]) {
     const device = newDevice();
     const entry = { ...entryOf(randomizerOf(1)), ...state };
-    const { deliver } = aggregator(async () => {
+    const { ledger } = await sending(async () => {
       await device.put(entry);
       throw expired();
-    });
-    const ledger = await openOn(device, {}, { deliver });
+    }, device);
     assert.equal((await ledger.send(randomizerOf(1), RECORD, OWN)).status, "refused");
     assert.deepEqual(await device.all(), [entry]);
   }
@@ -406,11 +394,10 @@ test("what cannot be noted does not change the outcome", async () => {
     [() => { throw expired(); }, "refused"],
   ]) {
     const device = newDevice();
-    const { deliver } = aggregator(() => {
+    const { ledger } = await sending(() => {
       device.change = () => Promise.reject(failure("storage", "full"));
       return verdict();
-    });
-    const ledger = await openOn(device, {}, { deliver });
+    }, device);
     assert.equal((await ledger.send(randomizerOf(1), RECORD, OWN)).status, status);
   }
 });
