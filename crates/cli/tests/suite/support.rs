@@ -1,9 +1,10 @@
 //! Running the real binary in a folder of its own, and making the files it reads. `research/cli` tests its own with it.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::Write as _;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -19,9 +20,27 @@ impl Folder {
     pub(crate) fn with_task() -> Self {
         let folder = Self::new();
         folder.write("people.csv", PEOPLE);
-        folder.run("schema infer people.csv -o schema.json").ok();
-        folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
+        folder.make_task("people.csv", "--epsilon 2");
         folder
+    }
+
+    /// The same with ten reports in `a.ldpr` and their sums in `a.ldpa`.
+    pub(crate) fn with_sums() -> Self {
+        let folder = Self::with_task();
+        folder.collect("people.csv", "task", "a");
+        folder
+    }
+
+    /// Makes the schema of records, in `schema.json`, and a task with these options, in `task.json`.
+    pub(crate) fn make_task(&self, records: &str, options: &str) {
+        self.run(&format!("schema infer {records} -o schema.json --force")).ok();
+        self.run(&format!("task new --schema schema.json {options} -o task.json --force")).ok();
+    }
+
+    /// Makes reports of records for the task `TASK.json`, in `NAME.ldpr`, and sums them, in `NAME.ldpa`.
+    pub(crate) fn collect(&self, records: &str, task: &str, name: &str) {
+        self.run(&format!("randomize {records} -t {task}.json -o {name}.ldpr --force")).ok();
+        self.run(&format!("aggregate {name}.ldpr -t {task}.json -o {name}.ldpa")).ok();
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -57,14 +76,68 @@ impl Folder {
 
     /// Runs a command line whose arguments have no spaces.
     pub(crate) fn run(&self, line: &str) -> Run {
-        let output = self.command(line.split_whitespace()).output().unwrap();
-        Run {
-            line: line.to_owned(),
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        Run::of(line, self.command(line.split_whitespace()).output().unwrap())
     }
+
+    /// Randomizes these records, with these options, for `task.json` into `out.ldpr`.
+    pub(crate) fn randomize(&self, records: &str) -> Run {
+        self.run(&format!("randomize {records} -t task.json -o out.ldpr --force"))
+    }
+
+    /// Runs it with this file as its standard input.
+    pub(crate) fn redirected(&self, line: &str, input: &str) -> Run {
+        let input = File::open(self.path(input)).unwrap();
+        Run::of(line, self.command(line.split_whitespace()).stdin(input).output().unwrap())
+    }
+
+    /// Runs it with this coming through a pipe.
+    pub(crate) fn piped(&self, line: &str, input: &[u8]) -> Run {
+        let mut command = self.command(line.split_whitespace());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        Run::of(line, child.wait_with_output().unwrap())
+    }
+
+    /// Runs it with a pipe as its standard output that nobody reads.
+    pub(crate) fn unread(&self, line: &str) -> Run {
+        Run::of(line, self.command(line.split_whitespace()).stdout(closed_pipe()).output().unwrap())
+    }
+
+    /// Runs a script in which the program under test is a command; it ends with the first that fails.
+    pub(crate) fn shell(&self, script: &str) -> Run {
+        let programs = Path::new(crate::PROGRAM).parent().unwrap();
+        let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+        let mut command = Command::new("sh");
+        command.args(["-e", "-c", script]).env("PATH", path).current_dir(self.0.path());
+        Run::of(script, command.output().unwrap())
+    }
+
+    /// What it prints with `--json`.
+    pub(crate) fn json(&self, line: &str) -> Value {
+        self.run(&format!("{line} --json")).json()
+    }
+
+    /// The same, with these members.
+    pub(crate) fn gives(&self, line: &str, members: Value) -> Value {
+        self.run(&format!("{line} --json")).gives(members)
+    }
+
+    /// What it prints; it must succeed.
+    pub(crate) fn text(&self, line: &str) -> String {
+        self.run(line).ok().stdout
+    }
+
+    /// It must refuse, as [`Run::refused`] says.
+    pub(crate) fn refused(&self, line: &str, code: i32, parts: &[&str]) {
+        self.run(line).refused(code, parts);
+    }
+}
+
+/// The writing end of a pipe that nobody reads.
+pub(crate) fn closed_pipe() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer.into()
 }
 
 /// The result of a command.
@@ -78,6 +151,15 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    pub(crate) fn of(line: &str, output: Output) -> Self {
+        Self {
+            line: line.to_owned(),
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     /// It must have succeeded.
     pub(crate) fn ok(self) -> Self {
         assert_eq!(self.code, Some(0), "{self:?}");
@@ -88,6 +170,33 @@ impl Run {
     pub(crate) fn json(self) -> Value {
         let run = self.ok();
         serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:?}"))
+    }
+
+    /// It must have succeeded and printed one JSON document with these members, which is given back.
+    pub(crate) fn gives(self, members: Value) -> Value {
+        let line = self.line.clone();
+        let found = self.json();
+        assert_has(&found, members, &line);
+        found
+    }
+
+    /// It must have succeeded and printed each of `parts`.
+    pub(crate) fn prints(self, parts: &[&str]) -> Self {
+        let run = self.ok();
+        for part in parts {
+            assert!(run.stdout.contains(part), "'{part}' is not in: {run:?}");
+        }
+        run
+    }
+
+    /// It must have succeeded and printed each of `parts`, whatever its line breaks and columns.
+    pub(crate) fn says(self, parts: &[&str]) -> Self {
+        let run = self.ok();
+        let said = words(&run.stdout);
+        for part in parts {
+            assert!(said.contains(part), "'{part}' is not in: {run:?}");
+        }
+        run
     }
 
     /// It must have refused with this exit code, printed nothing as a result, and said each of `parts`.
@@ -101,6 +210,30 @@ impl Run {
             assert!(message.contains(part), "'{part}' is not in: {message}");
         }
     }
+}
+
+/// A document has these members, and maybe others.
+pub(crate) fn assert_has(found: &Value, members: Value, case: &str) {
+    let Value::Object(members) = members else { panic!("no object: {members}") };
+    for (name, value) in members {
+        assert_eq!(found[&name], value, "{name} of {case}: {found}");
+    }
+}
+
+/// The number.
+pub(crate) fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// The numbers of a list.
+pub(crate) fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(number).collect()
+}
+
+/// So many report ids, as an aggregator answers them.
+pub(crate) fn issued_ids(count: usize) -> String {
+    let ids: Vec<String> = (0..count).map(|id| format!("{id:032x}")).collect();
+    serde_json::json!({"ids": ids}).to_string()
 }
 
 /// The text without its line breaks and columns.

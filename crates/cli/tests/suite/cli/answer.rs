@@ -4,7 +4,7 @@
 use nalgebra::DMatrix;
 use serde_json::{Value, json};
 
-use crate::support::{Folder, read_npy, words};
+use crate::support::{Folder, number, numbers, read_npy, words};
 
 /// Characters of a line that every terminal has room for.
 const WIDTH: usize = 90;
@@ -23,8 +23,7 @@ fn collected(ids: bool, options: &str) -> Folder {
         let mut values: Vec<String> = (0..24)
             .map(|column| {
                 let own = (row * (29 + 2 * column) % (83 + column)) as f64 / 83.0 - 0.5;
-                let value = if column < 3 { 4.0 * shared } else { 0.2 * own };
-                format!("{value}")
+                (if column < 3 { 4.0 * shared } else { 0.2 * own }).to_string()
             })
             .collect();
         if ids {
@@ -33,10 +32,8 @@ fn collected(ids: bool, options: &str) -> Folder {
         records += &(values.join(",") + "\n");
     }
     folder.write("records.csv", records);
-    folder.run("schema infer records.csv --scaling none -o schema.json").ok();
-    folder.run(&format!("task new --schema schema.json --epsilon 8 {options} -o task.json")).ok();
-    folder.run("randomize records.csv -t task.json -o r.ldpr --insecure-seed 5").ok();
-    folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+    folder.make_task("records.csv --scaling none", &format!("--epsilon 8 {options}"));
+    folder.collect("records.csv --insecure-seed 5", "task", "a");
     folder
 }
 
@@ -53,14 +50,10 @@ fn recover_and_inspect_say_whether_components_are_about_zero_or_the_mean() {
     for (options, centred, said) in [("", false, zero), ("--centre", true, mean)] {
         let folder = collected(false, options);
         let recover = "recover a.ldpa -t task.json --rank 1 --method pca";
-        assert_eq!(folder.run(&format!("{recover} --json")).json()["centred"], json!(centred));
-        let text = words(&folder.run(recover).ok().stdout);
-        assert!(text.contains(said), "{text}");
-        assert!(text.contains("predicted ||sin Theta||_F^2"), "{text}");
-        for inspect in ["inspect task.json", "inspect a.ldpa -t task.json"] {
-            assert_eq!(folder.run(&format!("{inspect} --json")).json()["centred"], json!(centred));
-            let text = words(&folder.run(inspect).ok().stdout);
-            assert!(text.contains(said), "{text}");
+        folder.run(recover).says(&["predicted ||sin Theta||_F^2"]);
+        for line in [recover, "inspect task.json", "inspect a.ldpa -t task.json"] {
+            folder.gives(line, json!({"centred": centred}));
+            folder.run(line).says(&[said]);
         }
         let again = folder.run(&format!("task new --schema schema.json --epsilon 8 {options} -o t.json --force")).ok();
         assert_eq!(words(&again.stdout).contains("hint where the mean is away from zero"), !centred, "{again:?}");
@@ -68,25 +61,22 @@ fn recover_and_inspect_say_whether_components_are_about_zero_or_the_mean() {
     // Public centres in the schema serve as well.
     let folder = collected(false, "");
     folder.run("schema infer records.csv --scaling standard -o schema.json --force").ok();
-    let text = folder.run("task new --schema schema.json --epsilon 8 -o t.json --force").ok().stdout;
+    let text = folder.text("task new --schema schema.json --epsilon 8 -o t.json --force");
     assert!(!text.contains("hint"), "{text}");
 }
 
 #[test]
 fn a_first_component_that_looks_like_the_mean_is_noticed() {
-    let folder = collected(true, "");
-    let text = words(&folder.run("recover a.ldpa -t task.json --rank 1").ok().stdout);
-    assert!(text.contains("notice the first component is 'customer_id' alone and holds"), "{text}");
-    assert!(text.contains("an id is no feature"), "{text}");
+    let line = "recover a.ldpa -t task.json --rank 1";
+    let notice = ["notice the first component is 'customer_id' alone and holds", "an id is no feature"];
+    collected(true, "").run(line).says(&notice);
     let folder = collected(true, "--centre");
-    let text = words(&folder.run("recover a.ldpa -t task.json --rank 1").ok().stdout);
+    let text = folder.run(line).says(&["of the second moments about zero are the mean's"]).stdout;
     assert!(!text.contains("notice"), "{text}");
-    assert!(text.contains("of the second moments about zero are the mean's"), "{text}");
-    let share = folder.run("recover a.ldpa -t task.json --rank 1 --json").json()["mean"]["share"].as_f64().unwrap();
+    let share = number(&folder.json(line)["mean"]["share"]);
     assert!(share > 0.8, "{share}");
     // Three features with loadings of either sign, beside noise.
-    let folder = collected(false, "");
-    let text = folder.run("recover a.ldpa -t task.json --rank 1").ok().stdout;
+    let text = collected(false, "").text(line);
     assert!(!text.contains("one sign") && !text.contains("alone"), "{text}");
 }
 
@@ -95,17 +85,14 @@ fn time_that_is_up_leaves_an_answer_that_says_what_is_missing() {
     let folder = collected(false, "--folds 3");
     let line = "recover a.ldpa -t task.json --rank 2 --sparse --penalty cv --path=4 --bootstrap 40 --reference \
                 records.csv --plot p.svg --covariance s.csv -o c.csv --time-limit 1e-9";
-    let result = folder.run(&format!("{line} --json")).json();
-    let missing: Vec<(&str, u64)> = result["unfinished"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|part| (part["part"].as_str().unwrap(), part["done"].as_u64().unwrap()))
-        .filter(|(part, _)| *part != "solution")
-        .collect();
+    let result = folder.json(line);
+    let missing = result["unfinished"].as_array().unwrap().iter().filter(|part| part["part"] != "solution");
+    let missing: Vec<(&str, u64)> =
+        missing.map(|part| (part["part"].as_str().unwrap(), part["done"].as_u64().unwrap())).collect();
     let parts = ["penalty", "held-out", "path", "baselines", "bootstrap", "reference"];
     assert_eq!(missing, parts.map(|part| (part, 0)));
-    assert_eq!((&result["unfinished"][0]["of"], &result["sparse"]["penalty_choice"]), (&json!(27), &json!("auto")));
+    assert_eq!(result["unfinished"][0]["of"], 27);
+    assert_eq!(result["sparse"]["penalty_choice"], "auto");
     assert!(result["sparse"]["relative_gap"].is_number() && result["components"].as_array().unwrap().len() == 2);
     for absent in ["path", "confidence", "reference", "sin_theta_squared"] {
         assert!(result.get(absent).is_none(), "{absent}");
@@ -114,48 +101,45 @@ fn time_that_is_up_leaves_an_answer_that_says_what_is_missing() {
     for file in ["p.svg", "s.csv", "c.csv"] {
         assert!(!folder.read(file).is_empty(), "{file}");
     }
-    let text = folder.run(line).ok().stdout;
-    let said = words(&text);
-    for part in [
-        "unfinished time was up after 0 of 27 problems of cross-validation: the penalty is that of `auto`",
-        "unfinished time was up after 0 of 10 problems of the comparison on reports held out",
-        "unfinished time was up after 0 of 4 penalties of the path",
-        "unfinished time was up after none of the simpler methods",
-        "unfinished time was up after 0 of 40 replicates: there is no interval of fewer than 20",
-        "unfinished time was up after 0 records of the reference",
-    ] {
-        assert!(said.contains(part), "'{part}' is not in: {text}");
-    }
+    let parts = [
+        "0 of 27 problems of cross-validation: the penalty is that of `auto`",
+        "0 of 10 problems of the comparison on reports held out",
+        "0 of 4 penalties of the path",
+        "none of the simpler methods",
+        "0 of 40 replicates: there is no interval of fewer than 20",
+        "0 records of the reference",
+    ];
+    let text = folder.text(line);
     assert_fits(&text);
+    for part in parts {
+        assert!(words(&text).contains(&format!("unfinished time was up after {part}")), "{part}: {text}");
+    }
     // Plain components have a bootstrap and a reference, too.
-    let plain = "recover a.ldpa -t task.json --rank 2 --bootstrap 40 --reference records.csv --json";
-    let result = folder.run(&format!("{plain} --time-limit 1e-9")).json();
+    let plain = "recover a.ldpa -t task.json --rank 2 --bootstrap 40 --reference records.csv";
+    let result = folder.json(&format!("{plain} --time-limit 1e-9"));
     let missing: Vec<&Value> = result["unfinished"].as_array().unwrap().iter().map(|part| &part["part"]).collect();
     assert_eq!(missing, ["held-out", "bootstrap", "reference"]);
-    let result = folder.run(&format!("{plain} --time-limit 1000")).json();
+    let result = folder.json(&format!("{plain} --time-limit 1000"));
     assert!(result.get("unfinished").is_none() && result["confidence"]["replicates"] == 40);
-    folder.run(&format!("{plain} --time-limit 0")).refused(2, &["0 is not a positive number of seconds"]);
+    folder.refused(&format!("{plain} --time-limit 0"), 2, &["0 is not a positive number of seconds"]);
 }
 
 #[test]
 fn exported_sparse_components_are_zero_off_the_support_and_orthonormal_on_it() {
     let folder = collected(false, "");
     for options in ["--penalty auto", "--penalty 0.02", "--tolerance 1e-2"] {
-        let line = format!("recover a.ldpa -t task.json --rank 2 --sparse {options} -o c.npy --json");
-        let result = folder.run(&line).json();
-        let names: Vec<&str> = result["feature_names"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-        let support: Vec<&str> =
-            result["sparse"]["support"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let result = folder.json(&format!("recover a.ldpa -t task.json --rank 2 --sparse {options} -o c.npy"));
+        let names = result["feature_names"].as_array().unwrap();
+        let support = result["sparse"]["support"].as_array().unwrap();
         let (shape, loadings) = read_npy(&folder.read("c.npy"));
         let exported = DMatrix::from_row_slice(shape[0] as usize, shape[1] as usize, &loadings);
         assert_eq!(exported.shape(), (24, 2));
-        for (row, name) in exported.row_iter().zip(&names) {
+        for (row, name) in exported.row_iter().zip(names) {
             assert!(support.contains(name) || row.iter().all(|loading| *loading == 0.0), "{options} {name} {row}");
         }
         assert!((exported.tr_mul(&exported) - DMatrix::identity(2, 2)).norm() < 1e-12, "{options}");
         for (index, component) in result["components"].as_array().unwrap().iter().enumerate() {
-            let printed: Vec<f64> = component.as_array().unwrap().iter().filter_map(Value::as_f64).collect();
-            assert_eq!(printed, exported.column(index).as_slice());
+            assert_eq!(numbers(component), exported.column(index).as_slice());
         }
     }
 }
@@ -189,7 +173,7 @@ fn parameters_that_promise_next_to_nothing_are_warned_of() {
 fn errors_are_on_one_scale_and_lines_fit_a_terminal() {
     let folder = collected(false, "--folds 3");
     let whole = "recover a.ldpa -t task.json --rank 4 --reference records.csv --hostile 30";
-    let text = folder.run(whole).ok().stdout;
+    let text = folder.text(whole);
     // k (1 - k/d) of 4 components of 24 features.
     assert_eq!(words(&text).matches("(0 is the same subspace, 3.33 a random one)").count(), 3, "{text}");
     assert_fits(&text);
@@ -205,12 +189,11 @@ fn errors_are_on_one_scale_and_lines_fit_a_terminal() {
         "simulate --epsilon 2 --dimension 24 --rank 4 --records 200 --trials 12 --reports drawn",
         "account -t task.json --reports 3 --shuffled 1000",
     ] {
-        assert_fits(&folder.run(line).ok().stdout);
+        assert_fits(&folder.text(line));
     }
     for line in
         [format!("plan {spectrum}"), "simulate --epsilon 2 --dimension 24 --rank 4 --records 200 --trials 1".into()]
     {
-        let text = words(&folder.run(&line).ok().stdout);
-        assert!(text.contains("(0 is the same subspace, 3.33 a random one)"), "{text}");
+        folder.run(&line).says(&["(0 is the same subspace, 3.33 a random one)"]);
     }
 }

@@ -1,7 +1,5 @@
 //! Parquet and Arrow files, written by the crates of Apache Arrow, beside the CSV file of the same records.
 
-use std::io::Write as _;
-use std::process::Stdio;
 use std::sync::Arc;
 
 use arrow_array::types::{Int8Type, Int32Type};
@@ -16,7 +14,8 @@ use arrow_schema::{DataType, Field};
 use ldp_pca_cli::fuzzing;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
-use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
+use serde_json::{Value, json};
 
 use crate::support::{Folder, gzip};
 
@@ -68,8 +67,6 @@ fn parquet(
     writer.into_inner().unwrap()
 }
 
-type WriterPropertiesBuilder = parquet::file::properties::WriterPropertiesBuilder;
-
 /// An Arrow file of two batches.
 fn feather(records: &RecordBatch, compression: Option<CompressionType>) -> Vec<u8> {
     let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
@@ -94,13 +91,19 @@ fn halves(records: &RecordBatch) -> [RecordBatch; 2] {
     [records.slice(0, half), records.slice(half, records.num_rows() - half)]
 }
 
+/// The records as Parquet, as an Arrow file and as an Arrow stream.
+fn formats(records: &RecordBatch) -> [Vec<u8>; 3] {
+    [parquet(records, |properties| properties), feather(records, None), stream(records)]
+}
+
 /// The records in every format and with every compression, by the name of a file.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let records = records();
+    let [plain, file, stream] = formats(&records);
     let packed = |compression| parquet(&records, |properties| properties.set_compression(compression));
     let zstd = Compression::ZSTD(ZstdLevel::default());
     vec![
-        ("plain.parquet", parquet(&records, |properties| properties)),
+        ("plain.parquet", plain),
         ("snappy.parquet", packed(Compression::SNAPPY)),
         ("zstd.parquet", packed(zstd)),
         ("lz4.parquet", packed(Compression::LZ4_RAW)),
@@ -114,12 +117,12 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
         ),
         ("packed.parquet.gz", gzip(&packed(Compression::SNAPPY))),
         ("no-name", packed(Compression::SNAPPY)),
-        ("plain.feather", feather(&records, None)),
         ("lz4.feather", feather(&records, Some(CompressionType::LZ4_FRAME))),
         ("zstd.arrow", feather(&records, Some(CompressionType::ZSTD))),
-        ("packed.arrow.gz", gzip(&feather(&records, None))),
-        ("stream.arrows", stream(&records)),
-        ("misnamed.csv", stream(&records)),
+        ("packed.arrow.gz", gzip(&file)),
+        ("plain.feather", file),
+        ("misnamed.csv", stream.clone()),
+        ("stream.arrows", stream),
     ]
 }
 
@@ -127,24 +130,24 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 fn with_task() -> Folder {
     let folder = Folder::new();
     folder.write("records.csv", RECORDS);
-    folder.run("schema infer records.csv --categorical code --ignore nothing -o schema.json --force").ok();
-    folder.run("task new --schema schema.json --epsilon 2 -o task.json --force").ok();
+    folder.make_task("records.csv --categorical code --ignore nothing", "--epsilon 2");
     folder
+}
+
+/// The reports of a file, from a fixed seed; what is told of it has these members.
+fn reports(folder: &Folder, name: &str, members: &Value) -> Vec<u8> {
+    folder.randomize(&format!("{name} --insecure-seed 7 --json")).gives(members.clone());
+    folder.read("out.ldpr")
 }
 
 #[test]
 fn the_same_records_give_the_same_schema_and_the_same_reports() {
     let folder = with_task();
-    let randomized = |name: &str, output: &str| {
-        let run = folder.run(&format!("randomize {name} -t task.json -o {output} --force --insecure-seed 7 --json"));
-        let counts = run.json();
-        [counts["records"].as_u64().unwrap(), counts["missing_values"].as_u64().unwrap()]
-    };
-    assert_eq!(randomized("records.csv", "expected.ldpr"), [5, 10]);
+    let counts = json!({"records": 5, "missing_values": 10});
+    let expected = reports(&folder, "records.csv", &counts);
     for (name, content) in files() {
         folder.write(name, content);
-        assert_eq!(randomized(name, "out.ldpr"), [5, 10], "{name}");
-        assert!(folder.read("out.ldpr") == folder.read("expected.ldpr"), "{name}");
+        assert!(reports(&folder, name, &counts) == expected, "{name}");
         folder.run(&format!("schema infer {name} --categorical code --ignore nothing -o inferred.json --force")).ok();
         assert_eq!(folder.read_text("inferred.json"), folder.read_text("schema.json"), "{name}");
     }
@@ -159,11 +162,9 @@ fn every_command_that_reads_records_reads_them() {
         batch(vec![("x", Arc::new(Float64Array::from(numbers))), ("y", Arc::new(Float64Array::from(others)))]);
     folder.write("records.parquet", parquet(&records, |properties| properties));
     folder.write("records.feather", feather(&records, None));
-    folder.run("schema infer records.feather -o schema.json --force").ok();
-    folder.run("task new --schema schema.json --epsilon 2 --bounding unit-norm -o task.json --force").ok();
-    folder.run("randomize records.parquet -t task.json -o out.ldpr --force").ok();
-    folder.run("aggregate out.ldpr -t task.json -o out.ldpa").ok();
-    let answer = folder.run("recover out.ldpa -t task.json --rank 1 --reference records.parquet --json").json();
+    folder.make_task("records.feather", "--epsilon 2 --bounding unit-norm");
+    folder.collect("records.parquet", "task", "out");
+    let answer = folder.json("recover out.ldpa -t task.json --rank 1 --reference records.parquet");
     assert_eq!(answer["reference"]["records"], 40, "{answer}");
 }
 
@@ -171,9 +172,9 @@ fn every_command_that_reads_records_reads_them() {
 fn types_of_texts_and_numbers_do_not_matter() {
     let folder = Folder::new();
     folder.write("records.csv", "x,city\n1,Lima\n-2,Paris\n");
-    folder.run("schema infer records.csv -o schema.json --force").ok();
-    folder.run("task new --schema schema.json --epsilon 2 -o task.json --force").ok();
-    folder.run("randomize records.csv -t task.json -o expected.ldpr --insecure-seed 7").ok();
+    folder.make_task("records.csv", "--epsilon 2");
+    let counts = json!({"records": 2});
+    let expected = reports(&folder, "records.csv", &counts);
     let numbers: [ArrayRef; 4] = [
         Arc::new(Int8Array::from(vec![1, -2])),
         Arc::new(Int64Array::from(vec![1, -2])),
@@ -190,10 +191,9 @@ fn types_of_texts_and_numbers_do_not_matter() {
         let kinds = format!("{} {}", number.data_type(), text.data_type());
         // The order is another one too.
         let records = batch(vec![("city", text), ("x", number)]);
-        for content in [parquet(&records, |properties| properties), feather(&records, None), stream(&records)] {
+        for content in formats(&records) {
             folder.write("other", content);
-            folder.run("randomize other -t task.json -o out.ldpr --force --insecure-seed 7").ok();
-            assert!(folder.read("out.ldpr") == folder.read("expected.ldpr"), "{kinds}");
+            assert!(reports(&folder, "other", &counts) == expected, "{kinds}");
         }
     }
 }
@@ -203,10 +203,9 @@ fn types_of_texts_and_numbers_do_not_matter() {
 fn rows_of_numbers_alone_give_the_same_reports() {
     let folder = Folder::new();
     folder.write("records.csv", "x,y,z,when\n0.1,-3,0.5,1\n1e-06,,NaN,2\n16777216.0,9007199254740993,2.0,3\n");
-    folder.run("schema infer records.csv --ignore when -o schema.json --force").ok();
-    folder.run("task new --schema schema.json --epsilon 2 -o task.json --force").ok();
-    let run = folder.run("randomize records.csv -t task.json -o expected.ldpr --insecure-seed 7 --json");
-    assert_eq!(run.json()["missing_values"], 2);
+    folder.make_task("records.csv --ignore when", "--epsilon 2");
+    let counts = json!({"missing_values": 2});
+    let expected = reports(&folder, "records.csv", &counts);
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("when", Arc::new(Date32Array::from(vec![1, 2, 3]))),
         ("z", Arc::new(Float64Array::from(vec![0.5, f64::NAN, 2.0]))),
@@ -214,11 +213,9 @@ fn rows_of_numbers_alone_give_the_same_reports() {
         ("x", Arc::new(Float32Array::from(vec![0.1, 1e-6, 16_777_216.0]))),
     ];
     for records in [batch(columns[1..].to_vec()), batch(columns)] {
-        for content in [parquet(&records, |properties| properties), feather(&records, None), stream(&records)] {
+        for content in formats(&records) {
             folder.write("other", content);
-            let run = folder.run("randomize other -t task.json -o out.ldpr --force --insecure-seed 7 --json");
-            assert_eq!(run.json()["missing_values"], 2);
-            assert!(folder.read("out.ldpr") == folder.read("expected.ldpr"));
+            assert!(reports(&folder, "other", &counts) == expected);
         }
     }
 }
@@ -227,12 +224,8 @@ fn rows_of_numbers_alone_give_the_same_reports() {
 fn from_a_pipe_too() {
     let folder = with_task();
     for (name, content) in files().into_iter().filter(|(name, _)| ["zstd.parquet", "lz4.feather"].contains(name)) {
-        let mut command =
-            folder.command(["randomize", "/dev/stdin", "-t", "task.json", "-o", "out.ldpr", "--force", "--json"]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(&content).unwrap();
-        let output = child.wait_with_output().unwrap();
-        let counts: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let line = "randomize /dev/stdin -t task.json -o out.ldpr --force --json";
+        let counts = folder.piped(line, &content).json();
         assert_eq!(counts["records"], 5, "{name}");
     }
 }
@@ -250,23 +243,22 @@ fn other_types_are_refused_unless_the_schema_ignores_them() {
     let folder = Folder::new();
     for (kind, column) in others {
         let records = batch(vec![("x", Arc::new(Int64Array::from(vec![1, -2]))), ("other", column)]);
-        for content in [parquet(&records, |properties| properties), feather(&records, None), stream(&records)] {
+        for content in formats(&records) {
             folder.write("records", content);
             let problem = format!("column 'other' is of type {kind}, which is neither a number nor a text");
-            folder.run("schema infer records -o schema.json --force").refused(1, &["records: ", &problem, "--ignore"]);
-            folder.run("schema infer records --ignore other -o schema.json --force").ok();
-            folder.run("task new --schema schema.json --epsilon 2 -o task.json --force").ok();
-            folder.run("randomize records -t task.json -o out.ldpr --force").ok();
+            folder.refused("schema infer records -o schema.json --force", 1, &["records: ", &problem, "--ignore"]);
+            folder.make_task("records --ignore other", "--epsilon 2");
+            folder.randomize("records").ok();
             let schema =
                 folder.read_text("schema.json").replace("\"ignored\"", "\"numeric\", \"offset\": 0, \"scale\": 1");
             folder.write("other.json", schema);
             folder.run("task new --schema other.json --epsilon 2 -o task.json --force").ok();
             let refused = ["records, row 1: ", &problem, "no value of the column can be read"];
-            folder.run("randomize records -t task.json -o out.ldpr --force").refused(1, &refused);
+            folder.randomize("records").refused(1, &refused);
             let one = records.slice(0, 1);
-            for content in [parquet(&one, |properties| properties), feather(&one, None), stream(&one)] {
+            for content in formats(&one) {
                 folder.write("one", content);
-                let counts = folder.run("randomize one -t task.json -o out.ldpr --force --json").json();
+                let counts = folder.randomize("one --json").json();
                 assert_eq!((&counts["records"], &counts["unread"][0]["column"]), (&1.into(), &"other".into()));
             }
         }
@@ -277,21 +269,20 @@ fn other_types_are_refused_unless_the_schema_ignores_them() {
 fn messages_name_the_row_and_the_column_and_no_value() {
     let folder = Folder::new();
     folder.write("sample.csv", "x,y\n1,2\n3,4\n");
-    folder.run("schema infer sample.csv -o schema.json --force").ok();
-    folder.run("task new --schema schema.json --epsilon 2 -o task.json --force").ok();
+    folder.make_task("sample.csv", "--epsilon 2");
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
     let records = batch(vec![("x", numbers.clone()), ("y", Arc::new(StringArray::from(vec!["1", "2", "seven"])))]);
     folder.write("text.parquet", parquet(&records, |properties| properties));
     let parts = ["text.parquet, row 3:", "'y' is numeric but holds a text", "--strict"];
-    let run = folder.run("randomize text.parquet -t task.json -o out.ldpr --force --strict");
+    let run = folder.randomize("text.parquet --strict");
     assert!(!run.stderr.contains("seven"), "{run:?}");
     run.refused(1, &parts);
-    let counts = folder.run("randomize text.parquet -t task.json -o out.ldpr --force --json").json();
+    let counts = folder.randomize("text.parquet --json").json();
     assert!(counts["unread"][0]["first"].as_str().unwrap().starts_with("row 3: "), "{counts}");
 
     let records = batch(vec![("x", numbers.clone()), ("y", numbers.clone()), ("answer", numbers)]);
     folder.write("more.feather", feather(&records, None));
-    let run = folder.run("randomize more.feather -t task.json -o out.ldpr --force");
+    let run = folder.randomize("more.feather");
     assert!(!run.stderr.contains("answer") && !run.stderr.contains("--header"), "{run:?}");
     run.refused(1, &["more.feather, header:"]);
 }
@@ -302,7 +293,7 @@ fn a_file_that_was_cut_is_an_error() {
     for (name, content) in files() {
         for length in (8..content.len()).step_by(97) {
             folder.write(name, &content[..length]);
-            let run = folder.run(&format!("randomize {name} -t task.json -o out.ldpr --force"));
+            let run = folder.randomize(name);
             assert!(!run.stderr.contains("panicked"), "{name} {length} {run:?}");
             run.refused(1, &[name]);
         }

@@ -49,14 +49,13 @@ fn features_are_those_of_the_library() {
         assert!(expected.iter().flatten().any(|feature| *feature == 0.0));
         let run = folder.run(&format!("encode records.csv -t clipped.json -o features.csv{option} --json")).ok();
         assert_eq!(run.stderr, "note: these features are as private as the records\n");
-        let result = run.json();
-        assert_eq!((&result["records"], &result["missing_values"]), (&json!(12), &json!(2)), "{result}");
-        assert_eq!((&result["dimension"], &result["bounded"]), (&json!(task.dimension()), &json!(bounded)));
+        let dimension = task.dimension();
+        run.gives(json!({"records": 12, "missing_values": 2, "dimension": dimension, "bounded": bounded}));
         let (names, rows) = read_csv(&folder.read("features.csv"));
         assert_eq!(names, task.schema().feature_names());
         assert_eq!(rows, expected);
-        let printed = folder.run(&format!("encode records.csv -t clipped.json -o features.npy{option}")).ok().stdout;
-        assert!(printed.contains("12 records of") && printed.contains("2 missing values, which are 0"), "{printed}");
+        let printed = folder.run(&format!("encode records.csv -t clipped.json -o features.npy{option}"));
+        printed.prints(&["12 records of", "2 missing values, which are 0"]);
         let (shape, numbers) = read_npy(&folder.read("features.npy"));
         assert_eq!(shape, [12, task.dimension() as u64]);
         assert_eq!(numbers, expected.concat());
@@ -83,10 +82,10 @@ fn records_are_read_as_randomize_reads_them() {
         let (_, rows) = read_csv(&folder.read("out.csv"));
         assert_eq!(rows, expected(&task, &folder, false)[..10], "{line}");
     }
-    let counts = folder.run("encode bad.csv -t clipped.json -o out.npy --json").json();
+    let counts = folder.json("encode bad.csv -t clipped.json -o out.npy");
     assert_eq!((&counts["records"], &counts["unread"][0]["column"]), (&json!(11), &json!("age")));
     assert_eq!(read_npy(&folder.read("out.npy")).0, [11, task.dimension() as u64]);
-    folder.run("encode bad.csv -t clipped.json -o out.npy --strict").refused(1, &["bad.csv, line 12:"]);
+    folder.refused("encode bad.csv -t clipped.json -o out.npy --strict", 1, &["bad.csv, line 12:"]);
     assert_eq!(read_npy(&folder.read("out.npy")).0[0], 11, "the old file stays");
 }
 
@@ -94,15 +93,11 @@ fn records_are_read_as_randomize_reads_them() {
 fn they_go_through_pipes() {
     let (folder, _) = folder();
     folder.run("encode records.csv -t clipped.json -o features.csv").ok();
-    let mut command = folder.command("encode - -t clipped.json -o - --json".split(' '));
-    let piped = command.stdin(File::open(folder.path("records.csv")).unwrap()).output().unwrap();
-    assert!(piped.status.success() && piped.stdout == folder.read("features.csv"), "{piped:?}");
-    let said = String::from_utf8(piped.stderr).unwrap();
-    assert!(said.starts_with("note: ") && said.contains("\"missing_values\": 2"), "{said}");
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
-    let unread = folder.command("encode records.csv -t clipped.json -o -".split(' ')).stdout(writer).output().unwrap();
-    assert_eq!(unread.status.code(), Some(0), "its reader has seen enough: {unread:?}");
+    let piped = folder.redirected("encode - -t clipped.json -o - --json", "records.csv").ok();
+    assert_eq!(piped.stdout, folder.read_text("features.csv"));
+    assert!(piped.stderr.starts_with("note: ") && piped.stderr.contains("\"missing_values\": 2"), "{piped:?}");
+    // Its reader has seen enough.
+    folder.unread("encode records.csv -t clipped.json -o -").ok();
 }
 
 #[cfg(unix)]
@@ -112,6 +107,6 @@ fn a_pipe_takes_no_npy() {
     assert!(Command::new("mkfifo").arg(folder.path("pipe.npy")).status().unwrap().success());
     let reader = File::options().read(true).write(true).open(folder.path("pipe.npy")).unwrap();
     let parts = ["pipe.npy: cannot write it: a pipe or a device takes no .npy of records: write .csv"];
-    folder.run("encode records.csv -t clipped.json -o pipe.npy").refused(1, &parts);
+    folder.refused("encode records.csv -t clipped.json -o pipe.npy", 1, &parts);
     drop(reader);
 }

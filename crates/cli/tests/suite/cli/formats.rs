@@ -1,5 +1,7 @@
 //! Input files in all their forms: with and without header, gzip, NPY, byte-order marks, line ends, quotes.
 
+use serde_json::json;
+
 use crate::support::{Folder, PEOPLE, gzip, npy, npy_matrix};
 
 const RECORDS: &str = "1.5,-2\n0.25,4\n-3,0.5\n1,1\n";
@@ -7,8 +9,7 @@ const RECORDS: &str = "1.5,-2\n0.25,4\n-3,0.5\n1,1\n";
 fn numeric_task() -> Folder {
     let folder = Folder::new();
     folder.write("sample.csv", format!("x,y\n{RECORDS}"));
-    folder.run("schema infer sample.csv -o schema.json").ok();
-    folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
+    folder.make_task("sample.csv", "--epsilon 2");
     folder
 }
 
@@ -18,7 +19,7 @@ const NO_HEADER: &str = "--header no --separator comma";
 /// The reports of a file, from a fixed seed.
 fn reports(folder: &Folder, name: &str, options: &str, content: impl AsRef<[u8]>) -> Vec<u8> {
     folder.write(name, content);
-    folder.run(&format!("randomize {name} -t task.json -o out.ldpr --force --insecure-seed 7 {options}")).ok();
+    folder.randomize(&format!("{name} --insecure-seed 7 {options}")).ok();
     folder.read("out.ldpr")
 }
 
@@ -87,16 +88,12 @@ fn integers_of_every_width_are_numbers() {
 fn quoted_fields_may_hold_commas_quotes_and_line_ends() {
     let folder = Folder::new();
     folder.write("sample.csv", "city,size\n\"Paris, Texas\",2\n\"the \"\"other\"\" one\",3\n\"two\nlines\",1\n");
-    folder.run("schema infer sample.csv -o schema.json").ok();
-    let kind = folder.run("inspect schema.json --json").json();
+    folder.make_task("sample.csv", "--epsilon 2");
     let names = ["city=Paris, Texas", "city=the \"other\" one", "city=two\nlines", "size"];
-    assert_eq!(kind["feature_names"], serde_json::json!(names));
-    folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
-    folder.run("randomize sample.csv -t task.json -o out.ldpr --force").ok();
+    folder.gives("inspect schema.json", json!({"feature_names": names}));
+    folder.randomize("sample.csv").ok();
     folder.write("bad.csv", "city,size\n\"two\nlines\",1\n\n\"Paris, Texas\",x\n");
-    folder
-        .run("randomize bad.csv -t task.json -o out.ldpr --force --strict")
-        .refused(1, &["bad.csv, line 5:", "'size'"]);
+    folder.randomize("bad.csv --strict").refused(1, &["bad.csv, line 5:", "'size'"]);
 }
 
 #[test]
@@ -116,14 +113,11 @@ fn line_numbers_are_those_of_an_editor() {
     for (name, content, line) in cases {
         let options = if content.contains("x,y") { "" } else { NO_HEADER };
         folder.write("bad.csv", content);
-        folder
-            .run(&format!("randomize bad.csv -t task.json -o out.ldpr --force --strict {options}"))
-            .refused(1, &[&format!("bad.csv, line {line}:"), "is numeric but holds a text", "--strict"]);
-        let line_of = format!("randomize bad.csv -t task.json -o out.ldpr --force --json {options}");
-        let counts = folder.run(&line_of).json();
-        assert_eq!(counts["unread"][0]["count"], 1, "{name}");
-        let first = counts["unread"][0]["first"].as_str().unwrap();
-        assert!(first.starts_with(&format!("line {line}:")), "{name} {counts}");
+        let parts = [&*format!("bad.csv, line {line}:"), "is numeric but holds a text", "--strict"];
+        folder.randomize(&format!("bad.csv --strict {options}")).refused(1, &parts);
+        let unread = folder.randomize(&format!("bad.csv --json {options}")).json()["unread"][0].take();
+        let first = unread["first"].as_str().unwrap();
+        assert!(unread["count"] == 1 && first.starts_with(&format!("line {line}:")), "{name} {unread}");
     }
 }
 
@@ -132,33 +126,25 @@ fn line_numbers_are_those_of_an_editor() {
 fn a_first_column_without_name_is_called_by_its_position() {
     let folder = Folder::new();
     folder.write("frame.csv", ",x,y\n0,1.5,-2\n1,0.25,4\n");
-    folder.run("schema infer frame.csv --ignore c1 -o schema.json").ok();
-    assert_eq!(folder.run("inspect schema.json --json").json()["feature_names"], serde_json::json!(["x", "y"]));
-    folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
-    let counts = folder.run("randomize frame.csv -t task.json -o out.ldpr --force --json").json();
-    assert_eq!(counts["records"], 2);
+    folder.make_task("frame.csv --ignore c1", "--epsilon 2");
+    folder.gives("inspect schema.json", json!({"feature_names": ["x", "y"]}));
+    folder.randomize("frame.csv --json").gives(json!({"records": 2}));
 }
 
 #[test]
 fn a_row_of_another_length_than_the_header_is_told_and_strict_refuses_it() {
     let folder = numeric_task();
-    for (row, found) in [("1,2,3", 3), ("1", 1)] {
-        folder.write("ragged.csv", format!("x,y\n1,2\n{row}\n3,4\n"));
-        folder
-            .run("randomize ragged.csv -t task.json -o out.ldpr --force --strict")
-            .refused(1, &["ragged.csv, line 3:", &format!("found {found} fields"), "header has 2"]);
-        folder.write("ragged.csv", format!("1,2\n{row}\n3,4\n"));
-        folder
-            .run(&format!("randomize ragged.csv -t task.json -o out.ldpr --force --strict {NO_HEADER}"))
-            .refused(1, &["ragged.csv, line 2:", &format!("found {found} fields"), "schema has 2"]);
-        let told =
-            folder.run(&format!("randomize ragged.csv -t task.json -o out.ldpr --force --json {NO_HEADER}")).json();
-        assert_eq!((&told["records"], &told["unread"][0]["count"]), (&3.into(), &1.into()), "{told}");
+    for (row, found) in [("1,2,3", "found 3 fields"), ("1", "found 1 fields")] {
+        folder.write("headed.csv", format!("x,y\n1,2\n{row}\n3,4\n"));
+        folder.randomize("headed.csv --strict").refused(1, &["headed.csv, line 3:", found, "header has 2"]);
+        folder.write("bare.csv", format!("1,2\n{row}\n3,4\n"));
+        let strict = folder.randomize(&format!("bare.csv --strict {NO_HEADER}"));
+        strict.refused(1, &["bare.csv, line 2:", found, "schema has 2"]);
+        let told = folder.randomize(&format!("bare.csv --json {NO_HEADER}")).gives(json!({"records": 3}));
+        assert_eq!(told["unread"][0]["count"], 1, "{told}");
         folder.write("all.csv", format!("{row}\n{row}\n"));
-        folder
-            .run(&format!("randomize all.csv -t task.json -o all.ldpr {NO_HEADER}"))
-            .refused(1, &["all.csv, line 1:", &format!("found {found} fields"), "every row"]);
-        folder.run("schema infer ragged.csv").refused(1, &["ragged.csv, line 2:", &format!("found {found} fields")]);
+        folder.randomize(&format!("all.csv {NO_HEADER}")).refused(1, &["all.csv, line 1:", found, "every row"]);
+        folder.refused("schema infer bare.csv", 1, &["bare.csv, line 2:", found]);
     }
 }
 
@@ -167,10 +153,9 @@ fn text_that_is_not_utf8_is_told_of_its_column_with_its_line() {
     let folder = Folder::with_task();
     let latin = [PEOPLE.as_bytes(), b"33,1.7,fr\xe9e,1\n"].concat();
     folder.write("latin.csv", &latin);
-    let parts = ["latin.csv, line 12:", "'plan'", "UTF-8"];
-    folder.run("randomize latin.csv -t task.json -o out.ldpr --force --strict").refused(1, &parts);
-    folder.run("schema infer latin.csv").refused(1, &["latin.csv, line 12:", "field 3", "UTF-8"]);
-    let counts = folder.run("randomize latin.csv -t task.json -o out.ldpr --force --json").json();
+    folder.randomize("latin.csv --strict").refused(1, &["latin.csv, line 12:", "'plan'", "UTF-8"]);
+    folder.refused("schema infer latin.csv", 1, &["latin.csv, line 12:", "field 3", "UTF-8"]);
+    let counts = folder.randomize("latin.csv --json").json();
     assert_eq!((&counts["records"], &counts["unread"][0]["column"]), (&11.into(), &"plan".into()));
 }
 
@@ -191,17 +176,15 @@ fn a_quote_that_is_never_closed_is_refused_with_its_line() {
     }
     // A first line is no exception, whatever it is.
     folder.write("first.csv", "\"x,y\n1,2\n");
-    folder.run("schema infer first.csv").refused(1, &["first.csv, line 1: a quote opens"]);
+    folder.refused("schema infer first.csv", 1, &["first.csv, line 1: a quote opens"]);
 }
 
 #[test]
 fn a_separator_is_named_where_the_file_does_not_show_it() {
     let folder = numeric_task();
     let plain = reports(&folder, "plain.csv", NO_HEADER, RECORDS);
-    let named = |option: &str, content: String| {
-        folder.write("named.csv", content);
-        folder.run(&format!("randomize named.csv -t task.json -o out.ldpr --force --insecure-seed 7 {option}")).ok();
-        assert!(folder.read("out.ldpr") == plain, "{option}");
+    let named = |options: &str, content: String| {
+        assert!(reports(&folder, "named.csv", options, content) == plain, "{options}");
     };
     named("--header no --separator |", RECORDS.replace(',', "|"));
     named("--header no --separator semicolon", RECORDS.replace(',', ";"));
@@ -214,13 +197,10 @@ fn a_separator_is_named_where_the_file_does_not_show_it() {
     named(&format!("--decimal-comma {NO_HEADER}"), "\"1,5\",-2\n\"0,25\",4\n-3,\"0,5\"\n1,1\n".into());
     folder.write("both.csv", "1,5;2,5\n3,0;4,5\n");
     let several = ["both.csv: more than one of comma, semicolon and tab", "--separator"];
-    folder.run("schema infer both.csv").refused(1, &several);
+    folder.refused("schema infer both.csv", 1, &several);
     // The records of a device do not show it at all.
-    let device = "randomize both.csv -t task.json -o out.ldpr --force";
-    folder.run(device).refused(1, &["both.csv, header:", "--header no with --separator"]);
-    folder.run(&format!("{device} --header no")).refused(2, &["both.csv: without a header", "--separator"]);
-    let parts = ["--separator", "comma, semicolon, tab or one character"];
-    folder.run("schema infer both.csv --separator dot").refused(2, &parts);
+    folder.randomize("both.csv").refused(1, &["both.csv, header:", "--header no with --separator"]);
+    folder.randomize("both.csv --header no").refused(2, &["both.csv: without a header", "--separator"]);
 }
 
 #[test]
@@ -240,14 +220,14 @@ fn a_decimal_comma_is_refused_with_its_place_or_read() {
     // A point may group digits there: 1.234 would be another number.
     folder.write("points.csv", "x;y\n1,5;2\n1.234;2\n");
     for command in ["randomize points.csv -t task.json -o out.ldpr --force --strict", "schema infer points.csv"] {
-        folder.run(&format!("{command} --decimal-comma")).refused(1, &["points.csv, line 3: column", "without points"]);
+        folder.refused(&format!("{command} --decimal-comma"), 1, &["points.csv, line 3: column", "without points"]);
     }
     // A decimal comma in the first line is not a name either, but a column of texts may contain commas.
     folder.write("first.csv", "1,5;2\n3;2\n");
-    folder.run("schema infer first.csv").refused(1, &["first.csv, line 1: column 1", "--decimal-comma"]);
-    assert_eq!(folder.run("schema infer first.csv --decimal-comma --json").json()["rows"], 2);
-    let schema = folder.run("schema infer first.csv --categorical c1 --json").json();
-    assert_eq!(schema["schema"]["columns"][0]["values"], serde_json::json!(["1,5", "3"]));
+    folder.refused("schema infer first.csv", 1, &["first.csv, line 1: column 1", "--decimal-comma"]);
+    folder.gives("schema infer first.csv --decimal-comma", json!({"rows": 2}));
+    let schema = folder.json("schema infer first.csv --categorical c1");
+    assert_eq!(schema["schema"]["columns"][0]["values"], json!(["1,5", "3"]));
 }
 
 #[test]
@@ -255,6 +235,6 @@ fn texts_with_semicolons_do_not_make_a_comma_file_another() {
     let folder = Folder::new();
     folder.write("notes.csv", "note;s,size\nlong; red,2\n\"a;b,c;d\",3\nshort,1\n");
     folder.run("schema infer notes.csv -o schema.json").ok();
-    let names = serde_json::json!(["note;s=a;b,c;d", "note;s=long; red", "note;s=short", "size"]);
-    assert_eq!(folder.run("inspect schema.json --json").json()["feature_names"], names);
+    let names = ["note;s=a;b,c;d", "note;s=long; red", "note;s=short", "size"];
+    folder.gives("inspect schema.json", json!({"feature_names": names}));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, PEOPLE};
+use crate::support::{Folder, PEOPLE, assert_has};
 
 /// A file of these lines, in which every row also has a number that nobody minds.
 fn sample(folder: &Folder, header: &str, cells: &[&str]) {
@@ -29,10 +29,7 @@ fn inferred(header: &str, cells: &[&str], options: &str) -> (Value, Vec<(String,
 /// That a column is left out for this reason, with this option as the remedy.
 fn left_out(header: &str, cells: &[&str], reason: &str, remedy: &str) {
     let (column, warnings) = inferred(header, cells, "");
-    assert_eq!(
-        (&column["kind"], &column["features"], &column["reason"]),
-        (&json!("ignored"), &json!(0), &json!(reason))
-    );
+    assert_has(&column, json!({"kind": "ignored", "features": 0, "reason": reason}), header);
     let [(_, message)] = &warnings[..] else { panic!("{warnings:?}") };
     assert!(message.contains(reason) && message.contains("is left out") && message.contains(remedy), "{message}");
     for cell in cells.iter().filter(|cell| cell.len() > 2) {
@@ -59,10 +56,8 @@ fn names_and_codes_that_hardly_repeat_are_left_out() {
     let codes: Vec<String> = (0..2000).map(|code| format!("code{}", code % 33)).collect();
     let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
     left_out("code", &codes, "has more than 32 different texts", "(--categorical code)");
-    assert_eq!(
-        inferred("code", &codes[..1000].iter().map(|code| &code[..5]).collect::<Vec<_>>(), "").0["categories"],
-        10
-    );
+    let few: Vec<&str> = codes[..1000].iter().map(|code| &code[..5]).collect();
+    assert_eq!(inferred("code", &few, "").0["categories"], 10);
 }
 
 #[test]
@@ -77,11 +72,10 @@ fn a_numeric_id_is_told() {
 fn years_in_a_first_line_are_told() {
     let folder = Folder::new();
     folder.write("years.csv", "2019,2020,2021\n5.5,7,9\n4,3,8\n");
-    let run = folder.run("schema infer years.csv -o schema.json").ok();
-    assert!(run.stderr.contains("warning: the first row holds consecutive whole numbers"), "{run:?}");
-    assert!(run.stderr.contains("(--header yes)"), "{run:?}");
-    let result = folder.run("schema infer years.csv --header yes --json").json();
-    assert_eq!((&result["rows"], &result["warnings"]), (&json!(2), &json!([])));
+    let said = folder.run("schema infer years.csv -o schema.json").ok().stderr;
+    assert!(said.contains("warning: the first row holds consecutive whole numbers"), "{said}");
+    assert!(said.contains("(--header yes)"), "{said}");
+    let result = folder.gives("schema infer years.csv --header yes", json!({"rows": 2, "warnings": []}));
     assert_eq!(result["columns"][2]["name"], "2021");
 }
 
@@ -91,37 +85,21 @@ fn in_a_form(cells: &[&str], forms: &str, words: &str, scale: f64) {
     let folder = Folder::new();
     sample(&folder, "x", cells);
     let option = format!("--number-format {forms}");
-    let result = folder.run(&format!("schema infer sample.csv {option} --scaling max-abs --json")).json();
+    let result = folder.json(&format!("schema infer sample.csv {option} --scaling max-abs"));
     assert_eq!((&result["columns"][1]["scale"], &result["warnings"]), (&json!(scale), &json!([])), "{forms}");
-    folder.run(&format!("schema infer sample.csv {option} -o schema.json")).ok();
-    folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
+    folder.make_task(&format!("sample.csv {option}"), "--epsilon 2");
     let refused = ["sample.csv, line 2: column 'x' has a number with", &option, "reads it"];
-    folder.run("randomize sample.csv -t task.json -o out.ldpr --strict").refused(1, &refused);
-    let counts = folder.run(&format!("randomize sample.csv -t task.json -o out.ldpr {option} --json")).json();
-    assert_eq!(counts["records"], cells.len());
+    folder.randomize("sample.csv --strict").refused(1, &refused);
+    folder.randomize(&format!("sample.csv {option} --json")).gives(json!({"records": cells.len()}));
 }
 
 #[test]
-fn thousands_separators_are_read_where_that_is_asked_for() {
+fn numbers_in_other_forms_are_read_where_that_is_asked_for() {
     in_a_form(&["\"1,234\"", "999", "\"12,000.5\"", "NA"], "thousands", "thousands separators", 12000.5);
-}
-
-#[test]
-fn percentages_are_read_where_that_is_asked_for() {
     in_a_form(&["12.5%", "7 %", "0.01"], "percent", "per cent signs", 0.125);
-}
-
-#[test]
-fn currencies_are_read_where_that_is_asked_for() {
     in_a_form(&["$5", "-$7.50", "0.5"], "currency", "currency signs", 7.5);
     in_a_form(&["\"€ 1,500\"", "20 €"], "thousands,currency", "thousands separators and currency signs", 1500.0);
-}
-
-#[test]
-fn parentheses_for_a_minus_are_read_where_that_is_asked_for() {
     in_a_form(&["(15)", "7", "2.5"], "parentheses", "parentheses for a minus", 15.0);
-    let folder = Folder::new();
-    folder.run("schema infer sample.csv --number-format brackets").refused(2, &["thousands, percent, currency"]);
 }
 
 #[test]

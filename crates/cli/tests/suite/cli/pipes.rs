@@ -1,30 +1,19 @@
 //! `-` for standard input and output, wherever a file is read or written.
 
-use std::fs::File;
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Folder, gzip, npy_matrix};
+use crate::support::{Folder, gzip, issued_ids, npy_matrix};
 
 /// A folder with a file of each kind.
 fn folder() -> Folder {
     let folder = Folder::with_task();
-    folder.run("randomize people.csv -t task.json -o r.ldpr --insecure-seed 1").ok();
-    folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+    folder.collect("people.csv --insecure-seed 1", "task", "a");
     folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
     folder.write("people.csv.gz", gzip(&folder.read("people.csv")));
-    let ids: Vec<String> = (0..10).map(|id| format!("\"{id:032x}\"")).collect();
-    folder.write("ids.json", format!("{{\"ids\":[{}]}}", ids.join(",")));
+    folder.write("ids.json", issued_ids(10));
     folder
-}
-
-/// Runs a script in which `ldp-pca` is the command.
-fn shell(folder: &Folder, script: &str) -> std::process::Output {
-    let programs = Path::new(env!("CARGO_BIN_EXE_ldp-pca")).parent().unwrap();
-    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
-    Command::new("sh").args(["-c", script]).env("PATH", path).current_dir(folder.path("")).output().unwrap()
 }
 
 fn text(bytes: Vec<u8>) -> String {
@@ -39,10 +28,9 @@ fn a_collection_is_one_pipeline() {
         && ldp-pca randomize - -t piped.json --insecure-seed 1 -o - <people.csv \
         | ldp-pca aggregate -t piped.json - -o - | tee sums.ldpa \
         | ldp-pca recover - -t piped.json --rank 1 -o - | head -n 1";
-    let output = shell(&folder, script);
-    let notes = text(output.stderr);
-    assert_eq!(text(output.stdout), "feature,component_1\n", "{notes}");
-    assert!(notes.contains("10 reports of") && notes.contains("wrote standard output"), "{notes}");
+    let run = folder.shell(script);
+    assert_eq!(run.stdout, "feature,component_1\n", "{run:?}");
+    assert!(run.stderr.contains("10 reports of") && run.stderr.contains("wrote standard output"), "{run:?}");
     assert_eq!(folder.read("piped.json"), folder.read("task.json"));
     assert_eq!(folder.read("sums.ldpa"), folder.read("a.ldpa"));
 }
@@ -60,9 +48,9 @@ fn every_file_can_be_read_from_standard_input() {
         ("randomize people.csv -t task.json --ids IN --insecure-seed 1 -o o.ldpr --force --json", "ids.json"),
         ("encode IN -t task.json -o o.csv --force --json", "people.csv"),
         ("encode people.csv -t IN -o o.npy --force --json", "task.json"),
-        ("aggregate IN -t task.json -o o.ldpa --json", "r.ldpr"),
+        ("aggregate IN -t task.json -o o.ldpa --json", "a.ldpr"),
         ("aggregate IN -t task.json -o o.ldpa --json", "a.ldpa"),
-        ("aggregate r.ldpr -t IN -o o.ldpa --json", "task.json"),
+        ("aggregate a.ldpr -t IN -o o.ldpa --json", "task.json"),
         ("recover IN -t task.json --rank 1 --json", "a.ldpa"),
         ("recover a.ldpa -t IN --rank 1 --json", "task.json"),
         ("recover a.ldpa -t task.json --rank 1 --reference IN --json", "people.csv"),
@@ -71,14 +59,12 @@ fn every_file_can_be_read_from_standard_input() {
         ("account --task IN --reports 2", "task.json"),
         ("inspect IN --json", "schema.json"),
         ("inspect IN --json", "task.json"),
-        ("inspect IN -t task.json --json", "r.ldpr"),
+        ("inspect IN -t task.json --json", "a.ldpr"),
         ("inspect IN -t task.json --json", "a.ldpa"),
     ] {
         let named = folder.run(&line.replace("IN", input)).ok();
-        let mut command = folder.command(line.replace("IN", "-").split(' '));
-        let piped = command.stdin(File::open(folder.path(input)).unwrap()).output().unwrap();
-        assert_eq!(piped.status.code(), Some(0), "{line}: {}", text(piped.stderr));
-        assert_eq!(timeless(&text(piped.stdout)), timeless(&named.stdout), "{line}");
+        let piped = folder.redirected(&line.replace("IN", "-"), input).ok();
+        assert_eq!(timeless(&piped.stdout), timeless(&named.stdout), "{line}");
     }
 }
 
@@ -101,7 +87,7 @@ fn every_file_can_be_written_to_standard_output() {
         ("schema infer people.csv -o OUT", "o"),
         ("task new --schema schema.json --epsilon 2 -o OUT", "o"),
         ("randomize people.csv -t task.json --insecure-seed 1 -o OUT", "o"),
-        ("aggregate r.ldpr -t task.json -o OUT", "o"),
+        ("aggregate a.ldpr -t task.json -o OUT", "o"),
         ("recover a.ldpa -t task.json --rank 1 -o OUT", "o.csv"),
         ("recover a.ldpa -t task.json --rank 1 --covariance OUT", "o.csv"),
         ("recover a.ldpa -t task.json --rank 1 --plot OUT", "o.svg"),
@@ -133,21 +119,19 @@ fn every_file_can_be_written_to_standard_output() {
 #[test]
 fn standard_input_is_one_input_and_standard_output_one_output() {
     let folder = folder();
-    for line in [
-        "randomize - -t - -o o.ldpr",
-        "aggregate - - -t task.json -o o.ldpa",
-        "recover - -t task.json --rank 1 --reference -",
+    for (line, said) in [
+        ("randomize - -t - -o o.ldpr", "two inputs are standard input (-)"),
+        ("aggregate - - -t task.json -o o.ldpa", "two inputs are standard input (-)"),
+        ("recover - -t task.json --rank 1 --reference -", "two inputs are standard input (-)"),
+        ("recover a.ldpa -t task.json --rank 1 -o - --plot -", "two outputs are standard output (-)"),
     ] {
-        folder.run(line).refused(2, &["two inputs are standard input (-)", "give a file for one"]);
+        folder.refused(line, 2, &[said, "give a file for one"]);
     }
-    folder
-        .run("recover a.ldpa -t task.json --rank 1 -o - --plot -")
-        .refused(2, &["two outputs are standard output (-)", "give a file for one"]);
-    folder.run("demo --records -").refused(2, &["standard input (-) can be read once", "records as a file"]);
+    folder.refused("demo --records -", 2, &["standard input (-) can be read once", "records as a file"]);
     // A file of that name has a longer one.
     folder.run("task new --schema schema.json --epsilon 3 -o 3.json").ok();
     folder.run("task new --schema schema.json --epsilon 2 -o ./-").ok();
-    assert_eq!(folder.run("task new --schema schema.json --epsilon 3 -o -").ok().stdout, folder.read_text("3.json"));
+    assert_eq!(folder.text("task new --schema schema.json --epsilon 3 -o -"), folder.read_text("3.json"));
     assert_eq!(folder.read("-"), folder.read("task.json"));
 }
 
@@ -157,15 +141,11 @@ fn a_reader_that_leaves_ends_a_command_without_a_word() {
     for line in [
         "schema infer people.csv -o -",
         "randomize people.csv -t task.json -o -",
-        "aggregate r.ldpr -t task.json -o -",
+        "aggregate a.ldpr -t task.json -o -",
         "recover a.ldpa -t task.json --rank 1 -o -",
         "solve s.npy --rank 1 --penalty 0.1 -o -",
     ] {
-        let (reader, writer) = std::io::pipe().unwrap();
-        drop(reader);
-        let output = folder.command(line.split(' ')).stdout(writer).output().unwrap();
-        let said = text(output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{line}: {said}");
+        let said = folder.unread(line).ok().stderr;
         assert!(said.lines().all(|line| line.starts_with("note:")), "{line}: {said}");
     }
 }
@@ -181,12 +161,12 @@ fn binary_results_are_not_shown_on_a_terminal() {
     for out in ["-", "/dev/tty"] {
         for line in [
             "randomize people.csv -t task.json -o",
-            "aggregate r.ldpr -t task.json -o",
+            "aggregate a.ldpr -t task.json -o",
             "solve s.npy --rank 1 --penalty 0.1 -o",
         ] {
             let output = on_terminal(&format!("{line} {out}"));
             assert_eq!(output.status.code(), Some(2), "{line} {out}");
-            let said = text(output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+            let said = crate::support::words(&text(output.stdout));
             assert!(said.contains("is a terminal, and the result is binary: write to a file"), "{said}");
         }
     }

@@ -6,7 +6,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 #[cfg(unix)]
 use std::time::Duration;
 
-use crate::support::{Folder, npy_matrix};
+use super::shell::commands;
+use crate::support::{Folder, Run, issued_ids, npy_matrix};
 
 /// Every option that names a file to write: its command, the option, and a command line of it with OUT for the file.
 const OUTPUTS: &[(&str, &str, &str)] = &[
@@ -27,35 +28,30 @@ const OUTPUTS: &[(&str, &str, &str)] = &[
     ("store export", "--output", "store export collected -o OUT"),
 ];
 
+/// The commands whose results cannot be had again.
+const ONCE: [&str; 6] = ["schema infer", "task new", "task refine", "task norms", "randomize", "store export"];
+
 /// All files that these commands read.
-const INPUTS: [&str; 10] = [
-    "people.csv",
-    "schema.json",
-    "task.json",
-    "ids.json",
-    "r.ldpr",
-    "a.ldpa",
-    "norms.json",
-    "lengths.ldpa",
-    "s.npy",
-    "collected/segment",
-];
+const INPUTS: &str =
+    "people.csv schema.json task.json ids.json r.ldpr a.ldpa norms.json lengths.ldpa s.npy collected/segment";
+
+fn inputs() -> impl Iterator<Item = &'static str> {
+    INPUTS.split(' ')
+}
 
 /// A folder with all of them, and others of each kind.
 fn folder() -> Folder {
     let folder = Folder::with_task();
     folder.run("randomize people.csv -t task.json -o r.ldpr").ok();
     // Sums of other reports, so that both can be summed.
-    folder.run("randomize people.csv -t task.json -o others.ldpr").ok();
-    folder.run("aggregate others.ldpr -t task.json -o a.ldpa").ok();
-    std::fs::remove_file(folder.path("others.ldpr")).unwrap();
+    folder.collect("people.csv", "task", "a");
     folder.run("task norms --schema schema.json --radius 9 --epsilon 2 -o norms.json").ok();
-    folder.run("randomize people.csv -t norms.json -o lengths.ldpr").ok();
-    folder.run("aggregate lengths.ldpr -t norms.json -o lengths.ldpa").ok();
-    std::fs::remove_file(folder.path("lengths.ldpr")).unwrap();
+    folder.collect("people.csv", "norms", "lengths");
+    for reports in ["a.ldpr", "lengths.ldpr"] {
+        std::fs::remove_file(folder.path(reports)).unwrap();
+    }
     folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
-    let ids: Vec<String> = (0..10).map(|id| format!("\"{id:032x}\"")).collect();
-    folder.write("ids.json", format!("{{\"ids\":[{}]}}", ids.join(",")));
+    folder.write("ids.json", issued_ids(10));
     std::fs::create_dir(folder.path("collected")).unwrap();
     folder.write("collected/segment", "what was collected");
     folder
@@ -65,27 +61,12 @@ fn line(line: &str, out: &str) -> String {
     line.replace("OUT", out)
 }
 
-/// The subcommands that a page of help lists.
-fn subcommands(help: &str) -> Vec<&str> {
-    let list = help.split_once("Commands:\n").map_or("", |(_, list)| list.split("\n\n").next().unwrap());
-    let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
-}
-
-/// All commands that do something, with their help.
-fn commands(folder: &Folder, path: &str) -> Vec<(String, String)> {
-    let help = folder.run(&format!("{path} --help")).ok().stdout;
-    match &subcommands(&help)[..] {
-        [] => vec![(path.trim().to_owned(), help)],
-        names => names.iter().flat_map(|name| commands(folder, &format!("{path} {name}"))).collect(),
-    }
-}
-
 #[test]
 fn the_table_has_every_option_that_names_a_file_to_write() {
     let folder = Folder::new();
     let (mut found, mut forced) = (BTreeSet::new(), BTreeSet::new());
-    for (command, help) in commands(&folder, "") {
+    let commands = commands(&folder, "").into_iter().filter(|(_, help)| !help.contains("Commands:\n"));
+    for (command, help) in commands {
         let words: Vec<&str> = help.split_whitespace().collect();
         for place in 2..words.len() - 1 {
             if words[place] == "Where" && ["to", "the"].contains(&words[place + 1]) {
@@ -104,15 +85,15 @@ fn the_table_has_every_option_that_names_a_file_to_write() {
 #[test]
 fn no_command_writes_over_what_it_reads() {
     let folder = folder();
-    let before: Vec<Vec<u8>> = INPUTS.iter().map(|name| folder.read(name)).collect();
+    let before: Vec<Vec<u8>> = inputs().map(|name| folder.read(name)).collect();
     let names = folder.names();
     let mut refused = BTreeSet::new();
     for (_, _, text) in OUTPUTS {
         let words: Vec<&str> = text.split(' ').collect();
-        let is_read = |name: &&&str| words.contains(*name) || words.contains(&name.split('/').next().unwrap());
-        for name in INPUTS.iter().filter(is_read) {
+        let is_read = |name: &&str| words.contains(name) || words.contains(&name.split('/').next().unwrap());
+        for name in inputs().filter(is_read) {
             // As it is called, through another way, and however it is asked for.
-            for out in [name, &&*format!("./{name}"), &&*format!("collected/../{name}")] {
+            for out in [name, &format!("./{name}"), &format!("collected/../{name}")] {
                 for force in ["", " --force"] {
                     let run = folder.run(&format!("{}{force}", line(text, out)));
                     assert!(!run.stderr.contains("usage:"), "{run:?}");
@@ -124,7 +105,7 @@ fn no_command_writes_over_what_it_reads() {
     }
     assert_eq!(refused.len(), OUTPUTS.len(), "every command reads a file: {refused:?}");
     assert_eq!(folder.names(), names);
-    assert_eq!(before, INPUTS.map(|name| folder.read(name)));
+    assert!(inputs().zip(before).all(|(name, before)| folder.read(name) == before));
 }
 
 /// What opens a link opens the file, and so does the other name of a file that has two.
@@ -138,23 +119,18 @@ fn an_input_under_another_name_is_still_an_input() {
     let before = ["task.json", "r.ldpr"].map(|name| folder.read(name));
     for out in ["link", "second", "task.json", "r.ldpr"] {
         for force in ["", " --force"] {
-            folder.run(&format!("aggregate r.ldpr -t link -o {out}{force}")).refused(2, &[out, "is also read"]);
-            folder.run(&format!("aggregate second -t task.json -o {out}{force}")).refused(2, &[out, "is also read"]);
+            folder.refused(&format!("aggregate r.ldpr -t link -o {out}{force}"), 2, &[out, "is also read"]);
+            folder.refused(&format!("aggregate second -t task.json -o {out}{force}"), 2, &[out, "is also read"]);
         }
     }
-    folder.run("aggregate r.ldpr -t task.json -o dangling").refused(1, &["dangling", "a file that is not there"]);
+    folder.refused("aggregate r.ldpr -t task.json -o dangling", 1, &["dangling", "a file that is not there"]);
     // Redirected by the shell, too.
     for (input, output) in [("-", "r.ldpr"), ("r.ldpr", "-")] {
         let mut command = folder.command(["aggregate", input, "-t", "task.json", "--force", "-o", output]);
         let open = std::fs::File::options().read(true).append(true).open(folder.path("r.ldpr")).unwrap();
-        if input == "-" {
-            command.stdin(open)
-        } else {
-            command.stdout(open)
-        };
-        let run = command.output().unwrap();
-        assert_eq!(run.status.code(), Some(2));
-        assert!(String::from_utf8(run.stderr).unwrap().contains("is also read by this command"), "{input} {output}");
+        let command = if input == "-" { command.stdin(open) } else { command.stdout(open) };
+        let run = Run::of(&format!("{input} {output}"), command.output().unwrap());
+        run.refused(2, &["is also read by this command"]);
     }
     assert_eq!(before, ["task.json", "r.ldpr"].map(|name| folder.read(name)));
 }
@@ -186,18 +162,18 @@ fn no_command_replaces_a_task_a_schema_or_reports_unasked() {
         for (name, kind) in kept {
             let name = format!("other-{name}");
             let before = folder.read(&name);
-            folder.run(&line(text, &name)).refused(1, &[&name, &format!("holds {kind}"), remedy]);
+            folder.refused(&line(text, &name), 1, &[&name, &format!("holds {kind}"), remedy]);
             assert_eq!(folder.read(&name), before, "{command}");
         }
-        folder.run(&line(text, "parquet")).refused(1, &["parquet", "holds reports", remedy]);
+        folder.refused(&line(text, "parquet"), 1, &["parquet", "holds reports", remedy]);
         if *command != "aggregate" {
-            folder.run(&line(text, "other.ldpa")).refused(1, &["other.ldpa", "holds an aggregate", remedy]);
+            folder.refused(&line(text, "other.ldpa"), 1, &["other.ldpa", "holds an aggregate", remedy]);
         }
-        if ["schema infer", "task new", "task refine", "task norms", "randomize", "store export"].contains(command) {
-            folder.run(&line(text, "anything")).refused(1, &["anything", "the file is there", remedy]);
+        if ONCE.contains(command) {
+            folder.refused(&line(text, "anything"), 1, &["anything", "the file is there", remedy]);
         }
         std::fs::create_dir_all(folder.path("folder")).unwrap();
-        folder.run(&format!("{} --force", line(text, "folder"))).refused(1, &["folder", "it is a directory"]);
+        folder.refused(&format!("{} --force", line(text, "folder")), 1, &["folder", "it is a directory"]);
     }
     assert_eq!(folder.read_text("anything"), "a letter");
 }
@@ -217,17 +193,13 @@ fn force_replaces_and_results_that_can_be_had_again_are_replaced_without() {
         };
         folder.write(out, folder.read("r.ldpr"));
         let line = line(text, out);
-        folder.run(&line).refused(1, &["holds reports"]);
+        folder.refused(&line, 1, &["holds reports"]);
         folder.run(&format!("{line} --force")).ok();
-        let written = folder.read(out);
-        assert_ne!(written, folder.read("r.ldpr"), "{command}");
-        match *command {
-            "schema infer" | "task new" | "task refine" | "task norms" | "randomize" => {
-                folder.run(&line).refused(1, &[out, "--force"]);
-            }
-            _ => {
-                folder.run(&line).ok();
-            }
+        assert_ne!(folder.read(out), folder.read("r.ldpr"), "{command}");
+        if ONCE.contains(command) {
+            folder.refused(&line, 1, &[out, "--force"]);
+        } else {
+            folder.run(&line).ok();
         }
         // As mktemp makes one.
         folder.write(out, "");

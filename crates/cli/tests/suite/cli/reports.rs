@@ -1,6 +1,5 @@
 //! Reports in Parquet files, beside the plain file of the same reports.
 
-use std::fs::File;
 use std::sync::Arc;
 
 use arrow_array::{
@@ -12,17 +11,17 @@ use ldp_pca::task::Task;
 use ldp_pca_cli::fuzzing;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder as Builder, WriterVersion};
+use serde_json::{Value, json};
 
 use crate::support::Folder;
 
-/// A folder with ten reports in `r.ldpr`, and the reports. Their sum is in `a.ldpa`.
+/// A folder with ten reports in `a.ldpr`, and the reports. Their sum is in `a.ldpa`.
 fn collected() -> (Folder, Vec<Vec<u8>>) {
     let folder = Folder::with_task();
-    folder.run("randomize people.csv -t task.json -o r.ldpr --insecure-seed 1").ok();
-    folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+    folder.collect("people.csv --insecure-seed 1", "task", "a");
     let task = Task::from_json(&folder.read_text("task.json")).unwrap();
-    let reports = folder.read("r.ldpr").chunks(report_bytes(&task)).map(<[u8]>::to_vec).collect();
+    let reports = folder.read("a.ldpr").chunks(report_bytes(&task)).map(<[u8]>::to_vec).collect();
     (folder, reports)
 }
 
@@ -36,17 +35,19 @@ fn parquet(columns: Vec<(&str, ArrayRef)>, properties: impl FnOnce(Builder) -> B
     writer.into_inner().unwrap()
 }
 
-type Builder = parquet::file::properties::WriterPropertiesBuilder;
+/// Of these cells alone.
+fn reports_in(cells: Vec<Option<&[u8]>>) -> Vec<u8> {
+    parquet(vec![("report", Arc::new(BinaryArray::from(cells)))], |properties| properties)
+}
 
-/// Of these reports alone.
-fn reports_in(reports: Vec<Option<&[u8]>>) -> Vec<u8> {
-    parquet(vec![("report", Arc::new(BinaryArray::from(reports)))], |properties| properties)
+fn cells(reports: &[Vec<u8>]) -> Vec<Option<&[u8]>> {
+    reports.iter().map(|report| Some(&report[..])).collect()
 }
 
 #[test]
 fn their_sums_are_those_of_the_plain_file() {
     let (folder, reports) = collected();
-    let slices: Vec<Option<&[u8]>> = reports.iter().map(|report| Some(&report[..])).collect();
+    let slices = cells(&reports);
     let width = i32::try_from(reports[0].len()).unwrap();
     let fixed = FixedSizeBinaryArray::try_from_sparse_iter_with_size(slices.iter().copied(), width).unwrap();
     let columns: [ArrayRef; 4] = [
@@ -67,28 +68,25 @@ fn their_sums_are_those_of_the_plain_file() {
             }),
         ] {
             folder.write("r.parquet", content);
-            let counts = folder.run("aggregate r.parquet -t task.json -o out.ldpa --json").json();
-            assert_eq!((&counts["records"], &counts["duplicates"]), (&10.into(), &0.into()), "{kind}");
+            let expected = json!({"records": 10, "duplicates": 0});
+            folder.gives("aggregate r.parquet -t task.json -o out.ldpa", expected);
             assert!(folder.read("out.ldpa") == folder.read("a.ldpa"), "{kind}");
         }
     }
-    let mut command = folder.command("aggregate - -t task.json -o piped.ldpa".split(' '));
-    let piped = command.stdin(File::open(folder.path("r.parquet")).unwrap()).output().unwrap();
-    assert!(piped.status.success() && folder.read("piped.ldpa") == folder.read("a.ldpa"), "{piped:?}");
+    folder.redirected("aggregate - -t task.json -o piped.ldpa", "r.parquet").ok();
+    assert!(folder.read("piped.ldpa") == folder.read("a.ldpa"));
 }
 
 #[test]
 fn each_report_counts_once_in_files_of_both_kinds() {
     let (folder, reports) = collected();
-    let slices = |part: &[Vec<u8>]| reports_in(part.iter().map(|report| Some(&report[..])).collect::<Vec<_>>());
-    folder.write("monday.parquet", slices(&reports[..7]));
-    folder.write("tuesday.parquet", slices(&reports[5..]));
-    folder.write("none.parquet", slices(&[]));
-    let line = "aggregate monday.parquet none.parquet r.ldpr tuesday.parquet -t task.json -o out.ldpa --json";
-    let counts = folder.run(line).json();
-    assert_eq!((&counts["records"], &counts["duplicates"]), (&10.into(), &12.into()));
+    for (name, part) in [("monday", &reports[..7]), ("tuesday", &reports[5..]), ("none", &[])] {
+        folder.write(&format!("{name}.parquet"), reports_in(cells(part)));
+    }
+    let line = "aggregate monday.parquet none.parquet a.ldpr tuesday.parquet -t task.json -o out.ldpa";
+    folder.gives(line, json!({"records": 10, "duplicates": 12}));
     assert!(folder.read("out.ldpa") == folder.read("a.ldpa"));
-    folder.run("aggregate a.ldpa monday.parquet -t task.json -o other.ldpa").refused(1, &["monday.parquet"]);
+    folder.refused("aggregate a.ldpa monday.parquet -t task.json -o other.ldpa", 1, &["monday.parquet"]);
 }
 
 #[test]
@@ -96,28 +94,29 @@ fn what_is_no_report_is_refused_by_its_row_or_left_out() {
     let (folder, reports) = collected();
     let mut altered = reports[2].clone();
     altered[5] ^= 1;
+    let empty = "null or no bytes instead of a report";
     let bad: [(Option<&[u8]>, &str); 4] = [
-        (None, "null or no bytes instead of a report"),
-        (Some(b""), "null or no bytes instead of a report"),
+        (None, empty),
+        (Some(b""), empty),
         (Some(&reports[2][1..]), "not a report"),
         (Some(&altered), "the report answers task"),
     ];
     for (row, problem) in bad {
-        let mut rows: Vec<Option<&[u8]>> = reports.iter().map(|report| Some(&report[..])).collect();
+        let mut rows = cells(&reports);
         rows[2] = row;
         folder.write("bad.parquet", reports_in(rows));
         let run = folder.run("aggregate bad.parquet -t task.json -o out.ldpa --json");
-        let error: serde_json::Value = serde_json::from_str(&run.stderr).unwrap();
+        let error: Value = serde_json::from_str(&run.stderr).unwrap();
         assert_eq!((&error["error"]["file"], &error["error"]["row"]), (&"bad.parquet".into(), &3.into()), "{run:?}");
         run.refused(1, &["bad.parquet, row 3: ", problem, "--skip-invalid"]);
-        let counts = folder.run("aggregate bad.parquet -t task.json -o some.ldpa --skip-invalid --json").json();
-        assert_eq!((&counts["records"], &counts["skipped"]), (&9.into(), &1.into()));
+        let expected = json!({"records": 9, "skipped": 1});
+        let counts = folder.gives("aggregate bad.parquet -t task.json -o some.ldpa --skip-invalid", expected);
         let first = counts["first_skipped"].as_str().unwrap();
         assert!(first.starts_with("in bad.parquet, row 3: ") && first.contains(problem), "{first}");
     }
     folder.run("task new --schema schema.json --epsilon 3 -o other.json").ok();
-    folder.write("r.parquet", reports_in(reports.iter().map(|report| Some(&report[..])).collect()));
-    folder.run("aggregate r.parquet -t other.json -o out.ldpa").refused(1, &["r.parquet, row 1: "]);
+    folder.write("r.parquet", reports_in(cells(&reports)));
+    folder.refused("aggregate r.parquet -t other.json -o out.ldpa", 1, &["r.parquet, row 1: "]);
     assert!(!folder.path("out.ldpa").exists());
 }
 
@@ -142,7 +141,7 @@ fn other_tables_are_refused_with_the_remedy() {
 #[test]
 fn a_file_that_was_cut_or_altered_is_an_error() {
     let (folder, reports) = collected();
-    let content = reports_in(reports.iter().map(|report| Some(&report[..])).collect());
+    let content = reports_in(cells(&reports));
     for length in (4..content.len()).step_by(211) {
         folder.write("cut.parquet", &content[..length]);
         let run = folder.run("aggregate cut.parquet -t task.json -o out.ldpa");

@@ -18,26 +18,23 @@ fn other(folder: &Folder, program: &str, arguments: &[&str]) -> Option<Output> {
     }
 }
 
-/// All commands, as `task new`, that the pages of help list.
-pub(super) fn commands(folder: &Folder, path: &str) -> Vec<String> {
-    let help = folder.run(&format!("{path} --help")).ok().stdout;
+/// All commands that the pages of help list, as `task new`, each with its page; the first is the program itself.
+pub(super) fn commands(folder: &Folder, path: &str) -> Vec<(String, String)> {
+    let help = folder.text(&format!("{path} --help"));
     let list = help.split_once("Commands:\n").map_or("", |(_, list)| list.split("\n\n").next().unwrap());
     let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
-    let below = names.flat_map(|name| {
-        let path = format!("{path} {name}").trim().to_owned();
-        [vec![path.clone()], commands(folder, &path)].concat()
-    });
-    below.collect()
+    let below: Vec<_> = names.flat_map(|name| commands(folder, format!("{path} {name}").trim())).collect();
+    [vec![(path.to_owned(), help)], below].concat()
 }
 
 #[test]
 fn completions_name_every_command() {
     let folder = Folder::new();
-    let all = commands(&folder, "");
+    let all: Vec<String> = commands(&folder, "").into_iter().skip(1).map(|(path, _)| path).collect();
     assert!(all.len() >= 30 && all.iter().any(|command| command == "store verify"), "{all:?}");
     for shell in ["bash", "zsh", "fish"] {
-        let script = folder.run(&format!("completions {shell}")).ok().stdout;
+        let script = folder.text(&format!("completions {shell}"));
         for name in all.iter().flat_map(|command| command.split(' ')) {
             assert!(script.contains(name), "{shell} does not know {name}");
         }
@@ -46,13 +43,13 @@ fn completions_name_every_command() {
             assert!(checked.status.success() && checked.stderr.is_empty(), "{shell}: {checked:?}");
         }
     }
-    folder.run("completions tcsh").refused(2, &["tcsh", "bash"]);
+    folder.refused("completions tcsh", 2, &["tcsh", "bash"]);
 }
 
 #[test]
 fn bash_completes_commands_options_and_values() {
     let folder = Folder::new();
-    folder.write("script", folder.run("completions bash").ok().stdout);
+    folder.write("script", folder.text("completions bash"));
     for (line, expected) in [
         ("ldp-pca sub", vec!["submit"]),
         ("ldp-pca task p", vec!["put"]),
@@ -81,15 +78,13 @@ fn bash_completes_commands_options_and_values() {
 fn every_command_has_a_manual_page_that_its_group_names() {
     let folder = Folder::new();
     folder.run("man pages/man1").ok();
-    let all: Vec<String> =
-        commands(&folder, "").iter().map(|path| format!("ldp-pca-{}", path.replace(' ', "-"))).collect();
-    let found: BTreeSet<String> = std::fs::read_dir(folder.path("pages/man1"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    let expected: BTreeSet<String> = all.iter().map(|name| format!("{name}.1")).chain(["ldp-pca.1".into()]).collect();
+    let all = commands(&folder, "").into_iter().map(|(path, _)| format!("ldp-pca {path}").trim().replace(' ', "-"));
+    let all: Vec<String> = all.collect();
+    let found = std::fs::read_dir(folder.path("pages/man1")).unwrap();
+    let found: BTreeSet<String> = found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let expected: BTreeSet<String> = all.iter().map(|name| format!("{name}.1")).collect();
     assert_eq!(found, expected);
-    assert_eq!(folder.run("man").ok().stdout, folder.read_text("pages/man1/ldp-pca.1"));
+    assert_eq!(folder.text("man"), folder.read_text("pages/man1/ldp-pca.1"));
     for file in &found {
         let name = file.strip_suffix(".1").unwrap();
         let text = folder.read_text(&format!("pages/man1/{file}"));
@@ -122,11 +117,11 @@ fn every_command_has_a_manual_page_that_its_group_names() {
 #[test]
 fn the_version_says_of_what_it_was_built_and_how() {
     let folder = Folder::new();
-    let short = folder.run("--version").ok().stdout;
+    let short = folder.text("--version");
     assert_eq!(short, format!("ldp-pca {}\n", env!("CARGO_PKG_VERSION")));
-    assert_eq!(folder.run("-V").ok().stdout, short);
-    let long = folder.run("--version --verbose").ok().stdout;
-    assert_eq!(folder.run("-vV").ok().stdout, long);
+    assert_eq!(folder.text("-V"), short);
+    let long = folder.text("--version --verbose");
+    assert_eq!(folder.text("-vV"), long);
     let (first, rest) = long.split_at(short.len());
     assert_eq!(first, short);
     let lines: Vec<(&str, &str)> = rest.lines().map(|line| line.split_once(' ').unwrap()).collect();
@@ -150,5 +145,5 @@ fn the_version_says_of_what_it_was_built_and_how() {
     );
     assert!(!features.contains("default") && target.contains(std::env::consts::ARCH), "{long}");
     assert_eq!(profile.trim(), if cfg!(debug_assertions) { "debug" } else { "release" });
-    folder.run("--verbose").refused(2, &["--version"]);
+    folder.refused("--verbose", 2, &["--version"]);
 }

@@ -3,32 +3,34 @@
 use std::io::Read as _;
 use std::process::Stdio;
 
-use crate::support::{Folder, npy_matrix};
+use crate::support::{Folder, Run, closed_pipe, npy_matrix};
 
 /// Every command that writes a file, with the name OUT for it.
-fn writing_commands(folder: &Folder) -> Vec<&'static str> {
-    folder.run("randomize people.csv -t task.json -o r.ldpr --force").ok();
-    folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+const WRITING_COMMANDS: [&str; 10] = [
+    "schema infer people.csv -o OUT",
+    "task new --schema schema.json --epsilon 2 -o OUT",
+    "randomize people.csv -t task.json -o OUT",
+    "encode people.csv -t task.json -o OUT.csv",
+    "encode people.csv -t task.json -o OUT.npy",
+    "aggregate a.ldpr -t task.json -o OUT",
+    "recover a.ldpa -t task.json --rank 1 -o OUT.csv",
+    "recover a.ldpa -t task.json --rank 1 -o OUT.npy",
+    "recover a.ldpa -t task.json --rank 1 -o OUT.json",
+    "solve s.npy --rank 1 --penalty 0.1 -o OUT",
+];
+
+/// A folder with what they read.
+fn inputs() -> Folder {
+    let folder = Folder::with_sums();
     folder.write("s.npy", npy_matrix(&[&[2.0, 1.0], &[1.0, 2.0]]));
-    vec![
-        "schema infer people.csv -o OUT",
-        "task new --schema schema.json --epsilon 2 -o OUT",
-        "randomize people.csv -t task.json -o OUT",
-        "encode people.csv -t task.json -o OUT.csv",
-        "encode people.csv -t task.json -o OUT.npy",
-        "aggregate r.ldpr -t task.json -o OUT",
-        "recover a.ldpa -t task.json --rank 1 -o OUT.csv",
-        "recover a.ldpa -t task.json --rank 1 -o OUT.npy",
-        "recover a.ldpa -t task.json --rank 1 -o OUT.json",
-        "solve s.npy --rank 1 --penalty 0.1 -o OUT",
-    ]
+    folder
 }
 
 #[test]
 fn a_missing_folder_or_one_in_the_way_is_refused_by_name() {
-    let folder = Folder::with_task();
-    for command in writing_commands(&folder) {
-        let before = folder.names();
+    let folder = inputs();
+    let before = folder.names();
+    for command in WRITING_COMMANDS {
         let run = folder.run(&command.replace("OUT", "nowhere/out"));
         assert!(!run.stderr.contains(".partial"), "{run:?}");
         run.refused(1, &["nowhere/out", "cannot write it: No such file or directory"]);
@@ -37,10 +39,9 @@ fn a_missing_folder_or_one_in_the_way_is_refused_by_name() {
     for name in ["taken", "taken.csv", "taken.npy", "taken.json"] {
         std::fs::create_dir(folder.path(name)).unwrap();
     }
-    for command in writing_commands(&folder) {
-        let before = folder.names();
-        folder.run(&command.replace("OUT", "taken")).refused(1, &["taken", "is a directory"]);
-        folder.run(&command.replace("OUT", "taken")).refused(1, &["cannot write it"]);
+    let before = folder.names();
+    for command in WRITING_COMMANDS {
+        folder.refused(&command.replace("OUT", "taken"), 1, &["taken", "is a directory", "cannot write it"]);
         assert_eq!(folder.names(), before, "{command}");
     }
 }
@@ -51,25 +52,22 @@ fn a_failure_leaves_the_old_result_and_nothing_else() {
     folder.write("out.ldpr", "what was there before");
     folder.write("bad.csv", "age,height,plan,score\n31,1.80,free,-2\n31,tall,free,-2\n");
     let before = folder.names();
-    folder.run("randomize bad.csv -t task.json -o out.ldpr --force --strict").refused(1, &["'height'"]);
+    folder.randomize("bad.csv --strict").refused(1, &["'height'"]);
     assert_eq!(folder.read_text("out.ldpr"), "what was there before");
     assert_eq!(folder.names(), before);
-    folder.run("randomize people.csv -t task.json -o out.ldpr --force").ok();
+    folder.randomize("people.csv").ok();
     assert_eq!(folder.read("out.ldpr").len(), 10 * 35);
     assert_eq!(folder.names(), before);
 }
 
 #[test]
 fn a_reference_that_cannot_be_read_leaves_no_components() {
-    let folder = Folder::with_task();
-    folder.run("randomize people.csv -t task.json -o r.ldpr").ok();
-    folder.run("aggregate r.ldpr -t task.json -o a.ldpa").ok();
+    let folder = Folder::with_sums();
     folder.write("bad.csv", "age,height,plan,score\n31,tall,free,-2\n");
-    folder
-        .run("recover a.ldpa -t task.json --rank 1 --reference bad.csv --strict -o c.csv")
-        .refused(1, &["bad.csv, line 2", "'height'"]);
     folder.write("none.csv", "age,height,plan,score\n");
-    folder.run("recover a.ldpa -t task.json --rank 1 --reference none.csv -o c.csv").refused(1, &["no records"]);
+    let line = "recover a.ldpa -t task.json --rank 1 -o c.csv --reference";
+    folder.refused(&format!("{line} bad.csv --strict"), 1, &["bad.csv, line 2", "'height'"]);
+    folder.refused(&format!("{line} none.csv"), 1, &["no records"]);
     assert!(!folder.path("c.csv").exists());
 }
 
@@ -111,8 +109,8 @@ fn a_link_stays_a_link() {
 
 #[test]
 fn with_json_standard_output_is_one_document_and_progress_is_silent_in_a_pipe() {
-    let folder = Folder::with_task();
-    for command in writing_commands(&folder) {
+    let folder = inputs();
+    for command in WRITING_COMMANDS {
         let run = folder.run(&format!("{} --force --json", command.replace("OUT", "out"))).ok();
         let quiet = run.stderr.lines().all(|line| line.starts_with("note:"));
         assert!(quiet && !run.stderr.contains('\u{1b}') && !run.stderr.contains('\r'), "{run:?}");
@@ -121,11 +119,11 @@ fn with_json_standard_output_is_one_document_and_progress_is_silent_in_a_pipe() 
     for command in [
         "schema infer people.csv",
         "inspect task.json",
-        "inspect r.ldpr -t task.json",
+        "inspect a.ldpr -t task.json",
         "recover a.ldpa -t task.json --rank 1 --sparse --reference people.csv",
         "simulate --epsilon 2 --records 300 --trials 2 --dimension 5 --rank 1",
     ] {
-        folder.run(&format!("{command} --json")).json();
+        folder.json(command);
     }
 }
 
@@ -135,22 +133,11 @@ fn a_closed_pipe_ends_the_command_without_a_panic() {
     let folder = Folder::with_task();
     for command in ["schema infer people.csv", "inspect task.json --json", "--help", "inspect missing"] {
         for close_errors in [false, true] {
-            let arguments: Vec<&str> = command.split_whitespace().collect();
-            let mut command = folder.command(&arguments);
-            command.stdout(closed_pipe());
-            command.stderr(if close_errors { closed_pipe() } else { Stdio::piped() });
-            let output = command.spawn().unwrap().wait_with_output().unwrap();
-            let stderr = String::from_utf8(output.stderr).unwrap();
-            assert!(!stderr.contains("panicked"), "{arguments:?}: {stderr}");
-            let expected = i32::from(arguments == ["inspect", "missing"]);
-            assert_eq!(output.status.code(), Some(expected), "{arguments:?} {close_errors}: {stderr}");
+            let stderr = if close_errors { closed_pipe() } else { Stdio::piped() };
+            let output = folder.command(command.split(' ')).stdout(closed_pipe()).stderr(stderr).output().unwrap();
+            let run = Run::of(command, output);
+            assert!(!run.stderr.contains("panicked"), "{run:?}");
+            assert_eq!(run.code, Some(i32::from(command == "inspect missing")), "{run:?} {close_errors}");
         }
     }
-}
-
-/// The writing end of a pipe that nobody reads.
-fn closed_pipe() -> Stdio {
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
-    writer.into()
 }

@@ -49,13 +49,8 @@ fn folder() -> Folder {
     folder.write("ragged.csv", format!("{PEOPLE}40,1.7,{SECRET}\n"));
     folder.write("quote.csv", format!("{PEOPLE}40,1.7,\"{SECRET}\n"));
     folder.write("latin-1.csv", [PEOPLE.as_bytes(), b"40,1.7,fr\xe9e,1\n"].concat());
-    folder.write(
-        "utf-16.csv",
-        PEOPLE.encode_utf16().flat_map(u16::to_le_bytes).fold(vec![0xff, 0xfe], |mut all, byte| {
-            all.push(byte);
-            all
-        }),
-    );
+    let utf_16: Vec<u8> = "\u{feff}".encode_utf16().chain(PEOPLE.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    folder.write("utf-16.csv", utf_16);
     folder.write("twice.csv", format!("age,height,plan,age\n{records}"));
     folder.write("header.csv", "age,height,plan,score\n");
     folder.write("records.json", format!("[\n  {{\"age\": 31, \"plan\": \"{SECRET}\"}}\n]\n"));
