@@ -16,10 +16,10 @@ use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::task::Task;
 use ldp_pca_simulation::SecondMoment;
 use rand::SeedableRng;
-use serde_json::Value;
+use serde_json::json;
 
 use crate::shared::shared;
-use crate::support::Folder;
+use crate::support::{Folder, number, numbers};
 
 const ROWS: u64 = 494_021;
 
@@ -29,22 +29,13 @@ fn kdd() -> Option<(Folder, PathBuf)> {
     let data = std::fs::canonicalize(shared("data/kddcup99_10_percent.csv.gz")?).unwrap();
     let folder = Folder::new();
     let schema = SCHEMA.get_or_init(|| {
-        let line = format!(
-            "schema infer {} --scaling max-abs --ignore c42 --categorical c3 -o schema.json --json",
-            data.display()
-        );
-        let inferred = folder.run(&line).json();
-        assert_eq!(inferred["rows"], ROWS);
-        assert_eq!(inferred["features"], 116);
-        assert_eq!(inferred["always_zero"], serde_json::json!(["c20", "c21"]));
+        let options = "--scaling max-abs --ignore c42 --categorical c3 -o schema.json";
+        let expected = json!({"rows": ROWS, "features": 116, "always_zero": ["c20", "c21"]});
+        folder.gives(&format!("schema infer {} {options}", data.display()), expected);
         folder.read_text("schema.json")
     });
     folder.write("schema.json", schema);
     Some((folder, data))
-}
-
-fn figures(values: &Value) -> Vec<f64> {
-    values.as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect()
 }
 
 fn assert_close(found: &[f64], expected: &[f64], tolerance: f64) {
@@ -71,30 +62,23 @@ fn half_a_million_real_records_give_their_components() {
     let Some((folder, data)) = kdd() else { return };
     let data = data.display();
     folder.run("task new --schema schema.json --epsilon 2 -o task.json").ok();
-    let randomized = folder
-        .run(&format!(
-            "randomize {data} -t task.json -o kdd.ldpr --header no --separator comma --insecure-seed 1 --json"
-        ))
-        .json();
-    assert_eq!(randomized["records"], ROWS);
+    let randomize = format!("randomize {data} --header no --separator comma --insecure-seed 1");
+    let randomized = folder.gives(&format!("{randomize} -t task.json -o kdd.ldpr"), json!({"records": ROWS}));
     assert_eq!(std::fs::metadata(folder.path("kdd.ldpr")).unwrap().len(), ROWS * 35);
-    let summed = folder.run("aggregate kdd.ldpr -t task.json -o kdd.ldpa --json").json();
-    assert_eq!((&summed["records"], &summed["duplicates"]), (&ROWS.into(), &0.into()));
-    let recover = format!("recover kdd.ldpa -t task.json --rank 3 --reference {data} --json");
-    let plain = folder.run(&format!("{recover} --method pca")).json();
-    let error = plain["sin_theta_squared"].as_f64().unwrap();
-    println!(
-        "randomize {} s, aggregate {} s, sin^2 {error}",
-        randomized["seconds"].as_f64().unwrap(),
-        summed["seconds"].as_f64().unwrap()
-    );
+    let expected = json!({"records": ROWS, "duplicates": 0});
+    let summed = folder.gives("aggregate kdd.ldpr -t task.json -o kdd.ldpa", expected);
+    let recover = format!("recover kdd.ldpa -t task.json --rank 3 --reference {data}");
+    let plain = folder.json(&format!("{recover} --method pca"));
+    let error = number(&plain["sin_theta_squared"]);
+    let [randomizing, summing] = [&randomized, &summed].map(|done| number(&done["seconds"]));
+    println!("randomize {randomizing} s, aggregate {summing} s, sin^2 {error}");
     assert!(error <= 0.04, "{error}");
     // 0.029 is predicted and was measured; far less would mean that the noise is missing.
     assert!(error >= 0.015, "{error}");
     // On reports held out a sparse method captures more, and it errs by less: 0.012 was measured.
-    let chosen = folder.run(&recover).json();
+    let chosen = folder.json(&recover);
     assert_ne!(chosen["method"], "pca");
-    assert!(chosen["sin_theta_squared"].as_f64().unwrap() <= 0.75 * error, "{}", chosen["sin_theta_squared"]);
+    assert!(number(&chosen["sin_theta_squared"]) <= 0.75 * error, "{}", chosen["sin_theta_squared"]);
 }
 
 /// The figures that a loader of this data set can be checked by.
@@ -104,18 +88,17 @@ fn the_spectrum_without_privacy_is_the_known_one() {
     head(&data, 200, &folder.path("some.csv"));
     let spectrum = |bounding: &str| {
         folder.run(&format!("task new --schema schema.json --epsilon 2 --bounding {bounding} -o t.json --force")).ok();
-        folder.run("randomize some.csv -t t.json -o r.ldpr --header no --separator comma --force").ok();
-        folder.run("aggregate r.ldpr -t t.json -o a.ldpa").ok();
-        let line = format!("recover a.ldpa -t t.json --rank 5 --reference {} --json", data.display());
-        folder.run(&line).json()["reference"].take()
+        folder.collect("some.csv --header no --separator comma", "t", "a");
+        let line = format!("recover a.ldpa -t t.json --rank 5 --reference {}", data.display());
+        folder.json(&line)["reference"].take()
     };
     let unit = spectrum("unit-norm");
     assert_eq!(unit["records"], ROWS);
-    assert_close(&figures(&unit["eigenvalues"]), &[0.64590, 0.17626, 0.08798, 0.03859, 0.01582], 6e-6);
+    assert_close(&numbers(&unit["eigenvalues"]), &[0.64590, 0.17626, 0.08798, 0.03859, 0.01582], 6e-6);
     // Clipping at more than the largest norm, 3.6056, changes no record; the known figures are in units of that norm.
     let clipped = spectrum("clip:4");
     let relative: Vec<f64> =
-        figures(&clipped["eigenvalues"])[..4].iter().map(|value| value / 3.6056f64.powi(2)).collect();
+        numbers(&clipped["eigenvalues"])[..4].iter().map(|value| value / 3.6056f64.powi(2)).collect();
     assert_close(&relative, &[0.47764, 0.11150, 0.05141, 0.02495], 2e-5);
 }
 
@@ -127,14 +110,13 @@ fn gaussian_noise_moves_the_first_component_as_far_as_predicted() {
     let Some((folder, data)) = kdd() else { return };
     head(&data, 20_000, &folder.path("part.csv"));
     folder.run("task new --schema schema.json --mechanism gaussian --epsilon 4 --delta 1e-6 -o task.json").ok();
-    folder.run("randomize part.csv -t task.json -o part.ldpr --header no --separator comma --insecure-seed 1").ok();
-    folder.run("aggregate part.ldpr -t task.json -o part.ldpa").ok();
-    let spectrum = folder.run("recover part.ldpa -t task.json --rank 116 --reference part.csv --json").json();
-    let eigenvalues = figures(&spectrum["reference"]["eigenvalues"]);
-    let tau = spectrum["noise_deviation"].as_f64().unwrap();
+    folder.collect("part.csv --header no --separator comma --insecure-seed 1", "task", "part");
+    let spectrum = folder.json("recover part.ldpa -t task.json --rank 116 --reference part.csv");
+    let eigenvalues = numbers(&spectrum["reference"]["eigenvalues"]);
+    let tau = number(&spectrum["noise_deviation"]);
     let predicted: f64 = eigenvalues[1..].iter().map(|value| (tau / (eigenvalues[0] - value)).powi(2)).sum();
-    let recovered = folder.run("recover part.ldpa -t task.json --rank 1 --reference part.csv --json").json();
-    let error = recovered["sin_theta_squared"].as_f64().unwrap();
+    let recovered = folder.json("recover part.ldpa -t task.json --rank 1 --reference part.csv");
+    let error = number(&recovered["sin_theta_squared"]);
     println!("measured {error}, predicted {predicted}");
     assert!((0.5..1.6).contains(&(error / predicted)), "measured {error}, predicted {predicted}");
 }

@@ -4,6 +4,8 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::support::Folder;
+
 #[path = "../../../../research/studies/src/bin/survey.rs"]
 mod survey;
 
@@ -21,22 +23,15 @@ fn commands(document: &str) -> Vec<String> {
 }
 
 /// A folder with the survey where the documents have it.
-fn survey_folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::create_dir(folder.path().join("examples")).unwrap();
-    std::fs::copy(Path::new(ROOT).join("examples/survey.csv"), folder.path().join("examples/survey.csv")).unwrap();
+fn survey_folder() -> Folder {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("examples")).unwrap();
+    std::fs::copy(Path::new(ROOT).join("examples/survey.csv"), folder.path("examples/survey.csv")).unwrap();
     folder
 }
 
-/// The command line, to run in a folder.
-fn program(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ldp-pca"));
-    command.current_dir(folder);
-    command
-}
-
 /// Runs a document's commands in `folder`, and gives back how many ran and what the last `recover` printed.
-fn run(document: &str, folder: &Path) -> (usize, String) {
+fn run(document: &str, folder: &Folder) -> (usize, String) {
     let (mut ran, mut last) = (0, String::new());
     // What needs an aggregator, and what shells read: they have tests of their own.
     let elsewhere = |command: &&String| {
@@ -44,12 +39,10 @@ fn run(document: &str, folder: &Path) -> (usize, String) {
             || command.contains("$url")
     };
     for command in commands(document).iter().filter(|command| !elsewhere(command)) {
-        let arguments: Vec<&str> = command.split_whitespace().skip(1).collect();
-        let output = program(folder).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{document}: {command}: {}", String::from_utf8_lossy(&output.stderr));
+        let printed = folder.text(command.strip_prefix("ldp-pca ").unwrap());
         ran += 1;
         if command.contains("recover") {
-            last = String::from_utf8(output.stdout).unwrap();
+            last = printed;
         }
     }
     (ran, last)
@@ -60,14 +53,14 @@ fn every_command_of_the_documents_runs_as_printed() {
     // A collection replaces none of another's files: each has a folder.
     let folders = ["README.md", "docs/command-line.md"].map(|document| {
         let folder = survey_folder();
-        let (ran, last) = run(document, folder.path());
+        let (ran, last) = run(document, &folder);
         assert!(ran >= 5, "{document} has lost its commands: {ran} found");
         // 5,000 reports at epsilon 2 find the sport, screen and home components.
         assert!(last.contains("running") && last.contains("gaming") && last.contains("cooking"), "{last}");
         folder
     });
     // It plans with the sums of the collection above.
-    let (ran, _) = run("docs/prediction.md", folders[1].path());
+    let (ran, _) = run("docs/prediction.md", &folders[1]);
     assert!(ran >= 6, "docs/prediction.md has lost its commands: {ran} found");
 }
 
@@ -91,29 +84,17 @@ fn the_aggregator_of_the_documentation_runs_to_its_end_as_printed() {
     let folder = survey_folder();
     let blocks: Vec<String> = blocks("docs/command-line.md", "An aggregator");
     let [serve, collect] = &blocks[..] else { panic!("{} blocks", blocks.len()) };
-    let task =
-        ["schema infer examples/survey.csv -o schema.json", "task new --schema schema.json --epsilon 2 -o task.json"];
-    for command in task {
-        let made = program(folder.path()).args(command.split(' ')).output().unwrap();
-        assert!(made.status.success(), "{made:?}");
-    }
+    folder.make_task("examples/survey.csv", "--epsilon 2");
     let serve = serve.split(" # ").next().unwrap().trim().replace("localhost:8080", "localhost:0");
-    let arguments = serve.split_whitespace().skip(1);
-    let mut server =
-        program(folder.path()).args(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut server = folder.command(serve.split_whitespace().skip(1));
+    let mut server = server.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let port = line.trim().strip_prefix("listening on http://127.0.0.1:").unwrap();
-    let script = collect.replace("localhost:8080", &format!("localhost:{port}"));
-    let programs = Path::new(env!("CARGO_BIN_EXE_ldp-pca")).parent().unwrap();
-    let search = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
-    let output =
-        Command::new("sh").args(["-e", "-c", &script]).env("PATH", search).current_dir(folder.path()).output().unwrap();
+    let ran = folder.shell(&collect.replace("localhost:8080", &format!("localhost:{port}")));
     server.kill().unwrap();
     server.wait().unwrap();
-    let (said, wrong) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    assert!(output.status.success(), "{said}\n{wrong}");
-    assert!(said.contains("5,000 accepted"), "{said}");
+    let said = ran.prints(&["5,000 accepted"]).stdout;
     let (_, recovery) = said.split_once("\n{").unwrap();
     let recovery: serde_json::Value = serde_json::from_str(&format!("{{{recovery}")).unwrap();
     assert_eq!((&recovery["records"], &recovery["rank"]), (&5000.into(), &3.into()));
