@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod cli;
+mod http;
 mod leaks;
 mod pipeline;
 mod readme;

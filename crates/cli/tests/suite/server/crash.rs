@@ -1,26 +1,15 @@
 //! The state after a crash, on a full disk, or with a changed file.
 
-use std::fs::{self, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
-use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::sync::Mutex;
-use std::thread;
-use std::time::Duration;
 
-use ldp_pca_server::{Server, ServerError, StoreError, maintenance};
-use tempfile::{TempDir, tempdir};
-
-use super::harness::{
-    REPORTS, Running, aggregate_of, bytes_of, config, get, path, post, reports, segment_path, stored, task, try_post,
-    wait_until,
-};
+use super::harness::*;
 
 /// A folder with 20 reports, and their bytes. 12 of the reports came first.
 fn filled() -> (TempDir, Vec<u8>) {
-    let data = tempdir().unwrap();
-    let body = bytes_of(&reports(&task(), 1, 20));
-    let server = Running::start(config(data.path()), &[task()]);
+    let body = body_of(1, 20);
+    let (data, server) = serving(config, &[task()]);
     for part in [&body[..12 * 35], &body[12 * 35..]] {
         assert_eq!(server.send(&task(), part).status, 200);
     }
@@ -35,7 +24,7 @@ fn place_of(segment: &[u8], report: &[u8]) -> usize {
 
 #[test]
 fn a_torn_end_is_cut_off_and_what_was_acknowledged_stays() {
-    let report = reports(&task(), 2, 1)[0].to_bytes();
+    let report = body_of(2, 1);
     let (data, _) = filled();
     let page = fs::read(segment_path(data.path(), &task())).unwrap()[4..].to_vec();
     let torn: [&[u8]; 5] = [&page[..1], &page[..100], &[0; 35], &[7; 1000], b"PAR1"];
@@ -64,8 +53,7 @@ fn a_damaged_last_report_is_cut_off_and_can_be_sent_again() {
     assert!(!verified.is_good(), "it was acknowledged: {verified:?}");
     let server = Running::start(config(data.path()), &[]);
     assert_eq!(server.records(&task()), 19);
-    let again = server.send(&task(), &body).json();
-    assert_eq!((&again["accepted"], &again["duplicate"]), (&1.into(), &19.into()));
+    assert_eq!(server.counts(&task(), &body), (1, 19));
     assert_eq!(stored(data.path(), &task()), body);
 }
 
@@ -85,8 +73,7 @@ async fn damage_in_the_middle_costs_no_other_report() {
     drop(server);
     assert_eq!(fs::read(segment.with_file_name("00000000.0.damaged")).unwrap(), damaged);
     let server = Running::start(config(data.path()), &[]);
-    let again = server.send(&task(), &body).json();
-    assert_eq!((&again["accepted"], &again["duplicate"]), (&3.into(), &17.into()));
+    assert_eq!(server.counts(&task(), &body), (3, 17));
     server.shut_down();
     let server = Running::start(config(data.path()), &[]);
     assert_eq!(server.records(&task()), 20);
@@ -94,10 +81,9 @@ async fn damage_in_the_middle_costs_no_other_report() {
 
 #[test]
 fn files_of_another_hand_or_release_are_refused_and_left_alone() {
-    let start = |data: &TempDir| match Running::try_start(config(data.path()), &[]) {
-        Ok(_) => panic!("served a folder that is not its own"),
-        Err(ServerError::Store(error)) => error,
-        Err(error) => panic!("{error}"),
+    let start = |data: &TempDir| match refusal(config(data.path()), &[]) {
+        ServerError::Store(error) => error,
+        error => panic!("{error}"),
     };
     let (data, body) = filled();
     let segment = segment_path(data.path(), &task());
@@ -142,47 +128,23 @@ const DATA: &str = "LDP_PCA_TEST_DATA";
 async fn serves_until_killed() {
     let data = std::env::var_os(DATA).expect("the test that starts this names a folder");
     let server = Server::bind(config(data.as_ref()), vec![task()]).await.unwrap();
-    println!("\nlistening on {}", server.local_addr());
+    println!("\nlistening on http://{}", server.local_addr());
     server.serve(std::future::pending()).await.unwrap();
 }
 
-/// A server in a process of its own, killed when dropped.
-struct Process {
-    child: Child,
-    address: SocketAddr,
-}
-
-impl Process {
-    /// Starts it, through the shell after `prelude` if there is one.
-    fn start(data: &TempDir, prelude: Option<&str>) -> Self {
-        let program = std::env::current_exe().unwrap();
-        let mut command = match prelude {
-            None => Command::new(program),
-            Some(prelude) => {
-                let mut shell = Command::new("sh");
-                shell.args(["-c", &format!("{prelude}; exec \"$0\" \"$@\"")]).arg(program);
-                shell
-            }
-        };
-        let mut child = command
-            .args(["--exact", "server::crash::serves_until_killed", "--ignored", "--nocapture"])
-            .env(DATA, data.path())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let address = lines
-            .find_map(|line| line.unwrap().strip_prefix("listening on ").map(|address| address.parse().unwrap()))
-            .expect("the server says where it listens");
-        Self { child, address }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
+/// That process, through the shell after `prelude` if there is one.
+fn process(data: &TempDir, prelude: Option<&str>) -> Serving {
+    let program = std::env::current_exe().unwrap();
+    let mut command = match prelude {
+        None => Command::new(program),
+        Some(prelude) => {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("{prelude}; exec \"$0\" \"$@\"")]).arg(program);
+            shell
+        }
+    };
+    let arguments = ["--exact", "server::crash::serves_until_killed", "--ignored", "--nocapture"];
+    Serving::of(command.args(arguments).env(DATA, data.path()))
 }
 
 /// Several times: reports come in over several connections, the process is killed at some moment, and another one takes
@@ -194,8 +156,8 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
     for round in 0..8u64 {
         // Made before the process starts, whose time is short.
         let made: Vec<_> = (0..4).map(|worker| reports(&task(), 100 + 10 * round + worker, 3000)).collect();
-        let process = Process::start(&data, None);
-        let address = process.address;
+        let server = process(&data, None);
+        let address = server.address;
         thread::scope(|scope| {
             for (worker, reports) in made.iter().enumerate() {
                 let acknowledged = &acknowledged;
@@ -213,7 +175,7 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
                 wait_until("an acknowledgement", || !acknowledged.lock().unwrap().is_empty());
             }
             thread::sleep(Duration::from_millis(20 + 37 * round));
-            drop(process);
+            drop(server);
         });
     }
     let acknowledged = acknowledged.into_inner().unwrap();
@@ -221,8 +183,7 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
     let server = Running::start(config(data.path()), &[]);
     let before = server.records(&task());
     let sent = acknowledged.concat();
-    let again = server.send(&task(), &sent).json();
-    assert_eq!((&again["accepted"], &again["duplicate"]), (&0.into(), &(sent.len() / 35).into()));
+    assert_eq!(server.counts(&task(), &sent), (0, sent.len() as u64 / 35));
     server.shut_down();
     let stored = stored(data.path(), &task());
     assert_eq!(aggregate_of(&task(), &stored).records(), before);
@@ -238,34 +199,30 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
 #[test]
 fn a_full_disk_refuses_what_it_cannot_hold_and_keeps_the_rest() {
     let data = tempdir().unwrap();
-    let process = Process::start(&data, Some("ulimit -f 256; trap '' XFSZ"));
-    let reports_path = path(&task(), "/reports");
+    let server = process(&data, Some("ulimit -f 256; trap '' XFSZ"));
     let all = reports(&task(), 3, 12_000);
     let mut kept = Vec::new();
     let mut refused = None;
-    for batch in all.chunks(400) {
-        let answer = post(process.address, &reports_path, REPORTS, &bytes_of(batch));
+    for batch in all.chunks(400).map(bytes_of) {
+        let answer = server.send(&task(), &batch);
         if answer.status != 200 {
-            let detail = ["none of this request was counted", "again"];
-            answer.assert_problem(503, "store-unavailable", &detail);
+            answer.refused(503, "store-unavailable", &["none of this request was counted", "again"]);
             assert_eq!(answer.header("retry-after"), "5");
-            refused = Some(bytes_of(batch));
+            refused = Some(batch);
             break;
         }
-        kept.extend(bytes_of(batch));
+        kept.extend(batch);
     }
     let refused = refused.expect("the limit was reached");
     assert!(!kept.is_empty());
-    let status = get(process.address, &path(&task(), "/status")).json();
-    assert_eq!(status["records"], kept.len() / 35);
+    assert_eq!(server.records(&task()), kept.len() as u64 / 35);
     // A smaller one still fits, and reads go on.
-    assert_eq!(post(process.address, &reports_path, REPORTS, &refused[..35]).json()["accepted"], 1);
+    assert_eq!(server.counts(&task(), &refused[..35]).0, 1);
     kept.extend(&refused[..35]);
-    assert_eq!(get(process.address, &path(&task(), "/recovery?rank=1")).json()["records"], kept.len() / 35);
-    drop(process);
+    assert_eq!(server.recovery(&task(), "rank=1").json()["records"], kept.len() / 35);
+    drop(server);
     assert_eq!(stored(data.path(), &task()), kept);
     // With space again, the client's retry counts.
     let server = Running::start(config(data.path()), &[]);
-    let again = server.send(&task(), &refused).json();
-    assert_eq!((&again["accepted"], &again["duplicate"]), (&399.into(), &1.into()));
+    assert_eq!(server.counts(&task(), &refused), (399, 1));
 }

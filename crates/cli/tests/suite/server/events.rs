@@ -1,14 +1,9 @@
 //! Streams of what a task has collected.
 
 use std::io::{BufRead, BufReader, Read};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use ldp_pca_server::{FixedLimits, ServerConfig};
-use serde_json::Value;
-use tempfile::tempdir;
-
-use super::harness::{NEVER, Running, agent, bytes_of, config, path, reports, task};
+use super::harness::*;
+use super::wire::Wire;
 
 /// One who listens.
 pub(super) struct Listener {
@@ -28,11 +23,9 @@ impl Listener {
     }
 
     pub(super) fn open_at(server: &Running, path: &str) -> Self {
-        let url = format!("http://{}{path}", server.address);
         // It is read for as long as the test takes.
         let agent = ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(NEVER)).build();
-        let agent = agent.new_agent();
-        let response = agent.get(url).header("origin", "https://example.org").call().unwrap();
+        let response = agent.new_agent().get(server.url(path)).header("origin", "https://example.org").call().unwrap();
         assert_eq!(response.status(), 200);
         let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
         assert_eq!(header("content-type").as_deref(), Some("text/event-stream"));
@@ -78,48 +71,41 @@ impl Listener {
 
 #[test]
 fn all_listeners_get_the_present_state_and_then_every_change() {
-    let data = tempdir().unwrap();
-    let server = Running::start(ServerConfig { minimum_batch: 5, ..config(data.path()) }, &[task()]);
-    let body = bytes_of(&reports(&task(), 1, 9));
+    let (_data, server) = serving(|data| ServerConfig { minimum_batch: 5, ..config(data) }, &[task()]);
+    let body = body_of(1, 9);
     server.send(&task(), &body[..2 * 35]);
     let mut listeners = [Listener::open(&server, 1), Listener::open(&server, 2), Listener::open(&server, 1)];
     for listener in &mut listeners {
         let status = listener.expect("status", 2);
         assert_eq!(status.retry.as_deref(), Some("2000"));
-        assert_eq!(status.data, server.get(&path(&task(), "/status")).json());
+        assert_eq!(status.data, server.status(&task()));
         let problem = listener.expect("problem", 2).data;
-        assert_eq!(problem, server.get(&path(&task(), "/recovery?rank=1")).json());
+        assert_eq!(problem, server.recovery(&task(), "rank=1").json());
         assert_eq!((&problem["status"], &problem["minimum_batch"]), (&409.into(), &5.into()));
     }
     server.send(&task(), &body[2 * 35..]);
     for (listener, rank) in listeners.iter_mut().zip([1, 2, 1]) {
         assert_eq!(listener.expect("status", 9).retry, None);
-        let expected = server.get(&path(&task(), &format!("/recovery?rank={rank}"))).json();
-        assert_eq!(listener.expect("recovery", 9).data, expected);
+        let recovery = server.recovery(&task(), &format!("rank={rank}")).json();
+        assert_eq!(listener.expect("recovery", 9).data, recovery);
     }
     // Duplicates change the status alone.
     server.send(&task(), &body[..35]);
-    server.send(&task(), &bytes_of(&reports(&task(), 2, 1)));
-    let mut names = vec![];
-    loop {
-        let told = listeners[0].next().unwrap();
-        names.push(told.name.clone());
-        if told.name == "recovery" {
-            assert_eq!(told.data["records"], 10);
-            break;
-        }
-        assert_eq!((told.name.as_str(), &told.data["duplicates"]), ("status", &1.into()));
+    server.send(&task(), &body_of(2, 1));
+    let mut told = vec![listeners[0].next().unwrap()];
+    while let Some(Told { name, data, .. }) = told.last().filter(|told| told.name != "recovery") {
+        assert_eq!((name.as_str(), &data["duplicates"]), ("status", &1.into()));
+        told.push(listeners[0].next().unwrap());
     }
-    assert!(names.len() <= 3, "{names:?}");
+    assert!(told.len() <= 3 && told.last().unwrap().data["records"] == 10, "{told:?}");
 }
 
 #[test]
 fn at_most_one_state_per_second_is_sent_and_the_last_one_always_is() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task()]);
+    let (_data, server) = serving(config, &[task()]);
     let start = Instant::now();
     let mut listener = Listener::open(&server, 1);
-    let body = bytes_of(&reports(&task(), 3, 30));
+    let body = body_of(3, 30);
     let mut states = vec![];
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -138,14 +124,13 @@ fn at_most_one_state_per_second_is_sent_and_the_last_one_always_is() {
     assert!(states.is_sorted_by(|before, after| before < after), "{states:?}");
     // The present one at first, another at once, and then one for every second that has gone by.
     assert!(states.len() as f64 <= 2.0 + start.elapsed().as_secs_f64(), "{states:?} in {:?}", start.elapsed());
-    assert_eq!(listener.expect("recovery", 30).data, server.get(&path(&task(), "/recovery?rank=1")).json());
+    assert_eq!(listener.expect("recovery", 30).data, server.recovery(&task(), "rank=1").json());
 }
 
 #[test]
 fn streams_end_when_the_server_stops() {
-    let data = tempdir().unwrap();
-    let server = Running::start(ServerConfig { drain_timeout: NEVER, ..config(data.path()) }, &[task()]);
-    server.send(&task(), &bytes_of(&reports(&task(), 4, 3)));
+    let (_data, server) = serving(|data| ServerConfig { drain_timeout: NEVER, ..config(data) }, &[task()]);
+    server.send(&task(), &body_of(4, 3));
     let mut listeners = [Listener::open(&server, 1), Listener::open(&server, 4)];
     for listener in &mut listeners {
         assert_eq!(listener.next().unwrap().name, "status");
@@ -162,38 +147,35 @@ fn streams_end_when_the_server_stops() {
 
 #[test]
 fn there_are_no_more_streams_than_allowed_and_a_closed_one_makes_room() {
-    let data = tempdir().unwrap();
     // A sixteenth of the connections is one stream. All of them come from here.
     let fixed = FixedLimits { client_shares: false, ..FixedLimits::default() };
-    let server = Running::start(ServerConfig { max_connections: 31, fixed, ..config(data.path()) }, &[task()]);
+    let (_data, server) = serving(|data| ServerConfig { max_connections: 31, fixed, ..config(data) }, &[task()]);
     let address = path(&task(), "/events?rank=1");
     let mut listener = Listener::open(&server, 1);
     listener.expect("status", 0);
     let refused = server.request("GET", &address, &[("origin", "https://example.org")], b"");
-    refused.assert_problem(503, "too-many-streams", &["ask again later"]);
+    refused.refused(503, "too-many-streams", &["ask again later"]);
     assert_eq!((refused.header("retry-after"), refused.header("access-control-allow-origin")), ("5", "*"));
     drop(listener);
-    let body = bytes_of(&reports(&task(), 5, 100));
+    let body = body_of(5, 100);
     let made_room = body.chunks(35).any(|report| {
         // A connection that is gone is noticed when something is written to it, if not before.
         server.send(&task(), report);
         thread::sleep(Duration::from_millis(100));
-        let url = format!("http://{}{address}", server.address);
-        agent().get(url).call().unwrap().status() == 200
+        Wire::connect(server.address).status_of(&format!("GET {address}")) == 200
     });
     assert!(made_room);
 }
 
 #[test]
 fn streams_of_what_is_not_there_are_refused() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task()]);
-    server.get(&format!("/tasks/{}/events?rank=1", "0".repeat(64))).assert_problem(404, "unknown-task", &["000"]);
+    let (_data, server) = serving(config, &[task()]);
+    server.get(&format!("/tasks/{}/events?rank=1", "0".repeat(64))).refused(404, "unknown-task", &["000"]);
     let refused = |query: &str| server.get(&path(&task(), &format!("/events{query}")));
     for rank in ["0", "5", "-1", "two", ""] {
-        refused(&format!("?rank={rank}")).assert_problem(400, "bad-rank", &[&format!("'{rank}'"), "from 1 to 4"]);
+        refused(&format!("?rank={rank}")).refused(400, "bad-rank", &[&format!("'{rank}'"), "from 1 to 4"]);
     }
-    refused("").assert_problem(400, "bad-query", &["?rank=k"]);
-    refused("?rank=1&since=3").assert_problem(400, "bad-query", &["'since'"]);
-    server.post(&path(&task(), "/events?rank=1"), "text/plain", b"").assert_problem(405, "method-not-allowed", &[]);
+    refused("").refused(400, "bad-query", &["?rank=k"]);
+    refused("?rank=1&since=3").refused(400, "bad-query", &["'since'"]);
+    server.post(&path(&task(), "/events?rank=1"), "text/plain", b"").refused(405, "method-not-allowed", &[]);
 }

@@ -1,15 +1,11 @@
 //! The gateway of Oblivious HTTP, with a client that is not ours: that of the crate `ohttp`.
 
-use std::fs;
 use std::io::Cursor;
 
 use bhttp::{Message, Mode};
-use ldp_pca_server::{RateLimit, SealingKey, Server, ServerConfig};
 use ohttp::{ClientRequest, ClientResponse};
-use serde_json::{Value, json};
-use tempfile::tempdir;
 
-use super::harness::{ADMIN, Answer, REPORTS, Running, bytes_of, config, other_task, path, put_body, reports, task};
+use super::harness::*;
 
 pub const GATEWAY: &str = "/.well-known/ohttp-gateway";
 pub const SEALED: &str = "message/ohttp-req";
@@ -50,38 +46,36 @@ fn ask(server: &Running, request: &[u8]) -> (u16, String, Value) {
 
 #[test]
 fn sealed_reports_are_handled_as_those_of_the_plain_route() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task()]);
-    let body = bytes_of(&reports(&task(), 1, 20));
+    let (_data, server) = serving(config, &[task()]);
+    let body = body_of(1, 20);
     let fields = [("content-type", REPORTS), ("cookie", "a=b"), ("x-forwarded-for", "192.0.2.1")];
     let verdict = |accepted, duplicate| {
         let document = json!({"accepted": accepted, "duplicate": duplicate, "rejected": 0, "rejections": []});
         (200, "application/json".to_owned(), document)
     };
-    let path = path(&task(), "/reports");
+    let [path, unknown] = [task(), other_task()].map(|task| path(&task, "/reports"));
     assert_eq!(ask(&server, &request("POST", &path, &fields, &body)), verdict(20, 0));
     // Without a media type, with padding, and with the plain route beside it.
     let padded = [request("POST", &path, &[], &body[..35]), vec![0; 500]].concat();
     assert_eq!(ask(&server, &padded), verdict(0, 1));
     assert_eq!(server.send(&task(), &body).json()["duplicate"], 20);
     assert_eq!(server.records(&task()), 20);
-    let (status, media_type, problem) = ask(&server, &request("POST", &path, &[], &body[1..36]));
-    assert_eq!((status, &*media_type), (422, "application/problem+json"));
-    assert_eq!(problem["type"], "urn:ldp-pca:problem:reports-rejected");
-    let unknown = super::harness::path(&other_task(), "/reports");
-    let (_, _, problem) = ask(&server, &request("POST", &unknown, &[], &body));
-    assert_eq!(problem["type"], "urn:ldp-pca:problem:unknown-task");
-    let (_, _, problem) = ask(&server, &request("POST", &path, &[("content-type", "text/plain")], &body));
-    assert_eq!(problem["type"], "urn:ldp-pca:problem:media-type");
+    for (path, fields, body, expected, kind) in [
+        (&path, &[][..], &body[1..36], 422, "reports-rejected"),
+        (&unknown, &[], &body, 404, "unknown-task"),
+        (&path, &[("content-type", "text/plain")], &body, 415, "media-type"),
+    ] {
+        let (status, media_type, problem) = ask(&server, &request("POST", path, fields, body));
+        assert_eq!((status, &*media_type), (expected, "application/problem+json"));
+        assert_eq!(problem["type"], format!("urn:ldp-pca:problem:{kind}"));
+    }
 }
 
 /// Neither an admin's token nor anything else goes through.
 #[test]
 fn a_gateway_is_for_reports_alone() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task()]);
-    let bearer = format!("Bearer {ADMIN}");
-    let fields = [("authorization", &*bearer), ("content-type", "application/json")];
+    let (_data, server) = serving(config, &[task()]);
+    let fields = [("authorization", &*format!("Bearer {ADMIN}")), JSON];
     let task_path = path(&task(), "");
     for (method, path, status) in [
         ("DELETE", &*task_path, 405),
@@ -95,7 +89,7 @@ fn a_gateway_is_for_reports_alone() {
         ("POST", GATEWAY, 404),
         ("CONNECT", "example.org:443", 405),
     ] {
-        let body = put_body(&task(), &ldp_pca_server::TaskSettings::default());
+        let body = put_body(&task(), &TaskSettings::default());
         let (found, _, problem) = ask(&server, &request(method, path, &fields, &body));
         assert_eq!(found, status, "{method} {path}: {problem}");
     }
@@ -106,12 +100,11 @@ fn a_gateway_is_for_reports_alone() {
 
 #[test]
 fn what_does_not_open_is_refused_in_the_clear_with_the_reason() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task()]);
+    let (_data, server) = serving(config, &[task()]);
     let (good, _) = sealed(&server, &request("POST", &path(&task(), "/reports"), &[], &[1; 35]));
-    server.post(GATEWAY, "text/plain", &good).assert_problem(415, "media-type", &["text/plain", SEALED]);
+    server.post(GATEWAY, "text/plain", &good).refused(415, "media-type", &["text/plain", SEALED]);
     for bad in [&good[..good.len() - 1], &good[..8], &[good[0]; 40], &[&good[..], b"x"].concat()] {
-        server.post(GATEWAY, SEALED, bad).assert_problem(400, "sealed-request", &["does not open"]);
+        server.post(GATEWAY, SEALED, bad).refused(400, "sealed-request", &["does not open"]);
     }
     let mut other = good.clone();
     other[0] ^= 1;
@@ -122,10 +115,9 @@ fn what_does_not_open_is_refused_in_the_clear_with_the_reason() {
 
 #[test]
 fn a_new_key_is_advertised_and_the_old_one_opens_until_it_is_removed() {
-    let data = tempdir().unwrap();
+    let (data, server) = serving(config, &[task()]);
     let file = data.path().join("gateway.keys");
-    let body = request("POST", &path(&task(), "/reports"), &[], &bytes_of(&reports(&task(), 1, 1)));
-    let server = Running::start(config(data.path()), &[task()]);
+    let body = request("POST", &path(&task(), "/reports"), &[], &body_of(1, 1));
     let (old, _) = sealed(&server, &body);
     let first = server.get(GATEWAY).body;
     server.shut_down();
@@ -145,7 +137,7 @@ fn a_new_key_is_advertised_and_the_old_one_opens_until_it_is_removed() {
     assert_eq!(ask(&server, &body).2["duplicate"], 1);
     server.shut_down();
     fs::write(&file, "key").unwrap();
-    let error = Running::try_start(config(data.path()), &[]).err().unwrap().to_string();
+    let error = refusal(config(data.path()), &[]).to_string();
     assert!(error.contains("gateway.keys: line 1 is not a key") && error.contains("openssl rand"), "{error}");
     let named = ServerConfig { gateway_keys_file: Some(file), ..config(data.path()) };
     assert_eq!(Server::check(&named).unwrap_err().to_string(), error, "the check reads what is named");
@@ -159,7 +151,7 @@ fn rates_of_one_client_are_not_for_relays_and_others_are_told_when_to_try_again(
     let limited = || ServerConfig { reports_rate_limit: limit, ..config(data.path()) };
     let seal = |server: &Running, seed| {
         let key = SealingKey::read(&server.get(GATEWAY).body).unwrap();
-        key.seal(task().digest(), &bytes_of(&reports(&task(), seed, 1))).unwrap()
+        key.seal(task().digest(), &body_of(seed, 1)).unwrap()
     };
     let server = Running::start(limited(), &[task()]);
     let answers = [1, 2].map(|seed| server.post(GATEWAY, SEALED, &seal(&server, seed)));

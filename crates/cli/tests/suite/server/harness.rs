@@ -1,26 +1,47 @@
-//! A real server on a free port of this machine, and a client.
+//! A real server on a free port of this machine, a client, and the names that its tests share.
+
+pub(crate) use std::fs;
+pub(crate) use std::net::SocketAddr;
+pub(crate) use std::path::Path;
+pub(crate) use std::process::{Command, Stdio};
+pub(crate) use std::thread;
+pub(crate) use std::time::{Duration, Instant};
 
 use std::io::{BufRead, BufReader, Read};
-use std::net::SocketAddr;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::ops::Deref;
+use std::process::Child;
+use std::thread::JoinHandle;
 
-use chacha20::ChaCha8Rng;
+pub(crate) use chacha20::ChaCha8Rng;
+pub(crate) use ldp_pca::covariance::Covariance;
+pub(crate) use ldp_pca::mechanism::MechanismSpec;
+pub(crate) use ldp_pca::privacy::Epsilon;
+pub(crate) use ldp_pca::record::Bounding;
+pub(crate) use ldp_pca::recovery::Rank;
+pub(crate) use ldp_pca::report::{Report, ReportId, report_bytes};
+pub(crate) use ldp_pca::schema::Schema;
+pub(crate) use ldp_pca::task::{Folds, Task};
+pub(crate) use ldp_pca_server::{
+    FixedLimits, RateLimit, SealingKey, Server, ServerConfig, ServerError, StoreError, TaskSettings, TokenConfig,
+    maintenance,
+};
+pub(crate) use rand::SeedableRng;
+pub(crate) use serde_json::{Value, json};
+pub(crate) use tempfile::{TempDir, tempdir};
+
+pub(crate) use crate::http::{Answer, wait_until};
+pub(crate) use crate::support::{Folder, PEOPLE, Run, assert_has, words};
+
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::mechanism::{Calibration, MechanismSpec};
-use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::record::Bounding;
-use ldp_pca::report::{Report, report_bytes};
-use ldp_pca::schema::Schema;
-use ldp_pca::task::{Folds, Task};
-use ldp_pca_server::{Secret, Server, ServerConfig, ServerError, TaskSettings, TokenConfig, maintenance};
-use rand::SeedableRng;
-use serde_json::Value;
+use ldp_pca::mechanism::Calibration;
+use ldp_pca::privacy::Delta;
+use ldp_pca_server::Secret;
 use tokio::sync::oneshot;
 
+use crate::http;
+
 pub const REPORTS: &str = "application/vnd.ldp-pca.reports";
+pub const JSON: (&str, &str) = ("content-type", "application/json");
 
 /// How a server ends.
 enum End {
@@ -28,11 +49,136 @@ enum End {
     Abandon,
 }
 
+/// Who asks the server at an address.
+#[derive(Clone, Copy)]
+pub struct Client {
+    pub address: SocketAddr,
+}
+
+impl Client {
+    /// Any request.
+    pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        titled(http::request(method, &self.url(path), headers, body).unwrap())
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.request("GET", path, &[], b"")
+    }
+
+    pub fn post(&self, path: &str, media_type: &str, body: &[u8]) -> Answer {
+        self.request("POST", path, &[("content-type", media_type)], body)
+    }
+
+    /// A request with a token or without one, whose body is JSON.
+    pub fn ask(&self, token: Option<&str>, method: &str, path: &str, body: &[u8]) -> Answer {
+        titled(http::ask(token, method, &self.url(path), body))
+    }
+
+    /// The same, with an id of its own.
+    pub fn ask_as(&self, token: &str, id: &str, method: &str, path: &str, body: &[u8]) -> Answer {
+        let headers = [("authorization", &*format!("Bearer {token}")), JSON, ("x-request-id", id)];
+        self.request(method, path, &headers, body)
+    }
+
+    /// A request with the admin's token.
+    pub fn administer(&self, method: &str, path: &str, body: &[u8]) -> Answer {
+        self.ask(Some(ADMIN), method, path, body)
+    }
+
+    /// Puts a task, which must succeed.
+    pub fn put(&self, task: &Task, settings: &TaskSettings) -> u16 {
+        let answer = self.administer("PUT", &path(task, ""), &put_body(task, settings));
+        assert!([200, 201].contains(&answer.status), "{}", answer.text());
+        answer.status
+    }
+
+    /// Puts a task with these settings; those that are not named stay.
+    pub fn set(&self, task: &Task, query: &str, settings: &Value) -> Answer {
+        let body = format!("{{\"task\": {}, \"settings\": {settings}}}", task.to_json());
+        self.administer("PUT", &path(task, query), body.as_bytes())
+    }
+
+    pub fn delete(&self, task: &Task, query: &str) -> Answer {
+        self.administer("DELETE", &path(task, query), b"")
+    }
+
+    /// Posts reports of a task: how many were accepted, and how many were there.
+    pub fn counts(&self, task: &Task, body: &[u8]) -> (u64, u64) {
+        let verdict = self.send(task, body);
+        assert_eq!(verdict.status, 200, "{}", verdict.text());
+        let verdict = verdict.json();
+        (verdict["accepted"].as_u64().unwrap(), verdict["duplicate"].as_u64().unwrap())
+    }
+
+    /// Posts reports of a task.
+    pub fn send(&self, task: &Task, body: &[u8]) -> Answer {
+        self.post(&path(task, "/reports"), REPORTS, body)
+    }
+
+    /// Asks for report ids.
+    pub fn seeds(&self, task: &Task, count: u32) -> Answer {
+        self.ask(None, "POST", &path(task, "/seeds"), json!({"count": count}).to_string().as_bytes())
+    }
+
+    /// Has reports erased.
+    pub fn erase(&self, token: Option<&str>, task: &Task, reports: &[Report]) -> Answer {
+        let ids: Vec<String> = reports.iter().map(|report| report.id().to_string()).collect();
+        self.ask(token, "POST", &path(task, "/erasures"), json!({"ids": ids}).to_string().as_bytes())
+    }
+
+    pub fn status(&self, task: &Task) -> Value {
+        self.get(&path(task, "/status")).json()
+    }
+
+    pub fn records(&self, task: &Task) -> u64 {
+        self.status(task)["records"].as_u64().unwrap()
+    }
+
+    /// Waits until so many reports count.
+    pub fn counted(&self, task: &Task, count: u64) {
+        wait_until(&format!("{count} reports to count"), || self.records(task) >= count);
+    }
+
+    pub fn recovery(&self, task: &Task, query: &str) -> Answer {
+        self.get(&path(task, &format!("/recovery?{query}")))
+    }
+
+    pub fn metrics(&self) -> String {
+        self.get("/metrics").text().to_owned()
+    }
+
+    /// One of the metrics.
+    pub fn figure(&self, name: &str) -> u64 {
+        let text = self.metrics();
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
+        line.unwrap_or_else(|| panic!("{name} is not in {text}")).parse().unwrap()
+    }
+}
+
+/// The answer: every problem has a title.
+fn titled(answer: Answer) -> Answer {
+    let is_problem = answer.header("content-type") == "application/problem+json";
+    assert!(!is_problem || answer.json()["title"].as_str().is_some_and(|title| !title.is_empty()), "{answer:?}");
+    answer
+}
+
 /// A server in a thread of its own.
 pub struct Running {
-    pub address: SocketAddr,
+    client: Client,
     end: Option<oneshot::Sender<End>>,
     thread: Option<JoinHandle<Result<(), ServerError>>>,
+}
+
+impl Deref for Running {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
 }
 
 impl Running {
@@ -87,7 +233,7 @@ impl Running {
             })
         });
         let address = start.recv().unwrap()?;
-        Ok(Self { address, end: Some(end), thread: Some(thread) })
+        Ok(Self { client: Client { address }, end: Some(end), thread: Some(thread) })
     }
 
     /// Ends it in good order.
@@ -106,55 +252,6 @@ impl Running {
             self.thread.take().unwrap().join().unwrap().unwrap();
         }
     }
-
-    pub fn get(&self, path: &str) -> Answer {
-        get(self.address, path)
-    }
-
-    pub fn post(&self, path: &str, media_type: &str, body: &[u8]) -> Answer {
-        post(self.address, path, media_type, body)
-    }
-
-    /// Any request.
-    pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
-        let request = ureq::http::Request::builder().method(method).uri(format!("http://{}{path}", self.address));
-        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
-        // Some methods have a body only when one is forced upon them.
-        let agent = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .allow_non_standard_methods(true)
-            .timeout_global(Some(Duration::from_secs(120)))
-            .build()
-            .new_agent();
-        answer(if body.is_empty() {
-            agent.run(request.body(()).unwrap())
-        } else {
-            agent.run(request.body(body).unwrap())
-        })
-        .unwrap()
-    }
-
-    /// A request with the admin's token, whose body is JSON.
-    pub fn administer(&self, method: &str, path: &str, body: &[u8]) -> Answer {
-        let authorization = format!("Bearer {ADMIN}");
-        self.request(method, path, &[("authorization", &authorization), ("content-type", "application/json")], body)
-    }
-
-    /// Puts a task, which must succeed.
-    pub fn put(&self, task: &Task, settings: &TaskSettings) -> u16 {
-        let answer = self.administer("PUT", &path(task, ""), &put_body(task, settings));
-        assert!([200, 201].contains(&answer.status), "{}", String::from_utf8_lossy(&answer.body));
-        answer.status
-    }
-
-    /// Posts reports of a task.
-    pub fn send(&self, task: &Task, body: &[u8]) -> Answer {
-        self.post(&path(task, "/reports"), REPORTS, body)
-    }
-
-    pub fn records(&self, task: &Task) -> u64 {
-        self.get(&path(task, "/status")).json()["records"].as_u64().unwrap()
-    }
 }
 
 impl Drop for Running {
@@ -165,55 +262,80 @@ impl Drop for Running {
     }
 }
 
+/// A server with these settings, of a new folder, and with these tasks.
+pub fn serving(settings: impl FnOnce(&Path) -> ServerConfig, tasks: &[Task]) -> (TempDir, Running) {
+    let data = tempdir().unwrap();
+    let server = Running::start(settings(data.path()), tasks);
+    (data, server)
+}
+
+/// What keeps a server of these settings from its start.
+pub fn refusal(settings: ServerConfig, tasks: &[Task]) -> ServerError {
+    Running::try_start(settings, tasks).err().expect("it serves")
+}
+
 /// A server in a process of its own: the real binary on a free port, which takes reports with ids of their own.
 pub struct Serving {
     child: Child,
-    pub address: SocketAddr,
+    client: Client,
+}
+
+impl Deref for Serving {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
 }
 
 impl Serving {
-    pub fn start(arguments: &[&str]) -> Self {
-        Self::start_at("127.0.0.1:0", arguments)
+    /// With these options, in a folder.
+    pub fn start(folder: &Folder, options: &str) -> Self {
+        Self::start_at("127.0.0.1:0", folder, options)
     }
 
-    pub fn start_at(address: &str, arguments: &[&str]) -> Self {
-        Self::spawn(&[&["serve", "--no-issued-ids", "--listen", address], arguments].concat())
+    pub fn start_at(address: &str, folder: &Folder, options: &str) -> Self {
+        Self::spawn(folder, &format!("serve --no-issued-ids --listen {address} {options}"))
     }
 
     /// A relay, in the same way.
-    pub fn relay(address: &str, arguments: &[&str]) -> Self {
-        Self::spawn(&[&["relay", "--listen", address], arguments].concat())
+    pub fn relay(address: &str, folder: &Folder, options: &str) -> Self {
+        Self::spawn(folder, &format!("relay --listen {address} {options}"))
     }
 
-    /// A demo with a relay, whose address comes second, once it serves on.
-    pub fn demo(arguments: &[&str]) -> (Self, SocketAddr) {
-        let mut child = Self::piped(&[&["demo", "--relay", "--listen", "127.0.0.1:0"], arguments].concat());
+    /// A demo with a relay, which comes second, once it serves on.
+    pub fn demo(folder: &Folder, options: &str) -> (Self, Client) {
+        let mut command = folder.command(format!("demo --relay --listen 127.0.0.1:0 {options}").split_whitespace());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines().map(Result::unwrap);
         let said: Vec<String> = lines.take_while(|line| !line.starts_with("serving at ")).collect();
-        let address = |what: &str| {
+        let client = |what: &str| {
             let mut found = said.iter().filter_map(|line| line.strip_prefix(what)?.trim().strip_prefix("http://"));
-            found.next().unwrap().split(',').next().unwrap().parse().unwrap()
+            Client { address: found.next().unwrap().split(',').next().unwrap().parse().unwrap() }
         };
-        (Self { child, address: address("aggregator") }, address("relay"))
+        (Self { child, client: client("aggregator") }, client("relay"))
     }
 
-    fn piped(arguments: &[&str]) -> Child {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ldp-pca"));
-        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-    }
-
-    fn spawn(arguments: &[&str]) -> Self {
-        let mut child = Self::piped(arguments);
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening on http://").unwrap().parse().unwrap();
+    fn spawn(folder: &Folder, line: &str) -> Self {
+        let serving = Self::of(folder.command(line.split_whitespace()).stderr(Stdio::piped()));
         // When it answers, it has said what it says at the start.
-        assert_eq!(get(address, "/healthz").status / 100, 2);
-        Self { child, address }
+        assert_eq!(serving.get("/healthz").status / 100, 2);
+        serving
+    }
+
+    /// A process that says where it listens.
+    pub fn of(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines().map_while(Result::ok);
+        let address = lines.filter_map(|line| line.strip_prefix("listening on http://")?.parse().ok()).next();
+        Self { client: Client { address: address.expect("the server says where it listens") }, child }
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Sends it a signal.
-    #[cfg(unix)]
     pub fn signal(&self, name: &str) {
         let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.child.id())]).status().unwrap();
         assert!(sent.success());
@@ -270,72 +392,9 @@ impl Drop for Serving {
     }
 }
 
-/// Waits until it holds, which on a busy machine may take long.
-pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(60), "waited for {what}");
-        thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// A server's answer.
-#[derive(Debug)]
-pub struct Answer {
-    pub status: u16,
-    pub headers: ureq::http::HeaderMap,
-    pub body: Vec<u8>,
-}
-
-impl Answer {
-    pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-
-    pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
-    }
-
-    /// Checks that it is a problem of this kind whose detail names `values`.
-    pub fn assert_problem(&self, status: u16, kind: &str, values: &[&str]) -> Value {
-        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
-        assert_eq!(self.header("content-type"), "application/problem+json");
-        let problem = self.json();
-        assert_eq!(problem["type"], format!("urn:ldp-pca:problem:{kind}"), "{problem}");
-        assert_eq!(problem["status"], status);
-        assert!(!problem["title"].as_str().unwrap().is_empty());
-        let detail = problem["detail"].as_str().unwrap();
-        for value in values {
-            assert!(detail.contains(value), "'{detail}' lacks '{value}'");
-        }
-        problem
-    }
-}
-
-pub fn agent() -> ureq::Agent {
-    ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .timeout_global(Some(Duration::from_secs(120)))
-        .build()
-        .into()
-}
-
-fn answer(response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<Answer, ureq::Error> {
-    let mut response = response?;
-    let body = response.body_mut().read_to_vec()?;
-    Ok(Answer { status: response.status().as_u16(), headers: response.headers().clone(), body })
-}
-
-pub fn get(address: SocketAddr, path: &str) -> Answer {
-    answer(agent().get(format!("http://{address}{path}")).call()).unwrap()
-}
-
-pub fn post(address: SocketAddr, path: &str, media_type: &str, body: &[u8]) -> Answer {
-    try_post(address, path, media_type, body).unwrap()
-}
-
+/// Posts to what may not be there.
 pub fn try_post(address: SocketAddr, path: &str, media_type: &str, body: &[u8]) -> Result<Answer, ureq::Error> {
-    answer(agent().post(format!("http://{address}{path}")).header("content-type", media_type).send(body))
+    http::request("POST", &format!("http://{address}{path}"), &[("content-type", media_type)], body)
 }
 
 /// Longer than any test: a limit that is not the one under test.
@@ -360,24 +419,13 @@ pub fn config(data: &Path) -> ServerConfig {
 /// The body of a request that puts a task.
 pub fn put_body(task: &Task, settings: &TaskSettings) -> Vec<u8> {
     // All of them: what is not named would stay.
-    const NAMES: [&str; 11] = [
-        "minimum_batch",
-        "max_records",
-        "starts",
-        "expires",
-        "retention",
-        "origins",
-        "issued_ids",
-        "range_check",
-        "open_recovery",
-        "refine_after",
-        "refine_rank",
-    ];
-    let mut all: serde_json::Map<String, Value> =
-        NAMES.map(|name| (name.to_owned(), Value::Null)).into_iter().collect();
+    let names = "minimum_batch max_records starts expires retention origins issued_ids range_check open_recovery \
+                 refine_after refine_rank";
+    let mut all: serde_json::Map<String, Value> = names.split(' ').map(|name| (name.to_owned(), Value::Null)).collect();
+    let count = all.len();
     let Ok(Value::Object(named)) = serde_json::to_value(settings) else { panic!("settings are an object") };
     all.extend(named);
-    assert_eq!(all.len(), NAMES.len(), "a setting is not in the list");
+    assert_eq!(all.len(), count, "a setting is not in the list");
     format!("{{\"task\":{},\"settings\":{}}}", task.to_json(), Value::Object(all)).into_bytes()
 }
 
@@ -392,7 +440,7 @@ pub fn segment_path(data: &Path, task: &Task) -> std::path::PathBuf {
 
 /// The reports of the first segment, one after the other.
 pub fn stored(data: &Path, task: &Task) -> Vec<u8> {
-    let segment = std::fs::read(segment_path(data, task)).unwrap();
+    let segment = fs::read(segment_path(data, task)).unwrap();
     bytes_of(&maintenance::read_segment(&segment, task).unwrap())
 }
 
@@ -409,11 +457,33 @@ pub fn other_task() -> Task {
     Task::new(Schema::numeric(4).unwrap(), Bounding::UnitNorm, mechanism, Folds::new(1).unwrap()).unwrap()
 }
 
+/// A folder with the first of them in `task.json`.
+pub fn task_folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("task.json", task().to_json());
+    folder
+}
+
 /// Reports of one record, by seed.
 pub fn reports(task: &Task, seed: u64, count: usize) -> Vec<Report> {
     let record = task.bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     (0..count).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect()
+}
+
+/// A report of the same record with this id.
+pub fn with_id(task: &Task, id: ReportId) -> Report {
+    task.randomize(&task.bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap(), Some(id)).unwrap()
+}
+
+/// The ids of an answer.
+pub fn ids(answer: &Answer) -> Vec<ReportId> {
+    serde_json::from_value(answer.json()["ids"].clone()).unwrap()
+}
+
+/// The bytes of so many reports of the task of these tests, by seed.
+pub fn body_of(seed: u64, count: usize) -> Vec<u8> {
+    bytes_of(&reports(&task(), seed, count))
 }
 
 pub fn bytes_of(reports: &[Report]) -> Vec<u8> {

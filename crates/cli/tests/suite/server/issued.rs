@@ -1,47 +1,30 @@
 //! Report ids that the server issues, and dense reports out of range.
 
-use ldp_pca::report::{Report, ReportId};
-use ldp_pca_server::{ServerConfig, TaskSettings};
-use serde_json::{Value, json};
-use tempfile::tempdir;
-
-use super::harness::{Answer, Running, bytes_of, config, other_task, path, reports, task};
+use super::harness::*;
 
 fn issued_only() -> TaskSettings {
     TaskSettings { issued_ids: Some(true), ..TaskSettings::default() }
 }
 
-fn ask(server: &Running, body: &Value) -> Answer {
-    server.post(&path(&task(), "/seeds"), "application/json", body.to_string().as_bytes())
-}
-
-fn ids(answer: &Answer) -> Vec<ReportId> {
-    serde_json::from_value(answer.json()["ids"].clone()).unwrap()
-}
-
-fn with_id(id: ReportId) -> Report {
-    task().randomize(&task().bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap(), Some(id)).unwrap()
-}
-
 #[test]
 fn reports_with_issued_ids_count_and_others_do_not() {
-    let (data, other_data) = (tempdir().unwrap(), tempdir().unwrap());
-    let server = Running::start(config(data.path()), &[]);
+    let (data, server) = serving(config, &[]);
     server.put(&task(), &issued_only());
-    let answer = ask(&server, &json!({"count": 3}));
+    let answer = server.seeds(&task(), 3);
     assert_eq!(answer.status, 200);
     let ids = ids(&answer);
     assert_eq!(ids.len(), 3);
-    let good = bytes_of(&[with_id(ids[0])]);
-    assert_eq!(server.send(&task(), &good).json()["accepted"], 1);
-    assert_eq!(server.send(&task(), &good).json()["duplicate"], 1);
-    assert_eq!(server.send(&task(), &bytes_of(&[with_id(ids[0])])).json()["duplicate"], 1, "an id is for one report");
+    let good = bytes_of(&[with_id(&task(), ids[0])]);
+    assert_eq!(server.counts(&task(), &good), (1, 0));
+    assert_eq!(server.counts(&task(), &good), (0, 1));
+    let other = bytes_of(&[with_id(&task(), ids[0])]);
+    assert_eq!(server.counts(&task(), &other), (0, 1), "an id is for one report");
     let mut forged = *ids[1].as_bytes();
     forged[15] ^= 1;
-    let mixed = [reports(&task(), 1, 1).remove(0), with_id(ids[1]), with_id(ReportId::new(forged))];
+    let mixed = [reports(&task(), 1, 1).remove(0), with_id(&task(), ids[1]), with_id(&task(), ReportId::new(forged))];
     for (accepted, duplicate) in [(1, 0), (0, 1)] {
-        let problem = server.send(&task(), &bytes_of(&mixed)).assert_problem(422, "reports-rejected", &["2 reports"]);
-        assert_eq!((&problem["accepted"], &problem["duplicate"]), (&json!(accepted), &json!(duplicate)));
+        let problem = server.send(&task(), &bytes_of(&mixed)).refused(422, "reports-rejected", &["2 reports"]);
+        assert_has(&problem, json!({"accepted": accepted, "duplicate": duplicate}), "the problem");
         let places: Vec<&Value> = problem["rejections"].as_array().unwrap().iter().map(|r| &r["index"]).collect();
         assert_eq!(places, [&json!(0), &json!(2)]);
         assert_eq!(problem["rejections"][0]["type"], "urn:ldp-pca:problem:report-not-issued");
@@ -50,10 +33,10 @@ fn reports_with_issued_ids_count_and_others_do_not() {
     server.shut_down();
     // The key stays, and another server has another one unless it is given the same.
     let server = Running::start(config(data.path()), &[]);
-    assert_eq!(server.send(&task(), &bytes_of(&[with_id(ids[2])])).json()["accepted"], 1);
-    let other = Running::start(config(other_data.path()), &[]);
+    assert_eq!(server.send(&task(), &bytes_of(&[with_id(&task(), ids[2])])).json()["accepted"], 1);
+    let (other_data, other) = serving(config, &[]);
     other.put(&task(), &issued_only());
-    other.send(&task(), &good).assert_problem(422, "reports-rejected", &["not issued"]);
+    other.send(&task(), &good).refused(422, "reports-rejected", &["not issued"]);
     other.shut_down();
     let key = Some(data.path().join("issuing.key"));
     let other = Running::start(ServerConfig { issuing_key_file: key, ..config(other_data.path()) }, &[]);
@@ -62,39 +45,37 @@ fn reports_with_issued_ids_count_and_others_do_not() {
 
 #[test]
 fn everybody_gets_a_few_ids_and_an_admin_many() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[other_task()]);
+    let (_data, server) = serving(config, &[other_task()]);
     server.put(&task(), &issued_only());
-    assert_eq!(ids(&ask(&server, &json!({"count": 16}))).len(), 16);
+    assert_eq!(ids(&server.seeds(&task(), 16)).len(), 16);
     for count in [0, 17, 4_000_000_000u32] {
-        ask(&server, &json!({"count": count})).assert_problem(
-            422,
-            "bad-count",
-            &[&count.to_string(), "1 to 16", "admin"],
-        );
+        server.seeds(&task(), count).refused(422, "bad-count", &[&count.to_string(), "1 to 16", "admin"]);
     }
     let many = |count: u32| {
-        server.administer("POST", &path(&task(), "/seeds"), json!({"count": count}).to_string().as_bytes())
+        let body = json!({"count": count}).to_string();
+        server.administer("POST", &path(&task(), "/seeds"), body.as_bytes())
     };
     let mut found = ids(&many(10_000));
     found.sort();
     found.dedup();
     assert_eq!(found.len(), 10_000);
-    many(10_001).assert_problem(422, "bad-count", &["10001", "1 to 10000"]);
+    many(10_001).refused(422, "bad-count", &["10001", "1 to 10000"]);
     for bad in [json!({}), json!({"count": -1}), json!({"count": 1.5}), json!({"count": 1, "id": 2}), json!([1])] {
-        ask(&server, &bad).assert_problem(400, "bad-json", &["body is not the expected document"]);
+        let body = bad.to_string();
+        server.ask(None, "POST", &path(&task(), "/seeds"), body.as_bytes()).refused(
+            400,
+            "bad-json",
+            &["body is not the expected document"],
+        );
     }
-    server.post(&path(&task(), "/seeds"), "text/plain", b"{}").assert_problem(415, "media-type", &["text/plain"]);
-    let off = server.post(&path(&other_task(), "/seeds"), "application/json", b"{\"count\": 1}");
-    off.assert_problem(409, "no-issued-ids", &["make their own"]);
-    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
-    assert!(metrics.contains("ldp_pca_issued_ids_total 10016"), "{metrics}");
+    server.post(&path(&task(), "/seeds"), "text/plain", b"{}").refused(415, "media-type", &["text/plain"]);
+    server.seeds(&other_task(), 1).refused(409, "no-issued-ids", &["make their own"]);
+    assert_eq!(server.figure("ldp_pca_issued_ids_total"), 10_016);
 }
 
 #[test]
 fn dense_reports_out_of_range_are_refused_where_the_task_says_so() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[]);
+    let (_data, server) = serving(config, &[]);
     let honest = reports(&other_task(), 1, 20);
     let mut extreme = honest[0].to_bytes();
     // Every one of the ten entries at the end of its range.
@@ -104,8 +85,7 @@ fn dense_reports_out_of_range_are_refused_where_the_task_says_so() {
     let body = [bytes_of(&honest), extreme.clone()].concat();
     server.put(&other_task(), &TaskSettings { range_check: Some(true), ..TaskSettings::default() });
     for accepted in [20, 0] {
-        let problem =
-            server.send(&other_task(), &body).assert_problem(422, "reports-rejected", &["1 reports", "square sum"]);
+        let problem = server.send(&other_task(), &body).refused(422, "reports-rejected", &["1 reports", "square sum"]);
         assert_eq!((&problem["accepted"], &problem["rejections"][0]["index"]), (&json!(accepted), &json!(20)));
         assert_eq!(problem["rejections"][0]["type"], "urn:ldp-pca:problem:report-range");
     }

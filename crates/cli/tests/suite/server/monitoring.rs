@@ -1,15 +1,10 @@
 //! The rules and the dashboard of docs/prometheus, against the real figures of a server.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 
-use serde_json::Value;
-use tempfile::tempdir;
-
-use super::harness::{COLLECTOR, Running, bytes_of, config, path, reports, task};
+use super::harness::*;
 
 /// The figures that Prometheus itself and its blackbox exporter make.
 const OF_OTHERS: [&str; 2] = ["up", "probe_success"];
@@ -20,14 +15,12 @@ fn folder() -> PathBuf {
 
 /// The figures of a server that has done something, as its collector sees them.
 fn metrics() -> String {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task()]);
-    server.send(&task(), &bytes_of(&reports(&task(), 1, 100)));
-    assert_eq!(server.get(&path(&task(), "/recovery?rank=2")).status, 200);
-    let authorization = format!("Bearer {COLLECTOR}");
-    let answer = server.request("GET", "/metrics", &[("authorization", &authorization)], b"");
+    let (_data, server) = serving(config, &[task()]);
+    server.send(&task(), &body_of(1, 100));
+    assert_eq!(server.recovery(&task(), "rank=2").status, 200);
+    let answer = server.ask(Some(COLLECTOR), "GET", "/metrics", b"");
     assert_eq!(answer.header("content-type"), "application/openmetrics-text; version=1.0.0; charset=utf-8");
-    String::from_utf8(answer.body).unwrap()
+    answer.text().to_owned()
 }
 
 /// The names of the samples.
@@ -178,10 +171,9 @@ fn promtool_takes_the_rules_their_tests_and_the_configuration() {
 
 #[test]
 fn promtool_finds_nothing_to_say_about_the_figures() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task()]);
-    server.send(&task(), &bytes_of(&reports(&task(), 1, 100)));
+    let (_data, server) = serving(config, &[task()]);
+    server.send(&task(), &body_of(1, 100));
     let answer = server.request("GET", "/metrics", &[("accept", "text/plain")], b"");
     assert_eq!(answer.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
-    promtool(&["check", "metrics"], &String::from_utf8(answer.body).unwrap());
+    promtool(&["check", "metrics"], answer.text());
 }

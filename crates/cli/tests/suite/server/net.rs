@@ -1,14 +1,11 @@
 //! Connections that are slow, idle, too many or too often, and how they end.
 
-use std::fs;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::net::{Shutdown, TcpStream};
 
-use ldp_pca_server::{FixedLimits, RateLimit, Server, ServerConfig, ServerError, TlsFiles, raise_file_limit};
-use tempfile::tempdir;
+use ldp_pca_server::{TlsFiles, raise_file_limit};
 
-use super::harness::{NEVER, REPORTS, Running, bytes_of, config, path, reports, task, try_post, wait_until};
+use super::harness::*;
 use super::wire::Wire;
 
 /// Whether the server has closed the connection; it waits for that.
@@ -27,10 +24,9 @@ fn has_place(server: SocketAddr) -> bool {
 
 #[test]
 fn a_slow_head_is_closed_and_does_not_affect_other_clients() {
-    let data = tempdir().unwrap();
     let header_timeout = Duration::from_millis(300);
     let fixed = FixedLimits { header_timeout, idle_timeout: NEVER, ..FixedLimits::default() };
-    let server = Running::start(ServerConfig { fixed, ..config(data.path()) }, &[task()]);
+    let (_data, server) = serving(|data| ServerConfig { fixed, ..config(data) }, &[task()]);
     // A busy machine may be late with an honest head, too: then again.
     let connect = || {
         let mut wire = Wire::connect(server.address);
@@ -38,25 +34,21 @@ fn a_slow_head_is_closed_and_does_not_affect_other_clients() {
     };
     let (status, mut kept) = (0..100).find_map(|_| connect()).unwrap();
     assert_eq!(status, 200);
-    let (reports_path, body) = (path(&task(), "/reports"), bytes_of(&reports(&task(), 1, 1)));
+    let (reports_path, body) = (path(&task(), "/reports"), body_of(1, 1));
     let mut slow: Vec<TcpStream> = (0..50).map(|_| TcpStream::connect(server.address).unwrap()).collect();
     let start = Instant::now();
-    let head =
-        b"POST /tasks HTTP/1.1\r\nHost: test\r\nX-Slow: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-            .iter()
-            .cycle();
-    for byte in head {
-        slow.retain_mut(|stream| stream.write_all(&[*byte]).is_ok());
+    let head = format!("POST /tasks HTTP/1.1\r\nHost: test\r\nX-Slow: {}", "a".repeat(62));
+    for byte in head.bytes().cycle() {
+        slow.retain_mut(|stream| stream.write_all(&[byte]).is_ok());
         if slow.is_empty() {
             break;
         }
-        let answer = loop {
+        let mut answer = None;
+        while answer.is_none() {
             assert!(start.elapsed() < Duration::from_secs(60), "{} slow connections are still open", slow.len());
-            if let Ok(answer) = try_post(server.address, &reports_path, REPORTS, &body) {
-                break answer;
-            }
-        };
-        assert_eq!(answer.status, 200);
+            answer = try_post(server.address, &reports_path, REPORTS, &body).ok();
+        }
+        assert_eq!(answer.unwrap().status, 200);
     }
     // One that never says anything is late with its first head; one between requests is not.
     assert!(is_closed(&TcpStream::connect(server.address).unwrap()));
@@ -65,10 +57,9 @@ fn a_slow_head_is_closed_and_does_not_affect_other_clients() {
 
 #[test]
 fn a_connection_without_requests_is_closed_after_its_time() {
-    let data = tempdir().unwrap();
     let idle_timeout = Duration::from_millis(200);
     let fixed = FixedLimits { header_timeout: NEVER, idle_timeout, ..FixedLimits::default() };
-    let server = Running::start(ServerConfig { fixed, ..config(data.path()) }, &[task()]);
+    let (_data, server) = serving(|data| ServerConfig { fixed, ..config(data) }, &[task()]);
     let mut kept = Wire::connect(server.address);
     assert_eq!(kept.get("/healthz").0, 200);
     assert!(is_closed(kept.stream()));
@@ -76,26 +67,21 @@ fn a_connection_without_requests_is_closed_after_its_time() {
 
 #[test]
 fn beyond_the_limit_the_longest_idle_connection_gives_way_and_busy_ones_do_not() {
-    let data = tempdir().unwrap();
     let fixed = FixedLimits { client_shares: false, ..FixedLimits::default() };
-    let settings = ServerConfig { max_connections: 3, request_timeout: NEVER, fixed, ..config(data.path()) };
-    let server = Running::start(settings, &[task()]);
+    let settings = |data: &Path| ServerConfig { max_connections: 3, request_timeout: NEVER, fixed, ..config(data) };
+    let (_data, server) = serving(settings, &[task()]);
     // So many that they may take minutes.
-    let body = bytes_of(&reports(&task(), 1, 3000));
+    let body = body_of(1, 3000);
     let mut first = Wire::connect(server.address);
     assert_eq!(first.get("/healthz").0, 200);
     let mut busy: Vec<Wire> = (0..2).map(|_| Wire::connect(server.address)).collect();
-    for wire in &mut busy {
-        wire.begin_upload(&task(), body.len());
-        wire.send(&body[..body.len() - 35]);
-    }
+    busy.iter_mut().for_each(|wire| wire.begin_upload(&task(), &body));
     // One that has sent nothing yet is not idle for a moment: it takes the place of the first, and the next one finds
     // none.
     let (mut next, mut refused) = (Wire::connect(server.address), Wire::connect(server.address));
     assert!(is_closed(first.stream()));
-    let refused = refused.read_answer().unwrap();
-    assert_eq!(refused.0, 503);
-    assert!(refused.1.contains("urn:ldp-pca:problem:too-many-connections"), "{}", refused.1);
+    let (status, told) = refused.read_answer().unwrap();
+    assert!(status == 503 && told.contains("urn:ldp-pca:problem:too-many-connections"), "{status} {told}");
     assert_eq!(next.get("/healthz").0, 200);
     for wire in &mut busy {
         wire.send(&body[body.len() - 35..]);
@@ -108,9 +94,8 @@ fn beyond_the_limit_the_longest_idle_connection_gives_way_and_busy_ones_do_not()
 /// Heads that have not come in two seconds give way when all places are taken, long before their time is over.
 #[test]
 fn slow_heads_give_way_when_all_places_are_taken() {
-    let data = tempdir().unwrap();
     let fixed = FixedLimits { client_shares: false, header_timeout: NEVER, ..FixedLimits::default() };
-    let server = Running::start(ServerConfig { max_connections: 3, fixed, ..config(data.path()) }, &[task()]);
+    let (_data, server) = serving(|data| ServerConfig { max_connections: 3, fixed, ..config(data) }, &[task()]);
     let mut slow: Vec<Wire> = (0..3).map(|_| Wire::connect(server.address)).collect();
     slow.iter_mut().for_each(|wire| wire.send(b"GET /healthz HT"));
     wait_until("a head to give way", || has_place(server.address));
@@ -136,66 +121,61 @@ fn a_thousand_connections_find_a_place_before_the_server_takes_them() {
 
 #[test]
 fn a_head_larger_than_allowed_is_refused() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task()]);
+    let (_data, server) = serving(config, &[task()]);
     let ask = |bytes: usize| {
         let mut wire = Wire::connect(server.address);
-        wire.send(format!("GET /healthz HTTP/1.1\r\nHost: test\r\nX-Large: {}\r\n\r\n", "a".repeat(bytes)).as_bytes());
+        wire.begin(&format!("GET /healthz\nX-Large: {}", "a".repeat(bytes)));
         wire.read_answer().unwrap().0
     };
     // At most 32 KiB.
-    assert_eq!(ask(32_000), 200);
-    assert_eq!(ask(70_000), 431);
+    assert_eq!((ask(32_000), ask(70_000)), (200, 431));
 }
 
 #[test]
 fn who_asks_too_often_is_told_when_to_come_back() {
-    let data = tempdir().unwrap();
     let rate_limit = Some(RateLimit { per_second: 0.001, burst: 3 });
     let trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
-    let server = Running::start(ServerConfig { rate_limit, trusted_proxies, ..config(data.path()) }, &[task()]);
-    let body = bytes_of(&reports(&task(), 1, 1));
+    let (_data, server) = serving(|data| ServerConfig { rate_limit, trusted_proxies, ..config(data) }, &[task()]);
+    let body = body_of(1, 1);
     for _ in 0..3 {
         assert_eq!(server.send(&task(), &body).status, 200);
     }
     let refused = server.send(&task(), &body);
-    refused.assert_problem(429, "rate-limit", &["again in"]);
+    refused.refused(429, "rate-limit", &["again in"]);
     let wait: u32 = refused.header("retry-after").parse().unwrap();
     assert!((900..=1001).contains(&wait), "{wait}");
-    // Another client, as the proxy says.
+    // Another client, as the proxy says. A supervisor that restarts servers is always answered.
     let mut wire = Wire::connect(server.address);
-    wire.send(b"GET /tasks HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: 203.0.113.1, 198.51.100.7\r\n\r\n");
-    assert_eq!(wire.read_answer().unwrap().0, 200);
-    wire.send(b"GET /tasks HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n");
-    assert_eq!(wire.read_answer().unwrap().0, 429);
-    // A supervisor that restarts servers is always answered.
-    for path in ["/healthz", "/readyz"] {
-        wire.send(format!("GET {path} HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n").as_bytes());
-        assert_eq!(wire.read_answer().unwrap().0, 200);
+    for (client, path, status) in [
+        ("203.0.113.1, 198.51.100.7", "/tasks", 200),
+        ("127.0.0.1", "/tasks", 429),
+        ("127.0.0.1", "/healthz", 200),
+        ("127.0.0.1", "/readyz", 200),
+    ] {
+        wire.begin(&format!("GET {path}\nX-Forwarded-For: {client}"));
+        assert_eq!(wire.read_answer().unwrap().0, status, "{client} {path}");
     }
 }
 
 /// The deadline is far away: only what has a request is waited for.
 #[test]
 fn shutdown_closes_idle_connections_at_once_and_finishes_open_requests() {
-    let data = tempdir().unwrap();
     let fixed = FixedLimits { header_timeout: Duration::from_secs(3), ..FixedLimits::default() };
-    let settings = ServerConfig { drain_timeout: NEVER, request_timeout: NEVER, fixed, ..config(data.path()) };
-    let server = Running::start(settings, &[task()]);
+    let settings = |data: &Path| ServerConfig { drain_timeout: NEVER, request_timeout: NEVER, fixed, ..config(data) };
+    let (data, server) = serving(settings, &[task()]);
     // So many that they may take minutes.
-    let body = bytes_of(&reports(&task(), 1, 3000));
+    let body = body_of(1, 3000);
     let mut idle = Wire::connect(server.address);
     assert_eq!(idle.get("/healthz").0, 200);
     let silent = TcpStream::connect(server.address).unwrap();
     let mut begun = TcpStream::connect(server.address).unwrap();
     begun.write_all(b"GET /healthz HT").unwrap();
     let mut open = Wire::connect(server.address);
-    open.begin_upload(&task(), body.len());
-    open.send(&body[..body.len() - 35]);
+    open.begin_upload(&task(), &body);
     // All of them are accepted, and what they sent is seen, once a later connection is answered and closed again.
     assert_eq!(server.send(&task(), &body[..35]).status, 200);
     let address = server.address;
-    let finish = std::thread::spawn(move || {
+    let finish = thread::spawn(move || {
         assert!(is_closed(idle.stream()) && is_closed(&silent) && is_closed(&begun));
         assert!(TcpStream::connect(address).is_err(), "a server that stops lets nobody in");
         open.send(&body[body.len() - 35..]);
@@ -209,13 +189,12 @@ fn shutdown_closes_idle_connections_at_once_and_finishes_open_requests() {
 
 #[test]
 fn a_client_that_closes_its_half_in_a_body_counts_nothing_and_frees_its_place() {
-    let data = tempdir().unwrap();
-    let settings = ServerConfig { max_connections: 1, request_timeout: NEVER, ..config(data.path()) };
-    let server = Running::start(settings, &[task()]);
-    let body = bytes_of(&reports(&task(), 1, 2));
+    let settings = |data: &Path| ServerConfig { max_connections: 1, request_timeout: NEVER, ..config(data) };
+    let (_data, server) = serving(settings, &[task()]);
+    let body = body_of(1, 2);
     let mut half = Wire::connect(server.address);
     half.open_upload(&task(), body.len());
-    half.stream().write_all(&body[..35]).unwrap();
+    half.send(&body[..35]);
     half.stream().shutdown(Shutdown::Write).unwrap();
     // A refusal, or nothing any more.
     assert!(half.read_answer().is_ok_and(|(status, _)| status == 400) || is_closed(half.stream()));
@@ -229,9 +208,7 @@ fn a_certificate_that_cannot_be_served_with_is_named() {
     let (certificate, key) = (data.path().join("certificate.pem"), data.path().join("key.pem"));
     fs::write(&certificate, "no certificate").unwrap();
     let tls = Some(TlsFiles { certificate, key });
-    let Err(error) = Running::try_start(ServerConfig { tls, ..config(data.path()) }, &[task()]) else {
-        panic!("served without a certificate")
-    };
+    let error = refusal(ServerConfig { tls, ..config(data.path()) }, &[task()]);
     assert!(matches!(error, ServerError::Tls(_)), "{error}");
     let expected = if cfg!(feature = "tls") { "certificate.pem" } else { "feature `tls`" };
     assert!(error.to_string().contains(expected), "{error}");
@@ -241,7 +218,6 @@ fn a_certificate_that_cannot_be_served_with_is_named() {
 #[cfg(feature = "tls")]
 #[test]
 fn reports_come_over_tls() {
-    use std::process::Command;
     let data = tempdir().unwrap();
     let (certificate, key) = (data.path().join("certificate.pem"), data.path().join("key.pem"));
     let make = |name: &str| {
@@ -261,7 +237,7 @@ fn reports_come_over_tls() {
     let tls = Some(TlsFiles { certificate: certificate.clone(), key: key.clone() });
     let server = Running::start(ServerConfig { tls, ..config(data.path()) }, &[task()]);
     let upload = data.path().join("reports");
-    fs::write(&upload, bytes_of(&reports(&task(), 1, 3))).unwrap();
+    fs::write(&upload, body_of(1, 3)).unwrap();
     let curl = || {
         let sent = Command::new("curl")
             .args(["--silent", "--show-error", "--max-time", "20", "--cacert"])
@@ -278,17 +254,13 @@ fn reports_come_over_tls() {
     assert!(make("second"));
     assert!(curl().contains("certificate"), "{}", curl());
     assert!(Command::new("kill").args(["-HUP", &std::process::id().to_string()]).status().unwrap().success());
-    let start = Instant::now();
-    while !curl().contains("\"duplicate\":3") {
-        assert!(start.elapsed() < Duration::from_secs(60), "{}", curl());
-    }
+    wait_until("the new certificate", || curl().contains("\"duplicate\":3"));
 }
 
 /// A proxy before the server may have read another request from the same bytes.
 #[test]
 fn requests_with_an_uncertain_end_or_sender_are_refused_and_closed() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task()]);
+    let (_data, server) = serving(config, &[task()]);
     let ask = |head: &str, body: &[u8]| {
         let mut stream = TcpStream::connect(server.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
@@ -329,19 +301,18 @@ fn requests_with_an_uncertain_end_or_sender_are_refused_and_closed() {
 /// A connection that has been idle for a while goes on where it was, and what came in pieces or pipelined is not lost.
 #[test]
 fn connections_that_rested_go_on() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task()]);
-    let body = bytes_of(&reports(&task(), 1, 6));
+    let (_data, server) = serving(config, &[task()]);
+    let body = body_of(1, 6);
     let mut wires: Vec<Wire> = (0..3).map(|_| Wire::connect(server.address)).collect();
     for (round, report) in body.chunks(35).enumerate() {
         let wire = &mut wires[round % 3];
         assert_eq!(wire.upload(&task(), report).unwrap().0, 200);
         if round == 2 {
             // Longer than idle connections keep their buffers.
-            std::thread::sleep(Duration::from_millis(1800));
+            thread::sleep(Duration::from_millis(1800));
         }
     }
-    std::thread::sleep(Duration::from_millis(1800));
+    thread::sleep(Duration::from_millis(1800));
     // Two requests at once, and one in pieces with a pause.
     let get = "GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n";
     wires[0].send(format!("{get}{get}").as_bytes());
@@ -356,7 +327,7 @@ fn connections_that_rested_go_on() {
     assert_eq!(wires[2].read_answer().unwrap().0, 200);
     for piece in [&get[..7], &get[7..30]] {
         wires[1].send(piece.as_bytes());
-        std::thread::sleep(Duration::from_millis(1300));
+        thread::sleep(Duration::from_millis(1300));
     }
     wires[1].send(&get.as_bytes()[30..]);
     assert_eq!(wires[1].read_answer().unwrap().0, 200);

@@ -1,16 +1,9 @@
 //! Reports about the lengths of records, over HTTP.
 
 use ldp_pca::lengths::Norms;
-use ldp_pca::mechanism::MechanismSpec;
-use ldp_pca::privacy::Epsilon;
-use ldp_pca::record::{Bounding, Radius};
-use ldp_pca::schema::Schema;
-use ldp_pca::task::{Folds, Task};
-use serde_json::json;
-use tempfile::tempdir;
+use ldp_pca::record::Radius;
 
-use super::harness::{Running, aggregate_of, bytes_of, config, path, reports};
-use crate::support::Folder;
+use super::harness::*;
 
 fn task() -> Task {
     let mechanism = MechanismSpec::norm_cap(Epsilon::new(2.0).unwrap(), 16);
@@ -21,18 +14,17 @@ fn task() -> Task {
 /// They are collected like any others, and have no components.
 #[test]
 fn reports_about_lengths_are_collected_and_have_no_components() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task()]);
+    let (data, server) = serving(config, &[task()]);
     let body = bytes_of(&reports(&task(), 1, 300));
     assert_eq!(server.send(&task(), &body).json()["accepted"], 300);
-    let refused = server.get(&path(&task(), "/recovery?rank=1"));
-    refused.assert_problem(409, "no-components", &["lengths of records", "read them from its sums"]);
+    let parts = ["lengths of records", "read them from its sums"];
+    server.recovery(&task(), "rank=1").refused(409, "no-components", &parts);
     server.shut_down();
     let folder = Folder::new();
     folder.write("norms.json", task().to_json());
     folder.run(&format!("store export {} -o all.ldpr", data.path().display())).ok();
     folder.run("aggregate all.ldpr --task norms.json -o sums.ldpa").ok();
-    let found = folder.run("norms sums.ldpa --task norms.json --json").json();
+    let found = folder.json("norms sums.ldpa --task norms.json");
     let expected = Norms::of(&aggregate_of(&task(), &body), &task()).unwrap().quantile(0.5, 0.95);
     assert_eq!((&found["records"], &found["quantiles"][1]), (&json!(300), &json!(expected)));
 }

@@ -1,17 +1,12 @@
 //! The OpenAPI document, compared with the real server.
 
-use ldp_pca::task::Task;
-use ldp_pca_server::TaskSettings;
-use tempfile::tempdir;
-
-use super::harness::{Running, assert_members, config, put_body};
+use super::harness::*;
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "PATCH"];
 
 #[test]
 fn every_path_has_the_methods_that_the_document_says_and_no_other() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[]);
+    let (_data, server) = serving(config, &[]);
     let document = server.get("/openapi.json").json();
     for (path, operations) in document["paths"].as_object().unwrap() {
         let path = path.replace("{id}", &"0".repeat(64));
@@ -22,7 +17,7 @@ fn every_path_has_the_methods_that_the_document_says_and_no_other() {
             let answer = server.request(method, &path, &[], body);
             assert_eq!(answer.status != 405, stated, "{method} {path}: {}", answer.status);
             if !stated {
-                answer.assert_problem(405, "method-not-allowed", &[]);
+                answer.refused(405, "method-not-allowed", &[]);
                 for allowed in answer.header("allow").split(',').filter(|method| *method != "HEAD") {
                     assert!(operations.get(allowed.to_lowercase()).is_some(), "{allowed} {path}");
                 }
@@ -33,8 +28,7 @@ fn every_path_has_the_methods_that_the_document_says_and_no_other() {
 
 #[test]
 fn the_example_of_the_document_works() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[]);
+    let (_data, server) = serving(config, &[]);
     let document = server.get("/openapi.json").json();
     let example = &document["paths"]["/tasks/{id}"]["put"]["requestBody"]["content"]["application/json"]["example"];
     let id = document["components"]["parameters"]["Id"]["example"].as_str().unwrap();
@@ -49,14 +43,13 @@ fn the_example_of_the_document_works() {
 /// An answer has exactly the members that the document states.
 #[test]
 fn answers_have_the_members_of_the_document() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[]);
+    let (_data, server) = serving(config, &[]);
     let document = server.get("/openapi.json").json();
-    let task: Task = super::harness::task();
+    let task: Task = task();
     let settings = TaskSettings { minimum_batch: Some(1), ..TaskSettings::default() };
     let status = server.administer("PUT", &format!("/tasks/{}", task.digest()), &put_body(&task, &settings)).json();
-    server.send(&task, &super::harness::bytes_of(&super::harness::reports(&task, 1, 20)));
-    let recovery = |query: &str| server.get(&super::harness::path(&task, &format!("/recovery?rank=1{query}"))).json();
+    server.send(&task, &bytes_of(&reports(&task, 1, 20)));
+    let recovery = |query: &str| server.recovery(&task, &format!("rank=1{query}")).json();
     let sparse = "&penalty=auto&path=3&baselines=true";
     assert_members(&document, "Status", &status);
     for query in ["", sparse, "&method=auto"] {

@@ -1,9 +1,6 @@
 //! Pages of other origins, task by task.
 
-use ldp_pca_server::TaskSettings;
-use tempfile::tempdir;
-
-use super::harness::{Answer, REPORTS, Running, bytes_of, config, other_task, path, reports, task};
+use super::harness::*;
 
 const HERE: (&str, &str) = ("origin", "https://survey.example");
 const ELSEWHERE: (&str, &str) = ("origin", "https://elsewhere.example");
@@ -14,8 +11,7 @@ fn allowed(answer: &Answer) -> &str {
 
 #[test]
 fn pages_of_any_origin_may_read_tasks_and_send_reports() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task()]);
+    let (_data, server) = serving(config, &[task()]);
     let answer = server.request("GET", &path(&task(), ""), &[ELSEWHERE], b"");
     assert_eq!((allowed(&answer), answer.header("vary")), ("*", "origin"));
     assert!(answer.header("access-control-expose-headers").contains("retry-after"));
@@ -27,7 +23,7 @@ fn pages_of_any_origin_may_read_tasks_and_send_reports() {
     assert!(answer.header("access-control-allow-headers").contains("content-type"));
     // A refusal can be read there, too.
     let refused = server.request("POST", &path(&task(), "/reports"), &[ELSEWHERE, ("content-type", REPORTS)], b"x");
-    refused.assert_problem(400, "body-length", &[]);
+    refused.refused(400, "body-length", &[]);
     assert_eq!(allowed(&refused), "*");
     // Nobody asks: nothing is said.
     assert_eq!(allowed(&server.get(&path(&task(), ""))), "");
@@ -35,10 +31,9 @@ fn pages_of_any_origin_may_read_tasks_and_send_reports() {
 
 #[test]
 fn a_task_with_origins_is_for_their_pages_alone() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[other_task()]);
+    let (_data, server) = serving(config, &[other_task()]);
     server.put(&task(), &TaskSettings { origins: Some(vec![HERE.1.into()]), ..TaskSettings::default() });
-    let body = bytes_of(&reports(&task(), 1, 1));
+    let body = body_of(1, 1);
     for rest in ["", "/status", "/recovery?rank=1"] {
         let of = |origin| server.request("GET", &path(&task(), rest), &[origin], b"");
         assert_eq!((allowed(&of(HERE)), allowed(&of(ELSEWHERE))), (HERE.1, ""), "{rest}");
@@ -59,8 +54,7 @@ fn a_task_with_origins_is_for_their_pages_alone() {
 /// left.
 #[test]
 fn a_body_without_a_media_type_is_what_goes_there() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[other_task()]);
+    let (_data, server) = serving(config, &[other_task()]);
     let settings = TaskSettings { issued_ids: Some(true), ..TaskSettings::default() };
     server.put(&task(), &settings);
     for headers in [&[][..], &[ELSEWHERE]] {
@@ -73,7 +67,7 @@ fn a_body_without_a_media_type_is_what_goes_there() {
     }
     // Pages that may not use the task need a preflight, as with any other type, and it is refused.
     server.put(&task(), &TaskSettings { origins: Some(vec![HERE.1.into()]), ..settings });
-    let body = bytes_of(&reports(&task(), 1, 1));
+    let body = body_of(1, 1);
     for (rest, body) in [("/seeds", &br#"{"count": 1}"#[..]), ("/reports", &body)] {
         let of = |headers| server.request("POST", &path(&task(), rest), headers, body).status;
         // The report makes its own id, which is refused later.

@@ -1,21 +1,17 @@
 //! The page's files, and pages of other origins.
 
-use std::fs;
-
-use ldp_pca_server::{ServerConfig, ServerError};
-use tempfile::tempdir;
-
-use super::harness::{Running, config, task};
+use super::harness::*;
 
 #[test]
 fn the_page_is_served_with_its_policy_beside_the_interface() {
-    let (data, www) = (tempdir().unwrap(), tempdir().unwrap());
-    fs::write(www.path().join("index.html"), "<title>page</title>").unwrap();
-    fs::create_dir(www.path().join("assets")).unwrap();
-    fs::write(www.path().join("assets/module.wasm"), b"\0asm").unwrap();
-    fs::write(www.path().join("assets/main.js"), "export {}").unwrap();
-    let settings = ServerConfig { www: Some(www.path().to_owned()), ..config(data.path()) };
-    let server = Running::start(settings, &[task()]);
+    let www = Folder::new();
+    fs::create_dir(www.path("assets")).unwrap();
+    for (name, content) in
+        [("index.html", "<title>page</title>"), ("assets/module.wasm", "\0asm"), ("assets/main.js", "export {}")]
+    {
+        www.write(name, content);
+    }
+    let (_data, server) = serving(|data| ServerConfig { www: Some(www.path("")), ..config(data) }, &[task()]);
     let page = server.get("/");
     assert_eq!((page.status, page.body.as_slice()), (200, b"<title>page</title>".as_slice()));
     assert_eq!(
@@ -27,11 +23,13 @@ fn the_page_is_served_with_its_policy_beside_the_interface() {
     assert_eq!(page.header("x-content-type-options"), "nosniff");
     assert_eq!(page.header("access-control-allow-origin"), "", "the page is for its own origin");
     assert!(page.header("content-type").starts_with("text/html"));
-    assert_eq!(server.get("/assets/module.wasm").header("content-type"), "application/wasm");
-    assert_eq!(server.get("/assets/main.js").header("content-type"), "text/javascript");
-    server.get("/missing.js").assert_problem(404, "unknown-path", &[]);
-    server.get("/..%2fformat").assert_problem(404, "unknown-path", &[]);
-    server.post("/index.html", "text/plain", b"x").assert_problem(404, "unknown-path", &[]);
+    for (path, media_type) in [("/assets/module.wasm", "application/wasm"), ("/assets/main.js", "text/javascript")] {
+        assert_eq!(server.get(path).header("content-type"), media_type);
+    }
+    for path in ["/missing.js", "/..%2fformat"] {
+        server.get(path).refused(404, "unknown-path", &[]);
+    }
+    server.post("/index.html", "text/plain", b"x").refused(404, "unknown-path", &[]);
     assert_eq!(server.get("/tasks").status, 200);
 }
 
@@ -40,12 +38,12 @@ fn the_page_is_served_with_its_policy_beside_the_interface() {
 fn no_link_leads_out_of_the_page_and_what_is_hidden_stays_so() {
     use std::os::unix::fs::symlink;
 
-    let (data, site) = (tempdir().unwrap(), tempdir().unwrap());
-    let release = site.path().join("release-3");
-    fs::create_dir_all(release.join("docs")).unwrap();
-    fs::create_dir_all(release.join(".git")).unwrap();
-    fs::create_dir_all(release.join(".well-known")).unwrap();
-    fs::write(site.path().join("secret"), "secret").unwrap();
+    let site = Folder::new();
+    let release = site.path("release-3");
+    for folder in ["docs", ".git", ".well-known"] {
+        fs::create_dir_all(release.join(folder)).unwrap();
+    }
+    site.write("secret", "secret");
     for (file, text) in [("index.html", "page"), (".env", "secret"), (".git/config", "secret"), (".well-known/x", "x")]
     {
         fs::write(release.join(file), text).unwrap();
@@ -55,21 +53,20 @@ fn no_link_leads_out_of_the_page_and_what_is_hidden_stays_so() {
     symlink("../../secret", release.join("docs/index.html")).unwrap();
     symlink("..", release.join("up")).unwrap();
     // The folder itself may be one: so pages are changed as a whole.
-    symlink("release-3", site.path().join("www")).unwrap();
-    let server = Running::start(ServerConfig { www: Some(site.path().join("www")), ..config(data.path()) }, &[task()]);
+    symlink("release-3", site.path("www")).unwrap();
+    let (_data, server) = serving(|data| ServerConfig { www: Some(site.path("www")), ..config(data) }, &[task()]);
     for path in ["/", "/index.html", "/inside.html", "/%69ndex.html"] {
         assert_eq!(server.get(path).body, b"page", "{path}");
     }
     assert_eq!(server.get("/.well-known/x").body, b"x");
     for path in ["/outside", "/docs/", "/up/secret", "/.env", "/%2eenv", "/.git/config", "/%2E%2E/secret", "/a%00b"] {
-        server.get(path).assert_problem(404, "unknown-path", &[]);
+        server.get(path).refused(404, "unknown-path", &[]);
     }
 }
 
 #[test]
 fn a_folder_that_is_not_there_is_an_error() {
     let data = tempdir().unwrap();
-    let settings = ServerConfig { www: Some(data.path().join("dist")), ..config(data.path()) };
-    let Err(error) = Running::try_start(settings, &[task()]) else { panic!("served a page that is not there") };
+    let error = refusal(ServerConfig { www: Some(data.path().join("dist")), ..config(data.path()) }, &[task()]);
     assert!(matches!(error, ServerError::Page { .. }) && error.to_string().contains("dist"), "{error}");
 }

@@ -2,21 +2,14 @@
 //! twice.
 
 use std::collections::HashSet;
-use std::fs;
-use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{self, sleep};
-use std::time::{Duration, Instant};
+use std::thread::sleep;
 
-use chacha20::ChaCha8Rng;
-use ldp_pca::report::{Report, report_bytes};
-use rand::{RngExt as _, SeedableRng as _};
+use rand::RngExt as _;
 
 use super::gateway::SEALED;
-use super::harness::{Serving, reports, task, try_post};
-use super::relay::{aggregator, relay, relay_at, sealed, text};
-use crate::support::Folder;
+use super::harness::*;
+use super::relay::{aggregator, end, relay, relay_at, sealed};
 
 const BATCH: u64 = 16;
 
@@ -48,9 +41,8 @@ fn send_all(relay: SocketAddr, requests: &[Vec<u8>], meanwhile: impl FnOnce()) {
 }
 
 /// Every report that was sent is stored, once.
-fn assert_stored(data: &Path, sent: &[Report]) {
-    let folder = Folder::new();
-    folder.run(&format!("store export {} -o all.ldpr", data.display())).ok();
+fn assert_stored(folder: &Folder, sent: &[Report]) {
+    folder.run("store export aggregator -o all.ldpr").ok();
     let stored = folder.read("all.ldpr");
     let stored: Vec<_> =
         stored.chunks(report_bytes(&task())).map(|r| Report::from_bytes(r, &task()).unwrap().id()).collect();
@@ -62,44 +54,43 @@ fn assert_stored(data: &Path, sent: &[Report]) {
 
 /// Kills the relay or the aggregator in every round, while reports arrive and leave.
 fn kill(is_relay: bool) {
-    let (data, mut aggregator) = aggregator(&[]);
-    let (own, gateway) = (text(&data.path().join("aggregator")), aggregator.address);
-    let mut relay = relay(data.path(), gateway, BATCH, &[]);
+    let (folder, mut aggregator) = aggregator("");
+    let gateway = aggregator.address;
+    let mut relay = relay(&folder, gateway, BATCH, "");
     let at = relay.address;
     let mut sent = Vec::new();
     let mut rng = ChaCha8Rng::seed_from_u64(if is_relay { 1 } else { 2 });
     for round in 0..rounds() {
         let more = reports(&task(), 100 + round, PER_ROUND);
-        let requests = sealed(at, &more);
+        let requests = sealed(&relay, &more);
         sent.extend(more);
         let pause = Duration::from_micros(rng.random_range(0..80_000));
         send_all(at, &requests, || {
             sleep(pause);
             if is_relay {
                 relay.kill();
-                relay = relay_at(&at.to_string(), data.path(), gateway, BATCH, &[]);
+                relay = relay_at(&at.to_string(), &folder, gateway, BATCH, "");
             } else {
                 aggregator.kill();
-                aggregator = Serving::start_at(&gateway.to_string(), &["--data", &own]);
+                aggregator = Serving::start_at(&gateway.to_string(), &folder, "--data aggregator");
             }
         });
     }
     // One more batch, so that those before it are complete.
     let last = reports(&task(), 1, usize::try_from(BATCH).unwrap());
-    send_all(at, &sealed(at, &last), || {});
+    send_all(at, &sealed(&relay, &last), || {});
     let batches = || {
-        let names = fs::read_dir(data.path().join("relay")).unwrap().map(|entry| entry.unwrap().file_name());
+        let names = fs::read_dir(folder.path("relay")).unwrap().map(|entry| entry.unwrap().file_name());
         names.filter(|name| name.to_str().unwrap().ends_with(".batch")).count()
     };
-    let end = Instant::now() + Duration::from_secs(120);
+    let deadline = Instant::now() + Duration::from_secs(120);
     while batches() > 1 {
-        assert!(Instant::now() < end, "{} batches are left", batches());
+        assert!(Instant::now() < deadline, "{} batches are left", batches());
         sleep(Duration::from_millis(20));
     }
-    relay.signal("TERM");
-    aggregator.signal("TERM");
-    assert!(relay.ended() && aggregator.ended());
-    assert_stored(&data.path().join("aggregator"), &sent);
+    end(relay);
+    end(aggregator);
+    assert_stored(&folder, &sent);
 }
 
 #[test]

@@ -1,90 +1,40 @@
 //! A server under stress: crowds of idle clients, and kill -9 at any moment.
 
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader, Write};
-use std::net::SocketAddr;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::io::Write;
 use std::sync::{Barrier, Mutex};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use chacha20::ChaCha8Rng;
-use rand::{Rng, SeedableRng};
-use tempfile::tempdir;
+use ldp_pca_server::raise_file_limit;
+use rand::Rng;
 
-use super::harness::{bytes_of, reports, task, wait_until};
+use super::harness::*;
 use super::wire::Wire;
 
-/// The server as it is installed, in a process of its own; killed when dropped.
-struct Installed {
-    child: Child,
-    address: SocketAddr,
-    /// From its start until it listened.
-    starting: Duration,
+/// The server as it is installed, in a process of its own, and how long it took from its start until it listened. All
+/// that connect here have one address, which gets a sixteenth of the connections.
+fn installed(folder: &Path) -> (Serving, Duration) {
+    let start = Instant::now();
+    fs::write(folder.join("task.json"), task().to_json()).unwrap();
+    fs::write(folder.join("config.toml"), "issued_ids = false\nmax_connections = 262144\n").unwrap();
+    let arguments = "serve --listen 127.0.0.1:0 --data data --task task.json --config config.toml";
+    let mut command = Command::new(crate::PROGRAM);
+    command.args(arguments.split(' ')).current_dir(folder).stderr(Stdio::null());
+    (Serving::of(&mut command), start.elapsed())
 }
 
-impl Installed {
-    fn start(folder: &Path) -> Self {
-        let start = Instant::now();
-        let path = folder.join("task.json");
-        std::fs::write(&path, task().to_json()).unwrap();
-        // All that connect here have one address, which gets a sixteenth of the connections.
-        let config = folder.join("config.toml");
-        std::fs::write(&config, "issued_ids = false\nmax_connections = 262144\n").unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_ldp-pca"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-            .arg(folder.join("data"))
-            .arg("--task")
-            .arg(path)
-            .arg("--config")
-            .arg(config)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let address =
-            lines.map_while(Result::ok).find_map(|line| line.strip_prefix("listening on http://")?.parse().ok());
-        Self { child, address: address.expect("the server says where it listens"), starting: start.elapsed() }
-    }
-
-    fn records(&self) -> u64 {
-        let (status, body) = Wire::connect(self.address).get(&super::harness::path(&task(), "/status"));
-        assert_eq!(status, 200, "{body}");
-        serde_json::from_str::<serde_json::Value>(&body).unwrap()["records"].as_u64().unwrap()
-    }
-
-    /// Pauses for a moment in the middle of its work.
-    fn pause(&self, moment: Duration) {
-        for (signal, wait) in [("-STOP", moment), ("-CONT", Duration::ZERO)] {
-            let sent = Command::new("kill").arg(signal).arg(self.child.id().to_string()).status();
-            assert!(sent.unwrap().success());
-            thread::sleep(wait);
-        }
-    }
-
-    /// The memory of the process, in KiB, where the system reports it.
-    fn resident(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok())
-    }
-}
-
-impl Drop for Installed {
-    fn drop(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
+/// The memory of the process, in KiB, where the system reports it.
+fn memory_of(server: &Serving) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{}/status", server.id())).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok())
 }
 
 /// Ten thousand, or as many as this process may open.
 #[test]
 fn ten_thousand_idle_connections_leave_the_server_responsive_and_its_memory_bounded() {
-    ldp_pca_server::raise_file_limit();
+    raise_file_limit();
     let folder = tempdir().unwrap();
-    let server = Installed::start(folder.path());
-    let before = server.resident();
+    let (server, _) = installed(folder.path());
+    let before = memory_of(&server);
     let (mut crowd, mut asked) = (Vec::new(), Instant::now());
     for _ in 0..10_000 {
         // Each has been answered once: its buffers are there.
@@ -103,12 +53,12 @@ fn ten_thousand_idle_connections_leave_the_server_responsive_and_its_memory_boun
     crowd.truncate(crowd.len().saturating_sub(20));
     // Below that, the limit is too low to show anything.
     assert!(crowd.len() >= 500, "only {} connections", crowd.len());
-    let body = bytes_of(&reports(&task(), 1, 100));
+    let body = body_of(1, 100);
     let mut client = Wire::connect(server.address);
     for report in body.chunks(35) {
         assert_eq!(client.upload(&task(), report).unwrap().0, 200);
     }
-    let after = server.resident();
+    let after = memory_of(&server);
     println!("{} idle connections: {before:?} KiB before, {after:?} KiB after", crowd.len());
     if let Some((before, after)) = before.zip(after) {
         let each = (after - before) / crowd.len() as u64;
@@ -125,9 +75,9 @@ fn ten_thousand_idle_connections_leave_the_server_responsive_and_its_memory_boun
 #[test]
 fn a_connection_that_rests_holds_no_buffers() {
     const CROWD: u64 = 1000;
-    ldp_pca_server::raise_file_limit();
+    raise_file_limit();
     let folder = tempdir().unwrap();
-    let server = Installed::start(folder.path());
+    let (server, _) = installed(folder.path());
     let body = vec![0; 1100 * 35];
     let mut crowd = Vec::new();
     let mut resident = [0; 2];
@@ -140,7 +90,7 @@ fn a_connection_that_rests_holds_no_buffers() {
         }
         // Longer than idle connections keep their buffers.
         thread::sleep(Duration::from_secs(3));
-        *resident = server.resident().unwrap();
+        *resident = memory_of(&server).unwrap();
     }
     let start = Instant::now();
     let each = loop {
@@ -150,7 +100,7 @@ fn a_connection_that_rests_holds_no_buffers() {
             break each;
         }
         thread::sleep(Duration::from_millis(100));
-        resident[1] = server.resident().unwrap();
+        resident[1] = memory_of(&server).unwrap();
     };
     println!("{each} KiB each; resident {resident:?} KiB");
     // 40 when this was written; 166 if nothing were given back.
@@ -159,7 +109,7 @@ fn a_connection_that_rests_holds_no_buffers() {
 
 /// A small disk in memory; gone when dropped.
 #[cfg(target_os = "linux")]
-struct SmallDisk(tempfile::TempDir);
+struct SmallDisk(TempDir);
 
 #[cfg(target_os = "linux")]
 impl SmallDisk {
@@ -193,23 +143,22 @@ fn a_disk_that_is_full_for_a_while_costs_nothing_that_was_acknowledged() {
         return;
     };
     let folder = disk.0.path();
-    let patience = Duration::from_secs(30);
     // Made first: a connection without a request is soon closed.
-    let batches: Vec<Vec<u8>> = (0..4).map(|seed| bytes_of(&reports(&task(), seed, 20_000))).collect();
-    let mut server = Installed::start(folder);
+    let batches: Vec<Vec<u8>> = (0..4).map(|seed| body_of(seed, 20_000)).collect();
+    let (mut server, _) = installed(folder);
     let mut wire = Wire::connect(server.address);
     assert_eq!(wire.upload(&task(), &batches[0]).unwrap().0, 200);
     assert_eq!(wire.get("/readyz").0, 200);
     let filler = folder.join("filler");
-    let mut file = std::fs::File::create(&filler).unwrap();
+    let mut file = fs::File::create(&filler).unwrap();
     while file.write_all(&[1; 4096]).is_ok() {}
     // Space that was reserved earlier may be left: send more reports until it is used up.
     let mut acknowledged = 1;
     let start = Instant::now();
     let mut extra = Vec::new();
     for seed in 100.. {
-        assert!(start.elapsed() < patience, "a full disk takes everything");
-        let batch = bytes_of(&reports(&task(), seed, 20_000));
+        assert!(start.elapsed() < Duration::from_secs(30), "a full disk takes everything");
+        let batch = body_of(seed, 20_000);
         let (status, body) = wire.upload(&task(), &batch).unwrap();
         if status != 200 {
             assert_eq!(status, 503, "{body}");
@@ -219,31 +168,20 @@ fn a_disk_that_is_full_for_a_while_costs_nothing_that_was_acknowledged() {
         extra.push(batch);
         acknowledged += 1;
     }
-    let start = Instant::now();
-    while wire.get("/readyz").0 != 503 {
-        assert!(start.elapsed() < patience, "ready with a full disk");
-    }
+    wait_until("a full disk to be told of", || wire.get("/readyz").0 == 503);
     assert_eq!(wire.get("/healthz").0, 200);
-    assert_eq!(server.records(), acknowledged * 20_000);
-    std::fs::remove_file(&filler).unwrap();
+    assert_eq!(server.records(&task()), acknowledged * 20_000);
+    fs::remove_file(&filler).unwrap();
     drop(file);
     for batch in &batches[1..] {
-        let start = Instant::now();
-        while wire.upload(&task(), batch).unwrap().0 != 200 {
-            assert!(start.elapsed() < patience, "no room after there is room");
-            thread::sleep(Duration::from_millis(50));
-        }
+        wait_until("room after there is room", || wire.upload(&task(), batch).unwrap().0 == 200);
         acknowledged += 1;
     }
-    let start = Instant::now();
-    while wire.get("/readyz").0 != 200 {
-        assert!(start.elapsed() < patience, "not ready with room on the disk");
-        thread::sleep(Duration::from_millis(50));
-    }
-    assert_eq!(server.records(), acknowledged * 20_000);
+    wait_until("a server that is ready with room on the disk", || wire.get("/readyz").0 == 200);
+    assert_eq!(server.records(&task()), acknowledged * 20_000);
     drop(server);
-    server = Installed::start(folder);
-    assert_eq!(server.records(), acknowledged * 20_000);
+    (server, _) = installed(folder);
+    assert_eq!(server.records(&task()), acknowledged * 20_000);
     let mut wire = Wire::connect(server.address);
     for batch in batches.iter().chain(&extra) {
         assert!(wire.upload(&task(), batch).unwrap().1.contains("\"duplicate\":20000"));
@@ -261,19 +199,16 @@ fn kill(rounds: u64, filled: usize) {
     let folder = tempdir().unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(7);
     let mut expected = 0;
-    let mut server = Installed::start(folder.path());
-    if filled > 0 {
-        for (seed, start) in (0..filled).step_by(50_000).enumerate() {
-            let count = (filled - start).min(50_000);
-            let body = bytes_of(&reports(&task(), seed as u64, count));
-            let (status, body) = Wire::connect(server.address).upload(&task(), &body).unwrap();
-            assert_eq!(status, 200, "{body}");
-            expected += count as u64;
-        }
+    let (mut server, mut slowest) = installed(folder.path());
+    for (seed, start) in (0..filled).step_by(50_000).enumerate() {
+        let count = (filled - start).min(50_000);
+        let (status, body) = Wire::connect(server.address).upload(&task(), &body_of(seed as u64, count)).unwrap();
+        assert_eq!(status, 200, "{body}");
+        expected += count as u64;
     }
-    let (mut acknowledged_in_all, mut unknown_in_all, mut slowest) = (0, 0, server.starting);
+    let (mut acknowledged_in_all, mut unknown_in_all) = (0, 0);
     for round in 0..rounds {
-        assert_eq!(server.records(), expected, "round {round}");
+        assert_eq!(server.records(&task()), expected, "round {round}");
         let wait = Duration::from_micros(u64::from(rng.next_u32() % 400_000));
         let (acknowledged, sent) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
         let begin = Barrier::new(WORKERS + 1);
@@ -303,29 +238,24 @@ fn kill(rounds: u64, filled: usize) {
             }
             thread::sleep(wait);
             if round % 3 == 1 {
-                server.pause(Duration::from_millis(200));
-                thread::sleep(wait / 4);
+                for (signal, moment) in [("STOP", Duration::from_millis(200)), ("CONT", wait / 4)] {
+                    server.signal(signal);
+                    thread::sleep(moment);
+                }
             }
             drop(server);
         });
         let (acknowledged, sent) = (acknowledged.into_inner().unwrap().concat(), sent.into_inner().unwrap().concat());
-        server = Installed::start(folder.path());
-        slowest = slowest.max(server.starting);
-        let found = server.records();
+        let starting;
+        (server, starting) = installed(folder.path());
+        slowest = slowest.max(starting);
+        let found = server.records(&task());
         let (acknowledged_count, sent_count) = (acknowledged.len() as u64 / 35, sent.len() as u64 / 35);
         assert!(found >= expected + acknowledged_count, "round {round}: acknowledged reports are missing");
         assert!(found <= expected + sent_count, "round {round}: reports are counted twice");
-        let mut wire = Wire::connect(server.address);
-        let mut counted = |body: &[u8]| {
-            let (mut accepted, mut duplicate) = (0, 0);
-            for piece in body.chunks(35 * 50_000) {
-                let (status, answer) = wire.upload(&task(), piece).unwrap();
-                assert_eq!(status, 200, "{answer}");
-                let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
-                accepted += answer["accepted"].as_u64().unwrap();
-                duplicate += answer["duplicate"].as_u64().unwrap();
-            }
-            (accepted, duplicate)
+        let counted = |body: &[u8]| {
+            let pieces = body.chunks(35 * 50_000).map(|piece| server.counts(&task(), piece));
+            pieces.fold((0, 0), |sum, (accepted, duplicate)| (sum.0 + accepted, sum.1 + duplicate))
         };
         assert_eq!(counted(&acknowledged), (0, acknowledged_count), "round {round}: each of them was there");
         let (late, there) = counted(&sent);
@@ -333,7 +263,7 @@ fn kill(rounds: u64, filled: usize) {
         // What is there now is what was sent, each once.
         let distinct: HashSet<&[u8]> = sent.chunks(35).map(|report| &report[13..29]).collect();
         expected += distinct.len() as u64;
-        assert_eq!((server.records(), found + late), (expected, expected), "round {round}");
+        assert_eq!((server.records(&task()), found + late), (expected, expected), "round {round}");
         acknowledged_in_all += acknowledged_count;
         unknown_in_all += sent_count - acknowledged_count;
     }

@@ -2,29 +2,19 @@
 
 use std::ops::ControlFlow;
 
-use ldp_pca::covariance::Covariance;
 use ldp_pca::family::Reports;
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
-    DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, HeldOutUse, Penalty, PenaltyChoice, Question, Rank,
+    DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, HeldOutUse, Penalty, PenaltyChoice, Question,
     SolverSettings, When, answer, default_penalty,
 };
-use tempfile::tempdir;
 
-use super::harness::{Running, aggregate_of, bytes_of, config, other_task, path, reports, task};
-
-/// How often something was computed rather than remembered.
-fn computed(server: &Running) -> String {
-    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
-    let line = metrics.lines().find(|line| line.starts_with("ldp_pca_recoveries_computed_total")).unwrap();
-    line.rsplit(' ').next().unwrap().to_owned()
-}
+use super::harness::*;
 
 #[test]
 fn sparse_components_are_those_of_the_solver_on_the_same_reports() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task()]);
-    let body = bytes_of(&reports(&task(), 1, 400));
+    let (_data, server) = serving(config, &[task()]);
+    let body = body_of(1, 400);
     server.send(&task(), &body);
     let covariance = Covariance::estimate(&aggregate_of(&task(), &body), &task()).unwrap();
     let auto = default_penalty(covariance.noise_deviation(), 4, DEFAULT_PENALTY_FACTOR).unwrap();
@@ -37,33 +27,31 @@ fn sparse_components_are_those_of_the_solver_on_the_same_reports() {
         let problem = FantopeProblem::new(covariance.matrix(), Rank::new(2).unwrap(), penalty).unwrap();
         let solver = FantopeSolver::new(SolverSettings::default()).unwrap();
         let solution = solver.solve(&problem).unwrap();
-        let found = server.get(&path(&task(), &format!("/recovery?rank=2&penalty={query}"))).json();
-        assert_eq!((&found["method"], &found["records"]), (&"fantope".into(), &400.into()));
-        let sparse = &found["sparse"];
-        assert_eq!((&sparse["penalty"], &sparse["penalty_choice"]), (&penalty.value().into(), &choice.into()));
-        assert_eq!((&sparse["status"], &sparse["relative_gap"]), (&"optimal".into(), &solution.relative_gap.into()));
+        let found = server.recovery(&task(), &format!("rank=2&penalty={query}")).json();
         let names = task().schema().feature_names();
         let support: Vec<&String> = solution.support.iter().map(|&row| &names[row]).collect();
-        assert_eq!(sparse["support"], serde_json::json!(support));
         let columns: Vec<Vec<f64>> = solution.components.column_iter().map(|c| c.iter().copied().collect()).collect();
-        assert_eq!(found["components"], serde_json::json!(columns));
-        assert_eq!(found["eigenvalues"], serde_json::json!(solution.variances.as_slice()));
+        let expected = json!({"method": "fantope", "records": 400, "components": columns,
+            "eigenvalues": solution.variances.as_slice()});
+        assert_has(&found, expected, query);
+        let expected = json!({"penalty": penalty.value(), "penalty_choice": choice, "status": "optimal",
+            "relative_gap": solution.relative_gap, "support": support});
+        assert_has(&found["sparse"], expected, query);
     }
-    let plain = server.get(&path(&task(), "/recovery?rank=2")).json();
+    let plain = server.recovery(&task(), "rank=2").json();
     let expected = predict_from_estimate(&covariance, Rank::new(2).unwrap()).unwrap();
     assert_eq!(plain["predicted"]["sin_theta_squared"], expected.sin_theta_squared);
     assert_eq!((&plain["method"], plain.get("sparse")), (&"pca".into(), None));
-    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
     let share = expected.sin_theta_squared / expected.uninformed;
     let line = format!("ldp_pca_predicted_error{{task=\"{}\",rank=\"2\"}} {share}", task().digest());
+    let metrics = server.metrics();
     assert!(metrics.lines().any(|found| found == line), "{line} is not in\n{metrics}");
 }
 
 #[test]
 fn a_requested_path_or_simpler_method_gives_the_library_s_result() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task()]);
-    let body = bytes_of(&reports(&task(), 1, 400));
+    let (_data, server) = serving(config, &[task()]);
+    let body = body_of(1, 400);
     server.send(&task(), &body);
     let aggregate = aggregate_of(&task(), &body);
     let covariance = Covariance::estimate(&aggregate, &task()).unwrap();
@@ -77,7 +65,7 @@ fn a_requested_path_or_simpler_method_gives_the_library_s_result() {
     };
     let expected = answer(&question, collected, &covariance, &mut |_| ControlFlow::Continue(())).unwrap();
     let expected = serde_json::to_value(expected).unwrap();
-    let ask = |query: &str| server.get(&path(&task(), &format!("/recovery?rank=2&penalty=auto{query}"))).json();
+    let ask = |query: &str| server.recovery(&task(), &format!("rank=2&penalty=auto{query}")).json();
     let found = ask("&path=5&baselines=true");
     assert_eq!(found["path"].as_array().map(Vec::len), Some(5));
     assert_eq!(found["path"], expected["path"]);
@@ -92,9 +80,8 @@ fn a_requested_path_or_simpler_method_gives_the_library_s_result() {
 
 #[test]
 fn a_method_is_chosen_and_measured_on_reports_held_out_where_the_task_has_folds() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task(), other_task()]);
-    let body = bytes_of(&reports(&task(), 1, 4000));
+    let (_data, server) = serving(config, &[task(), other_task()]);
+    let body = body_of(1, 4000);
     server.send(&task(), &body);
     let aggregate = aggregate_of(&task(), &body);
     let covariance = Covariance::estimate(&aggregate, &task()).unwrap();
@@ -111,7 +98,7 @@ fn a_method_is_chosen_and_measured_on_reports_held_out_where_the_task_has_folds(
     ] {
         let expected = answer(&question, collected, &covariance, &mut |_| ControlFlow::Continue(())).unwrap();
         let expected = serde_json::to_value(expected).unwrap();
-        let found = server.get(&path(&task(), &format!("/recovery?rank=2{query}"))).json();
+        let found = server.recovery(&task(), &format!("rank=2{query}")).json();
         for part in ["method", "components", "eigenvalues", "held_out", "soft_threshold"] {
             assert_eq!(found.get(part), expected.get(part), "{part} of {query}");
         }
@@ -123,40 +110,40 @@ fn a_method_is_chosen_and_measured_on_reports_held_out_where_the_task_has_folds(
     assert_eq!(methods, [17, 17, 1, 2]);
     // With one fold nothing can be held out, and components are plain.
     server.send(&other_task(), &bytes_of(&reports(&other_task(), 1, 400)));
-    let found = server.get(&path(&other_task(), "/recovery?rank=2&method=auto")).json();
+    let found = server.recovery(&other_task(), "rank=2&method=auto").json();
     assert_eq!((&found["method"], found.get("held_out")), (&"pca".into(), None));
 }
 
 #[test]
 fn an_answer_is_computed_once_per_state_and_request_and_few_are_kept() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task()]);
-    let body = bytes_of(&reports(&task(), 2, 50));
+    let (_data, server) = serving(config, &[task()]);
+    let body = body_of(2, 50);
     server.send(&task(), &body[..49 * 35]);
     let ask = |query: &str| {
-        let answer = server.get(&path(&task(), &format!("/recovery?{query}")));
+        let answer = server.recovery(&task(), query);
         assert_eq!(answer.status, 200);
         answer.body
     };
+    let computed = || server.figure("ldp_pca_recoveries_computed_total");
     let wishes = ["rank=1", "rank=2", "rank=1&penalty=auto", "penalty=0.5&rank=1"];
     let first: Vec<Vec<u8>> = wishes.iter().map(|wish| ask(wish)).collect();
-    assert_eq!(computed(&server), "4");
+    assert_eq!(computed(), 4);
     for (wish, first) in wishes.iter().zip(&first) {
         assert_eq!(&ask(wish), first);
     }
-    assert_eq!(computed(&server), "4");
+    assert_eq!(computed(), 4);
     // Others push out the oldest ones; those that are asked for stay.
     for number in 0..15 {
         ask(&format!("rank=1&penalty=0.{number}1"));
         ask(wishes[3]);
     }
-    assert_eq!(computed(&server), "19");
+    assert_eq!(computed(), 19);
     ask(wishes[3]);
-    assert_eq!(computed(&server), "19");
+    assert_eq!(computed(), 19);
     ask(wishes[0]);
-    assert_eq!(computed(&server), "20");
+    assert_eq!(computed(), 20);
     // A new state is another one.
     server.send(&task(), &body[49 * 35..]);
     assert_ne!(ask(wishes[3]), first[3]);
-    assert_eq!(computed(&server), "21");
+    assert_eq!(computed(), 21);
 }

@@ -1,13 +1,8 @@
 //! `ldp-pca store` through the real binary, on folders that a real server wrote.
 
-use std::fs;
-
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca_server::Server;
-use serde_json::json;
 
-use super::harness::{Running, Serving, aggregate_of, bytes_of, config, other_task, reports, segment_path, task};
-use crate::support::Folder;
+use super::harness::*;
 
 /// A server's folder under this name with these reports.
 fn fill(folder: &Folder, name: &str, body: &[u8]) {
@@ -18,16 +13,14 @@ fn fill(folder: &Folder, name: &str, body: &[u8]) {
 
 #[test]
 fn what_is_exported_sums_to_what_the_server_had() {
-    let folder = Folder::new();
-    folder.write("task.json", task().to_json());
-    let body = bytes_of(&reports(&task(), 1, 40));
+    let folder = task_folder();
+    let body = body_of(1, 40);
     fill(&folder, "data", &body);
-    let verified = folder.run("store verify data --json").json();
+    let verified = folder.json("store verify data");
     assert_eq!((&verified["tasks"][0]["reports"], &verified["problems"]), (&json!(40), &json!([])));
-    assert!(folder.run("store verify data").ok().stdout.contains("40 reports in 1 segment,"));
+    folder.run("store verify data").prints(&["40 reports in 1 segment,"]);
 
-    let exported = folder.run("store export data --output all.ldpr --json").json();
-    assert_eq!((&exported["reports"], &exported["lost"]), (&json!(40), &json!(0)));
+    folder.run("store export data --output all.ldpr --json").gives(json!({"reports": 40, "lost": 0}));
     assert_eq!(folder.read("all.ldpr"), body);
     let piped = folder.command(["store", "export", "data", "--output", "-"]).output().unwrap();
     assert_eq!(piped.stdout, body);
@@ -38,12 +31,10 @@ fn what_is_exported_sums_to_what_the_server_had() {
     folder.run("store export data --output all.ldpr").refused(1, &["all.ldpr", "holds reports", "--force"]);
     folder.run("store export data --output all.ldpr --force").ok();
     assert_eq!(folder.read("all.ldpr"), body);
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
-    let unread = folder.command(["store", "export", "data", "-o", "-"]).stdout(writer).output().unwrap();
-    assert_eq!((unread.status.code(), &unread.stderr[..]), (Some(0), &b""[..]), "its reader has seen enough");
+    assert_eq!(folder.unread("store export data -o -").ok().stderr, "", "its reader has seen enough");
     folder.run("store export data --output all.parquet").ok();
-    assert!(folder.read("all.parquet").starts_with(b"PAR1") && folder.read("all.parquet").ends_with(b"PAR1"));
+    let table = folder.read("all.parquet");
+    assert!(table.starts_with(b"PAR1") && table.ends_with(b"PAR1"));
     #[cfg(feature = "parquet")]
     {
         folder.run("aggregate all.parquet -t task.json -o table.ldpa").ok();
@@ -54,12 +45,11 @@ fn what_is_exported_sums_to_what_the_server_had() {
 #[test]
 fn a_merge_of_two_aggregators_is_the_sum_of_their_reports() {
     let folder = Folder::new();
-    let body = bytes_of(&reports(&task(), 2, 60));
+    let body = body_of(2, 60);
     fill(&folder, "first", &body[..40 * 35]);
     fill(&folder, "second", &body[20 * 35..]);
-    let merged = folder.run("store merge first second --into both --json").json();
-    let merged = &merged["tasks"][0];
-    assert_eq!((&merged["added"], &merged["duplicates"], &merged["reports"]), (&json!(60), &json!(20), &json!(60)));
+    let merged = &folder.json("store merge first second --into both")["tasks"][0];
+    assert_has(merged, json!({"added": 60, "duplicates": 20, "reports": 60}), "the merge");
     folder.run("store verify both").ok();
     folder.run("store export both --output all.ldpr").ok();
     assert_eq!(aggregate_of(&task(), &folder.read("all.ldpr")), aggregate_of(&task(), &body));
@@ -71,7 +61,7 @@ fn a_merge_of_two_aggregators_is_the_sum_of_their_reports() {
 fn a_merge_that_makes_no_sense_says_so_in_one_line() {
     let folder = Folder::new();
     for (name, seed) in [("first", 2), ("second", 3)] {
-        fill(&folder, name, &bytes_of(&reports(&task(), seed, 5)));
+        fill(&folder, name, &body_of(seed, 5));
     }
     let refused = |line: &str, code: i32, message: &str| {
         let run = folder.run(line);
@@ -89,8 +79,8 @@ fn a_merge_that_makes_no_sense_says_so_in_one_line() {
     );
     refused("store merge first second first/ --into all", 2, "first/ is named twice: name each folder once");
     let missing = folder.run("store merge first third --into all");
-    assert!(missing.code == Some(1) && missing.stderr.lines().count() == 1, "{missing:?}");
-    assert!(missing.stderr.contains("third"), "{missing:?}");
+    assert_eq!(missing.stderr.lines().count(), 1, "{missing:?}");
+    missing.refused(1, &["third"]);
     assert!(!folder.path("all").exists(), "nothing is made");
     folder.run("store merge second --into first").ok();
 }
@@ -98,7 +88,7 @@ fn a_merge_that_makes_no_sense_says_so_in_one_line() {
 #[test]
 fn a_hurt_folder_is_told_of_and_repaired() {
     let folder = Folder::new();
-    let body = bytes_of(&reports(&task(), 3, 30));
+    let body = body_of(3, 30);
     fill(&folder, "data", &body[..35 * 15]);
     fill(&folder, "data", &body[35 * 15..]);
     let path = segment_path(&folder.path("data"), &task());
@@ -111,21 +101,19 @@ fn a_hurt_folder_is_told_of_and_repaired() {
     let verified = folder.run("store verify data --json");
     assert_eq!(verified.code, Some(1), "{verified:?}");
     assert!(verified.stdout.contains("store.sqlite") && verified.stderr.contains("store repair"), "{verified:?}");
-    let repaired = folder.run("store repair data --json").json();
+    let repaired = folder.json("store repair data");
     assert_eq!(repaired["tasks"][0]["reports"], 29);
     assert_eq!(repaired["repairs"].as_array().unwrap().len(), 2, "{repaired}");
     assert_eq!(fs::read(path.with_file_name("00000000.0.damaged")).unwrap(), segment);
-    let text = folder.run("store verify data").ok().stdout;
-    assert!(text.contains("29 reports") && text.contains("was set aside"), "{text}");
+    folder.run("store verify data").prints(&["29 reports", "was set aside"]);
     let server = Running::start(config(&folder.path("data")), &[]);
-    let again = server.send(&task(), &body).json();
-    assert_eq!((&again["accepted"], &again["duplicate"]), (&json!(1), &json!(29)));
+    assert_eq!(server.counts(&task(), &body), (1, 29));
 }
 
 #[test]
 fn acknowledged_reports_that_are_lost_are_told_of_everywhere() {
     let folder = Folder::new();
-    let body = bytes_of(&reports(&task(), 4, 15));
+    let body = body_of(4, 15);
     for name in ["served", "repaired"] {
         fill(&folder, name, &body);
         let path = segment_path(&folder.path(name), &task());
@@ -135,31 +123,26 @@ fn acknowledged_reports_that_are_lost_are_told_of_everywhere() {
     let lost = "1 of 15 acknowledged reports are lost";
     let verified = folder.run("store verify served");
     assert!(verified.code == Some(1) && verified.stdout.contains(lost), "{verified:?}");
-    let log = Serving::start(&["--data", folder.path("served").to_str().unwrap()]).log();
+    let log = Serving::start(&folder, "--data served").log();
     for told in ["WARN", "00000000.open is damaged from byte", lost, "warning: 1 damaged reports"] {
         assert!(log.contains(told), "{log}");
     }
-    let repaired = folder.run("store repair repaired").ok().stdout;
-    assert!(repaired.contains("lost: task ") && repaired.contains(lost), "{repaired}");
-    let repaired = folder.run("store repair repaired --json").json();
+    folder.run("store repair repaired").prints(&["lost: task ", lost]);
+    let repaired = folder.json("store repair repaired");
     assert_eq!((&repaired["lost"], &repaired["tasks"][0]["reports"]), (&json!([]), &json!(14)));
 }
 
 #[tokio::test]
 async fn wrong_use_is_told_apart() {
     let folder = Folder::new();
-    let missing = folder.run("store verify nowhere");
-    assert!(missing.code == Some(1) && missing.stderr.contains("nowhere"), "{missing:?}");
+    folder.refused("store verify nowhere", 1, &["nowhere"]);
     let server = Server::bind(config(&folder.path("data")), vec![task(), other_task()]).await.unwrap();
-    let held = folder.run("store verify data");
-    assert!(held.code == Some(1) && held.stderr.contains("another server holds"), "{held:?}");
+    folder.refused("store verify data", 1, &["another server holds"]);
     drop(server);
-    let unclear = folder.run("store export data --output all.ldpr");
-    assert!(unclear.code == Some(2) && unclear.stderr.contains(&task().digest().to_string()), "{unclear:?}");
-    let chosen = format!("store export data --output all.ldpr --task {}", &task().digest().to_string()[..8]);
-    folder.run(&chosen).ok();
+    let (export, digest) = ("store export data --output all.ldpr", task().digest().to_string());
+    folder.refused(export, 2, &[&digest]);
+    folder.run(&format!("{export} --task {}", &digest[..8])).ok();
     assert_eq!(folder.read("all.ldpr"), b"");
     folder.write("data/format", "ldp-pca store 9\n");
-    let newer = folder.run("store repair data");
-    assert!(newer.code == Some(1) && newer.stderr.contains("ldp-pca store 9"), "{newer:?}");
+    folder.refused("store repair data", 1, &["ldp-pca store 9"]);
 }

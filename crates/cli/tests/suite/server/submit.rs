@@ -2,22 +2,13 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
 
-use ldp_pca::report::{Report, report_bytes};
-use ldp_pca::task::Task;
-use ldp_pca_server::{RateLimit, ServerConfig, TaskSettings};
-use serde_json::{Value, json};
-
-use super::harness::{ADMIN, COLLECTOR, Running, Serving, bytes_of, config, other_task, reports, task};
-use crate::support::{Folder, PEOPLE, words};
+use super::harness::*;
 
 /// A folder with the task, and that many reports of it in `r.ldpr`.
 fn folder(count: usize) -> Folder {
-    let folder = Folder::new();
-    folder.write("task.json", task().to_json());
-    folder.write("r.ldpr", bytes_of(&reports(&task(), 1, count)));
+    let folder = task_folder();
+    folder.write("r.ldpr", body_of(1, count));
     folder
 }
 
@@ -36,25 +27,28 @@ fn counts(result: &Value) -> [u64; 4] {
     ["sent", "accepted", "duplicate", "rejected"].map(|name| result[name].as_u64().unwrap())
 }
 
+/// The result of a command that could not do all, and said so.
+fn incomplete(run: &Run, said: &[&str]) -> Value {
+    assert!(run.code == Some(1) && said.iter().all(|part| words(&run.stderr).contains(part)), "{run:?}");
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
 #[test]
 fn reports_are_submitted_once_however_often_the_command_runs() {
     let folder = folder(2_500);
     let server = serve(&folder, |_| {});
-    let result = folder.run(&submit(&server, "--json")).json();
-    assert_eq!((counts(&result), &result["complete"]), ([2_500, 2_500, 0, 0], &json!(true)));
-    assert_eq!((&result["task"], &result["rejections"]), (&json!(task().digest().to_string()), &json!([])));
-    let again = folder.run(&submit(&server, "")).ok();
-    assert!(words(&again.stdout).contains("0 accepted, 2,500 were there already"), "{again:?}");
+    let digest = task().digest().to_string();
+    let result = folder.run(&submit(&server, "--json"));
+    let result = result.gives(json!({"complete": true, "task": digest, "rejections": []}));
+    assert_eq!(counts(&result), [2_500, 2_500, 0, 0]);
+    let again = folder.run(&submit(&server, "")).says(&["0 accepted, 2,500 were there already"]);
     assert_eq!(again.stderr, "", "no progress where there is no terminal");
-    folder.write("more.ldpr", bytes_of(&reports(&task(), 2, 40)));
+    folder.write("more.ldpr", body_of(2, 40));
     // `localhost` in place of the address, another file beside the first, and both from a pipe.
     let both = format!("submit more.ldpr r.ldpr -t task.json --url localhost:{} --json", server.address.port());
     assert_eq!(counts(&folder.run(&both).json()), [2_540, 40, 2_500, 0]);
-    let mut piped = folder.command(submit(&server, "--json").replace("r.ldpr", "-").split_whitespace());
-    let mut child = piped.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(&folder.read("r.ldpr")).unwrap();
-    let told: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
-    assert_eq!(counts(&told), [2_500, 0, 2_500, 0]);
+    let piped = folder.piped(&submit(&server, "--json").replace("r.ldpr", "-"), &folder.read("r.ldpr"));
+    assert_eq!(counts(&piped.json()), [2_500, 0, 2_500, 0]);
     assert_eq!(server.records(&task()), 2_540);
 }
 
@@ -69,25 +63,16 @@ fn refused_reports_are_counted_by_kind_and_the_others_count() {
     bytes[7 * width + 5] ^= 1;
     folder.write("r.ldpr", bytes);
     let server = serve(&folder, |_| {});
-    let run = folder.run(&submit(&server, "--json"));
-    assert!(run.code == Some(1) && run.stderr.contains("4 reports were refused"), "{run:?}");
-    let result: Value = serde_json::from_str(&run.stdout).unwrap();
+    let result = incomplete(&folder.run(&submit(&server, "--json")), &["4 reports were refused"]);
     assert_eq!((counts(&result), &result["complete"]), ([1_100, 1_096, 0, 4], &json!(true)));
-    let kinds = ["report-checksum", "report-other-task"];
-    for ((found, kind), (count, first)) in result["rejections"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .zip(kinds)
-        .zip([(3, "r.ldpr, report 4"), (1, "r.ldpr, report 8")])
-    {
-        assert_eq!((&found["kind"], &found["reports"], &found["first"]), (&json!(kind), &json!(count), &json!(first)));
+    let expected = [("report-checksum", 3, "r.ldpr, report 4"), ("report-other-task", 1, "r.ldpr, report 8")];
+    for (found, (kind, count, first)) in result["rejections"].as_array().unwrap().iter().zip(expected) {
+        assert_has(found, json!({"kind": kind, "reports": count, "first": first}), "the rejections");
     }
     let text = folder.run(&submit(&server, ""));
-    let said = words(&text.stdout);
     for part in ["0 accepted, 1,096 were there already, 4 refused", "3 report-checksum, the first in r.ldpr, report 4:"]
     {
-        assert!(said.contains(part), "{text:?}");
+        assert!(words(&text.stdout).contains(part), "{text:?}");
     }
 }
 
@@ -108,7 +93,7 @@ fn an_order_to_wait_is_followed() {
     assert!(left.is_some_and(|seconds| (500..=600).contains(&seconds)), "{run:?}");
     assert_eq!(counts(&run.json()), [20, 20, 0, 0]);
     // Without patience the first refusal is the end.
-    folder.run(&submit(&server, "--patience 0 --json")).refused(1, &["answers 429"]);
+    folder.refused(&submit(&server, "--patience 0 --json"), 1, &["answers 429"]);
 }
 
 #[test]
@@ -118,15 +103,13 @@ fn it_waits_for_an_aggregator_that_is_away() {
     let own = if cfg!(target_os = "linux") { "127.83.85.66:0" } else { "127.0.0.1:0" };
     let address = TcpListener::bind(own).unwrap().local_addr().unwrap();
     let line = format!("submit r.ldpr -t task.json --url http://{address} --json");
-    folder.run(&format!("{line} --patience 0")).refused(1, &["/reports: ", "refused"]);
+    folder.refused(&format!("{line} --patience 0"), 1, &["/reports: ", "refused"]);
     let mut waiting = folder.command(line.split_whitespace());
     let mut waiting = waiting.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = [0; 20];
     // What it says when it begins to wait.
     waiting.stderr.as_mut().unwrap().read_exact(&mut said).unwrap();
-    let data = folder.path("data");
-    let (data, file) = (data.to_str().unwrap(), folder.path("task.json"));
-    let server = Serving::start_at(&address.to_string(), &["--data", data, "--task", file.to_str().unwrap()]);
+    let server = Serving::start_at(&address.to_string(), &folder, "--data data --task task.json");
     let told: Value = serde_json::from_slice(&waiting.wait_with_output().unwrap().stdout).unwrap();
     assert_eq!(counts(&told), [20, 20, 0, 0]);
     drop(server.log());
@@ -137,21 +120,19 @@ fn an_end_before_all_is_sent_says_how_far_it_came_and_can_be_repeated() {
     let folder = folder(2_500);
     let server = serve(&folder, |_| {});
     server.put(&task(), &TaskSettings { max_records: Some(1_500), ..TaskSettings::default() });
-    let run = folder.run(&submit(&server, "--json"));
-    assert!(run.code == Some(1) && run.stderr.contains("answers 403") && run.stderr.contains("max_records"), "{run:?}");
-    let result: Value = serde_json::from_str(&run.stdout).unwrap();
+    let result = incomplete(&folder.run(&submit(&server, "--json")), &["answers 403", "max_records"]);
     assert_eq!((counts(&result), &result["complete"]), ([1_000, 1_000, 0, 0], &json!(false)));
     let text = words(&folder.run(&submit(&server, "")).stdout);
     assert!(text.contains("not all were sent: run the same command again"), "{text}");
     server.put(&task(), &TaskSettings::default());
-    assert_eq!(counts(&folder.run(&submit(&server, "--json")).json()), [2_500, 1_500, 1_000, 0]);
+    assert_eq!(counts(&folder.json(&submit(&server, ""))), [2_500, 1_500, 1_000, 0]);
 }
 
 #[test]
 fn smaller_requests_are_sent_where_large_ones_are_refused() {
     let folder = folder(700);
     let server = serve(&folder, |config| config.max_body_bytes = 64 * report_bytes(&task()));
-    assert_eq!(counts(&folder.run(&submit(&server, "--json")).json()), [700, 700, 0, 0]);
+    assert_eq!(counts(&folder.json(&submit(&server, ""))), [700, 700, 0, 0]);
     assert_eq!(server.records(&task()), 700);
 }
 
@@ -168,22 +149,17 @@ fn what_is_not_a_file_of_reports_is_named_and_not_sent() {
         (bytes_of(&reports(&other_task(), 1, 2)), "r.ldpr: the report answers task"),
     ] {
         folder.write("r.ldpr", content);
-        folder.run(&submit(&server, "")).refused(1, &[said]);
+        folder.refused(&submit(&server, ""), 1, &[said]);
     }
     // A pipe has no length: the end is found when the whole reports are sent.
-    let mut piped = folder.command(submit(&server, "--json").replace("r.ldpr", "-").split_whitespace());
-    let mut child = piped.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(&whole[..3 * 35 + 1]).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("-: the file ends within report 4"));
-    assert_eq!(counts(&serde_json::from_slice(&output.stdout).unwrap()), [3, 3, 0, 0]);
+    let piped = folder.piped(&submit(&server, "--json").replace("r.ldpr", "-"), &whole[..3 * 35 + 1]);
+    assert_eq!(counts(&incomplete(&piped, &["-: the file ends within report 4"])), [3, 3, 0, 0]);
     folder.write("r.ldpr", &whole);
-    folder.run("submit r.ldpr -t task.json --url aggregator.example").refused(2, &["http:// or https://"]);
-    folder.run(&submit(&server, "--token-file missing")).refused(1, &["missing: "]);
+    folder.refused("submit r.ldpr -t task.json --url aggregator.example", 2, &["http:// or https://"]);
+    folder.refused(&submit(&server, "--token-file missing"), 1, &["missing: "]);
     folder.write("task.json", other_task().to_json());
     folder.write("r.ldpr", bytes_of(&reports(&other_task(), 1, 2)));
-    folder.run(&submit(&server, "")).refused(1, &["answers 404", "there is no task"]);
+    folder.refused(&submit(&server, ""), 1, &["answers 404", "there is no task"]);
     assert_eq!(server.records(&task()), 3);
 }
 
@@ -203,24 +179,24 @@ fn reports_with_ids_that_the_aggregator_issues_are_accepted() {
     let (folder, server, collected) = issuing();
     let rows: String = PEOPLE.lines().skip(1).cycle().take(60).map(|row| format!("{row}\n")).collect();
     folder.write("people.csv", format!("{}\n{rows}", PEOPLE.lines().next().unwrap()));
-    let url = format!("--url http://{}", server.address);
+    let url = format!("--url {}", server.url(""));
     // 16 at a time without a token, all at once with an admin's.
     for (output, token) in [("a.ldpr", ""), ("b.ldpr", "--token-file admin.token")] {
         folder.run(&format!("randomize people.csv -t task.json -o {output} {url} {token}")).ok();
-        let result = folder.run(&format!("submit {output} -t task.json {url} --json")).json();
+        let result = folder.json(&format!("submit {output} -t task.json {url}"));
         assert_eq!(counts(&result), [60, 60, 0, 0], "{output}");
     }
     assert_eq!(server.records(&collected), 120);
-    folder
-        .run(&format!("randomize people.csv -t task.json -o c.ldpr {url} --token-file collector.token"))
-        .refused(1, &["answers 403", "an admin's token"]);
-    folder.run("randomize people.csv -t task.json -o c.ldpr --token-file admin.token").refused(2, &["--url"]);
-    folder.run(&format!("randomize people.csv -t task.json -o c.ldpr {url} --ids i.json")).refused(2, &["--ids"]);
+    let make = "randomize people.csv -t task.json -o c.ldpr";
+    let refused = ["answers 403", "an admin's token"];
+    folder.refused(&format!("{make} {url} --token-file collector.token"), 1, &refused);
+    folder.refused(&format!("{make} --token-file admin.token"), 2, &["--url"]);
+    folder.refused(&format!("{make} {url} --ids i.json"), 2, &["--ids"]);
     assert!(!folder.path("c.ldpr").exists());
     // Where reports make their own ids, they do.
     server.put(&collected, &TaskSettings { issued_ids: Some(false), ..TaskSettings::default() });
-    folder.run(&format!("randomize people.csv -t task.json -o c.ldpr {url}")).ok();
-    assert_eq!(counts(&folder.run(&format!("submit c.ldpr -t task.json {url} --json")).json()), [60, 60, 0, 0]);
+    folder.run(&format!("{make} {url}")).ok();
+    assert_eq!(counts(&folder.json(&format!("submit c.ldpr -t task.json {url}"))), [60, 60, 0, 0]);
 }
 
 #[test]
@@ -228,15 +204,12 @@ fn of_reports_without_issued_ids_the_aggregator_sees_one() {
     let (folder, server, collected) = issuing();
     folder.run("randomize people.csv -t task.json -o own.ldpr").ok();
     let line = format!("submit own.ldpr -t task.json --url http://{}", server.address);
-    let run = folder.run(&format!("{line} --json"));
-    assert!(run.code == Some(1) && words(&run.stderr).contains("the others were not sent"), "{run:?}");
-    let result: Value = serde_json::from_str(&run.stdout).unwrap();
+    let result = incomplete(&folder.run(&format!("{line} --json")), &["the others were not sent"]);
     assert_eq!((counts(&result), &result["complete"]), ([1, 0, 0, 1], &json!(false)));
     assert_eq!(result["rejections"][0]["kind"], "report-not-issued");
-    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
-    assert!(metrics.contains("ldp_pca_reports_rejected_total{reason=\"report-not-issued\"} 1\n"), "{metrics}");
+    assert_eq!(server.figure("ldp_pca_reports_rejected_total{reason=\"report-not-issued\"}"), 1);
     server.put(&collected, &TaskSettings { issued_ids: Some(false), ..TaskSettings::default() });
-    assert_eq!(counts(&folder.run(&format!("{line} --json")).json()), [10, 10, 0, 0]);
+    assert_eq!(counts(&folder.json(&line)), [10, 10, 0, 0]);
 }
 
 /// The head of the one request that a gateway gets from a command, which it turns away.
@@ -268,19 +241,17 @@ fn a_token_comes_from_a_file_or_the_variable() {
         "task put task.json --url URL",
     ] {
         let by_file = format!("{line} --token-file token");
-        assert!(
-            head_of(&folder, line, Some("from-the-variable")).contains("authorization: bearer from-the-variable\r")
-        );
-        assert!(head_of(&folder, &by_file, Some("x")).contains("authorization: bearer from-the-file\r"), "{line}");
+        for (line, variable, token) in
+            [(line, "from-the-variable", "from-the-variable"), (&by_file, "x", "from-the-file")]
+        {
+            let head = head_of(&folder, line, Some(variable));
+            assert!(head.contains(&format!("authorization: bearer {token}\r")), "{line}: {head}");
+        }
     }
     assert!(!head_of(&folder, "submit r.ldpr -t task.json --url URL", None).contains("authorization"));
     let mut put = folder.command(["task", "put", "task.json"]);
-    let refused = put.env_remove("LDP_PCA_TOKEN").output().unwrap();
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(
-        refused.status.code() == Some(2) && said.contains("LDP_PCA_TOKEN") && said.contains("--token-file"),
-        "{said}"
-    );
+    let refused = Run::of("task put", put.env_remove("LDP_PCA_TOKEN").output().unwrap());
+    refused.refused(2, &["LDP_PCA_TOKEN", "--token-file"]);
 }
 
 /// A report that a command sends is the one in its file.

@@ -1,48 +1,32 @@
 //! Tasks that are added, changed and deleted, and who may do so.
 
-use std::fs;
-use std::time::Duration;
+use ldp_pca_server::Secret;
 
-use ldp_pca::task::Task;
-use ldp_pca_server::{FixedLimits, Secret, ServerConfig, ServerError, TaskSettings, TokenConfig};
-use serde_json::{Value, json};
-use tempfile::tempdir;
+use super::harness::*;
 
-use super::harness::{
-    ADMIN, Answer, COLLECTOR, Running, Serving, bytes_of, config, get, other_task, path, put_body, reports, task,
-};
-use crate::support::Folder;
-
-const JSON: (&str, &str) = ("content-type", "application/json");
 /// 2001 and 2096.
 const PAST: u64 = 1_000_000_000;
 const FUTURE: u64 = 4_000_000_000;
 
-fn with_token(server: &Running, token: &str, method: &str, path: &str, body: &[u8]) -> Answer {
-    server.request(method, path, &[("authorization", &format!("Bearer {token}")), JSON], body)
-}
-
 #[test]
 fn a_server_without_a_task_gets_one_and_several_live_side_by_side() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[]);
+    let (data, server) = serving(config, &[]);
     assert_eq!(server.get("/tasks").json(), json!({"tasks": []}));
-    let body = bytes_of(&reports(&task(), 1, 5));
-    server.send(&task(), &body).assert_problem(404, "unknown-task", &[]);
+    let body = body_of(1, 5);
+    server.send(&task(), &body).refused(404, "unknown-task", &[]);
     let settings = TaskSettings { minimum_batch: Some(4), ..TaskSettings::default() };
     let put = server.administer("PUT", &path(&task(), ""), &put_body(&task(), &settings));
     assert_eq!(put.status, 201);
-    assert_eq!((&put.json()["task"], &put.json()["minimum_batch"]), (&json!(task().digest().to_string()), &json!(4)));
+    assert_has(&put.json(), json!({"task": task().digest().to_string(), "minimum_batch": 4}), "the answer");
     assert_eq!(server.put(&other_task(), &TaskSettings::default()), 201);
     assert_eq!(server.send(&task(), &body).status, 200);
-    assert_eq!(server.send(&other_task(), &bytes_of(&reports(&other_task(), 1, 3))).status, 200);
+    assert_eq!(server.counts(&other_task(), &bytes_of(&reports(&other_task(), 1, 3))), (3, 0));
     assert_eq!((server.records(&task()), server.records(&other_task())), (5, 3));
-    assert_eq!(server.get(&path(&task(), "/recovery?rank=1")).json()["records"], 5);
+    assert_eq!(server.recovery(&task(), "rank=1").json()["records"], 5);
     // Once more: other settings, the same reports.
     let settings = TaskSettings { minimum_batch: Some(6), ..settings };
     assert_eq!(server.put(&task(), &settings), 200);
-    let refused = server.get(&path(&task(), "/recovery?rank=1"));
-    refused.assert_problem(409, "below-minimum-batch", &["5 reports", "at least 6"]);
+    server.recovery(&task(), "rank=1").refused(409, "below-minimum-batch", &["5 reports", "at least 6"]);
     server.shut_down();
     let server = Running::start(config(data.path()), &[]);
     assert_eq!((server.records(&task()), server.records(&other_task())), (5, 3));
@@ -50,64 +34,54 @@ fn a_server_without_a_task_gets_one_and_several_live_side_by_side() {
 
 #[test]
 fn a_deleted_task_is_gone_with_every_byte_and_can_begin_anew() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[task(), other_task()]);
-    let body = bytes_of(&reports(&task(), 2, 3));
+    let (data, server) = serving(config, &[task(), other_task()]);
+    let body = body_of(2, 3);
     server.send(&task(), &body);
-    assert_eq!(server.get(&path(&task(), "/recovery?rank=2")).json()["records"], 3);
+    assert_eq!(server.recovery(&task(), "rank=2").json()["records"], 3);
     for query in ["?now", "?now=1", "?now=true&now=true", "?then=true"] {
-        server.administer("DELETE", &path(&task(), query), b"").assert_problem(400, "bad-query", &["now=true"]);
+        server.delete(&task(), query).refused(400, "bad-query", &["now=true"]);
     }
-    let deleted = server.administer("DELETE", &path(&task(), "?now=true"), b"");
+    let deleted = server.delete(&task(), "?now=true");
     assert_eq!((deleted.status, deleted.body.len()), (204, 0));
     for rest in ["", "/status", "/recovery?rank=2", "/events?rank=1"] {
-        server.get(&path(&task(), rest)).assert_problem(404, "unknown-task", &[]);
+        server.get(&path(&task(), rest)).refused(404, "unknown-task", &[]);
     }
-    server.send(&task(), &body).assert_problem(404, "unknown-task", &[]);
-    server.administer("DELETE", &path(&task(), ""), b"").assert_problem(404, "unknown-task", &[]);
-    server.administer("DELETE", "/tasks/xyz", b"").assert_problem(404, "unknown-task", &["'xyz'"]);
+    server.send(&task(), &body).refused(404, "unknown-task", &[]);
+    server.delete(&task(), "").refused(404, "unknown-task", &[]);
+    server.administer("DELETE", "/tasks/xyz", b"").refused(404, "unknown-task", &["'xyz'"]);
     assert!(!data.path().join("tasks").join(task().digest().to_string()).exists());
     assert!(!data.path().join("deleted").exists());
     assert_eq!(server.get("/tasks").json()["tasks"], json!([other_task().digest().to_string()]));
     assert_eq!(server.put(&task(), &TaskSettings::default()), 201);
     assert_eq!(server.records(&task()), 0);
     assert_eq!(server.send(&task(), &body).json()["accepted"], 3, "no id of the past counts as a duplicate");
-    assert_eq!(server.get(&path(&task(), "/recovery?rank=2")).json()["records"], 3);
+    assert_eq!(server.recovery(&task(), "rank=2").json()["records"], 3);
 }
 
 #[test]
 fn only_an_admin_puts_and_deletes_and_only_a_collector_sees_components() {
-    let data = tempdir().unwrap();
-    let server = Running::start(ServerConfig { open_recovery: false, ..config(data.path()) }, &[task()]);
-    server.send(&task(), &bytes_of(&reports(&task(), 3, 3)));
+    let (_data, server) = serving(|data| ServerConfig { open_recovery: false, ..config(data) }, &[task()]);
+    server.send(&task(), &body_of(3, 3));
     let (recovery, body) = (path(&task(), "/recovery?rank=1"), put_body(&other_task(), &TaskSettings::default()));
     let missing = server.get(&recovery);
-    missing.assert_problem(401, "token-missing", &["a collector's token", "Bearer"]);
+    missing.refused(401, "token-missing", &["a collector's token", "Bearer"]);
     assert_eq!(missing.header("www-authenticate"), "Bearer");
     let put = path(&other_task(), "");
-    server.request("PUT", &put, &[JSON], &body).assert_problem(401, "token-missing", &["an admin's token"]);
-    server.request("DELETE", &path(&task(), ""), &[], b"").assert_problem(401, "token-missing", &[]);
+    server.ask(None, "PUT", &put, &body).refused(401, "token-missing", &["an admin's token"]);
+    server.request("DELETE", &path(&task(), ""), &[], b"").refused(401, "token-missing", &[]);
     for wrong in ["", "x", &ADMIN[1..], &format!("{ADMIN}x"), &ADMIN.to_uppercase()] {
-        let refused = with_token(&server, wrong, "PUT", &put, &body);
-        let problem = refused.assert_problem(401, "token-unknown", &[]);
+        let problem = server.ask(Some(wrong), "PUT", &put, &body).refused(401, "token-unknown", &[]);
         assert!(wrong.len() < 2 || !problem.to_string().contains(wrong), "an answer repeats no token");
-        with_token(&server, wrong, "GET", &recovery, b"").assert_problem(401, "token-unknown", &[]);
-        with_token(&server, wrong, "GET", &path(&task(), "/events?rank=1"), b"").assert_problem(
-            401,
-            "token-unknown",
-            &[],
-        );
+        server.ask(Some(wrong), "GET", &recovery, b"").refused(401, "token-unknown", &[]);
+        server.ask(Some(wrong), "GET", &path(&task(), "/events?rank=1"), b"").refused(401, "token-unknown", &[]);
     }
-    with_token(&server, COLLECTOR, "PUT", &put, &body).assert_problem(403, "token-role", &["an admin's"]);
-    with_token(&server, COLLECTOR, "DELETE", &path(&task(), ""), b"").assert_problem(403, "token-role", &[]);
-    with_token(&server, ADMIN, "GET", &recovery, b"").assert_problem(403, "token-role", &["a collector's"]);
-    server.request("GET", &recovery, &[("authorization", "Basic YTpi")], b"").assert_problem(
-        401,
-        "token-unknown",
-        &["Bearer"],
-    );
+    server.ask(Some(COLLECTOR), "PUT", &put, &body).refused(403, "token-role", &["an admin's"]);
+    server.ask(Some(COLLECTOR), "DELETE", &path(&task(), ""), b"").refused(403, "token-role", &[]);
+    server.ask(Some(ADMIN), "GET", &recovery, b"").refused(403, "token-role", &["a collector's"]);
+    let basic = server.request("GET", &recovery, &[("authorization", "Basic YTpi")], b"");
+    basic.refused(401, "token-unknown", &["Bearer"]);
     assert_eq!(server.get("/tasks").json()["tasks"], json!([task().digest().to_string()]), "nothing was changed");
-    assert_eq!(with_token(&server, COLLECTOR, "GET", &recovery, b"").json()["records"], 3);
+    assert_eq!(server.ask(Some(COLLECTOR), "GET", &recovery, b"").json()["records"], 3);
     // Routes that a device needs are open, and a task can be opened.
     assert_eq!(server.get(&path(&task(), "/status")).status, 200);
     server.put(&task(), &TaskSettings { open_recovery: Some(true), ..TaskSettings::default() });
@@ -121,10 +95,10 @@ fn tokens_are_made_at_the_first_start_for_their_owner_alone_and_several_are_good
     let file = data.path().join("admin.token");
     let put = |token: &str| {
         let server = Running::start(made.clone(), &[]);
-        let answer =
-            with_token(&server, token, "PUT", &path(&task(), ""), &put_body(&task(), &TaskSettings::default()));
+        let status =
+            server.ask(Some(token), "PUT", &path(&task(), ""), &put_body(&task(), &TaskSettings::default())).status;
         server.shut_down();
-        answer.status
+        status
     };
     assert_eq!(put("0123456789abcdef0123456789abcdef"), 401);
     let first = fs::read_to_string(&file).unwrap().trim().to_owned();
@@ -144,7 +118,7 @@ fn tokens_are_made_at_the_first_start_for_their_owner_alone_and_several_are_good
     // An invalid token is refused at the start, and not repeated.
     for (bad, said) in [("short-secret", "12 characters"), ("", "no token"), (&format!("{ADMIN} \u{e9}"), "ASCII")] {
         fs::write(&file, bad).unwrap();
-        let Err(error) = Running::try_start(made.clone(), &[]) else { panic!("took the token '{bad}'") };
+        let error = refusal(made.clone(), &[]);
         let text = error.to_string();
         assert!(
             matches!(error, ServerError::Token(_)) && text.contains(said) && text.contains("admin.token"),
@@ -153,78 +127,68 @@ fn tokens_are_made_at_the_first_start_for_their_owner_alone_and_several_are_good
         assert!(bad.is_empty() || !text.contains(bad), "{text}");
     }
     let listed = TokenConfig { admin: vec![Secret::new("also-short")], ..TokenConfig::default() };
-    let Err(error) = Running::try_start(ServerConfig { tokens: listed, ..made.clone() }, &[]) else {
-        panic!("took it")
-    };
+    let error = refusal(ServerConfig { tokens: listed, ..made.clone() }, &[]);
     assert!(error.to_string().contains("tokens.admin has 10 characters"), "{error}");
     let missing = TokenConfig { admin_file: Some(data.path().join("none")), ..TokenConfig::default() };
-    let Err(error) = Running::try_start(ServerConfig { tokens: missing, ..made }, &[]) else { panic!("took it") };
+    let error = refusal(ServerConfig { tokens: missing, ..made }, &[]);
     assert!(matches!(error, ServerError::Secret { .. }) && error.to_string().contains("none"), "{error}");
 }
 
 #[test]
 fn what_is_no_task_with_settings_is_refused_by_what_is_wrong() {
-    let data = tempdir().unwrap();
-    let server = Running::start(ServerConfig { max_body_bytes: 40, ..config(data.path()) }, &[]);
+    let (_data, server) = serving(|data| ServerConfig { max_body_bytes: 40, ..config(data) }, &[]);
     let put = |task: &Task, body: &str| server.administer("PUT", &path(task, ""), body.as_bytes());
     let canonical = task().to_json();
     for (body, said) in [
-        ("".to_owned(), "EOF"),
-        ("{".into(), "EOF"),
-        ("[]".into(), "expected an object"),
+        ("", "EOF"),
+        ("{", "EOF"),
+        ("[]", "expected an object"),
         // The members' values in their order, without names.
-        (format!("[{canonical}, {{}}]"), "expected an object"),
-        (format!("{{\"task\": {canonical}, \"settings\": [null, null]}}"), "expected an object"),
-        (format!("{{\"task\": {canonical}, \"settings\": null}}"), "expected an object"),
-        ("{\"settings\": {}}".into(), "`task`"),
-        (format!("{{\"task\": {canonical}, \"seting\": {{}}}}"), "`seting`"),
-        (format!("{{\"task\": {canonical}, \"settings\": {{\"max_record\": 1}}}}"), "`max_record`"),
-        (format!("{{\"task\": {canonical}, \"settings\": {{\"max_records\": -1}}}}"), "-1"),
-        (format!("{{\"task\": {canonical}, \"task\": {canonical}}}"), "duplicate field `task`"),
-        (format!("{{\"task\": {canonical}}} x"), "trailing"),
+        ("[TASK, {}]", "expected an object"),
+        (r#"{"task": TASK, "settings": [null, null]}"#, "expected an object"),
+        (r#"{"task": TASK, "settings": null}"#, "expected an object"),
+        (r#"{"settings": {}}"#, "`task`"),
+        (r#"{"task": TASK, "seting": {}}"#, "`seting`"),
+        (r#"{"task": TASK, "settings": {"max_record": 1}}"#, "`max_record`"),
+        (r#"{"task": TASK, "settings": {"max_records": -1}}"#, "-1"),
+        (r#"{"task": TASK, "task": TASK}"#, "duplicate field `task`"),
+        (r#"{"task": TASK} x"#, "trailing"),
     ] {
-        put(&task(), &body).assert_problem(400, "bad-json", &[said]);
+        put(&task(), &body.replace("TASK", &canonical)).refused(400, "bad-json", &[said]);
     }
     for (settings, said) in [
-        ("{\"starts\": 5, \"expires\": 5}", "starts is 5"),
-        ("{\"retention\": 5}", "without expires"),
-        ("{\"expires\": 1798761600000}", "expires is 1798761600000, which is after the year 2100"),
-        ("{\"origins\": [\"https://a.example\", \"https://a.example/\"]}", "'https://a.example/'"),
+        (json!({"starts": 5, "expires": 5}), "starts is 5"),
+        (json!({"retention": 5}), "without expires"),
+        (json!({"expires": 1_798_761_600_000_u64}), "expires is 1798761600000, which is after the year 2100"),
+        (json!({"origins": ["https://a.example", "https://a.example/"]}), "'https://a.example/'"),
     ] {
-        let body = format!("{{\"task\": {canonical}, \"settings\": {settings}}}");
-        put(&task(), &body).assert_problem(422, "bad-settings", &[said]);
+        server.set(&task(), "", &settings).refused(422, "bad-settings", &[said]);
     }
     for (from, to, said) in [("\"folds\":3", "\"folds\":0", "0 folds"), ("\"version\":1", "\"version\":7", "version 7")]
     {
-        put(&task(), &format!("{{\"task\": {}}}", canonical.replace(from, to))).assert_problem(
-            422,
-            "bad-task",
-            &[said],
-        );
+        put(&task(), &format!("{{\"task\": {}}}", canonical.replace(from, to))).refused(422, "bad-task", &[said]);
     }
     let too_long = put(&other_task(), &format!("{{\"task\": {}}}", other_task().to_json()));
-    too_long.assert_problem(422, "bad-task", &["43 bytes", "40", "max_body_bytes"]);
+    too_long.refused(422, "bad-task", &["43 bytes", "40", "max_body_bytes"]);
     let digest = task().digest().to_string();
-    put(&other_task(), &format!("{{\"task\": {canonical}}}")).assert_problem(422, "other-id", &[&digest]);
+    put(&other_task(), &format!("{{\"task\": {canonical}}}")).refused(422, "other-id", &[&digest]);
     let body = put_body(&task(), &TaskSettings::default());
-    server.administer("PUT", "/tasks/x", &body).assert_problem(422, "other-id", &["'x'", &digest]);
-    let authorization = format!("Bearer {ADMIN}");
-    let headers = [("authorization", authorization.as_str()), ("content-type", "text/plain")];
-    server.request("PUT", &path(&task(), ""), &headers, &body).assert_problem(415, "media-type", &["text/plain"]);
+    server.administer("PUT", "/tasks/x", &body).refused(422, "other-id", &["'x'", &digest]);
+    let headers = [("authorization", &*format!("Bearer {ADMIN}")), ("content-type", "text/plain")];
+    server.request("PUT", &path(&task(), ""), &headers, &body).refused(415, "media-type", &["text/plain"]);
     let long = format!("{{\"task\": {}{canonical}}}", " ".repeat(17 << 20));
-    put(&task(), &long).assert_problem(413, "body-too-large", &["bytes"]);
+    put(&task(), &long).refused(413, "body-too-large", &["bytes"]);
     assert_eq!(server.get("/tasks").json(), json!({"tasks": []}));
     assert_eq!(server.put(&task(), &TaskSettings::default()), 201);
 }
 
 #[test]
 fn settings_stay_unless_they_are_named() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[]);
+    let (_data, server) = serving(config, &[]);
     let put = |settings: &str| {
         let body = format!("{{\"task\": {}{settings}}}", task().to_json());
         let answer = server.administer("PUT", &path(&task(), ""), body.as_bytes());
-        assert!([200, 201].contains(&answer.status), "{}", String::from_utf8_lossy(&answer.body));
+        assert!([200, 201].contains(&answer.status), "{}", answer.text());
         answer.json()["settings"].clone()
     };
     let all = json!({"max_records": 5, "minimum_batch": 2, "expires": 4_000_000_000_u64});
@@ -234,36 +198,30 @@ fn settings_stay_unless_they_are_named() {
     let changed = put(", \"settings\": {\"max_records\": 6, \"expires\": null}");
     assert_eq!(changed, json!({"max_records": 6, "minimum_batch": 2}));
     // A refused request changes nothing.
-    let bad = format!("{{\"task\": {}, \"settings\": {{\"max_records\": 7, \"retention\": 5}}}}", task().to_json());
-    server.administer("PUT", &path(&task(), ""), bad.as_bytes()).assert_problem(
-        422,
-        "bad-settings",
-        &["without expires"],
-    );
+    let bad = json!({"max_records": 7, "retention": 5});
+    server.set(&task(), "", &bad).refused(422, "bad-settings", &["without expires"]);
     assert_eq!(put(""), changed);
 }
 
 #[test]
 fn reports_are_accepted_from_the_start_to_the_end_with_a_tolerance_for_clocks() {
-    let data = tempdir().unwrap();
     assert_eq!(FixedLimits::default().clock_skew, Duration::from_secs(60));
     let fixed = FixedLimits { clock_skew: Duration::from_secs(3600), ..FixedLimits::default() };
-    let server = Running::start(ServerConfig { fixed, ..config(data.path()) }, &[]);
-    let body = bytes_of(&reports(&task(), 4, 2));
+    let (data, server) = serving(|data| ServerConfig { fixed, ..config(data) }, &[]);
+    let body = body_of(4, 2);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     let taken = |starts, expires| {
         server.put(&task(), &TaskSettings { starts, expires, ..TaskSettings::default() });
         server.send(&task(), &body[..35])
     };
     for _ in 0..2 {
-        let early =
-            taken(Some(FUTURE), None).assert_problem(403, "task-not-started", &["4000000000", "nothing was counted"]);
+        let early = taken(Some(FUTURE), None).refused(403, "task-not-started", &["4000000000", "nothing was counted"]);
         assert_eq!(early["starts"], FUTURE);
     }
     // An hour is tolerated; the test takes less than half of it.
     assert_eq!(taken(Some(now + 1800), None).json()["accepted"], 1);
     assert_eq!(taken(None, Some(now - 1800)).json()["duplicate"], 1);
-    taken(Some(now + 10_000), None).assert_problem(403, "task-not-started", &[]);
+    taken(Some(now + 10_000), None).refused(403, "task-not-started", &[]);
     assert_eq!(taken(Some(PAST), Some(FUTURE)).json()["duplicate"], 1);
     server.shut_down();
     // A retry of reports acknowledged in time gets that answer; nothing new gets in with it.
@@ -271,22 +229,19 @@ fn reports_are_accepted_from_the_start_to_the_end_with_a_tolerance_for_clocks() 
     let server = Running::start(config(data.path()), &[]);
     assert_eq!(server.send(&task(), &body[..35]).json()["duplicate"], 1);
     for new in [&body[35..], &body] {
-        let late = server.send(&task(), new).assert_problem(
-            403,
-            "task-expired",
-            &["1000000000", "nothing of this request was counted"],
-        );
+        let said = ["1000000000", "nothing of this request was counted"];
+        let late = server.send(&task(), new).refused(403, "task-expired", &said);
         assert_eq!(late["expires"], PAST);
     }
     // Counted reports stay, and components are still served.
-    assert_eq!((server.records(&task()), server.get(&path(&task(), "/recovery?rank=1")).status), (1, 200));
+    assert_eq!((server.records(&task()), server.recovery(&task(), "rank=1").status), (1, 200));
     // An existing end is not a mistake; a new one that is past is.
     let again = TaskSettings { expires: Some(PAST), minimum_batch: Some(5), ..TaskSettings::default() };
     assert_eq!(server.put(&task(), &again), 200);
 }
 
 /// Gives the task settings as they were given when their end was still to come: by a server for which it is.
-fn put_before_its_end(data: &std::path::Path, task: &Task, settings: &TaskSettings) {
+fn put_before_its_end(data: &Path, task: &Task, settings: &TaskSettings) {
     let fixed = FixedLimits { clock_skew: Duration::from_secs(FUTURE), ..FixedLimits::default() };
     let server = Running::start(ServerConfig { fixed, ..config(data) }, &[]);
     assert!(server.put(task, settings) < 300);
@@ -295,44 +250,40 @@ fn put_before_its_end(data: &std::path::Path, task: &Task, settings: &TaskSettin
 
 #[test]
 fn ends_that_are_past_are_refused_and_dates_are_read() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[]);
-    let put = |settings: Value| {
-        let body = json!({"task": serde_json::from_str::<Value>(&task().to_json()).unwrap(), "settings": settings});
-        server.administer("PUT", &path(&task(), ""), body.to_string().as_bytes())
-    };
-    // The next start would have deleted it.
-    put(json!({"expires": 1, "retention": 10})).assert_problem(
-        422,
-        "bad-settings",
-        &["expires is 1 (1970-01-01T00:00:01Z)", "past"],
-    );
-    put(json!({"expires": "2001-01-01T00:00:00Z"})).assert_problem(422, "bad-settings", &["2001-01-01T00:00:00Z"]);
-    put(json!({"expires": "tomorrow"})).assert_problem(400, "bad-json", &["2026-12-31T23:59:59Z"]);
+    let (_data, server) = serving(config, &[]);
+    for (settings, status, kind, said) in [
+        // The next start would have deleted it.
+        (
+            json!({"expires": 1, "retention": 10}),
+            422,
+            "bad-settings",
+            &["expires is 1 (1970-01-01T00:00:01Z)", "past"][..],
+        ),
+        (json!({"expires": "2001-01-01T00:00:00Z"}), 422, "bad-settings", &["2001-01-01T00:00:00Z"]),
+        (json!({"expires": "tomorrow"}), 400, "bad-json", &["2026-12-31T23:59:59Z"]),
+    ] {
+        server.set(&task(), "", &settings).refused(status, kind, said);
+    }
     assert_eq!(server.get("/tasks").json(), json!({"tasks": []}));
-    let answer = put(json!({"starts": "2001-09-09T01:46:40Z", "expires": "2096-10-02T07:06:40Z"}));
+    let answer = server.set(&task(), "", &json!({"starts": "2001-09-09T01:46:40Z", "expires": "2096-10-02T07:06:40Z"}));
     assert_eq!(answer.status, 201);
     assert_eq!(answer.json()["settings"], json!({"starts": PAST, "expires": FUTURE}));
 }
 
 #[test]
 fn a_dry_run_tells_the_change_and_makes_none() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[]);
-    let put = |query: &str, settings: &str| {
-        let body = format!("{{\"task\": {}, \"settings\": {settings}}}", task().to_json());
-        server.administer("PUT", &path(&task(), query), body.as_bytes())
-    };
-    let told = put("?dry_run=true", "{\"max_records\": 5}").json();
-    assert_eq!(told, json!({"created": true, "before": null, "after": {"max_records": 5}}));
+    let (_data, server) = serving(config, &[]);
+    let (dry, five) = ("?dry_run=true", json!({"max_records": 5}));
+    let told = server.set(&task(), dry, &five).json();
+    assert_eq!(told, json!({"created": true, "before": null, "after": five}));
     assert_eq!(server.get("/tasks").json(), json!({"tasks": []}));
-    assert_eq!(put("?dry_run=false", "{\"max_records\": 5}").status, 201);
-    let told = put("?dry_run=true", "{\"max_records\": null, \"minimum_batch\": 7}").json();
-    assert_eq!(told, json!({"created": false, "before": {"max_records": 5}, "after": {"minimum_batch": 7}}));
-    assert_eq!(server.get(&path(&task(), "/status")).json()["settings"], json!({"max_records": 5}));
-    put("?dry_run=true", "{\"expires\": 1}").assert_problem(422, "bad-settings", &["past"]);
+    assert_eq!(server.set(&task(), "?dry_run=false", &five).status, 201);
+    let told = server.set(&task(), dry, &json!({"max_records": null, "minimum_batch": 7})).json();
+    assert_eq!(told, json!({"created": false, "before": five, "after": {"minimum_batch": 7}}));
+    assert_eq!(server.status(&task())["settings"], five);
+    server.set(&task(), dry, &json!({"expires": 1})).refused(422, "bad-settings", &["past"]);
     for query in ["?dry_run=1", "?dry=true", "?dry_run=true&dry_run=true"] {
-        put(query, "{}").assert_problem(400, "bad-query", &["?dry_run=true"]);
+        server.set(&task(), query, &json!({})).refused(400, "bad-query", &[dry]);
     }
 }
 
@@ -341,47 +292,43 @@ fn the_reports_of_a_deleted_task_are_kept_for_a_while_unless_there_is_no_grace()
     let folder = Folder::new();
     let kept = || fs::read_dir(folder.path("data/deleted")).map_or(0, Iterator::count);
     let server = Running::start(config(&folder.path("data")), &[task()]);
-    let body = bytes_of(&reports(&task(), 3, 30));
+    let body = body_of(3, 30);
     server.send(&task(), &body);
-    assert_eq!(server.administer("DELETE", &path(&task(), ""), b"").status, 204);
-    server.get(&path(&task(), "/status")).assert_problem(404, "unknown-task", &[]);
-    server.administer("DELETE", &path(&task(), ""), b"").assert_problem(404, "unknown-task", &[]);
+    assert_eq!(server.delete(&task(), "").status, 204);
+    server.get(&path(&task(), "/status")).refused(404, "unknown-task", &[]);
+    server.delete(&task(), "").refused(404, "unknown-task", &[]);
     assert_eq!(kept(), 1);
     server.shut_down();
     // A start erases nothing at once.
     Running::start(config(&folder.path("data")), &[]).shut_down();
     let digest = task().digest().to_string();
-    let unknown = folder.run("store restore data 0000");
-    assert!(
-        unknown.stderr.contains("0 of the folder's deleted tasks") && unknown.stderr.contains(&digest),
-        "{unknown:?}"
-    );
-    let restored = folder.run(&format!("store restore data {} --json", &digest[..8])).json();
-    assert_eq!((&restored["reports"], &restored["task"]), (&json!(30), &json!(digest)));
+    let unknown = folder.run("store restore data 0000").stderr;
+    assert!(unknown.contains("0 of the folder's deleted tasks") && unknown.contains(&digest), "{unknown}");
+    let restore = format!("store restore data {} --json", &digest[..8]);
+    folder.run(&restore).gives(json!({"reports": 30, "task": digest}));
     let server = Running::start(config(&folder.path("data")), &[]);
     assert_eq!(server.send(&task(), &body).json()["duplicate"], 30);
     // `now` also erases tasks that were deleted before.
-    server.administer("DELETE", &path(&task(), ""), b"");
-    assert_eq!(server.administer("DELETE", &path(&task(), "?now=true"), b"").status, 204);
+    server.delete(&task(), "");
+    assert_eq!(server.delete(&task(), "?now=true").status, 204);
     assert_eq!(kept(), 0);
     server.shut_down();
     let at_once = ServerConfig { deletion_grace: Duration::ZERO, ..config(&folder.path("data")) };
     let server = Running::start(at_once, &[task()]);
     server.send(&task(), &body);
-    assert_eq!(server.administer("DELETE", &path(&task(), ""), b"").status, 204);
+    assert_eq!(server.delete(&task(), "").status, 204);
     assert_eq!(kept(), 0);
 }
 
 #[test]
 fn one_reading_of_the_clock_deletes_no_task_and_is_told_of() {
-    let data = tempdir().unwrap();
-    let folder = data.path().join("data");
+    let folder = Folder::new();
     let over = TaskSettings { expires: Some(PAST), retention: Some(60), ..TaskSettings::default() };
-    put_before_its_end(&folder, &task(), &over);
+    put_before_its_end(&folder.path("data"), &task(), &over);
     // It looks when it starts.
-    let server = Serving::start(&["--data", folder.to_str().unwrap()]);
-    assert_eq!(get(server.address, &path(&task(), "/status")).status, 200);
+    let server = Serving::start(&folder, "--data data");
+    assert_eq!(server.get(&path(&task(), "/status")).status, 200);
     server.log_until("retention is over by the clock");
-    let server = Running::start(config(&folder), &[]);
+    let server = Running::start(config(&folder.path("data")), &[]);
     assert_eq!(server.get(&path(&task(), "/status")).status, 200);
 }

@@ -1,31 +1,12 @@
 //! Second waves that open by themselves.
 
-use std::fs;
-use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
-
-use chacha20::ChaCha8Rng;
-use ldp_pca::mechanism::MechanismSpec;
-use ldp_pca::privacy::Epsilon;
-use ldp_pca::record::Bounding;
-use ldp_pca::recovery::Rank;
-use ldp_pca::report::Report;
-use ldp_pca::schema::Schema;
-use ldp_pca::task::{Folds, Task};
 use ldp_pca::waves::{OF_FIRST_WAVE, SecondTask};
-use ldp_pca_server::{LogConfig, ServerConfig, TaskSettings, maintenance};
-use rand::{RngExt, SeedableRng};
+use ldp_pca_server::LogConfig;
+use rand::RngExt;
 use rand_distr::StandardNormal;
-use serde_json::{Value, json};
-use tempfile::tempdir;
 
 use super::events::Listener;
-use super::harness::{
-    Answer, COLLECTOR, REPORTS, Running, Serving, aggregate_of, assert_members, bytes_of, config, get, other_task,
-    path, post, put_body,
-};
-use crate::support::Folder;
+use super::harness::*;
 
 const DIMENSION: usize = 16;
 /// Reports of the first wave.
@@ -43,6 +24,16 @@ fn with_folds(folds: u32) -> Task {
 /// Another task: the server looks at it after `task` in each round, which is in the order of digests.
 fn after(task: &Task, number: usize) -> Task {
     (2..=64).map(with_folds).filter(|other| other.digest() > task.digest()).nth(number).unwrap()
+}
+
+/// A second wave that somebody puts, of `rank` components.
+fn placeholder(rank: usize) -> Task {
+    SecondTask::placeholder(&task(), Rank::new(rank).unwrap()).unwrap()
+}
+
+/// The first wave, as the server shows it.
+fn shown(server: &Client) -> Answer {
+    server.get(&path(&task(), ""))
 }
 
 /// Waits until the server has looked at the task as it is now: until the second wave of another one is open.
@@ -78,23 +69,20 @@ fn expected(reports: &[u8]) -> Task {
 
 /// Asks until the answer has the header.
 fn refined_by(task: &Task, ask: impl Fn() -> Answer) -> String {
-    let start = Instant::now();
-    loop {
+    let mut named = String::new();
+    wait_until("a second wave", || {
         let answer = ask();
-        assert_eq!((answer.status, &answer.body), (200, &task.to_json().into_bytes()));
-        if !answer.header("refined-by").is_empty() {
-            return answer.header("refined-by").to_owned();
-        }
-        assert!(start.elapsed() < Duration::from_secs(60), "no second wave opens");
-        thread::sleep(Duration::from_millis(50));
-    }
+        assert_eq!((answer.status, answer.text()), (200, &*task.to_json()));
+        named = answer.header("refined-by").to_owned();
+        !named.is_empty()
+    });
+    named
 }
 
 /// The second wave of `task`, once it is open.
 fn second_of(server: &Running) -> Task {
-    let named = refined_by(&task(), || server.get(&path(&task(), "")));
-    let second = server.get(&format!("/tasks/{named}")).body;
-    Task::from_json(std::str::from_utf8(&second).unwrap()).unwrap()
+    let named = refined_by(&task(), || shown(server));
+    Task::from_json(server.get(&format!("/tasks/{named}")).text()).unwrap()
 }
 
 #[test]
@@ -117,60 +105,52 @@ fn a_second_wave_opens_when_there_are_enough_reports() {
     let named = refined_by(&task(), ask);
     assert!(ask().header("access-control-expose-headers").split(',').any(|name| name == "refined-by"));
     // The second task is served as any other, and is a function of the first wave's sums.
-    let shown = server.get(&format!("/tasks/{named}"));
-    assert_eq!((shown.status, shown.header("refined-by")), (200, ""));
-    let second = Task::from_json(std::str::from_utf8(&shown.body).unwrap()).unwrap();
+    let answer = server.get(&format!("/tasks/{named}"));
+    assert_eq!((answer.status, answer.header("refined-by")), (200, ""));
+    let second = Task::from_json(answer.text()).unwrap();
     assert_eq!(second.refinement().unwrap().parent(), task().digest());
     assert_eq!((&second, second.digest().to_string()), (&expected(wave), named.clone()));
-    let state = |task: &Task| server.get(&path(task, "/status")).json()["settings"].clone();
+    let state = |task: &Task| server.status(task)["settings"].clone();
     assert_eq!(state(&second), json!({"minimum_batch": 5}));
-    let closed = json!({
-        "minimum_batch": 5, "refine_after": ENOUGH, "refine_rank": 1, "closed": true, "refined_by": named
-    });
+    let closed = json!({"minimum_batch": 5, "refine_after": ENOUGH, "refine_rank": 1, "closed": true,
+        "refined_by": named});
     assert_eq!(state(&task()), closed);
     // The first wave takes nothing new, alone or among others. What is there is a duplicate.
     for refused in [late, &body] {
-        let problem = server.send(&task(), refused).assert_problem(403, "task-refined", &[&named, "nothing"]);
+        let problem = server.send(&task(), refused).refused(403, "task-refined", &[&named, "nothing"]);
         assert_eq!(problem["refined_by"], named);
     }
-    let seeds = |task: &Task| server.post(&path(task, "/seeds"), "application/json", b"{\"count\": 1}");
-    assert_eq!(seeds(&task()).assert_problem(403, "task-refined", &[&named])["refined_by"], named);
-    assert_ne!(seeds(&second).status, 403);
-    assert_eq!(server.send(&task(), wave).json()["duplicate"], ENOUGH);
-    assert_eq!(server.send(&second, &bytes_of(&people(&second, 0.7, 2, 20))).json()["accepted"], 20);
+    assert_eq!(server.seeds(&task(), 1).refused(403, "task-refined", &[&named])["refined_by"], named);
+    assert_ne!(server.seeds(&second, 1).status, 403);
+    assert_eq!(server.counts(&task(), wave), (0, ENOUGH as u64));
+    assert_eq!(server.counts(&second, &bytes_of(&people(&second, 0.7, 2, 20))), (20, 0));
     assert_eq!((server.records(&task()), server.records(&second)), (ENOUGH as u64, 20));
     // Only the first wave has components of its own.
-    assert_eq!(server.get(&path(&task(), "/recovery?rank=1")).status, 200);
+    assert_eq!(server.recovery(&task(), "rank=1").status, 200);
     for both in ["", "&refined=true"] {
-        let refused = server.get(&path(&second, &format!("/recovery?rank=1{both}")));
-        refused.assert_problem(409, "second-wave", &[&path(&task(), "/recovery"), "refined=true"]);
+        let refused = server.recovery(&second, &format!("rank=1{both}"));
+        refused.refused(409, "second-wave", &[&path(&task(), "/recovery"), "refined=true"]);
     }
     let lines = fs::read_to_string(&audit).unwrap();
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let is_of_task = |line: &Value| line["action"] == "task-refine" && line["task"] == task().digest().to_string();
     let [line] = &lines.iter().filter(|line| is_of_task(line)).collect::<Vec<_>>()[..] else { panic!("{lines:?}") };
-    let (role, reports) = (&line["role"], &line["reports"]);
-    assert_eq!((role, &line["refined_by"], reports), (&json!("refinement"), &json!(named), &json!(ENOUGH)));
+    assert_has(line, json!({"role": "refinement", "refined_by": named, "reports": ENOUGH}), "the line");
     server.shut_down();
 
     // Another start, and changes of settings, leave it as it is.
     let server = Running::start(settings, &[]);
-    assert_eq!(server.get(&path(&task(), "")).header("refined-by"), named);
-    let put = |changes: Value| {
-        let body = format!("{{\"task\": {}, \"settings\": {changes}}}", task().to_json());
-        server.administer("PUT", &path(&task(), ""), body.as_bytes())
-    };
+    assert_eq!(shown(&server).header("refined-by"), named);
     for own in [json!({"closed": null}), json!({"refined_by": null}), json!({"refined_by": "0".repeat(64)})] {
-        put(own).assert_problem(422, "bad-settings", &["leave them out"]);
+        server.set(&task(), "", &own).refused(422, "bad-settings", &["leave them out"]);
     }
-    put(json!({"refine_after": 5})).assert_problem(422, "bad-settings", &["is over"]);
-    assert_eq!(put(json!({"minimum_batch": 6})).json()["settings"]["refined_by"], named);
-    let another = SecondTask::placeholder(&task(), Rank::new(1).unwrap()).unwrap();
-    let body = put_body(&another, &TaskSettings::default());
-    server.administer("PUT", &path(&another, ""), &body).assert_problem(422, "bad-task", &[&named]);
-    assert_eq!(server.administer("DELETE", &format!("/tasks/{named}"), b"").status, 204);
+    server.set(&task(), "", &json!({"refine_after": 5})).refused(422, "bad-settings", &["is over"]);
+    let changed = server.set(&task(), "", &json!({"minimum_batch": 6})).json();
+    assert_eq!(changed["settings"]["refined_by"], named);
+    server.set(&placeholder(1), "", &json!({})).refused(422, "bad-task", &[&named]);
+    assert_eq!(server.delete(&second, "").status, 204);
     look_at(&server, &task(), 1);
-    assert_eq!(server.get(&path(&task(), "")).header("refined-by"), "");
+    assert_eq!(shown(&server).header("refined-by"), "");
     // With both waves of two others.
     assert_eq!(server.get("/tasks").json()["tasks"].as_array().unwrap().len(), 5);
 }
@@ -181,17 +161,17 @@ fn components_of_both_waves_are_those_of_the_command_line() {
     let folder = Folder::new();
     let server = Running::start(config(&folder.path("data")), &[]);
     server.put(&task(), &TaskSettings { minimum_batch: Some(5), ..refined() });
-    let ask = |query: &str| server.get(&path(&task(), &format!("/recovery?{query}")));
+    let ask = |query: &str| server.recovery(&task(), query);
     let both = || ask("rank=1&refined=true");
-    let refused = |status, kind: &str, said: &[&str]| both().assert_problem(status, kind, said);
+    let refused = |status, kind: &str, said: &[&str]| both().refused(status, kind, said);
     server.send(&task(), &bytes_of(&people(&task(), 0.7, 1, 20)));
     refused(409, "not-refined", &["Refined-By"]);
-    server.get(&path(&task(), "/events?rank=1&refined=true")).assert_problem(409, "not-refined", &["Refined-By"]);
+    server.get(&path(&task(), "/events?rank=1&refined=true")).refused(409, "not-refined", &["Refined-By"]);
     let people_of_first = people(&task(), 0.7, 2, ENOUGH);
     server.send(&task(), &bytes_of(&people_of_first));
     let second = second_of(&server);
     let too_few = refused(409, "below-minimum-batch", &["0 reports of the second wave", "at least 5"]);
-    assert_eq!((&too_few["records"], &too_few["minimum_batch"]), (&json!(0), &json!(5)));
+    assert_has(&too_few, json!({"records": 0, "minimum_batch": 5}), "the problem");
     let mut listener = Listener::open_at(&server, &path(&task(), "/events?rank=1&refined=true"));
     assert_eq!(listener.expect("status", 0).data["task"], second.digest().to_string());
     assert_eq!(listener.expect("problem", 0).data, too_few);
@@ -203,33 +183,29 @@ fn components_of_both_waves_are_those_of_the_command_line() {
     listener.expect("status", 400);
     assert_eq!(listener.expect("recovery", 20 + ENOUGH as u64 + 400).data, answer.json());
     assert_eq!(both().body, answer.body);
-    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
-    assert!(metrics.contains("\nldp_pca_recoveries_computed_total 1\n"), "one answer for all: {metrics}");
+    assert_eq!(server.figure("ldp_pca_recoveries_computed_total"), 1, "one answer for all");
     assert_members(&server.get("/openapi.json").json(), "Recovery", &answer.json());
     assert_ne!(ask("rank=1").json()["components"], answer.json()["components"]);
     assert_eq!(ask("rank=1&refined=false").body, ask("rank=1").body);
-    ask("rank=2&refined=true").assert_problem(400, "bad-rank", &["rank is '2'", "refines 1 components"]);
+    ask("rank=2&refined=true").refused(400, "bad-rank", &["rank is '2'", "refines 1 components"]);
     for other in ["penalty=auto", "penalty=0.1&path=5", "method=auto", "held_out=false", "baselines=true"] {
         let name = other.split('=').next().unwrap();
         let said = [&format!("'refined' and '{name}'"), OF_FIRST_WAVE];
-        ask(&format!("rank=1&refined=true&{other}")).assert_problem(400, "bad-query", &said);
+        ask(&format!("rank=1&refined=true&{other}")).refused(400, "bad-query", &said);
     }
-    ask("rank=1&refined=yes").assert_problem(400, "bad-query", &["refined is 'yes'"]);
+    ask("rank=1&refined=yes").refused(400, "bad-query", &["refined is 'yes'"]);
 
     // Who may have components of one wave alone has none of both.
     let settings = TaskSettings { minimum_batch: Some(5), ..TaskSettings::default() };
     server.put(&second, &TaskSettings { open_recovery: Some(false), ..settings.clone() });
     refused(401, "token-missing", &[]);
-    let token = [("authorization", &*format!("Bearer {COLLECTOR}"))];
-    let asked = server.request("GET", &path(&task(), "/recovery?rank=1&refined=true"), &token, b"");
+    let asked = server.ask(Some(COLLECTOR), "GET", &path(&task(), "/recovery?rank=1&refined=true"), b"");
     assert_eq!(asked.body, answer.body);
     server.put(&second, &settings);
 
     // What an erased report was in is not shown again.
     let erase = |task: &Task, reports: &[Report]| {
-        let ids: Vec<String> = reports.iter().map(|report| report.id().to_string()).collect();
-        let erased = server.administer("POST", &path(task, "/erasures"), json!({"ids": ids}).to_string().as_bytes());
-        assert_eq!(erased.json()["erased"], reports.len());
+        assert_eq!(server.erase(Some(ADMIN), task, reports).json()["erased"], reports.len());
     };
     erase(&second, &people_of_second[..1]);
     assert_eq!(both().json()["records"], 20 + ENOUGH + 399);
@@ -254,7 +230,7 @@ fn components_of_both_waves_are_those_of_the_command_line() {
         folder.run(&format!("aggregate {name}.ldpr --task {name}.json -o {name}.ldpa")).ok();
     }
     let recover = "recover one.ldpa --task one.json --rank 1 --refined two.ldpa --refined-task two.json";
-    let expected = folder.run(&format!("{recover} --json")).json();
+    let expected = folder.json(recover);
     let Value::Object(mut answer) = answer else { panic!("{answer}") };
     assert_eq!(answer.remove("task"), Some(json!(task().digest().to_string())));
     assert!(answer.contains_key("refined"));
@@ -266,40 +242,37 @@ fn components_of_both_waves_are_those_of_the_command_line() {
 /// It is of other sums than those of the first wave, whose settings would name it.
 #[test]
 fn a_first_wave_stays_open_beside_a_second_one_put_by_hand() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[]);
+    let (_data, server) = serving(config, &[]);
     server.put(&task(), &refined());
-    let by_hand = SecondTask::placeholder(&task(), Rank::new(1).unwrap()).unwrap();
+    let by_hand = placeholder(1);
     assert_eq!(server.put(&by_hand, &TaskSettings::default()), 201);
     let body = bytes_of(&people(&task(), 0.7, 6, ENOUGH + 1));
     let (wave, late) = body.split_at(body.len() / (ENOUGH + 1) * ENOUGH);
-    assert_eq!(server.send(&task(), wave).json()["accepted"], ENOUGH);
+    assert_eq!(server.counts(&task(), wave), (ENOUGH as u64, 0));
     look_at(&server, &task(), 0);
-    assert_eq!(server.get(&path(&task(), "")).header("refined-by"), "");
+    assert_eq!(shown(&server).header("refined-by"), "");
     assert_eq!(server.send(&task(), late).json()["accepted"], 1, "the first wave stays open");
     // Without it, the server's own one opens.
-    assert_eq!(server.administer("DELETE", &path(&by_hand, ""), b"").status, 204);
-    let named = refined_by(&task(), || server.get(&path(&task(), "")));
+    assert_eq!(server.delete(&by_hand, "").status, 204);
+    let named = refined_by(&task(), || shown(&server));
     assert_eq!(named, expected(&body).digest().to_string());
 }
 
 /// All directions have the same variance: there is nothing to refine.
 #[test]
 fn a_second_wave_that_does_not_pay_does_not_open() {
-    let data = tempdir().unwrap();
-    let other = after(&task(), 0);
+    let (folder, other) = (Folder::new(), after(&task(), 0));
     let settings = TaskSettings { minimum_batch: Some(1), refine_after: Some(50), ..refined() };
-    let before = Running::start(config(data.path()), &[]);
+    let before = Running::start(config(&folder.path("data")), &[]);
     for task in [&task(), &other] {
         assert_eq!(before.put(task, &settings), 201);
     }
     before.shut_down();
-    let mut server = Serving::start(&["--data", data.path().to_str().unwrap()]);
+    let mut server = Serving::start(&folder, "--data data");
     let body = bytes_of(&people(&task(), 1.0 / DIMENSION as f64, 3, 130));
-    let (each, address) = (body.len() / 130, server.address);
+    let (each, client): (_, Client) = (body.len() / 130, *server);
     let send = |task: &Task, body: &[u8]| {
-        let sent = post(address, &path(task, "/reports"), REPORTS, body).json();
-        assert_eq!(sent["accepted"], body.len() / each, "the first wave stays open");
+        assert_eq!(client.counts(task, body).0, (body.len() / each) as u64, "the first wave stays open");
     };
     let mut asked = |task: &Task| {
         let line = server.next_line("no second wave for now: the first wave finds too little");
@@ -313,17 +286,16 @@ fn a_second_wave_that_does_not_pay_does_not_open() {
     asked(&other);
     send(&task(), &body[90 * each..]);
     asked(&task());
-    assert_eq!(get(address, &path(&task(), "")).header("refined-by"), "");
+    assert_eq!(shown(&client).header("refined-by"), "");
     let unchanged = json!({"minimum_batch": 1, "refine_after": 50, "refine_rank": 1});
-    assert_eq!(get(address, &path(&task(), "/status")).json()["settings"], unchanged);
+    assert_eq!(client.status(&task())["settings"], unchanged);
 }
 
 #[test]
 fn tasks_that_cannot_be_refined_refuse_the_settings() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[]);
+    let (_data, server) = serving(config, &[]);
     let centred = task().with_centring(ldp_pca::centring::Centring::default()).unwrap();
-    let second = SecondTask::placeholder(&task(), Rank::new(1).unwrap()).unwrap();
+    let second = placeholder(1);
     for (task, settings, said) in [
         (task(), json!({"refine_rank": 2}), "without refine_after"),
         (task(), json!({"refine_after": 0}), "refine_after is 0"),
@@ -336,36 +308,31 @@ fn tasks_that_cannot_be_refined_refuse_the_settings() {
         (other_task(), json!({"refine_after": 5}), "double-cap"),
         (second, json!({"refine_after": 5}), "cannot be refined"),
     ] {
-        let body = format!("{{\"task\": {}, \"settings\": {settings}}}", task.to_json());
-        let answer = server.administer("PUT", &path(&task, ""), body.as_bytes());
-        answer.assert_problem(422, "bad-settings", &[said]);
+        server.set(&task, "", &settings).refused(422, "bad-settings", &[said]);
     }
     assert_eq!(server.put(&task(), &TaskSettings { refine_after: Some(5), ..TaskSettings::default() }), 201);
     // A second wave that somebody put, and that the first does not name yet.
-    let waves = [1, 2].map(|rank| SecondTask::placeholder(&task(), Rank::new(rank).unwrap()).unwrap());
+    let waves = [1, 2].map(placeholder);
     assert_eq!(server.put(&waves[0], &TaskSettings::default()), 201);
     assert_eq!(server.put(&waves[0], &TaskSettings::default()), 200);
-    let (there, body) = (waves[0].digest().to_string(), put_body(&waves[1], &TaskSettings::default()));
-    server.administer("PUT", &path(&waves[1], ""), &body).assert_problem(422, "bad-task", &[&there]);
+    server.set(&waves[1], "", &json!({})).refused(422, "bad-task", &[&waves[0].digest().to_string()]);
 }
 
 /// The directions of the second wave are theirs no more.
 #[test]
 fn a_first_wave_that_lost_most_of_its_reports_is_not_put_together_with_the_second() {
-    let data = tempdir().unwrap();
-    let server = Running::start(config(data.path()), &[]);
+    let (_data, server) = serving(config, &[]);
     server.put(&task(), &refined());
     let people_of_first = people(&task(), 0.7, 9, ENOUGH);
     server.send(&task(), &bytes_of(&people_of_first));
     let second = second_of(&server);
     server.send(&second, &bytes_of(&people(&second, 0.7, 10, 50)));
-    let both = || server.get(&path(&task(), "/recovery?rank=1&refined=true"));
+    let both = || server.recovery(&task(), "rank=1&refined=true");
     assert_eq!(both().status, 200);
-    let ids: Vec<String> = people_of_first[20..].iter().map(|report| report.id().to_string()).collect();
-    server.administer("POST", &path(&task(), "/erasures"), json!({"ids": ids}).to_string().as_bytes());
-    both().assert_problem(409, "not-refined", &["erased"]);
-    assert_eq!(server.administer("DELETE", &path(&second, ""), b"").status, 204);
-    both().assert_problem(409, "not-refined", &["no second wave"]);
+    server.erase(Some(ADMIN), &task(), &people_of_first[20..]);
+    both().refused(409, "not-refined", &["erased"]);
+    assert_eq!(server.delete(&second, "").status, 204);
+    both().refused(409, "not-refined", &["no second wave"]);
 }
 
 /// A folder in which a server ended between the two steps: the first wave of these reports is over, and that is all.
@@ -373,7 +340,7 @@ fn close(data: &Path, reports: &[u8]) {
     let server = Running::start(config(data), &[task()]);
     assert_eq!(server.send(&task(), reports).status, 200);
     // A deleted task brings back its settings, which are in a file of their own until then.
-    assert_eq!(server.administer("DELETE", &path(&task(), ""), b"").status, 204);
+    assert_eq!(server.delete(&task(), "").status, 204);
     server.shut_down();
     let [deleted] =
         fs::read_dir(data.join("deleted")).unwrap().map(Result::unwrap).collect::<Vec<_>>().try_into().unwrap();
@@ -386,13 +353,12 @@ fn close(data: &Path, reports: &[u8]) {
 #[test]
 fn a_server_goes_on_where_another_ended_between_the_steps() {
     let body = bytes_of(&people(&task(), 0.7, 4, ENOUGH));
-    let data = tempdir().unwrap();
-    close(data.path(), &body);
+    let folder = Folder::new();
+    close(&folder.path("data"), &body);
     for _ in 0..2 {
-        let mut server = Serving::start(&["--data", data.path().to_str().unwrap()]);
-        let shown = get(server.address, &path(&task(), ""));
-        assert_eq!(shown.header("refined-by"), expected(&body).digest().to_string());
-        assert_eq!(get(server.address, "/tasks").json()["tasks"].as_array().unwrap().len(), 2);
+        let mut server = Serving::start(&folder, "--data data");
+        assert_eq!(shown(&server).header("refined-by"), expected(&body).digest().to_string());
+        assert_eq!(server.get("/tasks").json()["tasks"].as_array().unwrap().len(), 2);
         server.kill();
     }
 }
@@ -402,15 +368,13 @@ fn a_server_goes_on_where_another_ended_between_the_steps() {
 fn a_first_wave_with_too_few_reports_goes_on() {
     let body = bytes_of(&people(&task(), 0.7, 5, ENOUGH + 1));
     let (wave, late) = body.split_at(body.len() / (ENOUGH + 1) * ENOUGH);
-    let data = tempdir().unwrap();
-    close(data.path(), wave);
-    let folder = tempdir().unwrap();
-    let file = folder.path().join("server.toml");
-    fs::write(&file, format!("minimum_batch = {}\n", ENOUGH + 1)).unwrap();
-    let server = Serving::start(&["--data", data.path().to_str().unwrap(), "--config", file.to_str().unwrap()]);
-    let settings = || get(server.address, &path(&task(), "/status")).json()["settings"].clone();
+    let folder = Folder::new();
+    close(&folder.path("data"), wave);
+    folder.write("server.toml", format!("minimum_batch = {}\n", ENOUGH + 1));
+    let server = Serving::start(&folder, "--data data --config server.toml");
+    let settings = || server.status(&task())["settings"].clone();
     assert_eq!(settings(), json!({"refine_after": ENOUGH, "refine_rank": 1}));
-    assert_eq!(post(server.address, &path(&task(), "/reports"), REPORTS, late).json()["accepted"], 1);
-    let named = refined_by(&task(), || get(server.address, &path(&task(), "")));
+    assert_eq!(server.counts(&task(), late), (1, 0));
+    let named = refined_by(&task(), || shown(&server));
     assert_eq!(named, expected(&body).digest().to_string());
 }

@@ -1,12 +1,9 @@
 //! HTTP by hand, for what a well-behaved client does not do.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::time::Duration;
+use std::net::{IpAddr, TcpStream};
 
-use ldp_pca::task::Task;
-
-use super::harness::{REPORTS, path};
+use super::harness::*;
 
 /// A connection that stays open.
 pub struct Wire(TcpStream);
@@ -44,8 +41,19 @@ impl Wire {
         &mut self.0
     }
 
-    pub fn send(&mut self, bytes: &[u8]) {
-        self.0.write_all(bytes).unwrap();
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.0.write_all(bytes.as_ref()).unwrap();
+    }
+
+    /// Sends the head of a request: its method and path, and its fields but for the host, each on a line.
+    pub fn begin(&mut self, head: &str) {
+        self.try_begin(head).unwrap();
+    }
+
+    fn try_begin(&mut self, head: &str) -> io::Result<()> {
+        let (request, fields) = head.split_once('\n').unwrap_or((head, ""));
+        let fields: String = fields.lines().map(|field| format!("{field}\r\n")).collect();
+        self.0.write_all(format!("{request} HTTP/1.1\r\nHost: test\r\n{fields}\r\n").as_bytes())
     }
 
     pub fn get(&mut self, path: &str) -> (u16, String) {
@@ -54,54 +62,47 @@ impl Wire {
 
     /// The answer, if there is one.
     pub fn try_get(&mut self, path: &str) -> Option<(u16, String)> {
-        let request = format!("GET {path} HTTP/1.1\r\nHost: test\r\n\r\n");
-        self.0.write_all(request.as_bytes()).ok()?;
+        self.try_begin(&format!("GET {path}")).ok()?;
         self.read_answer().ok()
     }
 
-    /// Asks as a proxy does for somebody else, and reads the head of the answer alone: that of a stream has no end.
+    /// Asks as a proxy does for somebody else.
     pub fn get_for(&mut self, client: &str, path: &str) -> u16 {
-        self.send(format!("GET {path} HTTP/1.1\r\nHost: test\r\nX-Forwarded-For: {client}\r\n\r\n").as_bytes());
-        self.read_status()
+        self.status_of(&format!("GET {path}\nX-Forwarded-For: {client}"))
     }
 
-    /// The status of an answer that may go on.
-    pub fn read_status(&mut self) -> u16 {
+    /// Sends a head, and reads that of the answer alone: an answer may go on, and that of a stream has no end.
+    pub fn status_of(&mut self, head: &str) -> u16 {
+        self.begin(head);
         let mut head = [0; 12];
         self.0.read_exact(&mut head).unwrap();
-        std::str::from_utf8(&head[9..]).unwrap().parse().unwrap()
+        str::from_utf8(&head[9..]).unwrap().parse().unwrap()
     }
 
     /// Announces reports, which are still to come.
     pub fn open_upload(&mut self, task: &Task, length: usize) {
-        self.try_open_upload(task, length).unwrap();
+        self.begin(&upload(task, length));
     }
 
-    /// Announces reports, and waits until the server asks for them: then it has the request.
-    pub fn begin_upload(&mut self, task: &Task, length: usize) {
-        let path = path(task, "/reports");
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: {REPORTS}\r\nContent-Length: {length}\r\nExpect: \
-                100-continue\r\n\r\n"
-        );
-        self.send(head.as_bytes());
+    /// Announces reports, and sends all but the last byte. It may be refused before that.
+    pub fn offer(&mut self, task: &Task, body: &[u8]) {
+        self.open_upload(task, body.len());
+        let _ = self.0.write_all(&body[..body.len() - 1]);
+    }
+
+    /// Announces reports, and sends all but the last 35 bytes when the server asks for them: then it has the request.
+    pub fn begin_upload(&mut self, task: &Task, body: &[u8]) {
+        self.begin(&format!("{}\nExpect: 100-continue", upload(task, body.len())));
         let mut told = [0; 25];
         self.0.read_exact(&mut told).unwrap();
         assert_eq!(&told, b"HTTP/1.1 100 Continue\r\n\r\n");
+        self.send(&body[..body.len() - 35]);
     }
 
     pub fn upload(&mut self, task: &Task, body: &[u8]) -> io::Result<(u16, String)> {
-        self.try_open_upload(task, body.len())?;
+        self.try_begin(&upload(task, body.len()))?;
         self.0.write_all(body)?;
         self.read_answer()
-    }
-
-    fn try_open_upload(&mut self, task: &Task, length: usize) -> io::Result<()> {
-        let path = path(task, "/reports");
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: {REPORTS}\r\nContent-Length: {length}\r\n\r\n"
-        );
-        self.0.write_all(head.as_bytes())
     }
 
     /// The status and the body of the next answer.
@@ -123,4 +124,9 @@ impl Wire {
             }
         }
     }
+}
+
+/// The head of a request with so many bytes of reports.
+fn upload(task: &Task, length: usize) -> String {
+    format!("POST {}\nContent-Type: {REPORTS}\nContent-Length: {length}", path(task, "/reports"))
 }
