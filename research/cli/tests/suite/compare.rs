@@ -1,13 +1,11 @@
 //! `compare`: every method in one table, on given records, and the committed table of the documentation.
 
-use std::fs::File;
-
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca_literature::baselines::catalogue::{key, methods};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::leaks;
-use crate::support::{Folder, PEOPLE, npy_matrix};
+use crate::support::{Folder, PEOPLE, assert_has, npy_matrix, number};
 
 /// One for [`PEOPLE`].
 const SCHEMA: &str = r#"{"columns": [
@@ -54,20 +52,17 @@ fn row<'a>(result: &'a Value, epsilon: usize, name: &str) -> &'a Value {
 
 fn errors(row: &Value) -> Vec<f64> {
     let trials = row["trials"].as_array().unwrap();
-    trials.iter().map(|trial| trial["sin_theta_squared"].as_f64().unwrap()).collect()
+    trials.iter().map(|trial| number(&trial["sin_theta_squared"])).collect()
 }
 
 #[test]
 fn every_method_has_a_row_with_its_figures_or_the_reason_of_its_refusal() {
     let folder = records();
     let line = "compare --records records.npy --rank 2 --epsilon 0.5,4 --trials 3";
-    let result = folder.run(&format!("{line} --plot methods.svg --json")).json();
-    assert_eq!(
-        (result["records"].as_u64(), result["dimension"].as_u64(), result["rank"].as_u64()),
-        (Some(600), Some(6), Some(2))
-    );
-    assert!((result["total_variance"].as_f64().unwrap() - 1.0).abs() < 1e-12, "records of norm 1");
-    let most = result["most_captured"].as_f64().unwrap();
+    let expected = json!({"records": 600, "dimension": 6, "rank": 2});
+    let result = folder.gives(&format!("{line} --plot methods.svg"), expected);
+    assert!((number(&result["total_variance"]) - 1.0).abs() < 1e-12, "records of norm 1");
+    let most = number(&result["most_captured"]);
     for epsilon in 0..2 {
         let found: Vec<&str> = rows(&result, epsilon).iter().map(|row| row["method"].as_str().unwrap()).collect();
         assert_eq!(found, names());
@@ -77,21 +72,18 @@ fn every_method_has_a_row_with_its_figures_or_the_reason_of_its_refusal() {
             assert_eq!(row["figures"].is_null(), row["trials"].as_array().unwrap().is_empty(), "{row}");
             assert!(refused.is_some() || errors(row).len() == 3, "{row}");
             for trial in row["trials"].as_array().unwrap() {
-                assert!((0.0..=2.0).contains(&trial["sin_theta_squared"].as_f64().unwrap()));
-                assert!(trial["captured"].as_f64().unwrap() <= most + 1e-12);
+                assert!((0.0..=2.0).contains(&number(&trial["sin_theta_squared"])));
+                assert!(number(&trial["captured"]) <= most + 1e-12);
             }
         }
     }
     let pca = row(&result, 0, "pca");
     assert!(errors(pca).iter().all(|error| *error < 1e-20) && pca["guarantee"].is_null());
     // With 600 records in 6 dimensions: what each side can do at epsilon 4 is far apart.
-    let median = |name: &str| row(&result, 1, name)["figures"]["sin_theta_squared"]["median"].as_f64().unwrap();
+    let median = |name: &str| number(&row(&result, 1, name)["figures"]["sin_theta_squared"]["median"]);
     assert!(median("analyze-gauss") < 0.2 * median("gaussian-analytic-pca"), "{result}");
     let guarantee = &row(&result, 1, "double-cap-pca")["guarantee"];
-    assert_eq!(
-        (guarantee["adjacency"].as_str(), guarantee["proved"]["epsilon"].as_f64()),
-        (Some("any-two-records"), Some(4.0))
-    );
+    assert!(guarantee["adjacency"] == "any-two-records" && guarantee["proved"]["epsilon"] == 4.0, "{guarantee}");
     // Too few records for the theorem: the row stays, with the reason.
     assert!(row(&result, 0, "private-oja")["refusal"].as_str().unwrap().contains("Private Oja"));
 
@@ -101,21 +93,16 @@ fn every_method_has_a_row_with_its_figures_or_the_reason_of_its_refusal() {
     }
 
     // The same randomness, whichever methods are asked for.
-    let few = folder.run(&format!("{line} --methods analyze-gauss,Double-Cap-PCA --json")).json();
+    let few = folder.json(&format!("{line} --methods analyze-gauss,Double-Cap-PCA"));
     assert_eq!(rows(&few, 0).len(), 2);
     for name in ["analyze-gauss", "double-cap-pca"] {
         assert_eq!(errors(row(&few, 1, name)), errors(row(&result, 1, name)));
     }
-    let other = folder.run(&format!("{line} --methods analyze-gauss --seed 2 --json")).json();
+    let other = folder.json(&format!("{line} --methods analyze-gauss --seed 2"));
     assert_ne!(errors(row(&other, 1, "analyze-gauss")), errors(row(&result, 1, "analyze-gauss")));
 
-    let text = folder.run(line).ok();
+    let text = folder.run(line).prints(&names()).prints(&["refuses: "]);
     assert!(text.stdout.lines().all(|line| line.chars().count() <= 120), "{}", text.stdout);
-    assert!(
-        names().iter().all(|name| text.stdout.contains(name)) && text.stdout.contains("refuses: "),
-        "{}",
-        text.stdout
-    );
     assert!(text.stderr.contains("not private"));
 }
 
@@ -123,26 +110,30 @@ fn every_method_has_a_row_with_its_figures_or_the_reason_of_its_refusal() {
 fn records_are_read_as_everywhere_and_what_cannot_be_compared_is_explained() {
     let folder = people();
     let line = "compare --rank 1 --epsilon 1 --trials 1 --methods pca";
-    let own = folder.run(&format!("{line} --records people.csv --schema schema.json --bounding clip:4 --json")).json();
+    let own = folder.json(&format!("{line} --records people.csv --schema schema.json --bounding clip:4"));
     assert_eq!(own["bounding"]["radius"], 4.0);
-    let inferred = folder.run(&format!("{line} --records people.csv --json")).json();
-    assert_eq!(own["dimension"], inferred["dimension"]);
-    let fewer = folder.run(&format!("{line} --records people.csv --ignore plan --json")).json();
+    let inferred = folder.gives(&format!("{line} --records people.csv"), json!({"dimension": own["dimension"]}));
+    let fewer = folder.json(&format!("{line} --records people.csv --ignore plan"));
     assert!(fewer["dimension"].as_u64() < inferred["dimension"].as_u64());
     folder.write("bad.csv", format!("{PEOPLE}forty,1.7,free,1\n"));
     let bad = format!("{line} --records bad.csv --schema schema.json");
-    folder.run(&format!("{bad} --strict")).refused(1, &["bad.csv, line 12:", "'age'", "without --strict"]);
-    assert_eq!(folder.run(&format!("{bad} --json")).json()["unread"][0]["column"], "age");
+    folder.refused(&format!("{bad} --strict"), 1, &["bad.csv, line 12:", "'age'", "without --strict"]);
+    assert_eq!(folder.json(&bad)["unread"][0]["column"], "age");
 
-    folder.run(&format!("{line},nothing --records people.csv")).refused(2, &["no method 'nothing'", "analyze-gauss"]);
-    folder.run("compare --records people.csv --rank 99 --epsilon 1").refused(2, &["99"]);
-    folder.run("compare --records people.csv --rank 1 --epsilon 1,-1").refused(2, &["--epsilon", "-1"]);
-    folder.run("compare --records people.csv --rank 1").refused(2, &["--epsilon"]);
-    folder.run("compare --records people.csv --rank 1 --epsilon 1 --trials 0").refused(2, &["--trials"]);
-    folder.run(&format!("{line} --records nowhere.csv")).refused(1, &["nowhere.csv"]);
-    folder.run(&format!("{line} --records people.csv --plot picture.png")).refused(2, &["picture.png", ".svg"]);
-    folder.run("compare --standard . --rank 1").refused(2, &["--standard", "--rank"]);
-    folder.run("compare --standard .").refused(1, &["kddcup99_10_percent.csv.gz", "archive.ics.uci.edu"]);
+    let people = "compare --records people.csv --rank 1";
+    for (line, code, parts) in [
+        (&*format!("{line},nothing --records people.csv"), 2, &["no method 'nothing'", "analyze-gauss"][..]),
+        ("compare --records people.csv --rank 99 --epsilon 1", 2, &["99"]),
+        (&format!("{people} --epsilon 1,-1"), 2, &["--epsilon", "-1"]),
+        (people, 2, &["--epsilon"]),
+        (&format!("{people} --epsilon 1 --trials 0"), 2, &["--trials"]),
+        (&format!("{line} --records nowhere.csv"), 1, &["nowhere.csv"]),
+        (&format!("{line} --records people.csv --plot picture.png"), 2, &["picture.png", ".svg"]),
+        ("compare --standard . --rank 1", 2, &["--standard", "--rank"]),
+        ("compare --standard .", 1, &["kddcup99_10_percent.csv.gz", "archive.ics.uci.edu"]),
+    ] {
+        folder.refused(line, code, parts);
+    }
 }
 
 #[test]
@@ -167,35 +158,20 @@ fn wrong_commands_say_where_and_what_to_do() {
     };
     let zero = bad("0,5", "epsilon is 0: it must be a finite number greater than 0 (common choices are 0.5 to 8)");
     let semicolon = bad("1;5", "'1;5' is not a number");
+    let task = "task.json: it holds a task, not records: give CSV, NPY, Parquet or Arrow";
+    let schema = "people.csv: it holds text, not a schema: give the file that `ldp-pca schema infer` wrote";
+    let column = "people.csv: the sample has no column 'salary' among its 4: correct the option that names it";
+    let rank = "rank 7 exceeds the dimension 6: ask for at most 6 components";
+    let both = "the argument '--standard <FOLDER>' cannot be used with '--rank <RANK>' \
+                (Usage: `ldp-pca-research compare --help`)";
     for (command, code, message) in [
-        (
-            "compare --records task.json --rank 1 --epsilon 1",
-            1,
-            "task.json: it holds a task, not records: give CSV, NPY, Parquet or Arrow",
-        ),
-        (
-            "compare --records people.csv --schema people.csv --rank 1 --epsilon 1",
-            1,
-            "people.csv: it holds text, not a schema: give the file that `ldp-pca schema infer` wrote",
-        ),
-        (
-            "compare --records people.csv --rank 1 --epsilon 1 --ignore salary",
-            2,
-            "people.csv: the sample has no column 'salary' among its 4: correct the option that names it",
-        ),
-        ("compare --records people.csv --rank 1 --epsilon 0,5", 2, &*zero),
-        ("compare --records people.csv --rank 1 --epsilon 1;5", 2, &*semicolon),
-        (
-            "compare --records people.csv --rank 7 --epsilon 1",
-            2,
-            "rank 7 exceeds the dimension 6: ask for at most 6 components",
-        ),
-        (
-            "compare --standard folder --rank 1",
-            2,
-            "the argument '--standard <FOLDER>' cannot be used with '--rank <RANK>' (Usage: `ldp-pca-research compare \
-             --help`)",
-        ),
+        ("compare --records task.json --rank 1 --epsilon 1", 1, task),
+        ("compare --records people.csv --schema people.csv --rank 1 --epsilon 1", 1, schema),
+        ("compare --records people.csv --rank 1 --epsilon 1 --ignore salary", 2, column),
+        ("compare --records people.csv --rank 1 --epsilon 0,5", 2, &zero),
+        ("compare --records people.csv --rank 1 --epsilon 1;5", 2, &semicolon),
+        ("compare --records people.csv --rank 7 --epsilon 1", 2, rank),
+        ("compare --standard folder --rank 1", 2, both),
         ("experiment run magic", 2, "there is no experiment 'magic': `ldp-pca-research experiment list` shows them"),
         ("experiment run all --data people.csv", 2, "--data people.csv is not a folder"),
     ] {
@@ -203,8 +179,7 @@ fn wrong_commands_say_where_and_what_to_do() {
         assert_eq!((run.code, run.stderr.lines().last()), (Some(code), Some(&*format!("error: {message}"))), "{run:?}");
         let run = folder.run(&format!("{command} --json"));
         let document: Value = serde_json::from_str(run.stderr.lines().last().unwrap()).unwrap();
-        let error = &document["error"];
-        assert_eq!((&error["exit_code"], &error["message"]), (&code.into(), &message.into()), "{command}");
+        assert_has(&document["error"], json!({"exit_code": code, "message": message}), command);
     }
 }
 
@@ -213,7 +188,7 @@ fn what_a_form_or_a_column_does_to_records_is_as_everywhere() {
     let folder = Folder::new();
     folder.write("thousands.csv", "x,y\n\"1,234\",1\n999,2\n\"12,000.5\",4\n");
     let line = "compare --rank 1 --epsilon 2 --trials 1 --methods double-cap-pca --json --records";
-    assert_eq!(folder.run(&format!("{line} thousands.csv --number-format thousands")).json()["records"], 3);
+    folder.run(&format!("{line} thousands.csv --number-format thousands")).gives(json!({"records": 3}));
     let row = |row: usize| format!("{},{},free,x{row}@y.org,5\n", row as f64 * 123.456789, -(row as f64));
     let rows: String = (0..40).map(row).collect();
     folder.write("wide.csv", format!("a,b,plan,contact,skip\n{rows}"));
@@ -226,14 +201,12 @@ fn records_come_from_standard_input_and_a_picture_goes_to_standard_output() {
     let folder = people();
     let line = "compare --schema schema.json --rank 1 --epsilon 1 --methods mod-sulq --trials 1 --json --records";
     let named = folder.run(&format!("{line} people.csv")).json();
-    let mut command = folder.command(format!("{line} -").split(' '));
-    let piped = command.stdin(File::open(folder.path("people.csv")).unwrap()).output().unwrap();
-    let piped: Value = serde_json::from_slice(&piped.stdout).unwrap();
+    let piped = folder.redirected(&format!("{line} -"), "people.csv").json();
     assert_eq!(errors(row(&piped, 0, "mod-sulq")), errors(row(&named, 0, "mod-sulq")));
     let both = "compare --records - --schema - --rank 1 --epsilon 1";
-    folder.run(both).refused(2, &["two inputs are standard input (-)", "give a file for one"]);
+    folder.refused(both, 2, &["two inputs are standard input (-)", "give a file for one"]);
     let inferred = "compare --records - --rank 1 --epsilon 1";
-    folder.run(inferred).refused(2, &["standard input (-) can be read once", "records as a file"]);
+    folder.refused(inferred, 2, &["standard input (-) can be read once", "records as a file"]);
     let plot = "compare --records people.csv --rank 1 --epsilon 1 --methods mod-sulq --trials 2 --plot";
     folder.run(&format!("{plot} o.svg")).ok();
     let printed = folder.run(&format!("{plot} -")).ok();
@@ -247,12 +220,12 @@ fn a_picture_replaces_nothing_that_is_read_and_no_reports_unasked() {
     let line = "compare --records people.csv --schema schema.json --rank 1 --epsilon 1 --methods pca --plot";
     for out in ["people.csv", "./people.csv", "schema.json"] {
         for force in ["", " --force"] {
-            let run = folder.run(&format!("{line} {out}{force}"));
-            run.refused(2, &[out, "is also read by this command: write to another file"]);
+            let parts = [out, "is also read by this command: write to another file"];
+            folder.refused(&format!("{line} {out}{force}"), 2, &parts);
         }
     }
     assert_eq!(folder.read_text("people.csv"), PEOPLE);
-    folder.run(&format!("{line} reports.svg")).refused(1, &["reports.svg", "holds reports", "--force"]);
+    folder.refused(&format!("{line} reports.svg"), 1, &["reports.svg", "holds reports", "--force"]);
     folder.run(&format!("{line} reports.svg --force")).ok();
     assert!(folder.read_text("reports.svg").starts_with("<svg"));
 }
@@ -265,13 +238,8 @@ fn nothing_that_records_hold_is_printed() {
     let silent = folder.run(strict);
     assert!(!silent.stderr.contains("s3cret"), "{silent:?}");
     silent.refused(1, &["bad.csv, line 12:"]);
-    leaks::none_from(
-        &folder,
-        &[
-            "compare --records FILE --schema schema.json --rank 90 --epsilon 2",
-            "compare --records FILE --rank 90 --epsilon 2 --ignore score",
-        ],
-    );
+    let given = "compare --records FILE --schema schema.json --rank 90 --epsilon 2";
+    leaks::none_from(&folder, &[given, "compare --records FILE --rank 90 --epsilon 2 --ignore score"]);
 }
 
 #[test]

@@ -1,12 +1,22 @@
-//! A coordinator in a process of its own, and requests to it.
+//! A session of data providers, its coordinator in a process of its own, and requests to it.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use crate::http::{Answer, ask};
+use crate::support::{Folder, Run};
+
+pub(crate) const DIMENSION: usize = 12;
+pub(crate) const PROVIDERS: usize = 3;
+
+/// Starts a session of so many rounds in this folder.
+pub(crate) fn start(folder: &Folder, data: &str, rounds: u32) -> Run {
+    folder.run(&format!(
+        "dps-pca start --dimension {DIMENSION} --rank 2 --kept-rows 6 --rounds {rounds} --providers {PROVIDERS} \
+         --epsilon 1 --delta 1e-6 --start 7 --data {data} --json"
+    ))
+}
 
 /// The real program, which is killed in the end.
 pub(crate) struct Coordinator {
@@ -39,24 +49,7 @@ impl Coordinator {
 
     /// Any request, with a token or without.
     pub(crate) fn request(&self, method: &str, path: &str, token: Option<&str>, body: &[u8]) -> Answer {
-        let mut request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.url));
-        if let Some(token) = token {
-            request = request.header("authorization", format!("Bearer {token}"));
-        }
-        let agent = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .allow_non_standard_methods(true)
-            .timeout_global(Some(Duration::from_secs(120)))
-            .build()
-            .new_agent();
-        // Some methods have a body only when one is forced upon them.
-        let response = match body {
-            [] => agent.run(request.body(()).unwrap()),
-            body => agent.run(request.header("content-type", "application/json").body(body).unwrap()),
-        };
-        let mut response = response.unwrap();
-        let body = response.body_mut().read_to_vec().unwrap();
-        Answer { status: response.status().as_u16(), headers: response.headers().clone(), body }
+        ask(token, method, &format!("{}{path}", self.url), body)
     }
 }
 
@@ -71,41 +64,4 @@ fn command(data: &Path) -> Command {
     let mut command = Command::new(crate::PROGRAM);
     command.args(["dps-pca", "coordinate", "--data"]).arg(data);
     command
-}
-
-/// An answer.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: ureq::http::HeaderMap,
-    pub(crate) body: Vec<u8>,
-}
-
-impl Answer {
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-
-    /// Checks that it is a problem of this kind whose detail names `values`.
-    pub(crate) fn assert_problem(&self, status: u16, kind: &str, values: &[&str]) -> Value {
-        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
-        assert_eq!(self.headers["content-type"], "application/problem+json");
-        let problem = self.json();
-        assert_eq!(problem["type"], format!("urn:ldp-pca:problem:{kind}"), "{problem}");
-        assert_eq!(problem["status"], status);
-        let detail = problem["detail"].as_str().unwrap();
-        for value in values {
-            assert!(detail.contains(value), "'{detail}' lacks '{value}'");
-        }
-        problem
-    }
-}
-
-/// Waits until it holds, which on a busy machine may take long.
-pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(60), "waited for {what}");
-        sleep(Duration::from_millis(5));
-    }
 }

@@ -2,21 +2,17 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Stdio};
 
 use chacha20::ChaCha8Rng;
 use ldp_pca_dps::{NoiseSource, Provider, Session, run};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use serde_json::{Value, json};
-use tempfile::{TempDir, tempdir};
 
-use crate::coordinator::{Coordinator, wait_until};
-use crate::support::{Folder, PEOPLE};
-
-const DIMENSION: usize = 12;
-const PROVIDERS: usize = 3;
+use crate::coordinator::{Coordinator, DIMENSION, PROVIDERS, start};
+use crate::http::wait_until;
+use crate::support::{Folder, PEOPLE, Run, assert_has};
 
 /// Records of a provider: two strong directions, on the first four features. Some are longer than 1.
 fn records(provider: usize, count: usize) -> Vec<f64> {
@@ -35,14 +31,6 @@ fn records(provider: usize, count: usize) -> Vec<f64> {
         .collect()
 }
 
-fn write_records(path: &Path, values: &[f64]) {
-    let lines: Vec<String> = values
-        .chunks(DIMENSION)
-        .map(|record| record.iter().map(f64::to_string).collect::<Vec<_>>().join(","))
-        .collect();
-    fs::write(path, lines.join("\n")).unwrap();
-}
-
 /// The components of the same run in one process.
 fn in_process(session: &Session, counts: &[usize], seed: u64) -> Vec<Vec<f64>> {
     let providers: Vec<Provider> = (1..)
@@ -54,142 +42,94 @@ fn in_process(session: &Session, counts: &[usize], seed: u64) -> Vec<Vec<f64>> {
     bases.last().unwrap().column_iter().map(|column| column.iter().copied().collect()).collect()
 }
 
-fn command(arguments: &[&str]) -> Output {
-    Command::new(crate::PROGRAM).args(arguments).output().unwrap()
-}
-
-fn succeeded(output: &Output) -> Value {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
+/// A folder with the records of every provider, so many each, in `records-1.csv` and so on.
+fn with_records(counts: &[usize]) -> Folder {
+    let folder = Folder::new();
+    for (provider, &count) in (1..).zip(counts) {
+        let values = records(provider, count);
+        let line = |record: &[f64]| record.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
+        let lines: Vec<String> = values.chunks(DIMENSION).map(line).collect();
+        folder.write(&format!("records-{provider}.csv"), lines.join("\n"));
+    }
+    folder
 }
 
 /// A folder with records, and with a session in a folder of its own.
 struct World {
-    folder: TempDir,
-    data: PathBuf,
+    folder: Folder,
+    data: String,
     session: Session,
 }
 
 impl World {
-    fn new(folder: TempDir, data: &str, rounds: u32) -> Self {
-        let data = folder.path().join(data);
-        let (rounds, dimension) = (rounds.to_string(), DIMENSION.to_string());
-        let started = succeeded(&command(&[
-            "dps-pca",
-            "start",
-            "--dimension",
-            &dimension,
-            "--rank",
-            "2",
-            "--kept-rows",
-            "6",
-            "--rounds",
-            &rounds,
-            "--providers",
-            "3",
-            "--epsilon",
-            "1",
-            "--delta",
-            "1e-6",
-            "--start",
-            "7",
-            "--data",
-            text(&data),
-            "--json",
-        ]));
-        let session = Session::from_json(&fs::read_to_string(data.join("session.json")).unwrap()).unwrap();
+    fn new(folder: Folder, data: &str, rounds: u32) -> Self {
+        let started = start(&folder, data, rounds).json();
+        let session = Session::from_json(&folder.read_text(&format!("{data}/session.json"))).unwrap();
         assert_eq!(started["session"], session.id().to_string());
-        Self { folder, data, session }
+        Self { folder, data: data.to_owned(), session }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+    fn coordinator(&self, address: &str) -> Coordinator {
+        Coordinator::start_at(address, &self.folder.path(&self.data))
     }
 
-    /// A provider's process, with its noise from a seed.
-    fn provide(&self, url: &str, provider: usize, memory: &str, more: &[&str]) -> Command {
-        let records_file = self.path(&format!("records-{provider}.csv"));
-        let mut command = Command::new(crate::PROGRAM);
-        command
-            .args([
-                "dps-pca",
-                "provide",
-                text(&records_file),
-                "--session",
-                &self.session.id().to_string(),
-                "--url",
-                url,
-            ])
-            .args(["--token-file", text(&self.data.join(format!("tokens/provider-{provider}.token")))])
-            .args(["--memory", text(&self.path(memory)), "--epsilon", "1", "--delta", "1e-6", "--json"])
-            .args(["--insecure-seed", &(40 + provider).to_string()])
-            .args(more)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command
+    /// What a provider runs, with its noise from a seed.
+    fn provide(&self, url: &str, provider: usize, memory: &str) -> String {
+        let (id, data, seed) = (self.session.id(), &self.data, 40 + provider);
+        format!(
+            "dps-pca provide records-{provider}.csv --session {id} --url {url} --memory {memory} --epsilon 1 \
+             --delta 1e-6 --token-file {data}/tokens/provider-{provider}.token --insecure-seed {seed} --json"
+        )
     }
 
+    /// A provider's process.
     fn spawn(&self, url: &str, provider: usize) -> Child {
-        self.provide(url, provider, &format!("memory-{provider}"), &[]).spawn().unwrap()
+        let line = self.provide(url, provider, &format!("memory-{provider}"));
+        let mut command = self.folder.command(line.split(' '));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     /// How many rounds a provider has on its disk.
     fn answered(&self, provider: usize) -> usize {
-        fs::read_to_string(self.path(&format!("memory-{provider}")))
+        fs::read_to_string(self.folder.path(&format!("memory-{provider}")))
             .map_or(0, |text| text.lines().count().saturating_sub(1))
     }
 }
 
-fn write_all_records(folder: &Path, counts: &[usize]) {
-    for (provider, &count) in (1..).zip(counts) {
-        write_records(&folder.join(format!("records-{provider}.csv")), &records(provider, count));
-    }
+/// What a provider printed in the end.
+fn told(provider: Child) -> Value {
+    Run::of("provide", provider.wait_with_output().unwrap()).json()
 }
 
 #[test]
 fn three_provider_processes_and_a_server_find_what_one_process_finds_to_the_last_bit() {
     let counts = [4000, 5, 2500];
-    let folder = tempdir().unwrap();
-    write_all_records(folder.path(), &counts);
-    let world = World::new(folder, "data", 6);
-    let server = Coordinator::start(&world.data);
-    let url = server.url.clone();
-    let collector = world.data.join("collector.token");
-    let id = world.session.id().to_string();
-    let result = ["dps-pca", "result", "--session", &id, "--token-file", text(&collector), "--url", &url, "--json"];
-    let early = command(&result);
-    let said = String::from_utf8(early.stderr).unwrap();
-    assert!(early.status.code() == Some(1) && said.contains("round 1 of 6") && said.contains("1, 2, 3"), "{said}");
+    let world = World::new(with_records(&counts), "data", 6);
+    let (server, folder) = (world.coordinator("127.0.0.1:0"), &world.folder);
+    let (url, id) = (&server.url, world.session.id());
+    let result = format!("dps-pca result --session {id} --token-file data/collector.token --url {url}");
+    folder.refused(&format!("{result} --json"), 1, &["round 1 of 6", "1, 2, 3"]);
 
-    let children: Vec<Child> = (1..=PROVIDERS).map(|provider| world.spawn(&url, provider)).collect();
+    let children: Vec<Child> = (1..=PROVIDERS).map(|provider| world.spawn(url, provider)).collect();
     let expected = in_process(&world.session, &counts, 40);
     for (child, (provider, count)) in children.into_iter().zip((1..).zip(counts)) {
-        let told = succeeded(&child.wait_with_output().unwrap());
-        assert_eq!(
-            (&told["provider"], &told["rounds"], &told["records"]),
-            (&provider.into(), &6.into(), &count.into())
-        );
-        assert_eq!(told["guarantee"], json!({"epsilon": 1.0, "delta": 1e-6}));
-        assert_eq!(told["private"], false);
+        let told = told(child);
+        let guarantee = json!({"epsilon": 1.0, "delta": 1e-6});
+        let run =
+            json!({"provider": provider, "rounds": 6, "records": count, "guarantee": guarantee, "private": false});
+        assert_has(&told, run, "a provider");
         assert!(provider == 2 || told["scaled"].as_u64().unwrap() > 0);
         assert_eq!(told["components"], json!(expected));
     }
-    let npy = world.path("components.npy");
-    let told = succeeded(&command(&[&result[..], &["--wait", "--output", text(&npy)]].concat()));
-    assert_eq!(told["components"], json!(expected));
-    assert!(fs::metadata(npy).unwrap().len() > (DIMENSION * 2 * 8) as u64);
+    folder.gives(&format!("{result} --wait --output components.npy"), json!({"components": expected}));
+    assert!(folder.read("components.npy").len() > DIMENSION * 2 * 8);
     // 6,500 records at epsilon 1: the strong features are found.
     for component in &expected {
         let strong: f64 = component[..4].iter().map(|value| value * value).sum();
         assert!(strong > 0.8, "{component:?}");
     }
     // One that has taken part gets the end again and sends nothing.
-    let again = succeeded(&world.provide(&url, 1, "memory-1", &[]).output().unwrap());
-    assert_eq!((&again["rounds"], &again["components"]), (&6.into(), &json!(expected)));
+    folder.run(&world.provide(url, 1, "memory-1")).gives(json!({"rounds": 6, "components": expected}));
 }
 
 /// Whoever made the files that are there: a provider's token is for its owner alone.
@@ -197,11 +137,11 @@ fn three_provider_processes_and_a_server_find_what_one_process_finds_to_the_last
 #[test]
 fn tokens_are_private_and_follow_no_link() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
-    let folder = tempdir().unwrap();
-    let (elsewhere, tokens) = (folder.path().join("elsewhere"), folder.path().join("data/tokens"));
-    fs::write(&elsewhere, "mine").unwrap();
+    let folder = Folder::new();
+    let (elsewhere, tokens) = (folder.path("elsewhere"), folder.path("data/tokens"));
     fs::create_dir_all(&tokens).unwrap();
-    fs::write(tokens.join("provider-1.token"), "open to all").unwrap();
+    folder.write("elsewhere", "mine");
+    folder.write("data/tokens/provider-1.token", "open to all");
     fs::set_permissions(tokens.join("provider-1.token"), fs::Permissions::from_mode(0o666)).unwrap();
     symlink(&elsewhere, tokens.join("provider-2.token")).unwrap();
     let world = World::new(folder, "data", 1);
@@ -214,9 +154,10 @@ fn tokens_are_private_and_follow_no_link() {
         let metadata = fs::symlink_metadata(path).unwrap();
         assert!(metadata.is_file() && metadata.permissions().mode() & 0o777 == 0o600, "{metadata:?}");
     }
-    assert_eq!(fs::read_to_string(elsewhere).unwrap(), "mine");
-    for secret in ["key", "collector.token"] {
-        assert_eq!(fs::metadata(world.data.join(secret)).unwrap().permissions().mode() & 0o777, 0o600, "{secret}");
+    assert_eq!(world.folder.read_text("elsewhere"), "mine");
+    for secret in ["data/key", "data/collector.token"] {
+        let metadata = fs::metadata(world.folder.path(secret)).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{secret}");
     }
 }
 
@@ -230,86 +171,82 @@ fn lasting_address() -> String {
 #[test]
 fn killed_providers_and_servers_resume_and_none_answers_twice() {
     let counts = [300, 200, 100];
-    let folder = tempdir().unwrap();
-    write_all_records(folder.path(), &counts);
     let address = lasting_address();
-    let world = World::new(folder, "data", 4);
-    let server = Coordinator::start_at(&address, &world.data);
+    let world = World::new(with_records(&counts), "data", 4);
+    let server = world.coordinator(&address);
     let url = format!("http://{address}");
     // Two of three answer the first round, and wait.
     let mut first = world.spawn(&url, 1);
     let second = world.spawn(&url, 2);
-    let messages = || fs::read_dir(world.data.join("messages")).unwrap().count();
+    let messages = || fs::read_dir(world.folder.path("data/messages")).unwrap().count();
     wait_until("two answers", || world.answered(1) == 1 && world.answered(2) == 1 && messages() == 2);
     first.kill().unwrap();
     first.wait().unwrap();
-    let before = fs::read(world.path("memory-1")).unwrap();
+    let before = world.folder.read("memory-1");
     // A line that was being written when the machine stopped was never sent.
-    fs::write(world.path("memory-1"), [&before[..], b"{\"round\":2,\"cel"].concat()).unwrap();
+    world.folder.write("memory-1", [&before[..], b"{\"round\":2,\"cel"].concat());
     // Without its memory, or with that of another, a provider refuses to answer again.
+    world.folder.write("memory-other", "dps-pca 1 session 0 provider 1\n");
     for (memory, reason) in [("lost", "another run has answered"), ("memory-other", "another session or provider")] {
-        fs::write(world.path("memory-other"), "dps-pca 1 session 0 provider 1\n").unwrap();
-        let refused = world.provide(&url, 1, memory, &[]).output().unwrap();
-        let said = String::from_utf8(refused.stderr).unwrap();
-        assert!(refused.status.code() == Some(1) && said.contains(reason), "{said}");
+        world.folder.refused(&world.provide(&url, 1, memory), 1, &[reason]);
     }
-    let locked = world.provide(&url, 2, "memory-2", &[]).output().unwrap();
-    assert!(String::from_utf8(locked.stderr).unwrap().contains("another provider uses it"));
+    let locked = world.folder.run(&world.provide(&url, 2, "memory-2"));
+    assert!(locked.stderr.contains("another provider uses it"), "{locked:?}");
     assert_eq!(messages(), 2);
     // The coordinator is killed too, and comes back.
     drop(server);
-    let server = Coordinator::start_at(&address, &world.data);
+    let server = world.coordinator(&address);
     let rest: Vec<Child> = [1, 3].map(|provider| world.spawn(&url, provider)).into_iter().chain([second]).collect();
     let expected = json!(in_process(&world.session, &counts, 40));
     for child in rest {
-        assert_eq!(succeeded(&child.wait_with_output().unwrap())["components"], expected);
+        assert_eq!(told(child)["components"], expected);
     }
-    assert!(fs::read(world.path("memory-1")).unwrap().starts_with(&before));
+    assert!(world.folder.read("memory-1").starts_with(&before));
     assert_eq!(messages(), 3 * 4);
     // A coordinator that has lost everything is sent the same bytes again, and finds the same.
-    let kept: Vec<Vec<u8>> = (1..=PROVIDERS).map(|i| fs::read(world.path(&format!("memory-{i}"))).unwrap()).collect();
+    let kept: Vec<Vec<u8>> = (1..=PROVIDERS).map(|i| world.folder.read(&format!("memory-{i}"))).collect();
     drop(server);
     let world = World::new(world.folder, "again", 4);
-    let _server = Coordinator::start_at(&address, &world.data);
+    let _server = world.coordinator(&address);
     let children: Vec<Child> = (1..=PROVIDERS).map(|provider| world.spawn(&url, provider)).collect();
     for (child, (provider, kept)) in children.into_iter().zip((1..).zip(kept)) {
-        assert_eq!(succeeded(&child.wait_with_output().unwrap())["components"], expected);
-        assert_eq!(fs::read(world.path(&format!("memory-{provider}"))).unwrap(), kept);
+        assert_eq!(told(child)["components"], expected);
+        assert_eq!(world.folder.read(&format!("memory-{provider}")), kept);
     }
 }
 
 #[test]
 fn a_provider_refuses_sessions_above_its_limit_and_records_that_do_not_fit() {
-    let folder = tempdir().unwrap();
-    write_all_records(folder.path(), &[10, 10, 10]);
-    let world = World::new(folder, "data", 2);
-    let server = Coordinator::start(&world.data);
-    let url = server.url.clone();
-    let refused = |records: &str, change: (&str, &str), reason: &str| {
-        fs::write(world.path("records-1.csv"), records).unwrap();
-        let mut command = world.provide(&url, 1, "memory", &[]);
-        let arguments: Vec<String> = command.get_args().map(|argument| argument.to_str().unwrap().to_owned()).collect();
-        let place = arguments.iter().position(|argument| argument == change.0).unwrap();
-        let mut arguments = arguments;
-        arguments[place + 1] = change.1.into();
-        command = Command::new(crate::PROGRAM);
-        let output = command.args(arguments).output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(!output.status.success() && said.contains(reason), "'{said}' lacks '{reason}'");
+    let world = World::new(with_records(&[10, 10, 10]), "data", 2);
+    let (server, folder) = (world.coordinator("127.0.0.1:0"), &world.folder);
+    let line = world.provide(&server.url, 1, "memory");
+    let refused = |records: &str, line: &str, reason: &str| {
+        folder.write("records-1.csv", records);
+        let run = folder.run(line);
+        assert!(run.code != Some(0) && run.stderr.contains(reason), "'{reason}' is not in {run:?}");
     };
     let row = "0.1,".repeat(11) + "0.1\n";
-    refused(&row, ("--epsilon", "0.99"), "nothing was sent");
-    refused(&row, ("--delta", "1e-7"), "nothing was sent");
-    refused(&row, ("--session", &"0".repeat(64)), "no session");
-    refused(&row, ("--session", "0"), "64 lower-case");
-    refused("", ("--epsilon", "1"), "no records");
-    refused("0.1,0.2\n", ("--epsilon", "1"), "line 1: the record has 2 numbers, but the session has 12");
-    refused(&row.replace("0.1\n", "x\n"), ("--epsilon", "1"), "line 1: field 12 is not a number");
-    refused(&row.replace("0.1\n", "inf\n"), ("--epsilon", "1"), "line 1: field 12 is not a finite number");
-    fs::copy(world.data.join("collector.token"), world.data.join("tokens/provider-1.token")).unwrap();
-    refused(&row, ("--epsilon", "1"), "not a provider's token");
-    fs::write(world.data.join("tokens/provider-1.token"), "0123456789abcdef0123456789abcdef").unwrap();
-    refused(&row, ("--epsilon", "1"), "not a provider's token");
+    let (id, unknown) = (world.session.id().to_string(), "0".repeat(64));
+    for (right, wrong, reason) in [
+        ("--epsilon 1 ", "--epsilon 0.99 ", "nothing was sent"),
+        ("--delta 1e-6", "--delta 1e-7", "nothing was sent"),
+        (&id, &unknown, "no session"),
+        (&id, "0", "64 lower-case"),
+    ] {
+        refused(&row, &line.replace(right, wrong), reason);
+    }
+    for (records, reason) in [
+        ("", "no records"),
+        ("0.1,0.2\n", "line 1: the record has 2 numbers, but the session has 12"),
+        (&row.replace("0.1\n", "x\n"), "line 1: field 12 is not a number"),
+        (&row.replace("0.1\n", "inf\n"), "line 1: field 12 is not a finite number"),
+    ] {
+        refused(records, &line, reason);
+    }
+    for token in [&folder.read_text("data/collector.token"), "0123456789abcdef0123456789abcdef"] {
+        folder.write("data/tokens/provider-1.token", token);
+        refused(&row, &line, "not a provider's token");
+    }
 }
 
 #[test]
@@ -325,11 +262,11 @@ fn components_replace_nothing_that_is_read_and_no_reports_unasked() {
         let line = format!("{command} --session {session} --token-file token --output");
         for &out in inputs {
             for force in ["", " --force"] {
-                let run = folder.run(&format!("{line} {out}{force}"));
-                run.refused(2, &[out, "is also read by this command: write to another file"]);
+                let parts = [out, "is also read by this command: write to another file"];
+                folder.refused(&format!("{line} {out}{force}"), 2, &parts);
             }
         }
-        folder.run(&format!("{line} reports")).refused(1, &["reports", "holds reports", "--force"]);
+        folder.refused(&format!("{line} reports"), 1, &["reports", "holds reports", "--force"]);
     }
     assert_eq!(folder.names(), ["memory", "people.csv", "reports", "token"]);
 }

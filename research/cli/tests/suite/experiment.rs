@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::time::{Duration, Instant};
 
 use flate2::read::GzDecoder;
+use serde_json::Value;
 
 use crate::support::{Folder, npy};
 
@@ -29,25 +30,28 @@ fn run(seed: u64) -> String {
     format!("experiment run {NAME} --quick --data data --out out --seed {seed} --json")
 }
 
+/// What a run says of its only experiment.
+fn outcome(folder: &Folder, line: &str) -> Value {
+    folder.run(line).json()["experiments"][0].take()
+}
+
 #[test]
 fn the_list_names_every_experiment_with_the_data_it_needs() {
     let folder = Folder::new();
-    let listed = folder.run("experiment list --json").json();
+    let listed = folder.json("experiment list");
     let listed = listed.as_array().unwrap();
     assert_eq!(listed.len(), ldp_pca_literature::experiments::all().len());
     let one = listed.iter().find(|experiment| experiment["name"] == "wang-xu-table-1").unwrap();
     assert_eq!(one["paper"], "Wang & Xu");
     assert!(one["data"][0]["publisher"].as_str().unwrap().starts_with("https://"), "{one}");
-    let text = folder.run("experiment list").ok().stdout;
-    assert!(text.contains("wang-xu-figure-3\n") && text.contains("isolet5.npy.gz"), "{text}");
+    folder.run("experiment list").prints(&["wang-xu-figure-3\n", "isolet5.npy.gz"]);
 }
 
 #[test]
 fn a_run_leaves_rows_a_picture_and_one_page_and_says_what_it_left_out() {
     let folder = with_records(400);
-    let result = folder.run(&run(1)).json();
-    let outcome = &result["experiments"][0];
-    assert_eq!((&outcome["status"], &outcome["kept"]), (&"done".into(), &0.into()));
+    let outcome = outcome(&folder, &run(1));
+    assert!(outcome["status"] == "done" && outcome["kept"] == 0, "{outcome}");
     // Buzz, Year and KDD Cup 99 are not there, and where to get them is said.
     assert_eq!(outcome["missing"].as_array().unwrap().len(), 3);
     assert!(outcome["missing"][0].as_str().unwrap().contains("https://"), "{outcome}");
@@ -68,8 +72,8 @@ fn a_run_leaves_rows_a_picture_and_one_page_and_says_what_it_left_out() {
     // The same page for repositories says how it was made, and whether the rows have what the paper says.
     let markdown = folder.read_text("out/README.md");
     let command = format!("`ldp-pca-research experiment run {NAME} --quick --seed 1 --data DIR`");
-    for part in [&command, "| The paper says | We measure | Why |", &format!("]({NAME}.svg)"), "data sets are missing"]
-    {
+    let picture = format!("]({NAME}.svg)");
+    for part in [&command, "| The paper says | We measure | Why |", &picture, "data sets are missing"] {
         assert!(markdown.contains(part), "{part}: {markdown}");
     }
     let tables = markdown.lines().filter(|line| line.starts_with('|')).collect::<Vec<_>>();
@@ -128,7 +132,7 @@ fn well_formed(document: &str, void: &[&str]) {
 fn finished_cells_are_kept_until_seed_or_records_change() {
     let folder = with_records(400);
     let cells = |line: &str| {
-        let outcome = folder.run(line).json()["experiments"][0].clone();
+        let outcome = outcome(&folder, line);
         (outcome["cells"].as_u64().unwrap(), outcome["kept"].as_u64().unwrap())
     };
     let csv = || folder.read(&format!("out/{NAME}.csv"));
@@ -166,7 +170,7 @@ fn a_killed_run_goes_on_where_it_ended() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let outcome = folder.run(&run(1)).json()["experiments"][0].clone();
+    let outcome = outcome(&folder, &run(1));
     assert!(outcome["kept"].as_u64().unwrap() >= 1, "{outcome}");
     let interrupted = folder.read(&format!("out/{NAME}.csv"));
     folder.run(&run(1).replace("--out out", "--out again")).ok();
@@ -176,9 +180,8 @@ fn a_killed_run_goes_on_where_it_ended() {
 #[test]
 fn what_cannot_be_run_is_refused_or_named_with_where_to_get_it() {
     let folder = Folder::new();
-    folder.run("experiment run wang-xu-figure-9").refused(2, &["no experiment 'wang-xu-figure-9'", "experiment list"]);
-    folder.run("experiment run").refused(2, &["NAME"]);
-    folder.run("experiment run all --data nowhere").refused(2, &["--data nowhere is not a folder"]);
+    folder.refused("experiment run", 2, &["NAME"]);
+    folder.refused("experiment run all --data nowhere", 2, &["--data nowhere is not a folder"]);
     let missing = folder.run("experiment run wang-xu-table-1 --quick --out out");
     assert_eq!(missing.code, Some(1), "{missing:?}");
     assert!(missing.stdout.contains("isolet5 is missing: get it from https://"), "{missing:?}");
@@ -200,5 +203,5 @@ fn a_file_that_is_not_the_data_set_fails_its_experiment_and_is_named() {
     folder.run(&self::run(1)).ok();
     let file = std::fs::File::open(folder.path(&format!("out/{NAME}.cells"))).unwrap();
     file.lock().unwrap();
-    folder.run(&self::run(1)).refused(1, &["another run is writing it"]);
+    folder.refused(&self::run(1), 1, &["another run is writing it"]);
 }

@@ -5,6 +5,9 @@ mod compare;
 mod coordinator;
 mod distributed;
 mod experiment;
+#[allow(dead_code, reason = "the other suite needs all of it")]
+#[path = "../../../../crates/cli/tests/suite/http.rs"]
+mod http;
 #[path = "../../../../crates/cli/tests/suite/leaks.rs"]
 mod leaks;
 mod sessions;

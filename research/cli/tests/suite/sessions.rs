@@ -9,23 +9,13 @@ use ldp_pca_dps::Session;
 use rand::{RngExt as _, SeedableRng};
 use serde_json::{Value, json};
 
-use crate::coordinator::{Answer, Coordinator};
-use crate::support::{Folder, Run};
-
-const DIMENSION: usize = 12;
-const PROVIDERS: usize = 3;
+use crate::coordinator::{Coordinator, DIMENSION, PROVIDERS, start};
+use crate::http::Answer;
+use crate::support::{Folder, assert_has};
 
 fn parameters(rounds: u32) -> Value {
     json!({"version": 1, "dimension": DIMENSION, "rank": 2, "kept_rows": 6, "rounds": rounds, "providers": PROVIDERS,
         "epsilon": 1.0, "delta": 1e-6, "accounting": "corrected", "norm_bound": 1.0, "start": 7})
-}
-
-/// Starts the session of these parameters in `data`, with more options.
-fn start(folder: &Folder, rounds: u32, more: &str) -> Run {
-    folder.run(&format!(
-        "dps-pca start --dimension {DIMENSION} --rank 2 --kept-rows 6 --rounds {rounds} --providers {PROVIDERS} \
-         --epsilon 1 --delta 1e-6 --start 7 --data data --json {more}"
-    ))
 }
 
 /// A session over HTTP.
@@ -40,7 +30,7 @@ struct Direct {
 impl Direct {
     fn new(rounds: u32) -> Self {
         let folder = Folder::new();
-        let id = start(&folder, rounds, "").json()["session"].as_str().unwrap().to_owned();
+        let id = start(&folder, "data", rounds).json()["session"].as_str().unwrap().to_owned();
         let token = |name: &str| folder.read_text(&format!("data/{name}.token")).trim().to_owned();
         let tokens = (1..=PROVIDERS).map(|provider| token(&format!("tokens/provider-{provider}"))).collect();
         let server = Coordinator::start(&folder.path("data"));
@@ -74,17 +64,16 @@ fn messages_out_of_turn_are_refused_by_name_and_retries_have_the_same_answer() {
     let first = session.send(1, 1, &cells(1));
     assert_eq!((first.status, first.json()), (200, json!({"session": session.id, "provider": 1, "round": 1})));
     assert_eq!(session.send(1, 1, &cells(1)).body, first.body);
-    session.send(1, 1, &cells(2)).assert_problem(409, "other-message", &["provider 1", "round 1"]);
+    session.send(1, 1, &cells(2)).refused(409, "other-message", &["provider 1", "round 1"]);
     for round in [0, 2, 9] {
-        let problem =
-            session.send(2, round, &cells(1)).assert_problem(409, "other-round", &[&format!("round {round}")]);
+        let problem = session.send(2, round, &cells(1)).refused(409, "other-round", &[&format!("round {round}")]);
         assert_eq!(problem["round"], 1);
     }
-    session.send(2, 1, &cells(1)[1..]).assert_problem(422, "bad-message", &["23 numbers", "12 times 2"]);
+    session.send(2, 1, &cells(1)[1..]).refused(422, "bad-message", &["23 numbers", "12 times 2"]);
     for huge in [(1 << 52) + 1, i64::MIN, i64::MAX] {
         let mut cells = cells(1);
         cells[3] = huge;
-        session.send(2, 1, &cells).assert_problem(422, "bad-message", &["number 3", "2^52"]);
+        session.send(2, 1, &cells).refused(422, "bad-message", &["number 3", "2^52"]);
     }
     assert_eq!(session.state("")["missing"], json!([2, 3]));
     let before = session.state("")["basis"].clone();
@@ -92,17 +81,16 @@ fn messages_out_of_turn_are_refused_by_name_and_retries_have_the_same_answer() {
         assert_eq!(session.send(provider, 1, &cells(1)).status, 200);
     }
     let state = session.state("");
-    assert_eq!((&state["round"], &state["missing"]), (&2.into(), &json!([1, 2, 3])));
+    assert_has(&state, json!({"round": 2, "missing": [1, 2, 3]}), "the second round");
     assert_ne!(state["basis"], before);
     // Late, but what was sent before.
     assert_eq!(session.send(1, 1, &cells(1)).body, first.body);
-    session.send(1, 1, &cells(2)).assert_problem(409, "other-message", &[]);
+    session.send(1, 1, &cells(2)).refused(409, "other-message", &[]);
     for provider in 1..=3 {
         session.send(provider, 2, &cells(provider as i64));
     }
-    let state = session.state("");
-    assert_eq!((&state["round"], &state["finished"], &state["missing"]), (&3.into(), &true.into(), &json!([])));
-    session.send(1, 3, &cells(1)).assert_problem(409, "session-over", &["rounds"]);
+    assert_has(&session.state(""), json!({"round": 3, "finished": true, "missing": []}), "the end");
+    session.send(1, 3, &cells(1)).refused(409, "session-over", &["rounds"]);
     assert_eq!(session.send(1, 1, &cells(1)).body, first.body);
 }
 
@@ -115,7 +103,7 @@ fn messages_that_cancel_out_end_the_session_and_say_why() {
     }
     let state = session.state("?after=1&wait=20");
     assert!(state["failed"].as_str().unwrap().contains("lost a dimension") && state["finished"] == false, "{state}");
-    session.send(1, 2, &cells(1)).assert_problem(409, "session-over", &["lost a dimension"]);
+    session.send(1, 2, &cells(1)).refused(409, "session-over", &["lost a dimension"]);
 }
 
 #[test]
@@ -124,33 +112,34 @@ fn only_providers_send_and_only_they_and_the_collector_see_the_state() {
     let body = json!({"round": 1, "cells": cells(1)}).to_string();
     let other = Direct::new(3);
     let stranger = "0123456789abcdef0123456789abcdef";
-    for (token, kind, status) in [
-        (&*session.collector, "token-role", 403),
-        (stranger, "token-unknown", 401),
-        (other.tokens[0].as_str(), "token-unknown", 401),
-        (&*session.tokens[0].replacen("1-", "2-", 1), "token-unknown", 401),
-        (&*session.tokens[0].replacen("1-", "4-", 1), "token-unknown", 401),
-        (&*session.collector.replacen("0-", "1-", 1), "token-unknown", 401),
+    let send = |token: &str| session.ask("POST", "/messages", token, &body);
+    send(&session.collector).refused(403, "token-role", &["a provider of this session"]);
+    for token in [
+        stranger,
+        &other.tokens[0],
+        &session.tokens[0].replacen("1-", "2-", 1),
+        &session.tokens[0].replacen("1-", "4-", 1),
+        &session.collector.replacen("0-", "1-", 1),
     ] {
-        session.ask("POST", "/messages", token, &body).assert_problem(status, kind, &["a provider of this session"]);
+        send(token).refused(401, "token-unknown", &["a provider of this session"]);
     }
     let path = |rest: &str| format!("/sessions/{}{rest}", session.id);
     let without = |method: &str, path: &str, body: &str| session.server.request(method, path, None, body.as_bytes());
     for answer in [without("POST", &path("/messages"), &body), without("GET", &path("/state"), "")] {
-        answer.assert_problem(401, "token-missing", &["Authorization: Bearer"]);
+        answer.refused(401, "token-missing", &["Authorization: Bearer"]);
         assert_eq!(answer.headers["www-authenticate"], "Bearer");
     }
-    session.ask("GET", "/state", stranger, "").assert_problem(401, "token-unknown", &[]);
+    session.ask("GET", "/state", stranger, "").refused(401, "token-unknown", &[]);
     assert_eq!(session.state("")["answered"], Value::Null);
     assert_eq!(session.ask("GET", "/state", &session.tokens[1], "").json()["answered"], 0);
     let unknown = format!("/sessions/{}", "0".repeat(64));
-    without("GET", &unknown, "").assert_problem(404, "unknown-session", &[&"0".repeat(64)]);
+    without("GET", &unknown, "").refused(404, "unknown-session", &[&"0".repeat(64)]);
     for nothing in ["/", "/sessions", "/tasks", &path("/messages/1"), &path("/more")] {
-        without("GET", nothing, "").assert_problem(404, "unknown-path", &[]);
+        without("GET", nothing, "").refused(404, "unknown-path", &[]);
     }
     for (method, rest, allowed) in [("DELETE", "", "GET"), ("POST", "/state", "GET"), ("GET", "/messages", "POST")] {
         let answer = without(method, &path(rest), "");
-        answer.assert_problem(405, "method-not-allowed", &[allowed]);
+        answer.refused(405, "method-not-allowed", &[allowed]);
         assert_eq!(answer.headers["allow"], allowed);
     }
 }
@@ -158,39 +147,37 @@ fn only_providers_send_and_only_they_and_the_collector_see_the_state() {
 #[test]
 fn invalid_sessions_and_questions_are_refused_with_the_value() {
     let folder = Folder::new();
-    let start = |options: &str| folder.run(&format!("dps-pca start --providers 3 --epsilon 1 --data data {options}"));
-    start("--dimension 12 --rank 2 --delta 1e-6 --rounds 0").refused(2, &["rounds is 0"]);
-    start("--dimension 12 --rank 2 --delta 1e-6 --kept-rows 1").refused(2, &["kept rows is 1"]);
-    let printed = start("--dimension 12 --rank 2 --delta 1e-6 --accounting printed");
-    printed.refused(2, &["epsilon is 1", "Theorem 4.1"]);
-    start("--dimension 1048576 --rank 2 --delta 1e-6").refused(2, &["2^18"]);
-    start("--dimension 12 --rank 2 --delta 0").refused(2, &["delta is 0"]);
+    for (options, parts) in [
+        ("--dimension 12 --delta 1e-6 --rounds 0", &["rounds is 0"][..]),
+        ("--dimension 12 --delta 1e-6 --kept-rows 1", &["kept rows is 1"]),
+        ("--dimension 12 --delta 1e-6 --accounting printed", &["epsilon is 1", "Theorem 4.1"]),
+        ("--dimension 1048576 --delta 1e-6", &["2^18"]),
+        ("--dimension 12 --delta 0", &["delta is 0"]),
+    ] {
+        folder.refused(&format!("dps-pca start --providers 3 --rank 2 --epsilon 1 --data data {options}"), 2, parts);
+    }
     assert_eq!(folder.names(), [""; 0]);
     let session = Direct::new(2);
     for (query, named) in
         [("?wait=26", "wait=26"), ("?after=x", "'x'"), ("?round=1", "round=1"), ("?wait=1&wait=1", "twice")]
     {
-        session.ask("GET", &format!("/state{query}"), &session.collector, "").assert_problem(
-            400,
-            "bad-query",
-            &[named],
-        );
+        let answer = session.ask("GET", &format!("/state{query}"), &session.collector, "");
+        answer.refused(400, "bad-query", &[named]);
     }
-    let bodies = [
+    for body in [
         "{",
         "[1, []]",
-        "{\"round\": 1}",
-        "{\"round\": 1, \"cells\": [0.5]}",
-        "{\"round\": 1, \"cells\": [1e30]}",
-        "{\"round\": -1, \"cells\": []}",
-        "{\"round\": 1, \"cells\": [], \"more\": 1}",
-        "{\"round\": 1, \"cells\": [9223372036854775808]}",
-    ];
-    for body in bodies {
-        session.ask("POST", "/messages", &session.tokens[0], body).assert_problem(400, "bad-json", &[]);
+        r#"{"round": 1}"#,
+        r#"{"round": 1, "cells": [0.5]}"#,
+        r#"{"round": 1, "cells": [1e30]}"#,
+        r#"{"round": -1, "cells": []}"#,
+        r#"{"round": 1, "cells": [], "more": 1}"#,
+        r#"{"round": 1, "cells": [9223372036854775808]}"#,
+    ] {
+        session.ask("POST", "/messages", &session.tokens[0], body).refused(400, "bad-json", &[]);
     }
     let long = format!("{{\"round\": 1, \"cells\": [{}1]}}", "1, ".repeat(2000));
-    session.ask("POST", "/messages", &session.tokens[0], &long).assert_problem(413, "body-too-large", &[]);
+    session.ask("POST", "/messages", &session.tokens[0], &long).refused(413, "body-too-large", &[]);
 }
 
 /// Bytes of a good message, altered, cut and repeated: at most one of them counts for a provider's round, and none does
@@ -217,8 +204,7 @@ fn altered_bytes_are_refused_or_read_as_another_valid_message() {
         let answer = session.server.request("POST", &path, Some(&session.tokens[0]), &body);
         assert!([200, 400, 409, 422].contains(&answer.status), "{} {}", answer.status, String::from_utf8_lossy(&body));
         if answer.status == 200 {
-            let message: Value = serde_json::from_slice(&body).unwrap();
-            taken.push(message);
+            taken.push(serde_json::from_slice::<Value>(&body).unwrap());
         }
     }
     // The accepted messages differ only in spaces.
@@ -254,9 +240,9 @@ fn answers_have_the_members_of_the_document() {
 #[test]
 fn a_folder_has_one_session_and_one_coordinator() {
     let folder = Folder::new();
-    start(&folder, 2, "").ok();
+    start(&folder, "data", 2).ok();
     let before = folder.read("data/key");
-    start(&folder, 3, "").refused(1, &["it has a session", "give another folder"]);
+    start(&folder, "data", 3).refused(1, &["it has a session", "give another folder"]);
     assert_eq!(folder.read("data/key"), before);
     let running = Coordinator::start(&folder.path("data"));
     assert!(Coordinator::refusal(&folder.path("data")).contains("another coordinator has the session"));
@@ -269,44 +255,42 @@ fn a_folder_has_one_session_and_one_coordinator() {
 #[test]
 fn a_damaged_session_is_named_at_the_start_and_an_incomplete_message_is_ignored() {
     let folder = Folder::new();
-    let id = start(&folder, 2, "").json()["session"].as_str().unwrap().to_owned();
+    let id = start(&folder, "data", 2).json()["session"].as_str().unwrap().to_owned();
     let data = folder.path("data");
     let token = folder.read_text("data/tokens/provider-1.token");
     let body = json!({"round": 1, "cells": cells(1)}).to_string();
     let path = format!("/sessions/{id}/messages");
     let send = |server: &Coordinator| server.request("POST", &path, Some(token.trim()), body.as_bytes()).status;
     assert_eq!(send(&Coordinator::start(&data)), 200);
-    let named = |file: &str| {
+    let named = |file: &str, problem: &str| {
         let refusal = Coordinator::refusal(&data);
-        assert!(refusal.contains(file) && refusal.contains("is damaged"), "{refusal}");
+        assert!(refusal.contains(file) && refusal.contains(problem), "{refusal}");
     };
     let names = fs::read_dir(data.join("messages")).unwrap().map(|entry| entry.unwrap().path());
     let [message]: [PathBuf; 1] = names.collect::<Vec<_>>().try_into().unwrap();
     let good = fs::read(&message).unwrap();
     fs::write(&message, &good[1..]).unwrap();
-    named("0001-0001");
+    named("0001-0001", "is damaged");
     fs::remove_file(&message).unwrap();
     for (bad, problem) in [(&b"{}"[..], "missing field"), (br#"{"round":2,"provider":1,"cells":[1]}"#, "does not fit")]
     {
         let forged = data.join(format!("messages/0001-0001.{:08x}.json", crc32fast::hash(bad)));
         fs::write(&forged, bad).unwrap();
-        let refusal = Coordinator::refusal(&data);
-        assert!(refusal.contains("0001-0001") && refusal.contains(problem), "{refusal}");
+        named("0001-0001", problem);
         fs::remove_file(&forged).unwrap();
     }
     // Nor is a message without its checksum one.
     let unnamed = data.join("messages/0001-0001.json");
     fs::write(&unnamed, &good).unwrap();
-    named("0001-0001.json");
+    named("0001-0001.json", "is damaged");
     fs::remove_file(&unnamed).unwrap();
     fs::write(&message, good).unwrap();
     // Other parameters are those of another session, and what nobody knows is none.
     let parameters = folder.read_text("data/session.json");
     folder.write("data/session.json", parameters.replace("\"rounds\":2", "\"rounds\":3"));
-    named("key");
+    named("key", "is damaged");
     folder.write("data/session.json", parameters.replacen('{', "{\"more\":1,", 1));
-    let refusal = Coordinator::refusal(&data);
-    assert!(refusal.contains("session.json") && refusal.contains("`more`"), "{refusal}");
+    named("session.json", "`more`");
     folder.write("data/session.json", parameters);
     // The rest of a message that was never acknowledged, after a crash.
     fs::write(data.join("messages/0001-0002.00000000.json.tmp"), "{").unwrap();
