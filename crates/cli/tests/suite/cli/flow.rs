@@ -2,17 +2,12 @@
 
 use serde_json::json;
 
+use super::recover::records;
 use crate::support::{Folder, assert_has, npy_matrix, number, numbers, read_npy};
 
-/// Random-looking records around the direction (2, 1, 0, ...): enough that components come out with little noise.
+/// Records around the direction (2, 1, 0, ...): enough that components come out with little noise.
 fn many_records(rows: usize) -> String {
-    (0..rows)
-        .map(|row| {
-            let phase = (row * 37 % 101) as f64 / 101.0 - 0.5;
-            let (a, b) = ((row * 53 % 89) as f64 / 89.0 - 0.5, (row * 29 % 97) as f64 / 97.0 - 0.5);
-            format!("{},{},{},{}\n", 4.0 * phase, 2.0 * phase, 0.3 * a, 0.3 * b)
-        })
-        .collect()
+    records(rows, [4.0, 2.0, 0.3, 0.3])
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::recover::collected_by;
 use crate::support::{Folder, assert_has, number, numbers, words};
 
 const SURVEY: &str = "plan --dimension 116 --rank 3 --spectrum 0.646,0.176,0.088,0.039 --epsilon 2";
@@ -215,17 +216,7 @@ fn shuffled_reports_are_fewer_and_say_more_each() {
 
 #[test]
 fn another_collection_is_planned_from_what_was_collected() {
-    let folder = Folder::new();
-    let records: String = (0..3000)
-        .map(|row| {
-            let phase = f64::from(row * 37 % 101) / 101.0 - 0.5;
-            let (y, z) = (f64::from(row * 53 % 89) / 89.0 - 0.5, f64::from(row * 29 % 97) / 97.0 - 0.5);
-            format!("{},{},{},{}\n", 4.0 * phase, 3.0 * phase, 0.5 * y, 0.4 * z)
-        })
-        .collect();
-    folder.write("records.csv", format!("w,x,y,z\n{records}"));
-    folder.make_task("records.csv --scaling none", "--epsilon 4");
-    folder.collect("records.csv --insecure-seed 5", "task", "a");
+    let folder = collected_by(3000, "");
     let line = "plan --aggregate a.ldpa --task task.json --rank 1";
     let plan = folder.json(&format!("{line} --records 3000 --target 0.001"));
     let recovered = folder.json("recover a.ldpa --task task.json --rank 1");

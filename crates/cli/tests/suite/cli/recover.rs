@@ -10,17 +10,21 @@ fn collected(rows: usize, folds: u32) -> Folder {
     collected_by(rows, &format!("--folds {folds}"))
 }
 
-/// Records with a strong component on (w, x), collected by a task with these options.
-fn collected_by(rows: usize, options: &str) -> Folder {
-    let folder = Folder::new();
-    let records: String = (0..rows)
+/// Records of w, x, y and z without their header: w and x vary together, the others by themselves, each by its factor.
+pub(super) fn records(rows: usize, [w, x, y, z]: [f64; 4]) -> String {
+    (0..rows)
         .map(|row| {
-            let phase = (row * 37 % 101) as f64 / 101.0 - 0.5;
-            let (y, z) = ((row * 53 % 89) as f64 / 89.0 - 0.5, (row * 29 % 97) as f64 / 97.0 - 0.5);
-            format!("{},{},{},{}\n", 4.0 * phase, 3.0 * phase, 0.5 * y, 0.4 * z)
+            let wave = |step: usize, period: usize| (row * step % period) as f64 / period as f64 - 0.5;
+            let (together, second, third) = (wave(37, 101), wave(53, 89), wave(29, 97));
+            format!("{},{},{},{}\n", w * together, x * together, y * second, z * third)
         })
-        .collect();
-    folder.write("records.csv", format!("w,x,y,z\n{records}"));
+        .collect()
+}
+
+/// Records with a strong component on (w, x), collected by a task with these options.
+pub(super) fn collected_by(rows: usize, options: &str) -> Folder {
+    let folder = Folder::new();
+    folder.write("records.csv", format!("w,x,y,z\n{}", records(rows, [4.0, 3.0, 0.5, 0.4])));
     folder.make_task("records.csv --scaling none", &format!("--epsilon 4 {options}"));
     folder.collect("records.csv --insecure-seed 5", "task", "a");
     folder
