@@ -17,6 +17,10 @@ use crate::task::Task;
 /// encoded features. For a task with [centring](crate::centring), an estimate of their covariance
 /// `E[x x^T] - E[x] E[x]^T`, and of their mean.
 ///
+/// The mechanism makes second moments of the sums ([`Moments::debias`]). Several tasks are averaged by their precision,
+/// and centring subtracts the square of the mean. The *lift* of a record is the coordinate by which double-cap makes it
+/// a unit vector; an *extended* record has centring's constant.
+///
 /// The expectations are averages over the records that were reported (divided by n, not n - 1). The noise in the mean
 /// would make `mean mean^T` too large by its variance, which is known and added back. That makes the centred covariance
 /// unbiased with Gaussian noise. With double-cap, whose noise depends on the record, a bias of the order of
@@ -169,7 +173,7 @@ impl Covariance {
         Ok(bounded.in_units_of(bounding))
     }
 
-    /// The covariance and the mean of x from the second moments of its augmented y (see [`crate::centring`]).
+    /// The covariance and the mean of x from the second moments of its extended y (see [`crate::centring`]).
     /// The noise has this `deviation` in an entry of the mean.
     fn centred(self, centring: Centring, deviation: f64) -> Self {
         let dimension = self.matrix.nrows() - 1;

@@ -9,7 +9,8 @@
 //! ```
 //! use ldp_pca::{Aggregate, Covariance, Rank, Task, principal_components};
 //!
-//! // The public parameters of a collection, fixed before the first report.
+//! // The public parameters of a collection, fixed before the first report. With double-cap a report names one of 64
+//! // public candidates, and the 3 nearest to the record (the cap) are the likelier ones. Folds are sums of their own.
 //! let task = Task::from_json(r#"{
 //!     "version": 1,
 //!     "schema": {"columns": [
@@ -45,10 +46,11 @@
 //!
 //! The *local* model: every report satisfies its guarantee against everybody, the aggregator included, whatever other
 //! reports there are. The neighbouring relation is "any two records", and the unit is one record in one report. A
-//! person who answers several tasks, or one task several times, spends the sum. [`mechanism`] has the two randomizers,
-//! each with its statement and proof in its own file. The code cannot ensure that a modified client randomizes at all,
-//! that a person sends one report, that nobody chose this report among several by its content, or that schema, offsets
-//! and scales were chosen without looking at the protected records.
+//! person who answers several tasks, or one task several times, spends the sum. [`mechanism`] has the two randomizers
+//! that estimate covariances, [`waves`] and [`lengths`] have one each, and the file of each has its statement and its
+//! proof. The code cannot ensure that a modified client randomizes at all, that a person sends one report, that nobody
+//! chose this report among several by its content, or that schema, offsets and scales were chosen without looking at
+//! the protected records.
 //!
 //! # Architecture
 //!
@@ -60,28 +62,28 @@
 //! | [`record`] | d numbers | a bounded record, inside the unit ball |
 //! | [`centring`] | a bounded record | the same with one public constant, which makes the mean known |
 //! | [`task`] | schema, bounding, mechanism | the public parameters of a collection and their digest |
-//! | [`mechanism`] | bounded record | a private payload; and sums of payloads to an unbiased estimate |
+//! | [`mechanism`] | bounded record | a private payload, its sums, and the formula that debiases them |
 //! | [`report`] | payload | bytes on the wire, strictly decoded |
 //! | [`aggregate`] | reports | integer sums, the same bytes in any order |
-//! | [`covariance`] | sums | debiased estimate with its noise level |
+//! | [`covariance`] | sums | debiased estimate, in the units of the features, with its noise level |
 //! | [`recovery`] | estimate | principal components, dense or sparse, certified, with an interval for their error |
 //!
 //! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, shuffling), [`law`] (the law
-//! of the estimate) and [`prediction`] (the error that follows from it). Two rooms have all of one subject, from the
-//! mechanism to the answer: [`waves`] (other people report what a first wave left open) and [`lengths`] (reports about
-//! the lengths of records). The other modules are what these are made of (sampling, the text of tasks), or make use of
-//! them (budgets, the interface for browsers). The linear algebra and the sparse solver are the crate [`fantope`]
-//! (`crates/fantope/`), below this one. What judges a collection and never runs one is a crate on this one: synthetic
-//! populations and trials, the answer without privacy, and a statistical test of the guarantee (`crates/simulation/`).
-//! The aggregator (`crates/server/`), the command line (`crates/cli/`), the page's lab (`crates/lab/`) and the Python
-//! package (`python/`) are crates on this one, too: they translate, and never compute. The methods of the literature
-//! are another (`research/literature/`).
+//! of the estimate) and [`prediction`] (the error that follows from it). Two modules have all of one subject, from the
+//! mechanism to the answer: [`waves`] (other people report where the first people's components are still wrong) and
+//! [`lengths`] (reports about the lengths of records). The other modules are what these are made of (sampling, the text
+//! of tasks), or make use of them (budgets, the interface for browsers). The linear algebra and the sparse solver are
+//! the crate [`fantope`] (`crates/fantope/`), below this one. What judges a collection and never runs one is a crate on
+//! this one: synthetic populations and trials, the answer without privacy, and a statistical test of the guarantee
+//! (`crates/simulation/`). The aggregator (`crates/server/`), the command line (`crates/cli/`), the page's lab
+//! (`crates/lab/`) and the Python package (`python/`) are crates on this one, too: they translate, and never compute.
+//! The methods of the literature are another (`research/literature/`).
 //!
-//! Invariants: `aggregate` and everything after it never name a record. Only the interfaces do IO or read a clock.
-//! Randomness is an argument; each function that opens the system's source is one line. A module knows those on lower
-//! floors alone, which `scripts/house.js` lists. `cfg(target…)` appears only here, in `js` and
-//! [`mechanism::cap::kernel`], which alone has `unsafe` code. Every stage has its own error, and [`error::Error`] holds
-//! them all.
+//! Invariants: `aggregate` and everything after it never take a record (`records` is a number of reports there). Only
+//! the interfaces do IO or read a clock. Randomness is an argument; each function that opens the system's source is one
+//! line. A module uses those below it alone, in the order of `MODULE_FLOORS` in `scripts/house.js`, which is not that
+//! of the story: mechanisms are below tasks. `cfg(target…)` appears only here, in `js` and [`mechanism::cap::kernel`],
+//! which alone has `unsafe` code. Every stage has its own error, and [`error::Error`] holds them all.
 //!
 //! # Documents
 //!

@@ -5,7 +5,7 @@
 //!      0      4  "LDPA"
 //!      4      1  version, 1
 //!      5     32  task digest
-//!     37         per fold: number of reports (u64), then the upper triangle row by row (i64 each)
+//!     37         per fold: number of reports (u64), then the mechanism's sums (i64 each)
 //!          20 t  the first t tags of the reports' ids, ascending
 //!    end      4  CRC-32 (IEEE) of all bytes before it
 //! ```

@@ -18,7 +18,7 @@ impl FoldSum {
         self.records
     }
 
-    /// The upper triangle of the summed matrix, row by row.
+    /// The sums, in the order of the mechanism: of second moments the upper triangle, row by row.
     #[must_use]
     pub fn sums(&self) -> &[i64] {
         &self.sums

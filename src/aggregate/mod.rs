@@ -24,14 +24,15 @@ use crate::report::{Report, ReportId};
 use crate::task::{Task, TaskDigest};
 use sketch::{NewTags, Repeats, Sketch};
 
-/// The summed reports of one task: per fold their number and the upper triangle of the summed matrix.
+/// The summed reports of one task: for each fold their number and their sums, and a sample of their ids. What the sums
+/// are the mechanism says: the upper triangle of a matrix where they are second moments, else a vector or counts.
 ///
 /// `accumulate` and `merge` are commutative and associative where nothing is refused.
 ///
-/// Each report must be added once. An aggregate has a sample of the ids in it, up to 1,024, and refuses reports
-/// and sums that it recognizes: always while it has no more reports, and always a sum of the same reports; a part of
-/// them with a probability that depends on their share (see docs/wire-format.md). The caller keeps single duplicates
-/// out ([`SeenIds`]), and compares many sums one by one ([`SeenSums`]).
+/// Each report must be added once. An aggregate has a sample of the ids in it, up to 1,024, and refuses reports and
+/// sums that it recognizes: with certainty while it has 1,024 reports at most, and a sum of the same reports; a sum
+/// that shares some of them with a probability that depends on their share (see docs/wire-format.md). The caller keeps
+/// single duplicates out ([`SeenIds`]), and compares many sums one by one ([`SeenSums`]).
 ///
 /// ```
 /// # use ldp_pca::{Aggregate, Bounding, Epsilon, Folds, MechanismSpec, Schema, Task};

@@ -1,10 +1,15 @@
-//! Local randomizers: from a bounded record to a payload that is private on its own, and from sums of payloads back
-//! to a covariance.
+//! Mechanisms: from a bounded record to a payload that is private on its own, and from payloads to sums.
 //!
-//! | mechanism | guarantee | payload | when |
+//! | mechanism | guarantee | payload | its sums are |
 //! |---|---|---|---|
-//! | [`double_cap`] | epsilon, delta = 0 | 2 bytes beside the report's id | the default: less noise than the Gaussian ones |
-//! | [`gaussian`] | (epsilon, delta) | one byte per entry of the upper triangle | comparison with the literature, dense reports |
+//! | [`double_cap`], the default | epsilon | an index, 2 bytes | second moments |
+//! | [`gaussian`], to compare with | (epsilon, delta) | 1 or 2 bytes per entry of the upper triangle | second moments |
+//! | [`SignedCap`](crate::waves::SignedCap) | epsilon | an index, 2 bytes | a vector, for second waves |
+//! | [`NormCap`](crate::lengths::NormCap) | epsilon | an index, 2 bytes | counts, for the lengths of records |
+//!
+//! Three traits: [`LocalRandomizer`] on the device, [`Summable`] at the aggregator, and [`Moments`], of the first two
+//! mechanisms alone, which makes a covariance of sums. [`Mechanism`] is one of these two, and
+//! [`TaskMechanism`](crate::task::TaskMechanism) any of the four.
 
 #[doc(hidden)]
 pub mod cap;

@@ -1,4 +1,4 @@
-//! A mechanism's part at the aggregator, second half: from sums to second moments with known noise.
+//! A mechanism's part at recovery: from sums to second moments with known noise.
 
 use nalgebra::DMatrix;
 
@@ -6,7 +6,7 @@ use super::cap::Weights;
 use super::pull::Pull;
 use super::summable::Summable;
 
-/// The half of a mechanism that makes second moments of sums. Those that sum something else are without it.
+/// The part of a mechanism that estimates second moments from sums. Mechanisms that sum something else have none.
 pub trait Moments: Summable {
     /// Rows of the summed matrix, whose upper triangle the sums are: d, or d + 1 with double-cap, which lifts the
     /// record.

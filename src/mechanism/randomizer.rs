@@ -9,7 +9,7 @@ use crate::privacy::Guarantee;
 use crate::privacy::composition::PrivacyLoss;
 use crate::record::BoundedRecord;
 
-/// The half of a mechanism that a device runs. Only this half sees a record.
+/// The part of a mechanism that a device runs. Only this part sees a record.
 ///
 /// The trait is sealed. A task names one of the crate's mechanisms, and people who answer it rely on the proof in the
 /// mechanism's file. A program's own mechanism has no name in a task, and no proof. To test your own mechanism, give it

@@ -1,4 +1,4 @@
-//! A mechanism's part at the aggregator, first half: from payloads to integer sums.
+//! A mechanism's part at the aggregator: from payloads to integer sums.
 
 use core::num::NonZeroUsize;
 
@@ -7,8 +7,8 @@ use super::range::RangeCheck;
 use super::sealed::Sealed;
 use crate::identity::ReportId;
 
-/// The half of a mechanism that sums payloads. It never sees a record. Sealed, as [`LocalRandomizer`] is. What the sums
-/// say is another half's: [`Moments`](super::Moments) of those that estimate second moments.
+/// The part of a mechanism that sums payloads. It never sees a record. Sealed, as [`LocalRandomizer`] is. It does not
+/// know what the sums mean: [`Moments`](super::Moments) does, of those that estimate second moments.
 ///
 /// [`LocalRandomizer`]: super::LocalRandomizer
 pub trait Summable: Sealed {

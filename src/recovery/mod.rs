@@ -1,9 +1,10 @@
 //! Principal components, dense or sparse, from a noisy covariance estimate.
 //!
 //! [`principal_components`] takes the leading eigenvectors. [`FantopeSolver`] solves the sparse problem of Vu, Cho, Lei
-//! & Rohe (2013) over the Fantope, and certifies how close it came to the optimum. [`solve_admm`] is Algorithm 2 of
-//! Wang & Xu (2019), the reference of tests and research. All three are of the crate [`fantope`], which knows nothing
-//! of reports and their noise:
+//! & Rohe (2013) over the Fantope, and certifies how close it came to the optimum: any matrix Z with entries up to the
+//! penalty bounds it by the sum of the k largest eigenvalues of S - Z ([`FantopeProblem::dual_bound`]). [`solve_admm`]
+//! is Algorithm 2 of Wang & Xu (2019), the reference of tests and research. All three are of the crate [`fantope`],
+//! which knows nothing of reports and their noise:
 //!
 //! ```
 //! use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings};

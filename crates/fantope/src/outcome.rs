@@ -148,8 +148,8 @@ pub struct FantopeSolution {
     /// explain.
     pub leverages: Vec<f64>,
     /// The `k`-PCA of `X` on the support, `d × k`, column-major, orthonormal, oriented, most variance first: exactly 0
-    /// on all other rows. Objective, bound and gap are those of `X`, whose entries there are as small as the gap
-    /// allows.
+    /// on all other rows. Objective, bound and gap are those of `X`, not of these components: outside the support
+    /// the entries of `X` are only as small as the gap allows.
     ///
     /// Within the subspace the basis is the one that diagonalises `S`, since `X` itself often ties all its eigenvalues.
     pub components: DMatrix<f64>,
