@@ -110,6 +110,7 @@ pub fn answer(
     covariance: &Covariance,
     watch: &mut Watch<'_>,
 ) -> Result<Answer, AnswerError> {
+    question.check_selection(reports.task())?;
     let source = Source { reports, covariance };
     let (matrix, law, mean) = (covariance.matrix(), covariance.noise_law(), source.mean());
     let mut watch = Watched::new(watch);
@@ -330,6 +331,12 @@ pub enum AnswerError {
     /// A reference of no records.
     #[error("the reference has no records to compare with")]
     EmptyReference,
+    /// Naming features of reports that do not say what features covary ([`Question::select`]).
+    #[error("no features are selected from these reports: {0}")]
+    Selection(&'static str),
+    /// A rate of false discoveries that is none.
+    #[error("{0} is no rate of false discoveries: it must be above 0 and below 1")]
+    Rate(f64),
     /// Choosing a penalty, or a path.
     #[error(transparent)]
     Penalty(#[from] PenaltyError),

@@ -5,10 +5,12 @@ use std::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
 
 use super::super::{
-    DECOMPOSED, FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, PenaltyChoice, Progress, Rank,
-    SolverSettings, SolverStatus,
+    DECOMPOSED, FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, FeatureTest, PenaltyChoice, Progress,
+    Rank, SolverSettings, SolverStatus,
 };
+use super::AnswerError;
 use super::watch::{Stop, unreasoned};
+use crate::task::Task;
 
 /// A question about the reports of a collection. [`Question::new`] asks only for plain components.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -34,7 +36,8 @@ pub struct Question {
     pub bootstrap_seed: u64,
     /// A number of hostile reports, to bound how far they can move an eigenvalue.
     pub hostile: Option<u64>,
-    /// The rate of false discoveries at which the features that take part are named.
+    /// The rate of false discoveries at which the features that take part are named: above 0 and below 1. For tasks
+    /// with centring and a clip alone: about others the rate says nothing ([`AnswerError::Selection`]).
     pub select: Option<f64>,
 }
 
@@ -102,6 +105,18 @@ impl Question {
     pub fn check(&self, dimension: usize) -> Result<(), FantopeError> {
         self.rank.check(dimension)?;
         FantopeSolver::new(self.solver.settings()).map(|_| ())
+    }
+}
+
+impl Question {
+    /// Refuses to name features by a rate that is none, or from reports that do not say what features covary.
+    pub(super) fn check_selection(&self, task: &Task) -> Result<(), AnswerError> {
+        let Some(rate) = self.select else { return Ok(()) };
+        match FeatureTest::objection(task) {
+            _ if !(rate > 0.0 && rate < 1.0) => Err(AnswerError::Rate(rate)),
+            Some(objection) => Err(AnswerError::Selection(objection)),
+            None => Ok(()),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::subspace::{Subspace, captured_variance, sin_theta_squared};
 /// The answer without privacy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// The estimated quantity, d × d (`SecondMoment::reference` of the crate `ldp-pca-simulation`).
+    /// The estimated quantity, d × d: the covariance where the task has centring, otherwise the second moments.
     pub matrix: DMatrix<f64>,
     /// The number of its records.
     pub records: u64,

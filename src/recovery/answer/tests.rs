@@ -15,7 +15,7 @@ use crate::mechanism::HostilePull;
 use crate::mechanism::MechanismSpec;
 use crate::privacy::Delta;
 use crate::privacy::tests::epsilon;
-use crate::record::Bounding;
+use crate::record::{Bounding, Radius};
 use crate::recovery::denoise::project_psd;
 use crate::recovery::{Denoised, Denoising, Loss, Method, PathError, Penalty, PenaltyChoice, default_penalty, denoise};
 use crate::report::Report;
@@ -33,9 +33,19 @@ pub(in crate::recovery) struct Collected {
 
 impl Collected {
     pub(in crate::recovery) fn new(centring: Option<Centring>) -> Self {
+        Self::of(Bounding::UnitNorm, centring)
+    }
+
+    /// Of a task whose features may be selected.
+    fn clipped() -> Self {
+        let bounding = Bounding::Clip { radius: Radius::new(1.0).unwrap() };
+        Self::of(bounding, Some(Centring::new(0.25).unwrap()))
+    }
+
+    fn of(bounding: Bounding, centring: Option<Centring>) -> Self {
         let mechanism = MechanismSpec::DoubleCap { epsilon: epsilon(4.0), candidates: 32, cap: 2 };
         let schema = Schema::numeric(DIMENSION).unwrap();
-        let task = Task::new(schema, Bounding::UnitNorm, mechanism, Folds::new(3).unwrap()).unwrap();
+        let task = Task::new(schema, bounding, mechanism, Folds::new(3).unwrap()).unwrap();
         let task = centring.map_or_else(|| task.clone(), |centring| task.with_centring(centring).unwrap());
         let mut rng = ChaCha20Rng::seed_from_u64(11);
         let model = SpikedModel::draw(DIMENSION, 1usize.try_into().unwrap(), 20.0, Some(3), &mut rng).unwrap();
@@ -262,7 +272,7 @@ fn what_cannot_be_answered_is_refused() {
 /// The parts of an answer are for programs in Rust: as a document it is flat.
 #[test]
 fn an_answer_is_one_flat_document() {
-    let collected = Collected::new(None);
+    let collected = Collected::clipped();
     let question = Question { predict: true, bootstrap: Some(20), select: Some(0.1), ..Question::new(rank(1)) };
     let mut found = collected.answer(&question).unwrap();
     found.compare(&Reference { matrix: collected.covariance.matrix().clone(), records: 1 }).unwrap();
@@ -285,7 +295,7 @@ fn an_answer_is_one_flat_document() {
 
 #[test]
 fn an_answer_has_as_many_components_as_stand_out() {
-    let collected = Collected::new(None);
+    let collected = Collected::clipped();
     let (reports, covariance) = (collected.reports(), &collected.covariance);
     let question = Question { select: Some(0.2), ..Question::new(rank(5)) };
     let mut watch = |_: &Step| ControlFlow::Continue(());
@@ -301,6 +311,18 @@ fn an_answer_has_as_many_components_as_stand_out() {
     let selected = found.found.selection.unwrap();
     let names: Vec<String> = features.selected(0.2).iter().map(|row| format!("c{}", row + 1)).collect();
     assert_eq!((selected.rate, selected.features, selected.test), (0.2, names, features));
+}
+
+#[test]
+fn features_are_selected_by_a_rate_from_reports_that_say_what_covaries_alone() {
+    let centring = Some(Centring::new(0.25).unwrap());
+    let select = |rate| Question { select: Some(rate), ..Question::new(rank(1)) };
+    for collected in [Collected::new(None), Collected::new(centring)] {
+        assert!(matches!(collected.answer(&select(0.1)), Err(AnswerError::Selection(_))));
+    }
+    for rate in [0.0, 1.0, -0.1, f64::NAN] {
+        assert!(matches!(Collected::clipped().answer(&select(rate)), Err(AnswerError::Rate(_))), "{rate}");
+    }
 }
 
 #[test]
