@@ -80,7 +80,9 @@ impl Relay {
 
 fn failed(error: RelayError) -> CliError {
     match error {
-        RelayError::Config(problem) => CliError::Usage(problem),
+        RelayError::Config(problem) => CliError::Usage(format!(
+            "{problem} (--batch, --bytes, --max-waiting; `ldp-pca account --shuffled` says what a batch promises)"
+        )),
         error => CliError::failed(error),
     }
 }

@@ -25,6 +25,7 @@ use super::output::{Format, spinner};
 use super::parameters::{self, Eigenvalues, MechanismParameters, PopulationMean};
 use super::plot::{self, ErrorCurve};
 use super::records::Reading;
+use super::remedy::told;
 use super::writing::{self, Kind, Target};
 
 /// Predict how many users it takes, before anybody is asked
@@ -309,12 +310,12 @@ impl From<PredictionError> for CliError {
     fn from(error: PredictionError) -> Self {
         use PredictionError::{Batch, MeanShare, Mechanism, Noise, OneWave, Rank, Refinement, Spectrum, Sum, Target};
         match error {
+            Mechanism(_) => Self::usage(told(error)),
             Spectrum { .. }
             | Batch { .. }
             | Sum(_)
             | Rank { .. }
             | Target { .. }
-            | Mechanism(_)
             | Noise(_)
             | MeanShare(_)
             | OneWave

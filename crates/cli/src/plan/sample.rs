@@ -16,7 +16,7 @@ use nalgebra::DMatrix;
 use serde::Serialize;
 
 use crate::error::{CliError, Result};
-use crate::output::grouped;
+use crate::output::{grouped, plural};
 use crate::records::{self, Reading};
 use crate::schema;
 use crate::table::{self, Align, Table};
@@ -225,14 +225,14 @@ impl SampleResult {
     pub(super) fn text(&self, target: Option<f64>) -> String {
         let own = &self.settings[0];
         let mut text = format!(
-            "sample      {} public records, {:.1} % of them with zeros alone; the mean has {:.0} % of the second \
-             moments of bounded records\n\
-             settings    columns as in the task, or with robust offsets and scales. Errors: of noise in {} reports; of \
+            "sample      {}, {:.1} % of them with zeros alone; the mean has {:.0} % of the second moments of bounded \
+             records\n\
+             settings    columns as in the task, or with robust offsets and scales. Errors: of noise in {}; of \
              bounding, between PCA of all bounded records and ordinary PCA about the mean; together, about{}\n",
-            grouped(self.records),
+            plural(self.records, "public record"),
             100.0 * own.empty_share,
             100.0 * own.mean_share,
-            grouped(self.reports),
+            plural(self.reports, "report"),
             target.map(|target| format!("; people for the error {target} of noise")).unwrap_or_default(),
         );
         let mut heads = vec![("setting", Align::Left), ("mean", Align::Right), ("noise", Align::Right)];

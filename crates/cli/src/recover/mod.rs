@@ -207,7 +207,7 @@ impl Recover {
             bootstrap: self.bootstrap,
             hostile: Some(self.hostile.reports),
             select: self.selection.select,
-            ..Question::new(self.rank.given()?)
+            ..Question::new(self.rank.first_asked()?)
         };
         Ok(ask(&question, reports, covariance, &mut |step| progress.watch(step))?)
     }

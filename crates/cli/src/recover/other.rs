@@ -16,6 +16,7 @@ use super::share::Unit;
 use crate::error::{CliError, Result};
 use crate::files;
 use crate::output::{grouped, on_scale, plural};
+use crate::remedy::told;
 
 /// Pairs of collections that are drawn, where `--bootstrap` says nothing else.
 pub(super) const REPLICATES: usize = 200;
@@ -92,7 +93,7 @@ impl Other {
     fn refusal(&self, error: ChangeError) -> CliError {
         match error {
             ChangeError::Same | ChangeError::Overlap { .. } | ChangeError::Covariance(_) => {
-                CliError::file(&self.path, error)
+                CliError::file(&self.path, told(error))
             }
             ChangeError::Bootstrap(_) | ChangeError::Recovery(_) => error.into(),
             _ => CliError::file(self.task_path.as_ref().unwrap_or(&self.path), error),

@@ -34,7 +34,7 @@ impl RankChoice {
     }
 
     /// The rank; 1 until a test has found it.
-    pub(super) fn given(self) -> Result<Rank> {
+    pub(super) fn first_asked(self) -> Result<Rank> {
         match self {
             Self::Auto => Ok(Rank::new(1)?),
             Self::Given(rank) => Ok(rank),

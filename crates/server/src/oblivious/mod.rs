@@ -8,8 +8,7 @@
 //! ```
 //!
 //! for DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-128-GCM, which every browser has. The binary HTTP (RFC 9292) in
-//! it is `POST /tasks/{id}/reports` with one report, padded with zeros to a power of two of at
-//! least 256 bytes.
+//! it is `POST /tasks/{id}/reports` with one report, padded with zeros to a power of two of at least 256 bytes.
 
 mod inner;
 mod keys;

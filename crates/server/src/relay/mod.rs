@@ -118,8 +118,8 @@ impl RelayConfig {
     fn problem(&self) -> Option<String> {
         if self.batch < SMALLEST_BATCH {
             return Some(format!(
-                "a batch of {} hides nobody: give as many as are to hide each other, and more for those that may not \
-                 be honest",
+                "a batch of {} hides nobody: give the number of honest reports that the promise of a batch is for, and \
+                 more for those that may not be honest",
                 self.batch
             ));
         }

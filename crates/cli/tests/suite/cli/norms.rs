@@ -85,9 +85,11 @@ fn a_plan_says_how_many_more_people_a_radius_takes() {
 #[test]
 fn sums_about_lengths_are_for_lengths_alone() {
     let folder = collected("--epsilon 1");
+    let remedy = "norm-cap is about the lengths of records, not about a covariance: read them from its sums \
+                  (`ldp-pca norms`)";
     for (command, part) in [
-        ("recover lengths.ldpa", "norm-cap is about the lengths of records, not about a covariance"),
-        ("plan --aggregate lengths.ldpa", "norm-cap is about the lengths of records, not about a covariance"),
+        ("recover lengths.ldpa", remedy),
+        ("plan --aggregate lengths.ldpa", remedy),
         ("task refine --aggregate lengths.ldpa -o r.json", "norm-cap"),
     ] {
         folder.refused(&format!("{command} --task norms.json --rank 1"), 1, &[part]);

@@ -33,7 +33,7 @@ fn what_does_not_fit_is_missing_and_told_with_its_line_and_strict_refuses_it() {
         "1 value of column 'age' cannot be read and counts as missing; line 12: column 'age' is",
         "2 rows have too few values or too many; line 13: found 3 fields",
     ]);
-    folder.refused("randomize - -t task.json -o othea.ldpr --strict", 2, &["standard input", "--strict"]);
+    folder.refused("randomize - -t task.json -o other.ldpr --strict", 2, &["standard input", "--strict"]);
 }
 
 /// The attack: a task declares a free-text question as numeric, and reads who skipped it from who has a report. In a

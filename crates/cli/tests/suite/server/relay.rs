@@ -284,6 +284,7 @@ fn a_folder_is_for_one_relay_with_one_size_of_batches() {
     refused("--batch 4", 1, "the folder was made with batch 5 and bytes 256");
     refused("--batch 5 --bytes 512", 1, "the folder was made with batch 5 and bytes 256");
     refused("--batch 1", 2, "hides nobody");
+    refused("--batch 1", 2, "`ldp-pca account --shuffled`");
     refused("--batch 5 --bytes 300", 2, "256 bytes, 512, 1024");
     refused("--batch 5 --max-waiting 9", 2, "give 10 or more");
     folder.write("relay/relay.json", "{}");

@@ -165,7 +165,7 @@ fn a_lost_manifest_is_made_again_from_the_segments() {
         let refused = FolderStore::open(root.path(), &[], options());
         if bad.as_ref().is_none_or(|bad| bad.len() < 100) {
             let error = refused.err().unwrap().to_string();
-            assert!(error.contains("store.sqlite") && error.contains("store repair"), "{error}");
+            assert!(error.contains("store.sqlite") && error.contains("repair it"), "{error}");
         }
         assert_ne!(problems(&root), Vec::<String>::new());
         let repaired = repair(root.path(), &mut |_, _| {}).unwrap();

@@ -54,7 +54,7 @@ fn change_manifest(change: &str) -> Repaired {
     assert!(connection.execute(change, []).unwrap() > 0);
     drop(connection);
     let error = open(&root).err().unwrap().to_string();
-    assert!(error.contains("store.sqlite") && error.contains("store repair"), "{error}");
+    assert!(error.contains("store.sqlite") && error.contains("repair it"), "{error}");
     assert!(segment(&root, &compact(), "00000000.parquet").exists(), "nothing is erased");
     assert_ne!(problems(&root), Vec::<String>::new());
     let repaired = repaired(&root);
@@ -117,7 +117,7 @@ fn a_log_of_the_manifest_that_is_lost_is_missed() {
     drop(store);
     fs::rename(root.path().join("tasks"), copy.path().join("tasks")).unwrap();
     let error = open(&copy).err().unwrap().to_string();
-    assert!(error.contains("the last 1 of its") && error.contains("store repair"), "{error}");
+    assert!(error.contains("the last 1 of its") && error.contains("repair it"), "{error}");
     assert!(problems(&copy)[0].contains("the last 1 of its"));
     let repaired = repaired(&copy);
     assert!(repaired.repairs[0].contains("the last 1 of its"), "{repaired:?}");
