@@ -1,6 +1,8 @@
 // The lab in a page.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 
 import { compare, loadMethods } from "../../pkg/lab-node.js";
@@ -34,6 +36,27 @@ async function inPage(work, argument) {
   await page.close();
   return found;
 }
+
+test("reports become an aggregate, the same bytes as natively, and components", async () => {
+  const { cases } = JSON.parse(readFileSync(join(ROOT, "tests/vectors/v1/double-cap.json"), "utf8"));
+  assert.notEqual(cases.length, 0);
+  const found = await inPage(({ Aggregate, recover, Task }, cases) => {
+    const unhex = (text) => Uint8Array.from(text.match(/../g), (pair) => Number.parseInt(pair, 16));
+    return cases.map(({ task: document, reports }) => {
+      const task = Task.parse(document);
+      const aggregate = new Aggregate(task);
+      for (const { report } of reports) aggregate.add(unhex(report));
+      const hex = Array.from(aggregate.toBytes(), (byte) => byte.toString(16).padStart(2, "0")).join("");
+      const { components } = recover(aggregate, { rank: 1 });
+      return { hex, norm: components.reduce((sum, loading) => sum + loading ** 2, 0) };
+    });
+  }, cases);
+  assert.deepEqual(
+    found.map(({ hex }) => hex),
+    cases.map(({ aggregate }) => aggregate),
+  );
+  for (const { norm } of found) assert.ok(Math.abs(norm - 1) < 1e-12, `${norm}`);
+});
 
 test("the page lives while a simulation runs, and can stop it", async () => {
   const { beats, done, name } = await inPage(async ({ simulate }) => {

@@ -245,6 +245,22 @@ function ledgerTests(name, { launch, newProfile, kill, launchWithoutStorage }) {
     assert.equal(found.stopped, "enough");
   });
 
+  test("a report that went to the wrong place goes to the right one, as it is", async (t) => {
+    const tab = await openTab(await profile(t));
+    relayed();
+    const found = await tab.evaluate(async () => {
+      const ledger = await api.PrivacyLedger.open({ maxEpsilon: 2 });
+      const first = await ledger.report(randomizer, record, { url: `${relay}/nowhere` });
+      const [{ error }] = await ledger.flush();
+      const second = await ledger.report(randomizer, record, { url: relay });
+      const [{ status }] = await ledger.flush();
+      return { code: error.code, made: [hex(first), hex(second)], status };
+    });
+    assert.equal(found.code, "not-found");
+    assert.equal(found.status, "accepted");
+    assert.deepEqual([...found.made, ...relayed()], Array(4).fill(found.made[0]));
+  });
+
   test("the budget is for all tasks, survives a reload, and is spent before the record is looked at", async (t) => {
     const context = await profile(t);
     let tab = await openTab(context);
@@ -380,6 +396,29 @@ function ledgerTests(name, { launch, newProfile, kill, launchWithoutStorage }) {
       return api.PrivacyLedger.open({ maxEpsilon: 2 }).catch(({ code, message }) => `${code}: ${message}`);
     });
     assert.match(message, /^storage: .*it took over 10000 ms/);
+  });
+
+  test("a page that only opens the ledger sends nothing when the device comes back online, unless it says so", async (t) => {
+    const context = await profile(t);
+    const tab = await openTab(context);
+    relayed();
+    await tab.evaluate(async () => {
+      window.ledger = await api.PrivacyLedger.open({ maxEpsilon: 2 });
+      await ledger.report(randomizer, record, { url: relay });
+      dispatchEvent(new Event("online"));
+      await ledger.status();
+    });
+    const willing = await openTab(context);
+    assert.deepEqual(relayed(), []);
+    const outcomes = await willing.evaluate(async () => {
+      const flushed = new Promise((onFlush) =>
+        api.PrivacyLedger.open({ maxEpsilon: 2, flushOnline: true, onFlush }).then(() =>
+          dispatchEvent(new Event("online")),
+        ),
+      );
+      return (await flushed).map(({ status }) => status);
+    });
+    assert.deepEqual([outcomes, relayed().length], [["accepted"], 1]);
   });
 
   test("data that is deleted meanwhile is an error, and not a second budget in the same page", async (t) => {

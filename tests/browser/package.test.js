@@ -87,6 +87,25 @@ function packageTests(name, launch) {
     assert.match(found[2], /WebAssembly/);
   });
 
+  test("a browser without crypto is an error with a code, and there is no report", async () => {
+    const { page } = await openPage();
+    const found = await page.evaluate(
+      async ([task, record, limits]) => {
+        Object.defineProperty(globalThis, "crypto", { value: undefined });
+        const { EntropyError, init, Randomizer, Task } = await import("/pkg/index.js");
+        await init();
+        const randomizer = new Randomizer(Task.parse(task), limits);
+        try {
+          return randomizer.randomize(record).toJSON();
+        } catch (error) {
+          return [error instanceof EntropyError, error.code];
+        }
+      },
+      [TASK, RECORD, LIMITS],
+    );
+    assert.deepEqual(found, [true, "entropy"]);
+  });
+
   test("a policy that forbids the aggregator is an error with a code, and nothing is sent", async (t) => {
     const elsewhere = await answersUntilEnd(t, {});
     const { page } = await openPage();

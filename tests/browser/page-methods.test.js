@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import {
-  assertAccessible, assertFits, enter, eventually, failOnce, hostPage, inEveryView, keepBack, openPage, parsed, QUIET,
+  assertAccessible, assertFits, enter, eventually, failOnce, hostPage, inEveryView, keepBack, parsed, QUIET,
   screenshot, VIEWS,
 } from "./page-tools.js";
 import { ROOT } from "./pages.js";
@@ -108,7 +108,7 @@ test("of more records than can be drawn there are second moments, and the captio
 
 test("a module that does not arrive is asked for again", async () => {
   const expected = ["404 (Not Found)", "503"];
-  const { page } = await openPage(host.browser, host.url, { hash: `#trust&${QUIET}`, expected });
+  const { page } = await host.open({ hash: `#trust&${QUIET}`, expected });
   await failOnce(page, /on-demand-.*\.wasm$/);
   await page.locator("#trust-every-run").click();
   await page.locator("#trust-every-failure").getByText(/answers 503/).waitFor();

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { init, population } from "../../pkg/lab-node.js";
 import { binary } from "./aggregator.js";
 import {
-  assertAccessible, assertFits, enter, eventually, failOnce, hostPage, inEveryView, keepBack, openPage, parsed, saved,
+  assertAccessible, assertFits, enter, eventually, failOnce, hostPage, inEveryView, keepBack, parsed, saved,
   screenshot, tableOf, VIEWS,
 } from "./page-tools.js";
 
@@ -141,7 +141,7 @@ test("a link has it, it is cancelled with the rest, and other settings predict i
 
 test("a module that does not arrive says so in the curve's place, and is asked for again", async () => {
   const expected = ["404 (Not Found)", "503"];
-  const { page } = await openPage(host.browser, host.url, { hash: `#error&${STATE}`, expected });
+  const { page } = await host.open({ hash: `#error&${STATE}`, expected });
   await failOnce(page, /on-demand-.*\.wasm$/);
   await box(page).check();
   await note(page, "epsilon").getByText(/^Two waves are not predicted: the host answers 503 /).waitFor();

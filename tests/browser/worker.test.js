@@ -126,7 +126,7 @@ function workerTests(name, launch) {
       task.free();
       const outlives = (await randomizer.randomize(record)).bytes.length;
       randomizer.free();
-      await note(freed, () => randomizer.randomize(record));
+      await note("freed", () => randomizer.randomize(record));
       const again = new Randomizer(await Task.parse(document), limits);
       const waiting = again.randomize(record);
       terminate();
