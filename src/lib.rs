@@ -141,7 +141,6 @@ pub mod report;
 #[doc(hidden)]
 pub mod sampling;
 pub mod schema;
-#[doc(hidden)]
 pub mod task;
 #[doc(hidden)]
 pub mod waves;

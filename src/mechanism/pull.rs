@@ -50,7 +50,7 @@ pub struct Pull {
 }
 
 /// A check that bounds hostile reports beyond strict decoding. The aggregator makes it unless configured otherwise;
-/// sums of files do not.
+/// sums that are made of files are not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]

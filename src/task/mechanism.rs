@@ -18,7 +18,6 @@ use crate::waves::SignedCap;
 
 /// The mechanism of a task: what its reports are about.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum TaskMechanism {
     /// Second moments.
     Moments(Mechanism),

@@ -473,7 +473,7 @@ mod tests {
         }
     }
 
-    /// Designed for the error that the sample has, as where that error is stated.
+    /// The design is for the error that the sample has.
     #[test]
     fn a_sample_that_is_off_by_a_known_error_is_turned_as_predicted() {
         let setting = Setting::new(2.0);

@@ -30,8 +30,8 @@ impl Observer {
                 let directions = pair.each_ref().map(|record| signed.direction(record));
                 vec![Self::Ranks(Ranks::new(signed.weights(), directions, Some(signed))), Self::Bytes]
             }
-            // The norm cap, whose report has no more to see.
-            _ => vec![Self::Bytes],
+            // Its report has no more to see.
+            TaskMechanism::NormCap(_) => vec![Self::Bytes],
         }
     }
 
