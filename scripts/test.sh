@@ -106,7 +106,7 @@ rust() {
     step "check wasm" "docs for wasm" env RUSTDOCFLAGS="-D warnings" cargo doc --package ldp-pca --package ldp-pca-lab \
         --features ldp-pca/client,ldp-pca-lab/lab --no-deps --lib --target $WASM
     step quick "unit tests and vectors" cargo nextest run --profile without-laws --package fantope --package ldp-pca \
-        -E 'kind(lib) | test(/^vectors::/)'
+        --package ldp-pca-simulation -E 'kind(lib) | test(/^vectors::/)'
     # The methods of other papers are no product.
     # More at a time than cores: many of them wait for a server.
     step "test native" "Rust tests" cargo nextest run --profile without-laws --test-threads 4 "${CRATES[@]}" \
