@@ -15,7 +15,7 @@ use chacha20::ChaCha12Rng;
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ldp_pca::aggregate::{Accumulator, Aggregate};
 use ldp_pca::mechanism::cap::kernel::Path;
-use ldp_pca::mechanism::{Calibration, DoubleCap, MechanismSpec, triangle};
+use ldp_pca::mechanism::{Calibration, DoubleCap, LocalRandomizer, MechanismSpec, triangle};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::report::ReportId;
@@ -65,14 +65,9 @@ fn accumulate(criterion: &mut Criterion) {
         let record = record(&task);
         let mut rng = ChaCha12Rng::seed_from_u64(2);
         let reports: Vec<_> = (0..count).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
-        group.throughput(match mechanism {
-            MechanismSpec::Gaussian { .. } => {
-                Throughput::Bytes(reports.iter().map(|report| report.payload().len() as u64).sum())
-            }
-            MechanismSpec::DoubleCap { .. } | MechanismSpec::SignedCap { .. } | MechanismSpec::NormCap { .. } => {
-                Throughput::Elements(count)
-            }
-        });
+        // A payload of two bytes is an index.
+        let bytes = task.mechanism().payload_bytes() as u64;
+        group.throughput(if bytes > 2 { Throughput::Bytes(count * bytes) } else { Throughput::Elements(count) });
         let thread_counts = if all > NonZeroUsize::MIN { vec![NonZeroUsize::MIN, all] } else { vec![all] };
         for threads in thread_counts {
             let id = BenchmarkId::new(format!("{name}, d = {dimension}"), format!("{threads} threads"));
