@@ -209,7 +209,6 @@ impl fmt::Display for MechanismSpec {
 
 /// A mechanism whose epsilon is open.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum MechanismFamily {
     /// [`DoubleCap`] with J and L; by default the recommended ones for every epsilon.
     DoubleCap {
@@ -258,6 +257,26 @@ impl MechanismFamily {
             Self::WangXu { delta } => MechanismSpec::Gaussian { epsilon, delta, calibration: Calibration::Paper },
         }
     }
+
+    /// The name on the command line, in Python and in JavaScript.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DoubleCap { .. } => DOUBLE_CAP,
+            Self::Gaussian { .. } => GAUSSIAN,
+            Self::WangXu { .. } => WANG_XU,
+        }
+    }
+
+    /// A line about it, for a choice among mechanisms.
+    #[must_use]
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::DoubleCap { .. } => "One of J public directions, L of them likelier: pure epsilon, less noise",
+            Self::Gaussian { .. } => "Gaussian noise on x x^T, analytic calibration",
+            Self::WangXu { .. } => "Gaussian noise with the scale printed by Wang & Xu (2019)",
+        }
+    }
 }
 
 /// What our own crates need and others do not.
@@ -274,16 +293,6 @@ impl MechanismFamily {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|family| family.name() == name)
-    }
-
-    /// The name on the command line, in Python and in JavaScript.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::DoubleCap { .. } => DOUBLE_CAP,
-            Self::Gaussian { .. } => GAUSSIAN,
-            Self::WangXu { .. } => WANG_XU,
-        }
     }
 
     /// This mechanism with the parameters that are given.

@@ -183,11 +183,7 @@ pub(super) const USUAL_MECHANISM: &str = MechanismFamily::ALL[0].name();
 
 /// A mechanism's name for clap, with its description.
 pub(super) fn mechanism_value(mechanism: MechanismFamily) -> PossibleValue {
-    PossibleValue::new(mechanism.name()).help(match mechanism {
-        MechanismFamily::DoubleCap { .. } => "One of J public directions, L of them likelier: pure epsilon, less noise",
-        MechanismFamily::Gaussian { .. } => "Gaussian noise on x x^T, analytic calibration",
-        _ => "Gaussian noise with the scale printed by Wang & Xu (2019)",
-    })
+    PossibleValue::new(mechanism.name()).help(mechanism.description())
 }
 
 /// Parses the name of a mechanism: it with its usual parameters.
