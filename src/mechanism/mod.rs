@@ -56,7 +56,6 @@ pub use spec::{MechanismFamily, MechanismSpec};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum Mechanism {
     /// See [`gaussian`].
     Gaussian(Gaussian),

@@ -147,7 +147,9 @@ mod tests {
     use super::*;
     use crate::identity::ReportId;
     use crate::mechanism::cap::candidates::Candidates;
-    use crate::mechanism::{Calibration, LocalRandomizer, Mechanism, MechanismSpec, Moments, Summable, triangle};
+    use crate::mechanism::{
+        Calibration, LocalRandomizer, Mechanism, MechanismSpec, Moments, Perturbation, Summable, triangle,
+    };
     use crate::privacy::tests::{assert_rounded_up, delta, epsilon, known};
     use crate::record::{BoundedRecord, Bounding, Radius};
 
@@ -314,9 +316,9 @@ mod tests {
             let share = hostile as f64 / records as f64;
             let honest = estimate(&reports[hostile..]) * (1.0 - share) + &x * x.transpose() * share;
             for report in &mut reports[..hostile] {
-                *report = match &mechanism {
-                    Mechanism::Gaussian(_) => (report.0, vec![0x80; mechanism.payload_bytes()]),
-                    Mechanism::DoubleCap(_) => {
+                *report = match mechanism.perturbation() {
+                    Perturbation::Additive { .. } => (report.0, vec![0x80; mechanism.payload_bytes()]),
+                    Perturbation::Directions { .. } => {
                         let (id, index, _) = longest(&mechanism, dimension, 64, 2000);
                         (id, (index as u16).to_le_bytes().to_vec())
                     }
@@ -330,9 +332,9 @@ mod tests {
             let moved =
                 values(estimate(&reports)).iter().zip(values(honest)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             let bound = mechanism.pull().of(hostile as u64, records);
-            let (bound, nearly) = match mechanism {
-                Mechanism::Gaussian(_) => (bound.unchecked, 0.9),
-                Mechanism::DoubleCap(_) => (bound.checked, 0.3),
+            let (bound, nearly) = match bound.check {
+                Check::RangeCheck => (bound.unchecked, 0.9),
+                Check::None => (bound.checked, 0.3),
             };
             assert!(moved <= bound && moved > nearly * bound, "{moved} {bound}");
         }
