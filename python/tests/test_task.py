@@ -105,7 +105,7 @@ def test_it_is_the_task_of_the_command_line(command, tmp_path: Path) -> None:
         (2, {"epsilon": float("nan")}, TaskError, "epsilon"),
         (2, {"mechanism": "laplace"}, TaskError, "'laplace' is not a mechanism"),
         (2, {"delta": 1e-6}, TaskError, "delta does not go with double-cap"),
-        (2, {"mechanism": "gaussian", "cap": 3}, TaskError, "go with double-cap only"),
+        (2, {"mechanism": "gaussian", "cap": 3}, TaskError, "cap goes with double-cap only"),
         (2, {"mechanism": "gaussian", "delta": 2.0}, TaskError, "delta"),
         (2, {"mechanism": "wang-xu", "epsilon": 2}, TaskError, "epsilon"),
         (2, {"candidates": 1}, TaskError, "1 candidates: use 2 to 16384"),

@@ -73,7 +73,7 @@ pub enum MechanismError {
     },
     /// Epsilon is too small for the integer weights.
     #[error(
-        "epsilon {} is too small for double-cap, whose weights are multiples of 2^-32: use epsilon at least 1e-6",
+        "epsilon {} is too small for a cap, whose weights are multiples of 2^-32: use epsilon at least 1e-6",
         Decimal(*epsilon)
     )]
     EpsilonTooSmall {
@@ -99,11 +99,16 @@ pub enum MechanismError {
     #[error("norm-cap is about the lengths of records, not about a covariance: read them from its sums")]
     NoMoments,
     /// A delta for a mechanism that has none.
-    #[error("delta does not go with double-cap: its delta is 0")]
-    NoDelta,
+    #[error("delta does not go with {0}: its delta is 0")]
+    NoDelta(&'static str),
     /// Candidates or a cap for a mechanism that has none.
-    #[error("candidates and cap go with double-cap only")]
-    NoCandidates,
+    #[error("{parameter} goes with {name} only")]
+    NoCandidates {
+        /// The parameter's name.
+        parameter: &'static str,
+        /// The name of the mechanism that has it.
+        name: &'static str,
+    },
     /// A dimension out of range.
     #[error("the dimension is {0}: it must be between 1 and {max}", max = crate::schema::MAX_DIMENSION)]
     Dimension(usize),

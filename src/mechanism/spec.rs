@@ -298,14 +298,18 @@ impl MechanismFamily {
     /// This mechanism with the parameters that are given.
     ///
     /// # Errors
-    /// [`MechanismError::NoDelta`] and [`MechanismError::NoCandidates`] for a parameter that it does not have.
+    /// [`MechanismError::NoDelta`] and [`MechanismError::NoCandidates`] for a parameter that it does not have. Their
+    /// texts begin with its name.
     pub fn with(self, candidates: Option<u32>, cap: Option<u32>, delta: Option<Delta>) -> Result<Self, MechanismError> {
         match self {
-            Self::DoubleCap { .. } if delta.is_some() => Err(MechanismError::NoDelta),
+            Self::DoubleCap { .. } if delta.is_some() => Err(MechanismError::NoDelta(self.name())),
             Self::DoubleCap { candidates: usual, cap: best } => {
                 Ok(Self::DoubleCap { candidates: candidates.or(usual), cap: cap.or(best) })
             }
-            _ if candidates.or(cap).is_some() => Err(MechanismError::NoCandidates),
+            _ if candidates.or(cap).is_some() => {
+                let parameter = if candidates.is_some() { "candidates" } else { "cap" };
+                Err(MechanismError::NoCandidates { parameter, name: DOUBLE_CAP })
+            }
             Self::Gaussian { delta: usual } => Ok(Self::Gaussian { delta: delta.unwrap_or(usual) }),
             Self::WangXu { delta: usual } => Ok(Self::WangXu { delta: delta.unwrap_or(usual) }),
         }
@@ -355,13 +359,14 @@ mod tests {
         assert_eq!(double_cap.with(Some(64), None, None), Ok(family));
         let cap = DoubleCap::best_cap(64, epsilon(2.0));
         assert_eq!(family.spec(epsilon(2.0)), MechanismSpec::DoubleCap { epsilon: epsilon(2.0), candidates: 64, cap });
-        assert_eq!(double_cap.with(None, None, Some(delta(1e-6))), Err(MechanismError::NoDelta));
+        assert_eq!(double_cap.with(None, None, Some(delta(1e-6))), Err(MechanismError::NoDelta("double-cap")));
         let [gaussian, paper] = ["gaussian", "wang-xu"].map(named);
         assert_eq!(gaussian.with(None, None, None), Ok(MechanismFamily::Gaussian { delta: Delta::USUAL }));
         assert_eq!(paper.with(None, None, Some(delta(1e-4))), Ok(MechanismFamily::WangXu { delta: delta(1e-4) }));
         for family in [gaussian, paper] {
-            assert_eq!(family.with(None, Some(3), None), Err(MechanismError::NoCandidates));
-            assert_eq!(family.with(Some(3), None, None), Err(MechanismError::NoCandidates));
+            let refused = |parameter| Err(MechanismError::NoCandidates { parameter, name: "double-cap" });
+            assert_eq!(family.with(None, Some(3), None), refused("cap"));
+            assert_eq!(family.with(Some(3), None, None), refused("candidates"));
         }
     }
 

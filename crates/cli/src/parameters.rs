@@ -8,7 +8,7 @@ use clap::builder::{
 };
 use ldp_pca::centring::Centring;
 use ldp_pca::mechanism::cap::MAX_CANDIDATES;
-use ldp_pca::mechanism::{MechanismError, MechanismFamily, MechanismSpec};
+use ldp_pca::mechanism::{MechanismFamily, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::{Penalty, Rank};
@@ -236,13 +236,8 @@ pub(super) struct MechanismParameters {
 impl MechanismParameters {
     /// The mechanism with these parameters, without its epsilon. Parameters that it does not have are wrong usage.
     pub(super) fn family(&self, usual: MechanismFamily) -> Result<MechanismFamily> {
-        usual.with(self.candidates, None, self.delta).map_err(|error| {
-            CliError::Usage(match error {
-                MechanismError::NoDelta => "--delta does not go with double-cap: its delta is 0".into(),
-                MechanismError::NoCandidates => "--candidates goes with double-cap only".into(),
-                other => other.to_string(),
-            })
-        })
+        // The error begins with the name of a parameter, which is that of the option.
+        usual.with(self.candidates, None, self.delta).map_err(|error| CliError::Usage(format!("--{error}")))
     }
 }
 

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "lab")]
 use ldp_pca::centring::Centring;
-use ldp_pca::mechanism::{Mechanism, MechanismError, MechanismFamily};
+use ldp_pca::mechanism::{Mechanism, MechanismFamily};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
 use serde::de::Error as _;
@@ -11,9 +11,9 @@ use wasm_bindgen::prelude::JsValue;
 #[cfg(feature = "lab")]
 use wasm_bindgen::prelude::wasm_bindgen;
 
+use crate::crossing::thrown;
 #[cfg(feature = "lab")]
-use crate::crossing::read;
-use crate::crossing::{failure, thrown};
+use crate::crossing::{failure, read};
 
 /// A mechanism with its parameters. (One struct for all: an enum tagged by its `type` would add about ten kilobytes.)
 #[derive(Clone, Copy, Deserialize)]
@@ -39,13 +39,7 @@ fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MechanismFamily, 
 /// The mechanism without its epsilon.
 pub(crate) fn family(mechanism: &MechanismOptions) -> Result<MechanismFamily, JsValue> {
     let &MechanismOptions { r#type, candidates, cap, delta, .. } = mechanism;
-    r#type.with(candidates, cap, delta).map_err(|error| match error {
-        MechanismError::NoDelta => failure("argument", &"there is 'delta', which double-cap lacks: it is 0"),
-        MechanismError::NoCandidates => {
-            failure("argument", &"there is 'candidates' or 'cap', which only double-cap has: leave them out")
-        }
-        other => thrown(other),
-    })
+    r#type.with(candidates, cap, delta).map_err(thrown)
 }
 
 /// The centring of a task, as its document has it.
@@ -79,7 +73,7 @@ pub fn recommended_mechanism(options: JsValue) -> Result<String, JsValue> {
     let wanted: MechanismOptions = read(options)?;
     let family = family(&wanted)?;
     if matches!(family, MechanismFamily::WangXu { .. }) {
-        return Err(failure("argument", &"wang-xu is for comparison only: a task takes double-cap or gaussian"));
+        return Err(failure("argument", &"wang-xu is for comparison only: use another mechanism in a task"));
     }
     let mut text = String::new();
     family.spec(wanted.epsilon).write(&mut text);
