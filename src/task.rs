@@ -256,8 +256,7 @@ impl Task {
     /// The mechanism, where the reports are about second moments.
     ///
     /// # Errors
-    /// [`MechanismError::Refinement`] for the mechanism of a refinement, [`MechanismError::NoMoments`] for that of
-    /// lengths.
+    /// [`MechanismError::Refinement`] for the mechanism of a refinement, [`MechanismError::NoMoments`] for others.
     pub fn moments(&self) -> Result<&Mechanism, MechanismError> {
         self.mechanism.moments()
     }

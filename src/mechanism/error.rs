@@ -95,9 +95,14 @@ pub enum MechanismError {
     /// The mechanism of lengths with what does not go with it.
     #[error("norm-cap goes with 'clip', without 'centring', and has half of at most 1024 candidates in its cap")]
     Norms,
-    /// The mechanism of lengths where a covariance is wanted.
-    #[error("norm-cap is about the lengths of records, not about a covariance: read them from its sums")]
-    NoMoments,
+    /// A mechanism about something else where a covariance is wanted.
+    #[error("{name} is about {about}, not about a covariance: read them from its sums")]
+    NoMoments {
+        /// The mechanism's name.
+        name: &'static str,
+        /// What its reports are about, as a plural.
+        about: &'static str,
+    },
     /// A delta for a mechanism that has none.
     #[error("delta does not go with {0}: its delta is 0")]
     NoDelta(&'static str),

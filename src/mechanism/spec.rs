@@ -18,6 +18,7 @@ const FIELDS: &str = "a mechanism has 'type' and 'epsilon', and 'delta' and 'cal
 const DOUBLE_CAP: &str = "double-cap";
 const GAUSSIAN: &str = "gaussian";
 const WANG_XU: &str = "wang-xu";
+const NORM_CAP: &str = "norm-cap";
 
 /// A mechanism and its parameters, in the form of a task.
 ///
@@ -96,9 +97,13 @@ impl MechanismSpec {
             Self::DoubleCap { epsilon, candidates, cap } => DoubleCap::new(dimension, epsilon, candidates, cap)?.into(),
             Self::SignedCap { .. } => return Err(MechanismError::Refinement),
             Self::NormCap { .. } if bounding == Bounding::UnitNorm => return Err(MechanismError::Norms),
-            Self::NormCap { .. } => return Err(MechanismError::NoMoments),
+            Self::NormCap { .. } => return Err(Self::ABOUT_LENGTHS),
         })
     }
+
+    /// The refusal of norm-cap where a covariance is wanted.
+    pub(crate) const ABOUT_LENGTHS: MechanismError =
+        MechanismError::NoMoments { name: NORM_CAP, about: "the lengths of records" };
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
         let (mut kind, mut epsilon, mut delta, mut calibration) = (None, None, None, None);
@@ -155,7 +160,7 @@ impl MechanismSpec {
         match self {
             Self::DoubleCap { .. } => DOUBLE_CAP,
             Self::SignedCap { .. } => "signed-cap",
-            Self::NormCap { .. } => "norm-cap",
+            Self::NormCap { .. } => NORM_CAP,
             Self::Gaussian { calibration: Calibration::Analytic, .. } => GAUSSIAN,
             Self::Gaussian { calibration: Calibration::Paper, .. } => WANG_XU,
         }

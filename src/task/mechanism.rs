@@ -31,13 +31,12 @@ impl TaskMechanism {
     /// The mechanism, where the reports are about second moments.
     ///
     /// # Errors
-    /// [`MechanismError::Refinement`] for the mechanism of a refinement, [`MechanismError::NoMoments`] for that of
-    /// lengths.
+    /// [`MechanismError::Refinement`] for the mechanism of a refinement, [`MechanismError::NoMoments`] for others.
     pub(crate) fn moments(&self) -> Result<&Mechanism, MechanismError> {
         match self {
             Self::Moments(mechanism) => Ok(mechanism),
             Self::SignedCap(_) => Err(MechanismError::Refinement),
-            Self::NormCap(_) => Err(MechanismError::NoMoments),
+            Self::NormCap(_) => Err(MechanismSpec::ABOUT_LENGTHS),
         }
     }
 }

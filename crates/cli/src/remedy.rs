@@ -33,9 +33,12 @@ pub(super) fn of(error: &Error) -> &'static str {
             FamilyError::Mechanism { .. } => " (`task new --mechanism`)",
             _ => "",
         },
-        Error::Mechanism(MechanismError::NoMoments)
-        | Error::Covariance(CovarianceError::Mechanism(MechanismError::NoMoments))
-        | Error::Prediction(PredictionError::Mechanism(MechanismError::NoMoments)) => " (`ldp-pca norms`)",
+        Error::Mechanism(error)
+        | Error::Covariance(CovarianceError::Mechanism(error))
+        | Error::Prediction(PredictionError::Mechanism(error)) => match error {
+            MechanismError::NoMoments { name: "norm-cap", .. } => " (`ldp-pca norms`)",
+            _ => "",
+        },
         _ => "",
     }
 }

@@ -98,5 +98,5 @@ fn it_goes_with_clip_alone_and_has_half_of_the_candidates_in_its_cap() {
         assert_eq!(build(clip(), candidates, cap), Err(MechanismError::Cap { candidates, cap }));
     }
     let of_task = TaskMechanism::from(mechanism(1.0, 4));
-    assert_eq!(of_task.moments().err(), Some(MechanismError::NoMoments));
+    assert_eq!(of_task.moments().err(), Some(MechanismSpec::ABOUT_LENGTHS));
 }

@@ -12,12 +12,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ldp_pca::centring::Centring;
-use ldp_pca::mechanism::{Mechanism, MechanismSpec, Moments, Pull};
+use ldp_pca::mechanism::{Mechanism, MechanismError, MechanismSpec, Moments, Pull};
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::Bounding;
 use ldp_pca::report::report_bytes;
 use ldp_pca::schema::{Column, ColumnKind};
-use ldp_pca::task::{Folds, Task, TaskMechanism};
+use ldp_pca::task::{Folds, Task};
 use serde::Serialize;
 
 use crate::error::Result;
@@ -72,8 +72,8 @@ pub(super) struct New {
 
 /// What the reports of a task are about.
 pub(crate) fn what_about(task: &Task) -> &'static str {
-    match task.mechanism() {
-        TaskMechanism::NormCap(_) => "the lengths of records",
+    match task.moments() {
+        Err(MechanismError::NoMoments { about, .. }) => about,
         _ => recover::what_about(task.centring().is_some()),
     }
 }
