@@ -116,12 +116,9 @@ impl Task {
             return Err(CentringError::Dimension(features).into());
         }
         let coordinates = features + usize::from(document.centring.is_some());
-        if document.centring.is_some() && matches!(document.mechanism, MechanismSpec::NormCap { .. }) {
-            return Err(MechanismError::Norms.into());
-        }
         let mechanism = match (&document.refinement, document.mechanism) {
             (None, MechanismSpec::SignedCap { .. }) => return Err(RefinementError::Missing.into()),
-            (None, mechanism) => mechanism.for_task(coordinates, document.bounding)?,
+            (None, mechanism) => mechanism.for_task(coordinates, document.bounding, document.centring.is_some())?,
             (Some(_), _) if document.centring.is_some() => return Err(RefinementError::Centring.into()),
             (Some(refinement), _) if refinement.dimension() != features => {
                 let found = refinement.dimension();

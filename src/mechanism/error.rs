@@ -103,6 +103,9 @@ pub enum MechanismError {
         /// What its reports are about, as a plural.
         about: &'static str,
     },
+    /// Centring with a mechanism that has no second moments.
+    #[error("{0} does not go with 'centring': leave it out")]
+    Centring(&'static str),
     /// A delta for a mechanism that has none.
     #[error("delta does not go with {0}: its delta is 0")]
     NoDelta(&'static str),

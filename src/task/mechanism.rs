@@ -42,18 +42,27 @@ impl TaskMechanism {
 }
 
 impl MechanismSpec {
-    /// The mechanism of a task about records of `dimension` features under `bounding`. (That of a refinement needs its
-    /// directions too: a task has both.)
+    /// The mechanism of a task about records of `dimension` coordinates under `bounding`, one of which may be that of
+    /// centring. (That of a refinement needs its directions too: a task has both.)
     ///
     /// # Errors
-    /// [`MechanismError`] when the parameters do not fit together.
-    pub(crate) fn for_task(&self, dimension: usize, bounding: Bounding) -> Result<TaskMechanism, MechanismError> {
-        Ok(match *self {
+    /// [`MechanismError`] when the parameters do not fit together, and for centring without second moments.
+    pub(crate) fn for_task(
+        &self,
+        dimension: usize,
+        bounding: Bounding,
+        centred: bool,
+    ) -> Result<TaskMechanism, MechanismError> {
+        let mechanism: TaskMechanism = match *self {
             Self::NormCap { epsilon, candidates, cap } => {
                 NormCap::new(dimension, bounding, epsilon, candidates, cap)?.into()
             }
             _ => self.build(dimension, bounding)?.into(),
-        })
+        };
+        if centred && mechanism.moments().is_err() {
+            return Err(MechanismError::Centring(self.name()));
+        }
+        Ok(mechanism)
     }
 }
 

@@ -85,9 +85,8 @@ fn sums_are_the_numbers_of_reports_of_every_index() {
 
 #[test]
 fn it_goes_with_clip_alone_and_has_half_of_the_candidates_in_its_cap() {
-    let build = |bounding, candidates, cap| {
-        MechanismSpec::NormCap { epsilon: epsilon(1.0), candidates, cap }.for_task(3, bounding).map(drop)
-    };
+    let spec = |candidates, cap| MechanismSpec::NormCap { epsilon: epsilon(1.0), candidates, cap };
+    let build = |bounding, candidates, cap| spec(candidates, cap).for_task(3, bounding, false).map(drop);
     assert_eq!(build(clip(), 1024, 512), Ok(()));
     for (bounding, candidates, cap) in
         [(Bounding::UnitNorm, 8, 4), (clip(), 8, 3), (clip(), 1026, 513), (clip(), 16_384, 8192)]
@@ -97,6 +96,7 @@ fn it_goes_with_clip_alone_and_has_half_of_the_candidates_in_its_cap() {
     for (candidates, cap) in [(8, 5), (0, 0), (u32::MAX, 1 << 31)] {
         assert_eq!(build(clip(), candidates, cap), Err(MechanismError::Cap { candidates, cap }));
     }
+    assert_eq!(spec(8, 4).for_task(3, clip(), true).err(), Some(MechanismError::Centring("norm-cap")));
     let of_task = TaskMechanism::from(mechanism(1.0, 4));
     assert_eq!(of_task.moments().err(), Some(MechanismSpec::ABOUT_LENGTHS));
 }
