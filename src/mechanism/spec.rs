@@ -294,6 +294,9 @@ impl MechanismFamily {
         Self::WangXu { delta: Delta::USUAL },
     ];
 
+    /// All that `task new` makes a task of, by name. Those that [`ALL`](Self::ALL) lacks have no second moments.
+    pub const OF_TASKS: [Self; 3] = Self::ALL;
+
     /// That of [`ALL`](Self::ALL) with this [`name`](Self::name).
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {

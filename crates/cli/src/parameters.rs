@@ -186,10 +186,10 @@ pub(super) fn mechanism_value(mechanism: MechanismFamily) -> PossibleValue {
     PossibleValue::new(mechanism.name()).help(mechanism.description())
 }
 
-/// Parses the name of a mechanism: it with its usual parameters.
-pub(super) fn mechanism() -> impl TypedValueParser<Value = MechanismFamily> {
-    PossibleValuesParser::new(MechanismFamily::ALL.map(mechanism_value))
-        .try_map(|name| MechanismFamily::named(&name).ok_or("not a mechanism"))
+/// Parses the name of one of these mechanisms: it with its usual parameters.
+pub(super) fn mechanism(all: &'static [MechanismFamily]) -> impl TypedValueParser<Value = MechanismFamily> {
+    PossibleValuesParser::new(all.iter().copied().map(mechanism_value))
+        .try_map(move |name| all.iter().copied().find(|family| family.name() == name).ok_or("not a mechanism"))
 }
 
 /// The delta that the scale printed by Wang & Xu is computed from, where the mechanism has another.
@@ -201,7 +201,7 @@ pub(super) fn printed_delta(mechanism: MechanismFamily) -> Option<Delta> {
 #[derive(Args, Clone)]
 pub(super) struct MechanismArguments {
     /// How records are randomized
-    #[arg(long, value_parser = mechanism(), default_value = USUAL_MECHANISM)]
+    #[arg(long, value_parser = mechanism(&MechanismFamily::OF_TASKS), default_value = USUAL_MECHANISM)]
     mechanism: MechanismFamily,
     /// Privacy parameter epsilon, per report
     #[arg(long, value_parser = epsilon, allow_hyphen_values = true)]

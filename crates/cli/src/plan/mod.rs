@@ -106,7 +106,7 @@ pub(super) struct Plan {
     /// How records are randomized
     #[arg(
         long,
-        value_parser = parameters::mechanism(),
+        value_parser = parameters::mechanism(&MechanismFamily::ALL),
         default_value = parameters::USUAL_MECHANISM,
         help_heading = "Mechanism"
     )]

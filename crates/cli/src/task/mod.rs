@@ -193,7 +193,8 @@ fn hint(task: &Task) -> String {
         ColumnKind::Categorical { .. } => true,
         ColumnKind::Ignored => false,
     };
-    if task.centring().is_some() || !task.schema().columns().iter().any(away) {
+    let can_be_centred = task.centring().is_none() && task.with_centring(Centring::default()).is_ok();
+    if !can_be_centred || !task.schema().columns().iter().any(away) {
         return String::new();
     }
     format!(
