@@ -32,9 +32,10 @@ use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 use serde::Serialize;
 
+use super::moments::debiased;
 use super::{
-    Check, LocalRandomizer, MechanismError, Moments, PayloadError, Perturbation, Pull, RandomizeError, RangeCheck,
-    Summable, triangle,
+    LocalRandomizer, MechanismError, Moments, PayloadError, Perturbation, Pull, RandomizeError, RangeCheck, Summable,
+    triangle,
 };
 use crate::identity::ReportId;
 use crate::parallel;
@@ -157,8 +158,24 @@ impl Gaussian {
     }
 
     /// The range of honest payloads.
+    ///
+    /// In steps, an entry is `m = floor(q + g)` with `q` the record's share and g ~ N(0, 16^2), independent over the p
+    /// entries, then clamped to the payload's width. So `|m + 1/2| <= |q| + |g| + 1/2`, which clamping only lowers
+    /// (both ends are at half integers from zero), and over all entries
+    ///
+    /// ```text
+    /// ||m + 1/2|| <= ||q|| + ||g|| + sqrt(p)/2
+    /// ```
+    ///
+    /// `||q||` is at most the largest of 1/step (diagonal) and 1/(sqrt(2) step) (off it), since `||x x^T||_F <= 1`
+    /// counts every off-diagonal entry twice. `||g||^2 / 16^2` is chi-squared with p degrees of freedom, and exceeds
+    /// `p + 2 sqrt(p t) + 2 t` with probability at most `e^-t` (Laurent & Massart 2000, Lemma 1). With t = 40 ln 2 an
+    /// honest report is refused once in 2^40.
     fn range(&self) -> RangeCheck {
-        RangeCheck::new(triangle(self.dimension), self.width, self.largest_share())
+        let p = triangle(self.dimension) as f64;
+        let t = 40.0 * core::f64::consts::LN_2;
+        let noise = f64::from(STEPS_PER_SIGMA) * (p + 2.0 * (p * t).sqrt() + 2.0 * t).sqrt();
+        RangeCheck::new(self.width, self.largest_share() + noise + 0.5 * p.sqrt())
     }
 
     /// The largest Euclidean norm of a record's share in a payload, in steps.
@@ -195,7 +212,7 @@ fn sampler_slack(dimension: usize, epsilon: Epsilon) -> Result<f64, MechanismErr
 }
 
 /// Integer units of a record: 2^-20.
-const RECORD_BITS: u32 = 20;
+pub(super) const RECORD_BITS: u32 = 20;
 
 /// The lattice of one kind of entry: `entry / step = integer product × multiplier / 2^shift`, exactly.
 #[derive(Clone, Copy, Debug)]
@@ -241,7 +258,7 @@ impl Lattice {
 }
 
 /// Rounds towards zero to integers at 2^-20 and ensures that the integer vector is in the ball of radius 2^20.
-fn quantise(coordinates: &[f64]) -> Vec<i64> {
+pub(super) fn quantise(coordinates: &[f64]) -> Vec<i64> {
     let mut quantised: Vec<i64> =
         coordinates.iter().map(|&coordinate| (coordinate * f64::from(1 << RECORD_BITS)) as i64).collect();
     // Rounding left the norm slightly above one: go back into the ball step by step. That takes a handful of steps at
@@ -387,17 +404,10 @@ impl Moments for Gaussian {
 
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {
         self.assert_sums(sums);
-        let mut matrix = DMatrix::zeros(self.dimension, self.dimension);
-        let mut sums = sums.iter();
-        for row in 0..self.dimension {
-            for (column, &sum) in (row..self.dimension).zip(&mut sums) {
-                let step = if row == column { self.diagonal.step } else { self.off_diagonal.step };
-                let mean = (sum as f64 / records as f64 + 0.5) * step;
-                matrix[(row, column)] = mean;
-                matrix[(column, row)] = mean;
-            }
-        }
-        matrix
+        debiased(sums, self.dimension, self.dimension, |sum, on_diagonal| {
+            let step = if on_diagonal { self.diagonal.step } else { self.off_diagonal.step };
+            (sum as f64 / records as f64 + 0.5) * step
+        })
     }
 
     fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64> {
@@ -426,13 +436,8 @@ impl Moments for Gaussian {
     }
 
     fn pull(&self) -> Pull {
-        // The proof is in `pull`. Both ends of the range are equally far from the value for zero.
-        let (on, off) = (self.diagonal.step, self.off_diagonal.step);
-        let end = f64::from(self.largest_entry()) - 0.5;
-        let any = end * (on + (self.dimension - 1) as f64 * off);
-        let in_range = self.range().largest_norm() * on.max(core::f64::consts::SQRT_2 * off);
-        // No record has a longer share than 1.
-        Pull::new(any + 1.0, in_range + 1.0, Check::RangeCheck)
+        let steps = [self.diagonal.step, self.off_diagonal.step];
+        Pull::of_steps(self.dimension, steps, self.largest_entry(), self.range())
     }
 }
 

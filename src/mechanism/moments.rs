@@ -29,7 +29,7 @@ pub trait Moments: Summable {
     fn perturbation(&self) -> Perturbation;
 
     /// Standard deviation that the mechanism gives to one off-diagonal entry of one debiased report: to every one with
-    /// Gaussian noise, and to those across the record (both coordinates 0 in it) with double-cap.
+    /// additive noise, and to those across the record (both coordinates 0 in it) with double-cap.
     fn entry_deviation(&self) -> f64;
 
     /// Standard deviation that the mechanism gives to an off-diagonal entry ij of one debiased report whose record has
@@ -48,7 +48,9 @@ pub trait Moments: Summable {
 /// How one report represents `x x^T`, in the unit ball. Laws, simulations and audits follow from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Perturbation {
-    /// It adds independent normal entries with these standard deviations.
+    /// It adds independent entries of mean 0 with these standard deviations: normal ones, or such that their mean over
+    /// many reports is nearly normal, which is what laws and simulations take it for. What noise hardly ever makes, a
+    /// [`RangeCheck`](super::RangeCheck) refuses.
     Additive {
         /// On the diagonal.
         diagonal: f64,
@@ -108,6 +110,21 @@ impl Forms {
 #[must_use]
 pub const fn triangle(rows: usize) -> usize {
     rows * (rows + 1) / 2
+}
+
+/// The estimate (d × d) from the upper triangle of a matrix of `rows` rows, entry by entry. `entry` takes a sum, and
+/// whether it is on the diagonal.
+pub(super) fn debiased(sums: &[i64], rows: usize, dimension: usize, entry: impl Fn(i64, bool) -> f64) -> DMatrix<f64> {
+    let mut matrix = DMatrix::zeros(dimension, dimension);
+    for row in 0..dimension {
+        let start = triangle(rows) - triangle(rows - row);
+        for column in row..dimension {
+            let value = entry(sums[start + column - row], row == column);
+            matrix[(row, column)] = value;
+            matrix[(column, row)] = value;
+        }
+    }
+    matrix
 }
 
 #[cfg(test)]

@@ -19,10 +19,10 @@
 //! and at least `1/m - 1 / gain - 1`. The gain is at most m. So `max(|z|^2 / (scale^2 gain), 1 + 1 / gain)` is a bound.
 //! It also bounds the difference of any two reports, `(y y^T - z z^T) / (scale^2 gain)`, whose eigenvalues lie between
 //! `-|z|^2` and `|y|^2` over the same number. Hence, for double-cap, S' may as well have any other reports in place of
-//! the hostile ones. (A Gaussian report's own noise comes on top there.) All candidates have nearly one length,
+//! the hostile ones. (A noisy report's own noise comes on top there.) All candidates have nearly one length,
 //! whatever the id, and rounding adds no more than 1 to a coordinate's magnitude: no check is needed.
 //!
-//! *Gaussian.* `D(r)` has the entries `(m + 1/2) step`, with `|m + 1/2| <= 2^(bits - 1) - 1/2`. A symmetric matrix
+//! *Additive noise.* `D(r)` has the entries `(m + 1/2) step`, with `|m + 1/2| <= 2^(bits - 1) - 1/2`. A symmetric matrix
 //! whose entries are at most those of a matrix B in absolute value has at most the operator norm of B (Perron and
 //! Frobenius), and for B with a on the diagonal and b off it that is `a + (d - 1) b`. With the range check, `||D(r)||`
 //! is at most the Frobenius norm, which is at most half the root of the permitted sum of `(2 m + 1)^2` times the larger
@@ -35,6 +35,8 @@
 //! span.
 
 use serde::Serialize;
+
+use super::range::RangeCheck;
 
 /// How far one hostile report moves an eigenvalue of the second moments, times the number of reports; in the units of
 /// bounded records.
@@ -57,7 +59,7 @@ pub struct Pull {
 pub enum Check {
     /// None is needed: both bounds are the same.
     None,
-    /// It refuses entries that honest noise hardly ever makes ([`RangeCheck`](super::RangeCheck)).
+    /// It refuses entries that honest noise hardly ever makes ([`RangeCheck`]).
     RangeCheck,
 }
 
@@ -66,6 +68,17 @@ impl Pull {
     pub(super) fn new(unchecked: f64, checked: f64, check: Check) -> Self {
         const MARGIN: f64 = 1.0 + 1e-12;
         Self { unchecked: MARGIN * unchecked, checked: MARGIN * checked.min(unchecked), check }
+    }
+
+    /// That of additive noise: with d coordinates, steps on the diagonal and off it, entries of at most this magnitude,
+    /// and a check of their range.
+    pub(super) fn of_steps(dimension: usize, [on, off]: [f64; 2], largest_entry: u32, range: RangeCheck) -> Self {
+        // Both ends of the range are equally far from the value for zero.
+        let end = f64::from(largest_entry) - 0.5;
+        let any = end * (on + (dimension - 1) as f64 * off);
+        let in_range = range.largest_norm() * on.max(core::f64::consts::SQRT_2 * off);
+        // No record has a longer share than 1.
+        Self::new(any + 1.0, in_range + 1.0, Check::RangeCheck)
     }
 
     /// The most that `hostile` of `records` reports can move an eigenvalue. At most all reports are hostile.

@@ -1,31 +1,18 @@
 //! The range check of dense reports: whether a randomizer can have made one, for aggregators that limit the effect of
 //! one report.
 //!
-//! Every payload of the right length is one that Gaussian noise *can* produce, so strict decoding bounds nothing: a
+//! Every payload of the right length is one that additive noise *can* produce, so strict decoding bounds nothing: a
 //! modified client may put every entry at the end of its range. Noise hardly ever does, and this check refuses what it
 //! hardly ever makes. It looks at the payload alone, which is public: the guarantee of a report does not depend on it.
 //!
 //! # The bound
-//! In steps, an entry is `m = floor(q + g)` with `q` the record's share and g ~ N(0, 16^2), independent over the p
-//! entries, then clamped to the payload's width. So `|m + 1/2| <= |q| + |g| + 1/2`, which clamping only lowers (both
-//! ends are at half integers from zero), and over all entries
-//!
-//! ```text
-//! ||m + 1/2|| <= ||q|| + ||g|| + sqrt(p)/2
-//! ```
-//!
-//! `||q||` is at most the largest of 1/step (diagonal) and 1/(sqrt(2) step) (off it), since `||x x^T||_F <= 1` counts
-//! every off-diagonal entry twice. `||g||^2 / 16^2` is chi-squared with p degrees of freedom, and exceeds
-//! `p + 2 sqrt(p t) + 2 t` with probability at most `e^-t` (Laurent & Massart 2000, Lemma 1). With t = 40 ln 2 an
-//! honest report is refused once in 2^40.
+//! It is on `||m + 1/2||`, over the entries m of a payload. Each mechanism has its own, with the proof, which an honest
+//! report exceeds at most once in 2^40.
 //!
 //! # What it gives
 //! A report that passes moves the mean of n by no more in Frobenius norm than honest noise does: about `d` deviations
 //! of an off-diagonal entry over n. It may still put all of that into one direction, where honest noise has about
 //! `sqrt(2) / d` of it in a given one, and `2 / sqrt(d)` in the one where it has most: `pull` has the number.
-
-/// Steps per standard deviation of the noise, as a number.
-const DEVIATION: f64 = crate::sampling::gaussian::STEPS_PER_SIGMA as f64;
 
 /// The bound for the payloads of one mechanism.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,13 +37,8 @@ pub struct RangeError {
 }
 
 impl RangeCheck {
-    /// The bound for payloads of this many entries of `width` bytes, to which a record adds at most `largest_share`
-    /// steps.
-    pub(super) fn new(entries: usize, width: usize, largest_share: f64) -> Self {
-        let p = entries as f64;
-        let t = 40.0 * core::f64::consts::LN_2;
-        let noise = DEVIATION * (p + 2.0 * (p * t).sqrt() + 2.0 * t).sqrt();
-        let norm = largest_share + noise + 0.5 * p.sqrt();
+    /// The bound for payloads whose entries m, of `width` bytes, have at most this norm of `m + 1/2` but once in 2^40.
+    pub(super) fn new(width: usize, norm: f64) -> Self {
         Self { width, most: (4.0 * norm * norm).ceil() as u64 }
     }
 

@@ -55,7 +55,7 @@ use super::cap::kernel::Path;
 use super::cap::sphere::Sphere;
 use super::cap::table::LARGEST_MAGNITUDE;
 use super::cap::{Weights, check_index, draw, gain, index, parameters, squared_length};
-use super::moments::{Forms, Moments, Perturbation, triangle};
+use super::moments::{Forms, Moments, Perturbation, debiased, triangle};
 use super::pull::{Check, Pull};
 use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError, Summable};
 use crate::identity::ReportId;
@@ -304,17 +304,7 @@ impl Moments for DoubleCap {
 
     fn debias(&self, sums: &[i64], records: u64) -> DMatrix<f64> {
         self.assert_sums(sums);
-        let (rows, entry) = (self.state_dimension(), self.entries(records));
-        let mut matrix = DMatrix::zeros(self.dimension, self.dimension);
-        for row in 0..self.dimension {
-            let start = triangle(rows) - triangle(rows - row);
-            for column in row..self.dimension {
-                let value = entry(sums[start + column - row], row == column);
-                matrix[(row, column)] = value;
-                matrix[(column, row)] = value;
-            }
-        }
-        matrix
+        debiased(sums, self.state_dimension(), self.dimension, self.entries(records))
     }
 
     fn sums_of_mean(&self, mean: &DMatrix<f64>, records: u64) -> Vec<i64> {
