@@ -329,7 +329,7 @@ def test_questions_without_an_answer_are_refused(aggregate: Aggregate) -> None:
         ({"rank": 0}, RecoveryError, "rank 0"),
         ({"records": 0}, PlanError, "records is 0"),
         ({"target": 2.0}, PlanError, "target error is 2"),
-        ({"mechanism": "laplace"}, ldp_pca.TaskError, "'laplace' is not a mechanism"),
+        ({"mechanism": "no-such-mechanism"}, ldp_pca.TaskError, "'no-such-mechanism' is not a mechanism"),
         ({"epsilon": -1}, ldp_pca.TaskError, "epsilon"),
         ({"shuffled": 1e-6}, PlanError, "shuffled and batch go together"),
         ({"batch": 100}, PlanError, "shuffled and batch go together"),

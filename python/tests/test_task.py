@@ -103,7 +103,7 @@ def test_it_is_the_task_of_the_command_line(command, tmp_path: Path) -> None:
         ("height", {}, SchemaError, "columns is a text, but not the JSON of a schema: give names in a list"),
         (2, {"epsilon": 0}, TaskError, "epsilon"),
         (2, {"epsilon": float("nan")}, TaskError, "epsilon"),
-        (2, {"mechanism": "laplace"}, TaskError, "'laplace' is not a mechanism"),
+        (2, {"mechanism": "no-such-mechanism"}, TaskError, "'no-such-mechanism' is not a mechanism"),
         (2, {"delta": 1e-6}, TaskError, "delta does not go with double-cap"),
         (2, {"mechanism": "gaussian", "cap": 3}, TaskError, "cap goes with double-cap only"),
         (2, {"mechanism": "gaussian", "delta": 2.0}, TaskError, "delta"),

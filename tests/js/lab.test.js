@@ -507,7 +507,7 @@ describe("what to expect", () => {
     // epsilon^2 on every entry, ours half of 9.95 off the diagonal.
     const above = (type) => predict({ ...population, mechanism: { type, epsilon: 2 } }).threshold - 0.34 / 37;
     near([above("gaussian") / above("wang-xu")], [Math.sqrt(9.95 / 2 / ((2 * Math.log(1.25 / 1e-6)) / 4))], 0.01);
-    throws(() => predict({ ...population, mechanism: { type: "laplace" } }), "argument", /laplace/);
+    throws(() => predict({ ...population, mechanism: { type: "no-such-mechanism" } }), "argument", /no-such/);
     throws(() => predict({ ...population, mechanism: { ...mechanism, delta: 1e-6 } }), "argument", /delta does not/);
     throws(() => predict({ ...population, mechanism: { type: "wang-xu", epsilon: 1, cap: 3 } }), "argument", /cap go/);
     throws(() => predict({ ...population, mechanism: { ...mechanism, scale: 3 } }), "argument", /scale/);
