@@ -170,7 +170,7 @@ class Task:
 
     @property
     def mechanism(self) -> str:
-        """The mechanism: 'double-cap', 'gaussian', 'wang-xu', 'signed-cap' (second wave), 'norm-cap' (norms)."""
+        """The mechanism's name: as it was given, 'signed-cap' in a second wave, 'norm-cap' for norms."""
 
     @property
     def radius(self) -> float | None:

@@ -224,7 +224,7 @@ impl Task {
         self.0.guarantee().to_string()
     }
 
-    /// The mechanism: 'double-cap', 'gaussian', 'wang-xu', 'signed-cap' (second wave), 'norm-cap' (norms).
+    /// The mechanism's name: as it was given, 'signed-cap' in a second wave, 'norm-cap' for norms.
     #[getter]
     fn mechanism(&self) -> &'static str {
         self.0.mechanism_spec().name()
