@@ -1,5 +1,4 @@
-//! What mechanisms share whose report is an index: [`double_cap`](super::double_cap),
-//! [`SignedCap`](crate::waves::SignedCap) and [`NormCap`](crate::lengths::NormCap).
+//! What mechanisms share whose report is an index, as that of [`double_cap`](super::double_cap) is.
 //!
 //! Of J indices, the L in the *cap* are likelier than the others. Who is in it depends on the record, how many are does
 //! not. Each mechanism states what an index means and who is in the cap.
