@@ -253,10 +253,11 @@ mod tests {
     #[test]
     fn a_mechanism_takes_its_own_parameters_and_no_others() {
         let none = MechanismParameters { delta: None, candidates: None };
-        assert_eq!(MechanismFamily::ALL.map(|usual| refusal(&none, usual)), [None, None, None]);
+        assert!(MechanismFamily::ALL.into_iter().all(|usual| refusal(&none, usual).is_none()));
 
         let delta = MechanismParameters { delta: Some(Delta::new(1e-4).unwrap()), ..none.clone() };
-        let [double_cap, others @ ..] = MechanismFamily::ALL.map(|usual| refusal(&delta, usual));
+        let [double_cap, others @ ..] =
+            ["double-cap", "gaussian", "wang-xu"].map(|name| refusal(&delta, MechanismFamily::named(name).unwrap()));
         assert!(double_cap.unwrap().contains("--delta does not go with double-cap"));
         assert_eq!(others, [None, None]);
 
