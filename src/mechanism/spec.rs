@@ -182,11 +182,7 @@ impl MechanismSpec {
             Self::DoubleCap { epsilon, candidates, cap }
             | Self::SignedCap { epsilon, candidates, cap }
             | Self::NormCap { epsilon, candidates, cap } => {
-                out.push_str(match self {
-                    Self::SignedCap { .. } => "{\"type\":\"signed-cap\",\"epsilon\":",
-                    Self::NormCap { .. } => "{\"type\":\"norm-cap\",\"epsilon\":",
-                    _ => "{\"type\":\"double-cap\",\"epsilon\":",
-                });
+                out.push_str(&format!("{{\"type\":\"{}\",\"epsilon\":", self.name()));
                 decimal::write(epsilon.value(), out);
                 out.push_str(&format!(",\"candidates\":{candidates},\"cap\":{cap}}}"));
             }
