@@ -20,7 +20,7 @@ use super::writing::{Kind, NpyRows, Output, Target};
 /// is missing is 0.
 #[derive(Args)]
 pub(super) struct Encode {
-    /// Records: CSV, NPY, Parquet or Arrow, gzip or not
+    /// Records
     ///
     /// They are read as `randomize` reads them
     records: PathBuf,

@@ -35,7 +35,7 @@ pub struct Records {
 /// How many rows are kept: a few bytes of Parquet can hold millions.
 const MOST_ROWS: usize = 1 << 16;
 
-/// Reads CSV, NPY, Parquet or Arrow, gzip or not; the choice is that of the options.
+/// Reads records; the choice is that of the options.
 ///
 /// # Errors
 /// The message that a user would see.

@@ -129,7 +129,8 @@ pub(super) enum Needed {
     Aggregate,
     /// Reports, or sums of them.
     Reports,
-    Records,
+    /// With what to give.
+    Records(&'static str),
     Matrix,
     /// Any file of this project, to look at.
     Ours,
@@ -152,7 +153,7 @@ impl Needed {
             // Damaged reports begin with anything.
             Self::Reports => matches!(held, Reports | Aggregate | Binary | Text),
             // Rows of text have lines, which a message names.
-            Self::Records => !matches!(held, Task | Schema | Json | Reports | Aggregate | Zip),
+            Self::Records(_) => !matches!(held, Task | Schema | Json | Reports | Aggregate | Zip),
             Self::Matrix => held == Matrix,
             Self::Ours => matches!(held, Task | Schema | Reports | Aggregate),
         };
@@ -162,8 +163,8 @@ impl Needed {
             Self::Aggregate if held == Reports => ("an aggregate", "sum them first with `ldp-pca aggregate`"),
             Self::Aggregate => ("an aggregate", "give the file that `ldp-pca aggregate` wrote"),
             Self::Reports => ("a report or an aggregate", "give what `ldp-pca randomize` or `aggregate` wrote"),
-            Self::Records if held == Zip => ("records", "save the sheet as CSV"),
-            Self::Records => ("records", "give CSV, NPY, Parquet or Arrow"),
+            Self::Records(_) if held == Zip => ("records", "save the sheet as CSV"),
+            Self::Records(remedy) => ("records", remedy),
             Self::Matrix => ("a matrix in NPY", "save it with numpy.save"),
             Self::Ours => ("reports, an aggregate, a task or a schema", "nothing else is shown here"),
         };
@@ -212,7 +213,7 @@ mod tests {
             (Needed::Aggregate, vec![Aggregate], vec![Task, Schema, Reports, Text, Binary]),
             (Needed::Reports, vec![Reports, Aggregate, Text, Binary], vec![Task, Schema, Matrix, Kind::Gzip]),
             (
-                Needed::Records,
+                Needed::Records("give CSV"),
                 vec![Text, Matrix, Binary, Kind::Parquet],
                 vec![Task, Kind::Json, Reports, Aggregate, Zip],
             ),

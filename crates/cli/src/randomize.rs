@@ -23,7 +23,7 @@ use super::writing::{Kind, Output, Target};
 
 #[derive(Args)]
 pub(super) struct Randomize {
-    /// Records: CSV, NPY, Parquet or Arrow, gzip or not
+    /// Records
     ///
     /// The first line of a CSV file is the header, or --header no and --separator say how it is read. Each record has a
     /// report: what cannot be read is missing

@@ -38,8 +38,15 @@ const OPTIONS: OptionNames = OptionNames {
     categorical: "--categorical",
 };
 
+/// What records may be in.
+macro_rules! formats {
+    () => {
+        "CSV, NPY, Parquet or Arrow"
+    };
+}
+
 /// The part of `--help` with the options of [`Reading`].
-const READING: &str = "Reading records";
+pub const READING: &str = concat!("Reading records (", formats!(), ", gzip or not)");
 
 /// How a file of records is read.
 #[derive(Args, Clone, Copy, Default)]
@@ -150,7 +157,7 @@ impl RecordFile {
         let is_packed = !is_text || path.extension().is_some_and(|extension| extension == "gz");
         let mut content = if is_packed { unpacked(path, raw)? } else { Box::new(BufReader::new(raw)) };
         let start = start_of(&mut content).in_file(path)?;
-        let other = Needed::Records.problem(kind::Kind::of(&start));
+        let other = Needed::Records(concat!("give ", formats!())).problem(kind::Kind::of(&start));
         if let Some(problem) = other.as_ref().filter(|_| !opening.by_header) {
             return Err(CliError::file(path, problem));
         }

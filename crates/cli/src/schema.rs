@@ -33,7 +33,7 @@ pub(super) enum SchemaCommand {
 
 #[derive(Args)]
 pub(super) struct Infer {
-    /// A public sample: CSV (with or without header), NPY, Parquet or Arrow, gzip or not
+    /// A public sample
     sample: PathBuf,
     /// Where to write the schema [default: standard output]
     #[arg(short, long, value_parser = Target::parser(Kind::Schema))]

@@ -38,7 +38,7 @@ use crate::serve::{runtime, stopped};
 pub(super) struct Demo {
     /// Your own records instead of the synthetic survey
     ///
-    /// CSV, NPY, Parquet or Arrow, gzip or not. The schema is inferred from them, which a real collection must not do
+    /// The schema is inferred from them, which a real collection must not do
     #[arg(long, value_name = "FILE")]
     records: Option<PathBuf>,
     /// A column of --records to leave out; may be repeated

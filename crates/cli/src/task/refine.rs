@@ -29,7 +29,7 @@ pub(crate) struct Refine {
     /// The sums of the first wave
     #[arg(long, required_unless_present = "sample")]
     aggregate: Option<PathBuf>,
-    /// In their place public records: CSV, NPY, Parquet or Arrow
+    /// In their place public records
     ///
     /// They are read as `randomize` reads them
     #[arg(long, value_name = "RECORDS", conflicts_with = "aggregate", requires = "records")]

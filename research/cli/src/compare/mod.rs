@@ -38,7 +38,7 @@ use self::result::{AtEpsilon, CompareResult, RecordsResult, RowResult};
 /// your own.
 #[derive(Args)]
 pub(super) struct Compare {
-    /// Records: CSV, NPY, Parquet or Arrow, gzip or not
+    /// Records
     ///
     /// A CSV file may have a header or none
     #[arg(long, value_name = "FILE", required_unless_present = "standard")]
@@ -65,7 +65,7 @@ pub(super) struct Compare {
     /// A column to leave out of an inferred schema; may be repeated
     ///
     /// By name (c1, c2, … in a file without header)
-    #[arg(long, value_name = "COLUMN", conflicts_with = "schema", help_heading = "Reading records")]
+    #[arg(long, value_name = "COLUMN", conflicts_with = "schema", help_heading = records::READING)]
     ignore: Vec<String>,
     #[command(flatten)]
     reading: Reading,

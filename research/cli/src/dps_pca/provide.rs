@@ -27,7 +27,7 @@ use super::{described, session_id, write_components};
 #[command(override_usage = "ldp-pca-research dps-pca provide [OPTIONS] --session <SESSION> --token-file <FILE>
        --memory <FILE> --epsilon <EPSILON> --delta <DELTA> <RECORDS>")]
 pub(crate) struct Provide {
-    /// Records: CSV (with or without header), NPY, Parquet or Arrow, of numbers, gzip or not
+    /// Records of numbers
     records: PathBuf,
     /// The id of the session
     #[arg(long, value_parser = session_id)]

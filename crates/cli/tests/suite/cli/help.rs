@@ -43,7 +43,7 @@ fn the_long_help_has_what_the_short_one_leaves_out() {
     for (path, heading, option) in [
         ("recover", "Solver", "--tolerance"),
         ("recover", "Second wave", "--refined-task"),
-        ("recover", "Reading records", "--strict"),
+        ("recover", "Reading records (CSV, NPY, Parquet or Arrow, gzip or not)", "--strict"),
         ("plan", "Population", "--bulk"),
         ("simulate", "Mechanism", "--candidates"),
         ("randomize", "Tests", "--insecure-seed"),
