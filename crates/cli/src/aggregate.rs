@@ -134,14 +134,14 @@ impl Summing<'_> {
             let other = files::aggregate_of(path, content, self.task)?;
             return self.sums.merge(&mut self.aggregate, &other).in_file(path);
         }
-        if kind == Kind::Parquet {
+        if kind == Kind::Format(FileFormat::Parquet) {
             return self.add_table(path, ReportRows::new(path, content)?);
         }
         Needed::Reports.check(path, &start)?;
         let length = report_bytes(self.task);
         let size = (BATCH_BYTES / length).clamp(1, BATCH);
         let mut bytes = Vec::with_capacity(size * length);
-        let mut place = Place { path, part: "report", is_text: kind == Kind::Text, read: 0 };
+        let mut place = Place { path, part: "report", is_text: kind == Kind::TEXT, read: 0 };
         loop {
             bytes.clear();
             content.by_ref().take((size * length) as u64).read_to_end(&mut bytes).in_file(path)?;

@@ -30,7 +30,7 @@ pub(super) struct Encode {
     /// Where to write the features: .csv with their names, or .npy
     ///
     /// There is a row for each record
-    #[arg(short, long, value_parser = Target::parser(Kind::Text))]
+    #[arg(short, long, value_parser = Target::parser(Kind::TEXT))]
     output: Target,
     /// Bound every record, as the task says: to norm 1, or to at most its radius
     #[arg(long)]

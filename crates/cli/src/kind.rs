@@ -22,20 +22,10 @@ pub enum Kind {
     Reports,
     /// Sums of reports.
     Aggregate,
-    /// A matrix in NPY.
-    Matrix,
-    /// Parquet, in which `store export` writes reports too.
-    Parquet,
-    /// Arrow, as a file or as a stream.
-    Arrow,
-    /// Anything in gzip.
-    Gzip,
-    /// An archive, such as a spreadsheet.
-    Zip,
+    /// A file of another format, or text that is nothing else here. `store export` writes reports in Parquet, too.
+    Format(FileFormat),
     /// JSON that is neither a task nor a schema, or is cut.
     Json,
-    /// CSV or SVG, or any other text.
-    Text,
     /// Text in UTF-16.
     Utf16,
     /// Bytes that are not text.
@@ -45,6 +35,11 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// CSV or SVG, or any other text.
+    pub const TEXT: Self = Self::Format(FileFormat::Text);
+    /// A matrix in NPY.
+    pub const MATRIX: Self = Self::Format(FileFormat::NumPy);
+
     /// That of this content, or of its start. A document is one only where all of it is given.
     pub(super) fn of(content: &[u8]) -> Self {
         const MAGIC: [(&[u8], Kind); 4] = [
@@ -53,13 +48,9 @@ impl Kind {
             (b"\xff\xfe", Kind::Utf16),
             (b"\xfe\xff", Kind::Utf16),
         ];
-        match FileFormat::of(content) {
-            FileFormat::NumPy => return Self::Matrix,
-            FileFormat::Parquet => return Self::Parquet,
-            FileFormat::ArrowFile | FileFormat::ArrowStream => return Self::Arrow,
-            FileFormat::Gzip => return Self::Gzip,
-            FileFormat::Zip => return Self::Zip,
-            FileFormat::Text => {}
+        let format = FileFormat::of(content);
+        if format != FileFormat::Text {
+            return Self::Format(format);
         }
         if let Some((_, kind)) = MAGIC.iter().find(|(magic, _)| content.starts_with(magic)) {
             return *kind;
@@ -74,7 +65,7 @@ impl Kind {
             }
             // A letter may be cut at the end of a start.
             _ if str::from_utf8(content).is_err_and(|error| error.error_len().is_some()) => Self::Binary,
-            _ => Self::Text,
+            _ => Self::TEXT,
         }
     }
 
@@ -107,13 +98,8 @@ impl Kind {
             Self::Schema => "a schema",
             Self::Reports => "reports",
             Self::Aggregate => "an aggregate",
-            Self::Matrix => "a matrix in NPY",
-            Self::Parquet => "a Parquet file",
-            Self::Arrow => "an Arrow file",
-            Self::Gzip => "a gzip file",
-            Self::Zip => "a zip or spreadsheet file",
+            Self::Format(format) => format.name(),
             Self::Json => "JSON",
-            Self::Text => "text",
             Self::Utf16 => "text in UTF-16",
             Self::Binary => "bytes that are not text",
             Self::Empty => "empty",
@@ -145,16 +131,17 @@ impl Needed {
     /// The problem of a file that holds something else, with the remedy; `None` where only the reader of its format can
     /// say what is wrong with it.
     pub(super) fn problem(self, held: Kind) -> Option<String> {
-        use Kind::{Aggregate, Binary, Json, Matrix, Reports, Schema, Task, Text, Zip};
+        use Kind::{Aggregate, Binary, Json, Reports, Schema, Task};
+        const ZIP: Kind = Kind::Format(FileFormat::Zip);
         let reader_knows = match self {
             Self::Task => matches!(held, Task | Json),
             Self::Schema => matches!(held, Schema | Json),
             Self::Aggregate => held == Aggregate,
             // Damaged reports begin with anything.
-            Self::Reports => matches!(held, Reports | Aggregate | Binary | Text),
+            Self::Reports => matches!(held, Reports | Aggregate | Binary | Kind::TEXT),
             // Rows of text have lines, which a message names.
-            Self::Records(_) => !matches!(held, Task | Schema | Json | Reports | Aggregate | Zip),
-            Self::Matrix => held == Matrix,
+            Self::Records(_) => !matches!(held, Task | Schema | Json | Reports | Aggregate | ZIP),
+            Self::Matrix => held == Kind::MATRIX,
             Self::Ours => matches!(held, Task | Schema | Reports | Aggregate),
         };
         let (needed, remedy) = match self {
@@ -163,7 +150,7 @@ impl Needed {
             Self::Aggregate if held == Reports => ("an aggregate", "sum them first with `ldp-pca aggregate`"),
             Self::Aggregate => ("an aggregate", "give the file that `ldp-pca aggregate` wrote"),
             Self::Reports => ("a report or an aggregate", "give what `ldp-pca randomize` or `aggregate` wrote"),
-            Self::Records(_) if held == Zip => ("records", "save the sheet as CSV"),
+            Self::Records(_) if held == ZIP => ("records", "save the sheet as CSV"),
             Self::Records(remedy) => ("records", remedy),
             Self::Matrix => ("a matrix in NPY", "save it with numpy.save"),
             Self::Ours => ("reports, an aggregate, a task or a schema", "nothing else is shown here"),
@@ -185,17 +172,17 @@ mod tests {
         let cases: [(&[u8], Kind); 15] = [
             (b"LDPR\x03", Kind::Reports),
             (b"LDPA\x01", Kind::Aggregate),
-            (b"\x93NUMPY\x01", Kind::Matrix),
-            (b"PAR1", Kind::Parquet),
-            (b"ARROW1\0\0", Kind::Arrow),
-            (b"PK\x03\x04", Kind::Zip),
+            (b"\x93NUMPY\x01", Kind::MATRIX),
+            (b"PAR1", Kind::Format(FileFormat::Parquet)),
+            (b"ARROW1\0\0", Kind::Format(FileFormat::ArrowFile)),
+            (b"PK\x03\x04", Kind::Format(FileFormat::Zip)),
             (b"\xff\xfea\0", Kind::Utf16),
             (b" {\"version\": 9, \"schema\": {}, \"mechanism\": {}}", Kind::Task),
             (b"{\"columns\": 1}", Kind::Schema),
             (b"{\"columns\": ", Kind::Json),
             (b"[{\"a\": 1}, {\"a\": 2}]", Kind::Json),
-            (b"a,b\n1,2\xc3", Kind::Text),
-            (b"[km],{h}\n1,2\n", Kind::Text),
+            (b"a,b\n1,2\xc3", Kind::TEXT),
+            (b"[km],{h}\n1,2\n", Kind::TEXT),
             (b"a,\xe9,b\n", Kind::Binary),
             (b" \r\n", Kind::Empty),
         ];
@@ -206,19 +193,17 @@ mod tests {
 
     #[test]
     fn what_is_needed_is_no_problem_and_anything_else_has_a_remedy() {
-        use Kind::{Aggregate, Binary, Matrix, Reports, Schema, Task, Text, Zip};
+        use FileFormat::{Gzip, NumPy, Parquet, Text, Zip};
+        use Kind::{Aggregate, Binary, Json, Reports, Schema, Task};
+        let [gzip, matrix, parquet, text, zip] = [Gzip, NumPy, Parquet, Text, Zip].map(Kind::Format);
         let cases = [
-            (Needed::Task, vec![Task, Kind::Json], vec![Schema, Reports, Aggregate, Text, Kind::Empty]),
-            (Needed::Schema, vec![Schema, Kind::Json], vec![Task, Reports, Aggregate, Text, Kind::Utf16]),
-            (Needed::Aggregate, vec![Aggregate], vec![Task, Schema, Reports, Text, Binary]),
-            (Needed::Reports, vec![Reports, Aggregate, Text, Binary], vec![Task, Schema, Matrix, Kind::Gzip]),
-            (
-                Needed::Records("give CSV"),
-                vec![Text, Matrix, Binary, Kind::Parquet],
-                vec![Task, Kind::Json, Reports, Aggregate, Zip],
-            ),
-            (Needed::Matrix, vec![Matrix], vec![Task, Aggregate, Text, Kind::Empty]),
-            (Needed::Ours, vec![Task, Schema, Reports, Aggregate], vec![Matrix, Text, Kind::Json]),
+            (Needed::Task, vec![Task, Json], vec![Schema, Reports, Aggregate, text, Kind::Empty]),
+            (Needed::Schema, vec![Schema, Json], vec![Task, Reports, Aggregate, text, Kind::Utf16]),
+            (Needed::Aggregate, vec![Aggregate], vec![Task, Schema, Reports, text, Binary]),
+            (Needed::Reports, vec![Reports, Aggregate, text, Binary], vec![Task, Schema, matrix, gzip]),
+            (Needed::Records("CSV"), vec![text, matrix, Binary, parquet], vec![Task, Json, Reports, Aggregate, zip]),
+            (Needed::Matrix, vec![matrix], vec![Task, Aggregate, text, Kind::Empty]),
+            (Needed::Ours, vec![Task, Schema, Reports, Aggregate], vec![matrix, text, Json]),
         ];
         for (needed, own, others) in cases {
             assert!(own.into_iter().all(|held| needed.problem(held).is_none()), "{needed:?}");

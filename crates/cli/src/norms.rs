@@ -30,7 +30,7 @@ pub(super) struct NormsCommand {
     #[arg(long, value_parser = radius, allow_hyphen_values = true)]
     radius: Option<Radius>,
     /// Where to draw the share of the records that is at most so long (.svg)
-    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::Text))]
+    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::TEXT))]
     plot: Option<Target>,
     #[command(flatten)]
     format: Format,

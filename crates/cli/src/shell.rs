@@ -46,7 +46,7 @@ impl ManPages {
         while let Some(command) = left.pop() {
             left.extend(command.get_subcommands().cloned());
             let (name, page) = page(command);
-            writing::write(&Target::new(folder.join(name), Kind::Text), &page)?;
+            writing::write(&Target::new(folder.join(name), Kind::TEXT), &page)?;
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ pub(super) struct Solve {
     #[command(flatten)]
     solver: SolverArguments,
     /// Where to write the feasible solution X (NPY)
-    #[arg(short, long, value_parser = Target::parser(Kind::Matrix))]
+    #[arg(short, long, value_parser = Target::parser(Kind::MATRIX))]
     output: Option<Target>,
     #[command(flatten)]
     format: Format,

@@ -321,17 +321,10 @@ impl File {
         let refused = |problem: &dyn Display| failure("records", problem);
         let mut content = BufReader::with_capacity(PIECE, self.content.clone());
         let start = start_of(&mut content).map_err(|problem| refused(&problem))?;
-        let not_text = match FileFormat::of(&start) {
-            FileFormat::Text => None,
-            FileFormat::Gzip => Some("gzip file, and the page reads text: unpack it first"),
-            FileFormat::NumPy => Some("NumPy file, and the page reads text: use the command line"),
-            FileFormat::Parquet | FileFormat::ArrowFile | FileFormat::ArrowStream => {
-                Some("Parquet or Arrow file, and the page reads text: use the command line")
-            }
-            FileFormat::Zip => Some("zip or spreadsheet file, and the page reads text: save it as CSV"),
-        };
-        if let Some(kind) = not_text {
-            return Err(refused(&format!("this is a {kind}")));
+        let format = FileFormat::of(&start);
+        if format != FileFormat::Text {
+            let remedy = "give plain CSV, or use the command line";
+            return Err(refused(&format!("this is {}, and the page reads text: {remedy}", format.name())));
         }
         let rows = TextRows::open(&self.name, start, content, self.options, looks_like_names);
         rows.map_err(|problem| refused(&problem))

@@ -61,6 +61,25 @@ impl FileFormat {
         ];
         MAGIC.iter().find(|(magic, _)| start.starts_with(magic)).map_or(Self::Text, |(_, kind)| *kind)
     }
+
+    /// What a message calls such a file, or its content.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Gzip => "a gzip file",
+            Self::NumPy => "a matrix in NPY",
+            Self::Zip => "a zip or spreadsheet file",
+            Self::Parquet => "a Parquet file",
+            Self::ArrowFile | Self::ArrowStream => "an Arrow file",
+        }
+    }
+
+    /// Whether nothing replaces such a file unasked: it may hold reports, which are drawn once.
+    #[must_use]
+    pub fn is_kept(self) -> bool {
+        self == Self::Parquet
+    }
 }
 
 /// Whether the first line of a text file names its columns.

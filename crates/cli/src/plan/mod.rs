@@ -165,7 +165,7 @@ pub(super) struct Plan {
     #[command(flatten)]
     hostile: HostileArguments,
     /// Where to draw the error against the number of reports (.svg)
-    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::Text))]
+    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::TEXT))]
     plot: Option<Target>,
     #[command(flatten)]
     format: Format,

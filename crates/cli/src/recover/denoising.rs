@@ -15,7 +15,7 @@ use crate::writing::{Kind, Target};
 #[derive(Args)]
 pub(super) struct CovarianceArguments {
     /// Where to write the covariance (d × d), denoised: .csv with feature names, .npy, or .json
-    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::Text), help_heading = "Covariance")]
+    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::TEXT), help_heading = "Covariance")]
     covariance: Option<Target>,
     /// How its noise is treated
     #[arg(

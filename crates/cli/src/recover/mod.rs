@@ -90,14 +90,14 @@ pub(super) struct Recover {
     /// Where to write the components: .csv, .npy, or .json
     ///
     /// They have d rows and one column each, in .csv with feature names
-    #[arg(short, long, value_parser = Target::parser(Kind::Text))]
+    #[arg(short, long, value_parser = Target::parser(Kind::TEXT))]
     output: Option<Target>,
     #[command(flatten)]
     covariance: CovarianceArguments,
     /// Where to draw eigenvalues, loadings and penalties (.svg)
     ///
     /// The eigenvalues with the noise edge, and the penalties that were tried
-    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::Text))]
+    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::TEXT))]
     plot: Option<Target>,
     #[command(flatten)]
     format: Format,

@@ -25,18 +25,19 @@ use super::output;
 impl Kind {
     /// Nothing replaces such a file unasked. Reports are drawn once, and they are worth nothing without their task.
     fn is_kept(self) -> bool {
-        matches!(self, Self::Task | Self::Schema | Self::Reports | Self::Parquet)
+        matches!(self, Self::Task | Self::Schema | Self::Reports)
+            || matches!(self, Self::Format(format) if format.is_kept())
     }
 
     fn is_binary(self) -> bool {
-        matches!(self, Self::Reports | Self::Aggregate | Self::Matrix)
+        matches!(self, Self::Reports | Self::Aggregate | Self::MATRIX)
     }
 
     /// What a message says of an existing file.
     fn told(self) -> String {
         match self {
             Self::Task | Self::Schema | Self::Reports | Self::Aggregate => format!(" and holds {}", self.name()),
-            Self::Parquet => " and holds reports or records".to_owned(),
+            Self::Format(format) if format.is_kept() => " and holds reports or records".to_owned(),
             _ => String::new(),
         }
     }
@@ -376,7 +377,7 @@ pub fn write(target: &Target, bytes: &[u8]) -> Result<()> {
 
 /// Writes a file that its owner alone may read. It replaces an existing one, whose creator could still read that one.
 pub fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_all(Output::open(&Target::new(path.to_owned(), Kind::Text), true)?, bytes)
+    write_all(Output::open(&Target::new(path.to_owned(), Kind::TEXT), true)?, bytes)
 }
 
 fn write_all(mut output: Output, bytes: &[u8]) -> Result<()> {

@@ -72,7 +72,7 @@ pub(super) struct Compare {
     #[command(flatten)]
     setting: Setting,
     /// Where to draw the errors (.svg)
-    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::Text))]
+    #[arg(long, value_name = "FILE", value_parser = Target::parser(Kind::TEXT))]
     plot: Option<Target>,
     /// Use the data sets of research/docs/comparison.md, in this folder
     ///

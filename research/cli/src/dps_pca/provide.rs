@@ -57,7 +57,7 @@ pub(crate) struct Provide {
     /// Where to write the components, as an NPY matrix
     ///
     /// Of features times components
-    #[arg(short, long, value_parser = Target::parser(Kind::Matrix))]
+    #[arg(short, long, value_parser = Target::parser(Kind::MATRIX))]
     output: Option<Target>,
     /// Draw from a fixed seed, for tests: such messages are NOT private
     #[arg(long, value_name = "SEED", help_heading = "Tests")]

@@ -34,7 +34,7 @@ pub(crate) struct ShowResult {
     /// Where to write the components, as an NPY matrix
     ///
     /// Of features times components
-    #[arg(short, long, value_parser = Target::parser(Kind::Matrix))]
+    #[arg(short, long, value_parser = Target::parser(Kind::MATRIX))]
     output: Option<Target>,
     #[command(flatten)]
     format: Format,

@@ -154,7 +154,7 @@ impl Run {
             (report.clone(), html::report(&sections)),
             (self.out.join("README.md"), markdown::report(&sections, &command)),
         ] {
-            writing::write(&Target::new(path, Kind::Text), page.as_bytes())?;
+            writing::write(&Target::new(path, Kind::TEXT), page.as_bytes())?;
         }
         let summary = run::Summary { report: report.display().to_string(), experiments: &outcomes };
         self.format.print(&summary, run::Summary::text)?;

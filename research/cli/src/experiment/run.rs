@@ -14,6 +14,7 @@ use ldp_pca_cli::output::{bar, note};
 use ldp_pca_cli::parallel::on_all_cores;
 use ldp_pca_cli::writing::{self, Kind, Target};
 use ldp_pca_literature::experiments::{Cell, Clock, Experiment, Findings, Scale, Table, Value};
+use ldp_pca_records::FileFormat;
 use serde::Serialize;
 
 use super::data_of;
@@ -218,7 +219,7 @@ impl Job<'_> {
         self.write_rows(experiment, table)?;
         let Findings { figures, .. } = experiment.findings(scale, table);
         if !figures.is_empty() {
-            let picture = Target::new(self.path(experiment, "svg"), Kind::Text);
+            let picture = Target::new(self.path(experiment, "svg"), Kind::TEXT);
             writing::write(&picture, figures::figures(experiment.title(), experiment.name(), &figures).as_bytes())?;
         }
         Ok(())
@@ -227,14 +228,14 @@ impl Job<'_> {
     /// Writes an experiment's rows, and removes the file of an earlier run that has them in the other form.
     fn write_rows(&self, experiment: &dyn Experiment, table: &Table) -> Result<()> {
         let [plain, packed] = ["csv", PACKED].map(|ending| self.path(experiment, ending));
-        let target = Target::new(plain.clone(), Kind::Text);
+        let target = Target::new(plain.clone(), Kind::TEXT);
         let head = table.columns().iter().map(ToString::to_string).collect::<Vec<_>>();
         let rows = table.rows().map(|row| row.values().iter().map(rounded).collect());
         let rows = writing::csv(&target, iter::once(head).chain(rows))?;
         let other = if self.gzip && rows.len() > SMALL {
             let mut encoder = GzEncoder::new(vec![], Compression::best());
             let bytes = encoder.write_all(&rows).and_then(|()| encoder.finish()).in_file(&packed)?;
-            writing::write(&Target::new(packed, Kind::Gzip), &bytes)?;
+            writing::write(&Target::new(packed, Kind::Format(FileFormat::Gzip)), &bytes)?;
             plain
         } else {
             writing::write(&target, &rows)?;
