@@ -75,12 +75,7 @@ impl CliError {
         Self::Usage(problem.to_string())
     }
 
-    /// A line of a file that cannot be used.
-    pub fn line(path: &Path, line: u64, problem: impl Display) -> Self {
-        Self::at(path, "line", line, problem)
-    }
-
-    /// A numbered part of a file that cannot be used, where parts are not lines: `part` is their name.
+    /// A numbered part of a file that cannot be used: `part` is its name, as `line` or `row`.
     pub fn at(path: &Path, part: &'static str, number: u64, problem: impl Display) -> Self {
         Self::in_part(path, Some((part, Some(number))), problem)
     }

@@ -250,7 +250,7 @@ impl RecordFile {
 fn problem_of(path: &Path, Problem { line, of_options, what }: Problem) -> CliError {
     match line {
         _ if of_options => CliError::Usage(format!("{}: {what}", path.display())),
-        Some(line) => CliError::line(path, line, what),
+        Some(line) => CliError::at(path, "line", line, what),
         None => CliError::file(path, what),
     }
 }

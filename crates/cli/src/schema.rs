@@ -332,7 +332,7 @@ pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -
     file.for_each(|line, row| {
         let texts: Vec<String>;
         let fields: Vec<&str> = match row {
-            Row::Text(_, Some(problem)) => return Err(CliError::line(path, line, problem)),
+            Row::Text(_, Some(problem)) => return Err(CliError::at(path, part, line, problem)),
             Row::Text(fields, None) => fields.iter().collect(),
             Row::Numbers(numbers) => {
                 texts = numbers.iter().map(ToString::to_string).collect();

@@ -85,7 +85,7 @@ impl Erase {
         let mut ids = self.id.clone();
         if let Some(path) = &self.ids {
             for (line, text) in (1..).zip(files::text(path)?.lines()).filter(|(_, text)| !text.trim().is_empty()) {
-                ids.push(text.trim().parse().map_err(|error| CliError::line(path, line, error))?);
+                ids.push(text.trim().parse().map_err(|error| CliError::at(path, "line", line, error))?);
             }
         }
         ids.sort_unstable_by_key(|id| *id.as_bytes());

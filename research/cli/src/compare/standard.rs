@@ -130,7 +130,7 @@ fn isolet(folder: &Path) -> Result<Sample> {
     let (mut row, mut values, mut dimension) = (vec![], vec![], 0);
     while let Some(number) = rows.next_row(&mut row)? {
         let record = BoundedRecord::new(row.clone(), Bounding::UnitNorm);
-        values.extend_from_slice(record.map_err(|error| CliError::line(&path, number, error))?.coordinates());
+        values.extend_from_slice(record.map_err(|error| CliError::at(&path, "line", number, error))?.coordinates());
         dimension = row.len();
     }
     Sample::new(dimension, values).in_file(&path)

@@ -223,7 +223,7 @@ fn read_records(path: &Path, opening: Opening, session: &Session) -> Result<Own>
         numbers.clear();
         match row {
             Row::Numbers(row) => numbers.extend_from_slice(row),
-            Row::Text(_, Some(problem)) => return Err(CliError::line(path, line, problem)),
+            Row::Text(_, Some(problem)) => return refused(problem.to_owned()),
             Row::Text(fields, None) => {
                 for (place, field) in (1..).zip(fields) {
                     if let Some(problem) = notation.problem(field) {
