@@ -51,7 +51,7 @@ pub fn records(bytes: &[u8], choice: u8, schema: Option<&Schema>) -> Result<Reco
             _ => NumberForms::parse("currency,parentheses").ok(),
         },
         by_header: choice >= 144,
-        one_column: false,
+        ..Opening::default()
     };
     let is_header = |fields: &[&str]| match schema {
         Some(schema) => is_header_of(schema, fields),
