@@ -120,7 +120,6 @@ impl Encode {
 
     /// Calls `visit` with the features of every record.
     fn read(&self, task: &Task, visit: impl FnMut(&[f64]) -> Result<()>) -> Result<Counts> {
-        let reading = self.reading.of_device(task.schema());
-        records::features(&self.records, task, self.bounded, reading, visit)
+        records::features(&self.records, task, self.bounded, &self.reading.of_device(task.schema()), visit)
     }
 }

@@ -57,7 +57,7 @@ pub fn records(bytes: &[u8], choice: u8, schema: Option<&Schema>) -> Result<Reco
         Some(schema) => is_header_of(schema, fields),
         None => looks_like_names(fields),
     };
-    let file = RecordFile::new(Path::new(NAME), Cursor::new(bytes.to_vec()), opening, is_header);
+    let file = RecordFile::new(Path::new(NAME), Cursor::new(bytes.to_vec()), &opening, is_header);
     let file = file.map_err(|error| error.to_string())?;
     let mut found = Records {
         names: file.names().map(<[String]>::to_vec),

@@ -157,14 +157,13 @@ fn randomize_part(
 pub(super) fn randomize_file(
     path: &Path,
     task: &Task,
-    reading: Reading,
+    reading: &Reading,
     mut randomizer: BatchRandomizer<'_>,
     mut visit: impl FnMut(Vec<Report>) -> Result<()>,
 ) -> Result<Counts> {
-    let reading = reading.of_device(task.schema());
     let size = batch_size(task);
     let mut batch: Vec<BoundedRecord> = Vec::with_capacity(size);
-    let counts = records::bounded(path, task, reading, |record| {
+    let counts = records::bounded(path, task, &reading.of_device(task.schema()), |record| {
         batch.push(record);
         if batch.len() == size {
             visit(randomizer.randomize(&batch)?)?;
@@ -204,7 +203,7 @@ impl Randomize {
             (None, None) => Ids::Own,
         };
         let randomizer = BatchRandomizer::new(&task, self.insecure_seed, ids);
-        let counts = randomize_file(&self.records, &task, self.reading, randomizer, |reports| {
+        let counts = randomize_file(&self.records, &task, &self.reading, randomizer, |reports| {
             reports.iter().try_for_each(|report| output.put(&report.to_bytes()))
         })?;
         output.finish()?;

@@ -49,7 +49,7 @@ macro_rules! formats {
 pub const READING: &str = concat!("Reading records (", formats!(), ", gzip or not)");
 
 /// How a file of records is read.
-#[derive(Args, Clone, Copy, Default)]
+#[derive(Args, Clone, Default)]
 pub struct Opening {
     /// Whether the first line of a CSV file names its columns
     #[arg(long, value_parser = one_of(&HEADERS), default_value = "auto", help_heading = READING)]
@@ -74,7 +74,7 @@ pub struct Opening {
 }
 
 /// How a file of records of a schema is read. What cannot be read is missing, and counted for each column.
-#[derive(Args, Clone, Copy, Default)]
+#[derive(Args, Clone, Default)]
 pub struct Reading {
     /// How the file is opened.
     #[command(flatten)]
@@ -86,23 +86,22 @@ pub struct Reading {
 
 impl Reading {
     /// As a device reads its own record: there is one, whatever it holds.
-    pub(super) fn of_device(mut self, schema: &Schema) -> Self {
-        self.opening.by_header = true;
-        self.opening.one_column = schema.columns().len() == 1;
-        self
+    pub(super) fn of_device(&self, schema: &Schema) -> Self {
+        let one_column = schema.columns().len() == 1;
+        Self { opening: Opening { by_header: true, one_column, ..self.opening.clone() }, strict: self.strict }
     }
 }
 
 impl Opening {
     /// Whether the options say that the file is text, whatever it begins with: without a header that is a record, which
     /// may look like a file of another kind.
-    fn is_text(self, path: &Path) -> bool {
+    fn is_text(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         self.by_header && self.header == Header::No && (self.separator.is_some() || named_tab(&name))
     }
 
-    fn text(self) -> TextOptions {
-        let Self { header, separator, decimal_comma, number_format, by_header, one_column } = self;
+    fn text(&self) -> TextOptions {
+        let &Self { header, separator, decimal_comma, number_format, by_header, one_column } = self;
         let forms = number_format.unwrap_or_default();
         TextOptions { header, separator, by_header, one_column, decimal_comma, forms, names: &OPTIONS }
     }
@@ -133,7 +132,7 @@ pub enum Row<'a> {
 
 impl RecordFile {
     /// Opens a file. `is_header` decides with `Header::Auto`, from the first line.
-    pub fn open(path: &Path, opening: Opening, is_header: impl Fn(&[&str]) -> bool) -> Result<Self> {
+    pub fn open(path: &Path, opening: &Opening, is_header: impl Fn(&[&str]) -> bool) -> Result<Self> {
         let (mut input, length) = files::open(path)?;
         if !opening.is_text(path)
             && let Input::File(file) = &mut input
@@ -150,7 +149,7 @@ impl RecordFile {
     pub(super) fn new(
         path: &Path,
         raw: impl Read + 'static,
-        opening: Opening,
+        opening: &Opening,
         is_header: impl Fn(&[&str]) -> bool,
     ) -> Result<Self> {
         let is_text = opening.is_text(path);
@@ -285,7 +284,7 @@ impl Counts {
 pub(super) fn bounded(
     path: &Path,
     task: &Task,
-    reading: Reading,
+    reading: &Reading,
     visit: impl FnMut(BoundedRecord) -> Result<()>,
 ) -> Result<Counts> {
     bounded_by(path, task.schema(), task.bounding(), reading, visit)
@@ -297,7 +296,7 @@ pub fn bounded_by(
     path: &Path,
     schema: &Schema,
     bounding: Bounding,
-    reading: Reading,
+    reading: &Reading,
     visit: impl FnMut(BoundedRecord) -> Result<()>,
 ) -> Result<Counts> {
     read_as(path, schema, reading, |features| BoundedRecord::new(features, bounding), visit)
@@ -309,7 +308,7 @@ pub(super) fn features(
     path: &Path,
     task: &Task,
     is_bounded: bool,
-    reading: Reading,
+    reading: &Reading,
     mut visit: impl FnMut(&[f64]) -> Result<()>,
 ) -> Result<Counts> {
     let scale = task.bounding().length_scale();
@@ -327,11 +326,11 @@ pub(super) fn features(
 fn read_as<T>(
     path: &Path,
     schema: &Schema,
-    Reading { opening, strict }: Reading,
+    Reading { opening, strict }: &Reading,
     make: impl Fn(Vec<f64>) -> core::result::Result<T, RecordError>,
     visit: impl FnMut(T) -> Result<()>,
 ) -> Result<Counts> {
-    if strict {
+    if *strict {
         files::can_be_read_twice(path, "--strict looks at all of it before anything is written")?;
         let (part, counts) = read_once(path, schema, opening, |_| Ok(()), |()| Ok(()))?;
         if let Some((row, problem)) = counts.unread.first_unread() {
@@ -347,7 +346,7 @@ fn read_as<T>(
 fn read_once<T>(
     path: &Path,
     schema: &Schema,
-    opening: Opening,
+    opening: &Opening,
     make: impl Fn(Vec<f64>) -> core::result::Result<T, RecordError>,
     mut visit: impl FnMut(T) -> Result<()>,
 ) -> Result<(&'static str, Counts)> {

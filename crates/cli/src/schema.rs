@@ -146,7 +146,7 @@ impl Infer {
             categories: self.categories,
             ..InferenceOptions::default()
         };
-        let inferred = infer(&self.sample, self.opening, &options)?;
+        let inferred = infer(&self.sample, &self.opening, &options)?;
         let json = serde_json::to_string_pretty(&inferred.schema).map_err(CliError::failed)?;
         if let Some(output) = &self.output {
             writing::write(output, format!("{json}\n").as_bytes())?;
@@ -302,7 +302,7 @@ fn options_of(forms: NumberForms) -> String {
 }
 
 /// The schema of records that a command was given without one, with a remark where columns are left out.
-pub fn inferred(path: &Path, opening: Opening, ignore: &[String]) -> Result<Schema> {
+pub fn inferred(path: &Path, opening: &Opening, ignore: &[String]) -> Result<Schema> {
     files::can_be_read_twice(path, "the schema is inferred first")?;
     let options = InferenceOptions { ignore: ignore.to_vec(), ..InferenceOptions::default() };
     let inferred = infer(path, opening, &options)?;
@@ -318,7 +318,7 @@ pub fn inferred(path: &Path, opening: Opening, ignore: &[String]) -> Result<Sche
 }
 
 /// Reads a sample and infers its schema.
-pub(super) fn infer(path: &Path, opening: Opening, options: &InferenceOptions) -> Result<Inferred> {
+pub(super) fn infer(path: &Path, opening: &Opening, options: &InferenceOptions) -> Result<Inferred> {
     let mut file = RecordFile::open(path, opening, looks_like_names)?;
     file.only(|name| !options.ignore.iter().any(|ignored| ignored == name), false);
     let part = file.part();

@@ -93,7 +93,7 @@ impl Demo {
     pub(super) fn run(self) -> Result<()> {
         let started = Instant::now();
         let schema = match &self.records {
-            Some(path) => inferred(path, self.opening, &self.ignore)?,
+            Some(path) => inferred(path, &self.opening, &self.ignore)?,
             None => LeisureSurvey::schema()?,
         };
         self.rank.check(schema.dimension()).map_err(CliError::usage)?;
@@ -174,8 +174,8 @@ impl Demo {
     fn collect(&self, collection: &mut Participants<'_>) -> Result<()> {
         if let Some(path) = &self.records {
             let task = collection.task;
-            let reading = Reading { opening: self.opening, strict: false };
-            records::bounded(path, task, reading, |record| collection.add(record))?.note_unread();
+            let reading = Reading { opening: self.opening.clone(), strict: false };
+            records::bounded(path, task, &reading, |record| collection.add(record))?.note_unread();
             return Ok(());
         }
         let progress = bar("collecting", self.population);

@@ -235,7 +235,7 @@ impl Plan {
             let task = files::task(task)?;
             let epsilon = task.guarantee().epsilon;
             let question = (self.records.unwrap_or(REPORTS), self.target);
-            let (sample, planner) = sample::try_settings(path, &task, self.rank, self.reading, question)?;
+            let (sample, planner) = sample::try_settings(path, &task, self.rank, &self.reading, question)?;
             return Ok(Planned { planner, epsilon, clipping: None, sample: Some(sample) });
         }
         let (Some(dimension), Some(Eigenvalues(signals)), Some(epsilon)) =

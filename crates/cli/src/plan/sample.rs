@@ -85,7 +85,7 @@ struct Encoded {
 }
 
 impl Encoded {
-    fn read(path: &Path, task: Task, name: &'static str, rank: Rank, reading: Reading) -> Result<Self> {
+    fn read(path: &Path, task: Task, name: &'static str, rank: Rank, reading: &Reading) -> Result<Self> {
         let (mut moments, mut lengths) = (SecondMoment::new(task.dimension(), 1.0), vec![]);
         records::features(path, &task, false, reading, |features| {
             lengths.push(features.iter().map(|value| value * value).sum::<f64>().sqrt());
@@ -106,7 +106,7 @@ impl Encoded {
     }
 
     /// The second moments of the records for every bounding, and how many of the records have only zeros.
-    fn bounded(&self, path: &Path, boundings: &[Bounding], reading: Reading) -> Result<(Vec<SecondMoment>, u64)> {
+    fn bounded(&self, path: &Path, boundings: &[Bounding], reading: &Reading) -> Result<(Vec<SecondMoment>, u64)> {
         let moment = |bounding: &Bounding| SecondMoment::new(self.task.dimension(), bounding.covariance_scale());
         let (mut moments, mut empty): (Vec<SecondMoment>, u64) = (boundings.iter().map(moment).collect(), 0);
         records::features(path, &self.task, false, reading, |features| {
@@ -128,7 +128,7 @@ pub(super) fn try_settings(
     path: &Path,
     task: &Task,
     rank: Rank,
-    reading: Reading,
+    reading: &Reading,
     (reports, target): (u64, Option<f64>),
 ) -> Result<(SampleResult, Planner)> {
     crate::files::can_be_read_twice(path, "the lengths of records are read first")?;
@@ -176,8 +176,8 @@ pub(super) fn try_settings(
 }
 
 /// The task with robust offsets and scales of the sample in its numeric columns, where it does not have them.
-fn robust(path: &Path, task: &Task, reading: Reading) -> Result<Option<Task>> {
-    let inferred = schema::infer(path, reading.opening, &InferenceOptions::default())?.schema;
+fn robust(path: &Path, task: &Task, reading: &Reading) -> Result<Option<Task>> {
+    let inferred = schema::infer(path, &reading.opening, &InferenceOptions::default())?.schema;
     let mut columns = task.schema().columns().to_vec();
     for column in &mut columns {
         let other = inferred.columns().iter().find(|other| other.name == column.name);

@@ -118,7 +118,7 @@ impl Recover {
         let firsts = self.aggregate.len() + usize::from(sample.is_some());
         let second = self.refined.given().map(|paths| SecondSums::of(paths, &tasks, firsts, self.rank)).transpose()?;
         if let (Some(second), Some(sample)) = (&second, sample) {
-            let found = second.of_sample(sample, &tasks[0], self.reading)?;
+            let found = second.of_sample(sample, &tasks[0], &self.reading)?;
             return self.refined(found, loadings.as_ref(), started);
         }
         let collections = Collections::read(tasks, &self.task, &self.aggregate)?;
@@ -216,7 +216,7 @@ impl Recover {
         let mut moment = SecondMoment::of_task(task);
         let mut ordinary = SecondMoment::new(task.dimension(), 1.0);
         let mut late = false;
-        let counts = records::features(path, task, false, self.reading, |features| {
+        let counts = records::features(path, task, false, &self.reading, |features| {
             late = progress.in_time().is_break();
             if late {
                 return Err(CliError::Failed("time is up".into()));

@@ -106,7 +106,7 @@ impl<'a> SecondSums<'a> {
     }
 
     /// The components of the public sample, turned by what the wave reported.
-    pub(super) fn of_sample(&self, path: &Path, task: &Task, reading: Reading) -> Result<(Answer, RefinedFacts)> {
+    pub(super) fn of_sample(&self, path: &Path, task: &Task, reading: &Reading) -> Result<(Answer, RefinedFacts)> {
         let (sample, _) = public_sample(path, task, reading)?;
         self.answer(|second| sample.answer(task, second, self.rank))
     }

@@ -142,17 +142,16 @@ impl Refine {
             let refused = |error| CliError::usage(format!("--sample-error: {error}"));
             PublicSample::check_error(error, task.dimension(), self.rank).map_err(refused)?;
         }
-        let (sample, counts) = public_sample(path, task, self.reading)?;
+        let (sample, counts) = public_sample(path, task, &self.reading)?;
         let (made, otherwise) = sample.second_task(task, self.rank, records, self.sample_error)?;
         Ok((made, Some(SampleSummary { counts, stated: self.sample_error.is_some(), otherwise })))
     }
 }
 
 /// Reads public records as a device has its own.
-pub(crate) fn public_sample(path: &Path, task: &Task, reading: Reading) -> Result<(PublicSample, Counts)> {
-    let reading = reading.of_device(task.schema());
+pub(crate) fn public_sample(path: &Path, task: &Task, reading: &Reading) -> Result<(PublicSample, Counts)> {
     let mut moment = SecondMoment::of_task(task);
-    let counts = records::bounded(path, task, reading, |record| {
+    let counts = records::bounded(path, task, &reading.of_device(task.schema()), |record| {
         moment.add(&record);
         Ok(())
     })?;

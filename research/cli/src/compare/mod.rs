@@ -160,10 +160,10 @@ impl Compare {
     fn sample(&self, path: &Path) -> Result<(Sample, Counts)> {
         let schema = match &self.schema {
             Some(schema) => files::schema(schema)?,
-            None => inferred(path, self.reading.opening, &self.ignore)?,
+            None => inferred(path, &self.reading.opening, &self.ignore)?,
         };
         let mut values = vec![];
-        let counts = records::bounded_by(path, &schema, self.bounding, self.reading, |record| {
+        let counts = records::bounded_by(path, &schema, self.bounding, &self.reading, |record| {
             values.extend_from_slice(record.coordinates());
             Ok(())
         })?;

@@ -102,7 +102,7 @@ impl Provide {
         let session = sessions.session(self.session)?;
         let guarantee = self.check_budget(&session)?;
         let mut memory = Memory::open(&self.memory, session.id(), number)?;
-        let own = read_records(&self.records, self.opening, &session)?;
+        let own = read_records(&self.records, &self.opening, &session)?;
         note(format!("provider {number} of {}: {} records", session.parameters().providers, grouped(own.records)));
         let last = self.answer_all(&sessions, &session, &mut memory, &own.provider)?;
         write_components(self.output.as_ref(), &session, &last)?;
@@ -211,7 +211,7 @@ impl Provide {
 }
 
 /// Reads the records. Each has as many numbers as the session has features.
-fn read_records(path: &Path, opening: Opening, session: &Session) -> Result<Own> {
+fn read_records(path: &Path, opening: &Opening, session: &Session) -> Result<Own> {
     let (dimension, bound) = (session.parameters().dimension, session.parameters().norm_bound);
     let mut values = Vec::new();
     let (mut records, mut scaled) = (0, 0);
