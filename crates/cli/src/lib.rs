@@ -1,8 +1,8 @@
 //! The command line `ldp-pca`: arguments, files, texts and pictures. What they are about is computed in other crates.
 //!
-//! Each subcommand has one file. `files` and `records` have reading, `writing` has writing, and `output` the terminal.
-//! The public modules are those that other programs take from here: `ldp-pca-research`, with the methods of papers, and
-//! the fuzzer.
+//! Each subcommand has a file or a folder. `files` and `records` have reading, `writing` has writing, and `output` the
+//! terminal. The public modules are those that other programs take from here: `ldp-pca-research`, with the methods of
+//! papers, and the fuzzer.
 //!
 //! Exit codes: 0 ok, 1 failed, 2 wrong usage. Results go to standard output as text, or as one JSON document with
 //! `--json`; progress, notes and errors go to standard error, and progress only when that is a terminal. An error is
