@@ -145,7 +145,6 @@ pub mod task;
 #[doc(hidden)]
 pub mod waves;
 
-#[doc(hidden)]
 pub use fantope::{linalg, subspace};
 pub use nalgebra;
 pub use rand::rand_core;

@@ -62,17 +62,12 @@ pub use change::{Change, ChangeError, HeldOutChange, change, check_change};
 #[doc(hidden)]
 pub use denoise::{Denoised, Denoising};
 pub use denoise::{Loss, denoise};
-#[doc(hidden)]
 pub use fantope::admm::{AdmmSettings, solve_admm};
-#[doc(hidden)]
 pub use fantope::{
-    Certificate, DEFAULT_PENALTY_FACTOR, DualMatrix, FantopeProjection, HistoryEntry, PathError, PathPoint,
-    PenaltyPath, SequenceProgress, default_penalty, dual_bound, project_onto_fantope, soft_threshold,
-    sparse_noise_edge,
-};
-pub use fantope::{
-    Components, FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Progress, Rank, SolverSettings,
-    SolverStatus, principal_components,
+    Certificate, Components, DEFAULT_PENALTY_FACTOR, DualMatrix, FantopeError, FantopeProblem, FantopeProjection,
+    FantopeSolution, FantopeSolver, HistoryEntry, PathError, PathPoint, Penalty, PenaltyPath, Progress, Rank,
+    SequenceProgress, SolverSettings, SolverStatus, default_penalty, dual_bound, principal_components,
+    project_onto_fantope, soft_threshold, sparse_noise_edge,
 };
 #[doc(hidden)]
 pub use feature_test::FeatureTest;

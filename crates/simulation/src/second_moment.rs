@@ -69,7 +69,6 @@ impl SecondMoment {
     ///
     /// # Panics
     /// If the dimension is another one.
-    #[doc(hidden)]
     pub fn add_coordinates(&mut self, coordinates: &[f64]) {
         assert_eq!(coordinates.len(), self.mean.len(), "a record of another dimension");
         self.pending.extend(coordinates.iter().map(|value| if value.is_finite() { *value } else { 0.0 }));

@@ -291,7 +291,6 @@ pub enum SimulationError {
     #[error(transparent)]
     Subspace(#[from] SubspaceError),
     /// Putting two waves together.
-    #[doc(hidden)]
     #[error(transparent)]
     Refine(#[from] RefineError),
 }

@@ -13,13 +13,12 @@ mod partial;
 mod symmetric;
 
 pub(crate) use anderson::Anderson;
-#[doc(hidden)]
-pub use eigen::visit_above_diagonal;
-pub use eigen::{EigenError, SYMMETRY_TOLERANCE, SymmetricEigen, symmetric_eigen, symmetric_eigenvalues};
+pub use eigen::{
+    EigenError, SYMMETRY_TOLERANCE, SymmetricEigen, symmetric_eigen, symmetric_eigenvalues, visit_above_diagonal,
+};
 pub(crate) use eigen::{exactly_symmetric_eigen, power_of_two_below};
 pub use krylov::{Krylov, lanczos};
 pub use leading::leading_eigen;
-#[doc(hidden)]
 pub use order::{sort_ascending, sort_descending, sort_rows, sorted_descending};
 pub(crate) use partial::{improve_leading_pairs, weighted_gram};
 pub(crate) use symmetric::{ColumnVisitor, Stored, scatter};
