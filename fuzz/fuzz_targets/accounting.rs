@@ -29,7 +29,7 @@ fuzz_target!(|input: (f64, f64, f64, f64, u64)| {
     // batches stay small enough for the fuzzer's clock.
     let reports = reports % 1_000_000;
     if reports.is_multiple_of(64) {
-        let batch = batch_epsilon(Blanket::any(epsilon), reports, delta);
+        let batch = batch_epsilon(Blanket::from(epsilon), reports, delta);
         assert!(batch.is_ok_and(|batch| batch <= epsilon) || reports == 0);
     }
     if reports.is_multiple_of(4096) {

@@ -171,8 +171,8 @@ fn shuffled_batches_are_bounded_as_the_theorem_says() {
             .map(|case| {
                 let local = epsilon(case.epsilon0);
                 let blanket = match bound {
-                    "any" => Blanket::any(local),
-                    _ => Blanket::cap(Cap::new(local, case.candidates, case.cap).unwrap()),
+                    "any" => Blanket::from(local),
+                    _ => Blanket::from(Cap::new(local, case.candidates, case.cap).unwrap()),
                 };
                 let found = batch_delta(blanket, case.reports, epsilon(case.epsilon)).unwrap();
                 let label = format!("epsilon0 {} n {} epsilon {}", case.epsilon0, case.reports, case.epsilon);
@@ -202,7 +202,7 @@ fn the_published_example_is_met() {
     let difference = closed / published.closed_form - 1.0;
     println!("closed form: relative difference {difference:.1e}");
     assert!((-1e-15..1e-12).contains(&difference));
-    let found = batch_epsilon(Blanket::any(local), published.reports, target).unwrap().value();
+    let found = batch_epsilon(Blanket::from(local), published.reports, target).unwrap().value();
     println!("numerical: {found} in [{}, {}]", published.numerical_lower, published.numerical_upper);
     assert!((published.numerical_lower..=published.numerical_upper).contains(&found));
 }
@@ -275,7 +275,7 @@ proptest! {
     fn shuffle_bounds_end_for_all_finite_inputs(
         a in positive(), reports in prop_oneof![1u64.., 1u64..1_000_000], p in probability(),
     ) {
-        let central = batch_epsilon(Blanket::any(epsilon(a)), reports, delta(p)).unwrap();
+        let central = batch_epsilon(Blanket::from(epsilon(a)), reports, delta(p)).unwrap();
         prop_assert!(central.value() <= a);
         prop_assert!(local_epsilon(epsilon(a), delta(p), reports).unwrap().value() >= a);
     }

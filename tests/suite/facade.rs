@@ -375,7 +375,7 @@ proptest! {
         for method in Method::ALL {
             let _ = composition.epsilon_by(method, delta);
         }
-        let blanket = Blanket::any(epsilon);
+        let blanket = Blanket::from(epsilon);
         let _ = (batch_delta(blanket, reports, epsilon), batch_epsilon(blanket, reports, batch));
     }
 

@@ -20,7 +20,7 @@ fn epsilon(value: f64) -> Epsilon {
 }
 
 fn printed(local: f64, candidates: u32, cap: u32, reports: u64, at: f64) -> f64 {
-    let blanket = Blanket::cap(Cap::new(epsilon(local), candidates, cap).unwrap());
+    let blanket = Blanket::from(Cap::new(epsilon(local), candidates, cap).unwrap());
     batch_delta(blanket, reports, epsilon(at)).unwrap()
 }
 
@@ -282,7 +282,7 @@ fn large_batches_keep_what_is_printed() {
     for local in LOCAL {
         for (candidates, cap) in [(64, 17), (128, 16), (256, 9), (1024, 8), (4096, 7)] {
             for reports in [2u32, 10, 100, 1_000, 10_000] {
-                let blanket = Blanket::cap(Cap::new(epsilon(local), candidates, cap).unwrap());
+                let blanket = Blanket::from(Cap::new(epsilon(local), candidates, cap).unwrap());
                 for target in [1e-3, 1e-6, 1e-9] {
                     let at = batch_epsilon(blanket, reports.into(), Delta::new(target).unwrap()).unwrap().value();
                     if at >= local {
@@ -293,7 +293,7 @@ fn large_batches_keep_what_is_printed() {
                     let label = format!("eps0 {local} J {candidates} L {cap} n {reports} eps {at}");
                     assert!(bound <= target, "{label}");
                     largest.hold(real, bound, &label);
-                    let any = batch_delta(Blanket::any(epsilon(local)), reports.into(), epsilon(at)).unwrap();
+                    let any = batch_delta(Blanket::from(epsilon(local)), reports.into(), epsilon(at)).unwrap();
                     assert!(real <= any, "{label}: {real:e} is there, {any:e} for every randomizer");
                     exceeded += u32::from(
                         reports <= 1000 && real > 1.001 * formerly_printed(local, candidates, cap, reports, at),

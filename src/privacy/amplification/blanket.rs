@@ -21,8 +21,8 @@
 //!
 //! | randomizer | p | u | g | f |
 //! |---|---|---|---|---|
-//! | every eps0-private one ([`Blanket::any`]) | 1 / 2e | 0 | 0 | 2e / (e + 1) |
-//! | caps, L <= J/2 ([`Blanket::cap`]) | L / N | (J - 2L) / N | e^eps - 1 | 1 |
+//! | every eps0-private one | 1 / 2e | 0 | 0 | 2e / (e + 1) |
+//! | caps, L <= J/2 | L / N | (J - 2L) / N | e^eps - 1 | 1 |
 //! | caps, L > J/2 | (J - L) / N | (2L - J) / N | e (e^eps - 1) | 1 |
 //!
 //! with N = L e + J - L. *Caps* are the randomizers with J payloads for which, for every record and id, R(. | x, id) is
@@ -96,19 +96,17 @@ pub struct Blanket {
     factor: f64,
 }
 
-/// The loss of a report has its blanket: [`amplify`](super::amplify) finds it.
-#[doc(hidden)]
-impl Blanket {
-    /// Every randomizer that is `epsilon`-private.
-    #[must_use]
-    pub fn any(epsilon: Epsilon) -> Self {
+/// Every randomizer that is `epsilon`-private.
+impl From<Epsilon> for Blanket {
+    fn from(epsilon: Epsilon) -> Self {
         let (up, down) = (libm::exp(epsilon.value()), libm::exp(-epsilon.value()));
         Self { epsilon, counted: 0.5 * down, idle: 0.0, cost: 0.0, factor: 2.0 * up / (1.0 + down) }
     }
+}
 
-    /// The double-cap, signed-cap or norm-cap mechanism with its numbers of candidates.
-    #[must_use]
-    pub fn cap(cap: Cap) -> Self {
+/// The double-cap, signed-cap or norm-cap mechanism with its numbers of candidates.
+impl From<Cap> for Blanket {
+    fn from(cap: Cap) -> Self {
         let epsilon = cap.epsilon();
         let (up, down) = (libm::exp(epsilon.value()), libm::exp(-epsilon.value()));
         let (inside, outside) = (f64::from(cap.cap()), f64::from(cap.candidates() - cap.cap()));

@@ -22,11 +22,11 @@ pub fn keeps(loss: PrivacyLoss, reports: u64, central: Epsilon, delta: Delta) ->
         }
         local.value() <= LARGEST_LOCAL
             && added <= delta.value()
-            && Blanket::any(local).delta(reports, central.value()) + added <= delta.value()
+            && Blanket::from(local).delta(reports, central.value()) + added <= delta.value()
     };
     match loss {
-        PrivacyLoss::Pure { epsilon } => pure(epsilon, Blanket::any(epsilon)),
-        PrivacyLoss::Cap(cap) => pure(cap.epsilon(), Blanket::cap(cap)),
+        PrivacyLoss::Pure { epsilon } => pure(epsilon, Blanket::from(epsilon)),
+        PrivacyLoss::Cap(cap) => pure(cap.epsilon(), Blanket::from(cap)),
         PrivacyLoss::Approximate { epsilon, delta: own } => Ok(approximate(epsilon, own)),
         PrivacyLoss::Gaussian { rho, total_variation } => {
             let mut alone = Composition::default();
@@ -38,14 +38,14 @@ pub fn keeps(loss: PrivacyLoss, reports: u64, central: Epsilon, delta: Delta) ->
 }
 
 /// The largest local epsilon found for which a batch of `reports` reports of *any* randomizer with it is
-/// (`target`, `delta`)-private: the inverse of [`batch_epsilon`](super::batch_epsilon) with [`Blanket::any`]. It is at
-/// least `target`, which needs no batch.
+/// (`target`, `delta`)-private: the inverse of [`batch_epsilon`](super::batch_epsilon) with the [`Blanket`] of an epsilon.
+/// It is at least `target`, which needs no batch.
 ///
 /// # Errors
 /// [`PrivacyError::Reports`] when there are none.
 pub fn local_epsilon(target: Epsilon, delta: Delta, reports: u64) -> Result<Epsilon, PrivacyError> {
     let enough = |local: f64| -> Result<bool, PrivacyError> {
-        Ok(batch_delta(Blanket::any(Epsilon::new(local)?), reports, target)? <= delta.value())
+        Ok(batch_delta(Blanket::from(Epsilon::new(local)?), reports, target)? <= delta.value())
     };
     let mut low = target.value();
     check_reports(reports)?;

@@ -10,8 +10,8 @@
 //! | bound | for | theorem |
 //! |---|---|---|
 //! | closed form | every eps0-private randomizer | Feldman, McMillan & Talwar 2021, Theorem III.1 |
-//! | clones | every eps0-private randomizer | the same, computed ([`Blanket::any`]) |
-//! | blanket | double-cap, signed-cap and norm-cap, from their J and L | Balle, Bell, Gascon & Nissim 2019 ([`Blanket::cap`]) |
+//! | clones | every eps0-private randomizer | the same, computed ([`Blanket`]) |
+//! | blanket | double-cap, signed-cap and norm-cap, from their J and L | Balle, Bell, Gascon & Nissim 2019 ([`Blanket`]) |
 //!
 //! # Approximate randomizers
 //! If R is (eps0, delta0)-private, the batch is (epsilon, delta + slack)-private for the (epsilon, delta) of an
@@ -20,8 +20,8 @@
 //!    (Kairouz, Oh & Viswanath 2015, Theorem 3.4). So much for the differing report: it costs delta0.
 //! 2. `(1 - delta0) P' <= R(x_0)`, which exceeds `e^eps0 R(x_i)` by at most delta0 in mass; so P' exceeds it by at most
 //!    2 delta0, and so does Q'. Hence R(x_i) is within total variation `2 e^-eps0 delta0` of a law that is at least
-//!    `e^-eps0 (P' + Q') / 2`, which is all that [`Blanket::any`] asks. n - 1 laws add up, and a total variation of v
-//!    on both sides costs `(1 + e^epsilon) v`.
+//!    `e^-eps0 (P' + Q') / 2`, which is all that a [`Blanket`] of eps0 alone asks. n - 1 laws add up, and a total
+//!    variation of v on both sides costs `(1 + e^epsilon) v`.
 
 mod blanket;
 mod closed_form;
@@ -82,9 +82,9 @@ pub enum Bound {
     Local,
     /// [`closed_form_epsilon`].
     ClosedForm,
-    /// [`Blanket::any`].
+    /// [`Blanket`] of an epsilon.
     Clones,
-    /// [`Blanket::cap`].
+    /// [`Blanket`] of numbers of candidates.
     Blanket,
 }
 
@@ -156,7 +156,7 @@ fn approximate_batch_epsilon(
     delta: Delta,
 ) -> Result<Option<Epsilon>, PrivacyError> {
     check_reports(reports)?;
-    let found = smallest_below(Blanket::any(local), reports, |epsilon, pure| {
+    let found = smallest_below(Blanket::from(local), reports, |epsilon, pure| {
         pure + slack(local, local_delta, reports, epsilon) <= delta.value()
     });
     Ok(found.or_else(|| (local_delta <= delta).then_some(local)))
@@ -172,8 +172,8 @@ pub fn amplify(loss: PrivacyLoss, reports: u64, delta: Delta) -> Result<BatchGua
     check_reports(reports)?;
     let unreachable = PrivacyError::NoFiniteEpsilon { delta: delta.value() };
     let (epsilon, bound) = match loss {
-        PrivacyLoss::Pure { epsilon } => pure(epsilon, Blanket::any(epsilon), Bound::Clones, reports, delta)?,
-        PrivacyLoss::Cap(cap) => pure(cap.epsilon(), Blanket::cap(cap), Bound::Blanket, reports, delta)?,
+        PrivacyLoss::Pure { epsilon } => pure(epsilon, Blanket::from(epsilon), Bound::Clones, reports, delta)?,
+        PrivacyLoss::Cap(cap) => pure(cap.epsilon(), Blanket::from(cap), Bound::Blanket, reports, delta)?,
         PrivacyLoss::Approximate { epsilon, delta: own } => {
             let found = approximate_batch_epsilon(epsilon, own, reports, delta)?.ok_or(unreachable)?;
             (found, if found < epsilon { Bound::Clones } else { Bound::Local })
@@ -245,10 +245,10 @@ mod tests {
         for local in [0.25, 1.0, 3.0, 8.0] {
             let e = epsilon(local);
             for (candidates, cap) in [(2, 1), (64, 3), (64, 32), (64, 61), (4096, 7)] {
-                let caps = Blanket::cap(Cap::new(e, candidates, cap).unwrap());
+                let caps = Blanket::from(Cap::new(e, candidates, cap).unwrap());
                 for (reports, part) in [(2, 0.3), (30, 0.5), (1_000, 0.2), (1_000_000, 0.05)] {
                     let at = |blanket| batch_delta(blanket, reports, epsilon(part * local)).unwrap();
-                    let (found, any) = (at(caps), at(Blanket::any(e)));
+                    let (found, any) = (at(caps), at(Blanket::from(e)));
                     assert!(found <= any * 1.01 + 1e-200, "{local} {candidates} {cap} {reports}: {found} {any}");
                 }
             }
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn slack_of_approximate_randomizers_is_charged() {
-        let pure = batch_epsilon(Blanket::any(epsilon(2.0)), 10_000, delta(1e-6)).unwrap();
+        let pure = batch_epsilon(Blanket::from(epsilon(2.0)), 10_000, delta(1e-6)).unwrap();
         let at = |own| approximate_batch_epsilon(epsilon(2.0), delta(own), 10_000, delta(1e-6)).unwrap();
         assert!(at(1e-12).unwrap() >= pure && at(1e-12).unwrap().value() < pure.value() * 1.01);
         assert_eq!(at(1e-7), Some(epsilon(2.0)));
@@ -278,11 +278,11 @@ mod tests {
         for reports in [1, 2, 1_000, 1_000_000, 1_000_000_000, u64::MAX] {
             let local = local_epsilon(epsilon(0.1), delta(1e-8), reports).unwrap();
             assert!(local.value() >= 0.1);
-            let central = batch_epsilon(Blanket::any(local), reports, delta(1e-8)).unwrap();
+            let central = batch_epsilon(Blanket::from(local), reports, delta(1e-8)).unwrap();
             assert!(central.value() <= 0.1 * (1.0 + 1e-6), "{reports} {local} {central}");
         }
         assert!(local_epsilon(epsilon(0.1), delta(1e-8), 0).is_err());
-        assert!(batch_epsilon(Blanket::any(epsilon(1.0)), 0, delta(1e-8)).is_err());
+        assert!(batch_epsilon(Blanket::from(epsilon(1.0)), 0, delta(1e-8)).is_err());
     }
 
     #[test]
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn what_is_too_small_for_a_double_is_not_said_to_be_nothing() {
-        let found = batch_delta(Blanket::any(epsilon(1.0)), 1_000_000_000, epsilon(0.9)).unwrap();
+        let found = batch_delta(Blanket::from(epsilon(1.0)), 1_000_000_000, epsilon(0.9)).unwrap();
         assert!(found > 0.0 && found < 1e-279, "{found:e}");
     }
 
@@ -386,7 +386,7 @@ mod tests {
         for (inputs, truth) in known("blanket") {
             let &[bound, local, candidates, cap, reports, e] = inputs else { panic!("{inputs:?}") };
             let cap = Cap::new(epsilon(local), candidates as u32, cap as u32).unwrap();
-            let blanket = if bound == 0.0 { Blanket::any(epsilon(local)) } else { Blanket::cap(cap) };
+            let blanket = if bound == 0.0 { Blanket::from(epsilon(local)) } else { Blanket::from(cap) };
             let found = batch_delta(blanket, reports as u64, epsilon(e)).unwrap();
             let close = if reports == 1.0 { 40.0 * f64::EPSILON } else { 0.02 };
             assert_rounded_up(found, truth, close * truth[1] + 2e-280, inputs);
@@ -397,8 +397,8 @@ mod tests {
             let number = |key: &str| case[key].as_f64().unwrap();
             let local = epsilon(number("epsilon0"));
             let blanket = match case["bound"].as_str().unwrap() {
-                "any" => Blanket::any(local),
-                _ => Blanket::cap(Cap::new(local, number("candidates") as u32, number("cap") as u32).unwrap()),
+                "any" => Blanket::from(local),
+                _ => Blanket::from(Cap::new(local, number("candidates") as u32, number("cap") as u32).unwrap()),
             };
             let found = batch_delta(blanket, number("reports") as u64, epsilon(number("epsilon"))).unwrap();
             let expected = number("delta");
@@ -448,7 +448,7 @@ mod tests {
                     };
                     let most = (0..candidates).map(really).fold(0.0, f64::max);
                     let at = |blanket| batch_delta(blanket, others as u64 + 1, epsilon(e)).unwrap();
-                    let (found, any) = (at(Blanket::cap(cap)), at(Blanket::any(epsilon(local))));
+                    let (found, any) = (at(Blanket::from(cap)), at(Blanket::from(epsilon(local))));
                     let label = format!("{local} {candidates} {members} {others} {part}: {found} {any} {most}");
                     assert!(found >= most && any >= most, "{label}");
                     assert!(2 * members > candidates || most > 0.7 * found, "{label}");
@@ -464,7 +464,7 @@ mod tests {
             for d in [1e-12, 1e-6, 1e-2] {
                 for reports in [1, 2, 30, 10_000, 1 << 53, u64::MAX] {
                     let local = local_epsilon(epsilon(target), delta(d), reports).unwrap();
-                    let of = |local: f64| batch_delta(Blanket::any(epsilon(local)), reports, epsilon(target)).unwrap();
+                    let of = |local: f64| batch_delta(Blanket::from(epsilon(local)), reports, epsilon(target)).unwrap();
                     let label = format!("{target} {d} {reports}: {local}");
                     assert!(of(local.value()) <= d, "{label} {}", of(local.value()));
                     assert!(of(local.value() * (1.0 + 1e-6)) > d, "{label}");
@@ -504,10 +504,10 @@ mod tests {
     /// Where a batch hides nothing, it has what each report has, to the last bit.
     #[test]
     fn a_batch_that_hides_nothing_has_the_local_guarantee() {
-        let at = |local: f64, e: f64| batch_delta(Blanket::any(epsilon(local)), 1, epsilon(e)).unwrap();
+        let at = |local: f64, e: f64| batch_delta(Blanket::from(epsilon(local)), 1, epsilon(e)).unwrap();
         assert_eq!([at(1.0, 1.0), at(1.0, 1.5), at(39.9, 40.0), at(50.0, 60.0)], [0.0; 4]);
         assert!(at(40.0, 39.9) < 0.2 && at(40.5, 40.4) == 1.0);
-        let least = |local: f64, d: f64| batch_epsilon(Blanket::any(epsilon(local)), 1, delta(d)).unwrap().value();
+        let least = |local: f64, d: f64| batch_epsilon(Blanket::from(epsilon(local)), 1, delta(d)).unwrap().value();
         assert_eq!([least(1.0, 1e-15), least(0.3, 1e-12), least(40.5, 0.5)], [1.0, 0.3, 40.5]);
         assert!(least(40.0, 0.5) < 39.5);
     }
