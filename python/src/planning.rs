@@ -7,6 +7,7 @@ use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
 use ldp_pca::schema::MAX_DIMENSION;
+use ldp_pca::waves::Waves;
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -111,7 +112,7 @@ pub(crate) fn _plan(
         py,
         |_| Ok(()),
         move |_| -> Result<_, PredictionError> {
-            let waves = people.map(|people| planner.waves(epsilon, people)?.best()).transpose()?;
+            let waves = people.map(|people| Waves::new(&planner, epsilon, people)?.best()).transpose()?;
             Ok((waves, planner.plan(epsilon, &goal)?))
         },
     )?;

@@ -22,11 +22,11 @@
 //! the hostile ones. (A noisy report's own noise comes on top there.) All candidates have nearly one length,
 //! whatever the id, and rounding adds no more than 1 to a coordinate's magnitude: no check is needed.
 //!
-//! *Additive noise.* `D(r)` has the entries `(m + 1/2) step`, with `|m + 1/2| <= 2^(bits - 1) - 1/2`. A symmetric matrix
-//! whose entries are at most those of a matrix B in absolute value has at most the operator norm of B (Perron and
-//! Frobenius), and for B with a on the diagonal and b off it that is `a + (d - 1) b`. With the range check, `||D(r)||`
-//! is at most the Frobenius norm, which is at most half the root of the permitted sum of `(2 m + 1)^2` times the larger
-//! of the diagonal step and sqrt(2) times the other. `||x x^T|| <= 1` comes on top.
+//! *Additive noise.* `D(r)` has the entries `(m + 1/2) step`, with `|m + 1/2| <= 2^(bits - 1) - 1/2`. A symmetric
+//! matrix whose entries are at most those of a matrix B in absolute value has at most the operator norm of B (Perron
+//! and Frobenius), and for B with a on the diagonal and b off it that is `a + (d - 1) b`. With the range check,
+//! `||D(r)||` is at most the Frobenius norm, which is at most half the root of the permitted sum of `(2 m + 1)^2` times
+//! the larger of the diagonal step and sqrt(2) times the other. `||x x^T|| <= 1` comes on top.
 //!
 //! # What it does not say
 //! It says nothing about components under a penalty, whose support may jump at the smallest change, nor how many

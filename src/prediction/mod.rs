@@ -111,7 +111,6 @@ impl Spectrum {
     /// # Errors
     /// [`PredictionError::Sum`] for signals that sum to more, and as [`Spectrum::new`]: above all for signals that are
     /// not above the rest.
-    #[doc(hidden)]
     pub fn of_unit_trace(dimension: usize, mut signals: Vec<f64>) -> Result<Self, PredictionError> {
         let sum: f64 = signals.iter().sum();
         // That of 1.01 itself has an error in its last digits.
@@ -132,7 +131,6 @@ impl Spectrum {
     ///
     /// # Errors
     /// [`PredictionError::MeanShare`] unless the share is at least 0 and below 1.
-    #[doc(hidden)]
     pub fn with_mean_share(mut self, share: f64) -> Result<Self, PredictionError> {
         if !(0.0..1.0).contains(&share) {
             return Err(PredictionError::MeanShare(share));
@@ -146,8 +144,7 @@ impl Spectrum {
 
     /// The spectrum of the population where every record is multiplied by a factor with this mean square.
     #[must_use]
-    #[doc(hidden)]
-    pub fn scaled(mut self, mean_square: f64) -> Self {
+    pub(crate) fn scaled(mut self, mean_square: f64) -> Self {
         self.signals.iter_mut().chain(&mut self.mean_along).for_each(|value| *value *= mean_square);
         self.bulk *= mean_square;
         self.mean_beside *= mean_square;
@@ -161,7 +158,7 @@ impl Spectrum {
     pub fn of_estimate(covariance: &Covariance) -> Result<Self, PredictionError> {
         let law = covariance.noise_law();
         let Some(mean) = covariance.mean() else {
-            return Self::of_matrix(covariance.matrix(), &law);
+            return law.spectrum_of(covariance.matrix());
         };
         let (eigen, mean) = (symmetric_eigen(covariance.matrix()).map_err(FantopeError::from)?, mean.without_bias());
         let split = split_spectrum(&eigen.values, &law);
@@ -173,17 +170,6 @@ impl Spectrum {
         let (signals, mean_along): (Vec<f64>, Vec<f64>) = components.into_iter().unzip();
         let mean_beside = (mean.norm_squared() - mean_along.iter().sum::<f64>()).max(0.0);
         Ok(Self { dimension: mean.len(), signals, bulk: split.bulk.level(), mean_along, mean_beside, rounded: None })
-    }
-
-    /// Reads the spectrum from an estimate (d × d) of second moments with this law: eigenvalues above the noise edge,
-    /// corrected for the noise.
-    #[doc(hidden)]
-    pub fn of_matrix(matrix: &DMatrix<f64>, law: &NoiseLaw) -> Result<Self, PredictionError> {
-        let observed = symmetric_eigenvalues(matrix).map_err(FantopeError::from)?;
-        let split = split_spectrum(&observed, law);
-        let (signals, bulk) = (split.eigenvalues, split.bulk.level());
-        let mean_along = vec![0.0; signals.len()];
-        Ok(Self { dimension: observed.len(), signals, bulk, mean_along, mean_beside: 0.0, rounded: None })
     }
 
     /// The square of the mean, where there is one.
@@ -207,6 +193,21 @@ impl Spectrum {
     #[must_use]
     pub fn bulk(&self) -> f64 {
         self.bulk
+    }
+}
+
+impl NoiseLaw {
+    /// Reads the spectrum from an estimate (d × d) of second moments with this law: eigenvalues above the noise edge,
+    /// corrected for the noise.
+    ///
+    /// # Errors
+    /// [`PredictionError::Fantope`] when the eigendecomposition fails.
+    pub fn spectrum_of(&self, estimate: &DMatrix<f64>) -> Result<Spectrum, PredictionError> {
+        let observed = symmetric_eigenvalues(estimate).map_err(FantopeError::from)?;
+        let split = split_spectrum(&observed, self);
+        let (signals, bulk) = (split.eigenvalues, split.bulk.level());
+        let mean_along = vec![0.0; signals.len()];
+        Ok(Spectrum { dimension: observed.len(), signals, bulk, mean_along, mean_beside: 0.0, rounded: None })
     }
 }
 
@@ -386,11 +387,9 @@ pub enum PredictionError {
     Noise(#[from] NoiseError),
     /// A second wave.
     #[error(transparent)]
-    #[doc(hidden)]
     Refinement(#[from] crate::waves::RefinementError),
     /// There are no two waves of this mechanism.
     #[error("two waves are planned for double-cap without centring: choose it, or plan one wave")]
-    #[doc(hidden)]
     OneWave,
     /// A collection that is smaller than one of its batches.
     #[error(

@@ -142,8 +142,7 @@ mod tests {
     use rand::{Rng, SeedableRng};
 
     use super::*;
-    use crate::mechanism::cap::{self, candidates};
-    use crate::mechanism::double_cap::direction;
+    use crate::mechanism::cap::{self, candidates, direction};
     use crate::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, Moments, Summable};
     use crate::privacy::Rho;
     use crate::privacy::calibration::COVARIANCE_SENSITIVITY;

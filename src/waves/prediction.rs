@@ -156,7 +156,7 @@ fn signed_cap(dimension: usize, rank: Rank, epsilon: Epsilon) -> Result<SignedCa
     Ok(SignedCap::new(Arc::new(refinement), epsilon, candidates, SignedCap::best_cap(candidates, epsilon))?)
 }
 
-/// The collection that is to be split into two waves, as [`Planner::waves`] makes it.
+/// The collection that is to be split into two waves, as [`Waves::new`] makes it.
 #[derive(Clone, Debug)]
 pub struct Waves<'a> {
     /// The true spectrum, in the units of the encoded features.
@@ -173,31 +173,28 @@ pub struct Waves<'a> {
     is_estimated: bool,
 }
 
-impl Planner {
-    /// A collection of `records` people in waves. Of a task, the spectrum is what a first wave estimated, and a smaller
+impl<'a> Waves<'a> {
+    /// The planner's collection, of `records` people, in waves. Of a task, the spectrum is what a first wave estimated, and a smaller
     /// gain is enough for a second one: estimates vary.
     ///
     /// # Errors
     /// [`PredictionError::OneWave`] for another mechanism than double-cap, and with centring;
     /// [`PredictionError::Refinement`] for more components than a second wave has; as [`Planner::predict`].
-    #[doc(hidden)]
-    pub fn waves(&self, epsilon: Epsilon, records: u64) -> Result<Waves<'_>, PredictionError> {
-        if self.centring().is_some() || !matches!(self.mechanism(epsilon)?, Mechanism::DoubleCap(_)) {
+    pub fn new(planner: &'a Planner, epsilon: Epsilon, records: u64) -> Result<Self, PredictionError> {
+        if planner.centring().is_some() || !matches!(planner.mechanism(epsilon)?, Mechanism::DoubleCap(_)) {
             return Err(PredictionError::OneWave);
         }
-        Ok(Waves {
-            spectrum: self.spectrum(),
-            rank: self.rank(),
-            law: self.law(epsilon, records)?,
-            bounding: self.bounding,
-            signed: signed_cap(self.spectrum().dimension(), self.rank(), epsilon)?,
+        Ok(Self {
+            spectrum: planner.spectrum(),
+            rank: planner.rank(),
+            law: planner.law(epsilon, records)?,
+            bounding: planner.bounding,
+            signed: signed_cap(planner.spectrum().dimension(), planner.rank(), epsilon)?,
             records,
-            is_estimated: self.is_of_task(),
+            is_estimated: planner.is_of_task(),
         })
     }
-}
 
-impl Waves<'_> {
     /// The mechanism of the second wave, with the recommended J and L and some directions.
     #[must_use]
     pub fn signed(&self) -> &SignedCap {

@@ -12,7 +12,7 @@ use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use ldp_pca::report::framed_bytes;
-use ldp_pca::waves::{PublicSample, TwoWaves};
+use ldp_pca::waves::{PublicSample, TwoWaves, Waves};
 use ldp_pca_simulation::{
     RecoveryMethod, Reports, SimulationError, SpikedModel, SpikedSpectrum, Trial, TrialResult, TurnedSample,
     WavesResult, WavesTrial,
@@ -288,7 +288,7 @@ impl Simulate {
             MechanismFamily::DoubleCap { candidates: Some(mechanism.candidates()), cap: Some(mechanism.cap()) };
         let planner = Planner::new(spectrum, self.rank, family, Bounding::UnitNorm)?;
         let sample = self.sample()?;
-        let waves = planner.waves(epsilon, self.records)?;
+        let waves = Waves::new(&planner, epsilon, self.records)?;
         let predicted = match &sample {
             None => waves.best()?,
             Some(sample) => {

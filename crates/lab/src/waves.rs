@@ -13,6 +13,7 @@ use ldp_pca::prediction::{Planner, PredictionError, Spectrum};
 use ldp_pca::privacy::{Epsilon, PrivacyError};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{FantopeError, Rank};
+use ldp_pca::waves::Waves;
 
 coded! {
     FantopeError => "recovery",
@@ -36,5 +37,5 @@ pub fn two_waves(
     let family = MechanismFamily::DoubleCap { candidates: None, cap: None };
     let planner = Planner::new(spectrum, rank, family, Bounding::UnitNorm).map_err(thrown)?;
     let epsilon = Epsilon::new(epsilon).map_err(thrown)?;
-    object(&planner.waves(epsilon, records as u64).and_then(|waves| waves.best()).map_err(thrown)?)
+    object(&Waves::new(&planner, epsilon, records as u64).and_then(|waves| waves.best()).map_err(thrown)?)
 }

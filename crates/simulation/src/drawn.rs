@@ -139,7 +139,7 @@ pub fn directions_mean<'a, R: Rng + ?Sized>(
     rng: &mut R,
 ) -> DMatrix<f64> {
     let (dimension, count) = (mechanism.dimension(), records.len() as u64);
-    let mut reported = Reported::new(mechanism.weights(), dimension + 1);
+    let mut reported = Reported::new(mechanism.into(), dimension + 1);
     let mut rng = Xoshiro256PlusPlus::from_rng(rng);
     let mut single = vec![0.0; dimension];
     let mut directions = Block::new(dimension + 1);
@@ -312,7 +312,7 @@ mod tests {
     fn drawn(mechanism: &DoubleCap, count: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
         let record: Vec<f32> = unit().iter().map(|value| *value as f32).collect();
         let mut direction = vec![0.0; record.len() + 1];
-        let mut reported = Reported::new(mechanism.weights(), record.len() + 1);
+        let mut reported = Reported::new(mechanism.into(), record.len() + 1);
         let report = |_| {
             reported.draw(&record, &mut direction, rng);
             direction.iter().map(|value| f64::from(*value)).collect()

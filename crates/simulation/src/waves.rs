@@ -191,7 +191,7 @@ impl WavesTrial<'_> {
     ) -> Result<(FirstWave, DMatrix<f64>), SimulationError> {
         let (dimension, count) = (self.mechanism.dimension(), self.records[0]);
         let mut sums = OuterProducts::new(dimension);
-        let mut reported = Reported::new(self.mechanism.weights(), dimension);
+        let mut reported = Reported::new(self.mechanism.into(), dimension);
         let (mut records, mut directions) = (Block::new(dimension), Block::new(dimension));
         let mut record = vec![0.0; dimension];
         let mut left = count;
@@ -342,7 +342,7 @@ mod tests {
     use ldp_pca::mechanism::MechanismFamily;
     use ldp_pca::prediction::{Planner, Spectrum};
     use ldp_pca::privacy::Epsilon;
-    use ldp_pca::waves::TwoWaves;
+    use ldp_pca::waves::{TwoWaves, Waves};
 
     const PEOPLE: u64 = 20_000;
 
@@ -368,7 +368,7 @@ mod tests {
 
     /// A signed cap for one component.
     fn signed(dimension: usize, value: f64) -> SignedCap {
-        planner(dimension, vec![0.5], 0.0).waves(epsilon(value), PEOPLE).unwrap().signed().clone()
+        Waves::new(&planner(dimension, vec![0.5], 0.0), epsilon(value), PEOPLE).unwrap().signed().clone()
     }
 
     impl Setting {
@@ -381,19 +381,19 @@ mod tests {
             Self {
                 population,
                 mechanism: DoubleCap::new(dimension, epsilon(value), 128, 16).unwrap(),
-                signed: planner.waves(epsilon(value), PEOPLE).unwrap().signed().clone(),
+                signed: Waves::new(&planner, epsilon(value), PEOPLE).unwrap().signed().clone(),
                 planner,
                 rank,
             }
         }
 
         fn best(&self) -> TwoWaves {
-            self.planner.waves(self.mechanism.guarantee().epsilon, PEOPLE).unwrap().best().unwrap()
+            Waves::new(&self.planner, self.mechanism.guarantee().epsilon, PEOPLE).unwrap().best().unwrap()
         }
 
         /// The prediction for a sample of a million records, whose directions have the squared sine `sine` each.
         fn about_sample(&self, sine: f64) -> TwoWaves {
-            let waves = self.planner.waves(self.mechanism.guarantee().epsilon, PEOPLE).unwrap();
+            let waves = Waves::new(&self.planner, self.mechanism.guarantee().epsilon, PEOPLE).unwrap();
             waves.about_sample(1_000_000, &[sine; 2], 0.1).unwrap()
         }
 

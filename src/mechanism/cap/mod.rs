@@ -25,7 +25,9 @@ pub(super) mod weight;
 
 use rand::rand_core::TryCryptoRng;
 
+use self::coordinate::Coordinate;
 use self::members::permitted_caps;
+use self::sphere::Sphere;
 use super::{MechanismError, PayloadError, RandomizeError};
 use crate::centring::zero_below;
 use crate::privacy::Epsilon;
@@ -60,6 +62,21 @@ pub(crate) fn parameters(epsilon: Epsilon, candidates: u32, cap: u32) -> Result<
 /// which some processors multiply more slowly.
 pub(crate) fn squared_length(record: &BoundedRecord) -> f64 {
     record.coordinates().iter().map(|&x| zero_below(x, 500)).map(|x| x * x).sum()
+}
+
+/// The score of double-cap's candidates of `rows` coordinates that the cap's share of them exceeds.
+#[must_use]
+pub fn usual_threshold(weights: &Weights, rows: usize) -> f64 {
+    let share = f64::from(weights.cap()) / f64::from(weights.candidates());
+    Sphere::new(rows).score_of(Coordinate::new(Some(rows)).exceeded_with(share))
+}
+
+/// The unit vector u whose line double-cap hides: the lift of the record.
+#[must_use]
+pub fn direction(record: &BoundedRecord) -> Vec<f64> {
+    let mut direction = record.coordinates().to_vec();
+    direction.push((1.0 - squared_length(record)).max(0.0).sqrt());
+    direction
 }
 
 /// The payload: the index of a candidate, drawn with these weights. The cap has the candidates with the highest scores.

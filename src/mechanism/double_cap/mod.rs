@@ -50,11 +50,10 @@ use nalgebra::DMatrix;
 use rand::rand_core::TryCryptoRng;
 
 use super::cap::candidates::Candidates;
-use super::cap::coordinate::Coordinate;
 use super::cap::kernel::Path;
 use super::cap::sphere::Sphere;
 use super::cap::table::LARGEST_MAGNITUDE;
-use super::cap::{Weights, check_index, draw, gain, index, parameters, squared_length};
+use super::cap::{Weights, check_index, direction, draw, gain, index, parameters};
 use super::moments::{Forms, Moments, Perturbation, debiased, triangle};
 use super::pull::{Check, Pull};
 use super::{LocalRandomizer, MechanismError, PayloadError, RandomizeError, Summable};
@@ -211,30 +210,13 @@ impl DoubleCap {
     pub fn cap(&self) -> u32 {
         self.cap
     }
+}
 
-    /// The integer weights that candidates are reported with, by the rank of their scores.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn weights(&self) -> Weights {
-        self.weights
+/// The integer weights that candidates are reported with, by the rank of their scores.
+impl From<&DoubleCap> for Weights {
+    fn from(mechanism: &DoubleCap) -> Self {
+        mechanism.weights
     }
-}
-
-/// The score of candidates of `rows` coordinates that the cap's share of them exceeds.
-#[must_use]
-#[doc(hidden)]
-pub fn usual_threshold(weights: &Weights, rows: usize) -> f64 {
-    let share = f64::from(weights.cap()) / f64::from(weights.candidates());
-    Sphere::new(rows).score_of(Coordinate::new(Some(rows)).exceeded_with(share))
-}
-
-/// The unit vector u whose line is hidden: the lift of the record.
-#[must_use]
-#[doc(hidden)]
-pub fn direction(record: &BoundedRecord) -> Vec<f64> {
-    let mut direction = record.coordinates().to_vec();
-    direction.push((1.0 - squared_length(record)).max(0.0).sqrt());
-    direction
 }
 
 impl LocalRandomizer for DoubleCap {

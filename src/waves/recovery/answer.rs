@@ -9,7 +9,7 @@ use crate::mechanism::Mechanism;
 use crate::prediction::{Planner, PredictionError, Spectrum};
 use crate::recovery::{Answer, Rank, components_of_waves};
 use crate::task::{Task, TaskMechanism};
-use crate::waves::prediction::TwoWaves;
+use crate::waves::prediction::{TwoWaves, Waves};
 use crate::waves::refinement::{Refinement, RefinementError};
 use crate::waves::signed_cap::SignedCap;
 
@@ -137,7 +137,7 @@ fn predicted(
     second: u64,
 ) -> Result<(SignedCap, TwoWaves), PredictionError> {
     let (before, planner) = (covariance.records(), Planner::of_task(Spectrum::of_estimate(covariance)?, rank, task)?);
-    let waves = planner.waves(task.guarantee().epsilon, before.saturating_add(second))?;
+    let waves = Waves::new(&planner, task.guarantee().epsilon, before.saturating_add(second))?;
     let after = waves.after(before, second.max(1))?;
     Ok((waves.signed().clone(), after))
 }
@@ -195,13 +195,13 @@ mod tests {
         let spectrum = Spectrum::of_unit_trace(12, vec![0.18; 3]).unwrap();
         let family = task.moments().unwrap().into();
         let stated = Planner::new(spectrum.clone(), rank, family, Bounding::UnitNorm).unwrap();
-        let planned = stated.waves(epsilon, 30_000).unwrap().best().unwrap();
+        let planned = Waves::new(&stated, epsilon, 30_000).unwrap().best().unwrap();
         let [first, second] = planned.records;
         assert!(planned.refused.is_none() && (1.2..1.22).contains(&planned.gain), "{planned:?}");
 
         // By the same spectrum, both say the same.
         let of_task = Planner::of_task(spectrum, rank, &task).unwrap();
-        assert_eq!(of_task.waves(epsilon, first + second).unwrap().after(first, second).unwrap(), planned);
+        assert_eq!(Waves::new(&of_task, epsilon, first + second).unwrap().after(first, second).unwrap(), planned);
 
         // By estimates, some of the gains are below what the plan asked for, and none is refused.
         let mut rng = ChaCha8Rng::seed_from_u64(5);

@@ -23,13 +23,13 @@ use super::collected::with_block;
 use super::{FirstWave, RefineError, SecondWave, apart};
 use crate::aggregate::Aggregate;
 use crate::law::NoiseLaw;
-use crate::prediction::{Planner, PredictionError, Spectrum};
+use crate::prediction::{Planner, PredictionError};
 use crate::record::Bounding;
 use crate::recovery::{Answer, Rank, components_of_waves};
 use crate::task::Task;
 use crate::waves::clipping::Clipped;
 use crate::waves::design::gap;
-use crate::waves::prediction::{MOST_FIRST_ERROR, TwoWaves};
+use crate::waves::prediction::{MOST_FIRST_ERROR, TwoWaves, Waves};
 use crate::waves::refinement::RefinementError;
 
 /// The most that a squared sine times its squared cosine can be.
@@ -107,7 +107,7 @@ impl PublicSample {
     ) -> Result<(SecondTask, Vec<SamplePlan>), RefineError> {
         let k = rank.value();
         let planner = self.planner(task, rank)?;
-        let waves = planner.waves(task.guarantee().epsilon, records)?;
+        let waves = Waves::new(&planner, task.guarantee().epsilon, records)?;
         if let Some(error) = error {
             Self::check_error(error, task.dimension(), rank)?;
         }
@@ -145,7 +145,7 @@ impl PublicSample {
             Ok((first, matrix))
         })?;
         let planner = self.planner(task, rank)?;
-        let waves = planner.waves(task.guarantee().epsilon, aggregate.records())?;
+        let waves = Waves::new(&planner, task.guarantee().epsilon, aggregate.records())?;
         let waves = waves.about_sample(self.records(), &first.sines, USUAL_ERROR)?;
         let facts = RefinedFacts {
             sample: Some(FoundErrors {
@@ -166,7 +166,7 @@ impl PublicSample {
     }
 
     fn planner(&self, task: &Task, rank: Rank) -> Result<Planner, PredictionError> {
-        Planner::of_task(Spectrum::of_matrix(&self.matrix, &self.law)?, rank, task)
+        Planner::of_task(self.law.spectrum_of(&self.matrix)?, rank, task)
     }
 }
 

@@ -14,6 +14,7 @@ use ldp_pca::prediction::{self, Batches, Goal, Planner, PredictionError, Spectru
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
+use ldp_pca::waves::Waves;
 
 use self::result::PlanResult;
 use self::sample::SampleResult;
@@ -195,7 +196,7 @@ impl Plan {
             None => "about the mean, which is taken to be zero",
         });
         let waves = match (self.waves, self.records) {
-            (2, Some(records)) => Some(setting.planner.waves(setting.epsilon, records)?.best()?),
+            (2, Some(records)) => Some(Waves::new(&setting.planner, setting.epsilon, records)?.best()?),
             (2, None) => {
                 return Err(CliError::Usage("--waves 2 needs --records, the number of people of both waves".into()));
             }

@@ -16,7 +16,7 @@ use ldp_pca::prediction::{Planner, Spectrum};
 use ldp_pca::record::BoundedRecord;
 use ldp_pca::recovery::principal_components;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
-use ldp_pca::waves::{FirstWave, SecondWave};
+use ldp_pca::waves::{FirstWave, SecondWave, Waves};
 use ldp_pca::{Bounding, Epsilon, Rank};
 use ldp_pca_simulation::WavesTrial;
 use ldp_pca_studies::{Failure, bounded, read, second_moment};
@@ -70,7 +70,7 @@ fn main() -> Result<(), Failure> {
         for value in [1.0, 2.0, 4.0] {
             let epsilon = Epsilon::new(value)?;
             let (mechanism, planner) = planned(&spectrum, rank, epsilon)?;
-            let waves = planner.waves(epsilon, records)?;
+            let waves = Waves::new(&planner, epsilon, records)?;
             let predicted = waves.best()?;
             let trial = WavesTrial { mechanism: &mechanism, signed: waves.signed(), records: predicted.records, rank };
             let (mut first, mut refined) = (0.0, 0.0);
@@ -107,7 +107,7 @@ fn about_samples(trials: u64, records: u64) -> Result<(), Failure> {
     for value in [1.0, 2.0, 4.0] {
         let epsilon = Epsilon::new(value)?;
         let (mechanism, planner) = planned(&spectrum, rank, epsilon)?;
-        let waves = planner.waves(epsilon, records)?;
+        let waves = Waves::new(&planner, epsilon, records)?;
         let (mut one_wave, fill) = (0.0, &mut elliptical(variances, dimension));
         for seed in 0..trials {
             let trial = WavesTrial { mechanism: &mechanism, signed: waves.signed(), records: [records, 1], rank };
@@ -170,9 +170,9 @@ fn about_real_samples(path: &Path, trials: u64) -> Result<(), Failure> {
                 let truth = Subspace::new(&principal_components(&second_moment(people), rank)?.vectors)?;
                 let sines = error_of(&moments, rank, &truth)?;
                 let law = NoiseLaw::of_records(dimension, Bounding::UnitNorm, count as u64)?;
-                let spectrum = Spectrum::of_matrix(&moments, &law)?;
+                let spectrum = law.spectrum_of(&moments)?;
                 let (mechanism, planner) = planned(&spectrum, rank, epsilon)?;
-                let waves = planner.waves(epsilon, people.len() as u64)?;
+                let waves = Waves::new(&planner, epsilon, people.len() as u64)?;
                 let fill = &mut each_of(people);
                 let trial =
                     |counts| WavesTrial { mechanism: &mechanism, signed: waves.signed(), records: counts, rank };
@@ -249,7 +249,7 @@ fn of_populations(only: &Option<String>, trials: u64) -> Result<(), Failure> {
         })
         .collect();
     let from = |seed: u64, first: usize| -> Filler<'_> { Box::new(each_of(&orders[seed as usize][first..])) };
-    three_waves("of the file", &Spectrum::of_matrix(&moments, &law)?, &truth, count, trials, from)
+    three_waves("of the file", &law.spectrum_of(&moments)?, &truth, count, trials, from)
 }
 
 /// Draws one record after the other.
@@ -271,7 +271,7 @@ fn three_waves<'a>(
     for value in [1.0, 2.0, 4.0] {
         let epsilon = Epsilon::new(value)?;
         let (mechanism, planner) = planned(spectrum, rank, epsilon)?;
-        let waves = planner.waves(epsilon, records)?;
+        let waves = Waves::new(&planner, epsilon, records)?;
         let trial = |people| WavesTrial { mechanism: &mechanism, signed: waves.signed(), records: people, rank };
         let (mut best_of_two, mut best_of_three) = (f64::INFINITY, f64::INFINITY);
         for share in [0.2, 0.3, 0.4, 0.5] {
