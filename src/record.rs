@@ -33,8 +33,6 @@ pub enum Bounding {
     },
 }
 
-/// What our own crates need and others do not.
-#[doc(hidden)]
 impl Bounding {
     /// One unit of the bounded covariance in the units of the encoded features: `radius^2`, or 1.
     #[must_use]
@@ -53,9 +51,7 @@ impl Bounding {
             Self::Clip { radius } => radius.0,
         }
     }
-}
 
-impl Bounding {
     pub(crate) fn read(reader: &mut Reader<'_>) -> Read<Self> {
         const FIELDS: &str = "bounding has 'type', and 'radius' where it is 'clip'";
         let (mut kind, mut radius) = (None, None);
@@ -205,7 +201,6 @@ impl BoundedRecord {
     /// [`Covariance`](crate::covariance::Covariance): `x x^T`, times [`Bounding::covariance_scale`]. It is as private
     /// as the record: only for the owner, and for tests.
     #[must_use]
-    #[doc(hidden)]
     pub fn contribution(&self) -> DMatrix<f64> {
         let column = DVector::from_column_slice(&self.coordinates);
         &column * column.transpose() * self.bounding.covariance_scale()

@@ -21,7 +21,7 @@ pub use self::mechanism::TaskMechanism;
 pub use crate::identity::{NameError, TaskDigest};
 
 /// The version of the task format that this crate reads and writes.
-pub const TASK_VERSION: u32 = 1;
+pub(crate) const TASK_VERSION: u32 = 1;
 
 /// The largest task document that is read, in bytes.
 pub const MAX_TASK_BYTES: usize = 16 << 20;
@@ -309,7 +309,6 @@ impl Folds {
     /// The usual number for so many features: enough to choose a method on reports held out. Each fold is a sum of its
     /// own at the aggregator (4 MB for 1,000 features), and in every file of sums.
     #[must_use]
-    #[doc(hidden)]
     pub fn usual(dimension: usize) -> Self {
         Self(if dimension <= 1_000 { 10 } else { 2 })
     }

@@ -6,8 +6,8 @@ use std::time::Instant;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::family::Reports;
 use ldp_pca::recovery::{
-    Answer, Baseline, FeatureTest, HeldOutUse, Part, Penalty, PenaltyChoice, Question, Rank, Solver, Step, Stop, When,
-    answer, answer_with_rank_test,
+    Answer, Baseline, FantopeSolver, FeatureTest, HeldOutUse, Part, Penalty, PenaltyChoice, Question, Rank, Solver,
+    Step, Stop, When, answer, answer_with_rank_test,
 };
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::waves::RefinedFacts;
@@ -60,7 +60,8 @@ pub(crate) fn _recover<'py>(
         // One component until the test has found how many.
         ..Question::new(Rank::new(rank.unwrap_or(1)).map_err(raised)?)
     };
-    question.check(task.dimension()).map_err(raised)?;
+    question.rank.check(task.dimension()).map_err(raised)?;
+    FantopeSolver::new(question.solver.settings()).map_err(raised)?;
     if let Some(seconds) = time_limit.filter(|&seconds| seconds.is_nan() || seconds <= 0.0) {
         return Err(RecoveryError::new_err(format!("{seconds} is not a positive number of seconds")));
     }

@@ -45,7 +45,6 @@ impl Aggregate {
     ///
     /// # Errors
     /// The first error of `visit`; nothing is passed after it.
-    #[doc(hidden)]
     pub fn visit_bytes<E>(&self, mut visit: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let mut checksum = crc32fast::Hasher::new();
         let mut visit_content = |part: &[u8]| {

@@ -96,25 +96,22 @@ impl<'a> Reports<'a> {
     }
 
     /// The first task. What it says of records and features, all of them say.
-    #[must_use]
-    pub fn task(self) -> &'a Task {
+    pub(crate) fn task(self) -> &'a Task {
         self.first.1
     }
 
     /// Each task, and its sums.
-    pub fn members(self) -> impl Iterator<Item = Collection<'a>> {
+    pub(crate) fn members(self) -> impl Iterator<Item = Collection<'a>> {
         core::iter::once(self.first).chain(self.others.iter().copied())
     }
 
     /// The number of folds.
-    #[must_use]
-    pub fn folds(self) -> usize {
+    pub(crate) fn folds(self) -> usize {
         self.first.0.folds().len()
     }
 
     /// The number of reports in a fold.
-    #[must_use]
-    pub fn records_of_fold(self, fold: usize) -> u64 {
+    pub(crate) fn records_of_fold(self, fold: usize) -> u64 {
         self.members().map(|member| records_of(member, fold)).sum()
     }
 

@@ -64,7 +64,6 @@ impl NoiseLaw {
     /// The law of the covariance about the estimated mean, where this one is that of the second moments of the extended
     /// records. The mean of the bounded records has the squared length `mean_norm_squared`.
     #[must_use]
-    #[doc(hidden)]
     pub fn about_mean(self, centring: Centring, mean_norm_squared: f64) -> Self {
         Self {
             dimension: self.dimension - 1,

@@ -128,7 +128,6 @@ impl NoiseLaw {
     ///
     /// # Errors
     /// [`NoiseError::NoRecords`].
-    #[doc(hidden)]
     pub fn of_records(dimension: usize, bounding: Bounding, records: u64) -> Result<Self, NoiseError> {
         let perturbation = Perturbation::Additive { diagonal: 0.0, off_diagonal: 0.0 };
         let one = Self { dimension, records: 1, scale: bounding.covariance_scale(), perturbation, about: None };

@@ -109,7 +109,6 @@ impl NormCap {
 impl MechanismSpec {
     /// [`NormCap`] with so many lengths.
     #[must_use]
-    #[doc(hidden)]
     pub fn norm_cap(epsilon: Epsilon, lengths: u32) -> Self {
         Self::NormCap { epsilon, candidates: 2 * lengths, cap: lengths }
     }

@@ -149,11 +149,7 @@ impl MechanismSpec {
         reader.absent("calibration", &calibration, FIELDS)?;
         Ok(capped(epsilon?, reader.required("candidates", candidates)?, reader.required("cap", cap)?))
     }
-}
 
-/// What our own crates need and others do not.
-#[doc(hidden)]
-impl MechanismSpec {
     /// The mechanism's name on the command line and in Python.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -167,7 +163,7 @@ impl MechanismSpec {
     }
 
     /// Writes the JSON that a task has for the mechanism.
-    pub fn write(self, out: &mut String) {
+    pub(crate) fn write(self, out: &mut String) {
         match self {
             Self::Gaussian { epsilon, delta, calibration } => {
                 out.push_str("{\"type\":\"gaussian\",\"epsilon\":");

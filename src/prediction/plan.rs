@@ -70,7 +70,6 @@ impl Planner {
 
     /// This planner for tasks with this centring, if any: the spectrum is then that of the covariance.
     #[must_use]
-    #[doc(hidden)]
     pub fn with_centring(self, centring: Option<Centring>) -> Self {
         Self { centring, ..self }
     }
@@ -99,7 +98,6 @@ impl Planner {
 
     /// What to know of a spectrum that was stated, in words. Of a task's estimate there is nothing to say.
     #[must_use]
-    #[doc(hidden)]
     pub fn notes(&self) -> Vec<String> {
         let (spectrum, k) = (&self.spectrum, self.rank.value());
         if self.is_of_task() {
@@ -136,14 +134,12 @@ impl Planner {
 
     /// The centring of the tasks that are planned.
     #[must_use]
-    #[doc(hidden)]
     pub fn centring(&self) -> Option<Centring> {
         self.centring
     }
 
     /// `k (1 - k/d)`: the error of a random subspace.
     #[must_use]
-    #[doc(hidden)]
     pub fn uninformed(&self) -> f64 {
         let (k, d) = (self.rank.value() as f64, self.spectrum.dimension() as f64);
         k * (1.0 - k / d)
@@ -176,7 +172,6 @@ impl Planner {
     ///
     /// # Errors
     /// [`PredictionError::Mechanism`].
-    #[doc(hidden)]
     pub fn threshold_records(&self, epsilon: Epsilon) -> Result<Vec<Option<u64>>, PredictionError> {
         let bulk = super::bulk_of(&self.spectrum, self.rank, &self.law(epsilon, 1)?);
         let signals = self.spectrum.signals();

@@ -116,7 +116,6 @@ pub enum Method {
 
 impl Method {
     /// All of them.
-    #[doc(hidden)]
     pub const ALL: [Self; 5] = [Self::Basic, Self::Advanced, Self::Gaussian, Self::Concentrated, Self::Renyi];
 }
 

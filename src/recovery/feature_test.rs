@@ -67,7 +67,6 @@ pub struct FeatureTest {
 impl FeatureTest {
     /// Why the hypothesis says nothing about the features of this task's records before bounding; none where it does.
     #[must_use]
-    #[doc(hidden)]
     pub fn objection(task: &Task) -> Option<&'static str> {
         if task.centring().is_none() {
             return Some(

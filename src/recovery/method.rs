@@ -1,5 +1,7 @@
 //! The methods of recovery.
 
+use core::fmt;
+
 use serde::Serialize;
 
 /// A method of recovery.
@@ -17,15 +19,13 @@ pub enum Method {
     Fantope,
 }
 
-impl Method {
-    /// The key for programs: `pca`, `soft-threshold` or `fantope`.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn name(self) -> &'static str {
-        match self {
+/// The key for programs: `pca`, `soft-threshold` or `fantope`.
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
             Self::Pca => "pca",
             Self::SoftThreshold => "soft-threshold",
             Self::Fantope => "fantope",
-        }
+        })
     }
 }

@@ -69,7 +69,6 @@ pub struct TestedComponent {
     /// The variance that the component adds to those before it in reports that it was not found from, where there are
     /// folds, up to 2,000 features.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[doc(hidden)]
     pub gained: Option<Measured>,
 }
 
@@ -88,8 +87,7 @@ impl RankTest {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    #[doc(hidden)]
-    pub fn watched(
+    pub(super) fn watched(
         estimate: &DMatrix<f64>,
         law: &NoiseLaw,
         watch: &mut Watch<'_>,
@@ -142,7 +140,6 @@ impl RankTest {
     ///
     /// # Errors
     /// [`PenaltyError`] for another task.
-    #[doc(hidden)]
     pub fn confirm(
         &mut self,
         reports: Reports<'_>,

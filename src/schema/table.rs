@@ -10,8 +10,6 @@ pub fn positional_name(position: usize) -> String {
     format!("c{}", position + 1)
 }
 
-/// What our own crates need and others do not.
-#[doc(hidden)]
 impl Schema {
     /// Finds the schema's columns in a file's header: for each column its position.
     ///

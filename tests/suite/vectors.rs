@@ -21,12 +21,15 @@ use ldp_pca::ledger::{Budget, Filter, Ledger};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::schema::Value;
-use ldp_pca::task::{TASK_VERSION, Task};
+use ldp_pca::task::Task;
 use ldp_pca::waves::Refinement;
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
+
+/// The version of the tasks in the files.
+const VERSION: u32 = 1;
 
 const REPORTS_MEANING: &str = "report is what Task::randomize_with_rng makes of the record with \
     ChaCha20Rng::from_seed(seed); aggregate is the \
@@ -130,9 +133,11 @@ fn the_document_names_the_versions_that_are_written() {
     let report = task.randomize(&task.bound(vec![1.0; task.dimension()]).unwrap(), None).unwrap();
     let release = env!("CARGO_PKG_VERSION").rsplit_once('.').unwrap().0;
     let ledger = Ledger::new(Budget { epsilon: Epsilon::new(1.0).unwrap(), delta: None }, Filter::Sums);
-    let ledger: Json = serde_json::from_str(&ledger.to_json()).unwrap();
+    let [task_json, ledger]: [Json; 2] =
+        [task.to_json(), ledger.to_json()].map(|text| serde_json::from_str(&text).unwrap());
     let row = format!(
-        "\n| {release} | {TASK_VERSION} | {} | {} | {} |\n",
+        "\n| {release} | {} | {} | {} | {} |\n",
+        task_json["version"],
         report.to_bytes()[4],
         Aggregate::empty(&task).to_bytes()[4],
         ledger["version"],
@@ -601,7 +606,7 @@ fn read<Case: for<'de> Deserialize<'de>>(file: &str) -> Vectors<Case> {
 
 fn read_from<Case: for<'de> Deserialize<'de>>(folder: &str, file: &str) -> Vectors<Case> {
     let vectors: Vectors<Case> = serde_json::from_str(&fs::read_to_string(path(folder, file)).unwrap()).unwrap();
-    assert_eq!(vectors.version, TASK_VERSION);
+    assert_eq!(vectors.version, VERSION);
     assert!(!vectors.cases.is_empty());
     vectors
 }
@@ -622,7 +627,7 @@ fn write_to<Case: Serialize>(
         release: format!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
         meaning: meaning.to_owned(),
     };
-    let vectors = Vectors { version: TASK_VERSION, provenance, cases: cases.into_iter().collect() };
+    let vectors = Vectors { version: VERSION, provenance, cases: cases.into_iter().collect() };
     fs::create_dir_all(path(folder, "")).unwrap();
     fs::write(path(folder, file), serde_json::to_string_pretty(&vectors).unwrap() + "\n").unwrap();
 }

@@ -6,7 +6,7 @@ use super::super::held_out::used_rows;
 use super::super::support::{FoundSupport, SupportConditions};
 use super::super::{Components, FantopeSolution, Method, Penalty, PenaltySelection, Rank, sparse_noise_edge};
 use super::asked::Asked;
-use super::baselines::{Baselines, along_variances};
+use super::baselines::along_variances;
 use super::found::{Found, MeanAnswer, ScoredPenalty, SparseAnswer, ThresholdedAnswer, explained_variance};
 use super::patterns::{self, Standing, are_single_columns};
 use super::trust::{Trust, columns_of};
@@ -17,20 +17,6 @@ use crate::record::Bounding;
 use crate::subspace::orient_columns_in_place;
 
 impl Answer {
-    /// This answer with these components, one list of d loadings each, and the variances along them.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn with_components(mut self, components: Vec<Vec<f64>>, eigenvalues: Vec<f64>) -> Self {
-        let leverage = |row: usize| components.iter().map(|component| component[row].powi(2)).sum();
-        self.asked.rank = components.len();
-        let found = &mut self.found;
-        found.explained_variance = found.total_variance.and_then(|total| explained_variance(&eigenvalues, total));
-        found.leverages = (0..self.asked.dimension).map(leverage).collect();
-        (found.eigenvalues, found.components) = (eigenvalues, components);
-        (found.ties, found.single_columns) = (vec![], None);
-        self
-    }
-
     /// The facts about the estimate without its components.
     pub(super) fn facts(source: Source<'_>) -> Self {
         let Source { reports, covariance } = source;
@@ -230,20 +216,6 @@ impl Answer {
             noise_deviation: self.trust.noise_deviation,
         };
         sparse.conditions = SupportConditions::check(estimate, &found)?;
-        Ok(())
-    }
-
-    /// Adds the results of simpler methods on the estimate of sparse components. Plain ones have none.
-    ///
-    /// # Errors
-    /// [`AnswerError::Recovery`], [`AnswerError::Subspace`] for another matrix.
-    #[doc(hidden)]
-    pub fn add_baselines(&mut self, estimate: &DMatrix<f64>) -> Result<(), AnswerError> {
-        let found = self.vectors();
-        let Some(sparse) = &mut self.found.sparse else { return Ok(()) };
-        let penalty = Penalty::new(sparse.penalty)?;
-        let (baselines, spectrum) = Baselines::new(estimate, penalty, &found, &self.asked.feature_names)?;
-        (sparse.baselines, self.found.spectrum) = (Some(baselines), Some(spectrum));
         Ok(())
     }
 }

@@ -205,7 +205,6 @@ impl Selection {
 impl MeanAnswer {
     /// For an estimate of this task.
     #[must_use]
-    #[doc(hidden)]
     pub fn new(mean: &Mean, covariance: &Covariance, task: &Task) -> Self {
         let in_column_units = match task.bounding() {
             Bounding::UnitNorm => None,

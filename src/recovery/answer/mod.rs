@@ -55,8 +55,8 @@ use thiserror::Error;
 use self::found::whole;
 use self::watch::Watched;
 use super::{
-    BootstrapError, Change, Components, FeatureTest, PenaltyError, Rank, RankTest, RecoveryError, SolverStatus,
-    principal_components, sparse_noise_edge,
+    BootstrapError, Change, Components, FeatureTest, Penalty, PenaltyError, Rank, RankTest, RecoveryError,
+    SolverStatus, principal_components, sparse_noise_edge,
 };
 use crate::covariance::Covariance;
 use crate::family::Reports;
@@ -64,7 +64,7 @@ use crate::law::NoiseLaw;
 use crate::linalg::leading_eigen;
 use crate::mechanism::HostilePull;
 use crate::prediction::{PredictionError, Spectrum, predict, predict_from_estimate};
-use crate::subspace::SubspaceError;
+use crate::subspace::{Subspace, SubspaceError, sin_theta_squared};
 use crate::task::Task;
 
 /// The simpler methods that are compared.
@@ -257,13 +257,9 @@ impl Answer {
         let components = &self.found.components;
         DMatrix::from_fn(self.asked.dimension, components.len(), |row, column| components[column][row])
     }
-}
 
-#[doc(hidden)]
-impl Answer {
     /// The edge that the variances must exceed.
-    #[must_use]
-    pub fn edge(&self) -> f64 {
+    fn edge(&self) -> f64 {
         let Trust { noise_deviation, noise_edge, .. } = self.trust;
         match (&self.found.sparse, &self.found.soft_threshold) {
             (Some(sparse), _) => sparse.noise_edge,
@@ -283,17 +279,6 @@ impl Answer {
         }
     }
 
-    /// The total that `explained_variance` has shares of; none where noise could give it, and shares would say little.
-    #[must_use]
-    pub fn whole(&self) -> Option<f64> {
-        let deviation = self.trust.total_variance_error.unwrap_or_else(|| {
-            // That of d diagonal entries, each with sqrt(2) times the deviation of another entry.
-            (2.0 * self.asked.dimension as f64).sqrt() * self.trust.noise_deviation
-        });
-        let total = self.found.total_variance.filter(|total| *total > TOTAL_DEVIATIONS * deviation)?;
-        whole(&self.found.standing(), total)
-    }
-
     /// What speaks for the first component of second moments about zero being the mean, in words about it; nothing for
     /// components about the mean, or below the noise.
     #[must_use]
@@ -305,6 +290,78 @@ impl Answer {
         }
         let share = self.whole().and(found.explained_variance.as_ref()).map(|shares| shares[0]);
         patterns::marks_of_mean(loadings, feature_names, share)
+    }
+}
+
+/// What our own crates need and others do not.
+#[doc(hidden)]
+impl Answer {
+    /// This answer with these components, one list of d loadings each, and the variances along them.
+    #[must_use]
+    pub fn with_components(mut self, components: Vec<Vec<f64>>, eigenvalues: Vec<f64>) -> Self {
+        let leverage = |row: usize| components.iter().map(|component| component[row].powi(2)).sum();
+        self.asked.rank = components.len();
+        let found = &mut self.found;
+        found.explained_variance = found.total_variance.and_then(|total| explained_variance(&eigenvalues, total));
+        found.leverages = (0..self.asked.dimension).map(leverage).collect();
+        (found.eigenvalues, found.components) = (eigenvalues, components);
+        (found.ties, found.single_columns) = (vec![], None);
+        self
+    }
+
+    /// The total that `explained_variance` has shares of; none where noise could give it, and shares would say little.
+    #[must_use]
+    pub fn whole(&self) -> Option<f64> {
+        let deviation = self.trust.total_variance_error.unwrap_or_else(|| {
+            // That of d diagonal entries, each with sqrt(2) times the deviation of another entry.
+            (2.0 * self.asked.dimension as f64).sqrt() * self.trust.noise_deviation
+        });
+        let total = self.found.total_variance.filter(|total| *total > TOTAL_DEVIATIONS * deviation)?;
+        whole(&self.found.standing(), total)
+    }
+
+    /// Adds the results of simpler methods on the estimate of sparse components. Plain ones have none.
+    ///
+    /// # Errors
+    /// [`AnswerError::Recovery`], [`AnswerError::Subspace`] for another matrix.
+    pub fn add_baselines(&mut self, estimate: &DMatrix<f64>) -> Result<(), AnswerError> {
+        let found = self.vectors();
+        let Some(sparse) = &mut self.found.sparse else { return Ok(()) };
+        let penalty = Penalty::new(sparse.penalty)?;
+        let (baselines, spectrum) = Baselines::new(estimate, penalty, &found, &self.asked.feature_names)?;
+        (sparse.baselines, self.found.spectrum) = (Some(baselines), Some(spectrum));
+        Ok(())
+    }
+
+    /// Compares the components with those of a reference, and the [baselines](super::Baselines) with them.
+    ///
+    /// # Errors
+    /// [`AnswerError::EmptyReference`]; [`AnswerError::Recovery`] and [`AnswerError::Subspace`] for a reference of
+    /// another dimension.
+    pub fn compare(&mut self, reference: &Reference) -> Result<(), AnswerError> {
+        let (best, compared) = self.comparison(reference)?;
+        self.compare_baselines(&best)?;
+        self.trust.compared = Some(compared);
+        Ok(())
+    }
+
+    /// Compares the components with ordinary ones, of records that are not bounded.
+    ///
+    /// # Errors
+    /// As [`Answer::compare`].
+    pub fn compare_ordinary(&mut self, reference: &Reference) -> Result<(), AnswerError> {
+        self.trust.ordinary_pca = Some(self.comparison(reference)?.1);
+        Ok(())
+    }
+
+    /// `||sin Theta||_F^2` between the components and these, d × k. The [baselines](super::Baselines) are compared too.
+    ///
+    /// # Errors
+    /// [`AnswerError::Subspace`] for components of another number or length, or that depend on each other.
+    pub fn compare_components(&mut self, reference: &DMatrix<f64>) -> Result<f64, AnswerError> {
+        let theirs = Subspace::new(reference)?;
+        self.compare_baselines(&theirs)?;
+        Ok(sin_theta_squared(&Subspace::new(&self.vectors())?, &theirs)?)
     }
 
     /// Adds the comparison with another collection, of which the asker has this name and wanted so many replicates.

@@ -96,16 +96,6 @@ impl Question {
             select: None,
         }
     }
-
-    /// Accepts the question about so many features: the rank, and the settings of the solver.
-    ///
-    /// # Errors
-    /// [`FantopeError::RankExceedsDimension`], [`FantopeError::InvalidSetting`].
-    #[doc(hidden)]
-    pub fn check(&self, dimension: usize) -> Result<(), FantopeError> {
-        self.rank.check(dimension)?;
-        FantopeSolver::new(self.solver.settings()).map(|_| ())
-    }
 }
 
 impl Question {

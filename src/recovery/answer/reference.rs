@@ -16,31 +16,9 @@ pub struct Reference {
     pub records: u64,
 }
 
-#[doc(hidden)]
 impl Answer {
-    /// Compares the components with those of a reference, and the [baselines](super::Baselines) with them.
-    ///
-    /// # Errors
-    /// [`AnswerError::EmptyReference`]; [`AnswerError::Recovery`] and [`AnswerError::Subspace`] for a reference of
-    /// another dimension.
-    pub fn compare(&mut self, reference: &Reference) -> Result<(), AnswerError> {
-        let (best, compared) = self.comparison(reference)?;
-        self.compare_baselines(&best)?;
-        self.trust.compared = Some(compared);
-        Ok(())
-    }
-
-    /// Compares the components with ordinary ones, of records that are not bounded.
-    ///
-    /// # Errors
-    /// As [`Answer::compare`].
-    pub fn compare_ordinary(&mut self, reference: &Reference) -> Result<(), AnswerError> {
-        self.trust.ordinary_pca = Some(self.comparison(reference)?.1);
-        Ok(())
-    }
-
     /// The span of the reference's components, and the comparison with them.
-    fn comparison(&self, reference: &Reference) -> Result<(Subspace, ReferenceComparison), AnswerError> {
+    pub(super) fn comparison(&self, reference: &Reference) -> Result<(Subspace, ReferenceComparison), AnswerError> {
         if reference.records == 0 {
             return Err(AnswerError::EmptyReference);
         }
@@ -63,17 +41,8 @@ impl Answer {
         Ok((theirs, compared))
     }
 
-    /// `||sin Theta||_F^2` between the components and these, d × k. The [baselines](super::Baselines) are compared too.
-    ///
-    /// # Errors
-    /// [`AnswerError::Subspace`] for components of another number or length, or that depend on each other.
-    pub fn compare_components(&mut self, reference: &DMatrix<f64>) -> Result<f64, AnswerError> {
-        let theirs = Subspace::new(reference)?;
-        self.compare_baselines(&theirs)?;
-        Ok(sin_theta_squared(&Subspace::new(&self.vectors())?, &theirs)?)
-    }
-
-    fn compare_baselines(&mut self, reference: &Subspace) -> Result<(), AnswerError> {
+    /// Compares the simpler methods with it.
+    pub(super) fn compare_baselines(&mut self, reference: &Subspace) -> Result<(), AnswerError> {
         match self.found.sparse.as_mut().and_then(|sparse| sparse.baselines.as_mut()) {
             Some(baselines) => Ok(baselines.compare(reference)?),
             None => Ok(()),

@@ -68,15 +68,12 @@ pub struct PenaltySelection {
 impl PenaltyChoice {
     /// Cross-validation among the [`CROSS_VALIDATION_FACTORS`].
     #[must_use]
-    #[doc(hidden)]
     pub fn cross_validated() -> Self {
         Self::CrossValidated { factors: CROSS_VALIDATION_FACTORS.to_vec() }
     }
 
     /// The key for programs: `auto`, `cv` or `value`.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn name(&self) -> &'static str {
+    pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Auto { .. } => "auto",
             Self::CrossValidated { .. } => "cv",

@@ -125,7 +125,7 @@ impl Recover {
         let members = collections.members();
         let reports = Reports::family(&members).map_err(|error| CliError::failed(remedy::told(error)))?;
         let covariance = Covariance::of_folds(reports, |_| true)?;
-        let (first, task) = (members[0], reports.task());
+        let (first, task) = (members[0], members[0].1);
         if let Some(second) = second {
             let found = second.recover(&covariance, task)?;
             return self.refined(found, loadings.as_ref(), started);

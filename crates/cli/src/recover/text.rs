@@ -65,7 +65,7 @@ fn components(answer: &Answer, unit: Unit) -> String {
         plural(answer.asked.rank as u64, "component"),
         plural(answer.asked.dimension as u64, "feature"),
         plural(answer.asked.records, "report"),
-        answer.asked.method.name(),
+        answer.asked.method,
     ) + &family(answer)
         + &about(answer);
     for (index, component) in answer.found.components.iter().enumerate() {
