@@ -14,16 +14,17 @@ use std::time::Duration;
 use chacha20::ChaCha12Rng;
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ldp_pca::aggregate::{Accumulator, Aggregate};
-use ldp_pca::mechanism::cap::kernel::Path;
-use ldp_pca::mechanism::{Calibration, DoubleCap, LocalRandomizer, MechanismSpec, triangle};
+use ldp_pca::internal::mechanism::cap::kernel::Path;
+use ldp_pca::internal::mechanism::triangle;
+use ldp_pca::internal::sampling::bits::Bits;
+use ldp_pca::internal::sampling::gaussian::{Deviate, fill};
+use ldp_pca::internal::waves::Refinement;
+use ldp_pca::mechanism::{Calibration, DoubleCap, LocalRandomizer, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::report::ReportId;
-use ldp_pca::sampling::bits::Bits;
-use ldp_pca::sampling::gaussian::{Deviate, fill};
 use ldp_pca::schema::Schema;
 use ldp_pca::task::{Folds, Task};
-use ldp_pca::waves::Refinement;
 use rand::{Rng, RngExt, SeedableRng};
 
 fn randomize(criterion: &mut Criterion) {

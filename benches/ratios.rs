@@ -5,11 +5,11 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use chacha20::{ChaCha8Rng, ChaCha20Rng};
+use ldp_pca::internal::sampling::system_rng;
 use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::report::ReportId;
-use ldp_pca::sampling::system_rng;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 

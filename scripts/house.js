@@ -42,6 +42,7 @@ const MODULE_FLOORS = [
   ["waves"],
   ["lengths"],
   ["error"],
+  ["internal"],
 ];
 
 /** The library's features. Each feature is one more way to build it, which needs tests. */

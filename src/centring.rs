@@ -123,18 +123,6 @@ impl Centring {
         self.covariance_factor() * outlier
     }
 
-    /// The deviation of an entry of the covariance, as a root mean square over all of them for a mean of this squared
-    /// length, from that of an entry of the second moments of y and that of an entry of the mean.
-    #[must_use]
-    #[doc(hidden)]
-    pub fn entry_deviation(self, of_moment: f64, of_mean: f64, mean_norm_squared: f64, dimension: usize) -> f64 {
-        let mean_share = 2.0 * mean_norm_squared / dimension as f64;
-        let variance = (self.covariance_factor() * of_moment).powi(2)
-            + mean_share * (self.mean_factor() * of_moment).powi(2)
-            + of_mean.powi(4);
-        variance.sqrt()
-    }
-
     /// How far an eigenvalue of the covariance moves, at most, where the second moments of y move by a matrix of this
     /// norm and the mean has this length.
     ///
@@ -145,11 +133,25 @@ impl Centring {
         let shift = self.mean_factor() * moved;
         self.covariance_factor() * moved + shift * (2.0 * mean_length + shift)
     }
+}
+
+/// What our own crates need and others do not.
+#[doc(hidden)]
+impl Centring {
+    /// The deviation of an entry of the covariance, as a root mean square over all of them for a mean of this squared
+    /// length, from that of an entry of the second moments of y and that of an entry of the mean.
+    #[must_use]
+    pub fn entry_deviation(self, of_moment: f64, of_mean: f64, mean_norm_squared: f64, dimension: usize) -> f64 {
+        let mean_share = 2.0 * mean_norm_squared / dimension as f64;
+        let variance = (self.covariance_factor() * of_moment).powi(2)
+            + mean_share * (self.mean_factor() * of_moment).powi(2)
+            + of_mean.powi(4);
+        variance.sqrt()
+    }
 
     /// The covariance (d × d) and the mean of x from the second moments of y, (d + 1) × (d + 1). Noise with this
     /// deviation in an entry of the mean makes `mean mean^T` too large by its square, which is added back.
     #[must_use]
-    #[doc(hidden)]
     pub fn centre(self, moments: &DMatrix<f64>, mean_deviation: f64) -> (DMatrix<f64>, Vec<f64>) {
         let dimension = moments.nrows() - 1;
         let last = moments.column(dimension);
@@ -161,7 +163,6 @@ impl Centring {
 
     /// The record y with d + 1 coordinates, in the unit ball as x is (up to rounding).
     #[must_use]
-    #[doc(hidden)]
     pub fn augment(self, record: &BoundedRecord) -> BoundedRecord {
         let (share, constant) = ((1.0 - self.weight).sqrt(), self.weight.sqrt());
         let coordinates = record.coordinates().iter().map(|&x| share * without_dust(x)).chain([constant]);

@@ -323,9 +323,8 @@ impl Covariance {
 /// What our own crates need and others do not.
 #[doc(hidden)]
 impl Covariance {
-    /// Debiases those folds together that `chosen` accepts, of one task or of a [family](crate::family), whose
-    /// estimates are weighted by the inverse variance of their noise in these folds. It does not depend on the reports
-    /// of other folds.
+    /// Debiases those folds together that `chosen` accepts, of one task or of a family, whose estimates are weighted by
+    /// the inverse variance of their noise in these folds. It does not depend on the reports of other folds.
     ///
     /// # Errors
     /// [`CovarianceError`] for an aggregate of another task, or when these folds have no reports.

@@ -47,7 +47,7 @@
 //! The *local* model: every report satisfies its guarantee against everybody, the aggregator included, whatever other
 //! reports there are. The neighbouring relation is "any two records", and the unit is one record in one report. A
 //! person who answers several tasks, or one task several times, spends the sum. [`mechanism`] has the two randomizers
-//! that estimate covariances, [`waves`] and [`lengths`] have one each, and the file of each has its statement and its
+//! that estimate covariances, `waves` and `lengths` have one each, and the file of each has its statement and its
 //! proof. The code cannot ensure that a modified client randomizes at all, that a person sends one report, that nobody
 //! chose this report among several by its content, or that schema, offsets and scales were chosen without looking at
 //! the protected records.
@@ -68,10 +68,10 @@
 //! | [`covariance`] | sums | debiased estimate, in the units of the features, with its noise level |
 //! | [`recovery`] | estimate | principal components, dense or sparse, certified, with an interval for their error |
 //!
-//! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, shuffling), [`law`] (the law
+//! Beside them: [`privacy`] (parameters, guarantees, calibration, trade-off, composition, shuffling), `law` (the law
 //! of the estimate) and [`prediction`] (the error that follows from it). Two modules have all of one subject, from the
-//! mechanism to the answer: [`waves`] (other people report where the first people's components are still wrong) and
-//! [`lengths`] (reports about the lengths of records). The other modules are what these are made of (sampling, the text
+//! mechanism to the answer: `waves` (other people report where the first people's components are still wrong) and
+//! `lengths` (reports about the lengths of records). The other modules are what these are made of (sampling, the text
 //! of tasks), or make use of them (budgets, the interface for browsers). The linear algebra and the sparse solver are
 //! the crate [`fantope`] (`crates/fantope/`), below this one. What judges a collection and never runs one is a crate on
 //! this one: synthetic populations and trials, the answer without privacy, and a statistical test of the guarantee
@@ -114,23 +114,21 @@ pub mod _documentation;
 mod readme {}
 
 pub mod aggregate;
-#[doc(hidden)]
-pub mod binomial;
+mod binomial;
 pub mod centring;
 pub mod covariance;
 mod decimal;
 pub mod error;
-#[doc(hidden)]
-pub mod family;
+mod family;
 mod identity;
+#[doc(hidden)]
+pub mod internal;
 #[cfg(all(feature = "js", target_family = "wasm", target_os = "unknown"))]
 pub mod js;
 mod json;
-#[doc(hidden)]
-pub mod law;
+mod law;
 pub mod ledger;
-#[doc(hidden)]
-pub mod lengths;
+mod lengths;
 pub mod mechanism;
 mod parallel;
 pub mod prediction;
@@ -138,12 +136,10 @@ pub mod privacy;
 pub mod record;
 pub mod recovery;
 pub mod report;
-#[doc(hidden)]
-pub mod sampling;
+mod sampling;
 pub mod schema;
 pub mod task;
-#[doc(hidden)]
-pub mod waves;
+mod waves;
 
 pub use fantope::{linalg, subspace};
 pub use nalgebra;

@@ -1,10 +1,11 @@
 //! Every query of the accounting ends, with an answer that is a bound or an error, for every number.
 #![no_main]
 
-use ldp_pca::privacy::amplification::{Blanket, batch_epsilon, local_epsilon};
-use ldp_pca::privacy::calibration::{
+use ldp_pca::internal::privacy::calibration::{
     analytic_gaussian_sigma, gaussian_delta, gaussian_epsilon, gaussian_epsilon_of_rho, sigma_of_rho,
 };
+use ldp_pca::internal::privacy::local_epsilon;
+use ldp_pca::privacy::amplification::{Blanket, batch_epsilon};
 use ldp_pca::privacy::{Delta, Epsilon, Rho};
 use libfuzzer_sys::fuzz_target;
 

@@ -4,7 +4,8 @@ use core::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
-use ldp_pca::aggregate::{Aggregate as Sums, SeenIds, SeenSums};
+use ldp_pca::aggregate::Aggregate as Sums;
+use ldp_pca::internal::aggregate::{SeenIds, SeenSums};
 use ldp_pca::report::{Report, report_bytes};
 use pyo3::types::{PyBytes, PyType};
 use pyo3::{intern, prelude::*};
@@ -213,7 +214,7 @@ impl Aggregate {
     /// The number of reports in each fold.
     #[getter]
     fn folds(&self, py: Python<'_>) -> Vec<u64> {
-        py.detach(|| self.locked().folds().iter().map(ldp_pca::aggregate::FoldSum::records).collect())
+        py.detach(|| self.locked().folds().iter().map(ldp_pca::internal::aggregate::FoldSum::records).collect())
     }
 
     /// The task whose reports are summed.

@@ -2,8 +2,8 @@
 
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
-use ldp_pca::family::Reports;
-use ldp_pca::recovery::{Denoising, MeanAnswer};
+use ldp_pca::internal::recovery::Denoising;
+use ldp_pca::recovery::{MeanAnswer, Reports};
 use nalgebra::DMatrix;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;

@@ -1,7 +1,8 @@
 //! A schema from a public sample, which `ldp_pca/_schema.py` wraps.
 
+use ldp_pca::internal::schema::positional_name;
+use ldp_pca::schema::Unseen;
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Scaling};
-use ldp_pca::schema::{Unseen, positional_name};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 

@@ -1,6 +1,6 @@
 //! The lengths of records, which `ldp_pca/_norms.py` shows.
 
-use ldp_pca::lengths::{Lengths, Norms};
+use ldp_pca::internal::lengths::{Lengths, Norms};
 use ldp_pca::record::Radius;
 use pyo3::prelude::*;
 

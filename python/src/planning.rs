@@ -1,13 +1,13 @@
 //! Planning, as `ldp-pca plan` does it; `ldp_pca/_planning.py` wraps it.
 
 use ldp_pca::covariance::Covariance;
-use ldp_pca::lengths::Clipping;
+use ldp_pca::internal::lengths::Clipping;
+use ldp_pca::internal::waves::Waves;
 use ldp_pca::prediction::{Batches, Goal, Planner, PredictionError, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
 use ldp_pca::schema::MAX_DIMENSION;
-use ldp_pca::waves::Waves;
 use pyo3::prelude::*;
 use serde_json::json;
 

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ldp_pca::error::Error;
+use ldp_pca::internal::sampling::{insecure_rng, system_rng};
 use ldp_pca::report::{ReportId, report_bytes};
-use ldp_pca::sampling::{insecure_rng, system_rng};
 use ldp_pca::task::Task as Parameters;
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::{intern, prelude::*};

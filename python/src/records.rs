@@ -17,7 +17,8 @@ use arrow_array::{AnyDictionaryArray, Array, ArrayRef, LargeStringArray, RecordB
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use ldp_pca::error::Error;
-use ldp_pca::schema::{Cell, Column, ColumnKind, Fit, Schema, SchemaError as Problem, Value};
+use ldp_pca::internal::schema::{Cell, Fit};
+use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError as Problem, Value};
 use ldp_pca::task::Task;
 use num_traits::AsPrimitive;
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};

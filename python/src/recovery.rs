@@ -4,13 +4,13 @@ use core::ops::ControlFlow;
 use std::time::Instant;
 
 use ldp_pca::covariance::Covariance;
-use ldp_pca::family::Reports;
+use ldp_pca::internal::recovery::{FeatureTest, answer_with_rank_test};
+use ldp_pca::internal::waves::RefinedFacts;
 use ldp_pca::recovery::{
-    Answer, Baseline, FantopeSolver, FeatureTest, HeldOutUse, Part, Penalty, PenaltyChoice, Question, Rank, Solver,
-    Step, Stop, When, answer, answer_with_rank_test,
+    Answer, Baseline, FantopeSolver, HeldOutUse, Part, Penalty, PenaltyChoice, Question, Rank, Reports, Solver, Step,
+    Stop, When, answer,
 };
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
-use ldp_pca::waves::RefinedFacts;
 use nalgebra::DMatrix;
 use numpy::{PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;

@@ -2,9 +2,11 @@
 
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
+use ldp_pca::internal::waves::{
+    PublicSample as Sample, SamplePlan, SecondTask, TwoWaves, refined_answer, refinement_of,
+};
 use ldp_pca::recovery::Rank;
 use ldp_pca::task::Task as Parameters;
-use ldp_pca::waves::{PublicSample as Sample, SamplePlan, SecondTask, TwoWaves, refined_answer, refinement_of};
 use ldp_pca_simulation::SecondMoment;
 use pyo3::intern;
 use pyo3::prelude::*;

@@ -1,8 +1,9 @@
 //! The public parameters of a collection.
 
 use ldp_pca::centring::Centring;
-use ldp_pca::mechanism::cap::MAX_CANDIDATES;
-use ldp_pca::mechanism::{MechanismFamily, MechanismSpec, Moments};
+use ldp_pca::internal::mechanism::Moments;
+use ldp_pca::internal::mechanism::cap::MAX_CANDIDATES;
+use ldp_pca::mechanism::{MechanismFamily, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::schema::{Column, ColumnKind, Schema};

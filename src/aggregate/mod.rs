@@ -3,17 +3,13 @@
 mod accumulator;
 mod codec;
 mod error;
-mod fold;
-mod seen;
+pub(crate) mod fold;
+pub(crate) mod seen;
 mod sketch;
 
-#[doc(hidden)]
-pub use self::{
-    fold::{FoldSum, MAX_RECORDS},
-    seen::{SeenIds, SeenSums},
-};
 pub use accumulator::Accumulator;
 pub use error::AggregateError;
+pub(crate) use fold::{FoldSum, MAX_RECORDS};
 
 use core::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
@@ -33,6 +29,9 @@ use sketch::{NewTags, Repeats, Sketch};
 /// sums that it recognizes: with certainty while it has 1,024 reports at most, and a sum of the same reports; a sum
 /// that shares some of them with a probability that depends on their share (see docs/wire-format.md). The caller keeps
 /// single duplicates out ([`SeenIds`]), and compares many sums one by one ([`SeenSums`]).
+///
+/// [`SeenIds`]: seen::SeenIds
+/// [`SeenSums`]: seen::SeenSums
 ///
 /// ```
 /// # use ldp_pca::{Aggregate, Bounding, Epsilon, Folds, MechanismSpec, Schema, Task};

@@ -11,7 +11,7 @@ use crate::report::{Report, ReportId};
 /// The ids of all reports so far. An [`Aggregate`](super::Aggregate) has only a sample of them; its caller asks here.
 ///
 /// ```
-/// # use ldp_pca::{Bounding, Epsilon, Folds, MechanismSpec, Schema, Task, aggregate::SeenIds};
+/// # use ldp_pca::{Bounding, Epsilon, Folds, MechanismSpec, Schema, Task, internal::aggregate::SeenIds};
 /// # let mechanism = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0)?, candidates: 64, cap: 8 };
 /// # let task = Task::new(Schema::numeric(2)?, Bounding::UnitNorm, mechanism, Folds::new(1)?)?;
 /// let report = task.randomize(&task.bound(vec![3.0, 4.0])?, None)?;

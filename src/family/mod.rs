@@ -29,7 +29,8 @@ pub type Collection<'a> = (&'a Aggregate, &'a Task);
 /// For the roundings of a bound.
 const MARGIN: f64 = 1.0 + 1e-12;
 
-/// The reports of one task or of a family.
+/// The reports of one task, or of a family: tasks among whose epsilons each person chooses. They have one schema,
+/// bounding, centring, number of folds and kind of mechanism.
 #[derive(Clone, Copy, Debug)]
 pub struct Reports<'a> {
     first: Collection<'a>,

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use chacha20::ChaCha12Rng;
-//! use ldp_pca::{mechanism::DoubleCap, law::{NoiseLaw, SpikedCovariance}, privacy::Epsilon};
+//! use ldp_pca::{mechanism::DoubleCap, internal::law::{NoiseLaw, SpikedCovariance}, privacy::Epsilon};
 //! use ldp_pca::record::Bounding;
 //! use nalgebra::{DMatrix, DVector};
 //! use rand::SeedableRng;

@@ -48,7 +48,8 @@ impl SpikedCovariance {
     ///
     /// # Errors
     /// [`NoiseError::Eigen`] when the matrix is not a finite symmetric one, [`NoiseError::Variance`] when it has an
-    /// eigenvalue below 0 by more than rounding: [`Denoising::Psd`](crate::recovery::Denoising) makes a matrix usable.
+    /// eigenvalue below 0 by more than rounding: [`Denoising::Psd`](crate::recovery::denoise::Denoising) makes a matrix
+    /// usable.
     pub fn from_matrix(matrix: &DMatrix<f64>) -> Result<Self, NoiseError> {
         let eigen = symmetric_eigen(matrix)?;
         let (largest, least) = (eigen.values[0], eigen.values[eigen.values.len() - 1]);

@@ -53,7 +53,6 @@ const MAX_THRESHOLDS: u32 = 512;
 
 /// The norm-cap mechanism for one task.
 #[derive(Clone, Debug)]
-#[doc(hidden)]
 pub struct NormCap {
     dimension: usize,
     epsilon: Epsilon,

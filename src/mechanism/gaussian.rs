@@ -42,7 +42,8 @@ use crate::parallel;
 use crate::privacy::calibration::{
     COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, gaussian_rho, paper_sigma,
 };
-use crate::privacy::composition::{PrivacyLoss, TotalVariation};
+use crate::privacy::composition::PrivacyLoss;
+use crate::privacy::variation::TotalVariation;
 use crate::privacy::{Delta, Epsilon, Guarantee};
 use crate::record::BoundedRecord;
 use crate::sampling::bits::Bits;

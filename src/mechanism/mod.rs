@@ -11,17 +11,16 @@
 //! mechanisms alone, which makes a covariance of sums. [`Mechanism`] is one of these two, and
 //! [`TaskMechanism`](crate::task::TaskMechanism) any of the four.
 
-#[doc(hidden)]
-pub mod cap;
+pub(crate) mod cap;
 pub mod double_cap;
 mod error;
 pub mod gaussian;
-mod moments;
-mod pull;
+pub(crate) mod moments;
+pub(crate) mod pull;
 mod randomizer;
-mod range;
+pub(crate) mod range;
 mod spec;
-mod summable;
+pub(crate) mod summable;
 
 use core::num::NonZeroUsize;
 
@@ -33,18 +32,15 @@ use crate::privacy::Guarantee;
 use crate::privacy::composition::PrivacyLoss;
 use crate::record::BoundedRecord;
 
-#[doc(hidden)]
-pub use self::{
-    moments::{Forms, Moments, Perturbation, triangle},
-    pull::{Check, HostilePull, Pull, PullBounds},
-    range::{RangeCheck, RangeError},
-    summable::Summable,
-};
 pub use double_cap::DoubleCap;
 pub use error::{MechanismError, PayloadError, RandomizeError};
 pub use gaussian::{Calibration, Gaussian};
+pub(crate) use moments::{Forms, Moments, Perturbation, triangle};
+pub(crate) use pull::{HostilePull, Pull};
 pub use randomizer::LocalRandomizer;
+pub(crate) use range::{RangeCheck, RangeError};
 pub use spec::{MechanismFamily, MechanismSpec};
+pub(crate) use summable::Summable;
 
 /// A mechanism whose reports are about second moments, ready to use.
 ///

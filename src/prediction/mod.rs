@@ -40,8 +40,6 @@ mod plan;
 mod shuffled;
 
 pub use goal::{Goal, Plan, ShuffledPlan};
-#[doc(hidden)]
-pub use optimum::Optimum;
 pub use plan::Planner;
 pub use shuffled::Batches;
 

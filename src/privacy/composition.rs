@@ -24,39 +24,8 @@ use serde::{Deserialize, Serialize};
 
 use super::calibration::gaussian_epsilon_of_rho;
 use super::renyi::{Cap, epsilon_of_divergence, gaussian_divergence, pure_divergence};
+use super::variation::TotalVariation;
 use super::{Delta, Epsilon, PrivacyError, Rho};
-
-/// A bound on the total variation distance between the law that is sampled and the law that is accounted: in [0, 1).
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64")]
-#[doc(hidden)]
-pub struct TotalVariation(f64);
-
-impl TotalVariation {
-    /// The two laws are the same.
-    pub const ZERO: Self = Self(0.0);
-
-    /// Checks that `value` is in [0, 1).
-    ///
-    /// # Errors
-    /// [`PrivacyError::TotalVariation`] otherwise.
-    pub fn new(value: f64) -> Result<Self, PrivacyError> {
-        if (0.0..1.0).contains(&value) { Ok(Self(value)) } else { Err(PrivacyError::TotalVariation(value)) }
-    }
-
-    /// The number itself.
-    #[must_use]
-    pub fn value(self) -> f64 {
-        self.0
-    }
-}
-
-impl TryFrom<f64> for TotalVariation {
-    type Error = PrivacyError;
-    fn try_from(value: f64) -> Result<Self, PrivacyError> {
-        Self::new(value)
-    }
-}
 
 /// The privacy loss of one report: as much of its law as the accounting needs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -53,7 +53,7 @@
 //!    costs `sum delta_i`. All of it is held within the rest of delta. ∎
 //!
 //! # Rounding
-//! Sums are rounded up at every step (`sum_up`), divergences and the conversion as in [`renyi`](super::renyi).
+//! Sums are rounded up at every step (`sum_up`), divergences and the conversion as in `renyi`.
 
 use serde::{Deserialize, Serialize};
 
@@ -182,9 +182,10 @@ mod tests {
     use super::*;
     use crate::privacy::Rho;
     use crate::privacy::calibration::{gaussian_delta, gaussian_epsilon_of_rho};
-    use crate::privacy::composition::{Composition, Method, TotalVariation};
+    use crate::privacy::composition::{Composition, Method};
     use crate::privacy::renyi::Cap;
     use crate::privacy::tests::{Case, composition_cases, delta, epsilon};
+    use crate::privacy::variation::TotalVariation;
 
     fn budget(e: f64, d: f64) -> Budget {
         Budget { epsilon: epsilon(e), delta: Some(delta(d)) }

@@ -4,13 +4,12 @@
 //! a computed noise scale is never smaller, and a reported epsilon or delta never lower, than the real number.
 
 pub mod amplification;
-#[doc(hidden)]
-pub mod calibration;
+pub(crate) mod calibration;
 pub mod composition;
 pub mod filter;
-#[doc(hidden)]
-pub mod renyi;
+pub(crate) mod renyi;
 pub mod tradeoff;
+pub(crate) mod variation;
 
 use core::fmt;
 

@@ -146,9 +146,9 @@ mod tests {
     use crate::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, Moments, Summable};
     use crate::privacy::Rho;
     use crate::privacy::calibration::COVARIANCE_SENSITIVITY;
-    use crate::privacy::composition::TotalVariation;
     use crate::privacy::renyi::Cap;
     use crate::privacy::tests::{assert_rounded_up, delta, epsilon, known};
+    use crate::privacy::variation::TotalVariation;
     use crate::record::{BoundedRecord, Bounding};
     use crate::report::ReportId;
 

@@ -35,7 +35,7 @@ const HALVINGS: usize = 120;
 ///
 /// ```
 /// use ldp_pca::{Accumulator, Bounding, Covariance, Epsilon, Folds, MechanismSpec, Rank, Schema, Task};
-/// use ldp_pca::recovery::FeatureTest;
+/// use ldp_pca::internal::recovery::FeatureTest;
 ///
 /// // The first two of six features move together.
 /// let mechanism = MechanismSpec::double_cap(Epsilon::new(4.0)?);

@@ -31,36 +31,27 @@
 //! A rank or penalty that makes no sense cannot be built: `Rank::new(0)`, `Penalty::new(-1.0)` and their serialized
 //! forms are errors.
 
-mod answer;
-mod bootstrap;
-mod change;
-mod denoise;
-mod feature_test;
-mod held_out;
+pub(crate) mod answer;
+pub(crate) mod bootstrap;
+pub(crate) mod change;
+pub(crate) mod denoise;
+pub(crate) mod feature_test;
+pub(crate) mod held_out;
 mod method;
-mod penalty;
-mod rank_test;
-mod support;
+pub(crate) mod penalty;
+pub(crate) mod rank_test;
+pub(crate) mod support;
 
+pub use crate::family::Reports;
 pub(crate) use answer::components_of_waves;
 pub use answer::{
     Answer, AnswerError, Asked, Baseline, Baselines, ComponentInterval, Confidence, Found, HeldOutUse, MeanAnswer,
     Missing, Part, Question, ScoredPenalty, Solver, SparseAnswer, Step, Stop, Trust, Unfinished, Watch, When, answer,
 };
-#[doc(hidden)]
-pub use answer::{
-    Decomposition, OtherCollection, Reference, ReferenceAnswer, ReferenceComparison, Selection, ThresholdedAnswer,
-    answer_with_rank_test, components, explained_variance,
-};
-#[doc(hidden)]
-pub use bootstrap::FEWEST_REPLICATES;
 pub use bootstrap::{
     Bootstrap, BootstrapError, BootstrapProgress, ComponentConfidence, Interval, SubspaceEstimate, bootstrap,
 };
-#[doc(hidden)]
-pub use change::{Change, ChangeError, HeldOutChange, change, check_change};
-#[doc(hidden)]
-pub use denoise::{Denoised, Denoising};
+pub(crate) use change::{Change, ChangeError};
 pub use denoise::{Loss, denoise};
 pub use fantope::admm::{AdmmSettings, solve_admm};
 pub use fantope::{
@@ -69,18 +60,12 @@ pub use fantope::{
     SequenceProgress, SolverSettings, SolverStatus, default_penalty, dual_bound, principal_components,
     project_onto_fantope, soft_threshold, sparse_noise_edge,
 };
-#[doc(hidden)]
-pub use feature_test::FeatureTest;
-#[doc(hidden)]
-pub use held_out::{Fit, HeldOut, HeldOutAnswer, Measured};
+pub(crate) use feature_test::FeatureTest;
+pub(crate) use held_out::{Fit, HeldOut, Measured};
 pub use method::Method;
-#[doc(hidden)]
-pub use penalty::{CROSS_VALIDATION_FACTORS, CrossValidation, CrossValidationPoint, cross_validate};
+pub(crate) use penalty::{CROSS_VALIDATION_FACTORS, CrossValidation, CrossValidationPoint};
 pub use penalty::{PenaltyChoice, PenaltyError, PenaltySelection};
-#[doc(hidden)]
-pub use rank_test::{RankTest, TestedComponent};
-#[doc(hidden)]
-pub use support::{FoundSupport, SupportConditions};
+pub(crate) use rank_test::RankTest;
 
 use thiserror::Error;
 

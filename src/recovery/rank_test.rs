@@ -27,8 +27,8 @@ use crate::linalg::symmetric_eigenvalues;
 ///
 /// ```
 /// use chacha20::ChaCha12Rng;
-/// use ldp_pca::{mechanism::DoubleCap, law::{NoiseLaw, SpikedCovariance}, privacy::Epsilon};
-/// use ldp_pca::{record::Bounding, recovery::RankTest};
+/// use ldp_pca::{mechanism::DoubleCap, internal::law::{NoiseLaw, SpikedCovariance}, privacy::Epsilon};
+/// use ldp_pca::{internal::recovery::RankTest, record::Bounding};
 /// use nalgebra::{DMatrix, DVector};
 /// use rand::SeedableRng;
 ///

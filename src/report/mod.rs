@@ -1,15 +1,13 @@
 //! Reports: a report is private on its own, and its bytes are all that leaves the device.
 
 mod checksum;
-mod codec;
+pub(crate) mod codec;
 mod randomize;
 
 use core::fmt;
 
 pub use crate::identity::ReportId;
-pub use codec::ReportError;
-#[doc(hidden)]
-pub use codec::{framed_bytes, report_bytes};
+pub use codec::{ReportError, report_bytes};
 
 /// One randomized record. Everything in it is public.
 ///

@@ -9,9 +9,9 @@
 
 mod document;
 mod error;
-mod fit;
+pub(crate) mod fit;
 pub mod infer;
-mod table;
+pub(crate) mod table;
 
 use core::fmt;
 use std::collections::BinaryHeap;
@@ -20,12 +20,8 @@ use serde::Serialize;
 
 use crate::decimal::Decimal;
 
-#[doc(hidden)]
-pub use self::{
-    fit::{Cell, Fit},
-    table::positional_name,
-};
 pub use error::SchemaError;
+pub(crate) use table::positional_name;
 
 /// The largest number of encoded features.
 pub const MAX_DIMENSION: usize = 32_768;

@@ -21,9 +21,9 @@ use crate::waves::SignedCap;
 pub enum TaskMechanism {
     /// Second moments.
     Moments(Mechanism),
-    /// What a first wave left open. See [`waves`](crate::waves).
+    /// What a first wave left open (docs/refinement.md).
     SignedCap(SignedCap),
-    /// The lengths of records. See [`lengths`](crate::lengths).
+    /// The lengths of records (docs/lengths.md).
     NormCap(NormCap),
 }
 

@@ -55,7 +55,6 @@ use crate::mechanism::cap::root;
 use crate::schema::MAX_DIMENSION;
 
 /// The most directions, k.
-#[doc(hidden)]
 pub const MAX_DIRECTIONS: usize = 64;
 
 /// Binary places of directions, and of records.
@@ -78,7 +77,6 @@ const FIELDS: &str = "a refinement has 'parent', 'directions', 'weights' and 'cl
 
 /// The public parameters of a second wave, as integers: the module `refinement` says what they mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[doc(hidden)]
 pub struct Refinement {
     parent: TaskDigest,
     directions: Vec<Vec<i64>>,
@@ -290,7 +288,6 @@ impl Refinement {
 /// Why a refinement was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-#[doc(hidden)]
 pub enum RefinementError {
     /// Too few or too many directions, or others than the first one's or the weights' number say.
     #[error(

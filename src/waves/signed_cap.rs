@@ -78,7 +78,6 @@ use crate::record::BoundedRecord;
 
 /// The signed-cap mechanism for one task.
 #[derive(Clone, Debug)]
-#[doc(hidden)]
 pub struct SignedCap {
     refinement: Arc<Refinement>,
     epsilon: Epsilon,

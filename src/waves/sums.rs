@@ -9,7 +9,6 @@ use crate::task::{Task, TaskMechanism};
 /// The unbiased estimate of `E[b a']` of the clipped records, in the units of bounded records (not multiplied by the
 /// square of a radius).
 #[derive(Clone, Debug, PartialEq)]
-#[doc(hidden)]
 pub struct CrossBlock {
     /// d × k.
     pub matrix: DMatrix<f64>,
@@ -20,18 +19,17 @@ pub struct CrossBlock {
     pub records: u64,
 }
 
-impl Aggregate {
+impl CrossBlock {
     /// What the reports of a refinement add to the first wave's sums.
     ///
     /// # Errors
     /// [`AggregateError`] for another task, for one that is not a refinement, and where there are no reports.
-    #[doc(hidden)]
-    pub fn cross_block(&self, task: &Task) -> Result<CrossBlock, AggregateError> {
-        self.check_task(task.digest())?;
+    pub fn of(aggregate: &Aggregate, task: &Task) -> Result<Self, AggregateError> {
+        aggregate.check_task(task.digest())?;
         let TaskMechanism::SignedCap(mechanism) = task.mechanism() else {
             return Err(AggregateError::NotARefinement);
         };
-        let records = self.records();
+        let records = aggregate.records();
         if records == 0 {
             return Err(AggregateError::NoReports);
         }
@@ -39,12 +37,12 @@ impl Aggregate {
         let (rows, clip) = (refinement.dimension(), refinement.clip());
         // One of u's coordinates is w_j a_j b_i / c.
         let units: Vec<f64> = refinement.weights().iter().map(|weight| clip / weight).collect();
-        let sum = |place: usize| self.folds().iter().map(|fold| fold.sums()[place]).sum();
+        let sum = |place: usize| aggregate.folds().iter().map(|fold| fold.sums()[place]).sum();
         let sums: Vec<i64> = (0..mechanism.sums_len()).map(sum).collect();
         let mean = mechanism.mean(&task.digest().key(), &sums, records);
         let matrix = DMatrix::from_fn(rows, units.len(), |row, column| mean[column * rows + row] * units[column]);
         let variances = units.iter().map(|unit| (unit / gain).powi(2) / records as f64).collect();
-        Ok(CrossBlock { matrix, variances, records })
+        Ok(Self { matrix, variances, records })
     }
 }
 
@@ -71,7 +69,7 @@ mod tests {
         let refinement = Refinement::from_parts(first.digest(), &directions, &[1.0, 2.0], 0.5).unwrap();
         let second = first.refined_by(refinement, Epsilon::new(4.0).unwrap(), None, None).unwrap();
         let mut aggregate = Aggregate::empty(&second);
-        assert_eq!(aggregate.cross_block(&second), Err(AggregateError::NoReports));
+        assert_eq!(CrossBlock::of(&aggregate, &second), Err(AggregateError::NoReports));
         let mut rng = ChaCha8Rng::seed_from_u64(2);
         let record = second.bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
         let reports: Vec<_> =
@@ -79,7 +77,7 @@ mod tests {
         aggregate.accumulate(&second, &reports).unwrap();
         let aggregate = Aggregate::from_bytes(&aggregate.to_bytes(), &second).unwrap();
         assert_eq!(aggregate.folds()[0].sums().len(), 2048);
-        let block = aggregate.cross_block(&second).unwrap();
+        let block = CrossBlock::of(&aggregate, &second).unwrap();
         assert_eq!((block.records, block.matrix.shape()), (30_000, (4, 2)));
         let x = [0.15, -0.1, 0.0, 0.45];
         for (column, a) in [0.15, -0.1].into_iter().enumerate() {
@@ -90,7 +88,7 @@ mod tests {
         }
         let refused = Err(CovarianceError::Aggregate(AggregateError::Refinement));
         assert_eq!(Covariance::estimate(&aggregate, &second).map(drop), refused);
-        assert_eq!(Aggregate::empty(&first).cross_block(&first), Err(AggregateError::NotARefinement));
-        assert!(matches!(aggregate.cross_block(&first), Err(AggregateError::OtherTask { .. })));
+        assert_eq!(CrossBlock::of(&Aggregate::empty(&first), &first), Err(AggregateError::NotARefinement));
+        assert!(matches!(CrossBlock::of(&aggregate, &first), Err(AggregateError::OtherTask { .. })));
     }
 }

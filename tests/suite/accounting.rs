@@ -5,12 +5,13 @@
 
 use std::path::Path;
 
-use ldp_pca::privacy::amplification::{Blanket, batch_delta, batch_epsilon, closed_form_epsilon, local_epsilon};
-use ldp_pca::privacy::calibration::{
+use ldp_pca::internal::privacy::calibration::{
     COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, gaussian_epsilon, gaussian_rho, sigma_of_rho,
 };
-use ldp_pca::privacy::composition::{Composition, Method, PrivacyLoss, TotalVariation};
-use ldp_pca::privacy::renyi::{Cap, epsilon_of_divergence, gaussian_divergence};
+use ldp_pca::internal::privacy::renyi::{Cap, epsilon_of_divergence, gaussian_divergence};
+use ldp_pca::internal::privacy::{TotalVariation, closed_form_epsilon, local_epsilon};
+use ldp_pca::privacy::amplification::{Blanket, batch_delta, batch_epsilon};
+use ldp_pca::privacy::composition::{Composition, Method, PrivacyLoss};
 use ldp_pca::privacy::{Delta, Epsilon, Rho};
 use proptest::prelude::*;
 use serde::Deserialize;

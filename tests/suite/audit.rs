@@ -3,17 +3,18 @@
 //! Every bound is at confidence 0.999: at a new seed, a correct randomizer would be flagged with probability at most
 //! 0.001.
 
-use ldp_pca::mechanism::cap;
-use ldp_pca::mechanism::cap::candidates::Candidates;
+use ldp_pca::internal::mechanism::cap::candidates::Candidates;
+use ldp_pca::internal::mechanism::{Moments, Perturbation, cap};
+use ldp_pca::internal::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
+use ldp_pca::internal::sampling::bits::Bits;
+use ldp_pca::internal::sampling::gaussian;
+use ldp_pca::internal::sampling::uniform::uniform_below;
 use ldp_pca::mechanism::{
-    Calibration, DoubleCap, Gaussian, LocalRandomizer, MechanismFamily, MechanismSpec, Moments, Perturbation,
-    RandomizeError,
+    Calibration, DoubleCap, Gaussian, LocalRandomizer, MechanismFamily, MechanismSpec, RandomizeError,
 };
-use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding, Radius};
 use ldp_pca::report::ReportId;
-use ldp_pca::sampling::{bits::Bits, gaussian, uniform::uniform_below};
 use ldp_pca::schema::{Schema, Value};
 use ldp_pca::task::{Folds, Task, TaskMechanism};
 use ldp_pca_simulation::audit::{Audit, AuditError, Confidence, Finding, Job, Malformed, Randomizer, Tally};

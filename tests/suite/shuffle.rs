@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use ldp_pca::internal::privacy::renyi::Cap;
 use ldp_pca::privacy::amplification::{Blanket, batch_delta, batch_epsilon};
-use ldp_pca::privacy::renyi::Cap;
 use ldp_pca::privacy::{Delta, Epsilon};
 
 /// Summing a million probabilities is right to this.

@@ -4,7 +4,8 @@
 use chacha20::ChaCha12Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::mechanism::{LocalRandomizer as _, Mechanism, MechanismSpec, Moments as _, Summable as _, triangle};
+use ldp_pca::internal::mechanism::{Moments as _, Summable as _, triangle};
+use ldp_pca::mechanism::{LocalRandomizer as _, Mechanism, MechanismSpec};
 use ldp_pca::record::{BoundedRecord, Bounding, Radius};
 use ldp_pca::recovery::Rank;
 use ldp_pca::report::ReportId;

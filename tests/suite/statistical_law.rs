@@ -4,7 +4,8 @@
 //! 2 exp(-2 × 2.3^2) = 5.1e-5: one false alarm in 500 new seeds for the 40 of them here.
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer, Moments, Perturbation, triangle};
+use ldp_pca::internal::mechanism::{Moments, Perturbation, triangle};
+use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::report::ReportId;

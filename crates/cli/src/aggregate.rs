@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use ldp_pca::aggregate::{Aggregate, SeenIds, SeenSums};
+use ldp_pca::aggregate::Aggregate;
+use ldp_pca::internal::aggregate::{SeenIds, SeenSums};
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::Task;
 use ldp_pca_records::{FileFormat, START};

@@ -8,8 +8,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
 use indicatif::ProgressBar;
+use ldp_pca::internal::sampling::system_rng;
 use ldp_pca::report::ReportId;
-use ldp_pca::sampling::system_rng;
 use ldp_pca::task::TaskDigest;
 use ldp_pca_server::agent;
 use rand::RngExt as _;

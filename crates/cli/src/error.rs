@@ -5,11 +5,10 @@ use std::io;
 use std::path::Path;
 
 use ldp_pca::error::Error;
-use ldp_pca::recovery::{
-    AnswerError, BootstrapError, ChangeError, FantopeError, PathError, PenaltyError, RecoveryError,
-};
+use ldp_pca::internal::recovery::ChangeError;
+use ldp_pca::internal::waves::RefineError;
+use ldp_pca::recovery::{AnswerError, BootstrapError, FantopeError, PathError, PenaltyError, RecoveryError};
 use ldp_pca::task::TaskError;
-use ldp_pca::waves::RefineError;
 use ldp_pca_simulation::SimulationError;
 use ldp_pca_simulation::audit::AuditError;
 use serde_json::{Value, json};
@@ -219,7 +218,7 @@ from_stage!(
     ChangeError,
     FantopeError,
     RecoveryError,
-    ldp_pca::sampling::EntropyError,
+    ldp_pca::internal::sampling::EntropyError,
     ldp_pca::schema::SchemaError,
     ldp_pca::subspace::SubspaceError,
     TaskError,

@@ -4,9 +4,9 @@
 use std::io::Cursor;
 use std::path::Path;
 
+use ldp_pca::internal::schema::NumberForms;
 use ldp_pca::linalg::SymmetricMatrix;
 use ldp_pca::schema::Schema;
-use ldp_pca::schema::infer::NumberForms;
 use ldp_pca_server::ServerConfig;
 
 use crate::columnar::ReportRows;

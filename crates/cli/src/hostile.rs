@@ -1,7 +1,7 @@
 //! The effect of hostile reports on a result.
 
 use clap::Args;
-use ldp_pca::mechanism::{HostilePull, Pull, PullBounds};
+use ldp_pca::internal::mechanism::{HostilePull, Pull, PullBounds};
 
 use super::output::{grouped, three_digits};
 use super::parameters::count;

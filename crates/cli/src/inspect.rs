@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::mechanism::HostilePull;
+use ldp_pca::internal::mechanism::HostilePull;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::schema::Schema;
 use ldp_pca::task::{MAX_TASK_BYTES, Task};
@@ -111,7 +111,7 @@ impl Inspect {
             about: what_about(task),
             centred: task.centring().is_some(),
             records: aggregate.records(),
-            fold_records: aggregate.folds().iter().map(ldp_pca::aggregate::FoldSum::records).collect(),
+            fold_records: aggregate.folds().iter().map(ldp_pca::internal::aggregate::FoldSum::records).collect(),
             // No reports give no estimate.
             hostile: Covariance::estimate(&aggregate, task)
                 .ok()

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ldp_pca::lengths::{Clipping, Lengths, Norms, NormsError};
+use ldp_pca::internal::lengths::{Clipping, Lengths, Norms, NormsError};
 use ldp_pca::record::Radius;
 use ldp_pca::task::Task;
 use serde::Serialize;

@@ -7,7 +7,7 @@ use clap::builder::{
     PossibleValue, PossibleValuesParser, RangedI64ValueParser, RangedU64ValueParser, TypedValueParser,
 };
 use ldp_pca::centring::Centring;
-use ldp_pca::mechanism::cap::MAX_CANDIDATES;
+use ldp_pca::internal::mechanism::cap::MAX_CANDIDATES;
 use ldp_pca::mechanism::{MechanismFamily, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::{Bounding, Radius};

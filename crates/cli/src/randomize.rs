@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
+use ldp_pca::internal::sampling::{insecure_rng, system_rng};
 use ldp_pca::mechanism::RandomizeError;
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::BoundedRecord;
 use ldp_pca::report::{Report, ReportId, report_bytes};
-use ldp_pca::sampling::{insecure_rng, system_rng};
 use ldp_pca::task::Task;
 use serde::Serialize;
 

@@ -7,9 +7,9 @@ use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ldp_pca::internal::schema::{Fit, NumberForms, positional_name};
 use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
-use ldp_pca::schema::infer::NumberForms;
-use ldp_pca::schema::{Column, ColumnKind, Fit, Schema, positional_name};
+use ldp_pca::schema::{Column, ColumnKind, Schema};
 use ldp_pca::task::Task;
 use ldp_pca_records::{
     FileFormat, Layout, Notation, OptionNames, Problem, Row as TextRow, StringRecord, TextOptions, TextRows, named_tab,

@@ -2,7 +2,7 @@
 
 use ldp_pca::covariance::CovarianceError;
 use ldp_pca::error::Error;
-use ldp_pca::family::FamilyError;
+use ldp_pca::internal::family::FamilyError;
 use ldp_pca::mechanism::MechanismError;
 use ldp_pca::prediction::PredictionError;
 use ldp_pca::recovery::{AnswerError, PenaltyError, RecoveryError};

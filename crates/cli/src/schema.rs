@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use ldp_pca::schema::infer::{InferenceOptions, Inferred, NumberForms, Oddity, Scaling, Warning};
+use ldp_pca::internal::schema::{NumberForms, Oddity, Warning};
+use ldp_pca::schema::infer::{InferenceOptions, Inferred, Scaling};
 use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError, Unseen};
 use ldp_pca_records::Sample;
 use serde::Serialize;

@@ -6,13 +6,13 @@ use chacha20::ChaCha12Rng;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
+use ldp_pca::internal::report::framed_bytes;
+use ldp_pca::internal::waves::{PublicSample, TwoWaves, Waves};
 use ldp_pca::mechanism::{LocalRandomizer, Mechanism, MechanismFamily};
 use ldp_pca::prediction::{Planner, PredictionError, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon, Guarantee};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
-use ldp_pca::report::framed_bytes;
-use ldp_pca::waves::{PublicSample, TwoWaves, Waves};
 use ldp_pca_simulation::{
     RecoveryMethod, Reports, SimulationError, SpikedModel, SpikedSpectrum, Trial, TrialResult, TurnedSample,
     WavesResult, WavesTrial,

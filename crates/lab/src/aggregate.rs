@@ -4,8 +4,8 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use ldp_pca::aggregate::{self, AggregateError};
 use ldp_pca::covariance::{Covariance, CovarianceError};
+use ldp_pca::internal::law::NoiseError;
 use ldp_pca::js::Task;
-use ldp_pca::law::NoiseError;
 use ldp_pca::mechanism::MechanismError;
 use ldp_pca::prediction::PredictionError;
 use ldp_pca::record::RecordError;

@@ -14,12 +14,13 @@ use std::io::{self, BufReader, Read};
 
 use chacha20::ChaCha12Rng;
 use js_sys::{Function, Uint8Array};
-use ldp_pca::law::{NoiseError, SpikedCovariance};
+use ldp_pca::internal::law::{NoiseError, SpikedCovariance};
+use ldp_pca::internal::schema::{Fit, NumberForms};
 use ldp_pca::mechanism::MechanismError;
 use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
 use ldp_pca::recovery::{FantopeError, Rank};
-use ldp_pca::schema::infer::{InferenceOptions, Inferred, NumberForms, Scaling};
-use ldp_pca::schema::{Fit, SchemaError};
+use ldp_pca::schema::SchemaError;
+use ldp_pca::schema::infer::{InferenceOptions, Inferred, Scaling};
 use ldp_pca_records::{
     FileFormat, Header, Layout, OptionNames, Sample, TextOptions, TextRows, looks_like_names, parse_separator, start_of,
 };

@@ -9,12 +9,12 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
 use crate::crossing::{Coded, failure, matrix, object, read, thrown};
-use ldp_pca::family::Reports;
+use ldp_pca::internal::recovery::{components, explained_variance};
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
     Answer, AnswerError, Baseline, Baselines, DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, Method, Penalty,
-    PenaltyChoice, PenaltyError, PenaltyPath, Question, Rank, Solver, SolverSettings, SolverStatus, Step, Stop,
-    components, explained_variance, principal_components,
+    PenaltyChoice, PenaltyError, PenaltyPath, Question, Rank, Reports, Solver, SolverSettings, SolverStatus, Step,
+    Stop, principal_components,
 };
 use ldp_pca::subspace::{Subspace, SubspaceError, sin_theta_squared};
 use ldp_pca_simulation::SupportCounts;

@@ -9,10 +9,10 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use crate::crossing::{failure, matrix, object, read, thrown};
 use crate::mechanism::{CentringOptions, MechanismOptions, build, centring};
 use crate::recover::{PathOptions, Watch, solve_path};
+use ldp_pca::internal::report::framed_bytes;
 use ldp_pca::mechanism::{LocalRandomizer, Mechanism};
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Penalty, Rank, default_penalty, principal_components};
-use ldp_pca::report::framed_bytes;
 use ldp_pca::subspace::Subspace;
 use ldp_pca_simulation::{
     Estimate, Projection, ProjectionComparison, RecoveryMethod, Reports, SpikedModel, SpikedSpectrum, SupportCounts,

@@ -8,12 +8,12 @@
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::crossing::{coded, object, thrown};
+use ldp_pca::internal::waves::Waves;
 use ldp_pca::mechanism::MechanismFamily;
 use ldp_pca::prediction::{Planner, PredictionError, Spectrum};
 use ldp_pca::privacy::{Epsilon, PrivacyError};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{FantopeError, Rank};
-use ldp_pca::waves::Waves;
 
 coded! {
     FantopeError => "recovery",

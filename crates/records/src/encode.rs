@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use ldp_pca::internal::schema::{Cell, Fit};
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred};
-use ldp_pca::schema::{Cell, Column, ColumnKind, Fit, Schema, SchemaError, Value};
+use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError, Value};
 
 use crate::rows::Row;
 use crate::separator::Notation;
@@ -197,7 +198,7 @@ impl Sample {
 
 #[cfg(test)]
 mod tests {
-    use ldp_pca::schema::infer::NumberForms;
+    use ldp_pca::internal::schema::NumberForms;
     use proptest::prelude::*;
 
     use super::*;

@@ -6,8 +6,7 @@ use core::ops::Range;
 use std::io::{self, Chain, Cursor, Read};
 
 use csv::{ByteRecord, StringRecord, Terminator};
-use ldp_pca::schema::infer::NumberForms;
-use ldp_pca::schema::positional_name;
+use ldp_pca::internal::schema::{NumberForms, positional_name};
 
 use crate::separator::{self, Notation, OptionNames};
 

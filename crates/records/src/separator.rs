@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use csv::{ByteRecord, StringRecord};
-use ldp_pca::schema::infer::{NumberForm, NumberForms, read_number};
+use ldp_pca::internal::schema::{NumberForm, NumberForms, read_number};
 
 /// The separators that are recognised.
 const KNOWN: [u8; 3] = [b',', b';', b'\t'];

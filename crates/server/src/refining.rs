@@ -21,9 +21,9 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use super::app::{App, Period};
 use super::audit::AuditLine;
 use super::store::{Batch, CommitError, NextWave, Put, RefinementPlan, StoreError, TaskReports};
+use ldp_pca::internal::waves::{RefineError, SecondTask, WaveRefusal};
 use ldp_pca::recovery::Rank;
 use ldp_pca::task::{Task, TaskDigest};
-use ldp_pca::waves::{RefineError, SecondTask, WaveRefusal};
 
 /// How often the numbers of reports are looked at.
 const LOOK: Duration = Duration::from_secs(1);

@@ -1,7 +1,8 @@
 //! The result of a simulated collection, however its reports were generated.
 
 use ldp_pca::centring::Centring;
-use ldp_pca::mechanism::{Mechanism, Moments};
+use ldp_pca::internal::mechanism::Moments;
+use ldp_pca::mechanism::Mechanism;
 use nalgebra::DMatrix;
 
 /// The estimates that an aggregator would have, and the truth, which is unknown in practice.

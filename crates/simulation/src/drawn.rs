@@ -22,10 +22,11 @@
 //! Nothing here is secret, so the generator is a fast one.
 
 use ldp_pca::centring::Centring;
-use ldp_pca::mechanism::cap::coordinate::Coordinate;
-use ldp_pca::mechanism::cap::{Weights, candidates, kept};
-use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, Mechanism, Moments, Perturbation};
-use ldp_pca::waves::SignedCap;
+use ldp_pca::internal::mechanism::cap::coordinate::Coordinate;
+use ldp_pca::internal::mechanism::cap::{Weights, candidates, kept};
+use ldp_pca::internal::mechanism::{Moments, Perturbation};
+use ldp_pca::internal::waves::SignedCap;
+use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, Mechanism};
 use nalgebra::DMatrix;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, RngExt, SeedableRng};
@@ -259,7 +260,8 @@ mod tests {
     use super::*;
     use crate::{RecoveryMethod, Reports, Trial};
     use chacha20::ChaCha8Rng;
-    use ldp_pca::mechanism::{MechanismFamily, MechanismSpec, Summable, triangle};
+    use ldp_pca::internal::mechanism::{Summable, triangle};
+    use ldp_pca::mechanism::{MechanismFamily, MechanismSpec};
     use ldp_pca::privacy::{Delta, Epsilon};
     use ldp_pca::record::{BoundedRecord, Bounding, Radius};
     use ldp_pca::recovery::Rank;

@@ -1,7 +1,8 @@
 //! Simulated collections from a population of which only the second moments are known.
 
-use ldp_pca::law::{NoiseLaw, SpikedCovariance};
-use ldp_pca::mechanism::{LocalRandomizer, Mechanism, Moments};
+use ldp_pca::internal::law::{NoiseLaw, SpikedCovariance};
+use ldp_pca::internal::mechanism::Moments;
+use ldp_pca::mechanism::{LocalRandomizer, Mechanism};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::Subspace;
@@ -14,8 +15,8 @@ use super::trial::{RecoveryMethod, SimulationError, TrialResult};
 /// population of which only the second moments are known.
 ///
 /// The records count as an independent sample of the population, and errors are measured from the population's
-/// components. Estimates are drawn from [their law](ldp_pca::law), which states the parts of it that are exact. A
-/// draw takes `O(d^3)` operations for any number of records.
+/// components. Estimates are drawn from their law, which states the parts of it that are exact. A draw takes `O(d^3)`
+/// operations for any number of records.
 #[derive(Debug)]
 pub struct TrialLike<'a> {
     /// The population's second moments, d × d.
@@ -67,7 +68,7 @@ impl TrialLike<'_> {
 #[cfg(test)]
 mod tests {
     use chacha20::ChaCha12Rng;
-    use ldp_pca::law::NoiseError;
+    use ldp_pca::internal::law::NoiseError;
     use ldp_pca::mechanism::MechanismSpec;
     use ldp_pca::privacy::{Delta, Epsilon};
     use rand::SeedableRng;

@@ -2,8 +2,10 @@
 
 use chacha20::ChaCha12Rng;
 use ldp_pca::centring::Centring;
-use ldp_pca::law::NoiseError;
-use ldp_pca::mechanism::{LocalRandomizer, Mechanism, Moments, RandomizeError, Summable, triangle};
+use ldp_pca::internal::law::NoiseError;
+use ldp_pca::internal::mechanism::{Moments, Summable, triangle};
+use ldp_pca::internal::waves::RefineError;
+use ldp_pca::mechanism::{LocalRandomizer, Mechanism, RandomizeError};
 use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
 use ldp_pca::recovery::{
     FantopeError, FantopeProblem, FantopeSolution, FantopeSolver, Penalty, Rank, RecoveryError, SolverSettings,
@@ -11,7 +13,6 @@ use ldp_pca::recovery::{
 };
 use ldp_pca::report::ReportId;
 use ldp_pca::subspace::{Subspace, SubspaceError, sin_theta_squared};
-use ldp_pca::waves::RefineError;
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 use rand::rand_core::CryptoRng;

@@ -3,12 +3,13 @@
 //! Both waves' reports are drawn from their exact law (`drawn`): the rank of the reported candidate, its coordinate
 //! along the record's vector given that rank, and a direction across it.
 
-use ldp_pca::law::NoiseLaw;
-use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, Mechanism, Moments};
+use ldp_pca::internal::law::NoiseLaw;
+use ldp_pca::internal::mechanism::Moments;
+use ldp_pca::internal::waves::{FirstWave, RefineError, SecondWave, SignedCap, WaveDesign};
+use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, Mechanism};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{Rank, principal_components};
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
-use ldp_pca::waves::{FirstWave, RefineError, SecondWave, SignedCap, WaveDesign};
 use nalgebra::DMatrix;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, RngExt, SeedableRng};
@@ -339,10 +340,10 @@ impl CrossSums {
 mod tests {
     use super::*;
     use chacha20::ChaCha12Rng;
+    use ldp_pca::internal::waves::{TwoWaves, Waves};
     use ldp_pca::mechanism::MechanismFamily;
     use ldp_pca::prediction::{Planner, Spectrum};
     use ldp_pca::privacy::Epsilon;
-    use ldp_pca::waves::{TwoWaves, Waves};
 
     const PEOPLE: u64 = 20_000;
 

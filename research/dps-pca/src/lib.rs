@@ -68,10 +68,10 @@
 //! *Corrected* ([`scale::corrected`]). The smallest Gaussian scale for `sqrt(T)` times the exact sensitivity (Balle &
 //! Wang 2018), for every epsilon and delta: `R^2` times the third column.
 //!
-//! *In double precision.* The noise is an exact Gaussian on a lattice
-//! ([`sampling::gaussian`](ldp_pca::sampling::gaussian)), and a message is its integers, so it leaks nothing through
-//! rounding; the sampler's total variation is booked into delta. The product `n_i Sigma_i Q` is rounded, which
-//! [`scale::ROUNDING_SLACK`] covers: [`Provider`] refuses so many records that it would not.
+//! *In double precision.* The noise is an exact Gaussian on a lattice (the library's `sampling::gaussian`), and a
+//! message is its integers, so it leaks nothing through rounding; the sampler's total variation is booked into delta.
+//! The product `n_i Sigma_i Q` is rounded, which [`scale::ROUNDING_SLACK`] covers: [`Provider`] refuses so many records
+//! that it would not.
 
 mod coordinator;
 mod error;

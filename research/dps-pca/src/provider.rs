@@ -7,8 +7,8 @@ use rand::rand_core::CryptoRng;
 
 use crate::error::DpsPcaError;
 use crate::scale::{ROUNDING_SLACK, Scale};
-use ldp_pca::sampling::bits::Bits;
-use ldp_pca::sampling::gaussian::{WORDS_PER_DEVIATE, deviate};
+use ldp_pca::internal::sampling::bits::Bits;
+use ldp_pca::internal::sampling::gaussian::{WORDS_PER_DEVIATE, deviate};
 
 /// The largest integer of a message, either way: exact in double precision, and sums of thousands fit.
 pub const LARGEST_CELL: i64 = 1 << 52;

@@ -3,11 +3,12 @@
 use nalgebra::DMatrix;
 
 use crate::error::DpsPcaError;
-use ldp_pca::privacy::calibration::{analytic_gaussian_sigma, gaussian_rho};
-use ldp_pca::privacy::composition::{Composition, Method, PrivacyLoss, TotalVariation};
+use ldp_pca::internal::privacy::TotalVariation;
+use ldp_pca::internal::privacy::calibration::{analytic_gaussian_sigma, gaussian_rho};
+use ldp_pca::internal::sampling::gaussian::{STEPS_PER_SIGMA, TOTAL_VARIATION};
+use ldp_pca::privacy::composition::{Composition, Method, PrivacyLoss};
 use ldp_pca::privacy::{Delta, Epsilon, PrivacyError};
 use ldp_pca::recovery::Rank;
-use ldp_pca::sampling::gaussian::{STEPS_PER_SIGMA, TOTAL_VARIATION};
 
 /// The common shape of a provider's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The steps of DPS-PCA by hand, and its accounting in numbers.
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::privacy::calibration::{gaussian_epsilon_of_rho, gaussian_rho};
+use ldp_pca::internal::privacy::calibration::{gaussian_epsilon_of_rho, gaussian_rho};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 use nalgebra::{DMatrix, DVector};

@@ -38,8 +38,8 @@ pub fn keeps(loss: PrivacyLoss, reports: u64, central: Epsilon, delta: Delta) ->
 }
 
 /// The largest local epsilon found for which a batch of `reports` reports of *any* randomizer with it is
-/// (`target`, `delta`)-private: the inverse of [`batch_epsilon`](super::batch_epsilon) with the [`Blanket`] of an epsilon.
-/// It is at least `target`, which needs no batch.
+/// (`target`, `delta`)-private: the inverse of [`batch_epsilon`](super::batch_epsilon) with the [`Blanket`] of an
+/// epsilon. It is at least `target`, which needs no batch.
 ///
 /// # Errors
 /// [`PrivacyError::Reports`] when there are none.

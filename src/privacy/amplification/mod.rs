@@ -24,22 +24,20 @@
 //!    variation of v on both sides costs `(1 + e^epsilon) v`.
 
 mod blanket;
-mod closed_form;
+pub(crate) mod closed_form;
 mod excess;
-mod inverse;
+pub(crate) mod inverse;
 
 use core::fmt;
 
 use serde::Serialize;
 
 pub use self::blanket::Blanket;
-#[doc(hidden)]
-pub use self::{
-    closed_form::closed_form_epsilon,
-    inverse::{keeps, local_epsilon},
-};
+pub(crate) use self::closed_form::closed_form_epsilon;
+pub(crate) use self::inverse::keeps;
 use super::calibration::{gaussian_epsilon_of_rho, refined};
-use super::composition::{Composition, PrivacyLoss, TotalVariation};
+use super::composition::{Composition, PrivacyLoss};
+use super::variation::TotalVariation;
 use super::{Delta, Epsilon, PrivacyError, Rho};
 
 /// An additional guarantee of each anonymised batch, beside the local guarantee of every report in it, never a
@@ -237,6 +235,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
+    use crate::privacy::amplification::inverse::local_epsilon;
     use crate::privacy::renyi::Cap;
     use crate::privacy::tests::{assert_rounded_up, delta, epsilon, known};
 

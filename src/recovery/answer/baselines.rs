@@ -40,7 +40,6 @@ pub struct Baseline {
     pub subspace: Subspace,
 }
 
-#[doc(hidden)]
 impl Baselines {
     /// The simpler methods beside sparse components (d × k) of an estimate with this penalty, and all eigenvalues of
     /// the estimate. `names` are those of the features.

@@ -94,7 +94,7 @@ pub struct SparseAnswer {
     pub status: SolverStatus,
     /// In the units of the covariance.
     pub penalty: f64,
-    /// The source of the penalty: [`PenaltyChoice::name`](crate::recovery::PenaltyChoice::name).
+    /// The source of the penalty: `auto`, `cv` or `value`.
     pub penalty_choice: &'static str,
     /// The objective reached.
     pub objective: f64,

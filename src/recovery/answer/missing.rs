@@ -44,8 +44,8 @@ pub enum Part {
     Bootstrap,
     /// The comparison with a reference.
     Reference,
-    /// The comparison with another collection ([`change`](crate::recovery::change())): where it is unfinished, the
-    /// p-value is of fewer replicates, or missing below 20.
+    /// The comparison with another collection: where it is unfinished, the p-value is of fewer replicates, or missing
+    /// below 20.
     Other,
 }
 

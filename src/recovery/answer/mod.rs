@@ -2,8 +2,7 @@
 //!
 //! ```
 //! use std::ops::ControlFlow;
-//! use ldp_pca::family::Reports;
-//! use ldp_pca::recovery::{PenaltyChoice, Question, answer};
+//! use ldp_pca::recovery::{PenaltyChoice, Question, Reports, answer};
 //! use ldp_pca::{Aggregate, Bounding, Covariance, Epsilon, Folds, MechanismSpec, Rank, Schema, Task};
 //!
 //! // The first two of six features move together.
@@ -91,16 +90,16 @@ pub struct Answer {
     pub missing: Missing,
 }
 
-/// The reports of a task or of a [family](crate::family), and the estimate of all of them.
+/// The reports of a task or of a family, and the estimate of all of them.
 #[derive(Clone, Copy, Debug)]
 struct Source<'a> {
     reports: Reports<'a>,
     covariance: &'a Covariance,
 }
 
-/// Answers the question about the reports of a task or of a [family](crate::family), of which `covariance` is the
-/// estimate. The callback may stop the work: when time is up, the answer has what was found until then. Without that
-/// reason a stopped solution is the last thing in an answer, and a stopped sequence of penalties an error.
+/// Answers the question about the reports of a task or of a family, of which `covariance` is the estimate. The callback
+/// may stop the work: when time is up, the answer has what was found until then. Without that reason a stopped solution
+/// is the last thing in an answer, and a stopped sequence of penalties an error.
 ///
 /// # Errors
 /// [`AnswerError`].
@@ -278,19 +277,6 @@ impl Answer {
             None => self.found.eigenvalues.iter().filter(|&&value| value <= self.edge()).count(),
         }
     }
-
-    /// What speaks for the first component of second moments about zero being the mean, in words about it; nothing for
-    /// components about the mean, or below the noise.
-    #[must_use]
-    pub fn marks_of_mean(&self) -> Vec<String> {
-        let (Asked { centred, dimension, feature_names, .. }, found) = (&self.asked, &self.found);
-        let Some(loadings) = found.components.first() else { return vec![] };
-        if *centred || *dimension == 1 || found.eigenvalues[0] <= self.edge() {
-            return vec![];
-        }
-        let share = self.whole().and(found.explained_variance.as_ref()).map(|shares| shares[0]);
-        patterns::marks_of_mean(loadings, feature_names, share)
-    }
 }
 
 /// What our own crates need and others do not.
@@ -318,6 +304,19 @@ impl Answer {
         });
         let total = self.found.total_variance.filter(|total| *total > TOTAL_DEVIATIONS * deviation)?;
         whole(&self.found.standing(), total)
+    }
+
+    /// What speaks for the first component of second moments about zero being the mean, in words about it; nothing for
+    /// components about the mean, or below the noise.
+    #[must_use]
+    pub fn marks_of_mean(&self) -> Vec<String> {
+        let (Asked { centred, dimension, feature_names, .. }, found) = (&self.asked, &self.found);
+        let Some(loadings) = found.components.first() else { return vec![] };
+        if *centred || *dimension == 1 || found.eigenvalues[0] <= self.edge() {
+            return vec![];
+        }
+        let share = self.whole().and(found.explained_variance.as_ref()).map(|shares| shares[0]);
+        patterns::marks_of_mean(loadings, feature_names, share)
     }
 
     /// Adds the results of simpler methods on the estimate of sparse components. Plain ones have none.

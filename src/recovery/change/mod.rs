@@ -138,7 +138,6 @@ pub fn change<R: Rng + ?Sized>(
 ///
 /// # Errors
 /// [`ChangeError`], for tasks of other features and for reports in both collections.
-#[doc(hidden)]
 pub fn check_change(first: (&Aggregate, &Task), second: (&Aggregate, &Task)) -> Result<(), ChangeError> {
     check_tasks(first.1, second.1)?;
     if first.1 == second.1 { check_disjoint(first.0, second.0) } else { Ok(()) }

@@ -113,7 +113,7 @@ impl HeldOut {
     /// two folds, or with one that has no reports.
     ///
     /// # Errors
-    /// As [`cross_validate`](super::cross_validate).
+    /// As [`cross_validate`](super::penalty::cross_validate).
     pub(super) fn measure(
         reports: Reports<'_>,
         covariance: &Covariance,

@@ -5,20 +5,15 @@
 //! repeat, where there are many of them, or where they are e-mail addresses, unless the options name the column.
 
 mod looks;
-mod numbers;
+pub(crate) mod numbers;
 mod observed;
-mod warning;
+pub(crate) mod warning;
 
 use std::collections::BTreeMap;
 
 use self::observed::Observed;
+use self::warning::{Oddity, Warning};
 use super::{Column, ColumnKind, Schema, SchemaError, Unseen, positional_name};
-
-#[doc(hidden)]
-pub use self::{
-    numbers::{NumberForm, NumberForms, read_number},
-    warning::{Oddity, Warning},
-};
 
 /// A scaling of numeric columns to a common size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use crate::recovery::Rank;
 use crate::task::Task;
 use crate::waves::refinement::{Refinement, RefinementError};
 use crate::waves::signed_cap::SignedCap;
+use crate::waves::sums::CrossBlock;
 
 impl FirstWave {
     /// The first wave of a task whose estimate is given.
@@ -48,7 +49,7 @@ pub(super) fn with_block<T>(
     task: &Task,
     put: impl FnOnce(&SecondWave<'_>) -> Result<T, RefineError>,
 ) -> Result<T, RefineError> {
-    let block = aggregate.cross_block(task)?;
+    let block = CrossBlock::of(aggregate, task)?;
     let refinement = task.refinement().ok_or(RefineError::NoSecondWave)?;
     put(&SecondWave {
         directions: &refinement.directions(),

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use chacha20::ChaCha12Rng;
 use clap::Args;
+use ldp_pca::internal::recovery::Reference;
 use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::{BoundedRecord, Bounding};
-use ldp_pca::recovery::{Answer, Rank, Reference};
+use ldp_pca::recovery::{Answer, Rank};
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::task::{Folds, Task};
 use ldp_pca_server::{Server, ServerConfig, socket_address};

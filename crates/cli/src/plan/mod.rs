@@ -8,13 +8,13 @@ use std::path::PathBuf;
 use clap::Args;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
-use ldp_pca::lengths::Clipping;
+use ldp_pca::internal::lengths::Clipping;
+use ldp_pca::internal::waves::Waves;
 use ldp_pca::mechanism::MechanismFamily;
 use ldp_pca::prediction::{self, Batches, Goal, Planner, PredictionError, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{Bounding, Radius};
 use ldp_pca::recovery::Rank;
-use ldp_pca::waves::Waves;
 
 use self::result::PlanResult;
 use self::sample::SampleResult;

@@ -1,8 +1,8 @@
 //! The result of `plan`, as JSON and as text.
 
-use ldp_pca::lengths::Clipping;
+use ldp_pca::internal::lengths::Clipping;
+use ldp_pca::internal::waves::TwoWaves;
 use ldp_pca::prediction::{Plan, Prediction, ShuffledPlan};
-use ldp_pca::waves::TwoWaves;
 use serde::Serialize;
 
 use super::sample::SampleResult;

@@ -1,6 +1,6 @@
 //! The lengths of records: the share of them that is at most so long, with its quantiles and radii.
 
-use ldp_pca::lengths::{Clipping, Lengths, Quantile};
+use ldp_pca::internal::lengths::{Clipping, Lengths, Quantile};
 use svg::node::element::{Group, Title};
 
 use super::axis::{LinearAxis, label};

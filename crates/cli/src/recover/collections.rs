@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use ldp_pca::aggregate::{Aggregate, AggregateError};
-use ldp_pca::family::{Collection, check_family};
+use ldp_pca::internal::family::{Collection, check_family};
 use ldp_pca::task::Task;
 
 use crate::error::{CliError, InFile as _, Result};

@@ -2,7 +2,8 @@
 
 use clap::Args;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::recovery::{Denoised, Denoising, RecoveryError};
+use ldp_pca::internal::recovery::{Denoised, Denoising};
+use ldp_pca::recovery::RecoveryError;
 use serde::Serialize;
 
 use super::loadings::LoadingsFile;

@@ -20,12 +20,10 @@ use std::time::Instant;
 
 use clap::Args;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::family::Reports;
-use ldp_pca::recovery::{
-    Answer, Part, Question, Rank, Reference, Unfinished, When, answer, answer_with_rank_test, principal_components,
-};
+use ldp_pca::internal::recovery::{Reference, answer_with_rank_test};
+use ldp_pca::internal::waves::RefinedFacts;
+use ldp_pca::recovery::{Answer, Part, Question, Rank, Reports, Unfinished, When, answer, principal_components};
 use ldp_pca::task::Task;
-use ldp_pca::waves::RefinedFacts;
 use ldp_pca_simulation::SecondMoment;
 
 use self::collections::Collections;

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use chacha20::ChaCha12Rng;
 use clap::Args;
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::family::Collection;
-use ldp_pca::recovery::{Answer, Change, ChangeError, Measured, OtherCollection, Rank, change, check_change};
+use ldp_pca::internal::family::Collection;
+use ldp_pca::internal::recovery::{Change, ChangeError, Measured, OtherCollection, change, check_change};
+use ldp_pca::recovery::{Answer, Rank};
 use ldp_pca::task::Task;
 use rand::SeedableRng;
 

@@ -1,6 +1,7 @@
 //! The number of components: given, or found by a test of one after the other.
 
-use ldp_pca::recovery::{Rank, RankTest, TestedComponent};
+use ldp_pca::internal::recovery::{RankTest, TestedComponent};
+use ldp_pca::recovery::Rank;
 
 use super::share::Unit;
 use crate::error::Result;

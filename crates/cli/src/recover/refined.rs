@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
+use ldp_pca::internal::waves::{OF_FIRST_WAVE, RefineError, RefinedFacts, refined_answer, refinement_of};
 use ldp_pca::recovery::{Answer, Rank};
 use ldp_pca::task::Task;
-use ldp_pca::waves::{OF_FIRST_WAVE, RefineError, RefinedFacts, refined_answer, refinement_of};
 
 use super::rank::RankChoice;
 use crate::error::{CliError, InFile as _, Result};

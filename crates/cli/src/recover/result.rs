@@ -1,7 +1,7 @@
 //! The result of `recover`. docs/recover.md has the meaning of every key.
 
+use ldp_pca::internal::waves::RefinedFacts;
 use ldp_pca::recovery::Answer;
-use ldp_pca::waves::RefinedFacts;
 use serde::Serialize;
 
 use super::denoising::CovarianceResult;

@@ -1,7 +1,7 @@
 //! The features that take part in the components, at a stated false-discovery rate.
 
 use clap::Args;
-use ldp_pca::recovery::{FeatureTest, Selection};
+use ldp_pca::internal::recovery::{FeatureTest, Selection};
 use ldp_pca::task::Task;
 
 use crate::error::{CliError, Result};

@@ -1,9 +1,11 @@
 //! The result of `recover` as text.
 
+use ldp_pca::internal::recovery::{
+    FEWEST_REPLICATES, Fit, HeldOutAnswer, ReferenceAnswer, ReferenceComparison, SupportConditions,
+};
 use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
-    Answer, Confidence, FEWEST_REPLICATES, Fit, HeldOutAnswer, Method, Part, PathPoint, ReferenceAnswer,
-    ReferenceComparison, ScoredPenalty, SolverStatus, SparseAnswer, SupportConditions, Unfinished,
+    Answer, Confidence, Method, Part, PathPoint, ScoredPenalty, SolverStatus, SparseAnswer, Unfinished,
 };
 
 use super::family::family;

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ldp_pca::centring::Centring;
-use ldp_pca::mechanism::{Mechanism, MechanismError, MechanismSpec, Moments, Pull};
+use ldp_pca::internal::mechanism::{Moments, Pull};
+use ldp_pca::mechanism::{Mechanism, MechanismError, MechanismSpec};
 use ldp_pca::privacy::Guarantee;
 use ldp_pca::record::Bounding;
 use ldp_pca::report::report_bytes;

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ldp_pca::internal::waves::{MAX_DIRECTIONS, PublicSample, RefineError, SamplePlan, SecondTask, TwoWaves};
 use ldp_pca::prediction::PredictionError;
 use ldp_pca::recovery::Rank;
 use ldp_pca::schema::MAX_DIMENSION;
 use ldp_pca::task::Task;
-use ldp_pca::waves::{MAX_DIRECTIONS, PublicSample, RefineError, SamplePlan, SecondTask, TwoWaves};
 use ldp_pca_simulation::SecondMoment;
 use serde::Serialize;
 

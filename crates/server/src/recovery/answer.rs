@@ -11,13 +11,12 @@ use crate::problem::{Problem, Reason};
 use crate::store::TaskReports;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::{Covariance, Mean};
-use ldp_pca::family::Reports;
+use ldp_pca::internal::recovery::{Decomposition, HeldOut, ThresholdedAnswer};
+use ldp_pca::internal::waves::{RefineError, RefinedFacts, refined_answer};
 use ldp_pca::recovery::{
-    self, AnswerError, Baselines, Decomposition, HeldOut, Method, Part, PathPoint, Question, Rank, Step, Stop,
-    ThresholdedAnswer, Unfinished,
+    self, AnswerError, Baselines, Method, Part, PathPoint, Question, Rank, Reports, Step, Stop, Unfinished,
 };
 use ldp_pca::task::Task;
-use ldp_pca::waves::{RefineError, RefinedFacts, refined_answer};
 
 /// The most components whose error is predicted: the prediction takes longer than a decomposition for many.
 const PREDICTED: usize = 32;

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex as Lock, Weak};
 use std::time::{Duration, Instant};
 
 use crate::locks::hold;
-use ldp_pca::recovery::{Decomposition, HeldOutUse, Question};
+use ldp_pca::internal::recovery::Decomposition;
+use ldp_pca::recovery::{HeldOutUse, Question};
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use crate::problem::{Problem, Reason, excerpt};
 use crate::request::Parameters;
+use ldp_pca::internal::waves::OF_FIRST_WAVE;
 use ldp_pca::recovery::{HeldOutUse, Penalty, PenaltyChoice, Question, Rank, When};
-use ldp_pca::waves::OF_FIRST_WAVE;
 
 /// The number of penalties that a path may have.
 const POINTS: RangeInclusive<usize> = 2..=1000;

@@ -20,7 +20,7 @@ use super::writer::Names;
 use crate::durable::sync_folder;
 use crate::locks::hold;
 use crate::oblivious::SealingKey;
-use ldp_pca::sampling::system_rng;
+use ldp_pca::internal::sampling::system_rng;
 
 /// Requests that are on their way to the gateway at the same time, each on a connection that is kept.
 const AT_ONCE: usize = 16;

@@ -7,9 +7,9 @@ use axum::extract::{Extension, FromRequestParts, Path as UrlPath, Query, State};
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use ldp_pca::internal::waves::{RefineError, refinement_of};
 use ldp_pca::recovery::{Question, Rank};
 use ldp_pca::task::Task;
-use ldp_pca::waves::{RefineError, refinement_of};
 use tokio::time::timeout;
 
 use crate::app::App;

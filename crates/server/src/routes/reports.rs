@@ -20,7 +20,7 @@ use crate::origins::supply_type;
 use crate::problem::{Problem, Reason, Rejected, excerpt, urn};
 use crate::request::Id;
 use crate::store::{Batch, CommitError, Committed, TaskReports, TaskSettings};
-use ldp_pca::mechanism::{RangeCheck, Summable};
+use ldp_pca::internal::mechanism::{RangeCheck, Summable};
 use ldp_pca::report::{Report, ReportError};
 use ldp_pca::task::Task;
 

@@ -313,7 +313,7 @@ impl fmt::Debug for dyn TaskReports {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ldp_pca::waves::Refinement;
+    use ldp_pca::internal::waves::Refinement;
 
     /// A second wave of the task along one axis.
     pub(super) fn second_wave(task: &Task, axis: usize, records: u64) -> NextWave {

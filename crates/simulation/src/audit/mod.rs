@@ -20,11 +20,10 @@
 //! epsilon >= ln((p - delta) / q),     p = P[E | x],  q = P[E | y]
 //! ```
 //!
-//! Both probabilities are bounded from independent trials by Clopper and Pearson ([`binomial`](ldp_pca::binomial)), p
-//! from below and q from above. The event is chosen on one half of the trials and judged on the other, so that the
-//! judging trials know nothing of the choice. Every pair of records is tried in both directions, and by one or two
-//! observers: with P pairs and V observers there are 4 P V bounds, each of which fails with probability at most
-//! `(1 - confidence) / (4 P V)`.
+//! Both probabilities are bounded from independent trials by Clopper and Pearson, p from below and q from above. The
+//! event is chosen on one half of the trials and judged on the other, so that the judging trials know nothing of the
+//! choice. Every pair of records is tried in both directions, and by one or two observers: with P pairs and V observers
+//! there are 4 P V bounds, each of which fails with probability at most `(1 - confidence) / (4 P V)`.
 //!
 //! # What is tried
 //! Pairs whose contributions are as far apart as any two can be: `e_1` and `e_2`; two dense records that are
@@ -67,7 +66,8 @@ mod tally;
 use std::collections::BTreeSet;
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::mechanism::{LocalRandomizer, RandomizeError, Summable};
+use ldp_pca::internal::mechanism::Summable;
+use ldp_pca::mechanism::{LocalRandomizer, RandomizeError};
 use ldp_pca::record::{BoundedRecord, Bounding, RecordError};
 use ldp_pca::report::ReportId;
 use ldp_pca::task::TaskMechanism;

@@ -1,13 +1,13 @@
 //! The view of an adversary who suspects two records: a finite summary of a report, made only from public things.
 
-use ldp_pca::mechanism::cap::Weights;
-use ldp_pca::mechanism::cap::candidates::Candidates;
-use ldp_pca::mechanism::double_cap::{direction, usual_threshold};
-use ldp_pca::mechanism::{LocalRandomizer, Mechanism, Moments, Perturbation, Summable, triangle};
+use ldp_pca::internal::mechanism::cap::candidates::Candidates;
+use ldp_pca::internal::mechanism::cap::{Weights, direction, usual_threshold};
+use ldp_pca::internal::mechanism::{Moments, Perturbation, Summable, triangle};
+use ldp_pca::internal::waves::SignedCap;
+use ldp_pca::mechanism::{LocalRandomizer, Mechanism};
 use ldp_pca::record::BoundedRecord;
 use ldp_pca::report::ReportId;
 use ldp_pca::task::TaskMechanism;
-use ldp_pca::waves::SignedCap;
 use nalgebra::DMatrix;
 
 /// Sorts the well-formed reports of a mechanism into kinds, for one pair of records.

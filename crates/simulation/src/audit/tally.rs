@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ldp_pca::binomial;
+use ldp_pca::internal::binomial;
 
 use super::AuditError;
 use super::observer::two_sided_quantile;

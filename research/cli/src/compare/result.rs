@@ -1,8 +1,8 @@
 //! The result of `compare`.
 
+use ldp_pca::internal::schema::Fit;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::Bounding;
-use ldp_pca::schema::Fit;
 use ldp_pca_cli::writing::Target;
 use ldp_pca_literature::baselines::catalogue::key;
 use ldp_pca_literature::baselines::comparison::{Figures, Quartiles, Row, Trial};

@@ -1,6 +1,6 @@
 //! The result of `compare` as text.
 
-use ldp_pca::schema::Fit;
+use ldp_pca::internal::schema::Fit;
 use ldp_pca_cli::output::{duration, plural, wrote};
 use ldp_pca_cli::table::{Align, Table, wrapped};
 use ldp_pca_literature::baselines::{Adjacency, EpsilonDelta, MethodGuarantee};

@@ -16,7 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use hmac::{Hmac, KeyInit, Mac};
-use ldp_pca::sampling::system_rng;
+use ldp_pca::internal::sampling::system_rng;
 use ldp_pca_cli::error::{CliError, InFile as _, Result};
 use ldp_pca_cli::files::{locked, text};
 use ldp_pca_cli::writing::write_private;

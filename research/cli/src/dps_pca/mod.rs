@@ -21,7 +21,7 @@ use std::io;
 use std::path::Path;
 
 use clap::Subcommand;
-use ldp_pca::schema::positional_name;
+use ldp_pca::internal::schema::positional_name;
 use ldp_pca_cli::error::{CliError, Result};
 use ldp_pca_cli::output::first;
 use ldp_pca_cli::writing::{self, Target};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ldp_pca::internal::sampling::system_rng;
 use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::sampling::system_rng;
 use ldp_pca_cli::error::{CliError, InFile as _, Result};
 use ldp_pca_cli::output::{Format, bar, grouped, note, wrote};
 use ldp_pca_cli::records::{Opening, RecordFile, Row};

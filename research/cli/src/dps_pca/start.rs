@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use ldp_pca::internal::sampling::system_rng;
 use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::sampling::system_rng;
 use ldp_pca_cli::choice::{Choice, one_of};
 use ldp_pca_cli::error::{CliError, Result};
 use ldp_pca_cli::output::Format;

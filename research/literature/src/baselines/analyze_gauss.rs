@@ -25,7 +25,7 @@ use rand::rand_core::CryptoRng;
 
 use super::perturbation::{ADDITION, REPLACEMENT, holding, leading_subspace, normal, symmetrically_perturbed};
 use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
-use ldp_pca::privacy::calibration::{analytic_gaussian_sigma, paper_sigma};
+use ldp_pca::internal::privacy::calibration::{analytic_gaussian_sigma, paper_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 

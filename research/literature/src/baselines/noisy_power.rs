@@ -35,8 +35,8 @@ use rand::rand_core::CryptoRng;
 
 use super::orthonormal::{normal_matrix, orthonormalize_in_place, uniform_start};
 use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
+use ldp_pca::internal::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
 use ldp_pca::linalg::symmetric_eigen;
-use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::{FantopeError, Rank};
 use ldp_pca::subspace::Subspace;
@@ -186,8 +186,11 @@ mod tests {
         let nine = NoisyPower { iterations: Some(9), ..one };
         assert!((nine.sigma(shape).unwrap() / one.sigma(shape).unwrap() - 3.0).abs() < 1e-9);
         let mut together = ldp_pca::privacy::composition::Composition::default();
-        let rho = ldp_pca::privacy::calibration::gaussian_rho(nine.sigma(shape).unwrap(), COVARIANCE_SENSITIVITY / 1e3);
-        let total_variation = ldp_pca::privacy::composition::TotalVariation::ZERO;
+        let rho = ldp_pca::internal::privacy::calibration::gaussian_rho(
+            nine.sigma(shape).unwrap(),
+            COVARIANCE_SENSITIVITY / 1e3,
+        );
+        let total_variation = ldp_pca::internal::privacy::TotalVariation::ZERO;
         let loss = ldp_pca::privacy::composition::PrivacyLoss::Gaussian { rho: rho.unwrap(), total_variation };
         together.add(loss, 9).unwrap();
         assert!((together.epsilon(Some(delta)).unwrap().epsilon.value() - 1.0).abs() < 1e-6);

@@ -18,7 +18,7 @@ use rand::rand_core::CryptoRng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::{BaselineError, EpsilonDelta};
-use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, gaussian_delta, gaussian_epsilon};
+use ldp_pca::internal::privacy::calibration::{COVARIANCE_SENSITIVITY, gaussian_delta, gaussian_epsilon};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::{Rank, principal_components};
 use ldp_pca::subspace::Subspace;

@@ -59,7 +59,7 @@ use rand::rand_core::CryptoRng;
 
 use super::perturbation::{leading_subspace, normal, symmetrically_perturbed};
 use super::{Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator};
-use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
+use ldp_pca::internal::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::{Rank, principal_components};
 
@@ -221,7 +221,7 @@ mod tests {
 
     use super::super::orthonormal::normal_matrix;
     use super::*;
-    use ldp_pca::privacy::calibration::gaussian_delta;
+    use ldp_pca::internal::privacy::calibration::gaussian_delta;
     use ldp_pca::subspace::{Subspace, projection_distance, sin_theta_squared};
 
     fn method() -> SpectralProjector {

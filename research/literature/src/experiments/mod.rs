@@ -82,7 +82,7 @@ use sha2::{Digest, Sha256};
 use self::data::{Connections, DataError, DataSet};
 use crate::baselines::{BaselineError, SampleError};
 use ldp_pca::error::Error;
-use ldp_pca::law::NoiseError;
+use ldp_pca::internal::law::NoiseError;
 use ldp_pca::mechanism::MechanismError;
 use ldp_pca::prediction::PredictionError;
 use ldp_pca::privacy::PrivacyError;

@@ -155,9 +155,9 @@ impl Case {
 #[cfg(test)]
 mod tests {
     use chacha20::ChaCha12Rng;
+    use ldp_pca::internal::privacy::calibration::paper_sigma;
     use ldp_pca::mechanism::MechanismFamily;
     use ldp_pca::prediction::{Planner, Spectrum};
-    use ldp_pca::privacy::calibration::paper_sigma;
     use ldp_pca::record::{Bounding, Radius};
     use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings, principal_components};
     use ldp_pca::subspace::{Subspace, sin_theta_squared};

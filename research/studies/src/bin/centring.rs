@@ -21,7 +21,7 @@ use clap::Parser;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::centring::Centring;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::family;
+use ldp_pca::internal::family;
 use ldp_pca::mechanism::MechanismFamily;
 use ldp_pca::prediction::{Planner, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};

@@ -14,8 +14,9 @@ use std::thread;
 use chacha20::ChaCha12Rng;
 use clap::Parser;
 use ldp_pca::aggregate::{Accumulator, Aggregate};
+use ldp_pca::internal::recovery::{Change, Measured, change};
 use ldp_pca::record::{BoundedRecord, Bounding};
-use ldp_pca::recovery::{Change, Measured, Rank, change, principal_components};
+use ldp_pca::recovery::{Rank, principal_components};
 use ldp_pca::schema::Schema;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::task::{Folds, Task};
@@ -135,7 +136,7 @@ impl Arguments {
             format!("{share:.3} ± {:.3}", (share * (1.0 - share) / pairs).sqrt())
         };
         let excluded = |measured: &Measured| measured.interval.lower > 0.0 || measured.interval.upper < 0.0;
-        let held_out = |found: fn(&ldp_pca::recovery::HeldOutChange) -> Measured| {
+        let held_out = |found: fn(&ldp_pca::internal::recovery::HeldOutChange) -> Measured| {
             share(&|change| change.held_out.as_ref().is_some_and(|held_out| excluded(&found(held_out))))
         };
         let mean = |value: &dyn Fn(&Change) -> f64| changes.iter().map(value).sum::<f64>() / pairs;

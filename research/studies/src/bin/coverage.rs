@@ -12,11 +12,11 @@ use chacha20::ChaCha12Rng;
 use clap::Parser;
 use ldp_pca::aggregate::{Accumulator, Aggregate};
 use ldp_pca::covariance::Covariance;
-use ldp_pca::family::Reports;
+use ldp_pca::internal::recovery::RankTest;
 use ldp_pca::record::BoundedRecord;
 use ldp_pca::recovery::{
     Answer, DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, HeldOutUse, Interval, Method, PenaltyChoice,
-    Question, Rank, RankTest, SolverSettings, answer, default_penalty, principal_components,
+    Question, Rank, Reports, SolverSettings, answer, default_penalty, principal_components,
 };
 use ldp_pca::schema::Schema;
 use ldp_pca::subspace::{Subspace, captured_variance, sin_theta_squared};

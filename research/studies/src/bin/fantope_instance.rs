@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 
 use chacha20::ChaCha8Rng;
 use clap::Parser;
-use ldp_pca::mechanism::{MechanismSpec, Moments};
+use ldp_pca::internal::mechanism::Moments;
+use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank, default_penalty};

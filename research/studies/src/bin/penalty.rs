@@ -9,12 +9,12 @@ use std::ops::ControlFlow;
 use chacha20::ChaCha12Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
+use ldp_pca::internal::recovery::{CROSS_VALIDATION_FACTORS, cross_validate};
 use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{
-    CROSS_VALIDATION_FACTORS, FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings, cross_validate,
-    default_penalty, principal_components, soft_threshold,
+    FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings, default_penalty, principal_components, soft_threshold,
 };
 use ldp_pca::report::Report;
 use ldp_pca::schema::Schema;
@@ -141,7 +141,7 @@ fn collection(
         })?;
         let best = result.chosen();
         let within = |point: &&_| {
-            let point: &ldp_pca::recovery::CrossValidationPoint = point;
+            let point: &ldp_pca::internal::recovery::CrossValidationPoint = point;
             point.mean_score + point.standard_error >= best.mean_score
         };
         // Points are in descending order of the penalty.

@@ -6,14 +6,14 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::mechanism::cap;
-use ldp_pca::mechanism::cap::candidates::Candidates;
+use ldp_pca::internal::mechanism::cap;
+use ldp_pca::internal::mechanism::cap::candidates::Candidates;
+use ldp_pca::internal::sampling::bits::Bits;
+use ldp_pca::internal::sampling::gaussian;
 use ldp_pca::mechanism::{Calibration, DoubleCap, Gaussian, LocalRandomizer};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
 use ldp_pca::report::ReportId;
-use ldp_pca::sampling::bits::Bits;
-use ldp_pca::sampling::gaussian;
 use rand::{Rng, SeedableRng};
 
 const DIMENSION: usize = 116;

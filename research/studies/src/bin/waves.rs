@@ -10,13 +10,13 @@ use std::f64::consts::PI;
 use std::path::Path;
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::law::NoiseLaw;
+use ldp_pca::internal::law::NoiseLaw;
+use ldp_pca::internal::waves::{FirstWave, SecondWave, Waves};
 use ldp_pca::mechanism::{DoubleCap, MechanismError, MechanismFamily};
 use ldp_pca::prediction::{Planner, Spectrum};
 use ldp_pca::record::BoundedRecord;
 use ldp_pca::recovery::principal_components;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
-use ldp_pca::waves::{FirstWave, SecondWave, Waves};
 use ldp_pca::{Bounding, Epsilon, Rank};
 use ldp_pca_simulation::WavesTrial;
 use ldp_pca_studies::{Failure, bounded, read, second_moment};

@@ -1,6 +1,6 @@
 //! Reports about the lengths of records, over HTTP.
 
-use ldp_pca::lengths::Norms;
+use ldp_pca::internal::lengths::Norms;
 use ldp_pca::record::Radius;
 
 use super::harness::*;

@@ -2,10 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use ldp_pca::family::Reports;
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
-    DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, HeldOutUse, Penalty, PenaltyChoice, Question,
+    DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, HeldOutUse, Penalty, PenaltyChoice, Question, Reports,
     SolverSettings, When, answer, default_penalty,
 };
 

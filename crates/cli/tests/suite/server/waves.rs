@@ -1,6 +1,6 @@
 //! Second waves that open by themselves.
 
-use ldp_pca::waves::{OF_FIRST_WAVE, SecondTask};
+use ldp_pca::internal::waves::{OF_FIRST_WAVE, SecondTask};
 use ldp_pca_server::LogConfig;
 use rand::RngExt;
 use rand_distr::StandardNormal;

@@ -14,7 +14,7 @@ use super::segment::{NotAppended, Segment, open_path};
 use crate::locks::{hold, read_lock};
 use crate::store::queue::{self, Waiting, Waits};
 use crate::store::{Batch, CommitError, Committed, ErasedReports, TaskSettings, mark};
-use ldp_pca::aggregate::MAX_RECORDS;
+use ldp_pca::internal::aggregate::MAX_RECORDS;
 use ldp_pca::report::ReportId;
 
 /// The writer's own state.

@@ -17,7 +17,7 @@ use super::statements::Statements;
 use crate::locks::hold;
 use crate::store::StoreMetrics;
 use ldp_pca::aggregate::Aggregate;
-use ldp_pca::mechanism::Summable;
+use ldp_pca::internal::mechanism::Summable;
 use ldp_pca::report::{Report, ReportId, report_bytes};
 use ldp_pca::task::Task;
 

@@ -7,7 +7,7 @@
 use super::histogram::BinNoise;
 use super::{Accounting, DpPca, Range};
 use crate::baselines::BaselineError;
-use ldp_pca::privacy::calibration::analytic_gaussian_sigma;
+use ldp_pca::internal::privacy::calibration::analytic_gaussian_sigma;
 use ldp_pca::privacy::{Delta, Epsilon};
 
 /// The share of Algorithm 5's Gaussian budget for the location, in units of concentrated privacy.
@@ -114,7 +114,7 @@ fn tight(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ldp_pca::privacy::calibration::gaussian_delta;
+    use ldp_pca::internal::privacy::calibration::gaussian_delta;
 
     #[test]
     fn printed_histograms_compose_to_half_of_the_budget_of_algorithm_5() {

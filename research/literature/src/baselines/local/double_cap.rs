@@ -16,7 +16,8 @@ use super::{Estimate, SparseSolver};
 use crate::baselines::{
     Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
 };
-use ldp_pca::mechanism::{DoubleCap, Moments};
+use ldp_pca::internal::mechanism::Moments;
+use ldp_pca::mechanism::DoubleCap;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 use ldp_pca_simulation::directions_mean;

@@ -55,7 +55,9 @@ use super::{Estimate, MOST_STEPS};
 use crate::baselines::{
     Adjacency, BaselineError, EpsilonDelta, MethodGuarantee, Outcome, Sample, Shape, SubspaceEstimator, Trust,
 };
-use ldp_pca::privacy::calibration::{COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, paper_sigma};
+use ldp_pca::internal::privacy::calibration::{
+    COVARIANCE_SENSITIVITY, analytic_gaussian_sigma, gaussian_delta, paper_sigma,
+};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::{DEFAULT_PENALTY_FACTOR, Rank};
 

@@ -4,12 +4,11 @@
 //! moments of the population, and the noise of n reports. The error of the sample is left out. In an entry it has at
 //! most the variance 1/n of a product of two coordinates in the unit ball, where the noise has 75/n.
 
+use ldp_pca::internal::privacy::calibration::paper_sigma;
+use ldp_pca::internal::recovery::{FoundSupport, SupportConditions};
 use ldp_pca::prediction::Spectrum;
-use ldp_pca::privacy::calibration::paper_sigma;
 use ldp_pca::privacy::{Delta, Epsilon};
-use ldp_pca::recovery::{
-    FantopeProblem, FantopeSolver, FoundSupport, Penalty, Rank, SolverSettings, SupportConditions,
-};
+use ldp_pca::recovery::{FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings};
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca_simulation::SupportCounts;
 use nalgebra::DMatrix;

@@ -11,7 +11,7 @@ use super::{
     random_level, series, sparse_contenders, sparse_hypotheses, two,
 };
 use crate::baselines::Trust;
-use ldp_pca::privacy::calibration::paper_sigma;
+use ldp_pca::internal::privacy::calibration::paper_sigma;
 use ldp_pca::privacy::{Delta, Epsilon};
 
 /// A figure of three panels: over n, over p, and over epsilon.

@@ -15,7 +15,7 @@ use super::reference::sparse_components;
 use super::{ALGORITHM_2, Contender, DELTA, HYPOTHESIS, LEMMA_15_FACTOR, RANDOM, random_level, sparse_hypotheses, two};
 use crate::baselines::{DoubleCapSparse, Pca, RandomSubspace, Sample, SparseSolver, SubspaceEstimator, WangXuSparse};
 
-use ldp_pca::mechanism::Moments;
+use ldp_pca::internal::mechanism::Moments;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::{Rank, principal_components};
 use ldp_pca::subspace::{Subspace, projection_distance};

@@ -12,7 +12,7 @@
 //! Clopper-Pearson bounds, each of which fails with probability at most alpha / 8.
 
 use chacha20::ChaCha12Rng;
-use ldp_pca::binomial;
+use ldp_pca::internal::binomial;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::recovery::Rank;
 use ldp_pca::subspace::Subspace;

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use chacha20::ChaCha12Rng;
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
-use ldp_pca::law::NoiseLaw;
+use ldp_pca::internal::law::NoiseLaw;
 use ldp_pca::mechanism::{Mechanism, MechanismFamily};
 use ldp_pca::prediction::{Planner, Prediction, Spectrum};
 use ldp_pca::privacy::{Delta, Epsilon};

@@ -1,8 +1,8 @@
 //! Second waves of a task that several aggregators serve.
 
 use ldp_pca::covariance::Covariance;
+use ldp_pca::internal::waves::{SecondTask, refined_answer};
 use ldp_pca::recovery::{Question, Rank};
-use ldp_pca::waves::{SecondTask, refined_answer};
 use prometheus_client::metrics::counter::Counter;
 use serde_json::{Value, json};
 
@@ -123,7 +123,7 @@ fn components_of_both_waves_are_those_of_the_reports_of_all_aggregators() {
         let sums = sum_of(&second, second_reports);
         refined_answer((&covariance, &task), (&sums, &second), rank).unwrap()
     };
-    let check = |found: Value, expected: (ldp_pca::recovery::Answer, ldp_pca::waves::RefinedFacts)| {
+    let check = |found: Value, expected: (ldp_pca::recovery::Answer, ldp_pca::internal::waves::RefinedFacts)| {
         assert_eq!(found["records"], json!(expected.0.asked.records));
         assert_eq!(found["components"], json!(expected.0.found.components));
         assert_eq!(found["refined"], json!(expected.1));

@@ -1,0 +1,100 @@
+//! What the library offers beyond its documentation to the crates around it: the aggregator, the command line, the page
+//! and the Python package, the simulations, research, tests and benchmarks. It is not for others, and any version may
+//! change it. Every module here has names of the module of that name.
+
+/// Sums per fold, and the ids of reports.
+pub mod aggregate {
+    pub use crate::aggregate::fold::{FoldSum, MAX_RECORDS};
+    pub use crate::aggregate::seen::{SeenIds, SeenSums};
+}
+
+/// Bounds on binomial probabilities.
+pub mod binomial {
+    pub use crate::binomial::*;
+}
+
+/// Tasks that are estimated together.
+pub mod family {
+    pub use crate::family::*;
+}
+
+/// The law of the estimate.
+pub mod law {
+    pub use crate::law::*;
+}
+
+/// Reports about the lengths of records.
+pub mod lengths {
+    pub use crate::lengths::*;
+}
+
+/// What mechanisms of second moments share.
+pub mod mechanism {
+    pub use crate::mechanism::moments::{Forms, Moments, Perturbation, triangle};
+    pub use crate::mechanism::pull::{Check, HostilePull, Pull, PullBounds};
+    pub use crate::mechanism::range::{RangeCheck, RangeError};
+    pub use crate::mechanism::summable::Summable;
+
+    /// What mechanisms share whose report is an index.
+    pub mod cap {
+        pub use crate::mechanism::cap::*;
+    }
+}
+
+/// Theorems behind the accounting.
+pub mod privacy {
+    pub use crate::privacy::amplification::closed_form::closed_form_epsilon;
+    pub use crate::privacy::amplification::inverse::{keeps, local_epsilon};
+    pub use crate::privacy::variation::TotalVariation;
+
+    /// The scale of Gaussian noise.
+    pub mod calibration {
+        pub use crate::privacy::calibration::*;
+    }
+
+    /// Divergences.
+    pub mod renyi {
+        pub use crate::privacy::renyi::*;
+    }
+}
+
+/// Parts of an answer, and what it is made with.
+pub mod recovery {
+    pub use crate::recovery::answer::{
+        Decomposition, OtherCollection, Reference, ReferenceAnswer, ReferenceComparison, Selection, ThresholdedAnswer,
+        answer_with_rank_test, components, explained_variance,
+    };
+    pub use crate::recovery::bootstrap::FEWEST_REPLICATES;
+    pub use crate::recovery::change::{Change, ChangeError, HeldOutChange, change, check_change};
+    pub use crate::recovery::denoise::{Denoised, Denoising};
+    pub use crate::recovery::feature_test::FeatureTest;
+    pub use crate::recovery::held_out::{Fit, HeldOut, HeldOutAnswer, Measured};
+    pub use crate::recovery::penalty::{
+        CROSS_VALIDATION_FACTORS, CrossValidation, CrossValidationPoint, cross_validate,
+    };
+    pub use crate::recovery::rank_test::{RankTest, TestedComponent};
+    pub use crate::recovery::support::{FoundSupport, SupportConditions};
+}
+
+/// The length of a report.
+pub mod report {
+    pub use crate::report::codec::framed_bytes;
+}
+
+/// Sources of randomness, and exact samplers.
+pub mod sampling {
+    pub use crate::sampling::*;
+}
+
+/// What does not fit a schema, and what its inference noticed.
+pub mod schema {
+    pub use crate::schema::fit::{Cell, Fit};
+    pub use crate::schema::infer::numbers::{NumberForm, NumberForms, read_number};
+    pub use crate::schema::infer::warning::{Oddity, Warning};
+    pub use crate::schema::table::positional_name;
+}
+
+/// Two waves of people.
+pub mod waves {
+    pub use crate::waves::*;
+}
