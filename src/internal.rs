@@ -62,11 +62,13 @@ pub mod privacy {
 pub mod recovery {
     pub use crate::recovery::answer::{
         Decomposition, OtherCollection, Reference, ReferenceAnswer, ReferenceComparison, Selection, ThresholdedAnswer,
-        answer_with_rank_test, components, explained_variance,
+        answer_with_rank_test, baselines_of, compare_baselines, components, explained_variance, mean_answer,
     };
-    pub use crate::recovery::bootstrap::FEWEST_REPLICATES;
+    pub use crate::recovery::bootstrap::{
+        Bootstrap, ComponentConfidence, FEWEST_REPLICATES, SubspaceEstimate, bootstrap,
+    };
     pub use crate::recovery::change::{Change, ChangeError, HeldOutChange, change, check_change};
-    pub use crate::recovery::denoise::{Denoised, Denoising};
+    pub use crate::recovery::denoise::{Denoised, Denoising, Loss, denoise};
     pub use crate::recovery::feature_test::FeatureTest;
     pub use crate::recovery::held_out::{Fit, HeldOut, HeldOutAnswer, Measured};
     pub use crate::recovery::penalty::{
@@ -86,12 +88,18 @@ pub mod sampling {
     pub use crate::sampling::*;
 }
 
-/// What does not fit a schema, and what its inference noticed.
+/// Rows under a schema, what does not fit it, and what its inference noticed.
 pub mod schema {
     pub use crate::schema::fit::{Cell, Fit};
     pub use crate::schema::infer::numbers::{NumberForm, NumberForms, read_number};
     pub use crate::schema::infer::warning::{Oddity, Warning};
-    pub use crate::schema::table::positional_name;
+    pub use crate::schema::table::{features_of_columns, positional_name, read_fields};
+}
+
+/// The size of a task's document.
+pub mod task {
+    /// The largest task document that is read, in bytes.
+    pub const MAX_TASK_BYTES: usize = crate::task::MAX_TASK_BYTES;
 }
 
 /// Two waves of people.

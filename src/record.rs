@@ -2,7 +2,6 @@
 
 use core::fmt;
 
-use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
 use crate::decimal::{self, Decimal};
@@ -197,15 +196,6 @@ impl BoundedRecord {
         &self.coordinates
     }
 
-    /// The record's own contribution to the second-moment matrix (d × d), in the units of
-    /// [`Covariance`](crate::covariance::Covariance): `x x^T`, times [`Bounding::covariance_scale`]. It is as private
-    /// as the record: only for the owner, and for tests.
-    #[must_use]
-    pub fn contribution(&self) -> DMatrix<f64> {
-        let column = DVector::from_column_slice(&self.coordinates);
-        &column * column.transpose() * self.bounding.covariance_scale()
-    }
-
     /// The number of coordinates, d.
     #[must_use]
     pub fn dimension(&self) -> usize {
@@ -266,6 +256,7 @@ mod tests {
     use super::*;
     use crate::json;
     use crate::schema::Value;
+    use nalgebra::{DMatrix, DVector};
 
     fn norm(record: &BoundedRecord) -> f64 {
         record.coordinates().iter().map(|x| x * x).sum::<f64>().sqrt()
@@ -442,11 +433,14 @@ mod tests {
 
     #[test]
     fn the_contribution_is_in_the_units_of_the_encoded_features() {
-        let short = BoundedRecord::new(vec![0.3, 0.4], clip(2.0)).unwrap().contribution();
+        let contribution = |bounding: Bounding| {
+            let record = BoundedRecord::new(vec![0.3, 0.4], bounding).unwrap();
+            let column = DVector::from_column_slice(record.coordinates());
+            &column * column.transpose() * bounding.covariance_scale()
+        };
         let expected = DMatrix::from_row_slice(2, 2, &[0.09, 0.12, 0.12, 0.16]);
-        assert!((short - &expected).norm() < 1e-15);
-        let direction = BoundedRecord::new(vec![0.3, 0.4], Bounding::UnitNorm).unwrap().contribution();
-        assert!((direction - expected / 0.25).norm() < 1e-15);
+        assert!((contribution(clip(2.0)) - &expected).norm() < 1e-15);
+        assert!((contribution(Bounding::UnitNorm) - expected / 0.25).norm() < 1e-15);
     }
 
     #[test]

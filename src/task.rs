@@ -24,7 +24,7 @@ pub use crate::identity::{NameError, TaskDigest};
 pub(crate) const TASK_VERSION: u32 = 1;
 
 /// The largest task document that is read, in bytes.
-pub const MAX_TASK_BYTES: usize = 16 << 20;
+pub(crate) const MAX_TASK_BYTES: usize = 16 << 20;
 
 /// The longest payload that a task may ask of a device, in bytes. (A Gaussian one of 10,000 features has 50 MB.)
 const MAX_PAYLOAD_BYTES: usize = 64 << 20;

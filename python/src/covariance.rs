@@ -2,8 +2,8 @@
 
 use ldp_pca::covariance::Covariance;
 use ldp_pca::error::Error;
-use ldp_pca::internal::recovery::Denoising;
-use ldp_pca::recovery::{MeanAnswer, Reports};
+use ldp_pca::internal::recovery::{Denoising, mean_answer};
+use ldp_pca::recovery::Reports;
 use nalgebra::DMatrix;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -55,7 +55,7 @@ pub(crate) fn _covariance<'py>(
     result["feature_names"] = json!(task.schema().feature_names());
     result["noise_deviation"] = json!(covariance.noise_deviation());
     result["noise_edge"] = json!(covariance.noise_edge());
-    result["mean"] = json!(covariance.mean().map(|mean| MeanAnswer::new(mean, &covariance, task)));
+    result["mean"] = json!(mean_answer(&covariance, task));
     Ok((square(py, &denoised.matrix)?, result.to_string()))
 }
 

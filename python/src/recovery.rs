@@ -61,13 +61,15 @@ pub(crate) fn _recover<'py>(
         ..Question::new(Rank::new(rank.unwrap_or(1)).map_err(raised)?)
     };
     question.rank.check(task.dimension()).map_err(raised)?;
-    FantopeSolver::new(question.solver.settings()).map_err(raised)?;
+    FantopeSolver::new(question.solver.into()).map_err(raised)?;
     if let Some(seconds) = time_limit.filter(|&seconds| seconds.is_nan() || seconds <= 0.0) {
         return Err(RecoveryError::new_err(format!("{seconds} is not a positive number of seconds")));
     }
     question.penalty = penalty.map(choice).transpose()?;
     let sums = py.detach(|| aggregate.locked().clone());
-    let show = |(part, done, total)| progress.map_or(Ok(()), |progress| progress.call1((part, done, total)).map(drop));
+    let show = |(part, done, total): Shown| {
+        progress.map_or(Ok(()), |progress| progress.call1((part.to_string(), done, total)).map(drop))
+    };
     let of_task = task.clone();
     let answer = waited(py, show, move |waiting| -> PyResult<_> {
         let task = &of_task;
@@ -96,11 +98,11 @@ pub(crate) fn _recover<'py>(
 /// A step as it is shown.
 fn shown(step: &Step) -> Shown {
     match step {
-        Step::Beginning(part) => (part.name(), 0, None),
-        Step::Validating(state) => (Part::Penalty.name(), state.solved, Some(state.total)),
-        Step::Path(state) => (Part::Path.name(), state.solved, Some(state.total)),
-        Step::Solving(state) => (Part::Solution.name(), state.iterations, None),
-        Step::Bootstrapping(state) => (Part::Bootstrap.name(), state.done, Some(state.replicates)),
+        Step::Beginning(part) => (*part, 0, None),
+        Step::Validating(state) => (Part::Penalty, state.solved, Some(state.total)),
+        Step::Path(state) => (Part::Path, state.solved, Some(state.total)),
+        Step::Solving(state) => (Part::Solution, state.iterations, None),
+        Step::Bootstrapping(state) => (Part::Bootstrap, state.done, Some(state.replicates)),
     }
 }
 

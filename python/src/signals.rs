@@ -8,6 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ldp_pca::recovery::Part;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::{PyErr, PyResult, Python};
 
@@ -49,7 +50,7 @@ pub(crate) fn pause(py: Python<'_>) -> PyResult<()> {
 }
 
 /// A part of the work, how much of it is done, and of how much where that is known.
-pub(crate) type Shown = (&'static str, usize, Option<usize>);
+pub(crate) type Shown = (Part, usize, Option<usize>);
 
 enum Message<T> {
     Shown(Shown),

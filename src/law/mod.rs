@@ -190,7 +190,7 @@ impl NoiseLaw {
     }
 
     /// Draws the estimate (d × d, symmetric to the last bit) that n records of a population with second-moment matrix
-    /// `truth` would give: see [the module](self) for what is exact. Costs `O(d^3)` operations of dense products.
+    /// `truth` would give. The module's documentation says what is exact. Costs `O(d^3)` operations of dense products.
     /// A seeded `rng` makes it reproducible.
     ///
     /// # Errors

@@ -4,8 +4,8 @@
 //! |---|---|---|---|
 //! | [`double_cap`], the default | epsilon | an index, 2 bytes | second moments |
 //! | [`gaussian`], to compare with | (epsilon, delta) | 1 or 2 bytes per entry of the upper triangle | second moments |
-//! | [`SignedCap`](crate::waves::SignedCap) | epsilon | an index, 2 bytes | a vector, for second waves |
-//! | [`NormCap`](crate::lengths::NormCap) | epsilon | an index, 2 bytes | counts, for the lengths of records |
+//! | `SignedCap` | epsilon | an index, 2 bytes | a vector, for second waves |
+//! | `NormCap` | epsilon | an index, 2 bytes | counts, for the lengths of records |
 //!
 //! Three traits: [`LocalRandomizer`] on the device, [`Summable`] at the aggregator, and [`Moments`], of the first two
 //! mechanisms alone, which makes a covariance of sums. [`Mechanism`] is one of these two, and

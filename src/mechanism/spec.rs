@@ -163,7 +163,8 @@ impl MechanismSpec {
     }
 
     /// Writes the JSON that a task has for the mechanism.
-    pub(crate) fn write(self, out: &mut String) {
+    #[doc(hidden)]
+    pub fn write(self, out: &mut String) {
         match self {
             Self::Gaussian { epsilon, delta, calibration } => {
                 out.push_str("{\"type\":\"gaussian\",\"epsilon\":");

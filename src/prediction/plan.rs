@@ -91,8 +91,7 @@ impl Planner {
     }
 
     /// The spectrum that is planned for.
-    #[must_use]
-    pub fn spectrum(&self) -> &Spectrum {
+    pub(crate) fn spectrum(&self) -> &Spectrum {
         &self.spectrum
     }
 
@@ -127,8 +126,7 @@ impl Planner {
     }
 
     /// The number of components, k.
-    #[must_use]
-    pub fn rank(&self) -> Rank {
+    pub(crate) fn rank(&self) -> Rank {
         self.rank
     }
 

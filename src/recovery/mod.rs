@@ -48,11 +48,8 @@ pub use answer::{
     Answer, AnswerError, Asked, Baseline, Baselines, ComponentInterval, Confidence, Found, HeldOutUse, MeanAnswer,
     Missing, Part, Question, ScoredPenalty, Solver, SparseAnswer, Step, Stop, Trust, Unfinished, Watch, When, answer,
 };
-pub use bootstrap::{
-    Bootstrap, BootstrapError, BootstrapProgress, ComponentConfidence, Interval, SubspaceEstimate, bootstrap,
-};
+pub use bootstrap::{BootstrapError, BootstrapProgress, Interval};
 pub(crate) use change::{Change, ChangeError};
-pub use denoise::{Loss, denoise};
 pub use fantope::admm::{AdmmSettings, solve_admm};
 pub use fantope::{
     Certificate, Components, DEFAULT_PENALTY_FACTOR, DualMatrix, FantopeError, FantopeProblem, FantopeProjection,

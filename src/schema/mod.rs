@@ -21,7 +21,8 @@ use serde::Serialize;
 use crate::decimal::Decimal;
 
 pub use error::SchemaError;
-pub(crate) use table::positional_name;
+use table::read_fields;
+pub(crate) use table::{features_of_columns, positional_name};
 
 /// The largest number of encoded features.
 pub const MAX_DIMENSION: usize = 32_768;
@@ -270,7 +271,7 @@ impl Schema {
     #[must_use]
     pub fn encode_fields<S: AsRef<str>>(&self, fields: &[S]) -> Vec<f64> {
         let values: Vec<_> =
-            self.read_fields(fields).into_iter().map(|value| value.unwrap_or(Value::Missing)).collect();
+            read_fields(self, fields).into_iter().map(|value| value.unwrap_or(Value::Missing)).collect();
         self.encode_values(&values)
     }
 
@@ -278,7 +279,7 @@ impl Schema {
     /// number of fields than of columns, and numeric fields that are no numbers.
     #[must_use]
     pub fn check_fields<S: AsRef<str>>(&self, fields: &[S]) -> Vec<SchemaError> {
-        let unread = self.read_fields(fields).into_iter().filter_map(Result::err);
+        let unread = read_fields(self, fields).into_iter().filter_map(Result::err);
         self.check_count(fields.len()).err().into_iter().chain(unread).collect()
     }
 

@@ -37,24 +37,24 @@ impl Schema {
         }
         Ok(positions)
     }
+}
 
-    /// The value of every column out of text fields in the order of the columns, or why it cannot be read.
-    pub fn read_fields<'a, S: AsRef<str>>(&'a self, fields: &'a [S]) -> Vec<Result<Value<'a>, SchemaError>> {
-        let fields = fields.iter().map(|field| field.as_ref().trim()).chain(core::iter::repeat(""));
-        self.columns.iter().zip(fields).map(|(column, field)| column.parse(field)).collect()
-    }
+/// The value of every column out of text fields in the order of the columns, or why it cannot be read.
+pub fn read_fields<'a, S: AsRef<str>>(schema: &'a Schema, fields: &'a [S]) -> Vec<Result<Value<'a>, SchemaError>> {
+    let fields = fields.iter().map(|field| field.as_ref().trim()).chain(core::iter::repeat(""));
+    schema.columns.iter().zip(fields).map(|(column, field)| column.parse(field)).collect()
+}
 
-    /// The places of each column's features: none of an ignored one.
-    pub fn features_of_columns(&self) -> impl Iterator<Item = Range<usize>> {
-        let mut end = 0;
-        self.columns.iter().map(move |column| {
-            let start = end;
-            end += match &column.kind {
-                ColumnKind::Numeric { .. } => 1,
-                ColumnKind::Categorical { values, .. } => values.len(),
-                ColumnKind::Ignored => 0,
-            };
-            start..end
-        })
-    }
+/// The places of each column's features: none of an ignored one.
+pub fn features_of_columns(schema: &Schema) -> impl Iterator<Item = Range<usize>> {
+    let mut end = 0;
+    schema.columns.iter().map(move |column| {
+        let start = end;
+        end += match &column.kind {
+            ColumnKind::Numeric { .. } => 1,
+            ColumnKind::Categorical { values, .. } => values.len(),
+            ColumnKind::Ignored => 0,
+        };
+        start..end
+    })
 }

@@ -174,8 +174,8 @@ pub struct Waves<'a> {
 }
 
 impl<'a> Waves<'a> {
-    /// The planner's collection, of `records` people, in waves. Of a task, the spectrum is what a first wave estimated, and a smaller
-    /// gain is enough for a second one: estimates vary.
+    /// The planner's collection, of `records` people, in waves. Of a task, the spectrum is what a first wave estimated,
+    /// and a smaller gain is enough for a second one: estimates vary.
     ///
     /// # Errors
     /// [`PredictionError::OneWave`] for another mechanism than double-cap, and with centring;

@@ -4,13 +4,13 @@
 use std::ops::ControlFlow;
 
 use chacha20::ChaCha8Rng;
+use ldp_pca::internal::recovery::{Loss, denoise};
 use ldp_pca::mechanism::{Gaussian, MechanismFamily};
 use ldp_pca::prediction::{Batches, Goal};
 use ldp_pca::privacy::amplification::{amplify, batch_delta, batch_epsilon};
 use ldp_pca::privacy::composition::{Composition, Method, PrivacyLoss};
 use ldp_pca::privacy::tradeoff::{Detection, power};
 use ldp_pca::privacy::{Rho, amplification::Blanket};
-use ldp_pca::recovery::{Loss, denoise};
 use ldp_pca::schema::Unseen;
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Scaling};
 use ldp_pca::{

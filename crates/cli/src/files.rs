@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 use ldp_pca::aggregate::{Aggregate, AggregateError};
+use ldp_pca::internal::task::MAX_TASK_BYTES;
 use ldp_pca::linalg::{EigenError, SymmetricMatrix};
 use ldp_pca::schema::Schema;
-use ldp_pca::task::{MAX_TASK_BYTES, Task};
+use ldp_pca::task::Task;
 use ldp_pca_records::{FileFormat, START};
 use nalgebra::DMatrix;
 use npyz::{DType, NpyFile, Order};

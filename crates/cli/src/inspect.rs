@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::internal::mechanism::HostilePull;
+use ldp_pca::internal::task::MAX_TASK_BYTES;
 use ldp_pca::report::{Report, report_bytes};
 use ldp_pca::schema::Schema;
-use ldp_pca::task::{MAX_TASK_BYTES, Task};
+use ldp_pca::task::Task;
 use serde::Serialize;
 
 use super::error::{CliError, InFile as _, Result};

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
 
-use ldp_pca::task::MAX_TASK_BYTES;
+use ldp_pca::internal::task::MAX_TASK_BYTES;
 use ldp_pca_records::FileFormat;
 use serde::de::IgnoredAny;
 

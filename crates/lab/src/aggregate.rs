@@ -1,5 +1,6 @@
 //! Summaries of plain records, and sums of reports.
 
+use nalgebra::DVector;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use ldp_pca::aggregate::{self, AggregateError};
@@ -49,7 +50,9 @@ pub fn encode(task: &Task, record: &[u8]) -> Result<Vec<f64>, JsValue> {
     let (_, mut parts) = task.read(record)?;
     let bounded = task.inner().bound(parts.clone()).map_err(thrown)?;
     parts.extend_from_slice(bounded.coordinates());
-    parts.extend_from_slice(bounded.contribution().as_slice());
+    let column = DVector::from_column_slice(bounded.coordinates());
+    let contribution = &column * column.transpose() * bounded.bounding().covariance_scale();
+    parts.extend_from_slice(contribution.as_slice());
     Ok(parts)
 }
 

@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
 use crate::crossing::{Coded, failure, matrix, object, read, thrown};
-use ldp_pca::internal::recovery::{components, explained_variance};
+use ldp_pca::internal::recovery::{baselines_of, compare_baselines, components, explained_variance};
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
     Answer, AnswerError, Baseline, Baselines, DEFAULT_PENALTY_FACTOR, FantopeProblem, FantopeSolver, Method, Penalty,
@@ -261,7 +261,7 @@ impl Options {
         watch.finish()?;
         let found = found.map_err(thrown)?;
         let baselines = if self.baselines == Some(true) && found.status != SolverStatus::Cancelled {
-            Some(Baselines::new(estimate, penalty, &found.components, &[]).map_err(thrown)?.0)
+            Some(baselines_of(estimate, penalty, &found.components, &[]).map_err(thrown)?.0)
         } else {
             None
         };
@@ -332,7 +332,7 @@ impl Facts {
             let theirs = Subspace::new(reference).map_err(refused)?;
             let ours = Subspace::new(components).map_err(refused)?;
             if let Some(baselines) = &mut baselines {
-                baselines.compare(&theirs).map_err(refused)?;
+                compare_baselines(baselines, &theirs).map_err(refused)?;
             }
             self.sin_theta_squared = Some(sin_theta_squared(&ours, &theirs).map_err(refused)?);
         }

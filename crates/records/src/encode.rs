@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ldp_pca::internal::schema::{Cell, Fit};
+use ldp_pca::internal::schema::{Cell, Fit, read_fields};
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Inferred};
 use ldp_pca::schema::{Column, ColumnKind, Schema, SchemaError, Value};
 
@@ -100,7 +100,7 @@ impl Layout {
         };
         let pointed: Vec<_> = row.iter().map(|field| self.notation.pointed(field)).collect();
         let read =
-            schema.columns().iter().zip(&row).zip(schema.read_fields(&pointed)).map(|((column, field), value)| {
+            schema.columns().iter().zip(&row).zip(read_fields(schema, &pointed)).map(|((column, field), value)| {
                 let problem = if field.contains('\u{fffd}') {
                     Some("text that is not UTF-8: save the file as UTF-8".to_owned())
                 } else if let ColumnKind::Numeric { .. } = column.kind {

@@ -5,7 +5,7 @@
 //! holds five 12-bit numbers i, lowest first, 40 to a block, and in its four highest bits a number n that the five
 //! share. Together they are the 16-bit number 16 i + n, which selects an entry of a table at scale 29. Only for the
 //! four smallest and the four largest i does n matter: there are 64 entries at each end of the table, and 4088 between.
-//! The entries are a nearly Gaussian vector, and brought to one length ([`sphere`](super)) they are the candidate.
+//! The entries are a nearly Gaussian vector, and brought to one length (`sphere`) they are the candidate.
 //!
 //! # What the table is for
 //! The estimate is unbiased for directions of Gaussian vectors. The table is built so that the mean square beyond every

@@ -40,37 +40,35 @@ pub struct Baseline {
     pub subspace: Subspace,
 }
 
-impl Baselines {
-    /// The simpler methods beside sparse components (d × k) of an estimate with this penalty, and all eigenvalues of
-    /// the estimate. `names` are those of the features.
-    ///
-    /// # Errors
-    /// [`AnswerError::Recovery`], [`AnswerError::Subspace`] for an estimate of another dimension.
-    pub fn new(
-        estimate: &DMatrix<f64>,
-        penalty: Penalty,
-        sparse: &DMatrix<f64>,
-        names: &[String],
-    ) -> Result<(Self, Vec<f64>), AnswerError> {
-        let found = Subspace::new(sparse)?;
-        let rank = Rank::new(sparse.ncols())?;
-        let plain = principal_components(estimate, rank)?;
-        let thresholded = principal_components(&soft_threshold(estimate, penalty), rank)?;
-        let baseline = |components| Baseline::new(components, estimate, &found, names);
-        let baselines = Self { soft_threshold: baseline(&thresholded)?, pca: baseline(&plain)? };
-        Ok((baselines, plain.all_values.as_slice().to_vec()))
-    }
+/// The simpler methods beside sparse components (d × k) of an estimate with this penalty, and all eigenvalues of the
+/// estimate. `names` are those of the features.
+///
+/// # Errors
+/// [`AnswerError::Recovery`], [`AnswerError::Subspace`] for an estimate of another dimension.
+pub fn baselines_of(
+    estimate: &DMatrix<f64>,
+    penalty: Penalty,
+    sparse: &DMatrix<f64>,
+    names: &[String],
+) -> Result<(Baselines, Vec<f64>), AnswerError> {
+    let found = Subspace::new(sparse)?;
+    let rank = Rank::new(sparse.ncols())?;
+    let plain = principal_components(estimate, rank)?;
+    let thresholded = principal_components(&soft_threshold(estimate, penalty), rank)?;
+    let baseline = |components| Baseline::new(components, estimate, &found, names);
+    let baselines = Baselines { soft_threshold: baseline(&thresholded)?, pca: baseline(&plain)? };
+    Ok((baselines, plain.all_values.as_slice().to_vec()))
+}
 
-    /// Adds the distances from a reference.
-    ///
-    /// # Errors
-    /// [`SubspaceError`] for a reference of another dimension or rank.
-    pub fn compare(&mut self, reference: &Subspace) -> Result<(), SubspaceError> {
-        for baseline in [&mut self.soft_threshold, &mut self.pca] {
-            baseline.sin_theta_squared = Some(sin_theta_squared(&baseline.subspace, reference)?);
-        }
-        Ok(())
+/// Adds the distances of simpler methods from a reference.
+///
+/// # Errors
+/// [`SubspaceError`] for a reference of another dimension or rank.
+pub fn compare_baselines(baselines: &mut Baselines, reference: &Subspace) -> Result<(), SubspaceError> {
+    for baseline in [&mut baselines.soft_threshold, &mut baselines.pca] {
+        baseline.sin_theta_squared = Some(sin_theta_squared(&baseline.subspace, reference)?);
     }
+    Ok(())
 }
 
 impl Baseline {

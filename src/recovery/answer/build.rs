@@ -7,7 +7,7 @@ use super::super::support::{FoundSupport, SupportConditions};
 use super::super::{Components, FantopeSolution, Method, Penalty, PenaltySelection, Rank, sparse_noise_edge};
 use super::asked::Asked;
 use super::baselines::along_variances;
-use super::found::{Found, MeanAnswer, ScoredPenalty, SparseAnswer, ThresholdedAnswer, explained_variance};
+use super::found::{Found, ScoredPenalty, SparseAnswer, ThresholdedAnswer, explained_variance, mean_answer};
 use super::patterns::{self, Standing, are_single_columns};
 use super::trust::{Trust, columns_of};
 use super::{Answer, AnswerError, Source};
@@ -36,7 +36,7 @@ impl Answer {
             found: Found {
                 total_variance: Some(if is_centred { matrix.trace() } else { square }),
                 empty_share: is_unit_norm.then_some(1.0 - square),
-                mean: covariance.mean().map(|mean| MeanAnswer::new(mean, covariance, task)),
+                mean: mean_answer(covariance, task),
                 alone: patterns::alone(matrix, task.schema()),
                 ..Found::default()
             },

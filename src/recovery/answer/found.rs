@@ -202,24 +202,23 @@ impl Selection {
     }
 }
 
-impl MeanAnswer {
-    /// For an estimate of this task.
-    #[must_use]
-    pub fn new(mean: &Mean, covariance: &Covariance, task: &Task) -> Self {
-        let in_column_units = match task.bounding() {
-            Bounding::UnitNorm => None,
-            Bounding::Clip { .. } => Some(task.schema().decode(mean.values())),
-        };
-        let squares: f64 = mean.values().iter().map(|entry| entry * entry).sum();
-        let length = squares - mean.values().len() as f64 * mean.noise_deviation().powi(2);
-        let total = covariance.second_moment().trace();
-        Self {
-            estimate: mean.clone(),
-            in_column_units,
-            noise_factor: covariance.noise_factor(),
-            share: (total > 0.0).then(|| (length / total).clamp(0.0, 1.0)),
-        }
-    }
+/// What an answer says of the mean that an estimate of this task has; nothing without centring.
+#[must_use]
+pub fn mean_answer(covariance: &Covariance, task: &Task) -> Option<MeanAnswer> {
+    let mean = covariance.mean()?;
+    let in_column_units = match task.bounding() {
+        Bounding::UnitNorm => None,
+        Bounding::Clip { .. } => Some(task.schema().decode(mean.values())),
+    };
+    let squares: f64 = mean.values().iter().map(|entry| entry * entry).sum();
+    let length = squares - mean.values().len() as f64 * mean.noise_deviation().powi(2);
+    let total = covariance.second_moment().trace();
+    Some(MeanAnswer {
+        estimate: mean.clone(),
+        in_column_units,
+        noise_factor: covariance.noise_factor(),
+        share: (total > 0.0).then(|| (length / total).clamp(0.0, 1.0)),
+    })
 }
 
 impl ScoredPenalty {

@@ -1,5 +1,7 @@
 //! The last part of an answer: what is missing, and why.
 
+use core::fmt;
+
 use serde::Serialize;
 
 /// What was asked for and is missing.
@@ -49,11 +51,10 @@ pub enum Part {
     Other,
 }
 
-impl Part {
-    /// The key for programs, on every interface.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
+/// The key for programs, on every interface.
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Self::Rank => "rank",
             Self::Penalty => "penalty",
             Self::HeldOut => "held-out",
@@ -63,6 +64,6 @@ impl Part {
             Self::Bootstrap => "bootstrap",
             Self::Reference => "reference",
             Self::Other => "other",
-        }
+        })
     }
 }

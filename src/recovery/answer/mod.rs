@@ -39,8 +39,10 @@ mod watch;
 mod work;
 
 pub use asked::Asked;
-pub use baselines::{Baseline, Baselines};
-pub use found::{Found, MeanAnswer, ScoredPenalty, Selection, SparseAnswer, ThresholdedAnswer, explained_variance};
+pub use baselines::{Baseline, Baselines, baselines_of, compare_baselines};
+pub use found::{
+    Found, MeanAnswer, ScoredPenalty, Selection, SparseAnswer, ThresholdedAnswer, explained_variance, mean_answer,
+};
 pub use missing::{Missing, Part, Unfinished};
 pub use question::{HeldOutUse, Question, Solver, When};
 pub use reference::Reference;
@@ -268,15 +270,6 @@ impl Answer {
             (None, None) => noise_edge,
         }
     }
-
-    /// How many of the components cannot be told from noise: by their law where it is known, else by the edge.
-    #[must_use]
-    pub fn buried(&self) -> usize {
-        match &self.found.variances {
-            Some(variances) => variances.iter().filter(|variance| variance.is_none()).count(),
-            None => self.found.eigenvalues.iter().filter(|&&value| value <= self.edge()).count(),
-        }
-    }
 }
 
 /// What our own crates need and others do not.
@@ -293,6 +286,15 @@ impl Answer {
         (found.eigenvalues, found.components) = (eigenvalues, components);
         (found.ties, found.single_columns) = (vec![], None);
         self
+    }
+
+    /// How many of the components cannot be told from noise: by their law where it is known, else by the edge.
+    #[must_use]
+    pub fn buried(&self) -> usize {
+        match &self.found.variances {
+            Some(variances) => variances.iter().filter(|variance| variance.is_none()).count(),
+            None => self.found.eigenvalues.iter().filter(|&&value| value <= self.edge()).count(),
+        }
     }
 
     /// The total that `explained_variance` has shares of; none where noise could give it, and shares would say little.
@@ -327,7 +329,7 @@ impl Answer {
         let found = self.vectors();
         let Some(sparse) = &mut self.found.sparse else { return Ok(()) };
         let penalty = Penalty::new(sparse.penalty)?;
-        let (baselines, spectrum) = Baselines::new(estimate, penalty, &found, &self.asked.feature_names)?;
+        let (baselines, spectrum) = baselines_of(estimate, penalty, &found, &self.asked.feature_names)?;
         (sparse.baselines, self.found.spectrum) = (Some(baselines), Some(spectrum));
         Ok(())
     }
@@ -387,7 +389,8 @@ pub enum AnswerError {
     /// A reference of no records.
     #[error("the reference has no records to compare with")]
     EmptyReference,
-    /// Naming features of reports that do not say what features covary ([`Question::select`]).
+    /// Naming features of reports that do not say what features covary, which the field `select` of [`Question`] asks
+    /// for.
     #[error("no features are selected from these reports: {0}")]
     Selection(&'static str),
     /// A rate of false discoveries that is none.

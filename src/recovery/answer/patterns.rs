@@ -6,7 +6,7 @@ use nalgebra::DMatrix;
 use super::super::DECOMPOSED;
 use crate::law::{Along, NoiseLaw};
 use crate::linalg::symmetric_eigenvalues;
-use crate::schema::Schema;
+use crate::schema::{Schema, features_of_columns};
 
 /// Two components of one variance are told from each other in this share of collections.
 const LEVEL: f64 = 0.05;
@@ -57,7 +57,7 @@ pub(super) fn ties(components: &[Standing], law: &NoiseLaw) -> Vec<[usize; 2]> {
 /// many features to decompose their block.
 pub(super) fn alone(estimate: &DMatrix<f64>, schema: &Schema) -> Vec<f64> {
     let mut variances = vec![];
-    for features in schema.features_of_columns() {
+    for features in features_of_columns(schema) {
         if features.len() > DECOMPOSED {
             return vec![];
         }

@@ -133,18 +133,18 @@ impl Solver {
             stop = flow.break_value();
             unreasoned(flow)
         };
-        let mut solution = FantopeSolver::new(self.settings())?.solve_with(problem, None, &mut progress)?;
+        let mut solution = FantopeSolver::new((*self).into())?.solve_with(problem, None, &mut progress)?;
         if stop == Some(Stop::OutOfTime) && solution.status == SolverStatus::Cancelled {
             solution.status = SolverStatus::BudgetExhausted;
         }
         Ok(solution)
     }
+}
 
-    /// The settings of [`FantopeSolver`].
-    #[must_use]
-    pub fn settings(&self) -> SolverSettings {
-        let &Self { tolerance, max_iterations } = self;
-        SolverSettings { tolerance, max_iterations, ..SolverSettings::default() }
+/// The settings of [`FantopeSolver`] with these rules.
+impl From<Solver> for SolverSettings {
+    fn from(Solver { tolerance, max_iterations }: Solver) -> Self {
+        Self { tolerance, max_iterations, ..Self::default() }
     }
 }
 

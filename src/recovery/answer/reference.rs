@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::super::{Rank, principal_components};
+use super::baselines::compare_baselines;
 use super::trust::{ReferenceAnswer, ReferenceComparison};
 use super::{Answer, AnswerError};
 use crate::subspace::{Subspace, captured_variance, sin_theta_squared};
@@ -44,7 +45,7 @@ impl Answer {
     /// Compares the simpler methods with it.
     pub(super) fn compare_baselines(&mut self, reference: &Subspace) -> Result<(), AnswerError> {
         match self.found.sparse.as_mut().and_then(|sparse| sparse.baselines.as_mut()) {
-            Some(baselines) => Ok(baselines.compare(reference)?),
+            Some(baselines) => Ok(compare_baselines(baselines, reference)?),
             None => Ok(()),
         }
     }

@@ -3,7 +3,8 @@
 use nalgebra::DMatrix;
 use serde::Serialize;
 
-use super::super::{Bootstrap, BootstrapError, Change, HeldOut, Interval, RankTest};
+use super::super::bootstrap::Bootstrap;
+use super::super::{BootstrapError, Change, HeldOut, Interval, RankTest};
 use crate::mechanism::HostilePull;
 use crate::prediction::Prediction;
 

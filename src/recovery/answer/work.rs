@@ -6,12 +6,12 @@ use chacha20::ChaCha12Rng;
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 
-use super::super::bootstrap::bootstrap_until;
+use super::super::bootstrap::{SubspaceEstimate, bootstrap_until};
 use super::super::held_out::used_rows;
 use super::super::{
     BootstrapError, BootstrapProgress, DECOMPOSED, FantopeProblem, FantopeSolver, Fit, HeldOut, Method, PathError,
     PathPoint, Penalty, PenaltyChoice, PenaltyError, PenaltyPath, PenaltySelection, RecoveryError, SolverSettings,
-    SolverStatus, SubspaceEstimate, default_penalty, principal_components, soft_threshold,
+    SolverStatus, default_penalty, principal_components, soft_threshold,
 };
 use super::missing::Part;
 use super::question::{HeldOutUse, Question};
@@ -133,7 +133,8 @@ impl Question {
         if !watch.begin(Part::HeldOut, problems) {
             return Ok(None);
         }
-        let settings = SolverSettings { max_iterations: MOST_ITERATIONS, ..self.solver.settings().for_sequence() };
+        let settings =
+            SolverSettings { max_iterations: MOST_ITERATIONS, ..SolverSettings::from(self.solver).for_sequence() };
         let measured = HeldOut::measure(reports, covariance, self.rank, fits, &settings, &mut |state| {
             watch.step(&Step::Validating(*state))
         });
@@ -153,7 +154,7 @@ impl Question {
         source: Source<'_>,
         watch: &mut Watched<'_, '_>,
     ) -> Result<(&'static str, PenaltySelection), AnswerError> {
-        let settings = self.solver.settings().for_sequence();
+        let settings = SolverSettings::from(self.solver).for_sequence();
         let select = |choice: &PenaltyChoice, watch: &mut Watched<'_, '_>| {
             choice.select_for(source.covariance, source.reports, self.rank, &settings, &mut |state| {
                 watch.step(&Step::Validating(*state))
@@ -182,7 +183,7 @@ impl Question {
             return Ok(None);
         }
         let mut solved = Vec::with_capacity(penalties.len());
-        let settings = self.solver.settings().for_sequence();
+        let settings = SolverSettings::from(self.solver).for_sequence();
         let outcome = PenaltyPath::solve_into(&mut solved, matrix, self.rank, &penalties, &settings, &mut |state| {
             watch.step(&Step::Path(*state))
         });

@@ -6,11 +6,11 @@
 //! belong to both estimates (weighted by the inverse variances of their noise), and the directions of the one with less
 //! noise. (The spectrum of both estimates together would not do: components that have turned are blurred in it, as if
 //! they had no direction, and the largest change would be the one that such a population explains.) Every replicate
-//! draws eigenvalues that could have led to those observed ([`bootstrap`](super::bootstrap())), then both estimates,
-//! each from its own law and number of reports, and measures their distance. With T of B replicates no closer than the
-//! collections are, `p = (T + 1) / (B + 1)` (Davison & Hinkley 1997, section 4.2).
+//! draws eigenvalues that could have led to those observed ([`bootstrap`](super::bootstrap::bootstrap())), then both
+//! estimates, each from its own law and number of reports, and measures their distance. With T of B replicates no
+//! closer than the collections are, `p = (T + 1) / (B + 1)` (Davison & Hinkley 1997, section 4.2).
 //!
-//! *Assumptions*: those of [`NoiseLaw`](crate::law::NoiseLaw) and [`denoise`](super::denoise()): a population
+//! *Assumptions*: those of [`NoiseLaw`](crate::law::NoiseLaw) and [`denoise`](super::denoise::denoise()): a population
 //! that is isotropic except for components above the noise, and many features.
 //!
 //! *Without a model of the population.* Two differences have the mean zero for any one population, if the components

@@ -214,7 +214,7 @@ impl FirstWave {
     }
 
     /// Weights and clip for the second wave: those with the least error over the components, where the weighted parts
-    /// have a mean square of 1, and the clip of [`CLIPS`] with the least error after it. `mechanism_gain` is that of
+    /// have a mean square of 1, and the clip of `CLIPS` with the least error after it. `mechanism_gain` is that of
     /// the signed cap, and `records` the expected number of its reports.
     #[must_use]
     pub fn design(&self, mechanism_gain: f64, records: u64) -> WaveDesign {

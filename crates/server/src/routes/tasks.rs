@@ -27,8 +27,9 @@ use crate::request::{Id, Parameters};
 use crate::retention;
 use crate::store::{CommitError, Erase, Put, RefinementPlan, StoreError, TaskSettings, date_of};
 use crate::tokens::Role;
+use ldp_pca::internal::task::MAX_TASK_BYTES;
 use ldp_pca::report::report_bytes;
-use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
+use ldp_pca::task::{Task, TaskDigest};
 
 /// Bytes of a document besides the task in it.
 const BESIDE_THE_TASK: usize = 64 << 10;

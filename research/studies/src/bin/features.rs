@@ -14,6 +14,7 @@ use clap::Parser;
 use ldp_pca::aggregate::Accumulator;
 use ldp_pca::covariance::Covariance;
 use ldp_pca::internal::recovery::{FeatureTest, RankTest};
+use ldp_pca::internal::schema::features_of_columns;
 use ldp_pca::recovery::{Question, Rank, Reports, answer};
 use ldp_pca::schema::Schema;
 use ldp_pca_simulation::SpikedModel;
@@ -54,7 +55,7 @@ fn main() -> Result<(), Failure> {
     let dimension = schema.dimension();
     let correlated = if arguments.null { 0 } else { dimension / 2 };
     // The features of each column that is drawn by itself.
-    let alone: Vec<_> = schema.features_of_columns().filter(|features| features.start >= correlated).collect();
+    let alone: Vec<_> = features_of_columns(&schema).filter(|features| features.start >= correlated).collect();
     let task = arguments.task.task(schema, arguments.epsilon, 1)?;
     let [mut components, mut patterns] = [0_u32; 2];
     let (mut selected, mut found, mut below) = (0, 0, 0);

@@ -71,8 +71,9 @@ use super::{
     TaskSettings,
 };
 use crate::locks::{hold, read_lock, write_lock};
+use ldp_pca::internal::task::MAX_TASK_BYTES;
 use ldp_pca::report::ReportId;
-use ldp_pca::task::{MAX_TASK_BYTES, Task, TaskDigest};
+use ldp_pca::task::{Task, TaskDigest};
 
 pub(crate) use self::options::FolderOptions;
 
