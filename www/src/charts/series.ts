@@ -1,6 +1,6 @@
 // A series of a chart: its numbers, and how they are drawn in the plot and as a sample in the legend.
 
-import { type Color, type Frame, type Mark, mark, path, type Place, type Shape } from "./shapes.js";
+import { box, type Color, type Frame, mark, path, type Place, type Shape } from "./shapes.js";
 
 /** The style of a series: its colour, its marks and its dashes each identify it on their own. */
 export type Style = Extract<Color, "blue" | "orange" | "purple" | "green" | "grey">;
@@ -42,13 +42,16 @@ const DASHES: Readonly<Record<Style, readonly number[]>> = {
   grey: [2, 5],
 };
 
-/** The mark of a measured median. */
-const MARKS: Readonly<Record<Style, Mark>> = {
-  blue: "circle",
-  orange: "square",
-  purple: "triangle",
-  green: "inverted",
-  grey: "diamond",
+/** The corners of the mark of a measured median: a circle, a square, triangles and a diamond. */
+const MARKS: Readonly<Record<Style, readonly Place[]>> = {
+  blue: Array.from({ length: 20 }, (_, index): Place => {
+    const angle = (Math.PI * index) / 10;
+    return [Math.cos(angle), Math.sin(angle)];
+  }),
+  orange: box(-0.88, -0.88, 0.88, 0.88),
+  purple: [[0, -1.2], [1.1, 0.8], [-1.1, 0.8]],
+  green: [[0, 1.2], [1.1, -0.8], [-1.1, -0.8]],
+  grey: [[0, -1.2], [1.2, 0], [0, 1.2], [-1.2, 0]],
 };
 
 /** All series in the plot: the bands between the quartiles, the lines over them, and the marks on top. */

@@ -86,25 +86,12 @@ export function text([x, y]: Place, words: string, look: TextLook): Shape {
   return { name: "text", fill, stroke: halo, attributes, text: words };
 }
 
-export type Mark = "circle" | "square" | "triangle" | "inverted" | "diamond";
-
-const SIDES = 20;
-/** The corners of marks, in lengths of their radius. */
-const MARKS: Readonly<Record<Mark, readonly Place[]>> = {
-  circle: Array.from({ length: SIDES }, (_, index): Place => {
-    const angle = (2 * Math.PI * index) / SIDES;
-    return [Math.cos(angle), Math.sin(angle)];
-  }),
-  square: box(-0.88, -0.88, 0.88, 0.88),
-  triangle: [[0, -1.2], [1.1, 0.8], [-1.1, 0.8]],
-  inverted: [[0, 1.2], [1.1, -0.8], [-1.1, -0.8]],
-  diamond: [[0, -1.2], [1.2, 0], [0, 1.2], [-1.2, 0]],
-};
+/** The radius of a mark, in pixels. */
 const RADIUS = 4;
 
-/** A mark around a point, in the colour of its series with a rim of the surface. */
-export function mark(kind: Mark, [x, y]: Place, fill: Color): Shape {
-  const points = MARKS[kind].map(([dx, dy]): Place => [x + RADIUS * dx, y + RADIUS * dy]);
+/** A mark around a point, in the colour of its series with a rim of the surface. Its corners are in radii. */
+export function mark(corners: readonly Place[], [x, y]: Place, fill: Color): Shape {
+  const points = corners.map(([dx, dy]): Place => [x + RADIUS * dx, y + RADIUS * dy]);
   return path(points, { closed: true, fill, stroke: "surface", width: 1 });
 }
 
