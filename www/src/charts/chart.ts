@@ -26,6 +26,8 @@ export class Chart {
   readonly #details = document.createElement("details");
   readonly #svg = picture();
   readonly #name: string;
+  readonly #stage: HTMLElement;
+  readonly #heading: string;
   #data: ChartData | undefined;
   /** Where numbers lie in what is drawn. */
   #frame: Frame | undefined;
@@ -62,9 +64,6 @@ export class Chart {
     new ResizeObserver(() => this.#fit()).observe(stage);
     this.#stage = stage;
   }
-
-  readonly #stage: HTMLElement;
-  readonly #heading: string;
 
   /**
    * Shows `data` with one of the next frames: changes too fast to be seen are not drawn. The browser's timeline gets
@@ -158,32 +157,27 @@ export class Chart {
     const [data, frame] = [this.#data, this.#frame];
     this.#cursor.hidden = x === undefined || !frame;
     const all = this.#xValues();
+    let items = [item(HINT, "hint")];
+    let [index, said] = [0, "no place chosen"];
+    if (data && frame && x !== undefined) {
+      this.#cursor.style.transform = `translate(${frame.x(x)}px, ${frame.top}px)`;
+      this.#cursor.style.height = `${frame.bottom - frame.top}px`;
+      const values = valuesAt(data, x);
+      const where = `${data.x.symbol} = ${number(x)}`;
+      items = [item(where, "where"), ...values.map(({ style, text }) => item(text, style))];
+      index = Math.max(0, all.indexOf(x));
+      said = `${where}: ${values.map(({ text }) => text).join("; ")}`;
+    }
+    this.#readout.replaceChildren(...items);
     this.#stage.setAttribute("aria-label", data ? `${data.title}: move along the ${data.x.label}` : this.#heading);
     this.#stage.setAttribute("aria-valuemax", String(Math.max(0, all.length - 1)));
-    if (!data || !frame || x === undefined) {
-      this.#readout.replaceChildren(item(HINT, "hint"));
-      this.#stage.setAttribute("aria-valuenow", "0");
-      this.#stage.setAttribute("aria-valuetext", "no place chosen");
-      return;
-    }
-    this.#cursor.style.transform = `translate(${frame.x(x)}px, ${frame.top}px)`;
-    this.#cursor.style.height = `${frame.bottom - frame.top}px`;
-    const values = valuesAt(data, x);
-    const where = `${data.x.symbol} = ${number(x)}`;
-    this.#readout.replaceChildren(
-      item(where, "where"),
-      ...values.map(({ series, text }) => item(`${series.name} ${text}`, series.style)),
-    );
-    this.#stage.setAttribute("aria-valuenow", String(Math.max(0, all.indexOf(x))));
-    const spoken = values.map(({ series, text }) => `${series.name} ${text}`);
-    this.#stage.setAttribute("aria-valuetext", `${where}: ${spoken.join("; ")}`);
+    this.#stage.setAttribute("aria-valuenow", String(index));
+    this.#stage.setAttribute("aria-valuetext", said);
   }
 
-  /** The places of the cursor: where something was measured, or else predicted. */
+  /** The places of the cursor. */
   #xValues(): number[] {
-    if (!this.#data) return [];
-    const measured = xValues(this.#data);
-    return measured.length > 0 ? measured : xValues(this.#data, false);
+    return this.#data ? xValues(this.#data) : [];
   }
 
   #tabulate(): void {

@@ -1,7 +1,7 @@
 // A chart in words: for readers who cannot see it, and for the description in its files.
 
 import type { ChartData } from "./model.js";
-import { REFUSED, type Series } from "./series.js";
+import { cells, parts, type Series, type Style } from "./series.js";
 import { about } from "./ticks.js";
 import { number } from "../format.js";
 
@@ -18,43 +18,27 @@ export function describe(data: ChartData): string {
         ? `${limit.name}: noise drowns the components everywhere on this axis.`
         : `${limit.name}: noise drowns the components up to ${x.symbol} of about ${about(limit.x)}.`,
     ),
-    ...levels.map(({ name, y }) => `${capitalized(name)}: ${number(y)}.`),
+    ...levels.map(({ name, y }) => `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${number(y)}.`),
   ];
   return sentences.filter((sentence) => sentence !== "").join(" ");
 }
 
-function course({ name, measured, predicted }: Series, symbol: string): string {
-  const ends = (values: readonly { x: number; value: number }[]) => {
-    const [first, last] = [values[0]!, values.at(-1)!];
-    const [from, to] = [first, last].map(({ x, value }) => `${number(value)} at ${symbol} = ${number(x)}`);
-    return `${from} to ${to}`;
-  };
-  const parts: string[] = [];
-  if (measured.length > 0) {
-    const least = Math.min(...measured.map(({ trials }) => trials));
-    const trials = `${least === 1 ? "1 trial" : `${least} trials`} or more`;
-    parts.push(
-      `simulated from ${ends(measured.map(({ x, median }) => ({ x, value: median })))} (medians of ${trials})`,
-    );
-  }
-  if (predicted.length > 0) parts.push(`predicted from ${ends(predicted.map(({ x, y }) => ({ x, value: y })))}`);
-  return parts.length > 0 ? `${name}: ${parts.join("; ")}.` : "";
-}
-
-/** The numbers of all series at one place of the x-axis, one text for each series. */
-export function valuesAt(data: ChartData, x: number): { series: Series; text: string }[] {
-  return data.series.map((series) => {
-    const point = series.measured.find((point) => point.x === x);
-    const predicted = series.predicted.find((point) => point.x === x);
-    const parts = [
-      point ? `${number(point.median)} (${number(point.low)} to ${number(point.high)})` : "",
-      predicted ? `predicted ${number(predicted.y)}` : "",
-    ];
-    const nothing = series.refused?.includes(x) ? REFUSED : "nothing yet";
-    return { series, text: parts.filter((part) => part !== "").join(", ") || nothing };
+function course(one: Series, symbol: string): string {
+  const said = parts(one).flatMap((part) => {
+    const ends = [...part.points.slice(0, 1), ...part.points.slice(-1)];
+    const texts = ends.map(({ x }) => `${cells(part, x)[0]} at ${symbol} = ${number(x)}`);
+    return texts.length > 0 ? part.course(`from ${texts.join(" to ")}`) : [];
   });
+  return said.length > 0 ? `${one.name}: ${said.join("; ")}.` : "";
 }
 
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+/** What each series has at one place of the x-axis, in words. */
+export function valuesAt({ series }: ChartData, x: number): { style: Style; text: string }[] {
+  return series.map((one) => {
+    const said = parts(one).flatMap((part) => {
+      const own = cells(part, x);
+      return own[0] ? part.value(own) : [];
+    });
+    return { style: one.style, text: `${one.name} ${said.join(", ") || "nothing yet"}` };
+  });
 }

@@ -1,7 +1,7 @@
 // A chart as a file: its picture with title, setting and legend as SVG, the same as PNG, and its numbers as CSV.
 
 import { describe } from "./describe.js";
-import type { ChartData } from "./model.js";
+import { type ChartData, kinds, places } from "./model.js";
 import { plot } from "./plot.js";
 import { sample, SAMPLE } from "./series.js";
 import { box, type Color, draw, LETTER, path, picture, type Shape, text } from "./shapes.js";
@@ -13,7 +13,8 @@ const HEAD = 92;
 const FOOT = 34;
 /** Pixels of a PNG to one of these. */
 const SCALE = 2;
-const KEY = "Marks and lines: medians of trials. Bands: quartiles. Dashed: predicted. Hatched: noise wins.";
+/** The heads of columns that tables do not have. */
+const HEADS: Readonly<Record<string, string>> = { low: "lower quartile", high: "upper quartile" };
 
 /** The page's light colours: a file is for paper and slides, whatever the screen's are. */
 const PAPER: Readonly<Record<Color, string>> = {
@@ -60,13 +61,14 @@ function shapes(data: ChartData): Shape[] {
     left += LETTER * one.name.length + 20;
     return made;
   });
+  const key = kinds(data).map(([part]) => part!.key);
   return [
     path(box(0, 0, WIDTH, HEIGHT), { closed: true, fill: "surface" }),
     text([24, 34], data.title, { size: 19, weight: 600, fill: "text" }),
     text([24, 56], data.setting, { size: 13, fill: "muted" }),
     ...legend,
     ...plot(data, [WIDTH, HEIGHT - HEAD - FOOT], HEAD).shapes,
-    text([24, HEIGHT - 18], KEY, { size: 12, fill: "muted" }),
+    text([24, HEIGHT - 18], key.join(" "), { size: 12, fill: "muted" }),
   ];
 }
 
@@ -94,15 +96,20 @@ async function png(svg: Blob): Promise<Blob> {
   }
 }
 
-/** One line for each point of each series: measured ones have quartiles and trials, predicted ones only that. */
+/** One line for each place of each series. What is predicted comes before what is measured. */
 function csv(data: ChartData): string {
-  const lines = [["series", data.x.label, "predicted", "median", "lower quartile", "upper quartile", "trials"]];
-  for (const { name, measured, predicted } of data.series) {
-    const curve = new Map(predicted.map(({ x, y }) => [x, y]));
-    const points = new Map(measured.map((point) => [point.x, point]));
-    for (const x of [...new Set([...curve.keys(), ...points.keys()])].sort((a, b) => a - b)) {
-      const { median, low, high, trials } = points.get(x) ?? {};
-      lines.push([name, ...[x, curve.get(x), median, low, high, trials].map((value) => String(value ?? ""))]);
+  const all = kinds(data).reverse();
+  const columns = all.flatMap(([part]) => Object.entries(part!.columns));
+  const heads = columns.flatMap(([head, names]) => names.map((name) => HEADS[name] ?? head));
+  const lines = [["series", data.x.label, ...heads]];
+  for (const [index, { name }] of data.series.entries()) {
+    const own = all.map((kind) => kind[index]!);
+    for (const x of places(own)) {
+      const numbers = own.flatMap(({ columns, points }) => {
+        const point = points.find((point) => point.x === x);
+        return Object.values(columns).flat().map((name) => point?.[name]);
+      });
+      lines.push([name, ...[x, ...numbers].map((value) => String(value ?? ""))]);
     }
   }
   return lines.map((cells) => `${cells.map(quoted).join(",")}\r\n`).join("");

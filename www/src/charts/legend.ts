@@ -1,15 +1,12 @@
 // The legend of a chart, in its own lines and marks.
 
 import type { ChartData } from "./model.js";
-import { sample, SAMPLE } from "./series.js";
+import { parts, sample, SAMPLE } from "./series.js";
 import { draw, picture } from "./shapes.js";
 
 /** Fills a list with a sample and a name for each series, unless it has them already. */
 export function legend(list: HTMLElement, { series }: ChartData): void {
-  const shown = (points: readonly unknown[]) => points.length > 0;
-  const names = series
-    .map(({ name, style, measured, predicted }) => `${name} ${style} ${shown(measured)} ${shown(predicted)}`)
-    .join();
+  const names = series.map((one) => [one.name, one.style, parts(one).map(({ points }) => points.length > 0)]).join();
   if (list.dataset["names"] === names) return;
   list.dataset["names"] = names;
   list.replaceChildren(

@@ -1,6 +1,6 @@
 // The content of a chart: its axes, its series, and where noise drowns the components.
 
-import type { Series, Style } from "./series.js";
+import { type Part, parts, type Series, type Style } from "./series.js";
 
 export interface Axis {
   readonly label: string;
@@ -37,10 +37,21 @@ export interface ChartData {
   readonly setting: string;
 }
 
-/** All the places of points on the x-axis, ascending. */
-export function xValues(data: ChartData, measured = true): number[] {
-  const found = data.series.flatMap((series) => (measured ? series.measured : series.predicted).map(({ x }) => x));
+/** For each kind of parts, those of all series. */
+export function kinds({ series }: ChartData): Part[][] {
+  const all = series.map(parts);
+  return all[0]!.map((_, kind) => all.map((own) => own[kind]!));
+}
+
+/** The places of these parts on the x-axis, ascending. */
+export function places(all: readonly Part[]): number[] {
+  const found = all.flatMap(({ points }) => points.map(({ x }) => x));
   return [...new Set(found)].sort((a, b) => a - b);
+}
+
+/** The places of the first kind that has any: where something was measured, or else predicted. */
+export function xValues(data: ChartData): number[] {
+  return kinds(data).map(places).find((found) => found.length > 0) ?? [];
 }
 
 /** The end of the axis that keeps every number of `values` inside: the next of 1, 2, 5, 10, …, below or above. */

@@ -1,23 +1,24 @@
-// A series of a chart: its numbers, and how they are drawn in the plot and as a sample in the legend.
+// A series of a chart: its numbers, what is said, tabled and saved of them, and how they are drawn in plot and legend.
 
 import { box, type Color, type Frame, mark, path, type Place, type Shape } from "./shapes.js";
+import { counted, number } from "../format.js";
 
 /** The style of a series: its colour, its marks and its dashes each identify it on their own. */
 export type Style = Extract<Color, "blue" | "orange" | "purple" | "green" | "grey">;
 
 /** Trials at one place: their median and quartiles. */
-export interface Measured {
+export type Measured = {
   readonly x: number;
   readonly median: number;
   readonly low: number;
   readonly high: number;
   readonly trials: number;
-}
+};
 
-export interface Point {
+export type Point = {
   readonly x: number;
   readonly y: number;
-}
+};
 
 export interface Series {
   readonly name: string;
@@ -30,8 +31,60 @@ export interface Series {
   readonly note?: string;
 }
 
-/** The place of a number that the curve leaves out. */
-export const REFUSED = "not worth it";
+/** The numbers of one kind in a series. */
+export interface Part {
+  /** What they look like, in the words below a saved chart. */
+  readonly key: string;
+  /** The columns of a table by their heads, each with the names of its numbers. The first has the height. */
+  readonly columns: Readonly<Record<string, readonly string[]>>;
+  readonly points: readonly { readonly x: number; readonly [name: string]: number }[];
+  /** Places that they leave out. */
+  readonly refused?: readonly number[];
+  /** The cells of one place in words. */
+  readonly value: (cells: readonly string[]) => string;
+  /** The course "from … to …" in words. */
+  readonly course: (ends: string) => string;
+}
+
+/** What a series consists of. The series of a chart have the same kinds of parts. */
+export function parts({ measured, predicted, refused }: Series): Part[] {
+  const least = Math.min(...measured.map(({ trials }) => trials));
+  return [
+    {
+      key: "Marks and lines: medians of trials. Bands: quartiles.",
+      columns: { median: ["median"], quartiles: ["low", "high"], trials: ["trials"] },
+      points: measured,
+      value: ([median, quartiles]) => `${median} (${quartiles})`,
+      course: (ends) => `simulated ${ends} (medians of ${counted(least, "trial")} or more)`,
+    },
+    {
+      key: "Dashed: predicted. Hatched: noise wins.",
+      columns: { predicted: ["y"] },
+      points: predicted,
+      refused,
+      value: ([y]) => (y === REFUSED ? y : `predicted ${y}`),
+      course: (ends) => `predicted ${ends}`,
+    },
+  ];
+}
+
+/** The cell of a place that is left out. */
+const REFUSED = "not worth it";
+
+/** The cells of a part at one place, empty where it has nothing there. */
+export function cells({ columns, points, refused }: Part, x: number): string[] {
+  const point = points.find((point) => point.x === x);
+  if (!point && refused?.includes(x)) return [REFUSED];
+  return Object.values(columns).map((own) => own.flatMap((name) => (point ? number(point[name]!) : [])).join(" to "));
+}
+
+/** All that has a height in the plot. */
+export function heights(all: readonly Series[]): number[] {
+  return all.flatMap(({ measured, predicted }) => [
+    ...measured.flatMap(({ low, high }) => [low, high]),
+    ...predicted.map(({ y }) => y),
+  ]);
+}
 
 /** Dashes of the predicted curve. */
 const DASHES: Readonly<Record<Style, readonly number[]>> = {
@@ -42,12 +95,11 @@ const DASHES: Readonly<Record<Style, readonly number[]>> = {
   grey: [2, 5],
 };
 
+const round = (angle: number): Place => [Math.cos(angle), Math.sin(angle)];
+
 /** The corners of the mark of a measured median: a circle, a square, triangles and a diamond. */
 const MARKS: Readonly<Record<Style, readonly Place[]>> = {
-  blue: Array.from({ length: 20 }, (_, index): Place => {
-    const angle = (Math.PI * index) / 10;
-    return [Math.cos(angle), Math.sin(angle)];
-  }),
+  blue: Array.from({ length: 20 }, (_, side) => round((Math.PI * side) / 10)),
   orange: box(-0.88, -0.88, 0.88, 0.88),
   purple: [[0, -1.2], [1.1, 0.8], [-1.1, 0.8]],
   green: [[0, 1.2], [1.1, -0.8], [-1.1, -0.8]],
@@ -59,13 +111,14 @@ export function plotted(all: readonly Series[], frame: Frame): Shape[] {
   const at = (x: number, y: number): Place => [frame.x(x), frame.y(y)];
   const simulated = all.filter(({ measured }) => measured.length > 0);
   return [
-    ...simulated.map(({ style, measured }) => {
-      const high = measured.map((point) => at(point.x, point.high));
-      const low = measured.map((point) => at(point.x, point.low));
-      return band([...high, ...low.reverse()], style);
-    }),
+    ...simulated.map(({ style, measured }) =>
+      band(
+        [...measured.map(({ x, high }) => at(x, high)), ...measured.map(({ x, low }) => at(x, low)).reverse()],
+        style,
+      ),
+    ),
     ...simulated.map(({ style, measured }) => line(measured.map(({ x, median }) => at(x, median)), style)),
-    ...all.flatMap((one) => unbroken(one).map((part) => dashed(part.map(({ x, y }) => at(x, y)), one.style))),
+    ...all.flatMap((one) => unbroken(one).map((piece) => dashed(piece.map(({ x, y }) => at(x, y)), one.style))),
     ...simulated.flatMap(({ style, measured }) =>
       measured.map(({ x, median }) => mark(MARKS[style], at(x, median), style)),
     ),
@@ -79,17 +132,13 @@ export const SAMPLE = [44, 20] as const;
 export function sample({ style, measured, predicted }: Series, [left, top]: Place = [0, 0]): Shape[] {
   const right = left + SAMPLE[0];
   const across = (y: number): Place[] => [[left, top + y], [right, top + y]];
-  const simulated = measured.length > 0;
-  return [
-    ...(simulated
-      ? [
-          band([...across(2), ...across(12).reverse()], style),
-          line(across(7), style),
-          mark(MARKS[style], [(left + right) / 2, top + 7], style),
-        ]
-      : []),
-    ...(predicted.length > 0 ? [dashed(across(simulated ? 16 : 10), style)] : []),
-  ];
+  const shapes: Shape[] = [];
+  if (measured.length > 0) {
+    shapes.push(band([...across(2), ...across(12).reverse()], style), line(across(7), style));
+    shapes.push(mark(MARKS[style], [(left + right) / 2, top + 7], style));
+  }
+  if (predicted.length > 0) shapes.push(dashed(across(shapes.length > 0 ? 16 : 10), style));
+  return shapes;
 }
 
 function band(points: readonly Place[], fill: Style): Shape {
@@ -104,14 +153,14 @@ function dashed(points: readonly Place[], stroke: Style): Shape {
   return path(points, { stroke, width: 1.75, dash: DASHES[stroke] });
 }
 
-/** The parts of the predicted curve between its gaps. */
+/** The pieces of the predicted curve between its gaps. */
 function unbroken({ predicted, refused = [] }: Series): Point[][] {
-  const parts: Point[][] = [];
+  const pieces: Point[][] = [];
   let last = -Infinity;
   for (const point of predicted) {
-    if (parts.length === 0 || refused.some((x) => last < x && x < point.x)) parts.push([]);
-    parts.at(-1)!.push(point);
+    if (pieces.length === 0 || refused.some((x) => last < x && x < point.x)) pieces.push([]);
+    pieces.at(-1)!.push(point);
     last = point.x;
   }
-  return parts;
+  return pieces;
 }

@@ -1,24 +1,15 @@
 // The numbers of a chart as a table.
 
 import { fillTable } from "../tables.js";
-import { type ChartData, xValues } from "./model.js";
-import { REFUSED } from "./series.js";
+import { type ChartData, kinds, places, xValues } from "./model.js";
+import { cells } from "./series.js";
 import { number } from "../format.js";
 
-/** One row for each place and series. */
+/** One row for each place and series. The last kind of numbers has its columns before there are any. */
 export function chartTable(table: HTMLElement, data: ChartData): void {
-  const simulated = data.series.some(({ measured }) => measured.length > 0);
-  const heads = [data.x.label, "series", ...(simulated ? ["median", "quartiles", "trials"] : []), "predicted"];
-  const rows = xValues(data, simulated).flatMap((x) =>
-    data.series.map(({ name, measured, predicted, refused }) => {
-      const point = measured.find((point) => point.x === x);
-      const curve = predicted.find((point) => point.x === x);
-      const own = point
-        ? [number(point.median), `${number(point.low)} to ${number(point.high)}`, String(point.trials)]
-        : ["", "", ""];
-      const prediction = curve ? number(curve.y) : refused?.includes(x) ? REFUSED : "";
-      return [number(x), name, ...(simulated ? own : []), prediction];
-    }),
+  const shown = kinds(data).filter((kind, index, all) => places(kind).length > 0 || !all[index + 1]);
+  const rows = xValues(data).flatMap((x) =>
+    data.series.map(({ name }, index) => [number(x), name, ...shown.flatMap((kind) => cells(kind[index]!, x))]),
   );
-  fillTable(table, heads, rows);
+  fillTable(table, [data.x.label, "series", ...shown.flatMap(([part]) => Object.keys(part!.columns))], rows);
 }

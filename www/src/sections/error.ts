@@ -3,7 +3,7 @@
 
 import { Chart } from "../charts/chart.js";
 import { type ChartData, KNOWING_NOTHING, roundedRange } from "../charts/model.js";
-import type { Series } from "../charts/series.js";
+import { heights, type Series } from "../charts/series.js";
 import { counted, number } from "../format.js";
 import { type Context, element } from "../context.js";
 import { unlessAborted } from "../concurrency.js";
@@ -156,12 +156,8 @@ function chartData(
   if (twoWaves) series.push({ name: "Two waves", style: "green", measured: [], ...twoWaves });
   series.push({ name: NOT_PRIVATE, style: "grey", measured: results.measured(axis, "not private"), predicted: [] });
   const limits = settings.mechanisms.flatMap((name) => curves?.byMechanism.get(name)?.limit ?? []);
-  const heights = series.flatMap(({ measured, predicted }) => [
-    ...measured.flatMap(({ low, high }) => [low, high]),
-    ...predicted.map(({ y }) => y),
-  ]);
   // With room for the words above the highest line.
-  const [lowest, highest] = roundedRange([...heights, 1.4 * (curves?.uninformed ?? NaN)]);
+  const [lowest, highest] = roundedRange([...heights(series), 1.4 * (curves?.uninformed ?? NaN)]);
   const places = axis === "epsilon" ? EPSILONS : RECORDS;
   const range = [places[0]!, places.at(-1)!] as const;
   return {

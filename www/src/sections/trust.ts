@@ -3,7 +3,7 @@
 
 import { Chart } from "../charts/chart.js";
 import { type ChartData, KNOWING_NOTHING, roundedRange } from "../charts/model.js";
-import type { Series } from "../charts/series.js";
+import { heights, type Series } from "../charts/series.js";
 import { atMost, counted } from "../format.js";
 import { type Context, element } from "../context.js";
 import { restartable } from "../concurrency.js";
@@ -130,10 +130,6 @@ function chartData(
     return { name, style, measured: simulated.measured(key), predicted: [] };
   });
   const series = [...predicted, ...measured];
-  const heights = series.flatMap(({ predicted, measured }) => [
-    ...predicted.map(({ y }) => y),
-    ...measured.flatMap(({ low, high }) => [low, high]),
-  ]);
   return {
     title: "Error against the ε of what the outside sees",
     x: { label: "ε of what the outside sees", symbol: "ε", log: true, range: [EPSILONS[0]!, EPSILONS.at(-1)!] },
@@ -141,7 +137,7 @@ function chartData(
       label: "error ‖sin Θ‖²",
       symbol: "error",
       log: true,
-      range: roundedRange([...heights, 1.4 * uninformed]),
+      range: roundedRange([...heights(series), 1.4 * uninformed]),
     },
     series,
     limits: [],
