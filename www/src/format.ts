@@ -20,6 +20,12 @@ export function atMost(value: number): string {
   return number(Math.floor(value / unit) * unit);
 }
 
+/** A rounded number: 12,000, 1.2 million. */
+export function about(value: number, digits = 2): string {
+  const short = Number(value.toPrecision(digits));
+  return short < 1e6 ? number(short) : short.toLocaleString("en", { notation: "compact", compactDisplay: "long" });
+}
+
 /** "1 report", "2,000 reports". */
 export function counted(count: number, one: string, many = `${one}s`): string {
   allDigits ??= new Intl.NumberFormat("en");

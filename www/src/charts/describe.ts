@@ -2,13 +2,12 @@
 
 import type { ChartData } from "./model.js";
 import { cells, parts, type Series, type Style } from "./series.js";
-import { about } from "./ticks.js";
-import { number } from "../format.js";
+import { about, number } from "../format.js";
 
 /** A description of the chart in a few sentences. */
 export function describe(data: ChartData): string {
   const { x, y, series, limits, levels } = data;
-  const axes = x.log && y.log ? ", on logarithmic axes" : "";
+  const axes = x.scale === "log" && y.scale === "log" ? ", on logarithmic axes" : "";
   const sentences = [
     `${y.label}, against ${x.label} from ${number(x.range[0])} to ${number(x.range[1])}${axes}.`,
     data.setting,

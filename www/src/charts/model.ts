@@ -1,14 +1,7 @@
 // The content of a chart: its axes, its series, and where noise drowns the components.
 
+import type { Axis } from "./axis.js";
 import { type Part, parts, type Series, type Style } from "./series.js";
-
-export interface Axis {
-  readonly label: string;
-  /** As in "at ε = 2". */
-  readonly symbol: string;
-  readonly log: boolean;
-  readonly range: readonly [number, number];
-}
 
 /** Up to `x` noise drowns the components of a series: from the left end of the axis to the threshold. */
 export interface Limit {
@@ -52,27 +45,4 @@ export function places(all: readonly Part[]): number[] {
 /** The places of the first kind that has any: where something was measured, or else predicted. */
 export function xValues(data: ChartData): number[] {
   return kinds(data).map(places).find((found) => found.length > 0) ?? [];
-}
-
-/** The end of the axis that keeps every number of `values` inside: the next of 1, 2, 5, 10, …, below or above. */
-export function roundedRange(values: Iterable<number>): [number, number] {
-  let [least, most] = [Infinity, -Infinity];
-  for (const value of values) {
-    if (!(value > 0 && value < Infinity)) continue;
-    least = Math.min(least, value);
-    most = Math.max(most, value);
-  }
-  if (least > most) return [0.01, 1];
-  return [rounded(least, Math.floor), rounded(most, Math.ceil)];
-}
-
-function rounded(value: number, way: (value: number) => number): number {
-  const decade = 10 ** Math.floor(Math.log10(value));
-  const steps = [1, 2, 5, 10];
-  const share = value / decade;
-  const step =
-    way === Math.floor
-      ? steps.findLast((step) => step <= share * 1.0001)
-      : steps.find((step) => step >= share * 0.9999);
-  return (step ?? 1) * decade;
 }

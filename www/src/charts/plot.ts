@@ -1,10 +1,10 @@
 // The plot of a chart as shapes: axes, levels, series, and where noise drowns the components.
 
-import type { Axis, ChartData } from "./model.js";
+import { mapping, ticks } from "./axis.js";
+import type { ChartData } from "./model.js";
 import { plotted } from "./series.js";
 import { box, type Frame, hatching, LETTER, path, type Place, type Shape, text } from "./shapes.js";
-import { about, ticks } from "./ticks.js";
-import { number } from "../format.js";
+import { about, number } from "../format.js";
 
 /** Pixels from one label to the next, at least. */
 const X_ROOM = 62;
@@ -32,15 +32,6 @@ export function plot(
     ...limits(data, frame),
   ];
   return { frame, shapes };
-}
-
-/** What lies outside the axis is at its end. */
-function mapping({ log, range: [from, to] }: Axis, start: number, end: number): (value: number) => number {
-  const scale = log ? Math.log : Number;
-  return (value) => {
-    const share = (scale(value) - scale(from)) / (scale(to) - scale(from));
-    return start + Math.min(1, Math.max(0, share)) * (end - start);
-  };
 }
 
 function axes({ x, y }: ChartData, frame: Frame, across: readonly number[], up: readonly number[]): Shape[] {
@@ -71,10 +62,9 @@ function levels(data: ChartData, frame: Frame): Shape[] {
   const { left, right } = frame;
   return data.levels.flatMap(({ name, y }) => {
     const height = frame.y(y);
-    const look = { size: 12, anchor: "end", fill: "muted", halo: "surface" } as const;
     return [
       path([[left, height], [right, height]], { stroke: "muted", dash: [1, 4], width: 1.5 }),
-      text([right - 4, height - 7], name, look),
+      text([right - 4, height - 7], name, { size: 12, anchor: "end", fill: "muted", halo: "surface" }),
     ];
   });
 }

@@ -1,8 +1,9 @@
 // The error against epsilon and against the number of users: simulated while the visitor watches, and predicted. Two
 // waves of people are predicted on request.
 
+import { roundedRange } from "../charts/axis.js";
 import { Chart } from "../charts/chart.js";
-import { type ChartData, KNOWING_NOTHING, roundedRange } from "../charts/model.js";
+import { type ChartData, KNOWING_NOTHING } from "../charts/model.js";
 import { heights, type Series } from "../charts/series.js";
 import { counted, number } from "../format.js";
 import { type Context, element } from "../context.js";
@@ -164,9 +165,9 @@ function chartData(
     title: axis === "epsilon" ? "Error against ε" : "Error against the number of users",
     x:
       axis === "epsilon"
-        ? { label: "ε of one report", symbol: "ε", log: true, range }
-        : { label: "users n", symbol: "n", log: true, range },
-    y: { label: "error ‖sin Θ‖²", symbol: "error", log: true, range: [lowest, highest] as const },
+        ? { label: "ε of one report", symbol: "ε", scale: "log", range }
+        : { label: "users n", symbol: "n", scale: "log", range },
+    y: { label: "error ‖sin Θ‖²", symbol: "error", scale: "log", range: [lowest, highest] as const },
     series,
     limits,
     levels: curves ? [{ name: KNOWING_NOTHING, y: curves.uninformed }] : [],

@@ -2,10 +2,10 @@
 
 import type { Plan } from "ldp-pca/lab";
 
+import { roundedRange } from "../charts/axis.js";
 import { Chart } from "../charts/chart.js";
-import { type ChartData, KNOWING_NOTHING, roundedRange } from "../charts/model.js";
-import { about } from "../charts/ticks.js";
-import { number } from "../format.js";
+import { type ChartData, KNOWING_NOTHING } from "../charts/model.js";
+import { about, number } from "../format.js";
 import { type Context, element } from "../context.js";
 import { restartable } from "../concurrency.js";
 import { bindControls } from "../controls.js";
@@ -91,8 +91,8 @@ function chartData(
   const heights = [...curve.map(({ y }) => y), target, 1.4 * plan.uninformed];
   return {
     title: "Predicted error against the number of users",
-    x: { label: "users n", symbol: "n", log: true, range: [curve[0]!.x, curve.at(-1)!.x] },
-    y: { label: "error ‖sin Θ‖²", symbol: "error", log: true, range: roundedRange(heights) },
+    x: { label: "users n", symbol: "n", scale: "log", range: [curve[0]!.x, curve.at(-1)!.x] },
+    y: { label: "error ‖sin Θ‖²", symbol: "error", scale: "log", range: roundedRange(heights) },
     series: [{ name, style, measured: [], predicted: curve }],
     limits: [{ name, style, x: plan.thresholdRecords ?? Infinity }],
     levels: [

@@ -1,8 +1,9 @@
 // Trust models on one chart: the error that the same promise costs, by the party that keeps it. Models without a
 // trusted party are predicted; methods that see the records are simulated while the visitor watches.
 
+import { roundedRange } from "../charts/axis.js";
 import { Chart } from "../charts/chart.js";
-import { type ChartData, KNOWING_NOTHING, roundedRange } from "../charts/model.js";
+import { type ChartData, KNOWING_NOTHING } from "../charts/model.js";
 import { heights, type Series } from "../charts/series.js";
 import { atMost, counted } from "../format.js";
 import { type Context, element } from "../context.js";
@@ -130,15 +131,11 @@ function chartData(
     return { name, style, measured: simulated.measured(key), predicted: [] };
   });
   const series = [...predicted, ...measured];
+  const range = roundedRange([...heights(series), 1.4 * uninformed]);
   return {
     title: "Error against the ε of what the outside sees",
-    x: { label: "ε of what the outside sees", symbol: "ε", log: true, range: [EPSILONS[0]!, EPSILONS.at(-1)!] },
-    y: {
-      label: "error ‖sin Θ‖²",
-      symbol: "error",
-      log: true,
-      range: roundedRange([...heights(series), 1.4 * uninformed]),
-    },
+    x: { label: "ε of what the outside sees", symbol: "ε", scale: "log", range: [EPSILONS[0]!, EPSILONS.at(-1)!] },
+    y: { label: "error ‖sin Θ‖²", symbol: "error", scale: "log", range },
     series,
     limits: [],
     levels: [{ name: KNOWING_NOTHING, y: uninformed }],

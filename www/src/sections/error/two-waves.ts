@@ -3,10 +3,10 @@
 
 import moduleUrl from "ldp-pca/ldp_pca_waves_bg.wasm?url";
 
-import { about } from "../../charts/ticks.js";
 import { compiledOnce } from "../../engine/lab.js";
 import type { Pool } from "../../engine/pool.js";
 import type { TwoWaves, WaveRefusal } from "../../engine/protocol.js";
+import { about } from "../../format.js";
 import { populationOfCharts } from "./population.js";
 import { along } from "./prediction.js";
 import type { ChartSettings } from "./settings.js";

@@ -2,9 +2,8 @@
 
 import type { Plan } from "ldp-pca/lab";
 
-import { about } from "../../charts/ticks.js";
 import { plain } from "../../fields.js";
-import { atMost, counted, number } from "../../format.js";
+import { about, atMost, counted, number } from "../../format.js";
 import { NAMES } from "../../mechanisms.js";
 import type { Settings } from "./settings.js";
 
