@@ -19,7 +19,8 @@ use rand::{CryptoRng, SeedableRng};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
-wasm_bindgen_test_configure!(run_in_browser);
+// In a worker: a page that computes for long does not answer the driver, which waits 30 s.
+wasm_bindgen_test_configure!(run_in_dedicated_worker);
 
 const TASK: &str = r#"{
     "version": 1,
