@@ -23,6 +23,7 @@ pub(super) struct Encode {
     /// Records
     ///
     /// They are read as `randomize` reads them
+    #[arg(help = records::RECORDS)]
     records: PathBuf,
     /// The task file
     #[arg(short, long)]

@@ -150,7 +150,7 @@ impl Needed {
             Self::Aggregate if held == Reports => ("an aggregate", "sum them first with `ldp-pca aggregate`"),
             Self::Aggregate => ("an aggregate", "give the file that `ldp-pca aggregate` wrote"),
             Self::Reports => ("a report or an aggregate", "give what `ldp-pca randomize` or `aggregate` wrote"),
-            Self::Records(_) if held == ZIP => ("records", "save the sheet as CSV"),
+            Self::Records(_) if held == ZIP => ("records", FileFormat::Zip.remedy()),
             Self::Records(remedy) => ("records", remedy),
             Self::Matrix => ("a matrix in NPY", "save it with numpy.save"),
             Self::Ours => ("reports, an aggregate, a task or a schema", "nothing else is shown here"),

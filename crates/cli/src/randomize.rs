@@ -27,6 +27,7 @@ pub(super) struct Randomize {
     ///
     /// The first line of a CSV file is the header, or --header no and --separator say how it is read. Each record has a
     /// report: what cannot be read is missing
+    #[arg(help = records::RECORDS)]
     records: PathBuf,
     /// The task file
     #[arg(short, long)]

@@ -45,6 +45,12 @@ macro_rules! formats {
     };
 }
 
+/// What `-h` says of records.
+pub const RECORDS: &str = concat!("Records: ", formats!(), ", gzip or not");
+
+/// What `-h` says of a public sample.
+pub(super) const SAMPLE: &str = concat!("A public sample: ", formats!(), ", gzip or not");
+
 /// The part of `--help` with the options of [`Reading`].
 pub const READING: &str = concat!("Reading records (", formats!(), ", gzip or not)");
 

@@ -14,7 +14,7 @@ use super::choice::{Choice, one_of};
 use super::error::{CliError, Result};
 use super::files;
 use super::output::{Format, grouped, note, plural, wrote};
-use super::records::{Opening, RecordFile, Row, looks_like_names};
+use super::records::{self, Opening, RecordFile, Row, looks_like_names};
 use super::table::{self, Align, Table};
 use super::writing::{self, Kind, Target};
 
@@ -34,7 +34,7 @@ pub(super) enum SchemaCommand {
 
 #[derive(Args)]
 pub(super) struct Infer {
-    /// A public sample
+    #[arg(help = records::SAMPLE)]
     sample: PathBuf,
     /// Where to write the schema [default: standard output]
     #[arg(short, long, value_parser = Target::parser(Kind::Schema))]

@@ -324,8 +324,8 @@ impl File {
         let start = start_of(&mut content).map_err(|problem| refused(&problem))?;
         let format = FileFormat::of(&start);
         if format != FileFormat::Text {
-            let remedy = "give plain CSV, or use the command line";
-            return Err(refused(&format!("this is {}, and the page reads text: {remedy}", format.name())));
+            let problem = format!("this is {}, and the page reads text: {}", format.name(), format.remedy());
+            return Err(refused(&problem));
         }
         let rows = TextRows::open(&self.name, start, content, self.options, looks_like_names);
         rows.map_err(|problem| refused(&problem))

@@ -74,6 +74,16 @@ impl FileFormat {
         }
     }
 
+    /// What to do where text is wanted in its place.
+    #[must_use]
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Self::Zip => "save the sheet as CSV",
+            Self::Gzip => "unpack it, or use the command line",
+            _ => "give plain CSV, or use the command line",
+        }
+    }
+
     /// Whether nothing replaces such a file unasked: it may hold reports, which are drawn once.
     #[must_use]
     pub fn is_kept(self) -> bool {

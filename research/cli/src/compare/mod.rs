@@ -41,7 +41,7 @@ pub(super) struct Compare {
     /// Records
     ///
     /// A CSV file may have a header or none
-    #[arg(long, value_name = "FILE", required_unless_present = "standard")]
+    #[arg(long, value_name = "FILE", required_unless_present = "standard", help = records::RECORDS)]
     records: Option<PathBuf>,
     /// Number of components, k
     #[arg(long, value_parser = parameters::rank, required_unless_present = "standard")]

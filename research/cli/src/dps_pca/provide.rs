@@ -7,7 +7,7 @@ use ldp_pca::internal::sampling::system_rng;
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca_cli::error::{CliError, InFile as _, Result};
 use ldp_pca_cli::output::{Format, bar, grouped, note, wrote};
-use ldp_pca_cli::records::{Opening, RecordFile, Row};
+use ldp_pca_cli::records::{self, Opening, RecordFile, Row};
 use ldp_pca_cli::writing::{Kind, Target};
 use ldp_pca_cli::{aggregator, files, parameters};
 use ldp_pca_dps::{DpsPcaError, Message, NoiseSource, Provider, Session, SessionGuarantee, SessionId, State};
@@ -27,7 +27,8 @@ use super::{described, session_id, write_components};
 #[command(override_usage = "ldp-pca-research dps-pca provide [OPTIONS] --session <SESSION> --token-file <FILE>
        --memory <FILE> --epsilon <EPSILON> --delta <DELTA> <RECORDS>")]
 pub(crate) struct Provide {
-    /// Records of numbers
+    /// Records of numbers, as `compare` reads them
+    #[arg(help = records::RECORDS)]
     records: PathBuf,
     /// The id of the session
     #[arg(long, value_parser = session_id)]
