@@ -170,7 +170,7 @@ class Task:
 
     @property
     def mechanism(self) -> str:
-        """The mechanism's name: as it was given, 'signed-cap' in a second wave, 'norm-cap' for norms."""
+        """The mechanism's name, as `Task` takes it: 'signed-cap' in a second wave, 'norm-cap' for norms."""
 
     @property
     def radius(self) -> float | None:

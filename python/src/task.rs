@@ -225,7 +225,7 @@ impl Task {
         self.0.guarantee().to_string()
     }
 
-    /// The mechanism's name: as it was given, 'signed-cap' in a second wave, 'norm-cap' for norms.
+    /// The mechanism's name, as `Task` takes it: 'signed-cap' in a second wave, 'norm-cap' for norms.
     #[getter]
     fn mechanism(&self) -> &'static str {
         self.0.mechanism_spec().name()

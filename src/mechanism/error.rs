@@ -73,7 +73,7 @@ pub enum MechanismError {
     },
     /// Epsilon is too small for the integer weights.
     #[error(
-        "epsilon {} is too small for a cap, whose weights are multiples of 2^-32: use epsilon at least 1e-6",
+        "epsilon {} is too small for candidates, whose weights are multiples of 2^-32: use epsilon at least 1e-6",
         Decimal(*epsilon)
     )]
     EpsilonTooSmall {
@@ -93,7 +93,7 @@ pub enum MechanismError {
     #[error("signed-cap is for the task of a refinement: on its own it says nothing about a covariance")]
     Refinement,
     /// The mechanism of lengths with what does not go with it.
-    #[error("norm-cap goes with 'clip', without 'centring', and has half of at most 1024 candidates in its cap")]
+    #[error("norm-cap goes with 'clip', and has half of at most 1024 candidates in its cap")]
     Norms,
     /// A mechanism about something else where a covariance is wanted.
     #[error("{name} is about {about}, not about a covariance: read them from its sums")]
@@ -107,10 +107,10 @@ pub enum MechanismError {
     #[error("{0} does not go with 'centring': leave it out")]
     Centring(&'static str),
     /// A delta for a mechanism that has none.
-    #[error("delta does not go with {0}: its delta is 0")]
+    #[error("delta does not go with {0}, whose delta is 0: leave it out")]
     NoDelta(&'static str),
     /// Candidates or a cap for a mechanism that has none.
-    #[error("{parameter} goes with {name} only")]
+    #[error("{parameter} goes with {name} only: leave it out")]
     NoCandidates {
         /// The parameter's name.
         parameter: &'static str,

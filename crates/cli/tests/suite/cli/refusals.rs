@@ -275,7 +275,7 @@ fn parameters_outside_their_range_are_wrong_usage() {
         ("--epsilon 1 --folds -1", "-1"),
         ("--epsilon 1 --candidates 1", "2..=16384"),
         ("--epsilon 1 --candidates 16385", "2..=16384"),
-        ("--epsilon 1e-9", "too small for a cap"),
+        ("--epsilon 1e-9", "too small for candidates"),
         ("--epsilon 1.5 --mechanism wang-xu --delta 1e-4", "really gives delta"),
         ("--epsilon 1.5 --mechanism wang-xu --delta 1e-4", "use calibration 'analytic'"),
         ("--epsilon 1e-9 --mechanism gaussian --delta 1e-9", "raise epsilon or delta"),
