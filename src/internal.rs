@@ -41,6 +41,11 @@ pub mod mechanism {
     }
 }
 
+/// What a plan holds.
+pub mod prediction {
+    pub use crate::prediction::optimum::Optimum;
+}
+
 /// Theorems behind the accounting.
 pub mod privacy {
     pub use crate::privacy::amplification::closed_form::closed_form_epsilon;

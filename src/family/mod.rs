@@ -85,7 +85,7 @@ impl<'a> Reports<'a> {
     ///
     /// # Errors
     /// [`FamilyError`], for tasks that are no family, and an aggregate of another task than the one beside it.
-    pub fn family(members: &'a [Collection<'a>]) -> Result<Self, FamilyError> {
+    pub fn family(members: &'a [(&'a Aggregate, &'a Task)]) -> Result<Self, FamilyError> {
         let (&first, others) = members.split_first().ok_or(FamilyError::Empty)?;
         for (index, (aggregate, task)) in members.iter().enumerate() {
             if aggregate.task() != task.digest() {

@@ -70,8 +70,8 @@ impl Pull {
         Self { unchecked: MARGIN * unchecked, checked: MARGIN * checked.min(unchecked), check }
     }
 
-    /// That of additive noise: with d coordinates, steps on the diagonal and off it, entries of at most this magnitude,
-    /// and a check of their range.
+    /// That of additive noise: with d coordinates, steps on the diagonal and off it, entries from minus this to one
+    /// less than it, and a check of their range.
     pub(super) fn of_steps(dimension: usize, [on, off]: [f64; 2], largest_entry: u32, range: RangeCheck) -> Self {
         // Both ends of the range are equally far from the value for zero.
         let end = f64::from(largest_entry) - 0.5;

@@ -161,9 +161,12 @@ impl MechanismSpec {
             Self::Gaussian { calibration: Calibration::Paper, .. } => WANG_XU,
         }
     }
+}
 
+/// What our own crates need.
+#[doc(hidden)]
+impl MechanismSpec {
     /// Writes the JSON that a task has for the mechanism.
-    #[doc(hidden)]
     pub fn write(self, out: &mut String) {
         match self {
             Self::Gaussian { epsilon, delta, calibration } => {

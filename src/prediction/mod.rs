@@ -35,7 +35,7 @@
 
 mod finite;
 mod goal;
-mod optimum;
+pub(crate) mod optimum;
 mod plan;
 mod shuffled;
 

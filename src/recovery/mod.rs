@@ -23,8 +23,6 @@
 //! [`PenaltyChoice`] sets the penalty: from the known noise level, by cross-validation over the folds of an aggregate,
 //! or as given; [`PenaltyPath`] shows what every penalty gives.
 //!
-//! [`RankTest`] finds how many components stand out from the noise, with a p-value for each.
-//!
 //! [`answer()`] gives everything in one call, for every interface: components by either method, a path of penalties,
 //! simpler methods to compare with, and what is known about their error.
 //!
@@ -42,7 +40,7 @@ pub(crate) mod penalty;
 pub(crate) mod rank_test;
 pub(crate) mod support;
 
-pub use crate::family::Reports;
+pub use crate::family::{FamilyError, Reports};
 pub(crate) use answer::components_of_waves;
 pub use answer::{
     Answer, AnswerError, Asked, Baseline, Baselines, ComponentInterval, Confidence, Found, HeldOutUse, MeanAnswer,

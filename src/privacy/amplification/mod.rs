@@ -10,7 +10,7 @@
 //! | bound | for | theorem |
 //! |---|---|---|
 //! | closed form | every eps0-private randomizer | Feldman, McMillan & Talwar 2021, Theorem III.1 |
-//! | clones | every eps0-private randomizer | the same, computed ([`Blanket`]) |
+//! | clones | every eps0-private randomizer | the same, computed ([`Blanket`] of an [`Epsilon`]) |
 //! | blanket | double-cap, signed-cap and norm-cap, from their J and L | Balle, Bell, Gascon & Nissim 2019 ([`Blanket`]) |
 //!
 //! # Approximate randomizers
@@ -80,9 +80,9 @@ pub enum Bound {
     Local,
     /// [`closed_form_epsilon`].
     ClosedForm,
-    /// [`Blanket`] of an epsilon.
+    /// The [`Blanket`] of an epsilon, which assumes nothing more of the randomizer.
     Clones,
-    /// [`Blanket`] of numbers of candidates.
+    /// The [`Blanket`] of the numbers of candidates J and L of a double-cap, signed-cap or norm-cap mechanism.
     Blanket,
 }
 

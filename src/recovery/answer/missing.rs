@@ -54,7 +54,7 @@ pub enum Part {
 /// The key for programs, on every interface.
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.pad(match self {
             Self::Rank => "rank",
             Self::Penalty => "penalty",
             Self::HeldOut => "held-out",
