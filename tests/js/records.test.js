@@ -217,7 +217,8 @@ test("a file that is not a table of records is refused with line and column, and
     [`a,b\n\n1,"${secret.repeat(1_500_000)}`, /^records: line 3: longer than 8 MiB: is a quote never closed\?$/],
     ["", /^records: the sample has no rows/],
     ["a,b\n", /^records: the sample has no rows/],
-    [Buffer.from([0x1f, 0x8b, 8, 0]), /^records: this is a gzip file, and the page reads text: give plain CSV/],
+    [Buffer.from([0x1f, 0x8b, 8, 0]), /^records: this is a gzip file, and the page reads text: unpack it, or/],
+    ["PK\u0003\u0004", /^records: this is a zip or spreadsheet file, and the page reads text: save the sheet as CSV/],
     [Array.from({ length: 201 }, (_, at) => `c${at}`).join(), /has 201 columns, and this page reads at most 200/],
     [`a,b\n${"1,2\n".repeat(100_001)}`, /has more rows, and this page reads at most 100,000 rows/],
     [
