@@ -33,15 +33,20 @@ impl Aggregate {
         let entries: usize = self.folds.iter().map(|fold| 1 + fold.sums.len()).sum();
         let length = HEADER + 8 * entries + TAG_BYTES * self.ids.tags().len() + CHECKSUM;
         let mut bytes = Vec::with_capacity(length);
-        let Ok(()) = self.visit(|part| {
+        let Ok(()) = self.visit_bytes(|part| {
             bytes.extend_from_slice(part);
             Ok::<(), Infallible>(())
         });
         bytes
     }
 
-    /// Passes the bytes of the state to `visit` in parts of a few kilobytes.
-    pub(super) fn visit<E>(&self, mut visit: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    /// Passes the bytes of the state to `visit` in parts of a few kilobytes, for callers without room for all of them
+    /// beside the state.
+    ///
+    /// # Errors
+    /// The first error of `visit`; nothing is passed after it.
+    #[doc(hidden)]
+    pub fn visit_bytes<E>(&self, mut visit: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let mut checksum = crc32fast::Hasher::new();
         let mut visit_content = |part: &[u8]| {
             checksum.update(part);

@@ -235,15 +235,6 @@ impl Aggregate {
         self.accumulate_shared(task, reports, threads, Sharing::USUAL, Repeats::Counted)
     }
 
-    /// Passes the bytes of the state to `visit` in parts of a few kilobytes, for callers without room for all of them
-    /// beside the state.
-    ///
-    /// # Errors
-    /// The first error of `visit`; nothing is passed after it.
-    pub fn visit_bytes<E>(&self, visit: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        self.visit(visit)
-    }
-
     /// Takes reports out again; `left` are the ids of all others. That the reports are in the sum, each once, is for
     /// the caller to know.
     ///
