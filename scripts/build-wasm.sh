@@ -5,7 +5,7 @@
 # again.
 #
 # usage: scripts/build-wasm.sh [--quick] [client|lab|methods|records|waves]...   (all by default)
-#   --quick   there sooner, but larger, for the demo: less work on the finished modules, and lab and methods are one
+#   --quick   there sooner, but larger, for the demo: less work on the finished modules, and all but the client are one
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
@@ -24,8 +24,9 @@ main() {
     for build in $builds; do
         case $build in
             client) build client ldp-pca ;;
-            lab | methods) if $quick; then build_together; else build "$build" ldp-pca-lab; fi ;;
-            records | waves) build "$build" ldp-pca-lab ;;
+            lab | methods | records | waves)
+                if $quick; then build_together; else build "$build" ldp-pca-lab; fi
+                ;;
             *) echo "unknown build '$build': use client, lab, methods, records, waves" >&2 && exit 2 ;;
         esac
     done
@@ -33,11 +34,14 @@ main() {
     sizes pkg/wasm/*/ldp_pca_bg.wasm
 }
 
-# One module that serves as lab and methods: most of the code is common to them.
+# One module that serves as all but the client: most of the code is common to them.
 build_together() {
-    build lab ldp-pca-lab methods
-    rm -rf pkg/wasm/methods .tools/pkg-wasm-methods.stamp
-    cp -r pkg/wasm/lab pkg/wasm/methods
+    local other
+    build lab ldp-pca-lab methods,records,waves
+    for other in methods records waves; do
+        rm -rf "pkg/wasm/$other" ".tools/pkg-wasm-$other.stamp"
+        cp -r pkg/wasm/lab "pkg/wasm/$other"
+    done
 }
 
 # build NAME CRATE [FEATURES]: the crate with the feature of that name, and with others. The builds of a crate overwrite

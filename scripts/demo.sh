@@ -38,10 +38,8 @@ page_is_new() {
 page() {
     : >"$LOG"
     step "its tools" scripts/setup.sh page
-    step "the client, 1 of 4 modules" scripts/build-wasm.sh --quick client
-    step "the lab with every method, 2 of 4 modules" scripts/build-wasm.sh --quick lab
-    step "the visitor's records, 3 of 4 modules" scripts/build-wasm.sh --quick records
-    step "two waves, 4 of 4 modules" scripts/build-wasm.sh --quick waves
+    step "the client, 1 of 2 modules" scripts/build-wasm.sh --quick client
+    step "everything else, 2 of 2 modules" scripts/build-wasm.sh --quick lab
     step "its scripts" npm run --silent build:page
 }
 
