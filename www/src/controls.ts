@@ -1,6 +1,7 @@
 // Controls and the values that they stand for: each input whose name is a field's holds it. What cannot be explains
 // itself beside its input, and the last good values stay.
 
+import { make } from "./dom.js";
 import { type Fields, InvalidValue, type Values } from "./fields.js";
 import type { Problem, SectionState } from "./state.js";
 
@@ -119,10 +120,7 @@ function mark(inputs: readonly Input[], message: string | undefined): void {
   let shown = document.getElementById(id);
   if (!shown) {
     if (message === undefined) return;
-    shown = document.createElement("p");
-    shown.id = id;
-    shown.className = "problem";
-    shown.setAttribute("aria-live", "polite");
+    shown = make("p", { id, className: "problem", ariaLive: "polite" });
     (first.closest(".field, fieldset") ?? first).append(shown);
   }
   if (shown.textContent !== (message ?? "")) shown.textContent = message ?? "";

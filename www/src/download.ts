@@ -1,10 +1,9 @@
 // Files for the visitor to keep.
 
+import { make } from "./dom.js";
+
 export function download(name: string, content: Blob): void {
   const url = URL.createObjectURL(content);
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
+  make("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

@@ -2,13 +2,13 @@
 
 import type { ConsentStatement } from "ldp-pca/lab";
 
+import { make } from "./dom.js";
+
 /** The promise of one report, and its terms. */
-export function describeGuarantee({ guarantee, promise, scope, stays }: ConsentStatement): Node[] {
+export function describeGuarantee({ guarantee, promise, scope, stays }: ConsentStatement): (Node | string)[] {
   const { epsilon, delta } = guarantee;
-  const strong = document.createElement("strong");
-  strong.textContent = "The promise: ";
   const terms = `local differential privacy, ε\u00a0=\u00a0${epsilon}, δ\u00a0=\u00a0${delta}`;
-  return [strong, document.createTextNode(`${stays} ${promise} ${scope} (In technical terms: ${terms}.)`)];
+  return [make("strong", {}, "The promise: "), `${stays} ${promise} ${scope} (In technical terms: ${terms}.)`];
 }
 
 /** The honest reports in one batch of a relay, where a visitor does not say. */

@@ -1,6 +1,7 @@
 // The page: starts its sections, and moves between them.
 
 import { type Context, element, type Start } from "./context.js";
+import { make } from "./dom.js";
 import { compile, start as startLab } from "./engine/lab.js";
 import { Pool } from "./engine/pool.js";
 import { RecordsInUse } from "./own-records.js";
@@ -68,10 +69,8 @@ async function begin(id: string, start: Start, context: Context): Promise<void> 
     await start(root, context);
   } catch (error) {
     console.error(error);
-    const message = document.createElement("p");
-    message.className = "message";
-    message.textContent = `This part of the page does not work here: ${(error as Error).message}.`;
-    root.querySelector("h2")!.after(message);
+    const text = `This part of the page does not work here: ${(error as Error).message}.`;
+    root.querySelector("h2")!.after(make("p", { className: "message" }, text));
   }
 }
 

@@ -2,6 +2,8 @@
 
 import type { Column, RecordInput } from "ldp-pca/lab";
 
+import { make } from "./dom.js";
+
 type Input = HTMLInputElement | HTMLSelectElement;
 type AskedColumn = Exclude<Column, { type: "ignored" }>;
 
@@ -50,30 +52,12 @@ export class RecordForm {
 
   #row(column: AskedColumn, index: number): HTMLElement {
     const id = `take-part-field-${index}`;
-    const input = column.type === "numeric" ? numberInput() : select(column.values);
-    input.id = id;
+    const option = (value: string) => new Option(value, value);
+    const input =
+      column.type === "numeric"
+        ? make("input", { id, type: "number", step: "any", inputMode: "decimal", autocomplete: "off" })
+        : make("select", { id }, new Option("no answer", ""), ...column.values.map(option));
     this.#inputs.set(column, input);
-    const label = document.createElement("label");
-    label.htmlFor = id;
-    label.textContent = column.name;
-    const row = document.createElement("div");
-    row.className = "field";
-    row.append(label, input);
-    return row;
+    return make("div", { className: "field" }, make("label", { htmlFor: id }, column.name), input);
   }
-}
-
-function numberInput(): HTMLInputElement {
-  const input = document.createElement("input");
-  input.type = "number";
-  input.step = "any";
-  input.inputMode = "decimal";
-  input.autocomplete = "off";
-  return input;
-}
-
-function select(values: readonly string[]): HTMLSelectElement {
-  const input = document.createElement("select");
-  input.append(new Option("no answer", ""), ...values.map((value) => new Option(value, value)));
-  return input;
 }

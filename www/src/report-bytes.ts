@@ -1,5 +1,6 @@
 // The bytes of a report, with the names of their parts (docs/wire-format.md).
 
+import { make } from "./dom.js";
 import { counted, hex } from "./format.js";
 
 interface Part {
@@ -24,21 +25,15 @@ export function showBytes(bytes: Uint8Array, shown: HTMLElement, key: HTMLElemen
   const payload = { name: "payload", bytes: bytes.length - fixed, says: "the record, randomized" };
   const parts = [...BEFORE, payload, AFTER];
   let start = 0;
-  const pieces: Node[] = [];
+  const pieces: (Node | string)[] = [];
   const entries: Node[] = [];
   for (const part of parts) {
     const own = bytes.subarray(start, start + part.bytes);
     start += part.bytes;
-    const piece = document.createElement("span");
-    piece.className = `part ${part.name}`;
-    piece.textContent = shortened(own);
-    pieces.push(...(pieces.length > 0 ? [document.createTextNode(" "), piece] : [piece]));
-    const entry = document.createElement("li");
-    const name = document.createElement("span");
-    name.className = `part ${part.name}`;
-    name.textContent = part.name;
-    entry.append(name, `, ${counted(part.bytes, "byte")}: ${part.says}`);
-    entries.push(entry);
+    const className = `part ${part.name}`;
+    pieces.push(pieces.length > 0 ? " " : "", make("span", { className }, shortened(own)));
+    const words = `, ${counted(part.bytes, "byte")}: ${part.says}`;
+    entries.push(make("li", {}, make("span", { className }, part.name), words));
   }
   shown.replaceChildren(...pieces);
   key.replaceChildren(...entries);

@@ -9,6 +9,7 @@ import { type ChartData, xValues } from "./model.js";
 import { plot } from "./plot.js";
 import { draw, type Frame, picture } from "./shapes.js";
 import { chartTable } from "./table.js";
+import { make } from "../dom.js";
 import { download } from "../download.js";
 import { number } from "../format.js";
 import { inOwnFrame } from "../scheduling.js";
@@ -18,15 +19,15 @@ const DRAW_MS = 100;
 const DESCRIBE_MS = 1000;
 
 export class Chart {
-  readonly #plot = make("div", "plot");
-  readonly #cursor = make("div", "plot-cursor");
-  readonly #readout = make("p", "readout");
-  readonly #legend = make("ul", "legend");
-  readonly #table = make("table", "numbers series");
-  readonly #details = document.createElement("details");
   readonly #svg = picture();
+  readonly #plot = make("div", { className: "plot", role: "img" }, this.#svg);
+  readonly #cursor = make("div", { className: "plot-cursor", hidden: true });
+  readonly #stage = make("div", { className: "stage", tabIndex: 0, role: "slider" }, this.#plot, this.#cursor);
+  readonly #readout = make("p", { className: "readout" });
+  readonly #legend = make("ul", { className: "legend" });
+  readonly #table = make("table", { className: "numbers series" });
+  readonly #details = make("details", {}, make("summary", {}, "The numbers as a table"));
   readonly #name: string;
-  readonly #stage: HTMLElement;
   readonly #heading: string;
   #data: ChartData | undefined;
   /** Where numbers lie in what is drawn. */
@@ -44,25 +45,13 @@ export class Chart {
   constructor(figure: HTMLElement, name: string) {
     this.#name = name;
     this.#heading = figure.querySelector("h3")!.textContent;
-    const stage = make("div", "stage");
-    this.#plot.setAttribute("role", "img");
-    this.#plot.setAttribute("aria-label", this.#heading);
-    this.#plot.append(this.#svg);
-    this.#cursor.hidden = true;
-    this.#makeSlider(stage);
-    stage.append(this.#plot, this.#cursor);
-    const summary = document.createElement("summary");
-    summary.textContent = "The numbers as a table";
-    const scroller = make("div", "scroller");
-    scroller.tabIndex = 0;
-    scroller.setAttribute("role", "region");
-    scroller.setAttribute("aria-label", `${this.#heading}, as a table`);
-    scroller.append(this.#table);
-    this.#details.append(summary, scroller);
+    this.#plot.ariaLabel = this.#heading;
+    this.#makeSlider();
+    const ariaLabel = `${this.#heading}, as a table`;
+    this.#details.append(make("div", { className: "scroller", tabIndex: 0, role: "region", ariaLabel }, this.#table));
     this.#details.addEventListener("toggle", () => this.#tabulate());
-    figure.append(this.#legend, stage, this.#readout, this.#files(), this.#details);
-    new ResizeObserver(() => this.#fit()).observe(stage);
-    this.#stage = stage;
+    figure.append(this.#legend, this.#stage, this.#readout, this.#files(), this.#details);
+    new ResizeObserver(() => this.#fit()).observe(this.#stage);
   }
 
   /**
@@ -112,10 +101,9 @@ export class Chart {
   }
 
   /** The stage is a slider over the places of the x-axis, which screen readers and keys know how to move. */
-  #makeSlider(stage: HTMLElement): void {
-    stage.tabIndex = 0;
-    stage.setAttribute("role", "slider");
-    stage.setAttribute("aria-valuemin", "0");
+  #makeSlider(): void {
+    const stage = this.#stage;
+    stage.ariaValueMin = "0";
     const nearest = (event: PointerEvent) => {
       const frame = this.#frame;
       if (!frame) return;
@@ -157,14 +145,17 @@ export class Chart {
     const [data, frame] = [this.#data, this.#frame];
     this.#cursor.hidden = x === undefined || !frame;
     const all = this.#xValues();
-    let items = [item(HINT, "hint")];
+    let items = [make("span", { className: "hint" }, HINT)];
     let [index, said] = [0, "no place chosen"];
     if (data && frame && x !== undefined) {
       this.#cursor.style.transform = `translate(${frame.x(x)}px, ${frame.top}px)`;
       this.#cursor.style.height = `${frame.bottom - frame.top}px`;
       const values = valuesAt(data, x);
       const where = `${data.x.symbol} = ${number(x)}`;
-      items = [item(where, "where"), ...values.map(({ style, text }) => item(text, style))];
+      items = [
+        make("span", { className: "where" }, where),
+        ...values.map(({ style, text }) => make("span", { className: style }, text)),
+      ];
       index = Math.max(0, all.indexOf(x));
       said = `${where}: ${values.map(({ text }) => text).join("; ")}`;
     }
@@ -185,17 +176,10 @@ export class Chart {
   }
 
   #files(): HTMLElement {
-    const row = make("p", "files");
-    row.append("Save as ");
-    for (const format of ["PNG", "SVG", "CSV"] satisfies Format[]) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "small";
-      button.textContent = format;
-      button.addEventListener("click", () => void this.#save(format));
-      row.append(button);
-    }
-    return row;
+    const buttons = (["PNG", "SVG", "CSV"] satisfies Format[]).map((format) =>
+      make("button", { type: "button", className: "small", onclick: () => void this.#save(format) }, format),
+    );
+    return make("p", { className: "files" }, "Save as ", ...buttons);
   }
 
   async #save(format: Format): Promise<void> {
@@ -207,15 +191,3 @@ export class Chart {
 }
 
 const HINT = "Point at the chart, or move along it with the arrow keys, to read its numbers.";
-
-function item(text: string, name: string): HTMLElement {
-  const made = make("span", name);
-  made.textContent = text;
-  return made;
-}
-
-function make(tag: string, name: string): HTMLElement {
-  const made = document.createElement(tag);
-  made.className = name;
-  return made;
-}

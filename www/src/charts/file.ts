@@ -5,6 +5,7 @@ import { type ChartData, kinds, places } from "./model.js";
 import { plot } from "./plot.js";
 import { sample, SAMPLE } from "./series.js";
 import { box, type Color, draw, LETTER, path, picture, type Shape, text } from "./shapes.js";
+import { make } from "../dom.js";
 
 const WIDTH = 960;
 const HEIGHT = 600;
@@ -81,9 +82,7 @@ async function png(svg: Blob): Promise<Blob> {
       image.onerror = () => reject(new Error("this browser cannot read the picture of the chart: save it as SVG"));
       image.src = url;
     });
-    const canvas = document.createElement("canvas");
-    canvas.width = WIDTH * SCALE;
-    canvas.height = HEIGHT * SCALE;
+    const canvas = make("canvas", { width: WIDTH * SCALE, height: HEIGHT * SCALE });
     canvas.getContext("2d")!.drawImage(image, 0, 0, canvas.width, canvas.height);
     return await new Promise<Blob>((resolve, reject) => {
       canvas.toBlob(

@@ -3,6 +3,7 @@
 import type { ChartData } from "./model.js";
 import { parts, sample, SAMPLE } from "./series.js";
 import { draw, picture } from "./shapes.js";
+import { make } from "../dom.js";
 
 /** Fills a list with a sample and a name for each series, unless it has them already. */
 export function legend(list: HTMLElement, { series }: ChartData): void {
@@ -11,13 +12,10 @@ export function legend(list: HTMLElement, { series }: ChartData): void {
   list.dataset["names"] = names;
   list.replaceChildren(
     ...series.map((one) => {
-      const item = document.createElement("li");
-      item.className = one.style;
       const svg = picture();
       svg.setAttribute("aria-hidden", "true");
       draw(svg, SAMPLE, sample(one));
-      item.append(svg, one.name);
-      return item;
+      return make("li", { className: one.style }, svg, one.name);
     }),
   );
 }

@@ -1,8 +1,8 @@
 // The numbers of a chart as a table.
 
-import { fillTable } from "../tables.js";
 import { type ChartData, kinds, places, xValues } from "./model.js";
 import { cells } from "./series.js";
+import { fillTable } from "../dom.js";
 import { number } from "../format.js";
 
 /** One row for each place and series. The last kind of numbers has its columns before there are any. */

@@ -9,9 +9,9 @@ import { about, number } from "../format.js";
 import { type Context, element } from "../context.js";
 import { restartable } from "../concurrency.js";
 import { bindControls } from "../controls.js";
+import { fillTable, make } from "../dom.js";
 import { plain } from "../fields.js";
 import { mechanism, NAMES, STYLES } from "../mechanisms.js";
-import { fillTable } from "../tables.js";
 import { nearViewport } from "../viewport.js";
 import { type Population, populationOfCharts } from "./error/population.js";
 import { asked as askedOfCharts, chartsOf } from "./error/settings.js";
@@ -54,7 +54,7 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
     const predictions = await Promise.all(
       along.map((count) => pool.run("predict", { ...asked, records: count }, options)),
     );
-    answer.replaceChildren(...paragraphs(sentences(settings, plan)));
+    answer.replaceChildren(...sentences(settings, plan).map((text) => make("p", {}, text)));
     element("planner-caption").textContent = setting(settings, population);
     const heads =
       shown === undefined ? COMPONENT_HEADS : COMPONENT_HEADS.with(-1, `missed by ${about(shown, 3)} users`);
@@ -109,12 +109,4 @@ function setting({ mechanism, epsilon, delta }: Settings, { dimension, rank, sig
   const listed = `${shares.join(", ")}${signals.length > shares.length ? ", …" : ""}`;
   const components = rank === 1 ? "1 component" : `${rank} components`;
   return `${dimension} features, ${components}, shares of variance ${listed}; ${promise}.`;
-}
-
-function paragraphs(texts: readonly string[]): HTMLElement[] {
-  return texts.map((text) => {
-    const made = document.createElement("p");
-    made.textContent = text;
-    return made;
-  });
 }

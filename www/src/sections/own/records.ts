@@ -4,12 +4,12 @@ import type { Task } from "ldp-pca/lab";
 import moduleUrl from "ldp-pca/ldp_pca_records_bg.wasm?url";
 
 import { type Context, element } from "../../context.js";
+import { fillTable, make } from "../../dom.js";
 import { compiledOnce } from "../../engine/lab.js";
 import type { Pool } from "../../engine/pool.js";
 import type { Inference, RecordsFacts } from "../../engine/protocol.js";
 import { counted, number } from "../../format.js";
 import type { OwnRecords } from "../../own-records.js";
-import { fillTable } from "../../tables.js";
 
 /** The most components in the table, and the most columns that a sentence names. */
 const MOST_COMPONENTS = 12;
@@ -64,12 +64,7 @@ export function showRecords({ facts }: Found): void {
       : "",
   ];
   element("own-facts").textContent = sentences.filter((sentence) => sentence !== "").join(" ");
-  const items = warnings.map((warning) => {
-    const item = document.createElement("li");
-    item.textContent = `${warning}.`;
-    return item;
-  });
-  element("own-warnings").replaceChildren(...items);
+  element("own-warnings").replaceChildren(...warnings.map((warning) => make("li", {}, `${warning}.`)));
   const total = eigenvalues.reduce((sum, value) => sum + value, 0);
   let sum = 0;
   const table = eigenvalues.slice(0, MOST_COMPONENTS).map((value, index) => {
