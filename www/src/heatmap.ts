@@ -2,6 +2,7 @@
 // arrow keys read single numbers, and a table has them.
 
 import { onColorChange, readColor, type Rgb } from "./colors.js";
+import { fillTable, make } from "./dom.js";
 import { number } from "./format.js";
 import { inOwnFrame } from "./scheduling.js";
 
@@ -27,15 +28,17 @@ export interface Scale {
 }
 
 export class HeatMap {
-  readonly #canvas = document.createElement("canvas");
-  readonly #cursor = document.createElement("span");
-  readonly #reader = document.createElement("div");
-  readonly #rows = document.createElement("ol");
-  readonly #readout = document.createElement("p");
-  readonly #details = document.createElement("details");
-  readonly #table = document.createElement("div");
+  readonly #canvas = make("canvas", { role: "img" });
+  readonly #cursor = make("span", { className: "cursor", hidden: true });
+  // The arrow keys belong to the page here, not to a screen reader's own navigation.
+  readonly #reader = make("div", { className: "reader", tabIndex: 0, role: "application" }, this.#canvas, this.#cursor);
+  readonly #rows = make("ol", { ariaHidden: "true" });
+  readonly #readout = make("p", { className: "readout" });
+  readonly #key = new ColorScale(make("div"));
+  readonly #caption = make("figcaption");
+  readonly #table = make("div", { className: "scroll", tabIndex: 0, role: "region" });
+  readonly #details = make("details", {}, make("summary", {}, "As a table"), this.#table);
   readonly #title: string;
-  readonly #caption: HTMLElement;
   #peers: readonly HeatMap[] = [this];
   #names: readonly string[] = [];
   #matrix: Float64Array | undefined;
@@ -43,33 +46,14 @@ export class HeatMap {
   #stale = false;
   #cell: { readonly row: number; readonly column: number } | undefined;
 
-  /** @param figure - Has a `.map` for the squares and a `figcaption`. */
+  /** @param figure - Gets the map, below its heading. */
   constructor(figure: HTMLElement, title: string) {
     this.#title = title;
-    this.#caption = figure.querySelector("figcaption")!;
-    this.#canvas.setAttribute("role", "img");
-    this.#canvas.setAttribute("aria-label", title);
-    this.#rows.setAttribute("aria-hidden", "true");
-    this.#cursor.className = "cursor";
-    this.#cursor.hidden = true;
-    this.#readout.className = "readout";
-    // The arrow keys belong to the page here, not to a screen reader's own navigation.
-    this.#reader.className = "reader";
-    this.#reader.tabIndex = 0;
-    this.#reader.setAttribute("role", "application");
-    this.#reader.setAttribute("aria-label", `${title}: arrow keys read single numbers`);
-    this.#reader.append(this.#canvas, this.#cursor);
-    const summary = document.createElement("summary");
-    summary.textContent = "As a table";
-    this.#table.className = "scroll";
-    this.#table.tabIndex = 0;
-    this.#table.setAttribute("role", "region");
-    this.#table.setAttribute("aria-label", `${title}, as a table`);
-    this.#details.append(summary, this.#table);
-    const map = figure.querySelector(".map")!;
-    map.append(this.#rows, this.#reader);
-    map.after(this.#readout);
-    figure.append(this.#details);
+    this.#canvas.ariaLabel = title;
+    this.#reader.ariaLabel = `${title}: arrow keys read single numbers`;
+    this.#table.ariaLabel = `${title}, as a table`;
+    const map = make("div", { className: "map" }, this.#rows, this.#reader);
+    figure.append(map, this.#readout, this.#key.root, this.#caption, this.#details);
 
     this.#details.addEventListener("toggle", () => this.#tabulate());
     this.#reader.addEventListener("keydown", (event) => this.#step(event));
@@ -86,18 +70,17 @@ export class HeatMap {
     for (const map of maps) map.#peers = maps;
   }
 
-  /** Shows the matrix, d × d numbers; `undefined` clears the map and gives `caption` as the reason. */
-  show(
-    matrix: Float64Array | undefined,
-    names: readonly string[],
-    caption: string,
-    scale: Scale = { largest: largestSize(matrix) },
-  ): void {
+  /**
+   * Shows the matrix, d × d numbers, with a scale of its own unless maps have a common one; `undefined` clears the map
+   * and gives `caption` as the reason.
+   */
+  show(matrix: Float64Array | undefined, names: readonly string[], caption: string, common?: Scale): void {
     this.#matrix = matrix;
     this.#names = names;
-    this.#scale = scale;
+    this.#scale = common ?? { largest: largestSize(matrix) };
+    this.#key.show(matrix && !common ? this.#scale : undefined);
     this.#rows.hidden = names.length > NAMED_ROWS;
-    this.#rows.replaceChildren(...names.slice(0, NAMED_ROWS).map((name) => item("li", name)));
+    this.#rows.replaceChildren(...names.slice(0, NAMED_ROWS).map((name) => make("li", {}, name)));
     this.#caption.textContent = caption;
     this.#canvas.setAttribute(
       "aria-label",
@@ -193,51 +176,42 @@ export class HeatMap {
     const matrix = this.#matrix;
     if (!matrix || !this.#details.open) return;
     const names = this.#names;
-    const table = document.createElement("table");
-    const caption = document.createElement("caption");
-    const body = document.createElement("tbody");
+    const table = make("table");
+    let caption = "All numbers";
     if (names.length <= WHOLE_TABLE_ROWS) {
-      caption.textContent = "All numbers";
-      table.append(caption, head(["", ...names]), body);
-      body.append(
-        ...names.map((name, row) => {
-          const values = names.map((_, column) => number(matrix[row * names.length + column]!));
-          return line(name, values);
-        }),
-      );
+      const values = (row: number) => names.map((_, column) => number(matrix[row * names.length + column]!));
+      fillTable(table, ["", ...names], names.map((name, row) => [name, ...values(row)]));
     } else {
-      caption.textContent = `The largest ${LISTED_ENTRIES} of ${names.length} by ${names.length} numbers`;
-      table.append(caption, head(["Features", "Number"]), body);
+      caption = `The largest ${LISTED_ENTRIES} of ${names.length} by ${names.length} numbers`;
       const largest = largestEntries(matrix, names, LISTED_ENTRIES);
-      body.append(...largest.map(({ pair, value }) => line(pair, [number(value)])));
+      fillTable(table, ["Features", "Number"], largest.map(({ pair, value }) => [pair, number(value)]));
     }
+    table.prepend(make("caption", {}, caption));
     this.#table.replaceChildren(table);
   }
 }
 
 /** The key to the colours of one or several maps: from the scale's negative end to its positive one. */
 export class ColorScale {
-  readonly #canvas = document.createElement("canvas");
-  readonly #low = document.createElement("span");
-  readonly #high = document.createElement("span");
-  readonly #root: HTMLElement;
+  readonly root: HTMLElement;
+  readonly #canvas = make("canvas", { width: 121, height: 12, ariaHidden: "true" });
+  readonly #low = make("span");
+  readonly #high = make("span");
   #scale: Scale | undefined;
 
+  /** @param root - Gets the key, and is hidden until there is a scale. */
   constructor(root: HTMLElement) {
-    this.#root = root;
+    this.root = root;
+    root.hidden = true;
     root.classList.add("color-scale");
-    this.#canvas.setAttribute("aria-hidden", "true");
-    this.#canvas.width = 121;
-    this.#canvas.height = 12;
     root.append(this.#low, this.#canvas, this.#high);
     onColorChange(() => this.#paint());
-    this.#paint();
   }
 
   /** Without a scale there is nothing to explain. */
   show(scale: Scale | undefined): void {
     this.#scale = scale;
-    this.#root.hidden = scale === undefined;
+    this.root.hidden = scale === undefined;
     if (!scale) return;
     this.#low.textContent = `${number(-scale.largest)}, struck through`;
     this.#high.textContent = number(scale.largest);
@@ -367,30 +341,4 @@ function describe(title: string, size: number, largest: readonly Entry[]): strin
 
 function clamp(index: number, size: number): number {
   return Math.min(size - 1, Math.max(0, index));
-}
-
-function head(names: readonly string[]): HTMLElement {
-  const head = document.createElement("thead");
-  const row = document.createElement("tr");
-  row.append(...names.map((name) => (name ? headCell(name, "col") : item("td", ""))));
-  head.append(row);
-  return head;
-}
-
-function line(name: string, values: readonly string[]): HTMLElement {
-  const row = document.createElement("tr");
-  row.append(headCell(name, "row"), ...values.map((value) => item("td", value)));
-  return row;
-}
-
-function headCell(text: string, scope: "col" | "row"): HTMLElement {
-  const cell = item("th", text);
-  cell.setAttribute("scope", scope);
-  return cell;
-}
-
-function item(tag: string, text: string): HTMLElement {
-  const element = document.createElement(tag);
-  element.textContent = text;
-  return element;
 }

@@ -4,10 +4,11 @@ import type { Aggregate, Randomizer, Report, Task } from "ldp-pca/lab";
 
 import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
+import { make } from "../dom.js";
 import { choice, decimal, type Values } from "../fields.js";
 import { counted } from "../format.js";
 import { describeGuarantee } from "../guarantee.js";
-import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
+import { HeatMap } from "../heatmap.js";
 import { showBytes } from "../report-bytes.js";
 import { yieldToMain } from "../scheduling.js";
 
@@ -75,9 +76,6 @@ class View {
   readonly #own = new HeatMap(element("one-report-own"), "The record");
   readonly #read = new HeatMap(element("one-report-read"), "What a collector reads from the report");
   readonly #mean = new HeatMap(element("one-report-mean"), "The mean of many reports");
-  readonly #scales = ["own", "read", "mean"].map(
-    (name) => new ColorScale(document.querySelector<HTMLElement>(`#one-report-${name} .scale`)!),
-  );
   #lab: Lab | undefined;
   #values: Settings | undefined;
   #task: Task | undefined;
@@ -106,21 +104,18 @@ class View {
       "Each square is the product of two answers, all answers scaled to length 1: everything about the record that " +
         "patterns depend on.",
     );
-    this.#scales[0]!.show({ largest: largestSize(contribution) });
     element("one-report-guarantee").replaceChildren(...describeGuarantee(lab.consent(this.#task)));
   }
 
   randomize(asked: boolean): void {
     if (!this.#lab || !this.#task || !this.#randomizer || !this.#values) return;
     const report: Report = this.#randomizer.randomize(recordOf(this.#values));
-    const read = this.#lab.debiasedContribution(this.#task, report);
     this.#read.show(
-      read,
+      this.#lab.debiasedContribution(this.#task, report),
       ACTIVITIES,
       "Right on average and far off each time: mind the scale, and look for the record in it. Then randomize " +
         "again.",
     );
-    this.#scales[1]!.show({ largest: largestSize(read) });
     const { bytes } = report;
     showBytes(bytes, element("one-report-bytes"), element("one-report-key"));
     element("one-report-bytes-title").textContent = `All that leaves: ${counted(bytes.length, "byte")}`;
@@ -153,15 +148,13 @@ class View {
   }
 
   #showMean(sum: Aggregate, task: Task): void {
-    const mean = sum.secondMoment();
     const { epsilon } = task.guarantee;
     this.#mean.show(
-      mean,
+      sum.secondMoment(),
       ACTIVITIES,
       `The mean of ${counted(sum.records, "report")} of the same record: compare it with the record above. Each of ` +
         `them promises ε = ${epsilon}; what they reveal adds up, and together they promise almost nothing.`,
     );
-    this.#scales[2]!.show({ largest: largestSize(mean) });
   }
 
   #free(): void {
@@ -186,17 +179,12 @@ function recordOf(values: Settings): number[] {
 }
 
 function slider(name: string): HTMLElement {
-  const row = document.createElement("div");
-  row.className = "slider";
-  const label = document.createElement("label");
-  const input = document.createElement("input");
-  const output = document.createElement("output");
-  label.htmlFor = input.id = `one-report-${name}`;
-  label.textContent = name;
-  Object.assign(input, { name, type: "range", min: LIKING.min, max: LIKING.max, step: 0.5 });
-  output.htmlFor.add(input.id);
-  row.append(label, input, output);
-  return row;
+  const id = `one-report-${name}`;
+  const [min, max] = [String(LIKING.min), String(LIKING.max)];
+  const output = make("output");
+  output.htmlFor.add(id);
+  const input = make("input", { id, name, type: "range", min, max, step: "0.5" });
+  return make("div", { className: "slider" }, make("label", { htmlFor: id }, name), input, output);
 }
 
 function showValues(form: HTMLFormElement): void {

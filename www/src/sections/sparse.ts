@@ -7,6 +7,7 @@ import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
 import type { Pool, Remote } from "../engine/pool.js";
 import type { Collection } from "../engine/protocol.js";
+import { fillTable, make } from "../dom.js";
 import { choice, decimal, integer, optional, type Values } from "../fields.js";
 import { counted, number } from "../format.js";
 import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
@@ -43,6 +44,7 @@ const TITLES = {
   fantope: "Fantope",
 } as const;
 const PATH_POINTS = 24;
+const PATH_HEADS = ["Penalty", "Features", "✓ Found", "○ Missed", "✗ False alarms", "Certified gap"];
 /** Lists with more features than this show only their number. */
 const LISTED_FEATURES = 10;
 
@@ -75,9 +77,11 @@ export function start(root: HTMLElement, { pool, records, state }: Context): voi
       view.show(compared, choice);
       const path = await opened.call("path", { points: PATH_POINTS });
       signal.throwIfAborted();
-      const steps = [...path.map(stepOf), automaticStep(automatic)].sort((a, b) => a.penalty - b.penalty);
+      const { fantope, penalty, relativeGap } = automatic;
+      const steps: Step[] = [...path, { ...fantope, penalty, relativeGap }];
+      steps.sort((a, b) => a.penalty - b.penalty);
       penalties = steps.map(({ penalty }) => penalty);
-      view.offer(steps, automatic.penalty, compared.penalty);
+      view.offer(steps, penalty, compared.penalty);
       view.end();
     } catch (error) {
       if (!signal.aborted) view.fail(error as Error);
@@ -133,14 +137,6 @@ interface Step {
   readonly relativeGap: number;
 }
 
-function stepOf({ penalty, hits, misses, falseAlarms, relativeGap }: Step): Step {
-  return { penalty, hits, misses, falseAlarms, relativeGap };
-}
-
-function automaticStep({ penalty, fantope, relativeGap }: Comparison): Step {
-  return stepOf({ ...fantope, penalty, relativeGap });
-}
-
 class View {
   readonly #maps = METHODS.map((method) => new HeatMap(element(idOf(method)), TITLES[method]));
   readonly #scale = new ColorScale(element("sparse-scale"));
@@ -149,7 +145,6 @@ class View {
 
   constructor() {
     HeatMap.link(this.#maps);
-    this.#scale.show(undefined);
   }
 
   begin({ records }: Asked): void {
@@ -188,9 +183,8 @@ class View {
       this.#maps[index]!.show(matrices[index], names, captionOf(method, compared[method], truth, own), scale);
     });
     this.#scale.show(scale);
-    element("sparse-found")
-      .querySelector("tbody")!
-      .replaceChildren(...METHODS.slice(1).map((method) => foundBy(TITLES[method], compared[method], truth, own)));
+    const found = METHODS.slice(1).map((method) => foundBy(TITLES[method], compared[method], truth, own));
+    fillTable(element("sparse-found"), ["Method", "Error", "Found", "Missed", "False alarms"], found);
     const kept = counted(fantope.support.length, "feature");
     element("sparse-certificate").textContent =
       `At a penalty of ${number(penalty)} the Fantope keeps ${kept}. Its solution is certified: no other is better ` +
@@ -217,15 +211,10 @@ class View {
         `the largest ${keptBy(most)}.`,
     );
     const rows = steps.map(({ penalty, hits, misses, falseAlarms, relativeGap }) => {
-      const numbers = [hits + falseAlarms, hits, misses, falseAlarms].map(String);
-      return tableRow(`${number(penalty)}${penalty === automatic ? ", automatic" : ""}`, [
-        ...numbers,
-        number(relativeGap),
-      ]);
+      const name = `${number(penalty)}${penalty === automatic ? ", automatic" : ""}`;
+      return [name, ...[hits + falseAlarms, hits, misses, falseAlarms].map(String), number(relativeGap)];
     });
-    element("sparse-path-details")
-      .querySelector("tbody")!
-      .replaceChildren(...rows);
+    fillTable(element("sparse-path-table"), PATH_HEADS, rows);
     this.#move(present);
   }
 
@@ -313,30 +302,17 @@ function foundBy(
   found: ComparedComponents,
   truth: ComparedComponents,
   own: OwnRecords | undefined,
-): HTMLElement {
+): string[] {
   const hits = truth.support.filter((feature) => found.support.includes(feature));
   const misses = truth.support.filter((feature) => !found.support.includes(feature));
   const falseAlarms = found.support.filter((feature) => !truth.support.includes(feature));
-  return tableRow(title, [
+  return [
+    title,
     number(found.sinThetaSquared),
     `✓ ${hits.length} of ${truth.support.length}`,
     `○ ${listed(misses, own)}`,
     `✗ ${listed(falseAlarms, own)}`,
-  ]);
-}
-
-function tableRow(title: string, texts: readonly string[]): HTMLElement {
-  const row = document.createElement("tr");
-  const head = document.createElement("th");
-  head.scope = "row";
-  head.textContent = title;
-  const cells = texts.map((text) => {
-    const cell = document.createElement("td");
-    cell.textContent = text;
-    return cell;
-  });
-  row.append(head, ...cells);
-  return row;
+  ];
 }
 
 function keptBy({ hits, falseAlarms }: Step): string {
@@ -345,14 +321,12 @@ function keptBy({ hits, falseAlarms }: Step): string {
 
 /** The features that a penalty keeps, as a column: true features below, false alarms above. */
 function column({ hits, falseAlarms }: Step, highest: number): HTMLElement {
-  const made = document.createElement("span");
-  for (const [name, count] of Object.entries({ "false-alarm": falseAlarms, hit: hits })) {
-    const bar = document.createElement("i");
-    bar.className = name;
+  const bars = Object.entries({ "false-alarm": falseAlarms, hit: hits }).map(([className, count]) => {
+    const bar = make("i", { className });
     bar.style.height = `${(100 * count) / highest}%`;
-    made.append(bar);
-  }
-  return made;
+    return bar;
+  });
+  return make("span", {}, ...bars);
 }
 
 function listed(features: readonly number[], own: OwnRecords | undefined): string {

@@ -16,7 +16,7 @@ import { componentLists } from "../components.js";
 import { type Context, element } from "../context.js";
 import { counted, number } from "../format.js";
 import { describeGuarantee } from "../guarantee.js";
-import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
+import { HeatMap } from "../heatmap.js";
 import { RecordForm } from "../record-form.js";
 import { showBytes } from "../report-bytes.js";
 
@@ -50,8 +50,6 @@ class TakePart implements Listener {
   readonly #lab: Lab;
   readonly #own = new HeatMap(part("own"), "Your record");
   readonly #read = new HeatMap(part("read"), "What the aggregator reads from your report");
-  readonly #ownScale = new ColorScale(part("own").querySelector<HTMLElement>(".scale")!);
-  readonly #readScale = new ColorScale(part("read").querySelector<HTMLElement>(".scale")!);
   #shown: Shown | undefined;
   #relay: string | undefined;
   /** The report that may have left through the relay. */
@@ -164,7 +162,6 @@ class TakePart implements Listener {
     this.#setReport(undefined);
     const { contribution } = this.#lab.encode(task, form.read());
     this.#own.show(contribution, names, "Everything about the record that the patterns depend on.");
-    this.#ownScale.show({ largest: largestSize(contribution) });
     this.#showProblem(form.note());
   }
 
@@ -212,7 +209,6 @@ class TakePart implements Listener {
       ? "One report is mostly noise: mind the scale, look for your record in it, then randomize again and compare."
       : "Appears when you randomize the record.";
     this.#read.show(read, names, caption);
-    this.#readScale.show(read && { largest: largestSize(read) });
     if (report) {
       showBytes(report.bytes, part("bytes"), part("key"));
     } else {
