@@ -21,3 +21,24 @@ export function fillTable(table: HTMLElement, heads: readonly string[], rows: re
   );
   table.replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body));
 }
+
+/**
+ * Keeps the roles of a table whose rows are laid out as blocks on narrow screens, and gives each cell the heading of
+ * its column.
+ */
+export function withRoles(table: HTMLTableElement): void {
+  const heads = table.tHead!.rows[0]!.cells;
+  table.role = "table";
+  for (const group of [table.tHead!, ...table.tBodies]) group.role = "rowgroup";
+  for (const row of table.rows) {
+    row.role = "row";
+    for (const cell of row.cells) {
+      if (cell.tagName === "TH") {
+        cell.role = cell.scope === "col" ? "columnheader" : "rowheader";
+      } else {
+        cell.role = "cell";
+        cell.dataset["head"] ??= heads[cell.cellIndex]!.textContent;
+      }
+    }
+  }
+}

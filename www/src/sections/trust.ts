@@ -9,6 +9,7 @@ import { atMost, counted } from "../format.js";
 import { type Context, element } from "../context.js";
 import { restartable } from "../concurrency.js";
 import { bindControls } from "../controls.js";
+import { withRoles } from "../dom.js";
 import { choice, decimal, integer, plain, type Values } from "../fields.js";
 import { mechanism, NAMES } from "../mechanisms.js";
 import { RunControls } from "../run-controls.js";
@@ -41,6 +42,7 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   const controls = new RunControls("trust");
   const status = element("trust-status");
   const ask = restartable(element("trust-failure"), (signal) => show(section.values, signal));
+  withRoles(root.querySelector<HTMLTableElement>("table.models")!);
   let seen = false;
   let simulated: CentralSimulation | undefined;
   /** Ends the simulation, not the predictions. */

@@ -5,6 +5,7 @@ import type { Method, MethodComparison, Progress } from "ldp-pca/lab";
 import moduleUrl from "ldp-pca/ldp_pca_methods_bg.wasm?url";
 
 import { element } from "../../context.js";
+import { make, withRoles } from "../../dom.js";
 import { compiledOnce } from "../../engine/lab.js";
 import type { Pool } from "../../engine/pool.js";
 import { counted, number } from "../../format.js";
@@ -84,10 +85,10 @@ export async function compareAllMethods(
   onProgress: (progress: Progress) => void,
 ): Promise<void> {
   const place = element("trust-every");
-  const table = new Table(place, setting);
   try {
     await estimateAll(pool, asked, signal, (findings) => {
-      table.show(findings);
+      place.replaceChildren(tableOf(findings, setting));
+      place.hidden = false;
       onProgress(findings);
     });
   } catch (error) {
@@ -151,38 +152,23 @@ function median(values: readonly number[]): number {
   return (sorted[Math.floor((sorted.length - 1) / 2)]! + sorted[Math.ceil((sorted.length - 1) / 2)]!) / 2;
 }
 
-/** The table in `place`, whose rows are added as they are known. */
-class Table {
-  readonly #place: HTMLElement;
-  readonly #setting: string;
-
-  constructor(place: HTMLElement, setting: string) {
-    this.#place = place;
-    this.#setting = setting;
+/** The table of what is known. */
+function tableOf(findings: Findings, setting: string): HTMLElement {
+  const heads = ["Method", "Error ‖sin Θ‖²", "Promise"].map((text) => make("th", { scope: "col" }, text));
+  const head = make("thead", {}, make("tr", {}, ...heads));
+  const table = make("table", { className: "models every" }, make("caption", {}, caption(findings, setting)), head);
+  const scale = scaleOf(findings);
+  for (const [trust, name] of Object.entries(GROUPS)) {
+    const own = METHODS.filter((method) => TRUST[method] === trust).flatMap((method) =>
+      findings.rows.get(method) ?? [],
+    );
+    if (own.length === 0) continue;
+    const group = make("th", { scope: "rowgroup", colSpan: 3, className: "group" }, name);
+    const rows = own.map((method) => make("tr", {}, ...cells(method, scale)));
+    table.append(make("tbody", {}, make("tr", {}, group), ...rows));
   }
-
-  show(findings: Findings): void {
-    const table = made("table", "table", "models every");
-    const heads = ["Method", "Error ‖sin Θ‖²", "Promise"].map((text) => headed(text, "columnheader", "col"));
-    const head = made("thead", "rowgroup");
-    head.append(row(heads));
-    table.append(caption(findings, this.#setting), head);
-    const scale = scaleOf(findings);
-    for (const [trust, name] of Object.entries(GROUPS)) {
-      const own = METHODS.filter((method) => TRUST[method] === trust).flatMap((method) =>
-        findings.rows.get(method) ?? [],
-      );
-      if (own.length === 0) continue;
-      const group = headed(name, "rowheader", "rowgroup");
-      group.setAttribute("colspan", "3");
-      group.className = "group";
-      const body = made("tbody", "rowgroup");
-      body.append(row([group]), ...own.map((method) => row(cells(method, scale))));
-      table.append(body);
-    }
-    this.#place.replaceChildren(table);
-    this.#place.hidden = false;
-  }
+  withRoles(table);
+  return table;
 }
 
 /** From an error to the length of its bar, 0 to 1. */
@@ -202,7 +188,7 @@ function scaleOf(findings: Findings): Scale {
   return (error) => Math.min(1, Math.max(0, Math.log(error / low) / Math.log(high / low)));
 }
 
-function caption(findings: Findings, setting: string): HTMLElement {
+function caption(findings: Findings, setting: string): string {
   const { moments, nonPrivate, randomSubspace } = findings;
   const [low, high] = [lowerEnd(findings), randomSubspace].map(number);
   const ends = `Bars are logarithmic, from ${low} to ${high}, the error of knowing nothing.`;
@@ -213,30 +199,23 @@ function caption(findings: Findings, setting: string): HTMLElement {
   const second = moments
     ? " No records are drawn here, only their second moments: methods that read records one by one refuse."
     : "";
-  const made = document.createElement("caption");
-  made.textContent = `${setting} Medians of ${counted(TRIALS, "trial")}. ${ends} ${best}${second}`;
-  return made;
+  return `${setting} Medians of ${counted(TRIALS, "trial")}. ${ends} ${best}${second}`;
 }
 
 function cells({ name, guarantee, errors, refusal }: Row, scale: Scale): HTMLElement[] {
-  const title = headed(name, "rowheader", "row");
+  const title = make("th", { scope: "row" }, name);
   if (errors.length === 0) {
-    const refused = cell("No estimate", "");
-    refused.setAttribute("colspan", "2");
-    refused.textContent = sentence(`Refuses: ${reason(name, refusal)}`);
-    refused.className = "refusal";
+    const refused = make("td", { colSpan: 2 }, sentence(`Refuses: ${reason(name, refusal)}`));
+    refused.dataset["head"] = "No estimate";
     return [title, refused];
   }
   const error = median(errors);
-  const shown = cell("Error ‖sin Θ‖²", number(error));
-  const bar = made("span", "presentation", "level");
-  bar.setAttribute("aria-hidden", "true");
+  const bar = make("span", { className: "level", ariaHidden: "true" });
   bar.style.setProperty("--length", String(scale(error)));
-  shown.append(bar);
   const notes = [promise(guarantee)];
   if (errors.length < TRIALS) notes.push(`${counted(errors.length, "estimate")}.`);
   if (refusal !== undefined) notes.push(sentence(`Then it refused: ${reason(name, refusal)}`));
-  return [title, shown, cell("Promise", notes.join(" "))];
+  return [title, make("td", {}, number(error), bar), make("td", {}, notes.join(" "))];
 }
 
 /** The text of a refusal without the method's name. */
@@ -261,33 +240,4 @@ function promise(guarantee: MethodComparison["guarantee"]): string {
   if (!proved) return sentence(`${words(claimed)} about ${about}, claimed and not proved: ${argument}`);
   const less = words(proved) === words(claimed) ? "" : ` Its paper claims ${words(claimed)}.`;
   return `${words(proved)} about ${about}.${less}`;
-}
-
-// Roles, since on narrow screens rows are laid out as blocks.
-
-function made(tag: string, role: string, className = ""): HTMLElement {
-  const one = document.createElement(tag);
-  one.setAttribute("role", role);
-  if (className !== "") one.className = className;
-  return one;
-}
-
-function row(cells: readonly HTMLElement[]): HTMLElement {
-  const line = made("tr", "row");
-  line.append(...cells);
-  return line;
-}
-
-function headed(text: string, role: string, scope: string): HTMLElement {
-  const head = made("th", role);
-  head.setAttribute("scope", scope);
-  head.textContent = text;
-  return head;
-}
-
-function cell(head: string, text: string): HTMLElement {
-  const data = made("td", "cell");
-  data.dataset.head = head;
-  data.textContent = text;
-  return data;
 }
