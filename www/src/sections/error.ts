@@ -29,20 +29,14 @@ export function start(_root: HTMLElement, context: Context): void {
     records: new Chart(element("error-records-chart"), "error-against-users"),
   };
   const controls = new RunControls("error");
-  const status = element("error-status");
-  const failure = element("error-failure");
   /** The charts that have had predictions. */
   const shown = new Set<Axis>();
   const twoWaves: Partial<Record<Axis, WavesCurve | undefined>> = {};
-  let current: AbortController | undefined;
   let stopWaves = new AbortController();
   let predictions: Promise<unknown>;
   let draw: (axis: Axis, mark?: string) => void;
 
   async function restart(): Promise<void> {
-    current?.abort();
-    const own = new AbortController();
-    current = own;
     const settings = asked(context);
     const results = new TrialErrors();
     const curves: Partial<Record<Axis, Curves>> = {};
@@ -53,49 +47,27 @@ export function start(_root: HTMLElement, context: Context): void {
       if (curves[axis]) shown.add(axis);
     };
     for (const axis of AXES) element(`error-${axis}-caption`).textContent = caption(axis, settings);
-    failure.hidden = true;
-    controls.running = true;
-    controls.bar.value = 0;
-    status.textContent = "Starting…";
-    predictions = Promise.all(
-      AXES.map(async (axis) => {
-        curves[axis] = await predictCurves(context.pool, settings, axis, own.signal);
-        draw(axis);
-      }),
-    );
-    void askWaves();
-    try {
-      await Promise.all([
-        predictions,
-        run(context.pool, settings, results, own.signal, (axis, progress) => {
-          controls.bar.value = progress.done / progress.total;
-          status.textContent = progress.text;
+    await controls.start({
+      begins: "Starting…",
+      async work(signal, progress) {
+        predictions = Promise.all(
+          AXES.map(async (axis) => {
+            curves[axis] = await predictCurves(context.pool, settings, axis, signal);
+            draw(axis);
+          }),
+        );
+        void askWaves();
+        const simulations = run(context.pool, settings, results, signal, (axis, { done, total, complete, text }) => {
+          progress(done / total, text);
           // Marks for measuring how long it takes, as benches/page.js does.
-          const mark = progress.complete
-            ? `error: all of ${axis}`
-            : progress.done === 1
-              ? "error: first point"
-              : undefined;
-          draw(axis, mark);
-        }),
-      ]);
-      const { trials, seed } = settings;
-      status.textContent = `Done: ${trials} ${trials === 1 ? "trial" : "trials"} with seed ${seed}.`;
-      context.announce("The simulation is done.");
-      controls.running = false;
-    } catch (error) {
-      if (own !== current) return;
-      if (own.signal.aborted) {
-        status.textContent = `Cancelled. ${status.textContent}`;
-      } else {
-        own.abort();
-        status.textContent = "";
-        const { message } = error as Error;
-        failure.textContent = `The simulation stopped: ${message}. The chart shows what was done before.`;
-        failure.hidden = false;
-      }
-      controls.running = false;
-    }
+          draw(axis, complete ? `error: all of ${axis}` : done === 1 ? "error: first point" : undefined);
+        });
+        await Promise.all([predictions, simulations]);
+        context.announce("The simulation is done.");
+        return `Done: ${counted(settings.trials, "trial")} with seed ${settings.seed}.`;
+      },
+      failed: (message) => `The simulation stopped: ${message}. The chart shows what was done before.`,
+    });
   }
 
   /** Shows the curve of two waves, or the words in its place. Nothing where nobody asked for it. */
@@ -130,10 +102,7 @@ export function start(_root: HTMLElement, context: Context): void {
     }
   }
 
-  controls.cancel.addEventListener("click", () => {
-    current?.abort();
-    stopWaves.abort();
-  });
+  controls.cancel.addEventListener("click", () => stopWaves.abort());
   controls.run.addEventListener("click", () => void restart());
   bindControls(element<HTMLFormElement>("error-form"), section, () => void restart());
   bindControls(element<HTMLFormElement>("waves-form"), waves, () => void askWaves());

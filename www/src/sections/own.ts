@@ -26,47 +26,36 @@ export function start(root: HTMLElement, { announce, lab, pool, records, state }
   const section = state.section("own", FIELDS);
   const task = state.section("own-task", TASK_FIELDS);
   const controls = new RunControls("own");
-  const [status, failure, drop] = [element("own-status"), element("own-failure"), element("own-drop")];
+  const drop = element("own-drop");
   const [chosen, text] = [element<HTMLInputElement>("own-file"), element<HTMLTextAreaElement>("own-text")];
   let file: File | undefined;
   let found: Found | undefined;
-  let stop = new AbortController();
 
   /** Reads the file again, with the current choices. */
   async function read(): Promise<void> {
     if (!file) return;
-    const { name } = file;
-    stop.abort();
-    const { signal } = (stop = new AbortController());
-    failure.hidden = true;
-    controls.bar.value = 0;
-    controls.running = true;
-    status.textContent = `Reading ${name}…`;
-    try {
-      const { separator, numbers, scaling } = section.values;
-      const decimalComma = numbers.includes("decimal-comma");
-      const [ignore, categorical] = [listed("own-ignore"), listed("own-categorical")];
-      const inference = { separator, decimalComma, scaling, ignore, categorical };
-      const given = file;
-      const known = import("./own/records.js").then(async ({ readRecords, showRecords }) => {
-        const read = await readRecords(pool, given, inference, signal, (share) => (controls.bar.value = share));
-        signal.throwIfAborted();
-        showRecords(read);
-        return read;
-      });
-      found = await unlessAborted(signal, known);
-      element("own-found").hidden = false;
-      records.use(found.records);
-      status.textContent = `The charts below are about ${name}.`;
-    } catch (error) {
-      if (stop.signal !== signal) return;
-      status.textContent = signal.aborted ? `Cancelled. ${kept()}` : "";
-      if (!signal.aborted) {
-        failure.textContent = `${name} could not be read: ${(error as Error).message}. ${kept()}`;
-        failure.hidden = false;
-      }
-    }
-    controls.running = false;
+    const given = file;
+    const { separator, numbers, scaling } = section.values;
+    const decimalComma = numbers.includes("decimal-comma");
+    const [ignore, categorical] = [listed("own-ignore"), listed("own-categorical")];
+    const inference = { separator, decimalComma, scaling, ignore, categorical };
+    await controls.start({
+      begins: `Reading ${given.name}…`,
+      async work(signal, progress) {
+        const known = import("./own/records.js").then(async ({ readRecords, showRecords }) => {
+          const read = await readRecords(pool, given, inference, signal, progress);
+          signal.throwIfAborted();
+          showRecords(read);
+          return read;
+        });
+        found = await unlessAborted(signal, known);
+        element("own-found").hidden = false;
+        records.use(found.records);
+        return `The charts below are about ${given.name}.`;
+      },
+      kept,
+      failed: (message) => `${given.name} could not be read: ${message}. ${kept()}`,
+    });
   }
 
   function kept(): string {
@@ -97,18 +86,17 @@ export function start(root: HTMLElement, { announce, lab, pool, records, state }
   for (const id of ["own-ignore", "own-categorical"]) element(id).addEventListener("change", () => void read());
   bindControls(element<HTMLFormElement>("own-form"), section, () => void read());
   controls.run.addEventListener("click", () => void read());
-  controls.cancel.addEventListener("click", () => stop.abort());
 
   element("own-back").addEventListener("click", () => {
-    stop.abort();
+    controls.stop();
     records.use(undefined);
     file = undefined;
     chosen.value = "";
     element("own-found").hidden = true;
     controls.run.hidden = true;
-    failure.hidden = true;
-    status.textContent = "The charts below are about made-up records.";
-    announce(status.textContent);
+    controls.failure.hidden = true;
+    controls.status.textContent = "The charts below are about made-up records.";
+    announce(controls.status.textContent);
     chosen.focus();
   });
 

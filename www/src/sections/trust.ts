@@ -40,7 +40,7 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   const asked = () => askedOfCharts(context);
   const chart = new Chart(element("trust-chart"), "trust-models");
   const controls = new RunControls("trust");
-  const status = element("trust-status");
+  const { status } = controls;
   const ask = restartable(element("trust-failure"), (signal) => show(section.values, signal));
   withRoles(root.querySelector<HTMLTableElement>("table.models")!);
   let seen = false;

@@ -12,46 +12,29 @@ export function bindAllMethods(
   asked: () => { readonly records: ChartRecords; readonly epsilon: number; readonly setting: string },
 ): void {
   const controls = new RunControls("trust-every");
-  const status = element("trust-every-status");
-  const failure = element("trust-every-failure");
   const input = element("trust-epsilon");
-  let stop = new AbortController();
 
   async function ask(): Promise<void> {
     // The field does not hold the last valid epsilon.
     if (input.ariaInvalid === "true") return input.focus();
-    stop.abort();
-    const own = (stop = new AbortController());
-    const { signal } = own;
     const { records, epsilon, setting } = asked();
-    let known = "";
-    failure.hidden = true;
-    controls.running = true;
-    controls.bar.value = 0;
-    status.textContent = "Loading the methods …";
-    try {
-      const compared = import("./all-methods.js").then(({ compareAllMethods }) =>
-        compareAllMethods(pool, { ...records, epsilon }, setting, signal, ({ done, total }) => {
-          controls.bar.value = done / total;
-          status.textContent = known = `${done} of ${total} estimates done.`;
-        }),
-      );
-      await unlessAborted(signal, compared);
-      status.textContent = "Done.";
-      announce("Every method is compared.");
-    } catch (error) {
-      if (own !== stop) return;
-      status.textContent = signal.aborted ? `Cancelled. ${known}`.trim() : known;
-      if (!signal.aborted) {
-        failure.textContent = `No answer: ${(error as Error).message}.`;
-        failure.hidden = false;
-      }
-    }
-    controls.running = false;
+    await controls.start({
+      begins: "Loading the methods …",
+      async work(signal, progress) {
+        const compared = import("./all-methods.js").then(({ compareAllMethods }) =>
+          compareAllMethods(pool, { ...records, epsilon }, setting, signal, ({ done, total }) =>
+            progress(done / total, `${done} of ${total} estimates done.`),
+          ),
+        );
+        await unlessAborted(signal, compared);
+        announce("Every method is compared.");
+        return "Done.";
+      },
+      failed: (message) => `No answer: ${message}.`,
+    });
   }
 
   controls.run.addEventListener("click", () => void ask());
   controls.run.disabled = false;
-  controls.cancel.addEventListener("click", () => stop.abort());
   element<HTMLFormElement>("trust-every-form").addEventListener("submit", () => void ask());
 }
