@@ -17,7 +17,7 @@ export interface OwnRecords {
 }
 
 /** Settings of made-up records: the features that carry components are all of them by default. */
-interface MadeUp {
+export interface MadeUp {
   readonly dimension: number;
   readonly rank: number;
   readonly sparsity?: number | undefined;

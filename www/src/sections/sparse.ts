@@ -11,9 +11,9 @@ import { fillTable, make } from "../dom.js";
 import { choice, decimal, integer, optional, type Values } from "../fields.js";
 import { counted, number } from "../format.js";
 import { ColorScale, HeatMap, largestSize } from "../heatmap.js";
-import type { Problem } from "../state.js";
 import { about, inPlace, type OwnRecords } from "../own-records.js";
 import { nearViewport } from "../viewport.js";
+import { checkSparsity } from "./error/settings.js";
 
 /** What a page solves for all penalties in some seconds. */
 const MOST_FEATURES = 150;
@@ -49,7 +49,7 @@ const PATH_HEADS = ["Penalty", "Features", "✓ Found", "○ Missed", "✗ False
 const LISTED_FEATURES = 10;
 
 export function start(root: HTMLElement, { pool, records, state }: Context): void {
-  const section = state.section("sparse", FIELDS, (settings) => check(inPlace(settings, records.current)));
+  const section = state.section("sparse", FIELDS, (settings) => checkSparsity(inPlace(settings, records.current)));
   const view = new View();
   const slider = element<HTMLInputElement>("sparse-step");
   let drawn: { readonly collection: Remote<Collection>; readonly choice: Asked } | undefined;
@@ -234,25 +234,6 @@ class View {
   #say(text: string): void {
     element("sparse-status").textContent = text;
   }
-}
-
-function check({ dimension, rank, sparsity }: Settings): Problem<typeof FIELDS>[] {
-  if (rank >= dimension) {
-    const most = `With ${dimension} features there can be at most ${dimension - 1} components above the rest`;
-    return [{ name: "rank", message: `${most}: give fewer than ${dimension}.` }];
-  }
-  if (sparsity > dimension) {
-    return [{ name: "sparsity", message: `There are only ${dimension} features: give at most ${dimension}.` }];
-  }
-  if (sparsity < rank) {
-    return [
-      {
-        name: "sparsity",
-        message: `${rank} components need at least ${rank} features: give ${rank} or more.`,
-      },
-    ];
-  }
-  return [];
 }
 
 /** The collection, in a worker of its own. */

@@ -4,8 +4,8 @@ import { decimal, integer, optional, subset, type Values } from "../../fields.js
 import { counted } from "../../format.js";
 import { MECHANISMS } from "../../mechanisms.js";
 import type { Context } from "../../context.js";
-import { about, inPlace, type OwnRecords } from "../../own-records.js";
-import type { Problem, SectionState } from "../../state.js";
+import { about, inPlace, type MadeUp, type OwnRecords } from "../../own-records.js";
+import type { SectionState } from "../../state.js";
 
 export const FIELDS = {
   dimension: integer(40, { min: 2, max: 200 }),
@@ -29,7 +29,9 @@ export interface ChartSettings extends Settings {
 
 /** The form of the charts, which other sections follow. */
 export function chartsOf({ state, records }: Context): SectionState<typeof FIELDS> {
-  return state.section("error", FIELDS, (settings) => check(inPlace(settings, records.current)));
+  return state.section("error", FIELDS, (settings) =>
+    checkSparsity(inPlace(settings, records.current), ", or nothing for all"),
+  );
 }
 
 /** What the charts are about at present. */
@@ -37,25 +39,26 @@ export function asked(context: Context): ChartSettings {
   return about(chartsOf(context).values, context.records.current);
 }
 
-/** Checks for values that are impossible together. */
-function check({ dimension, rank, sparsity }: Settings): Problem<typeof FIELDS>[] {
-  if (rank >= dimension) {
-    const most = `With ${dimension} features there can be at most ${dimension - 1} components above the rest`;
-    return [{ name: "rank", message: `${most}: give fewer than ${dimension}.` }];
-  }
-  if (sparsity === undefined) return [];
-  if (sparsity > dimension) {
-    return [
-      {
-        name: "sparsity",
-        message: `There are only ${dimension} features: give at most ${dimension}, or nothing for all.`,
-      },
-    ];
-  }
-  if (sparsity < rank) {
-    const message = `${rank} components need at least ${rank} features: give ${rank} or more, or nothing for all.`;
-    return [{ name: "sparsity", message }];
-  }
+/** A problem with the number of components, or of the features that carry them. */
+interface SizeProblem<N extends "rank" | "sparsity"> {
+  readonly name: N;
+  readonly message: string;
+}
+
+/** Checks that there can be so many components. */
+export function checkRank({ dimension, rank }: MadeUp): SizeProblem<"rank">[] {
+  if (rank < dimension) return [];
+  const most = `With ${dimension} features there can be at most ${dimension - 1} components above the rest`;
+  return [{ name: "rank", message: `${most}: give fewer than ${dimension}.` }];
+}
+
+/** Checks that so many features can carry so many components. `otherwise` is what can be given beside a number. */
+export function checkSparsity(settings: MadeUp, otherwise = ""): SizeProblem<"rank" | "sparsity">[] {
+  const { dimension, rank, sparsity = dimension } = settings;
+  const wrong = (message: string) => [{ name: "sparsity" as const, message: `${message}${otherwise}.` }];
+  if (rank >= dimension) return checkRank(settings);
+  if (sparsity > dimension) return wrong(`There are only ${dimension} features: give at most ${dimension}`);
+  if (sparsity < rank) return wrong(`${rank} components need at least ${rank} features: give ${rank} or more`);
   return [];
 }
 

@@ -5,6 +5,7 @@ import { BATCH } from "../../guarantee.js";
 import { MECHANISMS } from "../../mechanisms.js";
 import type { Problem } from "../../state.js";
 import type { Population } from "../error/population.js";
+import { checkRank } from "../error/settings.js";
 
 export const FIELDS = {
   source: choice("charts", ["charts", "own"]),
@@ -37,16 +38,10 @@ export function ownPopulation({ dimension, rank, spectrum }: Settings): Populati
 }
 
 /** Checks for values that are impossible together. The population of the charts is checked where it is set. */
-export function check({ source, dimension, rank, spectrum }: Settings): Problem<typeof FIELDS>[] {
+export function check(settings: Settings): Problem<typeof FIELDS>[] {
+  const { source, dimension, rank, spectrum } = settings;
   if (source === "charts") return [];
-  if (rank >= dimension) {
-    const message =
-      `With ${dimension} features there can be at most ${dimension - 1} components above the rest.`;
-    return [{ name: "rank", message }];
-  }
-  if (spectrum.length >= dimension) {
-    const message = `These are ${spectrum.length} shares for ${dimension} features: give fewer, or more features.`;
-    return [{ name: "spectrum", message }];
-  }
-  return [];
+  if (rank >= dimension || spectrum.length < dimension) return checkRank(settings);
+  const message = `These are ${spectrum.length} shares for ${dimension} features: give fewer, or more features.`;
+  return [{ name: "spectrum", message }];
 }
