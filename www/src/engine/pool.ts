@@ -1,16 +1,7 @@
 // The workers that compute for the page: jobs wait in a queue, and each worker does one at a time.
 
-import {
-  type Instance,
-  type JobName,
-  type JobOptions,
-  type JobResult,
-  type ObjectName,
-  type ObjectOptions,
-} from "./protocol.js";
+import type { Instance, JobName, JobOptions, JobResult, ObjectName, ObjectOptions } from "./protocol.js";
 import { Thread } from "./thread.js";
-
-export { JobError } from "./protocol.js";
 
 /** How long a worker may go on with a job that nobody waits for any more, before another takes its place. */
 const GRACE_MS = 150;
@@ -56,7 +47,7 @@ export class Pool {
     this.#module = module;
   }
 
-  /** Runs a function of the lab in a worker. Rejects with a JobError that has the lab's code. */
+  /** Runs a function of the lab in a worker. Rejects with its error. */
   run<N extends JobName>(
     name: N,
     options: JobOptions<N>,

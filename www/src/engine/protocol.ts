@@ -126,26 +126,6 @@ export type Request =
   | { readonly id: number; readonly make: ObjectName; readonly options: unknown }
   | { readonly id: number; readonly method: string; readonly options: unknown };
 
-/** From a worker: the answer to the request with this id. */
+/** From a worker: the answer to the request with this id, or the message of its error. */
 export type Response =
-  { readonly id: number; readonly result: unknown } | { readonly id: number; readonly error: Failure };
-
-/** An error on its way between threads, which keep no classes. */
-export interface Failure {
-  readonly name: string;
-  readonly code: string;
-  readonly message: string;
-}
-
-/**
- * The error of a failed job. `code` is the lab's own (see its LdpPcaError), or `worker` when the worker itself broke.
- */
-export class JobError extends Error {
-  readonly code: string;
-
-  constructor({ name, code, message }: Failure) {
-    super(message);
-    this.name = name;
-    this.code = code;
-  }
-}
+  { readonly id: number; readonly result: unknown } | { readonly id: number; readonly error: string };

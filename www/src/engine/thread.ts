@@ -2,7 +2,7 @@
 
 import workerUrl from "worker-url";
 
-import { type Failure, JobError, type JobName, type ObjectName, type Request, type Response } from "./protocol.js";
+import type { JobName, ObjectName, Request, Response } from "./protocol.js";
 
 interface PendingRequest {
   resolve(result: unknown): void;
@@ -14,13 +14,12 @@ export class Thread {
   readonly #worker = new Worker(workerUrl, { type: "module" });
   readonly #pending = new Map<number, PendingRequest>();
   #nextId = 0;
-  #broken: Failure | undefined;
+  #broken: Error | undefined;
 
   constructor(module: WebAssembly.Module) {
     this.#worker.addEventListener("message", ({ data }: MessageEvent<Response>) => this.#settle(data));
-    const broke = (message: string) => this.#break({ name: "WorkerError", code: "worker", message });
-    this.#worker.addEventListener("error", ({ message }) => broke(message || "the worker did not load"));
-    this.#worker.addEventListener("messageerror", () => broke("the worker's answer could not be read"));
+    this.#worker.addEventListener("error", ({ message }) => this.#break(message || "the worker did not load"));
+    this.#worker.addEventListener("messageerror", () => this.#break("the worker's answer could not be read"));
     this.#worker.postMessage({ module } satisfies Request);
   }
 
@@ -29,9 +28,9 @@ export class Thread {
     return this.#broken !== undefined;
   }
 
-  /** The worker's answer to `request`; rejects with a {@link JobError}. */
+  /** The worker's answer to `request`; rejects with the error of the work. */
   request(request: { job: JobName } | { make: ObjectName } | { method: string }, options: unknown): Promise<unknown> {
-    if (this.#broken) return Promise.reject(new JobError(this.#broken));
+    if (this.#broken) return Promise.reject(this.#broken);
     const id = this.#nextId;
     this.#nextId += 1;
     return new Promise((resolve, reject) => {
@@ -42,20 +41,20 @@ export class Thread {
 
   /** Ends the worker at once. Its open requests are rejected. */
   terminate(): void {
-    this.#break({ name: "WorkerError", code: "worker", message: "the worker was ended" });
+    this.#break("the worker was ended");
   }
 
   #settle(response: Response): void {
     const pending = this.#pending.get(response.id);
     this.#pending.delete(response.id);
-    if ("error" in response) pending?.reject(new JobError(response.error));
+    if ("error" in response) pending?.reject(new Error(response.error));
     else pending?.resolve(response.result);
   }
 
-  #break(failure: Failure): void {
-    this.#broken = failure;
+  #break(message: string): void {
+    this.#broken = new Error(message);
     this.#worker.terminate();
-    for (const { reject } of this.#pending.values()) reject(new JobError(failure));
+    for (const { reject } of this.#pending.values()) reject(this.#broken);
     this.#pending.clear();
   }
 }

@@ -2,14 +2,17 @@
 
 import { compare, drawCollection, init, loadMethods, plan, population, predict, simulate } from "ldp-pca/lab";
 
-import type { Failure, JobOptions, JobResult, Jobs, Objects, Request, Response } from "./protocol.js";
+import type { Jobs, Objects, Request, Response } from "./protocol.js";
 
 /** Options come from the page, where they were typed: see protocol.ts. */
 type Call = (options: never) => unknown;
 
 const functions: Jobs & Objects = {
   compare,
-  compareAllMethods,
+  async compareAllMethods({ module, ...options }) {
+    await loadMethods(module);
+    return compare(options);
+  },
   drawCollection,
   drawLike: async (options) => (await import("./records.js")).drawLike(options),
   openRecords: async (options) => (await import("./records.js")).openRecords(options),
@@ -33,9 +36,9 @@ async function answer(request: Exclude<Request, { module: unknown }>): Promise<v
   const { id } = request;
   try {
     await ready;
-    reply({ id, result: await perform(request) });
+    postMessage({ id, result: await perform(request) } satisfies Response);
   } catch (error) {
-    reply({ id, error: failure(error) });
+    postMessage({ id, error: error instanceof Error ? error.message : String(error) } satisfies Response);
   }
 }
 
@@ -45,21 +48,4 @@ async function perform(request: Exclude<Request, { module: unknown }>): Promise<
   if ("method" in request) return instance![request.method]!(options);
   instance = (await functions[request.make](options)) as unknown as Record<string, Call>;
   return undefined;
-}
-
-async function compareAllMethods({
-  module,
-  ...options
-}: JobOptions<"compareAllMethods">): Promise<JobResult<"compareAllMethods">> {
-  await loadMethods(module);
-  return compare(options);
-}
-
-function reply(response: Response): void {
-  postMessage(response);
-}
-
-function failure(error: unknown): Failure {
-  const { name = "Error", code = "worker", message = String(error) } = Object(error) as Partial<Failure>;
-  return { name, code, message };
 }
