@@ -7,6 +7,7 @@ import type { Format } from "./file.js";
 import { legend } from "./legend.js";
 import { type ChartData, xValues } from "./model.js";
 import { plot } from "./plot.js";
+import type { Style } from "./series.js";
 import { draw, type Frame, picture } from "./shapes.js";
 import { chartTable } from "./table.js";
 import { make } from "../dom.js";
@@ -152,10 +153,7 @@ export class Chart {
       this.#cursor.style.height = `${frame.bottom - frame.top}px`;
       const values = valuesAt(data, x);
       const where = `${data.x.symbol} = ${number(x)}`;
-      items = [
-        make("span", { className: "where" }, where),
-        ...values.map(({ style, text }) => make("span", { className: style }, text)),
-      ];
+      items = [make("span", { className: "where" }, where), ...values.map(seriesItem)];
       index = Math.max(0, all.indexOf(x));
       said = `${where}: ${values.map(({ text }) => text).join("; ")}`;
     }
@@ -188,6 +186,13 @@ export class Chart {
     const { file } = await import("./file.js");
     download(`${this.#name}.${format.toLowerCase()}`, await file(data, format));
   }
+}
+
+/** What a series has at the cursor, beside its colour. */
+function seriesItem({ style, text }: { style: Style; text: string }): HTMLSpanElement {
+  const item = make("span", { className: "series" }, text);
+  item.style.setProperty("--series", `var(--${style})`);
+  return item;
 }
 
 const HINT = "Point at the chart, or move along it with the arrow keys, to read its numbers.";
