@@ -40,24 +40,27 @@ const repository = /^repository *= *"(.*)"/m.exec(readFileSync(file("../Cargo.to
 const documents = repository ? `${repository}/blob/main/` : "https://docs.rs/crate/ldp-pca/latest/source/";
 
 /**
- * The labelled controls of a section's forms: `<field name="rank" inputmode="numeric">Components</field>` is an input,
- * and with `options="value=text | …"` a choice. A `class` is that of label and control together.
+ * The controls of a section's forms: `<fields legend="Records">` is a group of them. `<field name="rank">Rank</field>`
+ * is a labelled input, and with `options="value=text | …"` a choice; a `class` is that of label and control together.
  */
 const withFields = (section: string, html: string) =>
-  html.replace(
-    /<field\s+name="([a-z]+)"(?:\s+class="([^"]+)")?(?:\s+options="([^"]+)")?([^>]*)>(.*?)<\/field>/gs,
-    (_, name: string, own = "", options: string | undefined, attributes: string, label: string) => {
-      const identity = `id="${section}-${name}" name="${name}"`;
-      const choices = options?.split("|").map((option) => {
-        const [value, text] = option.split("=").map((part) => part.trim());
-        return `<option value="${value}">${text}</option>`;
-      });
-      const control = choices
-        ? `<select ${identity}>${choices.join("")}</select>`
-        : `<input ${identity}${attributes} autocomplete="off" />`;
-      return `<div class="field ${own}"><label for="${section}-${name}">${label.trim()}</label>${control}</div>`;
-    },
-  );
+  html
+    .replace(/<fields legend="([^"]+)"([^>]*)>/g, '<fieldset$2><legend>$1</legend><div class="fields">')
+    .replaceAll("</fields>", "</div></fieldset>")
+    .replace(
+      /<field\s+name="([a-z]+)"(?:\s+class="([^"]+)")?(?:\s+options="([^"]+)")?([^>]*)>(.*?)<\/field>/gs,
+      (_, name: string, own = "", options: string | undefined, attributes: string, label: string) => {
+        const identity = `id="${section}-${name}" name="${name}"`;
+        const choices = options?.split("|").map((option) => {
+          const [value, text] = option.split("=").map((part) => part.trim());
+          return `<option value="${value}">${text}</option>`;
+        });
+        const control = choices
+          ? `<select ${identity}>${choices.join("")}</select>`
+          : `<input ${identity}${attributes} autocomplete="off" />`;
+        return `<div class="field ${own}"><label for="${section}-${name}">${label.trim()}</label>${control}</div>`;
+      },
+    );
 
 /**
  * Puts each section's own markup in its place in index.html: `<!-- section: error -->` is src/sections/error.html.
