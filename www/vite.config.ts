@@ -5,12 +5,10 @@ import { defineConfig, type Plugin } from "vite";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** The modules that are loaded on demand alone, and what a host with precompressed files sends of each. */
-const METHODS = "../pkg/wasm/methods/ldp_pca_bg.wasm";
-const RECORDS = "../pkg/wasm/records/ldp_pca_bg.wasm";
-const WAVES = "../pkg/wasm/waves/ldp_pca_bg.wasm";
-const sizeOf = (module: string) => {
-  const bytes = brotliCompressSync(readFileSync(file(module))).length;
+/** A module of the package or of the page, and what a host with precompressed files sends of it. */
+const moduleOf = (name: string) => file(`../pkg/wasm/${name}/ldp_pca_bg.wasm`);
+const sizeOf = (name: string) => {
+  const bytes = brotliCompressSync(readFileSync(moduleOf(name))).length;
   return `${10 * Math.round(bytes / 10_000)} kB`;
 };
 
@@ -77,9 +75,7 @@ const sections: Plugin = {
           withFields(name, readFileSync(file(`src/sections/${name}.html`), "utf8")),
         )
         .replaceAll('href="doc:', `href="${documents}`)
-        .replaceAll("size:methods", () => sizeOf(METHODS))
-        .replaceAll("size:records", () => sizeOf(RECORDS))
-        .replaceAll("size:waves", () => sizeOf(WAVES)),
+        .replace(/size:(methods|records|waves)/g, (_, name) => sizeOf(name)),
   },
 };
 
@@ -142,10 +138,10 @@ export default defineConfig({
       { find: "ldp-pca/instantiate", replacement: file("../pkg/instantiate.js") },
       { find: "ldp-pca/records-module", replacement: file("../pkg/wasm/records/ldp_pca.js") },
       { find: "ldp-pca/waves-module", replacement: file("../pkg/wasm/waves/ldp_pca.js") },
-      { find: /^ldp-pca\/ldp_pca_waves_bg\.wasm(?=\?|$)/, replacement: file(WAVES) },
-      { find: /^ldp-pca\/ldp_pca_records_bg\.wasm(?=\?|$)/, replacement: file(RECORDS) },
-      { find: /^ldp-pca\/ldp_pca_methods_bg\.wasm(?=\?|$)/, replacement: file(METHODS) },
-      { find: /^ldp-pca\/ldp_pca_lab_bg\.wasm(?=\?|$)/, replacement: file("../pkg/wasm/lab/ldp_pca_bg.wasm") },
+      ...["lab", "methods", "records", "waves"].map((name) => ({
+        find: new RegExp(`^ldp-pca/ldp_pca_${name}_bg\\.wasm(?=\\?|$)`),
+        replacement: moduleOf(name),
+      })),
     ],
   },
   build: {
