@@ -22,30 +22,23 @@ export interface Range {
 }
 
 /** A whole number. */
-export function integer(initial: number, { min, max }: Range): Field<number> {
-  return {
-    initial,
-    read: (text) => {
-      const value = parseNumber(text);
-      if (!Number.isSafeInteger(value) || value < min || value > max) {
-        throw new InvalidValue(`Give a whole number from ${shown(min)} to ${shown(max)}.`);
-      }
-      return value;
-    },
-    write: String,
-  };
+export function integer(initial: number, range: Range): Field<number> {
+  return { ...decimal(initial, range, "whole number", Number.isSafeInteger), write: String };
 }
 
 /** A number. */
-export function decimal(initial: number, { min, max }: Range): Field<number> {
+export function decimal(
+  initial: number,
+  { min, max }: Range,
+  kind = "number",
+  fits = Number.isFinite,
+): Field<number> {
   return {
     initial,
     read: (text) => {
       const value = parseNumber(text);
-      if (!(value >= min && value <= max)) {
-        throw new InvalidValue(`Give a number from ${shown(min)} to ${shown(max)}.`);
-      }
-      return value;
+      if (fits(value) && value >= min && value <= max) return value;
+      throw new InvalidValue(`Give a ${kind} from ${shown(min)} to ${shown(max)}.`);
     },
     write: plain,
   };
