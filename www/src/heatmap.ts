@@ -238,18 +238,11 @@ function pixelContext(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
   return canvas.getContext("2d", { willReadFrequently: true })!;
 }
 
-interface Palette {
-  readonly negative: Rgb;
-  readonly zero: Rgb;
-  readonly positive: Rgb;
-  readonly stroke: Rgb;
-}
+type Palette = Readonly<Record<"negative" | "zero" | "positive" | "text", Rgb>>;
 
 function colors(): Palette {
-  const [negative, zero, positive, stroke] = ["negative", "zero", "positive", "text"].map((name) =>
-    readColor(`--${name}`),
-  );
-  return { negative: negative!, zero: zero!, positive: positive!, stroke: stroke! };
+  const read = (name: keyof Palette) => readColor(`--${name}`);
+  return { negative: read("negative"), zero: read("zero"), positive: read("positive"), text: read("text") };
 }
 
 interface Squares extends Palette {
@@ -281,15 +274,12 @@ function paintSquares(pixels: Uint32Array, matrix: Float64Array | undefined, squ
 }
 
 /** The colours of an entry and of the stroke through it, for its share (-1 to 1) of the largest. */
-function shades(
-  share: number,
-  root: boolean | undefined,
-  { negative, zero, positive, stroke }: Palette,
-): [number, number] {
+function shades(share: number, root: boolean | undefined, palette: Palette): [number, number] {
+  const { negative, zero, positive, text } = palette;
   const size = Math.min(1, Math.abs(share));
   const strength = root ? Math.sqrt(size) : size;
   const plain = mix(zero, share < 0 ? negative : positive, strength);
-  return [packed(plain), packed(share < 0 && strength > STRUCK_FROM ? mix(plain, stroke, 0.65) : plain)];
+  return [packed(plain), packed(share < 0 && strength > STRUCK_FROM ? mix(plain, text, 0.65) : plain)];
 }
 
 function mix(from: Rgb, to: Rgb, share: number): Rgb {
