@@ -1,6 +1,6 @@
 // One report: a made-up record, its randomization, and the bytes that would leave.
 
-import type { Aggregate, Randomizer, Report, Task } from "ldp-pca/lab";
+import type { Aggregate, Randomizer, Task } from "ldp-pca/lab";
 
 import { type Context, element } from "../context.js";
 import { bindControls } from "../controls.js";
@@ -71,15 +71,19 @@ export async function start(_root: HTMLElement, { lab: loaded, state }: Context)
   view.randomize(false);
 }
 
+interface Shown {
+  readonly lab: Lab;
+  readonly task: Task;
+  readonly randomizer: Randomizer;
+  readonly record: number[];
+}
+
 /** The record, its report, and their pictures. */
 class View {
   readonly #own = new HeatMap(element("one-report-own"), "The record");
   readonly #read = new HeatMap(element("one-report-read"), "What a collector reads from the report");
   readonly #mean = new HeatMap(element("one-report-mean"), "The mean of many reports");
-  #lab: Lab | undefined;
-  #values: Settings | undefined;
-  #task: Task | undefined;
-  #randomizer: Randomizer | undefined;
+  #shown: Shown | undefined;
   /** Changes with every record, so that a run of reports for an earlier one ends. */
   #run = 0;
 
@@ -90,28 +94,30 @@ class View {
   /** Shows another record or mechanism, which has no report yet. */
   take(lab: Lab, values: Settings): void {
     this.stop();
-    this.#lab = lab;
-    this.#values = values;
     element("one-report-mean").hidden = true;
     element("one-report-mechanism-note").textContent = NOTES[values.mechanism];
-    this.#free();
-    this.#task = lab.Task.parse(taskOf(lab, values));
-    this.#randomizer = new lab.Randomizer(this.#task, { maxEpsilon: FIELDS.epsilon.read("8") });
-    const { contribution } = lab.encode(this.#task, recordOf(values));
+    this.#shown?.randomizer.free();
+    this.#shown?.task.free();
+    const task = lab.Task.parse(taskOf(lab, values));
+    const randomizer = new lab.Randomizer(task, { maxEpsilon: FIELDS.epsilon.read("8") });
+    const record = ACTIVITIES.map((name) => values[name]);
+    this.#shown = { lab, task, randomizer, record };
+    const { contribution } = lab.encode(task, record);
     this.#own.show(
       contribution,
       ACTIVITIES,
       "Each square is the product of two answers, all answers scaled to length 1: everything about the record that " +
         "patterns depend on.",
     );
-    element("one-report-guarantee").replaceChildren(...describeGuarantee(lab.consent(this.#task)));
+    element("one-report-guarantee").replaceChildren(...describeGuarantee(lab.consent(task)));
   }
 
   randomize(asked: boolean): void {
-    if (!this.#lab || !this.#task || !this.#randomizer || !this.#values) return;
-    const report: Report = this.#randomizer.randomize(recordOf(this.#values));
+    if (!this.#shown) return;
+    const { lab, task, randomizer, record } = this.#shown;
+    const report = randomizer.randomize(record);
     this.#read.show(
-      this.#lab.debiasedContribution(this.#task, report),
+      lab.debiasedContribution(task, report),
       ACTIVITIES,
       "Right on average and far off each time: mind the scale, and look for the record in it. Then randomize " +
         "again.",
@@ -124,12 +130,11 @@ class View {
 
   /** Makes many reports of the record and shows their mean while it settles. */
   async repeat(): Promise<void> {
-    if (!this.#lab || !this.#task || !this.#randomizer || !this.#values) return;
+    if (!this.#shown) return;
     this.stop();
     const run = this.#run;
-    const record = recordOf(this.#values);
-    const sum = new this.#lab.Aggregate(this.#task);
-    const [task, randomizer] = [this.#task, this.#randomizer];
+    const { lab, task, randomizer, record } = this.#shown;
+    const sum = new lab.Aggregate(task);
     element("one-report-mean").hidden = false;
     element("one-report-stop").hidden = false;
     while (this.#run === run && sum.records < MANY) {
@@ -156,11 +161,6 @@ class View {
         `them promises ε = ${epsilon}; what they reveal adds up, and together they promise almost nothing.`,
     );
   }
-
-  #free(): void {
-    this.#randomizer?.free();
-    this.#task?.free();
-  }
 }
 
 /** The public parameters of a collection of these answers. */
@@ -172,10 +172,6 @@ function taskOf(lab: Lab, { mechanism, epsilon }: Settings): Parameters<Lab["Tas
     mechanism: lab.recommendedMechanism({ type: mechanism, epsilon }),
     folds: 1,
   });
-}
-
-function recordOf(values: Settings): number[] {
-  return ACTIVITIES.map((name) => values[name]);
 }
 
 function slider(name: string): HTMLElement {
