@@ -118,7 +118,7 @@ export function predict(what, options) {
   }
   const { rank, records, ...population } = Object(what);
   const asked = populationOf(population);
-  return camelCased(call(() => wasm.predict(asked, count("rank", rank, 1), many("records", records))));
+  return camelCased(call(() => wasm.predict(asked, count("rank", rank, 1), many(records))));
 }
 
 export function plan(what, options) {
@@ -126,7 +126,7 @@ export function plan(what, options) {
   const { rank, records, target, shuffled, ...population } = own;
   const wanted = {
     rank: count("rank", rank, 1),
-    records: records === undefined ? undefined : many("records", records),
+    records: records === undefined ? undefined : many(records),
     target: target === undefined ? undefined : number("target", target),
     shuffled: shuffledOf(shuffled),
   };
@@ -206,9 +206,6 @@ export function compare(options) {
     signal,
     sparsity,
     drawn = "moments",
-    ...asked
-  } = Object(options);
-  const {
     dimension,
     rank = 3,
     epsilon,
@@ -218,19 +215,18 @@ export function compare(options) {
     firstTrial = 0,
     trials = 1,
     ...others
-  } = asked;
+  } = Object(options);
   noOthers(others);
   const simulated = records === undefined && secondMoment === undefined;
   const numbers = records ?? secondMoment ?? new Float64Array();
   if (!(numbers instanceof Float64Array) || (records && secondMoment)) {
     throw failure("argument", "give the records or their second moments, as one Float64Array");
   }
-  const strength = simulated ? number("signal", signal ?? 20) : undefined;
   if (drawn !== "moments" && drawn !== "records") {
     throw failure("argument", `drawn is ${String(drawn)}: give "moments" or "records"`);
   }
   // The module with every method needs no other.
-  const found = (methods.ready ? methods.call : call)(({ compareMethods }) =>
+  return (methods.ready ? methods.call : call)(({ compareMethods }) =>
     compareMethods(
       count("dimension", dimension, 1),
       count("rank", rank, 1),
@@ -242,13 +238,12 @@ export function compare(options) {
       count("trials", trials, 1),
       records ? 0 : count("count", people, 1),
       number("largestNorm", largestNorm ?? 1),
-      strength,
+      simulated ? number("signal", signal ?? 20) : undefined,
       sparsity === undefined ? undefined : count("sparsity", sparsity, 1),
       drawn === "records",
       numbers,
     ),
   );
-  return found;
 }
 
 export class SimulatedCollection {
@@ -438,15 +433,15 @@ function bytesOf(value) {
   throw failure("argument", "give a Report, or its bytes as a Uint8Array");
 }
 
-function count(name, value, least = 0) {
-  if (Number.isSafeInteger(value) && value >= least && value < 2 ** 32) return value;
+/** A whole number that the module can count. */
+function count(name, value, least = 0, most = 2 ** 32 - 1) {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
   throw failure("argument", `${name} is ${String(value)}: give a whole number of at least ${least}`);
 }
 
-/** A number of records, which may be more than the module's own counts are. */
-function many(name, value) {
-  if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw failure("argument", `${name} is ${String(value)}: give a whole number of at least 0`);
+/** A number of records, which may be more than that. */
+function many(value) {
+  return count("records", value, 0, Infinity);
 }
 
 function number(name, value) {
