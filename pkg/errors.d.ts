@@ -36,32 +36,14 @@
  * | `cancelled` | {@link LdpPcaError} | lab: `onProgress` asked to stop before there was a result |
  */
 export type LdpPcaErrorCode =
-  | "init"
-  | "argument"
-  | "task"
-  | "fetch"
-  | "digest"
-  | "max-epsilon"
-  | "max-delta"
-  | "max-report-bytes"
-  | "max-draws"
-  | "schema"
-  | "record"
-  | "entropy"
-  | "report"
-  | "network"
-  | "rate-limit"
-  | "unavailable"
-  | "answer"
-  | "not-found"
-  | "too-large"
-  | "media-type"
-  | "rejected"
-  | "refused"
-  | "storage"
-  | "budget"
-  | "spent"
-  | "destination"
+  | InitError["code"]
+  | ArgumentError["code"]
+  | TaskError["code"]
+  | RecordError["code"]
+  | EntropyError["code"]
+  | ReportError["code"]
+  | SubmitError["code"]
+  | LedgerError["code"]
   | "aggregate"
   | "recovery"
   | "simulation"

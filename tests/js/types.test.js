@@ -60,7 +60,9 @@ test("every code that is thrown is in the types, in the table, and in the type o
   const found = (text, pattern) => [...text.matchAll(pattern)].map(([, code]) => code);
   const types = read("pkg/errors.d.ts");
   const classes = read("pkg/errors.js");
-  const stated = found(types.match(/type LdpPcaErrorCode =([^;]*);/)[1], /"(.+?)"/g);
+  // Those of the classes, and the others in the union.
+  const lists = found(types, /(?:readonly code:|type LdpPcaErrorCode =)([^;]*);/g);
+  const stated = lists.flatMap((list) => found(list, /(?<!\[)"(.+?)"/g));
   assert.deepEqual(found(types, /^ \* \| `([\w-]+)` \| \{@link \w+Error\}/gm).sort(), stated.toSorted());
   const thrown = [
     ...texts("pkg", ".js").flatMap((text) => found(text, /\bfailure\(\s*"([a-z-]+)"/g)),
