@@ -14,8 +14,8 @@ import { NAMES, STYLES } from "../mechanisms.js";
 import { RunControls } from "../run-controls.js";
 import { type Curves, predictCurves } from "./error/prediction.js";
 import { run } from "./error/run.js";
-import { asked, type ChartSettings, chartsOf, describePopulation, EPSILONS, RECORDS } from "./error/settings.js";
-import { type Axis, TrialErrors } from "./error/trials.js";
+import { asked, type Axis, type ChartSettings, chartsOf, describePopulation, PLACES } from "./error/settings.js";
+import { TrialErrors } from "./error/trials.js";
 import { FIELDS as WAVES, type WavesCurve } from "./error/waves.js";
 
 const AXES = ["epsilon", "records"] as const;
@@ -128,7 +128,7 @@ function chartData(
   const limits = settings.mechanisms.flatMap((name) => curves?.byMechanism.get(name)?.limit ?? []);
   // With room for the words above the highest line.
   const [lowest, highest] = roundedRange([...heights(series), 1.4 * (curves?.uninformed ?? NaN)]);
-  const places = axis === "epsilon" ? EPSILONS : RECORDS;
+  const places = PLACES[axis];
   const range = [places[0]!, places.at(-1)!] as const;
   return {
     title: axis === "epsilon" ? "Error against ε" : "Error against the number of users",

@@ -6,9 +6,8 @@ import type { Limit } from "../../charts/model.js";
 import type { Point } from "../../charts/series.js";
 import type { Pool } from "../../engine/pool.js";
 import { mechanism, type MechanismName, NAMES, STYLES } from "../../mechanisms.js";
-import type { Axis } from "./trials.js";
 import { populationOfCharts } from "./population.js";
-import { type ChartSettings, EPSILONS, RECORDS } from "./settings.js";
+import { type Axis, type ChartSettings, PLACES } from "./settings.js";
 
 export interface Curve {
   readonly points: readonly Point[];
@@ -27,7 +26,7 @@ const BETWEEN = 8;
 
 /** The places of the axis, and the ones between. */
 export function along(axis: Axis): number[] {
-  const places = axis === "epsilon" ? EPSILONS : RECORDS;
+  const places = PLACES[axis];
   return places.flatMap((from, index) => {
     const to = places[index + 1];
     if (to === undefined) return [from];

@@ -5,8 +5,8 @@ import type { Progress } from "ldp-pca/lab";
 import { number } from "../../format.js";
 import type { Pool } from "../../engine/pool.js";
 import { mechanism } from "../../mechanisms.js";
-import { type Axis, schedule, type Trial, type TrialErrors } from "./trials.js";
-import type { ChartSettings } from "./settings.js";
+import { schedule, type Trial, type TrialErrors } from "./trials.js";
+import type { Axis, ChartSettings } from "./settings.js";
 
 export interface TrialProgress extends Progress {
   /** Whether the chart has all its simulations. */

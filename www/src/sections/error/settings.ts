@@ -63,8 +63,13 @@ export function checkSparsity(settings: MadeUp, otherwise = ""): SizeProblem<"ra
 }
 
 /** The places of the two charts on their axes. */
-export const EPSILONS = [0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4, 5.6];
-export const RECORDS = [1000, 1700, 2800, 4600, 7700, 13_000, 22_000, 36_000, 60_000, 100_000];
+export const PLACES = {
+  epsilon: [0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4, 5.6],
+  records: [1000, 1700, 2800, 4600, 7700, 13_000, 22_000, 36_000, 60_000, 100_000],
+};
+
+/** Which of the two charts, by what it has on its x-axis. */
+export type Axis = keyof typeof PLACES;
 
 /** The population in words. */
 export function describePopulation({ dimension, rank, sparsity, signal, own }: ChartSettings): string {

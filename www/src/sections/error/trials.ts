@@ -1,10 +1,7 @@
 // The work behind the two charts: the simulations they need, their order, and their results.
 
 import type { Measured } from "../../charts/series.js";
-import { EPSILONS, RECORDS, type Settings } from "./settings.js";
-
-/** Which of the two charts, by what it has on its x-axis. */
-export type Axis = "epsilon" | "records";
+import { type Axis, PLACES, type Settings } from "./settings.js";
 
 /** One trial at one place: the least that is simulated at a time. */
 export interface Trial {
@@ -22,11 +19,10 @@ const COARSE_FIRST = [0, 9, 4, 7, 2, 5, 8, 3, 6, 1];
 /** All the work: a rough first trial of both charts, then the other trials of one chart after the other. */
 export function schedule({ epsilon, records, trials }: Settings): Trial[] {
   const round = (axis: Axis, index: number): Trial[] =>
-    COARSE_FIRST.map((at) =>
-      axis === "epsilon"
-        ? { axis, x: EPSILONS[at]!, index, epsilon: EPSILONS[at]!, records }
-        : { axis, x: RECORDS[at]!, index, epsilon, records: RECORDS[at]! },
-    );
+    COARSE_FIRST.map((at) => {
+      const x = PLACES[axis][at]!;
+      return { axis, x, index, epsilon, records, [axis]: x };
+    });
   const others = Array.from({ length: trials - 1 }, (_, index) => index + 1);
   return [
     ...round("epsilon", 0),

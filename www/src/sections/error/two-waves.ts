@@ -9,8 +9,7 @@ import type { TwoWaves, WaveRefusal } from "../../engine/protocol.js";
 import { about } from "../../format.js";
 import { populationOfCharts } from "./population.js";
 import { along } from "./prediction.js";
-import type { ChartSettings } from "./settings.js";
-import type { Axis } from "./trials.js";
+import type { Axis, ChartSettings } from "./settings.js";
 import type { WavesCurve } from "./waves.js";
 
 const load = compiledOnce(moduleUrl);
