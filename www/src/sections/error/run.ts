@@ -55,28 +55,15 @@ async function simulate(
   const { own, dimension, rank, sparsity, signal: strength, delta, seed } = settings;
   const { records, index } = trial;
   const mechanisms = settings.mechanisms.map((name) => mechanism(name, trial.epsilon, delta));
+  const asked = { dimension, rank, records, mechanisms, seed };
   if (own) {
     const { module, secondMoment } = own;
-    const asked = { module, secondMoment, dimension, rank, records, mechanisms, seed, trial: index };
-    const { errors, nonPrivate } = await pool.run("trialLike", asked, { signal });
+    const like = { ...asked, module, secondMoment, trial: index };
+    const { errors, nonPrivate } = await pool.run("trialLike", like, { signal });
     return named(settings, errors, nonPrivate);
   }
-  const { byMechanism, nonPrivate } = await pool.run(
-    "simulate",
-    {
-      dimension,
-      rank,
-      signal: strength,
-      sparsity,
-      records,
-      mechanisms,
-      reports: "drawn",
-      trials: 1,
-      firstTrial: index,
-      seed,
-    },
-    { signal },
-  );
+  const drawn = { ...asked, signal: strength, sparsity, reports: "drawn", trials: 1, firstTrial: index } as const;
+  const { byMechanism, nonPrivate } = await pool.run("simulate", drawn, { signal });
   const errors = byMechanism.map(({ methods }) => methods[0]!.sinThetaSquared.values[0]!);
   return named(settings, errors, nonPrivate.values[0]!);
 }
