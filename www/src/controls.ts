@@ -93,23 +93,17 @@ function typed(form: HTMLFormElement): [HTMLInputElement, string][] {
 }
 
 function read(inputs: readonly Input[]): string {
-  const [first] = inputs;
-  if (first instanceof HTMLInputElement && (first.type === "checkbox" || first.type === "radio")) {
-    const chosen = inputs.filter((input) => (input as HTMLInputElement).checked);
-    return chosen.map(({ value }) => value).join(",");
-  }
   // What a number field cannot read it gives as nothing; the field's own words are then the explanation.
-  return first!.value;
+  if (inputs[0]!.type !== "checkbox") return inputs[0]!.value;
+  const chosen = inputs.filter((input) => (input as HTMLInputElement).checked);
+  return chosen.map(({ value }) => value).join(",");
 }
 
 function write(inputs: readonly Input[], text: string): void {
   const words = text.split(",");
   for (const input of inputs) {
-    if (input instanceof HTMLInputElement && (input.type === "checkbox" || input.type === "radio")) {
-      input.checked = words.includes(input.value);
-    } else {
-      input.value = text;
-    }
+    if (input.type === "checkbox") (input as HTMLInputElement).checked = words.includes(input.value);
+    else input.value = text;
   }
 }
 
