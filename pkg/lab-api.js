@@ -260,7 +260,7 @@ export class SimulatedCollection {
   }
 
   get noiseDeviation() {
-    return this.#own().noiseDeviation;
+    return alive(this.#collection, "collection").noiseDeviation;
   }
 
   compare({ penalty, factor, ...others } = {}) {
@@ -272,7 +272,7 @@ export class SimulatedCollection {
       penalty === undefined
         ? { factor: number("factor", factor ?? 0.5) }
         : { value: number("penalty", penalty) };
-    const compared = call(() => this.#own().compare(option));
+    const compared = call(() => alive(this.#collection, "collection").compare(option));
     const facts = compared.facts();
     const matrices = compared.matrices();
     const size = matrices.length / facts.length;
@@ -289,18 +289,13 @@ export class SimulatedCollection {
   path({ points = 20, ...watched } = {}) {
     noOthers(watched, "onProgress", "signal");
     const asked = { rank: this.#rank, points: count("points", points) };
-    const found = call(() => this.#own().path(asked, progressOf(watched)));
+    const found = call(() => alive(this.#collection, "collection").path(asked, progressOf(watched)));
     return found.map(({ counts, ...point }) => ({ ...point, ...counts }));
   }
 
   free() {
     this.#collection?.free();
     this.#collection = undefined;
-  }
-
-  #own() {
-    if (!this.#collection) throw failure("argument", "the collection was freed: draw a new one");
-    return this.#collection;
   }
 }
 
