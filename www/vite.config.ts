@@ -38,11 +38,22 @@ const repository = /^repository *= *"(.*)"/m.exec(readFileSync(file("../Cargo.to
 const documents = repository ? `${repository}/blob/main/` : "https://docs.rs/crate/ldp-pca/latest/source/";
 
 /**
- * The controls of a section's forms: `<fields legend="Records">` is a group of them. `<field name="rank">Rank</field>`
+ * A section's markup with its controls. `<fields legend="Records">` is a group of them. `<field name="rank">k</field>`
  * is a labelled input, and with `options="value=text | …"` a choice; a `class` is that of label and control together.
+ * `<run id="error" label="Simulation" again="Run again" />` is what src/run-controls.ts controls, hidden until it does.
  */
-const withFields = (section: string, html: string) =>
+const withControls = (section: string, html: string) =>
   html
+    .replace(
+      /<run id="([a-z-]+)" label="([^"]+)" again="([^"]+)"([^>]*) \/>/g,
+      `<div class="run">
+        <button type="button" id="$1-cancel" hidden>Cancel</button>
+        <button type="button" id="$1-run" hidden>$3</button>
+        <progress id="$1-progress" aria-label="$2" max="1" value="0" hidden></progress>
+        <p id="$1-status"$4></p>
+      </div>
+      <p id="$1-failure" class="message" role="alert" hidden></p>`,
+    )
     .replace(/<fields legend="([^"]+)"([^>]*)>/g, '<fieldset$2><legend>$1</legend><div class="fields">')
     .replaceAll("</fields>", "</div></fieldset>")
     .replace(
@@ -72,7 +83,7 @@ const sections: Plugin = {
     handler: (html) =>
       html
         .replace(/^ *<!-- section: ([a-z-]+) -->\n/gm, (_, name) =>
-          withFields(name, readFileSync(file(`src/sections/${name}.html`), "utf8")),
+          withControls(name, readFileSync(file(`src/sections/${name}.html`), "utf8")),
         )
         .replaceAll('href="doc:', `href="${documents}`)
         .replace(/size:(methods|records|waves)/g, (_, name) => sizeOf(name)),

@@ -35,6 +35,6 @@ export function bindAllMethods(
   }
 
   controls.run.addEventListener("click", () => void ask());
-  controls.run.disabled = false;
+  controls.run.hidden = false;
   element<HTMLFormElement>("trust-every-form").addEventListener("submit", () => void ask());
 }
