@@ -7,7 +7,7 @@ import { type ChartData, KNOWING_NOTHING } from "../charts/model.js";
 import { heights, type Series } from "../charts/series.js";
 import { atMost, counted } from "../format.js";
 import { type Context, element } from "../context.js";
-import { restartable } from "../concurrency.js";
+import { restartable, unlessAborted } from "../concurrency.js";
 import { bindControls } from "../controls.js";
 import { withRoles } from "../dom.js";
 import { choice, decimal, integer, plain, type Values } from "../fields.js";
@@ -16,7 +16,6 @@ import { RunControls } from "../run-controls.js";
 import { nearViewport } from "../viewport.js";
 import { populationOfCharts } from "./error/population.js";
 import { asked as askedOfCharts, chartsOf, describePopulation } from "./error/settings.js";
-import { bindAllMethods } from "./trust/all-methods-controls.js";
 import { CentralSimulation, type ChartRecords, METHODS } from "./trust/central-methods.js";
 import { honestReportsOf, MODELS, type Outcome } from "./trust/trust-models.js";
 
@@ -41,6 +40,8 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
   const chart = new Chart(element("trust-chart"), "trust-models");
   const controls = new RunControls("trust");
   const { status } = controls;
+  const every = new RunControls("trust-every");
+  const everyEpsilon = element("trust-epsilon");
   const ask = restartable(element("trust-failure"), (signal) => show(section.values, signal));
   withRoles(root.querySelector<HTMLTableElement>("table.models")!);
   let seen = false;
@@ -99,17 +100,39 @@ export async function start(root: HTMLElement, context: Context): Promise<void> 
     return own ? { ...all, secondMoment: own.secondMoment } : { ...all, sparsity, signal };
   }
 
+  /** Compares every method in a table. The code for it, all-methods.ts and its module, is loaded with the first. */
+  async function compareAll(): Promise<void> {
+    // The field does not hold the last valid epsilon.
+    if (everyEpsilon.ariaInvalid === "true") return everyEpsilon.focus();
+    const { records, delta, epsilon } = section.values;
+    const setting =
+      `${describePopulation(asked())}; ${counted(records, "user")}; ε = ${plain(epsilon)}, δ = ${plain(delta)}.`;
+    const options = { ...recordsOf(section.values), epsilon };
+    await every.start({
+      begins: "Loading the methods …",
+      async work(signal, progress) {
+        const compared = import("./trust/all-methods.js").then(({ compareAllMethods }) =>
+          compareAllMethods(pool, options, setting, signal, ({ done, total }) =>
+            progress(done / total, `${done} of ${total} estimates done.`),
+          ),
+        );
+        await unlessAborted(signal, compared);
+        announce("Every method is compared.");
+        return "Done.";
+      },
+      failed: (message) => `No answer: ${message}.`,
+    });
+  }
+
   controls.cancel.addEventListener("click", () => stop.abort());
   controls.run.addEventListener("click", () => void renew());
   bindControls(element<HTMLFormElement>("trust-form"), section, () => void renew());
   // Nothing is compared until somebody asks.
-  bindControls(element<HTMLFormElement>("trust-every-form"), section, () => undefined);
-  bindAllMethods(context, () => {
-    const { records, delta, epsilon } = section.values;
-    const setting =
-      `${describePopulation(asked())}; ${counted(records, "user")}; ε = ${plain(epsilon)}, δ = ${plain(delta)}.`;
-    return { records: recordsOf(section.values), epsilon, setting };
-  });
+  const form = element<HTMLFormElement>("trust-every-form");
+  bindControls(form, section, () => undefined);
+  form.addEventListener("submit", () => void compareAll());
+  every.run.addEventListener("click", () => void compareAll());
+  every.run.hidden = false;
   charts.onChange(() => void renew());
   context.records.onChange(() => void renew());
   await nearViewport(root);
