@@ -11,7 +11,7 @@ function Survey() {
   const fail = (error) => setTold(error.message);
 
   useEffect(() => {
-    visit().then((found) => {
+    visit.then((found) => {
       setCurrent(found);
       setTold(found.told);
     }, fail);

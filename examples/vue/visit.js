@@ -12,16 +12,11 @@ const WORDS = {
   refused: "The collection is closed.",
 };
 
-let started;
-
 /**
  * Resolves to `text`, the consent; `told`, the message to show at once, if any; and `agree(record)`, which resolves to
  * the message to show next.
  */
-export function visit() {
-  started ??= start();
-  return started;
-}
+export const visit = start();
 
 async function start() {
   await init();
