@@ -39,9 +39,10 @@ export function ownPopulation({ dimension, rank, spectrum }: Settings): Populati
 
 /** Checks for values that are impossible together. The population of the charts is checked where it is set. */
 export function check(settings: Settings): Problem<typeof FIELDS>[] {
-  const { source, dimension, rank, spectrum } = settings;
+  const { source, dimension, spectrum } = settings;
   if (source === "charts") return [];
-  if (rank >= dimension || spectrum.length < dimension) return checkRank(settings);
+  const problems = checkRank(settings);
+  if (problems.length > 0 || spectrum.length < dimension) return problems;
   const message = `These are ${spectrum.length} shares for ${dimension} features: give fewer, or more features.`;
   return [{ name: "spectrum", message }];
 }
