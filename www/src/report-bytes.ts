@@ -31,7 +31,8 @@ export function showBytes(bytes: Uint8Array, shown: HTMLElement, key: HTMLElemen
     const own = bytes.subarray(start, start + part.bytes);
     start += part.bytes;
     const className = `part ${part.name}`;
-    pieces.push(pieces.length > 0 ? " " : "", make("span", { className }, shortened(own)));
+    if (pieces.length > 0) pieces.push(" ");
+    pieces.push(make("span", { className }, shortened(own)));
     const words = `, ${counted(part.bytes, "byte")}: ${part.says}`;
     entries.push(make("li", {}, make("span", { className }, part.name), words));
   }
