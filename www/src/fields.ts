@@ -26,7 +26,7 @@ export function integer(initial: number, range: Range): Field<number> {
   return { ...decimal(initial, range, "whole number", Number.isSafeInteger), write: String };
 }
 
-/** A number. */
+/** A number. A stricter test than being finite is `fits`, and `kind` the name of what passes it. */
 export function decimal(
   initial: number,
   { min, max }: Range,
