@@ -404,7 +404,7 @@ pub(crate) mod tests {
     }
 
     /// The cases of a section of tests/vectors/accounting/margins.json, computed with 100 digits by
-    /// scripts/margin_fixtures.py.
+    /// tests/independent/margins.py.
     pub(crate) fn cases(section: &str) -> &'static [Vec<f64>] {
         static SECTIONS: LazyLock<HashMap<String, Vec<Vec<f64>>>> = LazyLock::new(|| {
             serde_json::from_str(include_str!("../../tests/vectors/accounting/margins.json")).unwrap()

@@ -1,4 +1,4 @@
-//! Privacy accounting against independently computed values (scripts/accounting_fixtures.py).
+//! Privacy accounting against independently computed values (tests/independent/references.py).
 //!
 //! Every family prints its largest relative difference, and fails where ours is on the wrong side of the truth by more
 //! than the reference's own error.
@@ -56,7 +56,7 @@ fn delta(value: f64) -> Delta {
 }
 
 #[test]
-fn analytic_scales_and_their_inverse_are_those_of_scipy_and_mpmath() {
+fn analytic_scales_and_their_inverse_are_those_of_mpmath() {
     #[derive(Deserialize)]
     struct Case {
         epsilon: f64,

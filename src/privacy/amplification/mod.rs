@@ -379,7 +379,7 @@ mod tests {
     }
 
     /// The blanket's statement, summed over all counts with 50 digits: never less, and within 2 % (a single report
-    /// within roundings). Larger batches are those of scripts/accounting_fixtures.py.
+    /// within roundings). Larger batches are those of tests/independent/references.py.
     #[test]
     fn delta_of_a_batch_is_the_statement_or_a_little_more() {
         for (inputs, truth) in known("blanket") {

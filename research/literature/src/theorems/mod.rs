@@ -180,8 +180,6 @@ impl Case {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
     use super::*;
 
     pub(super) fn epsilon(value: f64) -> Epsilon {
@@ -342,9 +340,8 @@ mod tests {
             "ge-minimax",
         ];
         let mut counts = [0; 23];
-        let text = include_str!("../../../../tests/vectors/accounting/margins.json");
-        let mut sections: HashMap<String, Vec<Vec<f64>>> = serde_json::from_str(text).unwrap();
-        for case in sections.remove("published").unwrap() {
+        let cases: Vec<Vec<f64>> = serde_json::from_str(include_str!("../../tests/theorems.json")).unwrap();
+        for case in cases {
             let &[d, k, bulk, e, small, n, target, sparsity, signals] = case.first_chunk().unwrap();
             let (signals, values) = case[9..].split_at(signals as usize);
             let spectrum = Spectrum::new(d as usize, signals.to_vec(), bulk).unwrap();

@@ -1,78 +1,19 @@
-#!/usr/bin/env python3
-"""Writes tests/vectors/accounting/composition.json: one person's total privacy loss, without the crate.
+"""Computes tests/vectors/accounting/composition.json again: one person's total privacy loss, without the crate.
 
-    python3 -m pip install mpmath && python3 scripts/composition_fixtures.py
+    python3 -m pip install mpmath && python3 tests/independent/composition.py
 
 Every method's theorem is written out here once more, in 40 digits; sums are of fractions. Rust, JavaScript and Python
-read the file.
+read the file. A new case needs its name, its delta and its parts: what a ledger adds up is stated with a Gaussian, and
+follows from other losses.
 """
 
-import json
 import math
-import platform
 from fractions import Fraction
-from importlib.metadata import version
-from pathlib import Path
 
+from margins import conversion, divergence_of_cap, normal_delta, solve, write_again
 from mpmath import mp, mpf
 
 mp.dps = 40
-PATH = Path(__file__).resolve().parent.parent / "tests/vectors/accounting/composition.json"
-
-
-def pure(epsilon):
-    return {"type": "pure", "epsilon": epsilon}
-
-
-def cap(epsilon, candidates, cap):
-    return {"type": "cap", "epsilon": epsilon, "candidates": candidates, "cap": cap}
-
-
-def approximate(epsilon, delta):
-    return {"type": "approximate", "epsilon": epsilon, "delta": delta}
-
-
-def gaussian(rho, total_variation=0.0):
-    return {"type": "gaussian", "rho": rho, "total_variation": total_variation}
-
-
-def part(reports, loss, stated=None):
-    """So many reports of a loss. What a ledger adds up is stated with a Gaussian, and follows from other losses."""
-    epsilon, delta = stated or (loss["epsilon"], loss.get("delta", 0))
-    return {"reports": reports, "loss": loss, "guarantee": {"epsilon": epsilon, "delta": delta}}
-
-
-CASES = [
-    ("one pure report", 1e-6, [part(1, pure(2.0))]),
-    ("two equal pure reports", 1e-6, [part(2, pure(0.5))]),
-    ("three pure reports of a tenth", 1e-6, [part(3, pure(0.1))]),
-    ("a hundred equal pure reports", 1e-6, [part(100, pure(0.1))]),
-    ("many small pure reports and a large delta", 1e-2, [part(200, pure(0.01))]),
-    ("unequal pure reports", 1e-6, [part(3, pure(0.25)), part(2, pure(0.5)), part(1, pure(1.0))]),
-    ("pure reports of sizes far apart", 1e-9, [part(1, pure(3.0)), part(7, pure(0.001))]),
-    ("three caps", 1e-6, [part(3, cap(2.0, 64, 8))]),
-    ("forty caps and ten of another task", 1e-6, [part(40, cap(0.5, 64, 17)), part(10, cap(1.0, 10, 7))]),
-    ("four approximate reports", 1e-6, [part(4, approximate(0.5, 1e-7))]),
-    ("approximate reports of two kinds", 1e-6, [part(2, approximate(0.5, 1e-7)), part(3, approximate(0.25, 2e-7))]),
-    ("equal Gaussian reports", 1e-6, [part(16, gaussian(0.02), (0.6, 1e-7))]),
-    ("unequal Gaussian reports", 1e-6, [part(30, gaussian(0.01), (0.4, 1e-8)), part(10, gaussian(0.02), (0.6, 1e-8))]),
-    (
-        "one of everything",
-        1e-6,
-        [
-            part(5, gaussian(0.01), (0.5, 1e-7)),
-            part(3, cap(1.0, 64, 13)),
-            part(4, pure(0.3)),
-            part(6, approximate(0.2, 1e-8)),
-        ],
-    ),
-    ("Gaussian reports of an inexact sampler", 1e-6, [part(4, gaussian(0.5, 1e-13), (5.5, 1e-7))]),
-    (
-        "a Gaussian report of an inexact sampler among pure ones",
-        1e-6,
-        [part(2, gaussian(0.02, 1e-9), (0.6, 1e-7)), part(3, pure(0.5))],
-    ),
-]
 
 
 def exact(number):
@@ -88,22 +29,13 @@ def own_delta(parts):
     return sum((exact(loss["delta"]) * reports for loss, reports in kinds(parts, "approximate")), mpf(0))
 
 
-def gaussian_delta(mu, epsilon):
-    """Balle & Wang 2018, Theorem 8; Dong, Roth & Su 2022, Corollary 2.13."""
-    upper = mp.erfc((epsilon / mu - mu / 2) / mp.sqrt(2)) / 2
-    return upper - mp.exp(epsilon) * mp.erfc((epsilon / mu + mu / 2) / mp.sqrt(2)) / 2
-
-
 def gaussian_epsilon(rho, delta):
-    """The root of the curve, bisected."""
-    mu, low, high = mp.sqrt(2 * rho), mpf(0), mpf(1)
-    assert gaussian_delta(mu, low) > delta
-    while gaussian_delta(mu, high) > delta:
+    """The root of the curve: Dong, Roth & Su 2022, Corollary 2.13."""
+    ratio, high = 1 / mp.sqrt(2 * rho), mpf(1)
+    excess = lambda epsilon: normal_delta(ratio, epsilon)[0] - delta
+    while excess(high) > 0:
         high *= 2
-    for _ in range(120):
-        middle = (low + high) / 2
-        low, high = (middle, high) if gaussian_delta(mu, middle) > delta else (low, middle)
-    return high
+    return solve(excess, 0, high, 36)
 
 
 def pure_sum(parts):
@@ -150,14 +82,9 @@ def of_gaussians(parts, delta):
     return gaussian_epsilon(sum(exact(loss["rho"]) * reports for loss, reports in kinds(parts, "gaussian")), delta)
 
 
-def converted(divergence, delta, order):
-    """Canonne, Kamath & Steinke 2020, Proposition 12."""
-    return divergence + mp.log1p(-1 / order) - (mp.log(delta) + mp.log(order)) / (order - 1)
-
-
 def least(curve, delta):
     """Over a dense grid of orders, and then between the neighbours of the best by thirds."""
-    at = lambda place: converted(curve(1 + mp.exp(place)), delta, 1 + mp.exp(place))  # noqa: E731
+    at = lambda place: conversion(1 + mp.exp(place), curve(1 + mp.exp(place)), delta)
     places = [mpf(-9) + mpf(k) * mpf("0.04") for k in range(700)]
     values = [at(place) for place in places]
     best = min(range(len(places)), key=values.__getitem__)
@@ -179,21 +106,16 @@ def concentrated(parts, delta):
 
 
 def divergence(loss, order):
-    """Of one report: of a cap summed over the candidates of two sets that overlap as little as they can."""
+    """Of one report."""
     if loss["type"] == "gaussian":
         return order * exact(loss["rho"])
-    candidates, size = loss.get("candidates", 2), loss.get("cap", 1)
-    w, apart = mp.exp(exact(loss["epsilon"])), min(size, candidates - size)
-    total = size * w + candidates - size
-    both, neither = size - apart, candidates - size - apart
-    moment = (apart * (w**order + w ** (1 - order)) + both * w + neither) / total
-    return mp.log(moment) / (order - 1)
+    return divergence_of_cap(loss["epsilon"], loss.get("candidates", 2), loss.get("cap", 1), order)
 
 
 def renyi(parts, delta):
     """Mironov 2017, Proposition 1."""
     left = delta - own_delta(parts)
-    curve = lambda order: sum(divergence(each["loss"], order) * each["reports"] for each in parts)  # noqa: E731
+    curve = lambda order: sum(divergence(each["loss"], order) * each["reports"] for each in parts)
     return least(curve, left) if left > 0 else None
 
 
@@ -232,18 +154,15 @@ def filtered(parts, epsilon, delta):
     if apart <= delta_ / 8:
         order = 1 - 2 * mp.log(delta_) / epsilon_
         total = sum(divergence(each["loss"], order) * each["reports"] for each in parts)
-        by_divergence = converted(total, delta_ * 7 / 8, order)
+        by_divergence = conversion(order, total, delta_ * 7 / 8)
         found = by_divergence if found is None else min(found, by_divergence)
     return {"budget": {"epsilon": epsilon, "delta": delta}, "spent": found if found is None else float(found)}
 
 
-def case(name, delta, parts):
-    methods = {key: by(method, parts, exact(delta)) for key, method in METHODS.items()}
-    alone = pure_sum(parts)
+def results(case):
+    parts, alone = case["parts"], pure_sum(case["parts"])
+    methods = {key: by(method, parts, exact(case["delta"])) for key, method in METHODS.items()}
     return {
-        "name": name,
-        "delta": delta,
-        "parts": parts,
         "pure": alone if alone is None else float(alone),
         "methods": {key: found if found is None else float(found) for key, found in methods.items()},
         "sums": {key: summed(parts, key) for key in ("epsilon", "delta")},
@@ -251,18 +170,5 @@ def case(name, delta, parts):
     }
 
 
-def main():
-    about = (
-        "epsilon of several reports of one person, by every method (null: it does not apply), and what ledgers add up, "
-        "rounded up; values in 40 digits, rounded to doubles"
-    )
-    provenance = {
-        "script": "scripts/composition_fixtures.py", "python": platform.python_version(), "mpmath": version("mpmath"),
-    }  # fmt: skip
-    cases = ",\n".join("    " + json.dumps(case(*each)) for each in CASES)
-    head = json.dumps({"version": 1, "about": about, "provenance": provenance}, indent=2)
-    PATH.write_text(f'{head[:-2]},\n  "cases": [\n{cases}\n  ]\n}}\n')
-
-
 if __name__ == "__main__":
-    main()
+    write_again("composition.json", ["mpmath"], results)
