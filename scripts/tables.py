@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the frozen tables of the samplers and prints the fixture values of the calibration tests.
+"""Writes the frozen tables of the samplers.
 
     python3 -m pip install mpmath && python3 scripts/tables.py
 
@@ -8,7 +8,7 @@ produce them again and compare (`git diff --exit-code` after running it).
 """
 
 from pathlib import Path
-from mpmath import mp, mpf, erfc, erfinv, exp, floor, findroot, sqrt
+from mpmath import mp, mpf, erfc, erfinv, exp, floor, sqrt
 
 mp.dps = 80
 root = Path(__file__).resolve().parent.parent
@@ -94,61 +94,6 @@ def write_quantile_table():
     print("second moment of the candidate table:", 2 * sum(m * m * width for m, width in entries), "/", 2**16)
 
 
-# Multiples of ln 2 are where 2^32 e^epsilon is next to an integer.
-WEIGHTS_AT = sorted(
-    [1e-6, 1e-5, 2.0**-10, 0.01, 0.1, 0.25, 0.3, 0.5, 0.6931471805599454, 0.7, 1.0, 1.1, 1.5, 2.0, 2.5, 3.0]
-    + [4.0, 4.5, 5.0, 6.0, 6.5, 7.3, 8.0, 10.0]
-    + [11.090354888959126, 12.0, 16.0, 20.0, 21.48]
-    + [k * 0.6931471805599453 for k in (1, 2, 3, 5, 8, 16, 20)]
-)
-
-
-def cap_weight(epsilon):
-    """floor(2^32 e^epsilon) of the 64-bit floating-point number."""
-    return int(floor(mpf(2) ** 32 * exp(mpf(epsilon))))
-
-
-def analytic_variance(epsilon, delta=mpf(10) ** -6, sensitivity=sqrt(mpf(2))):
-    def excess(sigma):
-        a, b = sensitivity / (2 * sigma), epsilon * sigma / sensitivity
-        return upper_tail(b - a) - exp(epsilon) * upper_tail(a + b) - delta
-
-    low, high = mpf("1e-6"), mpf("1e6")
-    for _ in range(260):
-        middle = (low + high) / 2
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-    return high**2
-
-
-def print_tradeoff(alpha=mpf(1) / 100):
-    """The largest power at 1 % false alarms: of Gaussian noise by its rho, and calibrated.
-
-    With the latter how often its loss exceeds epsilon.
-    """
-
-    def power(shift, alpha):
-        return upper_tail(-normal_quantile(alpha) - shift)
-
-    for rho in ("0.001", "0.1", "1", "10"):
-        for share in ("1e-6", "0.01", "0.3", "0.999"):
-            print("power at rho", rho, "alpha", share, mp.nstr(power(sqrt(2 * mpf(rho)), mpf(share)), 17))
-    for e in map(mpf, ("0.5", "1", "2", "4", "6", "8")):
-        shift = sqrt(2 / analytic_variance(e))
-        print(
-            "epsilon",
-            e,
-            "power",
-            mp.nstr(power(shift, alpha), 17),
-            "P[loss > epsilon]",
-            mp.nstr(upper_tail(e / shift - shift / 2), 17),
-        )
-
-
 if __name__ == "__main__":
     write_gaussian_table()
     write_quantile_table()
-    for e in ("0.1", "0.5", "1", "2", "4", "8", "16"):
-        print("sigma^2 at epsilon", e, mp.nstr(analytic_variance(mpf(e)), 17))
-    print_tradeoff()
-    for e in WEIGHTS_AT:
-        print("double-cap's weight at epsilon", repr(e), "is", cap_weight(e))

@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn known_values_of_the_analytic_scale() {
-        // sigma^2 for sensitivity sqrt(2), delta = 1e-6, computed with 80 digits by scripts/tables.py.
+        // sigma^2 for sensitivity sqrt(2), delta = 1e-6, computed with 80 digits by tests/independent/values.py.
         for (e, expected) in [
             (0.1, 2_636.061_093_883_824),
             (0.5, 129.850_431_161_843_5),

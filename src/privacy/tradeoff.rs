@@ -232,7 +232,8 @@ mod tests {
 
     #[test]
     fn gaussian_powers_are_those_of_fifty_digits() {
-        // Phi(Phi^-1(alpha) + sqrt(2 rho)) with 80 digits, by scripts/tables.py, without the sampler's total variation.
+        // Phi(Phi^-1(alpha) + sqrt(2 rho)) with 80 digits, by tests/independent/values.py, without the sampler's total
+        // variation.
         for (rho, alpha, expected) in [
             (0.001, 1e-6, 1.246_490_343_998_914_5e-6),
             (0.001, 0.01, 0.011_255_699_973_375_343),

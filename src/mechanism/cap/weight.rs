@@ -165,8 +165,8 @@ mod tests {
         }
     }
 
-    /// floor(2^32 e^epsilon) of the exact 64-bit number, computed with 80 digits by scripts/tables.py: round numbers,
-    /// multiples of ln 2 (where 2^32 e^epsilon is next to an integer), and both ends.
+    /// floor(2^32 e^epsilon) of the exact 64-bit number, computed with 80 digits by tests/independent/values.py: round
+    /// numbers, multiples of ln 2 (where 2^32 e^epsilon is next to an integer), and both ends.
     const WEIGHTS: &[(f64, u64)] = &[
         (1e-6, 4294971590),
         (1e-5, 4295010245),

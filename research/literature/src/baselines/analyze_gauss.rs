@@ -174,7 +174,7 @@ mod tests {
         // sqrt(2 ln 1,250,000) = 5.298803, over 0.5.
         let printed = AnalyzeGauss::as_printed(epsilon, delta);
         assert!((printed.sigma().unwrap() - 10.597_605).abs() < 1e-5);
-        // The analytic scale for sensitivity sqrt(2): sigma^2 of scripts/tables.py.
+        // The analytic scale for sensitivity sqrt(2): sigma^2 of tests/independent/values.py.
         let sigma = AnalyzeGauss::new(epsilon, delta).sigma().unwrap();
         assert!((sigma * sigma / 129.850_431_161_843_5 - 1.0).abs() < 1e-8);
     }
