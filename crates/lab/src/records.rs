@@ -69,22 +69,11 @@ struct ReadOptions {
     #[serde(default)]
     decimal_comma: bool,
     #[serde(default)]
-    scaling: ScalingName,
+    scaling: Scaling,
     #[serde(default)]
     ignore: Vec<String>,
     #[serde(default)]
     categorical: Vec<String>,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum ScalingName {
-    #[default]
-    Robust,
-    MaxAbs,
-    Range,
-    Standard,
-    None,
 }
 
 /// What is known of the records.
@@ -178,13 +167,6 @@ impl RecordsReader {
     pub fn new(options: JsValue, length: f64, read: Function) -> Result<RecordsReader, JsValue> {
         let ReadOptions { name, separator, decimal_comma, scaling, ignore, categorical } =
             crate::crossing::read(options)?;
-        let scaling = match scaling {
-            ScalingName::Robust => Scaling::Robust,
-            ScalingName::MaxAbs => Scaling::MaxAbs,
-            ScalingName::Range => Scaling::Range,
-            ScalingName::Standard => Scaling::Standard,
-            ScalingName::None => Scaling::None,
-        };
         let separator = separator.map(|separator| parse_separator(&separator)).transpose();
         let separator = separator.map_err(|problem| failure("argument", &problem))?;
         let forms = NumberForms::NONE;

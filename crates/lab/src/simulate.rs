@@ -31,7 +31,7 @@ struct CollectionOptions {
     mechanisms: Vec<MechanismOptions>,
     centring: Option<CentringOptions>,
     mean_share: Option<f64>,
-    reports: ReportsName,
+    reports: Reports,
     seed: u64,
     trial: u32,
 }
@@ -45,13 +45,6 @@ struct GivenOptions {
     second_moment: Vec<f64>,
     estimate: Vec<f64>,
     noise_deviation: f64,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum ReportsName {
-    Randomized,
-    Drawn,
 }
 
 #[derive(Deserialize)]
@@ -133,11 +126,7 @@ impl CollectionOptions {
         let population = SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng)
             .and_then(|population| population.with_mean_share(self.mean_share.unwrap_or(0.0), &mut rng))
             .map_err(thrown)?;
-        let reports = match self.reports {
-            ReportsName::Randomized => Reports::Randomized,
-            ReportsName::Drawn => Reports::Drawn,
-        };
-        let (records, rank) = (self.records, self.rank);
+        let Self { records, rank, reports, .. } = *self;
         work(&Trial { population: &population, mechanisms, records, rank, reports, centring }, &mut rng)
     }
 }

@@ -16,6 +16,7 @@ use ldp_pca::subspace::{Subspace, SubspaceError, sin_theta_squared};
 use nalgebra::DMatrix;
 use rand::SeedableRng;
 use rand::rand_core::CryptoRng;
+use serde::Deserialize;
 
 use super::collection::{Collection, Estimate};
 use super::drawn;
@@ -60,7 +61,8 @@ pub struct Trial<'a> {
 }
 
 /// How the reports of a trial are generated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
 pub enum Reports {
     /// Every record is randomized, as on a user's device.
     #[default]

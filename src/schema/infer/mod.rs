@@ -11,12 +11,15 @@ pub(crate) mod warning;
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
+
 use self::observed::Observed;
 use self::warning::{Oddity, Warning};
 use super::{Column, ColumnKind, Schema, SchemaError, Unseen, positional_name};
 
 /// A scaling of numeric columns to a common size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Scaling {
     /// Mean 0 and standard deviation 1 of numbers that are shortened to fences, three times the distance of the
