@@ -39,10 +39,9 @@ impl TrialLike<'_> {
         methods: &[RecoveryMethod],
         rng: &mut R,
     ) -> Result<TrialResult, SimulationError> {
-        let Collection { second_moment, estimates } = self.collect(rng)?;
-        let exact = Estimate { matrix: second_moment, noise: 0.0 };
+        let collection = self.collect(rng)?;
         let components = self.second_moments.components().columns(0, self.rank.value()).into_owned();
-        TrialResult::new(&exact, &estimates, methods, self.rank, &Subspace::new(&components)?)
+        TrialResult::new(collection, methods, self.rank, &Subspace::new(&components)?)
     }
 
     /// Draws the records' own second moments, then the estimate of each mechanism.

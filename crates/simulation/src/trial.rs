@@ -116,9 +116,7 @@ impl Trial<'_> {
         rng: &mut R,
         progress: impl FnMut(u64),
     ) -> Result<TrialResult, SimulationError> {
-        let Collection { second_moment, estimates } = self.collect(rng, progress)?;
-        let exact = Estimate { matrix: second_moment, noise: 0.0 };
-        TrialResult::new(&exact, &estimates, methods, self.rank, self.population.subspace())
+        TrialResult::new(self.collect(rng, progress)?, methods, self.rank, self.population.subspace())
     }
 
     /// Draws the records and collects the reports of each mechanism. With [`Reports::Drawn`] a generator in the same
@@ -196,11 +194,10 @@ impl Trial<'_> {
 }
 
 impl TrialResult {
-    /// The errors of the subspaces of rank `rank` that are recovered from `exact`, the records' own second moments, and
-    /// from each estimate by each method, about `truth`.
+    /// The errors of the subspaces of rank `rank` that are recovered from the records' own second moments, and from each
+    /// estimate by each method, about `truth`.
     pub(super) fn new(
-        exact: &Estimate,
-        estimates: &[Estimate],
+        collection: Collection,
         methods: &[RecoveryMethod],
         rank: Rank,
         truth: &Subspace,
@@ -208,10 +205,11 @@ impl TrialResult {
         let error = |method: RecoveryMethod, estimate: &Estimate| -> Result<f64, SimulationError> {
             Ok(sin_theta_squared(&method.recover(estimate, rank)?, truth)?)
         };
+        let exact = Estimate { matrix: collection.second_moment, noise: 0.0 };
         let by_methods = |estimate| methods.iter().map(|method| error(*method, estimate)).collect();
         Ok(Self {
-            non_private: error(RecoveryMethod::Pca, exact)?,
-            by_mechanism: estimates.iter().map(by_methods).collect::<Result<_, _>>()?,
+            non_private: error(RecoveryMethod::Pca, &exact)?,
+            by_mechanism: collection.estimates.iter().map(by_methods).collect::<Result<_, _>>()?,
         })
     }
 }

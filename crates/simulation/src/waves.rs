@@ -106,17 +106,14 @@ impl WavesTrial<'_> {
         if self.records.contains(&0) {
             return Err(SimulationError::NoRecords);
         }
-        let mut records_rng = Xoshiro256PlusPlus::from_rng(rng);
-        let mut reports_rng = Xoshiro256PlusPlus::from_rng(rng);
+        let mut streams = streams(rng);
         let mut all = OuterProducts::new(expected);
-        let (first, estimate) = self.begin(fill, [&mut records_rng, &mut reports_rng], |block| {
+        let mut seen = |block: &Block| {
             all.add(block);
             progress(block.len());
-        })?;
-        let asked = self.ask(&first, fill, [&mut records_rng, &mut reports_rng], |block| {
-            all.add(block);
-            progress(block.len());
-        });
+        };
+        let (first, estimate) = self.begin(fill, &mut streams, &mut seen)?;
+        let asked = self.ask(&first, fill, &mut streams, &mut seen);
         let refined = first.refine(&asked.second(&first))?.matrix;
         Ok(WavesResult {
             non_private: self.error(&all.mean(self.records[0] + self.records[1]), truth)?,
@@ -150,9 +147,9 @@ impl WavesTrial<'_> {
         let each = sample.error / k as f64;
         let first = FirstWave::of_sample(&moments, Bounding::UnitNorm, sample.records, self.rank, each)?;
         let mut all = OuterProducts::new(dimension);
-        let [mut records, mut reports] = [(); 2].map(|()| Xoshiro256PlusPlus::from_rng(rng));
+        let mut streams = streams(rng);
         let mut fill = |record: &mut [f64], rng: &mut Xoshiro256PlusPlus| population.fill(record, rng);
-        let asked = self.ask(&first, &mut fill, [&mut records, &mut reports], |block| {
+        let asked = self.ask(&first, &mut fill, &mut streams, |block| {
             all.add(block);
             progress(block.len());
         });
@@ -179,15 +176,14 @@ impl WavesTrial<'_> {
         fill: &mut Fill<'_>,
         rng: &mut R,
     ) -> Result<FirstWave, SimulationError> {
-        let [mut records, mut reports] = [(); 2].map(|()| Xoshiro256PlusPlus::from_rng(rng));
-        Ok(self.begin(fill, [&mut records, &mut reports], |_| ())?.0)
+        Ok(self.begin(fill, &mut streams(rng), |_| ())?.0)
     }
 
     /// The first wave, and its estimate.
     fn begin(
         &self,
         fill: &mut Fill<'_>,
-        [records_rng, reports_rng]: [&mut Xoshiro256PlusPlus; 2],
+        [records_rng, reports_rng]: &mut [Xoshiro256PlusPlus; 2],
         mut seen: impl FnMut(&Block),
     ) -> Result<(FirstWave, DMatrix<f64>), SimulationError> {
         let (dimension, count) = (self.mechanism.dimension(), self.records[0]);
@@ -216,15 +212,14 @@ impl WavesTrial<'_> {
     /// What the people of the second wave report of the directions of `first`. The number of the first wave's does not
     /// matter.
     pub fn ask_with_rng<R: Rng + ?Sized>(&self, first: &FirstWave, fill: &mut Fill<'_>, rng: &mut R) -> Asked {
-        let [mut records, mut reports] = [(); 2].map(|()| Xoshiro256PlusPlus::from_rng(rng));
-        self.ask(first, fill, [&mut records, &mut reports], |_| ())
+        self.ask(first, fill, &mut streams(rng), |_| ())
     }
 
     fn ask(
         &self,
         first: &FirstWave,
         fill: &mut Fill<'_>,
-        [records_rng, reports_rng]: [&mut Xoshiro256PlusPlus; 2],
+        [records_rng, reports_rng]: &mut [Xoshiro256PlusPlus; 2],
         mut seen: impl FnMut(&Block),
     ) -> Asked {
         let design = first.design(self.signed.gain(), self.records[1]);
@@ -251,6 +246,11 @@ impl WavesTrial<'_> {
             .collect();
         Asked { design, block, variances, records: self.records[1] }
     }
+}
+
+/// The generators of records and of reports.
+fn streams<R: Rng + ?Sized>(rng: &mut R) -> [Xoshiro256PlusPlus; 2] {
+    [(); 2].map(|()| Xoshiro256PlusPlus::from_rng(rng))
 }
 
 /// What a second wave reported, and how it was asked.
