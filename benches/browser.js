@@ -4,7 +4,7 @@
 
 import { launchChromium } from "../tests/browser/chromium.js";
 import { serve } from "../tests/browser/serve.js";
-import { align, ROOT, run } from "./command.js";
+import { align, median, ROOT, run, taskOf } from "./command.js";
 
 const EMPTY = '<!doctype html><link rel="icon" href="data:,"><title>benchmark</title>';
 
@@ -47,14 +47,9 @@ async function measureAll() {
 }
 
 function task(dimension, mechanism) {
-  const columns = Array.from({ length: dimension }, (_, index) => ({
-    name: `x${index + 1}`,
-    type: "numeric",
-    offset: 0,
-    scale: 1,
-  }));
-  const document = { version: 1, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
+  const document = taskOf(dimension, mechanism);
   if (mechanism.type !== "signed-cap") return document;
+  const { columns } = document.schema;
   const directions = Array.from({ length: RANK }, (_, row) => columns.map((_, place) => (row === place) * 2 ** 20));
   const refinement = { parent: "0".repeat(64), directions, weights: Array(RANK).fill(2 ** 16), clip: 2 ** 38 };
   return { ...document, refinement };
@@ -80,11 +75,6 @@ function result(mechanism, dimension, { bytes, numbers, named, peer }) {
 
 function spread(times) {
   return { median: median(times), min: Math.min(...times) };
-}
-
-function median(times) {
-  const sorted = times.toSorted((a, b) => a - b);
-  return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
 }
 
 /** Runs in the page. Microseconds per call, one number for each repetition. */

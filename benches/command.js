@@ -1,4 +1,4 @@
-// The common command line of the benchmarks in Chromium.
+// What the benchmarks in Chromium have in common: the command line, a task, and the figures.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -28,6 +28,25 @@ async function main(name, args, measure, table) {
   const report = await measure();
   console.log(args.includes("--json") ? JSON.stringify(report, null, 2) : table(report));
   return 0;
+}
+
+/** A task of so many numeric columns. */
+export function taskOf(dimension, mechanism) {
+  const column = (_, index) => ({ name: `x${index + 1}`, type: "numeric", offset: 0, scale: 1 });
+  const columns = Array.from({ length: dimension }, column);
+  return { version: 1, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
+}
+
+/** In a browser's trace the tasks of the thread that has made this mark. */
+export function tasksOf(trace, mark) {
+  const { traceEvents } = JSON.parse(trace);
+  const { pid, tid } = traceEvents.find(({ name }) => name === mark);
+  return traceEvents.filter((event) => event.pid === pid && event.tid === tid && event.tdur !== undefined);
+}
+
+export function median(times) {
+  const sorted = times.toSorted((a, b) => a - b);
+  return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
 }
 
 /** Rows of cells as lines: the first column to the left, the others to the right. */

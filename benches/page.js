@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { measure as measureSizes, total } from "../scripts/page-sizes.js";
 import { launchChromium } from "../tests/browser/chromium.js";
 import { serve } from "../tests/browser/serve.js";
-import { align, ROOT, run } from "./command.js";
+import { align, ROOT, run, tasksOf } from "./command.js";
 
 const VISITS = 10;
 /** The browser's own start is over by then: a visitor's browser has been running for a while. */
@@ -44,7 +44,7 @@ async function measure(url) {
     await page.waitForFunction((names) => names.every((name) => performance.getEntriesByName(name).length > 0), last, {
       timeout: 600_000,
     });
-    const { traceEvents } = JSON.parse(await browser.stopTracing());
+    const tasks = tasksOf(await browser.stopTracing(), MARKS.point);
     const times = await page.evaluate((marks) => {
       const at = (name) => performance.getEntriesByName(name)[0].startTime;
       const times = Object.fromEntries(Object.entries(marks).map(([key, name]) => [key, at(name)]));
@@ -55,20 +55,12 @@ async function measure(url) {
         longTasks: window.longTasks,
       };
     }, MARKS);
-    return { ...times, ...longestTasks(traceEvents) };
+    // By the wall's clock and of the thread's own.
+    const longest = Math.max(...tasks.map(({ dur }) => dur)) / 1000;
+    return { ...times, longest, longestOwn: Math.max(...tasks.map(({ tdur }) => tdur)) / 1000 };
   } finally {
     await browser.close();
   }
-}
-
-/** The most milliseconds that one task of the page's main thread took, by the wall's clock and of the thread's own. */
-function longestTasks(events) {
-  const { pid, tid } = events.find(({ name }) => name === MARKS.point);
-  const tasks = events.filter((event) => event.pid === pid && event.tid === tid && event.tdur !== undefined);
-  return {
-    longest: Math.max(...tasks.map(({ dur }) => dur)) / 1000,
-    longestOwn: Math.max(...tasks.map(({ tdur }) => tdur)) / 1000,
-  };
 }
 
 function table({ runs, sizes, total }) {

@@ -10,7 +10,7 @@ import { build } from "vite";
 
 import { launchChromium } from "../tests/browser/chromium.js";
 import { serve } from "../tests/browser/serve.js";
-import { align, ROOT, run } from "./command.js";
+import { align, median, ROOT, run, taskOf, tasksOf } from "./command.js";
 
 const ENTRIES = { "ldp-pca": "index.js", "ldp-pca/inline": "inline.js", "ldp-pca/worker": "worker.js" };
 const DIMENSION = 116;
@@ -47,14 +47,7 @@ async function measure(folder, file) {
 async function buildPage(folder, file) {
   const root = join(folder, file);
   mkdirSync(join(root, "public"), { recursive: true });
-  const columns = Array.from({ length: DIMENSION }, (_, index) => ({
-    name: `x${index + 1}`,
-    type: "numeric",
-    offset: 0,
-    scale: 1,
-  }));
-  const mechanism = { type: "double-cap", epsilon: 2, candidates: 64, cap: 8 };
-  const task = { version: 1, schema: { columns }, bounding: { type: "unit-norm" }, mechanism, folds: 1 };
+  const task = taskOf(DIMENSION, { type: "double-cap", epsilon: 2, candidates: 64, cap: 8 });
   writeFileSync(join(root, "public/task.json"), JSON.stringify(task));
   writeFileSync(
     join(root, "index.html"),
@@ -106,18 +99,11 @@ async function longestTask(url) {
     const page = await browser.newPage();
     await browser.startTracing(page, { categories: ["toplevel", "blink.user_timing"] });
     await start(page, url);
-    const { traceEvents } = JSON.parse(await browser.stopTracing());
-    const { pid, tid } = traceEvents.find(({ name }) => name === "the main thread");
-    const tasks = traceEvents.filter((event) => event.pid === pid && event.tid === tid && event.tdur !== undefined);
+    const tasks = tasksOf(await browser.stopTracing(), "the main thread");
     return Math.max(...tasks.map(({ tdur }) => tdur)) / 1000;
   } finally {
     await browser.close();
   }
-}
-
-function median(times) {
-  const sorted = times.toSorted((a, b) => a - b);
-  return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
 }
 
 function table({ results }) {
