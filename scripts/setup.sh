@@ -31,84 +31,62 @@ PYTHON_VERSION=3.11
 JAVA_VERSION=17
 
 main() {
-    local need_native=false need_page=false need_wasm=false need_firefox=false need_consumers=false
+    local part needs=" "
     local parts="native|quick|cli|page|wasm|browser|consumers|python|spark|spark3|release|schemathesis|mutants|test"
-    local need_python=false need_spark=false need_spark3=false need_release=false need_schemathesis=false
-    local need_mutants=false part
     for part in "${@:-test}"; do
         case $part in
-            native | quick) need_native=true ;;
+            native | quick) needs+="native " ;;
             cli) ;;
-            page) need_page=true ;;
-            wasm) need_page=true need_wasm=true ;;
-            browser) need_page=true need_wasm=true need_firefox=true ;;
-            consumers) need_page=true need_wasm=true need_firefox=true need_consumers=true ;;
-            python) need_python=true ;;
-            spark) need_python=true need_spark=true ;;
-            spark3) need_python=true need_spark3=true ;;
-            release) need_python=true need_release=true ;;
-            schemathesis) need_schemathesis=true ;;
-            mutants) need_mutants=true ;;
-            test)
-                need_native=true need_page=true need_wasm=true need_firefox=true need_consumers=true
-                need_python=true need_spark=true
-                ;;
-            *)
-                fail "unknown part '$part'" "scripts/setup.sh [$parts]..."
-                ;;
+            page | python | schemathesis | mutants) needs+="$part " ;;
+            wasm) needs+="page wasm " ;;
+            browser) needs+="page wasm firefox " ;;
+            consumers) needs+="page wasm firefox consumers " ;;
+            spark | spark3 | release) needs+="python $part " ;;
+            test) needs+="native page wasm firefox consumers python spark " ;;
+            *) fail "unknown part '$part'" "scripts/setup.sh [$parts]..." ;;
         esac
     done
 
     rust
-    if $need_native; then
+    if needed native; then
         have openssl || install_packages "openssl" "for the tests of HTTPS" openssl
         postgres
         nextest
         deny
     fi
-    if $need_page; then
+    if needed page; then
         node_js
         wasm_target
         npm_packages
     fi
-    if $need_wasm; then
+    if needed wasm; then
         wasm_pack
         test_runner
         rm -rf .tools/target
         chromium
     fi
-    if $need_firefox; then
+    if needed firefox; then
         firefox
         webkit
     fi
-    if $need_consumers; then
+    if needed consumers; then
         run "installing bundlers and runtimes into .tools, where they are missing" node tests/consumers/consumer.js
         ok "bundlers and runtimes"
     fi
-    if $need_python; then
-        python_found
-        python_packages python test
-    fi
-    if $need_spark; then
-        java_found
-        python_packages spark4 spark4
-    fi
-    if $need_spark3; then
-        java_found
-        python_packages spark3 spark3
-    fi
-    if $need_release; then
-        python_packages release release
-    fi
-    if $need_schemathesis; then
-        python_found
-        python_packages schemathesis schemathesis
-    fi
-    if $need_mutants; then
+    if needed python || needed schemathesis; then python_found; fi
+    if needed python; then python_packages python test; fi
+    if needed spark || needed spark3; then java_found; fi
+    if needed spark; then python_packages spark4 spark4; fi
+    if needed spark3; then python_packages spark3 spark3; fi
+    if needed release; then python_packages release release; fi
+    if needed schemathesis; then python_packages schemathesis schemathesis; fi
+    if needed mutants; then
         nextest
         mutants
     fi
 }
+
+needed() { [[ $needs == *" $1 "* ]]; }
 
 rust() {
     local required found
@@ -298,13 +276,11 @@ install_packages() {
 }
 
 chromium() {
+    local names=(chromium chromium-driver)
     if ! browser_found chromium || ! have chromedriver; then
         # Ubuntu has its own names for them.
-        if [ -r /etc/os-release ] && grep -q '^ID=ubuntu' /etc/os-release; then
-            install_browser "Chromium and chromedriver" CHROME_BIN chromium-browser chromium-chromedriver
-        else
-            install_browser "Chromium and chromedriver" CHROME_BIN chromium chromium-driver
-        fi
+        if is_ubuntu; then names=(chromium-browser chromium-chromedriver); fi
+        install_browser "Chromium and chromedriver" CHROME_BIN "${names[@]}"
         browser_found chromium ||
             fail "no Chromium was found even after installing it" "set CHROME_BIN to its executable"
         have chromedriver || fail "no chromedriver was found even after installing it" "put it on PATH"
@@ -313,13 +289,11 @@ chromium() {
 }
 
 firefox() {
+    local name=firefox-esr
     if ! browser_found firefox; then
         # Debian has the extended support release, Ubuntu the other.
-        if [ -r /etc/os-release ] && grep -q '^ID=ubuntu' /etc/os-release; then
-            install_browser "Firefox" FIREFOX_BIN firefox
-        else
-            install_browser "Firefox" FIREFOX_BIN firefox-esr
-        fi
+        if is_ubuntu; then name=firefox; fi
+        install_browser "Firefox" FIREFOX_BIN "$name"
         browser_found firefox ||
             fail "no Firefox was found even after installing it" "set FIREFOX_BIN to its executable"
     fi
@@ -353,6 +327,8 @@ install_browser() {
         fail "$what: needed for the browser tests" "install with the system's package manager, or set $variable"
     fi
 }
+
+is_ubuntu() { grep -qs '^ID=ubuntu' /etc/os-release; }
 
 browser_found() { node "tests/browser/$1.js" >/dev/null 2>&1; }
 
