@@ -77,6 +77,12 @@ pub enum FantopeError {
 }
 
 impl FantopeError {
+    /// Accepts the shape of a `dimension × dimension` matrix.
+    pub(crate) fn check_shape((rows, columns): (usize, usize), dimension: usize) -> Result<(), Self> {
+        let fits = rows == dimension && columns == dimension;
+        if fits { Ok(()) } else { Err(Self::ShapeMismatch { rows, columns, dimension }) }
+    }
+
     /// Accepts a setting when the requirement on it holds.
     pub(crate) fn require(holds: bool, name: &'static str, value: f64, requirement: &'static str) -> Result<(), Self> {
         if holds { Ok(()) } else { Err(Self::InvalidSetting { name, value, requirement }) }

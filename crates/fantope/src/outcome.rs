@@ -3,6 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
+use super::problem::{gram, scaled_columns};
 use super::scaled::ScaledProblem;
 use super::{FantopeError, FantopeProblem};
 use crate::linalg::{scatter, sort_rows, sorted_descending, symmetric_eigen};
@@ -248,22 +249,14 @@ impl FantopeSolution {
     ///
     /// [`FantopeError::ShapeMismatch`] for a problem of another dimension.
     pub fn dual_matrix(&self, problem: &FantopeProblem) -> Result<DMatrix<f64>, FantopeError> {
-        let (dimension, other) = (self.dimension, problem.dimension());
-        if dimension == other {
-            Ok(self.dual.matrix(problem))
-        } else {
-            Err(FantopeError::ShapeMismatch { rows: dimension, columns: dimension, dimension: other })
-        }
+        FantopeError::check_shape((self.dimension, self.dimension), problem.dimension())?;
+        Ok(self.dual.matrix(problem))
     }
 
     /// The feasible `X`, `d × d`: `0 ⪯ X ⪯ I`, `tr X = k` to rounding.
     #[must_use]
     pub fn feasible(&self) -> DMatrix<f64> {
-        let scaled = DMatrix::from_fn(self.vectors.nrows(), self.weights.len(), |row, column| {
-            self.vectors[(row, column)] * self.weights[column].sqrt()
-        });
-        let mut block = &scaled * scaled.transpose();
-        block.fill_lower_triangle_with_upper_triangle();
+        let block = gram(&scaled_columns(&self.vectors, 0..self.weights.len(), |index| self.weights[index].sqrt()));
         let mut whole = DMatrix::zeros(self.dimension, self.dimension);
         scatter(&block, &self.rows, &mut whole);
         whole
@@ -305,9 +298,7 @@ fn leading_on(places: &[usize], found: &Found, rank: usize) -> Result<DMatrix<f6
     let factor = DMatrix::from_fn(places.len(), found.weights.len(), |place, column| {
         found.vectors[(places[place], column)] * found.weights[column].sqrt()
     });
-    let mut block = &factor * factor.transpose();
-    block.fill_lower_triangle_with_upper_triangle();
-    Ok(symmetric_eigen(&block)?.vectors.columns(0, rank).into_owned())
+    Ok(symmetric_eigen(&gram(&factor))?.vectors.columns(0, rank).into_owned())
 }
 
 /// The basis of the span that diagonalises `S`, most variance first, on all rows, and those variances.

@@ -13,7 +13,7 @@ use crate::FantopeError;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(try_from = "usize", into = "usize")]
+#[serde(try_from = "usize")]
 pub struct Rank(usize);
 
 impl Rank {
@@ -49,12 +49,6 @@ impl TryFrom<usize> for Rank {
     }
 }
 
-impl From<Rank> for usize {
-    fn from(rank: Rank) -> usize {
-        rank.0
-    }
-}
-
 /// Weight of the entrywise `l1` norm in the sparse problem, finite and at least 0, in the units of the covariance.
 ///
 /// ```
@@ -65,7 +59,7 @@ impl From<Rank> for usize {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, PartialOrd, Serialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[serde(try_from = "f64")]
 pub struct Penalty(f64);
 
 impl Penalty {
@@ -97,11 +91,5 @@ impl TryFrom<f64> for Penalty {
 
     fn try_from(penalty: f64) -> Result<Self, FantopeError> {
         Self::new(penalty)
-    }
-}
-
-impl From<Penalty> for f64 {
-    fn from(penalty: Penalty) -> f64 {
-        penalty.0
     }
 }

@@ -90,7 +90,7 @@ impl FantopeProblem {
     ///
     /// [`FantopeError::ShapeMismatch`].
     pub fn objective(&self, x: &DMatrix<f64>) -> Result<f64, FantopeError> {
-        self.check_shape(x)?;
+        FantopeError::check_shape(x.shape(), self.dimension())?;
         Ok(penalised_value(&self.estimate.to_double(), x, self.penalty.value()))
     }
 
@@ -105,7 +105,7 @@ impl FantopeProblem {
     ///
     /// [`FantopeError::ShapeMismatch`], or [`FantopeError::Eigen`] when `x` is not a finite symmetric matrix.
     pub fn infeasibility(&self, x: &DMatrix<f64>) -> Result<f64, FantopeError> {
-        self.check_shape(x)?;
+        FantopeError::check_shape(x.shape(), self.dimension())?;
         let values = symmetric_eigenvalues(x)?;
         let trace_defect = (x.trace() - self.rank.value() as f64).abs();
         Ok(trace_defect.max(-values.min()).max(values.max() - 1.0))
@@ -117,23 +117,13 @@ impl FantopeProblem {
     ///
     /// [`FantopeError::DualInfeasible`] when an entry exceeds the penalty, otherwise as [`dual_bound`].
     pub fn dual_bound(&self, z: &DMatrix<f64>) -> Result<f64, FantopeError> {
-        self.check_shape(z)?;
+        FantopeError::check_shape(z.shape(), self.dimension())?;
         let penalty = self.penalty.value();
         if let Some(position) = z.iter().position(|entry| entry.is_nan() || entry.abs() > penalty) {
             let (row, column) = (position % z.nrows(), position / z.nrows());
             return Err(FantopeError::DualInfeasible { row, column, value: z[(row, column)], penalty });
         }
         dual_bound(&self.estimate.to_double(), z, self.rank)
-    }
-
-    fn check_shape(&self, x: &DMatrix<f64>) -> Result<(), FantopeError> {
-        let (rows, columns) = x.shape();
-        let dimension = self.dimension();
-        if (rows, columns) == (dimension, dimension) {
-            Ok(())
-        } else {
-            Err(FantopeError::ShapeMismatch { rows, columns, dimension })
-        }
     }
 }
 
@@ -254,15 +244,19 @@ pub(super) fn weighted_projectors(vectors: &DMatrix<f64>, weights: &DVector<f64>
     let dimension = vectors.nrows();
     let positive = weights.iter().take_while(|weight| **weight > 0.0).count();
     let full = weights.iter().take_while(|weight| **weight == 1.0).count();
-    let mut sum = if positive <= dimension - full {
-        let factor = scaled_columns(vectors, 0..positive, |index| weights[index].sqrt());
-        &factor * factor.transpose()
+    if positive <= dimension - full {
+        gram(&scaled_columns(vectors, 0..positive, |index| weights[index].sqrt()))
     } else {
         let factor = scaled_columns(vectors, full..dimension, |index| (1.0 - weights[index]).sqrt());
-        DMatrix::identity(dimension, dimension) - &factor * factor.transpose()
-    };
-    sum.fill_lower_triangle_with_upper_triangle();
-    sum
+        DMatrix::identity(dimension, dimension) - gram(&factor)
+    }
+}
+
+/// `F Fᵀ`, exactly symmetric.
+pub(super) fn gram(factor: &DMatrix<f64>) -> DMatrix<f64> {
+    let mut gram = factor * factor.transpose();
+    gram.fill_lower_triangle_with_upper_triangle();
+    gram
 }
 
 pub(super) fn mean_diagonal(matrix: &DMatrix<f64>) -> f64 {
@@ -278,7 +272,7 @@ pub(super) fn penalised_value(s: &DMatrix<f64>, x: &DMatrix<f64>, penalty: f64) 
     s.as_slice().chunks_exact(dimension).zip(x.as_slice().chunks_exact(dimension)).map(column_value).sum()
 }
 
-fn scaled_columns(
+pub(super) fn scaled_columns(
     vectors: &DMatrix<f64>,
     range: std::ops::Range<usize>,
     factor: impl Fn(usize) -> f64,

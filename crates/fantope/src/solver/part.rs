@@ -83,8 +83,7 @@ impl Part {
     pub(super) fn threshold(&self, t: &[f64], limit: f64, y: &mut [f64]) -> f64 {
         let limit = limit * std::f64::consts::SQRT_2;
         let mut change = 0.0;
-        for (column, range) in columns(self.rows.len()) {
-            let _ = column;
+        for range in columns(self.rows.len()) {
             let (t, y) = (&t[range.clone()], &mut y[range]);
             change += (t[0] - y[0]).powi(2);
             y[0] = t[0];
@@ -161,7 +160,7 @@ impl Part {
     pub(super) fn value(&self, x: &[f64], penalty: f64) -> f64 {
         let product: f64 = x.iter().zip(&self.packed).map(|(x, s)| x * s).sum();
         let magnitudes: f64 =
-            columns(self.rows.len()).map(|(_, range)| x[range][1..].iter().map(|x| x.abs()).sum::<f64>()).sum();
+            columns(self.rows.len()).map(|range| x[range][1..].iter().map(|x| x.abs()).sum::<f64>()).sum();
         product - penalty * std::f64::consts::SQRT_2 * magnitudes
     }
 
@@ -178,18 +177,18 @@ impl Part {
 }
 
 /// The places of the lower triangle's columns among the coordinates.
-fn columns(count: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
+fn columns(count: usize) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     (0..count).map(move |column| {
         let range = start..start + count - column;
         start = range.end;
-        (column, range)
+        range
     })
 }
 
 fn pack(matrix: &DMatrix<f64>, coordinates: &mut [f64]) {
     let count = matrix.nrows();
-    for (column, range) in columns(count) {
+    for (column, range) in columns(count).enumerate() {
         let entries = &matrix.as_slice()[column * count + column..(column + 1) * count];
         let out = &mut coordinates[range];
         out[0] = entries[0];
@@ -199,7 +198,7 @@ fn pack(matrix: &DMatrix<f64>, coordinates: &mut [f64]) {
 
 fn unpack_lower(coordinates: &[f64], matrix: &mut DMatrix<f64>, map: impl Fn(f64) -> f64) {
     let count = matrix.nrows();
-    for (column, range) in columns(count) {
+    for (column, range) in columns(count).enumerate() {
         let entries = &mut matrix.as_mut_slice()[column * count + column..(column + 1) * count];
         let source = &coordinates[range];
         entries[0] = map(source[0]);
