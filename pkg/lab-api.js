@@ -272,18 +272,14 @@ export class SimulatedCollection {
       penalty === undefined
         ? { factor: number("factor", factor ?? 0.5) }
         : { value: number("penalty", penalty) };
-    const compared = call(() => alive(this.#collection, "collection").compare(option));
-    const facts = compared.facts();
-    const matrices = compared.matrices();
-    const size = matrices.length / facts.length;
-    const [truth, pca, softThreshold, fantope] = facts.map(({ counts, ...projection }, index) => ({
+    const { projections, matrices, ...found } = call(() => alive(this.#collection, "collection").compare(option));
+    const size = matrices.length / projections.length;
+    const [truth, pca, softThreshold, fantope] = projections.map(({ counts, ...projection }, index) => ({
       ...projection,
       ...counts,
       matrix: matrices.slice(index * size, (index + 1) * size),
     }));
-    const found = { penalty: compared.penalty, relativeGap: compared.relativeGap, truth, pca, softThreshold, fantope };
-    compared.free();
-    return found;
+    return { ...found, truth, pca, softThreshold, fantope };
   }
 
   path({ points = 20, ...watched } = {}) {
@@ -392,10 +388,7 @@ function recovery({ rank, penalty, tolerance, baselines, reference, ...watched }
     baselines,
     reference,
   };
-  const found = call(() => run(asked, progressOf(watched)));
-  const { sparse, estimate, ...facts } = found.facts();
-  const components = found.components();
-  found.free();
+  const { sparse, estimate, components, ...facts } = call(() => run(asked, progressOf(watched)));
   const { records, noiseDeviation, noiseEdge, mean } = estimate ?? {};
   return { components, ...facts, sparse, ...(estimate && { records, noiseDeviation, noiseEdge, mean }) };
 }

@@ -2,6 +2,8 @@
 
 use core::fmt::Display;
 
+#[cfg(feature = "lab")]
+use js_sys::{Float64Array, Reflect};
 #[cfg(any(feature = "lab", feature = "methods", feature = "records"))]
 use nalgebra::DMatrix;
 use serde::Serialize;
@@ -61,6 +63,14 @@ pub(crate) fn object(value: &impl Serialize) -> Result<JsValue, JsValue> {
 }
 
 /// Without the name of JavaScript's class, which its own text has before it.
+/// An object, with numbers as one more field of it, a `Float64Array`.
+#[cfg(feature = "lab")]
+pub(crate) fn object_with(value: &impl Serialize, name: &str, numbers: &[f64]) -> Result<JsValue, JsValue> {
+    let object = object(value)?;
+    Reflect::set(&object, &name.into(), &Float64Array::from(numbers).into())?;
+    Ok(object)
+}
+
 fn message(error: serde_wasm_bindgen::Error) -> String {
     JsValue::from(error).unchecked_into::<js_sys::Error>().message().into()
 }

@@ -49,8 +49,4 @@ pub use records::{RecordsReader, estimate_like, trial_like};
 #[cfg(feature = "waves")]
 pub use waves::two_waves;
 #[cfg(feature = "lab")]
-pub use {
-    aggregate::Aggregate,
-    recover::Recovery,
-    simulate::{Compared, SimulatedCollection},
-};
+pub use {aggregate::Aggregate, simulate::SimulatedCollection};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::aggregate::Aggregate;
-use crate::crossing::{Coded, failure, matrix, object, read, thrown};
+use crate::crossing::{Coded, failure, matrix, object, object_with, read, thrown};
 use ldp_pca::internal::recovery::{baselines_of, compare_baselines, components, explained_variance};
 use ldp_pca::prediction::predict_from_estimate;
 use ldp_pca::recovery::{
@@ -37,7 +37,7 @@ struct Options {
     tolerance: Option<f64>,
     /// Whether to add simpler methods beside sparse components.
     baselines: Option<bool>,
-    /// Components to compare with, in the form of [`Recovery::components`].
+    /// Components to compare with, d × k, row-major.
     reference: Option<Vec<f64>>,
 }
 
@@ -56,29 +56,7 @@ pub(crate) struct PathOptions {
     pub(crate) points: usize,
 }
 
-/// Components and everything about them.
-#[wasm_bindgen]
-#[derive(Debug)]
-pub struct Recovery {
-    facts: JsValue,
-    components: Vec<f64>,
-}
-
-#[wasm_bindgen]
-impl Recovery {
-    /// Everything except the components, an object.
-    #[must_use]
-    pub fn facts(&self) -> JsValue {
-        self.facts.clone()
-    }
-
-    /// The d × k components, row-major.
-    #[must_use]
-    pub fn components(&self) -> Vec<f64> {
-        self.components.clone()
-    }
-}
-
+/// Everything about components, except themselves.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Facts {
@@ -158,7 +136,7 @@ pub(crate) struct PathPoint {
 impl Aggregate {
     /// Recovers components. `progress` is called with iterations done, iterations allowed and the relative gap, and
     /// stops the solver by returning `false`.
-    pub fn recover(&self, options: JsValue, progress: &Function) -> Result<Recovery, JsValue> {
+    pub fn recover(&self, options: JsValue, progress: &Function) -> Result<JsValue, JsValue> {
         let options: Options = read(options)?;
         let covariance = self.covariance()?;
         let mut watch = Watch::new(progress);
@@ -171,7 +149,7 @@ impl Aggregate {
             answer.add_baselines(covariance.matrix()).map_err(thrown)?;
         }
         let error = reference.map(|reference| answer.compare_components(&reference)).transpose().map_err(thrown)?;
-        Recovery::new(&Facts::of(&answer, error), &answer.vectors())
+        Facts::of(&answer, error).with(&answer.vectors())
     }
 
     /// Solves the sparse problem for a sequence of penalties, from the largest that changes anything to a quarter of
@@ -218,7 +196,7 @@ pub(crate) fn solve_path(
 
 /// Recovers components of a symmetric matrix, d × d numbers, of whose noise nothing is known.
 #[wasm_bindgen]
-pub fn solve(numbers: &[f64], dimension: usize, options: JsValue, progress: &Function) -> Result<Recovery, JsValue> {
+pub fn solve(numbers: &[f64], dimension: usize, options: JsValue, progress: &Function) -> Result<JsValue, JsValue> {
     let options: Options = read(options)?;
     let estimate = matrix(numbers, dimension, dimension)?;
     let reference = options.reference(dimension)?;
@@ -229,7 +207,7 @@ pub fn solve(numbers: &[f64], dimension: usize, options: JsValue, progress: &Fun
             let mut facts = Facts::of_matrix(&estimate, Method::Pca, eigenvalues, support);
             facts.eigenvalue_gap = found.gap();
             facts.compare(&found.vectors, reference.as_ref(), None)?;
-            Recovery::new(&facts, &found.vectors)
+            facts.with(&found.vectors)
         }
         Some(PenaltyOption::Value(penalty)) => {
             options.solve(&estimate, penalty, reference.as_ref(), Watch::new(progress))
@@ -251,7 +229,7 @@ impl Options {
         penalty: Penalty,
         reference: Option<&DMatrix<f64>>,
         mut watch: Watch<'_>,
-    ) -> Result<Recovery, JsValue> {
+    ) -> Result<JsValue, JsValue> {
         let problem = FantopeProblem::new(estimate, self.rank, penalty).map_err(thrown)?;
         let default = SolverSettings::default();
         let settings = SolverSettings { tolerance: self.tolerance.unwrap_or(default.tolerance), ..default };
@@ -278,7 +256,7 @@ impl Options {
             baselines: None,
         });
         facts.compare(&found.components, reference, baselines)?;
-        Recovery::new(&facts, &found.components)
+        facts.with(&found.components)
     }
 
     fn question(&self) -> Question {
@@ -293,14 +271,13 @@ impl Options {
     }
 }
 
-impl Recovery {
-    fn new(facts: &Facts, components: &DMatrix<f64>) -> Result<Self, JsValue> {
-        // Columns of the transpose are rows.
-        Ok(Self { facts: object(facts)?, components: components.transpose().as_slice().to_vec() })
-    }
-}
-
 impl Facts {
+    /// With the d × k components, row-major, as one more field.
+    fn with(&self, components: &DMatrix<f64>) -> Result<JsValue, JsValue> {
+        // Columns of the transpose are rows.
+        object_with(self, "components", components.transpose().as_slice())
+    }
+
     /// Those of components of a matrix.
     fn of_matrix(estimate: &DMatrix<f64>, method: Method, eigenvalues: Vec<f64>, support: Vec<usize>) -> Self {
         let total = estimate.trace();

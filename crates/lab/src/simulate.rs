@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use crate::crossing::{failure, matrix, object, read, thrown};
+use crate::crossing::{failure, matrix, object, object_with, read, thrown};
 use crate::mechanism::{CentringOptions, MechanismOptions, build, centring};
 use crate::recover::{PathOptions, Watch, solve_path};
 use ldp_pca::internal::report::framed_bytes;
@@ -97,6 +97,17 @@ struct MechanismFacts {
 struct PopulationFacts {
     signals: Vec<f64>,
     bulk: f64,
+}
+
+/// The projections of truth, plain, soft-thresholded and Fantope components, but for their matrices.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ComparedFacts {
+    /// In the units of the estimate.
+    penalty: f64,
+    /// That of the sparse solution, certified.
+    relative_gap: f64,
+    projections: [ProjectionFacts; 4],
 }
 
 #[derive(Serialize)]
@@ -223,7 +234,7 @@ impl SimulatedCollection {
     }
 
     /// Recovers the components by all methods.
-    pub fn compare(&self, penalty: JsValue) -> Result<Compared, JsValue> {
+    pub fn compare(&self, penalty: JsValue) -> Result<JsValue, JsValue> {
         let penalty = match read(penalty)? {
             PenaltyOption::Value(penalty) => penalty,
             PenaltyOption::Factor(factor) => {
@@ -231,11 +242,15 @@ impl SimulatedCollection {
             }
         };
         let found = ProjectionComparison::new(&self.truth, &self.estimate.matrix, penalty).map_err(thrown)?;
-        let relative_gap = found.relative_gap;
         let projections = [found.truth, found.pca, found.soft_threshold, found.fantope];
-        let matrices = projections.iter().flat_map(|projection| projection.matrix.as_slice()).copied().collect();
-        let facts: Vec<_> = projections.into_iter().map(ProjectionFacts::from).collect();
-        Ok(Compared { penalty: penalty.value(), relative_gap, facts: object(&facts)?, matrices })
+        let matrices: Vec<f64> =
+            projections.iter().flat_map(|projection| projection.matrix.as_slice()).copied().collect();
+        let facts = ComparedFacts {
+            penalty: penalty.value(),
+            relative_gap: found.relative_gap,
+            projections: projections.map(ProjectionFacts::from),
+        };
+        object_with(&facts, "matrices", &matrices)
     }
 
     /// Solves the sparse problem for a sequence of penalties, as an aggregate's `path`: an array.
@@ -245,45 +260,6 @@ impl SimulatedCollection {
         let truth = SupportCounts::support_of(&self.truth);
         points.iter_mut().for_each(|point| point.counts = Some(SupportCounts::new(&point.support, &truth)));
         object(&points)
-    }
-}
-
-/// Truth, plain, soft-thresholded and Fantope components.
-#[wasm_bindgen]
-#[derive(Debug)]
-pub struct Compared {
-    penalty: f64,
-    relative_gap: f64,
-    facts: JsValue,
-    matrices: Vec<f64>,
-}
-
-#[wasm_bindgen]
-impl Compared {
-    /// The penalty, in the units of the estimate.
-    #[wasm_bindgen(getter)]
-    #[must_use]
-    pub fn penalty(&self) -> f64 {
-        self.penalty
-    }
-
-    /// The certified relative gap of the sparse solution.
-    #[wasm_bindgen(getter, js_name = relativeGap)]
-    #[must_use]
-    pub fn relative_gap(&self) -> f64 {
-        self.relative_gap
-    }
-
-    /// Everything except the matrices, as a JSON array.
-    #[must_use]
-    pub fn facts(&self) -> JsValue {
-        self.facts.clone()
-    }
-
-    /// Four d × d projections, one after the other.
-    #[must_use]
-    pub fn matrices(&self) -> Vec<f64> {
-        self.matrices.clone()
     }
 }
 
