@@ -341,36 +341,25 @@ impl Facts {
                 baselines: sparse.baselines.as_ref().map(BaselinesFacts::from),
             }),
             sin_theta_squared,
-            estimate: Some(Estimate::of(answer)),
+            estimate: Some(Estimate {
+                records: answer.asked.records,
+                noise_deviation: answer.trust.noise_deviation,
+                noise_edge: answer.trust.noise_edge,
+                mean: answer.found.mean.as_ref().map(|mean| mean.estimate.values().to_vec()),
+            }),
         }
     }
 }
 
 impl From<&Baselines> for BaselinesFacts {
     fn from(found: &Baselines) -> Self {
-        Self { soft_threshold: BaselineFacts::from(&found.soft_threshold), pca: BaselineFacts::from(&found.pca) }
-    }
-}
-
-impl From<&Baseline> for BaselineFacts {
-    fn from(Baseline { eigenvalues, rows, distance, sin_theta_squared, .. }: &Baseline) -> Self {
-        Self {
-            eigenvalues: eigenvalues.clone(),
-            support: rows.clone(),
-            distance: *distance,
-            sin_theta_squared: *sin_theta_squared,
-        }
-    }
-}
-
-impl Estimate {
-    fn of(answer: &Answer) -> Self {
-        Self {
-            records: answer.asked.records,
-            noise_deviation: answer.trust.noise_deviation,
-            noise_edge: answer.trust.noise_edge,
-            mean: answer.found.mean.as_ref().map(|mean| mean.estimate.values().to_vec()),
-        }
+        let facts = |found: &Baseline| BaselineFacts {
+            eigenvalues: found.eigenvalues.clone(),
+            support: found.rows.clone(),
+            distance: found.distance,
+            sin_theta_squared: found.sin_theta_squared,
+        };
+        Self { soft_threshold: facts(&found.soft_threshold), pca: facts(&found.pca) }
     }
 }
 
