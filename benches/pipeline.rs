@@ -22,7 +22,7 @@ use ldp_pca::internal::waves::Refinement;
 use ldp_pca::mechanism::{Calibration, DoubleCap, LocalRandomizer, MechanismSpec};
 use ldp_pca::privacy::{Delta, Epsilon};
 use ldp_pca::record::{BoundedRecord, Bounding};
-use ldp_pca::report::ReportId;
+use ldp_pca::report::{Report, ReportId};
 use ldp_pca::schema::Schema;
 use ldp_pca::task::{Folds, Task};
 use rand::{Rng, RngExt, SeedableRng};
@@ -48,9 +48,7 @@ fn accumulate(criterion: &mut Criterion) {
     let all = available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let mut group = criterion.benchmark_group("accumulate");
     group.sample_size(10).measurement_time(Duration::from_secs(2));
-    // The number of candidates does not matter here, so there are few.
-    let epsilon = Epsilon::new(2.0).unwrap();
-    let double_cap = MechanismSpec::DoubleCap { epsilon, candidates: 4, cap: 1 };
+    let (epsilon, double_cap) = (Epsilon::new(2.0).unwrap(), of_few_candidates());
     let cases = [
         ("double-cap", double_cap, 10, 1, 1 << 18),
         ("double-cap", double_cap, 40, 1, 1 << 18),
@@ -63,9 +61,7 @@ fn accumulate(criterion: &mut Criterion) {
     ];
     for (name, mechanism, dimension, folds, count) in cases {
         let task = task(dimension, mechanism, folds);
-        let record = record(&task);
-        let mut rng = ChaCha12Rng::seed_from_u64(2);
-        let reports: Vec<_> = (0..count).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
+        let reports = reports(&task, count, &mut ChaCha12Rng::seed_from_u64(2));
         // A payload of two bytes is an index.
         let bytes = task.mechanism().payload_bytes() as u64;
         group.throughput(if bytes > 2 { Throughput::Bytes(count * bytes) } else { Throughput::Elements(count) });
@@ -91,16 +87,12 @@ fn accumulate(criterion: &mut Criterion) {
 fn merge(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("merge");
     group.sample_size(10).measurement_time(Duration::from_secs(2)).throughput(Throughput::Elements(1));
-    let double_cap = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 4, cap: 1 };
     for dimension in [10, 40, 400] {
-        let task = task(dimension, double_cap, 1);
-        let record = record(&task);
+        let task = task(dimension, of_few_candidates(), 1);
         let mut rng = ChaCha12Rng::seed_from_u64(5);
         let [ours, theirs] = [(); 2].map(|()| {
-            let reports: Vec<_> =
-                (0..2048).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
             let mut aggregate = Aggregate::empty(&task);
-            aggregate.accumulate(&task, &reports).unwrap();
+            aggregate.accumulate(&task, &reports(&task, 2048, &mut rng)).unwrap();
             aggregate
         });
         group.bench_function(BenchmarkId::from_parameter(dimension), |bencher| {
@@ -122,11 +114,8 @@ fn one_by_one(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("one by one");
     group.sample_size(10).measurement_time(Duration::from_secs(2));
     for (dimension, count) in [(40, 1 << 14), (400, 1 << 12)] {
-        let double_cap = MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 4, cap: 1 };
-        let task = task(dimension, double_cap, 1);
-        let record = record(&task);
-        let mut rng = ChaCha12Rng::seed_from_u64(2);
-        let reports: Vec<_> = (0..count).map(|_| task.randomize_with_rng(&record, None, &mut rng).unwrap()).collect();
+        let task = task(dimension, of_few_candidates(), 1);
+        let reports = reports(&task, count, &mut ChaCha12Rng::seed_from_u64(2));
         group.throughput(Throughput::Elements(count));
         group.bench_function(BenchmarkId::new("aggregate", dimension), |bencher| {
             bencher.iter_batched(
@@ -216,6 +205,11 @@ fn mechanisms() -> [(&'static str, MechanismSpec); 3] {
     ]
 }
 
+/// For sums, which do not depend on the number of candidates.
+fn of_few_candidates() -> MechanismSpec {
+    MechanismSpec::DoubleCap { epsilon: Epsilon::new(2.0).unwrap(), candidates: 4, cap: 1 }
+}
+
 fn gaussian(epsilon: f64, delta: f64) -> MechanismSpec {
     MechanismSpec::Gaussian {
         epsilon: Epsilon::new(epsilon).unwrap(),
@@ -240,6 +234,11 @@ fn task(dimension: usize, mechanism: MechanismSpec, folds: u32) -> Task {
 
 fn record(task: &Task) -> BoundedRecord {
     task.bound((0..task.dimension()).map(|index| (index as f64).sin()).collect()).unwrap()
+}
+
+fn reports(task: &Task, count: u64, rng: &mut ChaCha12Rng) -> Vec<Report> {
+    let record = record(task);
+    (0..count).map(|_| task.randomize_with_rng(&record, None, rng).unwrap()).collect()
 }
 
 criterion_group!(benches, randomize, accumulate, merge, one_by_one, paths, deviates);
