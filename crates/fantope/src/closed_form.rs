@@ -17,7 +17,7 @@ pub(super) fn closed_form(
     let found = if scaled.rank == scaled.dimension() || problem.penalty().value() >= largest_off_diagonal {
         leading_coordinates(problem, scaled)
     } else if problem.penalty().value() == 0.0 {
-        leading_eigenvectors(problem, scaled)?
+        leading_eigenvectors(scaled)?
     } else {
         return Ok(None);
     };
@@ -50,14 +50,10 @@ fn leading_coordinates(problem: &FantopeProblem, scaled: &ScaledProblem<'_>) -> 
 }
 
 /// Without penalty the problem is ordinary principal components.
-fn leading_eigenvectors(problem: &FantopeProblem, scaled: &ScaledProblem<'_>) -> Result<Found, FantopeError> {
+fn leading_eigenvectors(scaled: &ScaledProblem<'_>) -> Result<Found, FantopeError> {
     let (dimension, rank) = (scaled.dimension(), scaled.rank);
     let rows: Vec<usize> = (0..dimension).collect();
-    let mut matrix = problem.estimate().to_double();
-    for row in 0..dimension {
-        matrix[(row, row)] -= scaled.shift;
-    }
-    matrix /= scaled.scale;
+    let matrix = scaled.block(&rows);
     let eigen = symmetric_eigen(&matrix)?;
     let bound = eigen.values.rows(0, rank).sum() + scaled.rounding(dimension, matrix.norm());
     let vectors = eigen.vectors.columns(0, rank).into_owned();

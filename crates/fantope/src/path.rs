@@ -151,25 +151,8 @@ impl PenaltyPath {
         Ok(())
     }
 
-    /// Solves `count` penalties from the largest that changes anything to a quarter of the [`default_penalty`] for
-    /// noise of this standard deviation, with settings [for a sequence](SolverSettings::for_sequence).
-    ///
-    /// # Errors
-    ///
-    /// As [`default_penalty`], [`PenaltyPath::penalties`] and [`PenaltyPath::solve`].
-    pub fn to_default(
-        estimate: &DMatrix<f64>,
-        noise_level: f64,
-        rank: Rank,
-        count: usize,
-        settings: &SolverSettings,
-        progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
-    ) -> Result<Self, PathError> {
-        let penalties = Self::default_penalties(estimate, noise_level, count)?;
-        Self::solve(estimate, rank, &penalties, &settings.for_sequence(), progress)
-    }
-
-    /// The penalties of [`to_default`](Self::to_default).
+    /// So many penalties from the largest that changes anything to a quarter of the [`default_penalty`] for noise of
+    /// this standard deviation.
     ///
     /// # Errors
     ///

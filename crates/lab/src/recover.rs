@@ -175,8 +175,10 @@ pub(crate) fn solve_path(
     points: usize,
     mut watch: Watch<'_>,
 ) -> Result<Vec<PathPoint>, JsValue> {
-    let settings = SolverSettings::default();
-    let path = PenaltyPath::to_default(estimate, noise, rank, points, &settings, &mut |state| {
+    let penalties = PenaltyPath::default_penalties(estimate, noise, points);
+    let penalties = penalties.map_err(|error| thrown(PenaltyError::from(error)))?;
+    let settings = SolverSettings::default().for_sequence();
+    let path = PenaltyPath::solve(estimate, rank, &penalties, &settings, &mut |state| {
         watch.call(state.solved, state.total, f64::INFINITY).map_break(|_| ())
     });
     watch.finish()?;

@@ -119,12 +119,6 @@ impl FantopeSolver {
         Ok(Self { settings })
     }
 
-    /// The settings.
-    #[must_use]
-    pub fn settings(&self) -> &SolverSettings {
-        &self.settings
-    }
-
     /// Solves a problem. Running out of iterations is a status, not an error.
     ///
     /// # Errors

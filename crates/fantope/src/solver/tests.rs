@@ -374,12 +374,6 @@ fn settings_out_of_range_are_refused() {
 }
 
 #[test]
-fn a_solver_has_the_settings_that_it_was_made_with() {
-    let settings = SolverSettings { tolerance: 1e-3, max_iterations: 7, ..SolverSettings::default() };
-    assert_eq!(FantopeSolver::new(settings).unwrap().settings(), &settings);
-}
-
-#[test]
 fn every_status_has_a_name_of_its_own() {
     let names = [SolverStatus::Optimal, SolverStatus::Stalled, SolverStatus::BudgetExhausted, SolverStatus::Cancelled];
     assert_eq!(names.map(SolverStatus::name), ["optimal", "stalled", "budget-exhausted", "cancelled"]);
