@@ -1,6 +1,7 @@
 """How far double-cap is from the least second moment of any report: the table of docs/privacy/optimality.md.
 
-usage: .tools/python/bin/python tests/independent/optimality.py   (with the wheel installed; scipy comes with scikit-learn)
+usage: .tools/python/bin/python tests/independent/optimality.py
+The wheel has to be installed; scipy comes with scikit-learn.
 
 Records are uniform on the unit sphere of R^d. A report has an unbiased estimate Y of u u^T - I/d. All figures are
 E|Y|^2 in units of d (d + 1) / 2 - 1, the number of coordinates of Y.

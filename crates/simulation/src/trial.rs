@@ -194,8 +194,8 @@ impl Trial<'_> {
 }
 
 impl TrialResult {
-    /// The errors of the subspaces of rank `rank` that are recovered from the records' own second moments, and from each
-    /// estimate by each method, about `truth`.
+    /// The errors of the subspaces of rank `rank` that are recovered from the records' own second moments, and from
+    /// each estimate by each method, about `truth`.
     pub(super) fn new(
         collection: Collection,
         methods: &[RecoveryMethod],
