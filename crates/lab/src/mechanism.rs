@@ -50,15 +50,11 @@ pub(crate) struct CentringOptions {
     weight: f64,
 }
 
-/// The centring that is asked for, and the number of coordinates that are then randomized.
+/// The centring that is asked for.
 #[cfg(feature = "lab")]
-pub(crate) fn centring(
-    options: Option<CentringOptions>,
-    dimension: usize,
-) -> Result<(Option<Centring>, usize), JsValue> {
+pub(crate) fn centring(options: Option<CentringOptions>) -> Result<Option<Centring>, JsValue> {
     let centring = options.map(|CentringOptions { weight }| Centring::new(weight)).transpose();
-    let centring = centring.map_err(|error| failure("argument", &error))?;
-    Ok((centring, dimension + usize::from(centring.is_some())))
+    centring.map_err(|error| failure("argument", &error))
 }
 
 /// The mechanism for unit-norm records of `dimension` features.

@@ -40,7 +40,7 @@ struct ShuffledOptions {
 
 impl Population {
     fn planner(self, rank: Rank) -> Result<Planner, JsValue> {
-        let (centring, _) = centring(self.centring, self.dimension)?;
+        let centring = centring(self.centring)?;
         let family = family(&self.mechanism)?;
         let spectrum = match self.bulk {
             Some(bulk) => Spectrum::new(self.dimension, self.signals, bulk),

@@ -121,7 +121,7 @@ struct ProjectionFacts {
 
 impl CollectionOptions {
     fn mechanisms(&self) -> Result<Vec<Mechanism>, JsValue> {
-        let (_, coordinates) = centring(self.centring, self.dimension)?;
+        let coordinates = self.dimension + usize::from(self.centring.is_some());
         self.mechanisms.iter().map(|mechanism| build(mechanism, coordinates)).collect()
     }
 
@@ -133,7 +133,7 @@ impl CollectionOptions {
     ) -> Result<T, JsValue> {
         let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
         rng.set_stream(self.trial.into());
-        let (centring, _) = centring(self.centring, self.dimension)?;
+        let centring = centring(self.centring)?;
         let population = SpikedModel::draw(self.dimension, self.rank, self.signal, self.sparsity, &mut rng)
             .and_then(|population| population.with_mean_share(self.mean_share.unwrap_or(0.0), &mut rng))
             .map_err(thrown)?;
