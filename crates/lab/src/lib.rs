@@ -41,12 +41,3 @@ mod recover;
 mod simulate;
 #[cfg(feature = "waves")]
 mod waves;
-
-#[cfg(any(feature = "lab", feature = "methods"))]
-pub use compare::compare_methods;
-#[cfg(feature = "records")]
-pub use records::{RecordsReader, estimate_like, trial_like};
-#[cfg(feature = "waves")]
-pub use waves::two_waves;
-#[cfg(feature = "lab")]
-pub use {aggregate::Aggregate, simulate::SimulatedCollection};
