@@ -437,7 +437,6 @@ pub struct Event {
 
 /// A probability, inside (0, 1), with which a statement holds.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
-#[serde(into = "f64")]
 pub struct Confidence(f64);
 
 impl Confidence {
@@ -447,18 +446,6 @@ impl Confidence {
     /// [`AuditError::Confidence`] otherwise.
     pub fn new(value: f64) -> Result<Self, AuditError> {
         if value > 0.0 && value < 1.0 { Ok(Self(value)) } else { Err(AuditError::Confidence(value)) }
-    }
-
-    /// The number itself.
-    #[must_use]
-    pub fn value(self) -> f64 {
-        self.0
-    }
-}
-
-impl From<Confidence> for f64 {
-    fn from(confidence: Confidence) -> f64 {
-        confidence.0
     }
 }
 
