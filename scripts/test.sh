@@ -20,6 +20,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 WASM=wasm32-unknown-unknown
+GROUP_NAMES="test check native wasm browser consumers python spark spark3 quick"
 
 # Of Python, what tests the guide and the types, and no product.
 PYTHON_CHECKS=(python/tests/test_guide.py python/tests/test_typing.py)
@@ -32,14 +33,10 @@ main() {
     local group
     groups=" ${*:-test check} "
     for group in $groups; do
-        case $group in
-            test | check | native | wasm | browser | consumers | python | spark | spark3 | quick) ;;
-            *)
-                echo "unknown group '$group': use test, check, native, wasm, browser, consumers, python, spark," \
-                    "spark3, quick" >&2
-                exit 2
-                ;;
-        esac
+        if [[ " $GROUP_NAMES " != *" $group "* ]]; then
+            echo "unknown group '$group': use ${GROUP_NAMES// /, }" >&2
+            exit 2
+        fi
     done
 
     # What is compiled once gains nothing from notes for the next time; who changes code and tests it again does.
