@@ -62,7 +62,6 @@ pub(crate) fn object(value: &impl Serialize) -> Result<JsValue, JsValue> {
     value.serialize(&Serializer::json_compatible()).map_err(|error| failure("recovery", &message(error)))
 }
 
-/// Without the name of JavaScript's class, which its own text has before it.
 /// An object, with numbers as one more field of it, a `Float64Array`.
 #[cfg(feature = "lab")]
 pub(crate) fn object_with(value: &impl Serialize, name: &str, numbers: &[f64]) -> Result<JsValue, JsValue> {
@@ -71,6 +70,7 @@ pub(crate) fn object_with(value: &impl Serialize, name: &str, numbers: &[f64]) -
     Ok(object)
 }
 
+/// Without the name of JavaScript's class, which its own text has before it.
 fn message(error: serde_wasm_bindgen::Error) -> String {
     JsValue::from(error).unchecked_into::<js_sys::Error>().message().into()
 }
