@@ -6,14 +6,13 @@ use serde::Serialize;
 
 /// A method of recovery.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Method {
     /// Plain principal components.
     #[default]
     Pca,
     /// Plain components of the estimate after soft-thresholding by a penalty.
-    #[serde(rename = "soft-threshold")]
     SoftThreshold,
     /// Sparse ones, by the Fantope program.
     Fantope,
@@ -22,10 +21,6 @@ pub enum Method {
 /// The key for programs: `pca`, `soft-threshold` or `fantope`.
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Pca => "pca",
-            Self::SoftThreshold => "soft-threshold",
-            Self::Fantope => "fantope",
-        })
+        self.serialize(f)
     }
 }

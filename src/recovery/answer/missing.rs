@@ -26,7 +26,7 @@ pub struct Unfinished {
 
 /// The parts of an answer that may take long.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// Confirming the rank on reports held out: where it is unfinished, nothing is confirmed.
     Rank,
@@ -34,7 +34,6 @@ pub enum Part {
     Penalty,
     /// Comparing methods on reports held out: where it is unfinished, the components are those that were asked for, or
     /// plain ones.
-    #[serde(rename = "held-out")]
     HeldOut,
     /// The sparse solution: where it is unfinished, its certified gap is wider than asked for.
     Solution,
@@ -54,16 +53,6 @@ pub enum Part {
 /// The key for programs, on every interface.
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Rank => "rank",
-            Self::Penalty => "penalty",
-            Self::HeldOut => "held-out",
-            Self::Solution => "solution",
-            Self::Path => "path",
-            Self::Baselines => "baselines",
-            Self::Bootstrap => "bootstrap",
-            Self::Reference => "reference",
-            Self::Other => "other",
-        })
+        self.serialize(f)
     }
 }
