@@ -8,6 +8,7 @@ use std::error::Error;
 use std::ops::ControlFlow;
 
 use chacha20::ChaCha12Rng;
+use ldp_pca::recovery::Reports;
 use ldp_pca::subspace::{Subspace, sin_theta_squared};
 use ldp_pca::{
     Aggregate, Bounding, Covariance, Epsilon, FantopeProblem, FantopeSolver, Folds, MechanismSpec, PenaltyChoice, Rank,
@@ -34,9 +35,9 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
 
     // The penalty follows from the noise level, which is known.
     let settings = SolverSettings::default();
+    let reports = Reports::one(&aggregate, &task);
     let no_progress = &mut |_: &_| ControlFlow::Continue(());
-    let penalty =
-        PenaltyChoice::default().select(&covariance, &aggregate, &task, rank, &settings, no_progress)?.penalty;
+    let penalty = PenaltyChoice::default().select(&covariance, reports, rank, &settings, no_progress)?.penalty;
     let problem = FantopeProblem::new(covariance.matrix(), rank, penalty)?;
     let solution = FantopeSolver::new(settings)?.solve(&problem)?;
     println!("penalty {:.4}: {} features chosen: {:?}", penalty.value(), solution.support.len(), solution.support);

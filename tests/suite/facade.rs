@@ -11,6 +11,7 @@ use ldp_pca::privacy::amplification::{amplify, batch_delta, batch_epsilon};
 use ldp_pca::privacy::composition::{Composition, Method, PrivacyLoss};
 use ldp_pca::privacy::tradeoff::{Detection, power};
 use ldp_pca::privacy::{Rho, amplification::Blanket};
+use ldp_pca::recovery::Reports;
 use ldp_pca::schema::Unseen;
 use ldp_pca::schema::infer::{Inference, InferenceOptions, Scaling};
 use ldp_pca::{
@@ -295,8 +296,8 @@ proptest! {
             let settings = SolverSettings { max_iterations: 100, ..SolverSettings::default() };
             for choice in [PenaltyChoice::default(), PenaltyChoice::CrossValidated { factors: vec![1.0] }] {
                 let go_on = &mut |_: &_| ControlFlow::Continue(());
-                let _ = choice.select(&covariance, &aggregate, &task, rank, &settings, go_on);
-                let _ = choice.select(&covariance, &aggregate, &other, rank, &settings, go_on);
+                let _ = choice.select(&covariance, Reports::one(&aggregate, &task), rank, &settings, go_on);
+                let _ = choice.select(&covariance, Reports::one(&aggregate, &other), rank, &settings, go_on);
             }
             if covariance.matrix().nrows() < 9 {
                 let law = covariance.noise_law();

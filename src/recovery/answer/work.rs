@@ -156,7 +156,7 @@ impl Question {
     ) -> Result<(&'static str, PenaltySelection), AnswerError> {
         let settings = SolverSettings::from(self.solver).for_sequence();
         let select = |choice: &PenaltyChoice, watch: &mut Watched<'_, '_>| {
-            choice.select_for(source.covariance, source.reports, self.rank, &settings, &mut |state| {
+            choice.select(source.covariance, source.reports, self.rank, &settings, &mut |state| {
                 watch.step(&Step::Validating(*state))
             })
         };

@@ -6,13 +6,11 @@ use fantope::{PathError, Sequence};
 use serde::Serialize;
 
 use super::error::PenaltyError;
-use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
 use crate::family::Reports;
 use crate::linalg::sorted_descending;
 use crate::recovery::held_out::{Fit, score};
 use crate::recovery::{Method, Penalty, Rank, SequenceProgress, SolverSettings, default_penalty};
-use crate::task::Task;
 
 /// The scores of all penalties, and the best one.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +53,7 @@ impl CrossValidation {
     }
 }
 
-/// Scores penalties by cross-validation over the folds of an aggregate.
+/// Scores penalties by cross-validation over the folds of the reports of one task or of a family.
 ///
 /// For each fold the sparse problem is solved on the sum of all others, and the projector `V Vᵀ` of its components is
 /// scored on the fold's own estimate:
@@ -82,22 +80,6 @@ impl CrossValidation {
 /// cancelled; [`PenaltyError::Covariance`] for an aggregate of another task or without reports;
 /// [`PenaltyError::Recovery`] for a factor that is not a finite number of at least 0, or a rank above the dimension.
 pub fn cross_validate(
-    aggregate: &Aggregate,
-    task: &Task,
-    rank: Rank,
-    factors: &[f64],
-    settings: &SolverSettings,
-    progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
-) -> Result<CrossValidation, PenaltyError> {
-    cross_validate_reports(Reports::one(aggregate, task), rank, factors, settings, progress)
-}
-
-/// Solves for each penalty and scores it on reports held out, as [`cross_validate`] does, for the reports of one task
-/// or of a family.
-///
-/// # Errors
-/// As [`cross_validate`].
-pub(super) fn cross_validate_reports(
     reports: Reports<'_>,
     rank: Rank,
     factors: &[f64],
@@ -169,6 +151,7 @@ mod tests {
     use rand::SeedableRng;
 
     use super::*;
+    use crate::aggregate::Aggregate;
     use crate::covariance::CovarianceError;
     use crate::mechanism::MechanismSpec;
     use crate::privacy::Epsilon;
@@ -176,7 +159,7 @@ mod tests {
     use crate::recovery::{FantopeError, FantopeProblem, PenaltyChoice, RecoveryError};
     use crate::report::Report;
     use crate::schema::Schema;
-    use crate::task::Folds;
+    use crate::task::{Folds, Task};
 
     fn rank(value: usize) -> Rank {
         Rank::new(value).unwrap()
@@ -203,7 +186,8 @@ mod tests {
 
     fn validate(aggregate: &Aggregate, task: &Task, factors: &[f64]) -> Result<CrossValidation, PenaltyError> {
         let settings = SolverSettings { tolerance: 1e-5, ..SolverSettings::default() };
-        cross_validate(aggregate, task, rank(1), factors, &settings, &mut |_| ControlFlow::Continue(()))
+        let reports = Reports::one(aggregate, task);
+        cross_validate(reports, rank(1), factors, &settings, &mut |_| ControlFlow::Continue(()))
     }
 
     #[test]
@@ -244,9 +228,8 @@ mod tests {
         let covariance = Covariance::estimate(&aggregate, &task).unwrap();
         let choice = PenaltyChoice::CrossValidated { factors: vec![1.0] };
         let settings = SolverSettings::default();
-        let selected = choice
-            .select(&covariance, &aggregate, &task, rank(1), &settings, &mut |_| ControlFlow::Continue(()))
-            .unwrap();
+        let selected =
+            choice.select(&covariance, reports, rank(1), &settings, &mut |_| ControlFlow::Continue(())).unwrap();
         assert_eq!(selected.penalty, default_penalty(covariance.noise_deviation(), 12, 1.0).unwrap());
         assert_eq!(selected.cross_validation.unwrap().points().len(), 1);
     }
@@ -321,10 +304,9 @@ mod tests {
     #[test]
     fn the_callback_can_end_it() {
         let task = task(12, 2);
-        let stopped =
-            cross_validate(&collected(&task, 500), &task, rank(2), &[0.25], &SolverSettings::default(), &mut |_| {
-                ControlFlow::Break(())
-            });
+        let aggregate = collected(&task, 500);
+        let (reports, settings) = (Reports::one(&aggregate, &task), SolverSettings::default());
+        let stopped = cross_validate(reports, rank(2), &[0.25], &settings, &mut |_| ControlFlow::Break(()));
         assert_eq!(stopped, Err(PenaltyError::Path(PathError::Cancelled { solved: 0, total: 2 })));
     }
 }

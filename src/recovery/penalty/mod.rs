@@ -11,12 +11,8 @@ use std::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
 
 use super::{DEFAULT_PENALTY_FACTOR, Penalty, Rank, SequenceProgress, SolverSettings, default_penalty};
-use crate::aggregate::Aggregate;
 use crate::covariance::Covariance;
 use crate::family::Reports;
-use crate::task::Task;
-
-use self::cross_validation::cross_validate_reports;
 
 /// The factors `c` of `c τ √(ln d)` that are tried by default, ordinary principal components (0) among them.
 pub const CROSS_VALIDATION_FACTORS: [f64; 9] = [0.0, 0.125, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0];
@@ -81,31 +77,14 @@ impl PenaltyChoice {
         }
     }
 
-    /// Finds the penalty for `covariance`, the estimate of the whole aggregate.
+    /// Finds the penalty for `covariance`, the estimate from all these reports.
     ///
-    /// The aggregate with its folds, `settings` and `progress` serve cross-validation;
-    /// the other choices solve nothing.
+    /// The reports with their folds, `settings` and `progress` serve cross-validation; the other choices solve nothing.
     ///
     /// # Errors
     ///
     /// [`PenaltyError`]: as [`default_penalty`] and [`cross_validate`].
     pub fn select(
-        &self,
-        covariance: &Covariance,
-        aggregate: &Aggregate,
-        task: &Task,
-        rank: Rank,
-        settings: &SolverSettings,
-        progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
-    ) -> Result<PenaltySelection, PenaltyError> {
-        self.select_for(covariance, Reports::one(aggregate, task), rank, settings, progress)
-    }
-
-    /// Finds the penalty for `covariance`, the estimate from the reports of one task or of a family.
-    ///
-    /// # Errors
-    /// As [`PenaltyChoice::select`].
-    pub(in crate::recovery) fn select_for(
         &self,
         covariance: &Covariance,
         reports: Reports<'_>,
@@ -120,7 +99,7 @@ impl PenaltyChoice {
                 Ok(PenaltySelection { penalty, cross_validation: None })
             }
             Self::CrossValidated { factors } => {
-                let scores = cross_validate_reports(reports, rank, factors, settings, progress)?;
+                let scores = cross_validate(reports, rank, factors, settings, progress)?;
                 Ok(PenaltySelection { penalty: scores.chosen().penalty, cross_validation: Some(scores) })
             }
         }

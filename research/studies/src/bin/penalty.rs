@@ -14,7 +14,8 @@ use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{
-    FantopeProblem, FantopeSolver, Penalty, Rank, SolverSettings, default_penalty, principal_components, soft_threshold,
+    FantopeProblem, FantopeSolver, Penalty, Rank, Reports, SolverSettings, default_penalty, principal_components,
+    soft_threshold,
 };
 use ldp_pca::report::Report;
 use ldp_pca::schema::Schema;
@@ -136,9 +137,9 @@ fn collection(
     };
     let penalty = |factor: f64| default_penalty(covariance.noise_deviation(), dimension, factor);
     let cross_validated = || -> Result<[f64; 2], Failure> {
-        let result = cross_validate(&aggregate, &task, rank, &CROSS_VALIDATION_FACTORS, &settings, &mut |_| {
-            ControlFlow::Continue(())
-        })?;
+        let reports = Reports::one(&aggregate, &task);
+        let result =
+            cross_validate(reports, rank, &CROSS_VALIDATION_FACTORS, &settings, &mut |_| ControlFlow::Continue(()))?;
         let best = result.chosen();
         let within = |point: &&_| {
             let point: &ldp_pca::internal::recovery::CrossValidationPoint = point;
