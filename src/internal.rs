@@ -76,9 +76,7 @@ pub mod recovery {
     pub use crate::recovery::denoise::{Denoised, Denoising, Loss, denoise};
     pub use crate::recovery::feature_test::FeatureTest;
     pub use crate::recovery::held_out::{Fit, HeldOut, HeldOutAnswer, Measured};
-    pub use crate::recovery::penalty::{
-        CROSS_VALIDATION_FACTORS, CrossValidation, CrossValidationPoint, cross_validate,
-    };
+    pub use crate::recovery::penalty::{CROSS_VALIDATION_FACTORS, cross_validate};
     pub use crate::recovery::rank_test::{RankTest, TestedComponent};
     pub use crate::recovery::support::{FoundSupport, SupportConditions};
 }

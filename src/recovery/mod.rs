@@ -44,7 +44,7 @@ pub use crate::family::{FamilyError, Reports};
 pub(crate) use answer::components_of_waves;
 pub use answer::{
     Answer, AnswerError, Asked, Baseline, Baselines, ComponentInterval, Confidence, Found, HeldOutUse, MeanAnswer,
-    Missing, Part, Question, ScoredPenalty, Solver, SparseAnswer, Step, Stop, Trust, Unfinished, Watch, When, answer,
+    Missing, Part, Question, Solver, SparseAnswer, Step, Stop, Trust, Unfinished, Watch, When, answer,
 };
 pub use bootstrap::{BootstrapError, BootstrapProgress, Interval};
 pub(crate) use change::{Change, ChangeError};
@@ -58,8 +58,8 @@ pub use fantope::{
 pub(crate) use feature_test::FeatureTest;
 pub(crate) use held_out::{Fit, HeldOut, Measured};
 pub use method::Method;
-pub(crate) use penalty::{CROSS_VALIDATION_FACTORS, CrossValidation, CrossValidationPoint};
-pub use penalty::{PenaltyChoice, PenaltyError, PenaltySelection};
+pub(crate) use penalty::CROSS_VALIDATION_FACTORS;
+pub use penalty::{CrossValidationPoint, PenaltyChoice, PenaltyError, PenaltySelection};
 pub(crate) use rank_test::RankTest;
 
 use thiserror::Error;

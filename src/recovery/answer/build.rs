@@ -7,7 +7,7 @@ use super::super::support::{FoundSupport, SupportConditions};
 use super::super::{Components, FantopeSolution, Method, Penalty, PenaltySelection, Rank, sparse_noise_edge};
 use super::asked::Asked;
 use super::baselines::along_variances;
-use super::found::{Found, ScoredPenalty, SparseAnswer, ThresholdedAnswer, explained_variance, mean_answer};
+use super::found::{Found, SparseAnswer, ThresholdedAnswer, explained_variance, mean_answer};
 use super::patterns::{self, Standing, are_single_columns};
 use super::trust::{Trust, columns_of};
 use super::{Answer, AnswerError, Source};
@@ -110,7 +110,7 @@ impl Answer {
             leverages: solution.leverages,
             noise_edge: sparse_noise_edge(self.trust.noise_deviation, *dimension, size, self.trust.noise_edge),
             conditions: None,
-            cross_validation: selection.cross_validation.as_ref().map(ScoredPenalty::all),
+            cross_validation: selection.cross_validation.clone(),
             baselines: None,
         };
         let mut answer = self.with_components(columns_of(&solution.components), solution.variances.as_slice().to_vec());

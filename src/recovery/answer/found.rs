@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::super::support::SupportConditions;
-use super::super::{CrossValidation, CrossValidationPoint, FeatureTest, PathPoint, SolverStatus};
+use super::super::{CrossValidationPoint, FeatureTest, PathPoint, SolverStatus};
 use super::baselines::Baselines;
 use crate::covariance::{Covariance, Mean};
 use crate::record::Bounding;
@@ -124,7 +124,7 @@ pub struct SparseAnswer {
     pub conditions: Option<SupportConditions>,
     /// The scores of all penalties, largest first, where cross-validation chose.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cross_validation: Option<Vec<ScoredPenalty>>,
+    pub cross_validation: Option<Vec<CrossValidationPoint>>,
     /// Simpler methods on the same estimate.
     #[serde(flatten)]
     pub baselines: Option<Baselines>,
@@ -140,16 +140,6 @@ pub struct ThresholdedAnswer {
     /// Their rows, ascending from 0.
     #[serde(skip)]
     pub rows: Vec<usize>,
-}
-
-/// One penalty of cross-validation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ScoredPenalty {
-    /// Its score.
-    #[serde(flatten)]
-    pub point: CrossValidationPoint,
-    /// Whether it was chosen.
-    pub chosen: bool,
 }
 
 /// The features that take part in the components, by a [`FeatureTest`] of each.
@@ -219,13 +209,6 @@ pub fn mean_answer(covariance: &Covariance, task: &Task) -> Option<MeanAnswer> {
         noise_factor: covariance.noise_factor(),
         share: (total > 0.0).then(|| (length / total).clamp(0.0, 1.0)),
     })
-}
-
-impl ScoredPenalty {
-    pub(super) fn all(validation: &CrossValidation) -> Vec<Self> {
-        let scored = |point: &CrossValidationPoint| Self { chosen: point == validation.chosen(), point: point.clone() };
-        validation.points().iter().map(scored).collect()
-    }
 }
 
 /// The shares of a total variance that components hold; none where the total is 0 or less. It is not taken to be less

@@ -40,9 +40,7 @@ mod work;
 
 pub use asked::Asked;
 pub use baselines::{Baseline, Baselines, baselines_of, compare_baselines};
-pub use found::{
-    Found, MeanAnswer, ScoredPenalty, Selection, SparseAnswer, ThresholdedAnswer, explained_variance, mean_answer,
-};
+pub use found::{Found, MeanAnswer, Selection, SparseAnswer, ThresholdedAnswer, explained_variance, mean_answer};
 pub use missing::{Missing, Part, Unfinished};
 pub use question::{HeldOutUse, Question, Solver, When};
 pub use reference::Reference;

@@ -117,7 +117,7 @@ fn sparse_components_come_with_scores_path_and_simpler_methods() {
     let found = collected.answer(&question).unwrap();
     let solved = found.found.sparse.as_ref().unwrap();
     let chosen: Vec<f64> = (solved.cross_validation.iter().flatten())
-        .filter_map(|scored| scored.chosen.then_some(scored.point.penalty.value()))
+        .filter_map(|point| point.chosen.then_some(point.penalty.value()))
         .collect();
     assert_eq!(chosen, [solved.penalty]);
     assert_eq!((solved.penalty_choice, &solved.baselines), ("cv", &None));

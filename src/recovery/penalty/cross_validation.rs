@@ -12,13 +12,6 @@ use crate::linalg::sorted_descending;
 use crate::recovery::held_out::{Fit, score};
 use crate::recovery::{Method, Penalty, Rank, SequenceProgress, SolverSettings, default_penalty};
 
-/// The scores of all penalties, and the best one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CrossValidation {
-    points: Vec<CrossValidationPoint>,
-    chosen: usize,
-}
-
 /// One penalty over all folds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -37,23 +30,12 @@ pub struct CrossValidationPoint {
     pub mean_support: f64,
     /// Per fold, the variance that the components found without it capture in it, in the units of the covariance.
     pub scores: Vec<f64>,
+    /// Whether it has the largest mean score, and of tied ones the largest penalty.
+    pub chosen: bool,
 }
 
-impl CrossValidation {
-    /// One point per factor, largest penalty first; never empty.
-    #[must_use]
-    pub fn points(&self) -> &[CrossValidationPoint] {
-        &self.points
-    }
-
-    /// The point with the largest mean score, of tied ones the one with the largest penalty.
-    #[must_use]
-    pub fn chosen(&self) -> &CrossValidationPoint {
-        &self.points[self.chosen]
-    }
-}
-
-/// Scores penalties by cross-validation over the folds of the reports of one task or of a family.
+/// Scores penalties by cross-validation over the folds of the reports of one task or of a family: one point per factor,
+/// largest penalty first. One of them is chosen.
 ///
 /// For each fold the sparse problem is solved on the sum of all others, and the projector `V Vᵀ` of its components is
 /// scored on the fold's own estimate:
@@ -85,7 +67,7 @@ pub fn cross_validate(
     factors: &[f64],
     settings: &SolverSettings,
     progress: &mut dyn FnMut(&SequenceProgress) -> ControlFlow<()>,
-) -> Result<CrossValidation, PenaltyError> {
+) -> Result<Vec<CrossValidationPoint>, PenaltyError> {
     let folds = reports.folds();
     if folds < 2 {
         return Err(PenaltyError::TooFewFolds { folds });
@@ -108,29 +90,29 @@ pub fn cross_validate(
         point.scores = score.captured.iter().map(|form| form.value).collect();
         point.mean_support = score.mean_support;
     }
-    CrossValidation::compare(points)
+    compare(points)
 }
 
 impl CrossValidationPoint {
     fn untried(factor: f64, penalty: Penalty) -> Self {
-        Self { factor, penalty, scores: vec![], mean_score: 0.0, standard_error: 0.0, mean_support: 0.0 }
+        let (mean_score, standard_error, mean_support) = (0.0, 0.0, 0.0);
+        Self { factor, penalty, mean_score, standard_error, mean_support, scores: vec![], chosen: false }
     }
 }
 
-impl CrossValidation {
-    fn compare(mut points: Vec<CrossValidationPoint>) -> Result<Self, PenaltyError> {
-        for point in &mut points {
-            point.mean_score = mean(&point.scores);
-        }
-        let better = |best: usize, at: usize| if points[at].mean_score > points[best].mean_score { at } else { best };
-        let chosen = (0..points.len()).reduce(better).ok_or(PathError::NoPenalties)?;
-        let best = points[chosen].scores.clone();
-        for point in &mut points {
-            let differences: Vec<f64> = best.iter().zip(&point.scores).map(|(best, score)| best - score).collect();
-            point.standard_error = error_of_the_mean(&differences);
-        }
-        Ok(Self { points, chosen })
+fn compare(mut points: Vec<CrossValidationPoint>) -> Result<Vec<CrossValidationPoint>, PenaltyError> {
+    for point in &mut points {
+        point.mean_score = mean(&point.scores);
     }
+    let better = |best: usize, at: usize| if points[at].mean_score > points[best].mean_score { at } else { best };
+    let chosen = (0..points.len()).reduce(better).ok_or(PathError::NoPenalties)?;
+    let best = points[chosen].scores.clone();
+    for point in &mut points {
+        let differences: Vec<f64> = best.iter().zip(&point.scores).map(|(best, score)| best - score).collect();
+        point.standard_error = error_of_the_mean(&differences);
+    }
+    points[chosen].chosen = true;
+    Ok(points)
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -184,10 +166,19 @@ mod tests {
         aggregate
     }
 
-    fn validate(aggregate: &Aggregate, task: &Task, factors: &[f64]) -> Result<CrossValidation, PenaltyError> {
+    fn validate(
+        aggregate: &Aggregate,
+        task: &Task,
+        factors: &[f64],
+    ) -> Result<Vec<CrossValidationPoint>, PenaltyError> {
         let settings = SolverSettings { tolerance: 1e-5, ..SolverSettings::default() };
         let reports = Reports::one(aggregate, task);
         cross_validate(reports, rank(1), factors, &settings, &mut |_| ControlFlow::Continue(()))
+    }
+
+    fn chosen(points: &[CrossValidationPoint]) -> &CrossValidationPoint {
+        let [chosen] = points.iter().filter(|point| point.chosen).collect::<Vec<_>>()[..] else { panic!("{points:?}") };
+        chosen
     }
 
     #[test]
@@ -195,23 +186,23 @@ mod tests {
         let task = task(12, 3);
         let aggregate = collected(&task, 3000);
         let result = validate(&aggregate, &task, &[0.25, 40.0, 1.0]).unwrap();
-        let factors: Vec<f64> = result.points().iter().map(|point| point.factor).collect();
+        let factors: Vec<f64> = result.iter().map(|point| point.factor).collect();
         assert_eq!(factors, [40.0, 1.0, 0.25]);
-        for point in result.points() {
+        for point in &result {
             assert_eq!(point.scores.len(), 3);
             assert!((point.mean_score - mean(&point.scores)).abs() < 1e-15);
-            assert!(point.mean_score <= result.chosen().mean_score);
+            assert!(point.mean_score <= chosen(&result).mean_score);
         }
         // A factor of 40 leaves one coordinate of the three that make the component.
-        assert_eq!(result.points()[0].mean_support, 1.0);
-        assert!(result.chosen().factor < 40.0 && result.points()[0].standard_error > 0.0);
-        assert_eq!(result.chosen().standard_error, 0.0);
+        assert_eq!(result[0].mean_support, 1.0);
+        assert!(chosen(&result).factor < 40.0 && result[0].standard_error > 0.0);
+        assert_eq!(chosen(&result).standard_error, 0.0);
         // The first score, from its definition.
         let reports = Reports::one(&aggregate, &task);
         let training = Covariance::of_folds(reports, |fold| fold != 0).unwrap();
         let held_out = Covariance::of_folds(reports, |fold| fold == 0).unwrap();
         let row = training.matrix().diagonal().imax();
-        assert!((result.points()[0].scores[0] - held_out.matrix()[(row, row)]).abs() < 1e-12);
+        assert!((result[0].scores[0] - held_out.matrix()[(row, row)]).abs() < 1e-12);
         // And a factor for which the penalty of two thirds of the reports decides, not that of all.
         let score = |noise| {
             let penalty = default_penalty(noise, 12, 1.0).unwrap();
@@ -222,7 +213,7 @@ mod tests {
         };
         let all = Covariance::estimate(&aggregate, &task).unwrap();
         let (own, other) = (score(training.noise_deviation()), score(all.noise_deviation()));
-        let found = result.points()[1].scores[0];
+        let found = result[1].scores[0];
         assert!((found - own).abs() < 0.1 * (found - other).abs(), "{found} {own} {other}");
         // The penalty is for all reports, whose noise is less than that of two thirds of them.
         let covariance = Covariance::estimate(&aggregate, &task).unwrap();
@@ -231,7 +222,7 @@ mod tests {
         let selected =
             choice.select(&covariance, reports, rank(1), &settings, &mut |_| ControlFlow::Continue(())).unwrap();
         assert_eq!(selected.penalty, default_penalty(covariance.noise_deviation(), 12, 1.0).unwrap());
-        assert_eq!(selected.cross_validation.unwrap().points().len(), 1);
+        assert_eq!(selected.cross_validation.unwrap().len(), 1);
     }
 
     /// By hand: differences of 0, 1 and 2 about 1 have squares that sum to 2, over three times two.
@@ -247,15 +238,15 @@ mod tests {
             point(1.0, [5.0, 6.0, 4.0]),
             point(0.0, [6.0, 6.0, 6.0]),
         ];
-        let result = CrossValidation::compare(points).unwrap();
+        let result = compare(points).unwrap();
         // The last is as good as the second, and has the smaller penalty.
-        assert_eq!(result.chosen().factor, 2.0);
-        let means: Vec<f64> = result.points().iter().map(|point| point.mean_score).collect();
+        assert_eq!(chosen(&result).factor, 2.0);
+        let means: Vec<f64> = result.iter().map(|point| point.mean_score).collect();
         assert_eq!(means, [5.0, 6.0, 5.0, 6.0]);
-        let errors: Vec<f64> = result.points().iter().map(|point| point.standard_error).collect();
+        let errors: Vec<f64> = result.iter().map(|point| point.standard_error).collect();
         let expected = [1.0 / 3.0, 0.0, 1.0 / 3.0, 1.0 / 3.0].map(f64::sqrt);
         assert!(errors.iter().zip(expected).all(|(error, expected)| (error - expected).abs() < 1e-15), "{errors:?}");
-        assert_eq!(CrossValidation::compare(vec![]), Err(PenaltyError::Path(PathError::NoPenalties)));
+        assert_eq!(compare(vec![]), Err(PenaltyError::Path(PathError::NoPenalties)));
     }
 
     #[test]
@@ -263,7 +254,7 @@ mod tests {
         // In one dimension every penalty is 0 and every score the same.
         let task = task(1, 2);
         let result = validate(&collected_of_one(&task), &task, &[0.5, 2.0, 1.0]).unwrap();
-        assert_eq!((result.chosen().factor, result.chosen().penalty), (2.0, Penalty::ZERO));
+        assert_eq!((chosen(&result).factor, chosen(&result).penalty), (2.0, Penalty::ZERO));
     }
 
     fn collected_of_one(task: &Task) -> Aggregate {

@@ -3,14 +3,14 @@
 mod cross_validation;
 mod error;
 
-pub use cross_validation::{CrossValidation, CrossValidationPoint, cross_validate};
+pub use cross_validation::{CrossValidationPoint, cross_validate};
 pub use error::PenaltyError;
 
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DEFAULT_PENALTY_FACTOR, Penalty, Rank, SequenceProgress, SolverSettings, default_penalty};
+use super::{DEFAULT_PENALTY_FACTOR, PathError, Penalty, Rank, SequenceProgress, SolverSettings, default_penalty};
 use crate::covariance::Covariance;
 use crate::family::Reports;
 
@@ -57,8 +57,8 @@ impl Default for PenaltyChoice {
 pub struct PenaltySelection {
     /// The penalty for the estimate of all folds together.
     pub penalty: Penalty,
-    /// The scores, where cross-validation chose.
-    pub cross_validation: Option<CrossValidation>,
+    /// The scores, largest penalty first, where cross-validation chose.
+    pub cross_validation: Option<Vec<CrossValidationPoint>>,
 }
 
 impl PenaltyChoice {
@@ -100,7 +100,8 @@ impl PenaltyChoice {
             }
             Self::CrossValidated { factors } => {
                 let scores = cross_validate(reports, rank, factors, settings, progress)?;
-                Ok(PenaltySelection { penalty: scores.chosen().penalty, cross_validation: Some(scores) })
+                let chosen = scores.iter().find(|point| point.chosen).ok_or(PathError::NoPenalties)?;
+                Ok(PenaltySelection { penalty: chosen.penalty, cross_validation: Some(scores) })
             }
         }
     }

@@ -248,9 +248,7 @@ fn figure<'a>(answer: &'a Answer, spectrum: &'a [f64]) -> Figure<'a> {
     let validated = sparse.and_then(|sparse| sparse.cross_validation.as_ref());
     let sizes: Vec<(f64, f64)> = match (&answer.found.path, validated) {
         (Some(path), _) => path.iter().map(|point| (point.penalty.value(), point.support.len() as f64)).collect(),
-        (None, Some(points)) => {
-            points.iter().map(|scored| (scored.point.penalty.value(), scored.point.mean_support)).collect()
-        }
+        (None, Some(points)) => points.iter().map(|point| (point.penalty.value(), point.mean_support)).collect(),
         (None, None) => vec![],
     };
     Figure {

@@ -5,7 +5,7 @@ use ldp_pca::internal::recovery::{
 };
 use ldp_pca::prediction::Prediction;
 use ldp_pca::recovery::{
-    Answer, Confidence, Method, Part, PathPoint, ScoredPenalty, SolverStatus, SparseAnswer, Unfinished,
+    Answer, Confidence, CrossValidationPoint, Method, Part, PathPoint, SolverStatus, SparseAnswer, Unfinished,
 };
 
 use super::family::family;
@@ -303,7 +303,7 @@ fn sparse(answer: &Answer, sparse: &SparseAnswer, unit: Unit) -> String {
             error.unwrap_or_default()
         );
     }
-    text + &sparse.cross_validation.as_deref().map(|scored| folds(scored, unit)).unwrap_or_default()
+    text + &sparse.cross_validation.as_deref().map(|points| folds(points, unit)).unwrap_or_default()
 }
 
 /// Whether the theorem on the support covers this one.
@@ -326,10 +326,10 @@ fn conditions(found: &SupportConditions, penalty: f64) -> String {
     )
 }
 
-fn folds(scored: &[ScoredPenalty], unit: Unit) -> String {
+fn folds(points: &[CrossValidationPoint], unit: Unit) -> String {
     let mut text = "folds       penalty      features  captured    - best      (standard error)\n".to_owned();
-    let best = scored.iter().find(|scored| scored.chosen).map_or(0.0, |scored| scored.point.mean_score);
-    for ScoredPenalty { point, chosen } in scored {
+    let best = points.iter().find(|point| point.chosen).map_or(0.0, |point| point.mean_score);
+    for point in points {
         text += &format!(
             "            {:<11.4e}  {:>8.1}  {:<10}  {:<10}  ({}){}\n",
             point.penalty.value(),
@@ -337,7 +337,7 @@ fn folds(scored: &[ScoredPenalty], unit: Unit) -> String {
             unit.of_variance(point.mean_score),
             unit.of_variance(point.mean_score - best),
             unit.of_variance(point.standard_error),
-            if *chosen { "  chosen" } else { "" }
+            if point.chosen { "  chosen" } else { "" }
         );
     }
     text

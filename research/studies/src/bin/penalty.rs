@@ -14,8 +14,8 @@ use ldp_pca::mechanism::MechanismSpec;
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{
-    FantopeProblem, FantopeSolver, Penalty, Rank, Reports, SolverSettings, default_penalty, principal_components,
-    soft_threshold,
+    CrossValidationPoint, FantopeProblem, FantopeSolver, Penalty, Rank, Reports, SolverSettings, default_penalty,
+    principal_components, soft_threshold,
 };
 use ldp_pca::report::Report;
 use ldp_pca::schema::Schema;
@@ -138,15 +138,12 @@ fn collection(
     let penalty = |factor: f64| default_penalty(covariance.noise_deviation(), dimension, factor);
     let cross_validated = || -> Result<[f64; 2], Failure> {
         let reports = Reports::one(&aggregate, &task);
-        let result =
+        let points =
             cross_validate(reports, rank, &CROSS_VALIDATION_FACTORS, &settings, &mut |_| ControlFlow::Continue(()))?;
-        let best = result.chosen();
-        let within = |point: &&_| {
-            let point: &ldp_pca::internal::recovery::CrossValidationPoint = point;
-            point.mean_score + point.standard_error >= best.mean_score
-        };
+        let best = points.iter().find(|point| point.chosen).ok_or("no penalty was chosen")?;
+        let within = |point: &&CrossValidationPoint| point.mean_score + point.standard_error >= best.mean_score;
         // Points are in descending order of the penalty.
-        let sparsest = result.points().iter().find(within).unwrap_or(best);
+        let sparsest = points.iter().find(within).unwrap_or(best);
         Ok([fantope(best.penalty)?, fantope(sparsest.penalty)?])
     };
     Ok(Errors {
