@@ -26,9 +26,9 @@ mod sums;
 
 pub use prediction::{TwoWaves, WaveRefusal, Waves};
 pub use recovery::{
-    FirstWave, FoundErrors, OF_FIRST_WAVE, PublicSample, RefineError, RefinedFacts, SamplePlan, SecondTask, SecondWave,
-    WaveDesign, refined_answer, refinement_of,
+    FirstWave, FoundErrors, OF_FIRST_WAVE, PublicSample, RefineError, RefinedFacts, SamplePlan, SecondTask,
+    refined_answer, refinement_of,
 };
 pub use refinement::{MAX_DIRECTIONS, Refinement, RefinementError};
 pub use signed_cap::SignedCap;
-pub use sums::CrossBlock;
+pub use sums::SecondWave;

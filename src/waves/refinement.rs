@@ -5,7 +5,7 @@
 //! sums: k nearly orthonormal directions V, a weight w for each, and a clip c. A bounded record x has the parts
 //! `a = V' x` along the directions and `b = x - V a` across them. Its report is one [`signed_cap`] of the k d products
 //! `w_j a_j b_i / c`, which are shortened where `|w a| |b| > c`. Their mean over many people is the *cross block*
-//! `E[b a'] = (I - V V') S V` of the second moments S: [`CrossBlock`]. The integers below round `a_j` to `2^-20 /
+//! `E[b a'] = (I - V V') S V` of the second moments S: [`SecondWave`]. The integers below round `a_j` to `2^-20 /
 //! w_j`, and both lengths up to the next multiple of 2^-20: with weights near 1 and clips near 1 neither can be seen,
 //! and with the smallest permitted ones little is left.
 //!
@@ -41,7 +41,7 @@
 //! *Time.* Rounding, sums and products take the same steps for every record; maxima are selections without a branch.
 //! Quotients and roots are of normal numbers or 0, as those of double-cap's lift are.
 //!
-//! [`CrossBlock`]: super::CrossBlock
+//! [`SecondWave`]: super::SecondWave
 //! [`signed_cap`]: super::signed_cap
 
 use core::ops::RangeInclusive;

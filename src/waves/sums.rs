@@ -6,12 +6,17 @@ use crate::aggregate::{Aggregate, AggregateError};
 use crate::mechanism::Summable;
 use crate::task::{Task, TaskMechanism};
 
-/// The unbiased estimate of `E[b a']` of the clipped records, in the units of bounded records (not multiplied by the
-/// square of a radius).
+/// What a second wave reported, in the units of bounded records (not multiplied by the square of a radius).
 #[derive(Clone, Debug, PartialEq)]
-pub struct CrossBlock {
-    /// d × k.
-    pub matrix: DMatrix<f64>,
+pub struct SecondWave {
+    /// V, d × k, as the people had it.
+    pub directions: DMatrix<f64>,
+    /// The weights, which the clip is for.
+    pub weights: Vec<f64>,
+    /// The clip.
+    pub clip: f64,
+    /// The cross block: the unbiased estimate of `E[b a']` of the clipped records, d × k.
+    pub block: DMatrix<f64>,
     /// The variance that the mechanism gives to an entry, per column, for records whose vector is across it: hardly
     /// ever less for others at the best L up to epsilon 8.
     pub variances: Vec<f64>,
@@ -19,7 +24,7 @@ pub struct CrossBlock {
     pub records: u64,
 }
 
-impl CrossBlock {
+impl SecondWave {
     /// What the reports of a refinement add to the first wave's sums.
     ///
     /// # Errors
@@ -34,15 +39,15 @@ impl CrossBlock {
             return Err(AggregateError::NoReports);
         }
         let (refinement, gain) = (mechanism.refinement(), mechanism.gain());
-        let (rows, clip) = (refinement.dimension(), refinement.clip());
+        let (rows, weights, clip) = (refinement.dimension(), refinement.weights(), refinement.clip());
         // One of u's coordinates is w_j a_j b_i / c.
-        let units: Vec<f64> = refinement.weights().iter().map(|weight| clip / weight).collect();
+        let units: Vec<f64> = weights.iter().map(|weight| clip / weight).collect();
         let sum = |place: usize| aggregate.folds().iter().map(|fold| fold.sums()[place]).sum();
         let sums: Vec<i64> = (0..mechanism.sums_len()).map(sum).collect();
         let mean = mechanism.mean(&task.digest().key(), &sums, records);
-        let matrix = DMatrix::from_fn(rows, units.len(), |row, column| mean[column * rows + row] * units[column]);
+        let block = DMatrix::from_fn(rows, units.len(), |row, column| mean[column * rows + row] * units[column]);
         let variances = units.iter().map(|unit| (unit / gain).powi(2) / records as f64).collect();
-        Ok(Self { matrix, variances, records })
+        Ok(Self { directions: refinement.directions(), weights, clip, block, variances, records })
     }
 }
 
@@ -69,7 +74,7 @@ mod tests {
         let refinement = Refinement::from_parts(first.digest(), &directions, &[1.0, 2.0], 0.5).unwrap();
         let second = first.refined_by(refinement, Epsilon::new(4.0).unwrap(), None, None).unwrap();
         let mut aggregate = Aggregate::empty(&second);
-        assert_eq!(CrossBlock::of(&aggregate, &second), Err(AggregateError::NoReports));
+        assert_eq!(SecondWave::of(&aggregate, &second), Err(AggregateError::NoReports));
         let mut rng = ChaCha8Rng::seed_from_u64(2);
         let record = second.bound(vec![0.3, -0.2, 0.0, 0.9]).unwrap();
         let reports: Vec<_> =
@@ -77,18 +82,18 @@ mod tests {
         aggregate.accumulate(&second, &reports).unwrap();
         let aggregate = Aggregate::from_bytes(&aggregate.to_bytes(), &second).unwrap();
         assert_eq!(aggregate.folds()[0].sums().len(), 2048);
-        let block = CrossBlock::of(&aggregate, &second).unwrap();
-        assert_eq!((block.records, block.matrix.shape()), (30_000, (4, 2)));
+        let wave = SecondWave::of(&aggregate, &second).unwrap();
+        assert_eq!((wave.records, wave.block.shape()), (30_000, (4, 2)));
         let x = [0.15, -0.1, 0.0, 0.45];
         for (column, a) in [0.15, -0.1].into_iter().enumerate() {
             for (row, b) in [0.0, 0.0, x[2], x[3]].into_iter().enumerate() {
-                let (found, deviation) = (block.matrix[(row, column)], block.variances[column].sqrt());
+                let (found, deviation) = (wave.block[(row, column)], wave.variances[column].sqrt());
                 assert!(deviation < 0.005 && (found - a * b).abs() < 4.9 * deviation, "{row} {column}: {found}");
             }
         }
         let refused = Err(CovarianceError::Aggregate(AggregateError::Refinement));
         assert_eq!(Covariance::estimate(&aggregate, &second).map(drop), refused);
-        assert_eq!(CrossBlock::of(&Aggregate::empty(&first), &first), Err(AggregateError::NotARefinement));
-        assert!(matches!(CrossBlock::of(&aggregate, &first), Err(AggregateError::OtherTask { .. })));
+        assert_eq!(SecondWave::of(&Aggregate::empty(&first), &first), Err(AggregateError::NotARefinement));
+        assert!(matches!(SecondWave::of(&aggregate, &first), Err(AggregateError::OtherTask { .. })));
     }
 }

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use chacha20::ChaCha20Rng;
 use ldp_pca::aggregate::Aggregate;
 use ldp_pca::covariance::Covariance;
-use ldp_pca::internal::waves::{CrossBlock, Refinement};
+use ldp_pca::internal::waves::{Refinement, SecondWave};
 use ldp_pca::ledger::{Budget, Filter, Ledger};
 use ldp_pca::privacy::Epsilon;
 use ldp_pca::report::{Report, ReportId, report_bytes};
@@ -194,8 +194,8 @@ fn refinements_are_those_of_the_vectors() {
         let (task, aggregate) = collected(&case.name, &case.task, &case.digest, &case.reports);
         assert_eq!(task.campaign(), Task::from_json(&case.first.to_string()).unwrap().digest());
         assert_eq!(hex(&aggregate.to_bytes()), case.aggregate, "{}", case.name);
-        let block = CrossBlock::of(&aggregate, &task).unwrap();
-        for (found, expected) in [(block.matrix.as_slice(), &case.cross_block), (&block.variances, &case.variances)] {
+        let wave = SecondWave::of(&aggregate, &task).unwrap();
+        for (found, expected) in [(wave.block.as_slice(), &case.cross_block), (&wave.variances, &case.variances)] {
             assert_eq!(found.len(), expected.len());
             assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1e-11 * b.abs()), "{}", case.name);
         }
@@ -373,7 +373,7 @@ fn refined_case((name, first, directions, weights, clip, records): Refined) -> R
     let refinement = Refinement::new(first.digest(), directions, weights, clip).unwrap();
     let task = first.refined_by(refinement, Epsilon::new(2.0).unwrap(), Some(32), Some(6)).unwrap();
     let (reports, aggregate) = vectors_of(&task, records);
-    let block = CrossBlock::of(&aggregate, &task).unwrap();
+    let wave = SecondWave::of(&aggregate, &task).unwrap();
     let json = |task: &Task| serde_json::from_str(&task.to_json()).unwrap();
     RefinedCase {
         name: name.to_owned(),
@@ -382,8 +382,8 @@ fn refined_case((name, first, directions, weights, clip, records): Refined) -> R
         digest: task.digest().to_string(),
         reports,
         aggregate: hex(&aggregate.to_bytes()),
-        cross_block: block.matrix.as_slice().to_vec(),
-        variances: block.variances,
+        cross_block: wave.block.as_slice().to_vec(),
+        variances: wave.variances,
     }
 }
 

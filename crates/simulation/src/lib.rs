@@ -31,4 +31,4 @@ pub use population::{PopulationError, SpikedModel, SpikedSpectrum};
 pub use second_moment::SecondMoment;
 pub use survey::LeisureSurvey;
 pub use trial::{RecoveryMethod, Reports, SimulationError, Trial, TrialResult};
-pub use waves::{Asked, TurnedSample, WavesResult, WavesTrial};
+pub use waves::{TurnedSample, WavesResult, WavesTrial};

@@ -5,7 +5,7 @@
 
 use ldp_pca::internal::law::NoiseLaw;
 use ldp_pca::internal::mechanism::Moments;
-use ldp_pca::internal::waves::{FirstWave, RefineError, SecondWave, SignedCap, WaveDesign};
+use ldp_pca::internal::waves::{FirstWave, SecondWave, SignedCap};
 use ldp_pca::mechanism::{DoubleCap, LocalRandomizer, Mechanism};
 use ldp_pca::record::Bounding;
 use ldp_pca::recovery::{Rank, principal_components};
@@ -114,7 +114,7 @@ impl WavesTrial<'_> {
         };
         let (first, estimate) = self.begin(fill, &mut streams, &mut seen)?;
         let asked = self.ask(&first, fill, &mut streams, &mut seen);
-        let refined = first.refine(&asked.second(&first))?.matrix;
+        let (refined, _) = first.refine(&asked)?;
         Ok(WavesResult {
             non_private: self.error(&all.mean(self.records[0] + self.records[1]), truth)?,
             first_wave: self.error(&estimate, truth)?,
@@ -153,7 +153,7 @@ impl WavesTrial<'_> {
             all.add(block);
             progress(block.len());
         });
-        let (_, refined) = asked.judge(&first)?;
+        let (refined, _) = first.judged_by(&asked)?.refine(&asked)?;
         Ok(WavesResult {
             non_private: self.error(&all.mean(self.records[1]), truth)?,
             first_wave: self.error(&moments, truth)?,
@@ -211,7 +211,7 @@ impl WavesTrial<'_> {
 
     /// What the people of the second wave report of the directions of `first`. The number of the first wave's does not
     /// matter.
-    pub fn ask_with_rng<R: Rng + ?Sized>(&self, first: &FirstWave, fill: &mut Fill<'_>, rng: &mut R) -> Asked {
+    pub fn ask_with_rng<R: Rng + ?Sized>(&self, first: &FirstWave, fill: &mut Fill<'_>, rng: &mut R) -> SecondWave {
         self.ask(first, fill, &mut streams(rng), |_| ())
     }
 
@@ -221,8 +221,8 @@ impl WavesTrial<'_> {
         fill: &mut Fill<'_>,
         [records_rng, reports_rng]: &mut [Xoshiro256PlusPlus; 2],
         mut seen: impl FnMut(&Block),
-    ) -> Asked {
-        let design = first.design(self.signed.gain(), self.records[1]);
+    ) -> SecondWave {
+        let (weights, clip) = first.design(self.signed.gain(), self.records[1]);
         let (dimension, k) = first.directions.shape();
         let mut cross = CrossSums::new(self.signed, k, dimension);
         let (mut records, mut record) = (Block::new(dimension), vec![0.0; dimension]);
@@ -232,62 +232,19 @@ impl WavesTrial<'_> {
             for vector in records.vectors_mut() {
                 fill(&mut record, records_rng);
                 vector.iter_mut().zip(&record).for_each(|(single, double)| *single = *double as f32);
-                cross.add(&record, &first.directions, &design.weights, design.clip, reports_rng);
+                cross.add(&record, &first.directions, &weights, clip, reports_rng);
             }
             seen(&records);
             left -= drawn;
         }
-        let factor = design.clip / (self.signed.gain() * self.records[1] as f64);
+        let factor = clip / (self.signed.gain() * self.records[1] as f64);
         let block = DMatrix::from_fn(dimension, k, |row, column| {
-            cross.sums[column * dimension + row] * factor / design.weights[column]
+            cross.sums[column * dimension + row] * factor / weights[column]
         });
-        let variances: Vec<f64> = (design.weights.iter())
-            .map(|weight| (design.clip / (weight * self.signed.gain())).powi(2) / self.records[1] as f64)
+        let variances: Vec<f64> = (weights.iter())
+            .map(|weight| (clip / (weight * self.signed.gain())).powi(2) / self.records[1] as f64)
             .collect();
-        Asked { design, block, variances, records: self.records[1] }
-    }
-}
-
-/// The generators of records and of reports.
-fn streams<R: Rng + ?Sized>(rng: &mut R) -> [Xoshiro256PlusPlus; 2] {
-    [(); 2].map(|()| Xoshiro256PlusPlus::from_rng(rng))
-}
-
-/// What a second wave reported, and how it was asked.
-#[derive(Clone, Debug)]
-pub struct Asked {
-    /// The weights and the clip.
-    pub design: WaveDesign,
-    /// The mean of the clipped products, d × k.
-    pub block: DMatrix<f64>,
-    /// The variance that the mechanism gives to an entry, per column.
-    pub variances: Vec<f64>,
-    /// The number of reports.
-    pub records: u64,
-}
-
-impl Asked {
-    /// A public sample, which is off by what this wave shows, and the matrix with both.
-    ///
-    /// # Errors
-    /// As [`FirstWave::judged_by`].
-    pub fn judge(&self, sample: &FirstWave) -> Result<(FirstWave, DMatrix<f64>), RefineError> {
-        let judged = sample.clone().judged_by(&self.second(sample))?;
-        let matrix = judged.refine(&self.second(&judged))?.matrix;
-        Ok((judged, matrix))
-    }
-
-    /// The second wave about the directions of `first`.
-    #[must_use]
-    pub fn second<'a>(&'a self, first: &'a FirstWave) -> SecondWave<'a> {
-        SecondWave {
-            directions: &first.directions,
-            weights: &self.design.weights,
-            clip: self.design.clip,
-            block: &self.block,
-            variances: &self.variances,
-            records: self.records,
-        }
+        SecondWave { directions: first.directions.clone(), weights, clip, block, variances, records: self.records[1] }
     }
 }
 
@@ -334,6 +291,11 @@ impl CrossSums {
         self.reported.draw(&self.vector, &mut self.direction, rng);
         self.sums.iter_mut().zip(&self.direction).for_each(|(sum, value)| *sum += f64::from(*value));
     }
+}
+
+/// The generators of records and of reports.
+fn streams<R: Rng + ?Sized>(rng: &mut R) -> [Xoshiro256PlusPlus; 2] {
+    [(); 2].map(|()| Xoshiro256PlusPlus::from_rng(rng))
 }
 
 #[cfg(test)]
@@ -442,7 +404,8 @@ mod tests {
                 let moments = turned.moments(population, &mut rng);
                 let sample = FirstWave::of_sample(&moments, Bounding::UnitNorm, 1_000_000, setting.rank, 0.1).unwrap();
                 let asked = trial.ask_with_rng(&sample, &mut |record, rng| population.fill(record, rng), &mut rng);
-                let (judged, matrix) = asked.judge(&sample).unwrap();
+                let judged = sample.judged_by(&asked).unwrap();
+                let (matrix, _) = judged.refine(&asked).unwrap();
                 refined += trial.error(&matrix, population.subspace()).unwrap() / 32.0;
                 found += judged.sines.iter().sum::<f64>() / 32.0;
             }

@@ -12,6 +12,7 @@ use crate::task::{Task, TaskMechanism};
 use crate::waves::prediction::{TwoWaves, Waves};
 use crate::waves::refinement::{Refinement, RefinementError};
 use crate::waves::signed_cap::SignedCap;
+use crate::waves::sums::SecondWave;
 
 /// What an answer of two waves does not have.
 const NOT_OFFERED: [&str; 5] = ["rank-test", "held-out", "sparse", "bootstrap", "hostile"];
@@ -120,13 +121,39 @@ pub fn refined_answer(
     rank: Rank,
 ) -> Result<(Answer, RefinedFacts), RefineError> {
     refinement_of(task, rank, second)?;
-    let refined = FirstWave::of(covariance, task, rank)?.with_second(aggregate, second)?;
-    let mut answer = components_of_waves(&refined.matrix, task, rank)?;
+    let (matrix, thresholds) = FirstWave::of(covariance, task, rank)?.refine(&SecondWave::of(aggregate, second)?)?;
+    let mut answer = components_of_waves(&matrix, task, rank)?;
     answer.asked.records = covariance.records() + aggregate.records();
     answer.trust.noise_deviation = covariance.noise_deviation();
     answer.trust.noise_edge = covariance.noise_edge();
     let (_, waves) = predicted(covariance, task, rank, aggregate.records())?;
-    Ok((answer, RefinedFacts { thresholds: refined.thresholds, ..RefinedFacts::of(second, waves) }))
+    Ok((answer, RefinedFacts { thresholds, ..RefinedFacts::of(second, waves) }))
+}
+
+impl FirstWave {
+    /// The first wave of a task whose estimate is given.
+    ///
+    /// # Errors
+    /// [`RefineError::Refinement`] for a task with centring or a second wave's, and as [`FirstWave::new`].
+    pub(super) fn of(covariance: &Covariance, task: &Task, rank: Rank) -> Result<Self, RefineError> {
+        if task.centring().is_some() || covariance.mean().is_some() {
+            return Err(RefinementError::Centring.into());
+        }
+        if task.refinement().is_some() {
+            return Err(RefinementError::Twice.into());
+        }
+        Ok(Self::new(covariance.matrix(), &covariance.noise_law(), task.bounding().covariance_scale(), rank)?)
+    }
+
+    /// The second wave's task, for about so many people, with the epsilon of the first.
+    ///
+    /// # Errors
+    /// [`RefineError::Refinement`] for more components than a second wave has, [`RefineError::Task`].
+    pub(super) fn second_task(&self, task: &Task, signed: &SignedCap, records: u64) -> Result<Task, RefineError> {
+        let (weights, clip) = self.design(signed.gain(), records);
+        let refinement = Refinement::from_parts(task.digest(), &self.directions, &weights, clip)?;
+        Ok(task.refined_by(refinement, task.guarantee().epsilon, None, None)?)
+    }
 }
 
 /// The mechanism of a second wave of `second` people, and what it is predicted to add to this first one.

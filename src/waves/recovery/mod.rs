@@ -20,7 +20,6 @@
 //! direction: [`Clipped::misfit`](super::clipping::Clipped::misfit) has a size for that.
 
 mod answer;
-mod collected;
 mod sample;
 mod shrinkage;
 
@@ -32,6 +31,7 @@ use nalgebra::DMatrix;
 use super::clipping::Model;
 use super::design::{CLIPS, LEAST_GAP, across, gap, weights};
 use super::refinement::RefinementError;
+use super::sums::SecondWave;
 use crate::aggregate::AggregateError;
 use crate::covariance::CovarianceError;
 use crate::law::{NoiseLaw, split_spectrum};
@@ -65,41 +65,6 @@ pub struct FirstWave {
     /// Whether the directions have noise of the mechanism, not those of a public sample.
     private: bool,
     scale: f64,
-}
-
-/// What both waves say.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Refined {
-    /// The estimate, d × d.
-    pub matrix: DMatrix<f64>,
-    /// Below how many deviations of their noise the loadings of each component were moved to zero.
-    pub thresholds: Vec<f64>,
-}
-
-/// What a second wave is asked with, in the units of bounded records.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WaveDesign {
-    /// A weight for each direction.
-    pub weights: Vec<f64>,
-    /// The clip of the products.
-    pub clip: f64,
-}
-
-/// What a second wave reported, in the units of bounded records.
-#[derive(Clone, Copy, Debug)]
-pub struct SecondWave<'a> {
-    /// V, d × k, as the people had it.
-    pub directions: &'a DMatrix<f64>,
-    /// The weights, which the clip is for.
-    pub weights: &'a [f64],
-    /// The clip.
-    pub clip: f64,
-    /// The mean of the clipped products, d × k.
-    pub block: &'a DMatrix<f64>,
-    /// The variance that the mechanism gives to an entry, per column.
-    pub variances: &'a [f64],
-    /// The number of reports.
-    pub records: u64,
 }
 
 /// Why two waves cannot be put together.
@@ -213,11 +178,12 @@ impl FirstWave {
         Model::new(&signals, self.bulk / self.scale, self.directions.nrows() - signals.len())
     }
 
-    /// Weights and clip for the second wave: those with the least error over the components, where the weighted parts
-    /// have a mean square of 1, and the clip of `CLIPS` with the least error after it. `mechanism_gain` is that of
-    /// the signed cap, and `records` the expected number of its reports.
+    /// A weight for each direction and the clip for the second wave, in the units of bounded records: the weights with
+    /// the least error over the components, where the weighted parts have a mean square of 1, and the clip of `CLIPS`
+    /// with the least error after it. `mechanism_gain` is that of the signed cap, and `records` the expected number of
+    /// its reports.
     #[must_use]
-    pub fn design(&self, mechanism_gain: f64, records: u64) -> WaveDesign {
+    pub fn design(&self, mechanism_gain: f64, records: u64) -> (Vec<f64>, f64) {
         let eigenvalues: Vec<f64> = self.eigenvalues.iter().map(|value| value / self.scale).collect();
         let bulk = self.bulk / self.scale;
         let further: f64 = self.further.1.iter().sum::<f64>() / self.scale;
@@ -235,14 +201,15 @@ impl FirstWave {
             (0..weights.len()).map(of).sum::<f64>()
         };
         let clip = CLIPS.map(|kappa| kappa * across.sqrt()).into_iter().min_by(|a, b| error(*a).total_cmp(&error(*b)));
-        WaveDesign { weights, clip: clip.unwrap_or(1.0) }
+        (weights, clip.unwrap_or(1.0))
     }
 
-    /// The estimate of both waves.
+    /// The estimate of both waves, d × d, and below how many deviations of their noise the loadings of each component
+    /// were moved to zero.
     ///
     /// # Errors
     /// [`RefineError`] where the second wave does not fit the first.
-    pub fn refine(&self, second: &SecondWave<'_>) -> Result<Refined, RefineError> {
+    pub fn refine(&self, second: &SecondWave) -> Result<(DMatrix<f64>, Vec<f64>), RefineError> {
         self.check(second)?;
         let (d, k) = self.directions.shape();
         // As the people had it, but for the rounding, with which it is not quite orthonormal.
@@ -253,9 +220,9 @@ impl FirstWave {
                 v.column_mut(column).neg_mut();
             }
         }
-        let left = self.model().clipped(second.weights, second.clip, &self.turned);
+        let left = self.model().clipped(&second.weights, second.clip, &self.turned);
         let (further, further_values) = &self.further;
-        let mut cross = second.block * self.scale;
+        let mut cross = &second.block * self.scale;
         cross -= &v * v.tr_mul(&cross);
         let mut variances = Vec::with_capacity(k);
         let mut deviations = Vec::with_capacity(k);
@@ -303,16 +270,16 @@ impl FirstWave {
         }
         matrix.fill_lower_triangle_with_upper_triangle();
         let finite = matrix.iter().all(|entry| entry.is_finite());
-        if finite { Ok(Refined { matrix, thresholds }) } else { Err(RefineError::NotFinite) }
+        if finite { Ok((matrix, thresholds)) } else { Err(RefineError::NotFinite) }
     }
 
     /// The variance of an entry of the second wave's block, towards the bulk.
-    fn entry_variance(&self, second: &SecondWave<'_>, column: usize) -> f64 {
+    fn entry_variance(&self, second: &SecondWave, column: usize) -> f64 {
         let sampled = self.eigenvalues[column] * self.bulk / second.records.max(1) as f64;
         second.variances[column] * self.scale * self.scale + sampled
     }
 
-    fn check(&self, second: &SecondWave<'_>) -> Result<(), RefineError> {
+    fn check(&self, second: &SecondWave) -> Result<(), RefineError> {
         let (rows, columns) = self.directions.shape();
         let fits = [second.directions.shape(), second.block.shape()];
         let counts = [second.weights.len(), second.variances.len()];
@@ -323,11 +290,11 @@ impl FirstWave {
             return Err(RefineError::Shape { rows, columns, found_rows: rows, found_columns });
         }
         let positive = |value: f64| value.is_finite() && value > 0.0;
-        let finite = second.block.iter().chain(second.directions).all(|entry| entry.is_finite());
-        if !finite || !positive(second.clip) || !second.variances.iter().chain(second.weights).all(|&v| positive(v)) {
+        let finite = second.block.iter().chain(&second.directions).all(|entry| entry.is_finite());
+        if !finite || !positive(second.clip) || !second.variances.iter().chain(&second.weights).all(|&v| positive(v)) {
             return Err(RefineError::NotFinite);
         }
-        let off = (columns as f64 - self.directions.tr_mul(second.directions).norm_squared()).abs();
+        let off = (columns as f64 - self.directions.tr_mul(&second.directions).norm_squared()).abs();
         if off < 1e-3 { Ok(()) } else { Err(RefineError::Directions(off)) }
     }
 }
@@ -366,14 +333,20 @@ mod tests {
         sin_theta_squared(&Subspace::new(&found).unwrap(), truth).unwrap()
     }
 
-    fn second<'a>(
-        first: &'a FirstWave,
-        design: &'a WaveDesign,
-        block: &'a DMatrix<f64>,
-        variance: &'a [f64],
-    ) -> SecondWave<'a> {
-        let (directions, weights, clip) = (&first.directions, &design.weights[..], design.clip);
-        SecondWave { directions, weights, clip, block, variances: variance, records: 1_000_000 }
+    fn second(
+        first: &FirstWave,
+        (weights, clip): &(Vec<f64>, f64),
+        block: &DMatrix<f64>,
+        variances: &[f64],
+    ) -> SecondWave {
+        SecondWave {
+            directions: first.directions.clone(),
+            weights: weights.clone(),
+            clip: *clip,
+            block: block.clone(),
+            variances: variances.to_vec(),
+            records: 1_000_000,
+        }
     }
 
     /// A second wave without noise or clip leaves what is of second order: the eigenvalues are known to some percent.
@@ -383,12 +356,12 @@ mod tests {
         let before = error(&(&first.directions * first.directions.transpose()), &subspace);
         let v = &first.directions;
         let block = &truth * v - v * v.tr_mul(&(&truth * v));
-        let design = WaveDesign { clip: 10.0, ..first.design(1.0, 1000) };
-        let refined = first.refine(&second(&first, &design, &block, &[1e-12; 2])).unwrap().matrix;
+        let design = (first.design(1.0, 1000).0, 10.0);
+        let refined = first.refine(&second(&first, &design, &block, &[1e-12; 2])).unwrap().0;
         let after = error(&refined, &subspace);
         assert!(before > 0.02 && after < 0.03 * before, "{before} {after}");
         // With noise that drowns it, the first wave's components are kept, but for what is shrunk.
-        let kept = first.refine(&second(&first, &design, &block, &[1e6; 2])).unwrap().matrix;
+        let kept = first.refine(&second(&first, &design, &block, &[1e6; 2])).unwrap().0;
         assert!((error(&kept, &subspace) / before - 1.0).abs() < 0.1);
     }
 
@@ -396,12 +369,12 @@ mod tests {
     fn degenerate_waves_have_finite_estimates_and_wrong_ones_errors() {
         let (first, ..) = first_wave(20_000);
         let design = first.design(0.9, 10_000);
-        let squares: f64 = design.weights.iter().zip(&first.eigenvalues).map(|(w, value)| w * w * value).sum();
+        let squares: f64 = design.0.iter().zip(&first.eigenvalues).map(|(w, value)| w * w * value).sum();
         assert!((squares - 1.0).abs() < 1e-9);
         for size in [0.0, 1.0, 1e6, 1e100] {
             let block = DMatrix::from_fn(30, 2, |row, column| size * ((row + 3 * column) as f64).sin());
             for variance in [1e-30, 1e-3, 1e30] {
-                let refined = first.refine(&second(&first, &design, &block, &[variance; 2])).unwrap().matrix;
+                let refined = first.refine(&second(&first, &design, &block, &[variance; 2])).unwrap().0;
                 assert!(refined.iter().all(|entry| entry.is_finite()), "{size} {variance}");
             }
         }
@@ -419,7 +392,7 @@ mod tests {
         let nowhere = DMatrix::from_element(30, 2, f64::INFINITY);
         assert_eq!(first.refine(&second(&first, &design, &nowhere, &[1e-3; 2])), Err(RefineError::NotFinite));
         let other = first.directions.map(|_| 30f64.sqrt().recip());
-        let wrong = SecondWave { directions: &other, ..second(&first, &design, &zeros, &[1e-3; 2]) };
+        let wrong = SecondWave { directions: other, ..second(&first, &design, &zeros, &[1e-3; 2]) };
         assert!(matches!(first.refine(&wrong), Err(RefineError::Directions(_))));
     }
 
@@ -431,9 +404,9 @@ mod tests {
         for estimate in [DMatrix::zeros(8, 8), DMatrix::identity(8, 8) * 0.125, DMatrix::identity(8, 8) * -3.0] {
             let first = FirstWave::new(&estimate, &law, 1.0, rank).unwrap();
             let design = first.design(0.7, 100);
-            assert!(design.clip > 0.0 && design.weights.iter().all(|weight| weight.is_finite() && *weight > 0.0));
+            assert!(design.1 > 0.0 && design.0.iter().all(|weight| weight.is_finite() && *weight > 0.0));
             let block = DMatrix::from_element(8, 2, 0.3);
-            let refined = first.refine(&second(&first, &design, &block, &[1e-3; 2])).unwrap().matrix;
+            let refined = first.refine(&second(&first, &design, &block, &[1e-3; 2])).unwrap().0;
             assert!(refined.iter().all(|entry| entry.is_finite()));
         }
         assert!(FirstWave::new(&DMatrix::zeros(7, 7), &law, 1.0, rank).is_err());

@@ -19,8 +19,7 @@ use nalgebra::DMatrix;
 use serde::Serialize;
 
 use super::answer::{FoundErrors, RefinedFacts, SecondTask, refinement_of};
-use super::collected::with_block;
-use super::{FirstWave, RefineError, SecondWave, apart};
+use super::{FirstWave, RefineError, apart};
 use crate::aggregate::Aggregate;
 use crate::law::NoiseLaw;
 use crate::prediction::{Planner, PredictionError};
@@ -31,6 +30,7 @@ use crate::waves::clipping::Clipped;
 use crate::waves::design::gap;
 use crate::waves::prediction::{MOST_FIRST_ERROR, TwoWaves, Waves};
 use crate::waves::refinement::RefinementError;
+use crate::waves::sums::SecondWave;
 
 /// The most that a squared sine times its squared cosine can be.
 const MOST_TILT: f64 = 0.25;
@@ -139,11 +139,9 @@ impl PublicSample {
     ) -> Result<(Answer, RefinedFacts), RefineError> {
         refinement_of(task, rank, second)?;
         let first = self.first_wave(task, rank, USUAL_ERROR)?;
-        let (first, matrix) = with_block(aggregate, second, |second| {
-            let first = first.judged_by(second)?;
-            let matrix = first.refine(second)?.matrix;
-            Ok((first, matrix))
-        })?;
+        let reported = SecondWave::of(aggregate, second)?;
+        let first = first.judged_by(&reported)?;
+        let (matrix, _) = first.refine(&reported)?;
         let planner = self.planner(task, rank)?;
         let waves = Waves::new(&planner, task.guarantee().epsilon, aggregate.records())?;
         let waves = waves.about_sample(self.records(), &first.sines, USUAL_ERROR)?;
@@ -193,13 +191,13 @@ impl FirstWave {
     ///
     /// # Errors
     /// As [`FirstWave::refine`].
-    pub fn judged_by(self, second: &SecondWave<'_>) -> Result<Self, RefineError> {
+    pub fn judged_by(self, second: &SecondWave) -> Result<Self, RefineError> {
         self.check(second)?;
         let (d, k) = self.directions.shape();
         let model = self.model();
         let further_values = &self.further.1;
         let v = &self.directions;
-        let mut reported = second.block * self.scale;
+        let mut reported = &second.block * self.scale;
         reported -= v * v.tr_mul(&reported);
         let across = (d - k) as f64;
         // How much is reported of a tangent: each direction across multiplies it by its own distance.
@@ -220,7 +218,7 @@ impl FirstWave {
         let mut sines = vec![0.0; k];
         // The more they are off, the less a clip leaves.
         for _ in 0..ROUNDS {
-            let left = model.clipped(second.weights, second.clip, &sines);
+            let left = model.clipped(&second.weights, second.clip, &sines);
             let sine = |tilt: f64| 0.5 * (1.0 - (1.0 - tilt / MOST_TILT).sqrt());
             sines = (0..k).map(|column| sine(tilt(column, &left))).collect();
         }
@@ -244,7 +242,6 @@ mod tests {
     use crate::schema::Schema;
     use crate::subspace::{Subspace, sin_theta_squared};
     use crate::task::Folds;
-    use crate::waves::WaveDesign;
     use crate::waves::prediction::WaveRefusal;
 
     fn task() -> Task {
@@ -282,26 +279,26 @@ mod tests {
         let v = &found.directions;
         let block = truth.matrix() * v;
         let block = &block - v * v.tr_mul(&block);
-        let design = WaveDesign { clip: 10.0, ..found.design(1.0, 1000) };
-        let wave = |block, variances| SecondWave {
-            directions: &found.directions,
-            weights: &design.weights,
-            clip: design.clip,
-            block,
-            variances,
+        let (weights, _) = found.design(1.0, 1000);
+        let wave = |block: &DMatrix<f64>, variance: f64| SecondWave {
+            directions: found.directions.clone(),
+            weights: weights.clone(),
+            clip: 10.0,
+            block: block.clone(),
+            variances: vec![variance; 2],
             records: 1_000_000_000,
         };
-        let judged = found.clone().judged_by(&wave(&block, &[1e-12; 2])).unwrap();
+        let judged = found.clone().judged_by(&wave(&block, 1e-12)).unwrap();
         let (before, error) = (off(&moments), judged.sines.iter().sum::<f64>());
         assert!(before > 0.1 && (error / before - 1.0).abs() < 0.1, "{before} {error}");
-        let after = off(&judged.refine(&wave(&block, &[1e-12; 2])).unwrap().matrix);
+        let after = off(&judged.refine(&wave(&block, 1e-12)).unwrap().0);
         assert!(after < 0.05 * before, "{before} {after}");
         // What noise alone explains is no error: the sample's directions stay.
-        let judged = found.clone().judged_by(&wave(&block, &[1.0; 2])).unwrap();
+        let judged = found.clone().judged_by(&wave(&block, 1.0)).unwrap();
         assert_eq!(judged.sines, [0.0; 2]);
-        let kept = off(&judged.refine(&wave(&block, &[1.0; 2])).unwrap().matrix);
+        let kept = off(&judged.refine(&wave(&block, 1.0)).unwrap().0);
         assert!((kept / before - 1.0).abs() < 1e-9, "{kept} {before}");
-        assert!(found.clone().judged_by(&wave(&DMatrix::zeros(29, 2), &[1.0; 2])).is_err());
+        assert!(found.clone().judged_by(&wave(&DMatrix::zeros(29, 2), 1.0)).is_err());
     }
 
     #[test]
@@ -358,16 +355,16 @@ mod tests {
             for size in [0.0, 0.1, 1e9] {
                 let block = DMatrix::from_fn(6, k, |row, column| size * ((row + 3 * column) as f64).sin());
                 let wave = SecondWave {
-                    directions: &first.directions,
-                    weights: &vec![1.0; k],
+                    directions: first.directions.clone(),
+                    weights: vec![1.0; k],
                     clip: 1.0,
-                    block: &block,
-                    variances: &vec![1e-3; k],
+                    block,
+                    variances: vec![1e-3; k],
                     records: 100,
                 };
                 let judged = first.clone().judged_by(&wave).unwrap();
                 assert!(judged.sines.iter().all(|sine| (0.0..=0.5).contains(sine)), "{judged:?}");
-                assert!(judged.refine(&wave).unwrap().matrix.iter().all(|entry| entry.is_finite()));
+                assert!(judged.refine(&wave).unwrap().0.iter().all(|entry| entry.is_finite()));
             }
         }
     }
